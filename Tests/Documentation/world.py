@@ -131,7 +131,8 @@ class World:
                 f'[ "$1" = serve ] && set -- "$@" --listen 127.0.0.1:0\n'
                 # These ask the vehicle that listens; others run beside it.
                 f'case "$1" in status | support) export RUNTIME_DIRECTORY="${{RUNTIME_DIRECTORY:-{self.folder}/run}}" ;; esac\n'
-                f'timeout -k 20 -s INT "$limit" "{self.programs}/{program}" "$@"\nstatus=$?\n'
+                # Longer than any of them waits at its end for what its broker has not acknowledged.
+                f'timeout -k 40 -s INT "$limit" "{self.programs}/{program}" "$@"\nstatus=$?\n'
                 f'[ "$status" -eq 124 ] && status=$stopped\n'
                 f'echo "$status {program} $*" >>"$STATUS_LOG"\nexit "$status"\n'
             )

@@ -129,6 +129,16 @@ import Testing
     #expect(survivor.drain().map(\.retain) == [false])
   }
 
+  /// The numbers after a crash are far above those before it.
+  @Test func theNewestGoesFirstAfterACrash() throws {
+    let victim = try Outbox(path: path)
+    for index in 0..<3 { victim.append(location(index)) }
+    let survivor = try Outbox(path: afterCrash(directory))
+    let records = survivor.next(limit: 10)
+    #expect(records.map { $0.text.prefix(5) } == ["fix 2", "fix 0", "fix 1"])
+    #expect(records.map(\.retain) == [true, false, false])
+  }
+
   @Test func aLargeBatchGoesToTheStoreBehindTheRecentOnes() throws {
     let outbox = try Outbox(path: path)
     outbox.append(draft(.tracks, "fix 0"))

@@ -121,6 +121,9 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   /// With which the connection was made.
   var parameters: [String: String] { unsafe PostgreSQLHosts.parameters(PQconninfo(handle)) }
 
+  /// Which of the address' servers it is.
+  var server: [String?] { ["host", "hostaddr", "port"].map { parameters[$0] } }
+
   /// Waits a moment for the socket. Returns whether there is something to do.
   private static func waits(_ handle: OpaquePointer, for events: Int32) -> Bool {
     var entry = unsafe pollfd(fd: PQsocket(handle), events: Int16(events), revents: 0)
@@ -166,14 +169,22 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     _ = try rows()
   }
 
-  /// Runs one command without parameters, and has its rows in binary form.
-  func runBinary(_ sql: String) throws(PostgreSQLError) -> BinaryRows {
+  /// Sends one command without parameters, whose rows `receiveBinary` returns.
+  func sendBinary(_ sql: String) throws(PostgreSQLError) {
     guard unsafe PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 1) == 1 else {
       throw unsafe error(nil)
     }
+  }
+
+  /// Takes what has come of rows that are on their way, without waiting: their server goes on.
+  func takeIn() { _ = unsafe PQconsumeInput(handle) }
+
+  /// The rows of the command that was sent, in binary form.
+  /// - Parameter waiting: called again and again as long as they are not all there.
+  func receiveBinary(_ waiting: () -> Void) throws(PostgreSQLError) -> BinaryRows {
     var last: OpaquePointer?
     do throws(PostgreSQLError) {
-      while let result = unsafe nextResult() {
+      while let result = unsafe nextResult(waiting) {
         unsafe PQclear(last)
         unsafe last = unsafe result
         if unsafe PQstatus(handle) != CONNECTION_OK { break }
@@ -206,9 +217,10 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   }
 
   /// nil when there is none any more, and when a server that was asked to end what it does says nothing.
-  private func nextResult() -> OpaquePointer? {
+  private func nextResult(_ waiting: () -> Void = {}) -> OpaquePointer? {
     var limit: Int64?
     while unsafe PQisBusy(handle) == 1 {
+      waiting()
       if unsafe Self.waits(handle, for: POLLIN) {
         guard unsafe PQconsumeInput(handle) == 1 else { break }
       } else if let limit {

@@ -5,12 +5,16 @@ internal import Spatial
 /// A recording in PostgreSQL, read through a cursor: the server keeps what this program has not asked for yet.
 final class PostgreSQLRecording: RecordingTables {
   let name: String
-  private let address: String
+  let address: String
   private let goesOn: () -> Bool
-  private var connection: PostgreSQLConnection?
+  var line: PostgreSQLLine?
+  /// For tracks, of which two share the work.
+  var secondLine: PostgreSQLLine?
+  /// Whether there can be no second.
+  var isAlone = false
   private(set) var version = PostgreSQLSchema.version
-  /// What was fetched and not yet handed over.
-  private var portion: [TrackSample] = []
+  /// Of a track, what was fetched and not yet handed over.
+  var samples: [TrackSample] = []
 
   /// Whether the last failure was that a replica had to give up what was read.
   private var hasConflict = false
@@ -28,25 +32,28 @@ final class PostgreSQLRecording: RecordingTables {
 
   func open() throws(FleetError) {
     do throws(PostgreSQLError) {
-      connection = try PostgreSQLConnection(address, goesOn: goesOn)
-      let exists = try connection?.run("SELECT to_regclass('odograph.schema_version') IS NOT NULL").values
+      let line = try connected()
+      let exists = try line.connection.run("SELECT to_regclass('odograph.schema_version') IS NOT NULL").values
         .first?.first
       guard exists == "t" else {
         throw PostgreSQLError(
           state: "odograph",
           message: "there is no recording; odograph record makes one, in the schema odograph")
       }
-      let version = try connection?.run("SELECT version FROM odograph.schema_version").values.first?.first
+      let version = try line.connection.run("SELECT version FROM odograph.schema_version").values.first?.first
       guard let version = version?.flatMap(Int.init), version <= PostgreSQLSchema.version else {
         throw PostgreSQLError(state: "odograph", message: RecordingAddress.newerVersion)
       }
       self.version = version
-      // Compiling a query takes longer than those that are asked here.
-      try connection?.run("SET jit = off; SET cursor_tuple_fraction = 1; \(Self.memory)")
-    } catch {
-      connection = nil
-      throw failure(error)
-    }
+      self.line = line
+    } catch { throw failure(error) }
+  }
+
+  func connected() throws(PostgreSQLError) -> PostgreSQLLine {
+    let connection = try PostgreSQLConnection(address, goesOn: goesOn)
+    // Compiling a query takes longer than those that are asked here.
+    try connection.run("SET jit = off; SET cursor_tuple_fraction = 1; \(Self.memory)")
+    return PostgreSQLLine(connection)
   }
 
   static let dialect = RecordingDialect(
@@ -89,8 +96,8 @@ final class PostgreSQLRecording: RecordingTables {
   // MARK: Rows
 
   private func query(_ sql: String, _ values: [String]) throws(FleetError) -> [[String?]] {
-    if connection == nil { try open() }
-    do throws(PostgreSQLError) { return try connection?.run(sql, values).values ?? [] } catch {
+    if line == nil { try open() }
+    do throws(PostgreSQLError) { return try line?.connection.run(sql, values).values ?? [] } catch {
       throw failure(error)
     }
   }
@@ -108,7 +115,7 @@ final class PostgreSQLRecording: RecordingTables {
 
   /// Asks again where a replica has taken away what was read, as long as nothing was handed over.
   /// - Parameter question: sets its argument once it hands something over.
-  private func asking(_ question: (inout Bool) throws(FleetError) -> Void) throws(FleetError) {
+  func asking(_ question: (inout Bool) throws(FleetError) -> Void) throws(FleetError) {
     var attempts = 1
     while true {
       var hasAnswer = false
@@ -137,89 +144,35 @@ final class PostgreSQLRecording: RecordingTables {
     _ = try query("ROLLBACK", [])
   }
 
-  /// Runs commands without rows.
-  private func set(_ commands: String) throws(FleetError) {
-    do throws(PostgreSQLError) { try connection?.run(commands) } catch { throw failure(error) }
+  /// Begins a transaction with a cursor for a query.
+  private func declare(
+    _ sql: String, _ values: [RecordingSelection.Condition.Value]
+  ) throws(FleetError) {
+    if line == nil { try open() }
+    _ = try query(Self.begin, [])
+    _ = try query("DECLARE recording NO SCROLL CURSOR FOR " + sql, Self.texts(values))
   }
 
-  /// Begins a transaction with a cursor for a query.
-  /// - Parameter plan: settings for it.
-  private func declare(
-    _ sql: String, _ values: [RecordingSelection.Condition.Value], plan: String? = nil
-  ) throws(FleetError) {
-    let values = values.map { value in
+  static let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+  static func texts(_ values: [RecordingSelection.Condition.Value]) -> [String] {
+    values.map { value in
       switch value {
       case .text(let text): text
       case .time(let time): time.microsecondText
       case .number(let number): String(number)
       }
     }
-    if connection == nil { try open() }
-    _ = try query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", [])
-    if let plan { try set(plan) }
-    _ = try query("DECLARE recording NO SCROLL CURSOR FOR " + sql, values)
   }
 
   /// Of what a query sorts, where the server gives less: a day of a vehicle fits in.
   private static let memory =
     "SELECT set_config('work_mem', '32MB', false) WHERE pg_size_bytes(current_setting('work_mem')) < 32 << 20"
 
-  /// Within a transaction, for `trackSQL`: one vehicle's rows by the index with its time, in the order in which they came and
-  /// lie on the disk. The database takes them for scattered, and would collect their pages first.
-  static let trackPlan =
-    "SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = off"
-
-  /// Rows that are fetched at once where they are small.
-  private static let smallPortion = 10_000
-
-  /// In binary form: a day has so many numbers that their texts would take longer than all else.
-  func readTrack(
-    _ span: TrackSpan, _ body: (TrackSample) throws(FleetError) -> Bool
-  ) throws(FleetError) {
-    try asking { answer throws(FleetError) in
-      portion.removeAll(keepingCapacity: true)
-      try readTrackOnce(span) { sample throws(FleetError) in
-        answer = true
-        return try body(sample)
-      }
-    }
-  }
-
-  private func readTrackOnce(
-    _ span: TrackSpan, _ body: (TrackSample) throws(FleetError) -> Bool
-  ) throws(FleetError) {
-    let (sql, values) = trackSQL(span) { $0 }
-    try declare(sql, values, plan: Self.trackPlan)
-    var isOver = false
-    while !isOver {
-      do throws(PostgreSQLError) {
-        let fetch = "FETCH \(Self.smallPortion) FROM recording"
-        guard let rows = try connection?.runBinary(fetch) else { return }
-        isOver = rows.count < Self.smallPortion
-        for row in 0..<rows.count {
-          let sample = TrackSample(
-            time: rows.milliseconds(row, 0), latitude: rows.double(row, 1), longitude: rows.double(row, 2),
-            altitude: rows.double(row, 3), accuracy: rows.double(row, 4), speed: rows.double(row, 5),
-            course: rows.double(row, 6), source: rows.integer(row, 7) ?? 0)
-          guard let sample else { continue }
-          portion.append(sample)
-        }
-      } catch { throw failure(error) }
-      for sample in portion {
-        guard try body(sample) else {
-          isOver = true
-          break
-        }
-      }
-      portion.removeAll(keepingCapacity: true)
-    }
-    _ = try query("ROLLBACK", [])
-  }
-
-  private func failure(_ error: PostgreSQLError) -> FleetError {
+  func failure(_ error: PostgreSQLError) -> FleetError {
     hasConflict = error.isRecoveryConflict
     // The next question is asked over a connection of its own: this one may be over.
-    if hasConflict || error.state.isEmpty { connection = nil }
+    if hasConflict || error.state.isEmpty { line = nil }
     let remedy =
       hasConflict
       ? "; it is a replica that gave up what was read for what its primary has changed: ask again, or set a longer "

@@ -9,7 +9,8 @@ internal import Platform
 /// what nobody waits for any more.
 package final class HistoryReaders: Sendable {
   package struct Limits: Hashable, Sendable {
-    /// Connections. SQLite reads out of the page cache, so that more than there are processors only take memory.
+    /// Connections, and in PostgreSQL as many again for tracks. SQLite reads out of the page cache, so that more than there
+    /// are processors only take memory.
     package var threads = 2
     /// Questions that wait at most; those beyond are refused.
     package var waiting = 32

@@ -31,8 +31,9 @@ struct Drain {
   mutating func accepted(_ record: OutboxRecord) { lastKnown.observe(record) }
 
   /// A record got another place in the store; one that is handed out keeps its number towards the broker.
-  mutating func moved(_ record: OutboxRecord, from old: UInt64) {
-    lastKnown.observe(record, movedFrom: old)
+  /// - Parameter isNewest: whether no record of its topic that moves with it is newer.
+  mutating func moved(_ record: OutboxRecord, from old: UInt64, isNewest: Bool) {
+    if isNewest { lastKnown.observe(record, movedFrom: old) }
     handedOut[old]?.place = record.seq
     handedOut[old]?.isInMemory = false
     if let topic = overtakers.removeValue(forKey: old) { overtakers[record.seq] = topic }

@@ -42,7 +42,13 @@ struct Renumbering {
 
   /// Tells those who hand them out.
   func apply(to drain: inout Drain) {
-    for (record, old) in moved { drain.moved(record, from: old) }
+    // What is last known of a topic is the last of them: the new places of those before it say nothing of its old one.
+    let newest = Dictionary(
+      moved.indices.filter { moved[$0].record.retain }.map { (moved[$0].record.topic, $0) },
+      uniquingKeysWith: max)
+    for (index, (record, old)) in moved.enumerated() {
+      drain.moved(record, from: old, isNewest: newest[record.topic] == index)
+    }
     for (overtaking, place) in overtaken { drain.moved(overtaking, to: place) }
   }
 }

@@ -1,0 +1,125 @@
+internal import Fleet
+internal import Spatial
+
+/// One vehicle's track, in slices of time that are asked for over two connections in turn.
+///
+/// A day's rows lie on as many pages, between those of other vehicles, and finding them takes a process of the server longer
+/// than all else: two share that, and go on while the rows of the last slice are worked on. What is held is bounded: two
+/// portions of rows. Each connection sees the database at its own moment; no row is in two slices, so that none comes twice.
+extension PostgreSQLRecording {
+  /// Within a transaction: one vehicle's rows by the index with its time, in the order in which they came and lie on the disk.
+  /// The database takes them for scattered, and would collect their pages first.
+  static let trackPlan = "SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = off"
+
+  /// Rows that are fetched at once: more than a slice of a day has at 1 Hz.
+  private static let trackPortion = 12_000
+
+  func readTrack(
+    _ span: TrackSpan, _ body: (TrackSample) throws(FleetError) -> Bool
+  ) throws(FleetError) {
+    try asking { answer throws(FleetError) in
+      try readSlices(span.slices) { sample throws(FleetError) in
+        answer = true
+        return try body(sample)
+      }
+    }
+  }
+
+  private func readSlices(
+    _ slices: [TrackSpan], _ body: (TrackSample) throws(FleetError) -> Bool
+  ) throws(FleetError) {
+    if line == nil { try open() }
+    // What is on its way when something fails is for nobody: it goes with its connection.
+    var isDone = false
+    defer { if !isDone { (line, secondLine) = (nil, nil) } }
+    guard let line else { return }
+    let lines = [line, slices.count > 1 ? secondLine(beside: line) : nil].compactMap(\.self)
+    try working { () throws(PostgreSQLError) in
+      for (index, line) in lines.enumerated() {
+        try line.connection.run("\(Self.begin); \(Self.trackPlan)")
+        try ask(slices, index, line)
+      }
+    }
+    reading: for index in slices.indices {
+      let line = lines[index % lines.count]
+      let other = lines.last { $0 !== line }
+      var isLast = false
+      while !isLast {
+        samples.removeAll(keepingCapacity: true)
+        try working { () throws(PostgreSQLError) in
+          let rows = try line.take(beside: other)
+          isLast = rows.count < Self.trackPortion
+          if isLast {
+            try ask(slices, index + lines.count, line)
+          } else {
+            try line.fetch(Self.trackPortion, from: Self.cursor(index))
+          }
+          append(rows)
+        }
+        for sample in samples {
+          guard try body(sample) else { break reading }
+        }
+      }
+    }
+    try working { () throws(PostgreSQLError) in
+      for line in lines {
+        if line.isFetching { _ = try line.take() }
+        try line.connection.run("ROLLBACK")
+      }
+    }
+    isDone = true
+  }
+
+  /// Asks for the first rows of a slice; of none where there is no such slice.
+  private func ask(_ slices: [TrackSpan], _ index: Int, _ line: PostgreSQLLine) throws(PostgreSQLError) {
+    guard index < slices.count else { return }
+    let (sql, values) = trackSQL(slices[index]) { $0 }
+    let cursor = Self.cursor(index)
+    try line.connection.run("DECLARE \(cursor) NO SCROLL CURSOR FOR " + sql, Self.texts(values))
+    try line.fetch(Self.trackPortion, from: cursor)
+  }
+
+  private static func cursor(_ slice: Int) -> String { "slice\(slice)" }
+
+  private func append(_ rows: borrowing BinaryRows) {
+    for row in 0..<rows.count {
+      // In binary form: a day has so many numbers that their texts would take longer than all else.
+      let sample = TrackSample(
+        time: rows.milliseconds(row, 0), latitude: rows.double(row, 1), longitude: rows.double(row, 2),
+        altitude: rows.double(row, 3), accuracy: rows.double(row, 4), speed: rows.double(row, 5),
+        course: rows.double(row, 6), source: rows.integer(row, 7) ?? 0)
+      if let sample { samples.append(sample) }
+    }
+  }
+
+  private func working(_ work: () throws(PostgreSQLError) -> Void) throws(FleetError) {
+    do throws(PostgreSQLError) { try work() } catch { throw failure(error) }
+  }
+
+  /// nil where the server lets no more in, or a second connection would reach another server.
+  private func secondLine(beside line: PostgreSQLLine) -> PostgreSQLLine? {
+    if secondLine == nil, !isAlone {
+      let second = try? connected()
+      secondLine = second?.connection.server == line.connection.server ? second : nil
+      isAlone = secondLine == nil
+    }
+    return secondLine
+  }
+}
+
+extension TrackSpan {
+  /// Parts of a span that follow each other: at most eight, of an hour at least, as each has a question of its own.
+  var slices: [TrackSpan] {
+    let (length, isTooLong) = to.nanoseconds.subtractingReportingOverflow(from.nanoseconds)
+    guard !isTooLong else { return [self] }
+    let count = min(max(length / 3_600_000_000_000, 1), 8)
+    // On whole milliseconds, as times are.
+    let step = length / count / 1_000_000 * 1_000_000
+    return (0..<count).map { index in
+      var slice = self
+      if index > 0 { slice.from.nanoseconds = from.nanoseconds + index * step }
+      if index < count - 1 { slice.to.nanoseconds = from.nanoseconds + (index + 1) * step }
+      return slice
+    }
+  }
+}
