@@ -45,5 +45,8 @@ package struct Principal: Hashable, Sendable {
   /// Whoever comes by the loopback interface while no login is configured.
   package static let local = Principal(name: "local", role: .operate, scope: .all)
 
+  /// Of what is for all who ask, whose share something is; nil where there is nobody to share with.
+  var asker: String? { self == .local ? nil : name }
+
   package func sees(_ key: VehicleKey) -> Bool { scope.contains(key) }
 }

@@ -1,10 +1,11 @@
 internal import Platform
 
-/// Memory for answers that were read and wait for their clients: so many bytes of all together. Nobody waits for it: a reader's
-/// thread is free as soon as it has read.
+/// Memory for answers that were read and wait for their clients: so many bytes of all together, of which one login has half at
+/// most, so that who takes nothing leaves room for others. Nobody waits for it: a reader's thread is free as soon as it has read.
 final class AnswerBudget: Sendable {
   private struct Held: Sendable {
     weak var pipe: AnswerPipe?
+    let asker: String?
     var bytes = 0
     /// On `SystemClock.monotonic`, ns, after which others may have its room.
     var until: Int64
@@ -35,7 +36,12 @@ final class AnswerBudget: Sendable {
     return held.withLock { held in
       let others = held.reduce(0) { $0 + ($1.key == key ? 0 : $1.value.bytes) }
       guard others == 0 || others + (held[key]?.bytes ?? 0) + count <= most else { return false }
-      held[key, default: Held(pipe: pipe, until: SystemClock.monotonic + patience)].bytes += count
+      if others > 0, let asker = pipe.asker {
+        let own = held.values.reduce(0) { $0 + ($1.asker == asker ? $1.bytes : 0) }
+        guard own + count <= most / 2 else { return false }
+      }
+      let fresh = Held(pipe: pipe, asker: pipe.asker, until: SystemClock.monotonic + patience)
+      held[key, default: fresh].bytes += count
       return true
     }
   }

@@ -27,10 +27,12 @@ final class AnswerPipe: Sendable {
     }
   }
 
+  /// The login that it is for; nil where there is none.
+  let asker: String?
   private let budget: AnswerBudget
   private let state = Locked(State())
 
-  init(_ budget: AnswerBudget) { self.budget = budget }
+  init(_ budget: AnswerBudget, asker: String? = nil) { (self.budget, self.asker) = (budget, asker) }
 
   // MARK: The reader's end
 

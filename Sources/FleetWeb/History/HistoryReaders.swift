@@ -12,11 +12,12 @@ package final class HistoryReaders: Sendable {
     /// Connections, and in PostgreSQL as many again for tracks. SQLite reads out of the page cache, so that more than there
     /// are processors only take memory.
     package var threads = 2
-    /// Questions that wait at most; those beyond are refused.
+    /// Questions that wait at most, half of them from one login; those beyond are refused.
     package var waiting = 32
     /// Seconds that a question may take, with the time that it waits.
     package var seconds = 20.0
-    /// Bytes of answers that wait for their clients at most, of all together; what goes beyond is refused.
+    /// Bytes of answers that wait for their clients at most, of all together and half of them of one login; what goes beyond
+    /// is refused.
     package var bytes = 64 << 20
     /// Seconds after which a client that has not taken its answer loses it, when others want the room.
     package var patience = 60.0
@@ -86,14 +87,17 @@ package final class HistoryReaders: Sendable {
   }
 
   /// Lets a thread work for a request.
+  /// - Parameter asker: the login; nil where there is none.
   /// - Throws: `WebError` where too many wait.
-  func begin(_ work: @escaping Work) throws(WebError) -> AnswerPipe {
+  func begin(for asker: String?, _ work: @escaping Work) throws(WebError) -> AnswerPipe {
     let job = Job(
-      pipe: AnswerPipe(budget), deadline: SystemClock.monotonic + Int64(limits.seconds * 1e9), work: work)
+      pipe: AnswerPipe(budget, asker: asker), deadline: SystemClock.monotonic + Int64(limits.seconds * 1e9),
+      work: work)
     let isTaken = state.update { state in
       // Those who have left do not keep others out.
       state.jobs.removeAll { $0.pipe.isCancelled }
-      guard !state.isStopping, state.jobs.count < limits.waiting else {
+      let own = asker == nil ? 0 : state.jobs.count { $0.pipe.asker == asker }
+      guard !state.isStopping, state.jobs.count < limits.waiting, own < max(1, limits.waiting / 2) else {
         state.load.refused += 1
         return false
       }

@@ -16,7 +16,7 @@ extension HistoryRoutes {
       asked.part = try query.part(try context.requirePrincipal())
       asked.kinds = try query.words("kind", among: ["driven", "carried", "unobserved"])
       asked.after = try query.after()
-      return try await page(request, asked, "trips", without: ["way", "epoch", "seq"])
+      return try await page(request, context, asked, "trips", without: ["way", "epoch", "seq"])
     }
     router.get("events") { request, context in
       let query = try HistoryQuery(request, Self.pageNames + ["event", "severity"])
@@ -27,7 +27,7 @@ extension HistoryRoutes {
       asked.severities = try query.words(
         "severity", among: DrivingEventMessage.Severity.allCases.map(\.rawValue))
       asked.after = try query.after()
-      return try await page(request, asked, "events", without: ["epoch", "seq"])
+      return try await page(request, context, asked, "events", without: ["epoch", "seq"])
     }
     router.get("\(vehicle)transitions") { request, context in
       let key = try Self.vehicle(context)
@@ -36,7 +36,7 @@ extension HistoryRoutes {
       let span = TrackSpan(vehicle: key, from: from, to: to)
       let limit = try query.integer("limit", Self.limits) ?? Self.usualLimit
       let after = try query.after()
-      return try await answer(request, "application/json") { reader, writer in
+      return try await answer(request, context, "application/json") { reader, writer in
         try Self.demand(key, in: reader)
         let entries = try reader.transitions(span, after: after, limit: limit + 1)
         try Self.write(entries, limit, "transitions", without: ["epoch", "seq"], to: writer)
@@ -51,7 +51,7 @@ extension HistoryRoutes {
       ]
       guard let type = types[form] else { throw WebError.notFound("trip") }
       let name = form == "json" ? nil : "\(key.vehicle)-trip-\(number.number).\(form)"
-      return try await answer(request, type, savedAs: name) { reader, writer in
+      return try await answer(request, context, type, savedAs: name) { reader, writer in
         guard let payload = try reader.trip(number, of: key) else { throw WebError.notFound("trip") }
         switch form {
         case "json": try writer.write(HistoryDocuments.object(payload, of: key, without: ["epoch", "seq"]))
@@ -65,12 +65,13 @@ extension HistoryRoutes {
   }
 
   private func page(
-    _ request: Request, _ asked: JournalQuery, _ member: String, without names: Set<String>
+    _ request: Request, _ context: WebContext, _ asked: JournalQuery, _ member: String,
+    without names: Set<String>
   ) async throws -> Response {
     // One more than is wanted says whether there is another page.
     var query = asked
     query.limit += 1
-    return try await answer(request, "application/json") { [query] reader, writer in
+    return try await answer(request, context, "application/json") { [query] reader, writer in
       let entries = try reader.page(query)
       try Self.write(entries, asked.limit, member, without: names, to: writer)
     }

@@ -13,7 +13,7 @@ extension HistoryRoutes {
       let part = try query.part(try context.requirePrincipal())
       // As far from UTC as zones are.
       let offset = try query.integer("offset", -50_400...50_400) ?? 0
-      return try await answer(request, "application/json") { reader, writer in
+      return try await answer(request, context, "application/json") { reader, writer in
         let days = try reader.drivenDays(part, offset: offset, limit: Self.mostDays + 1)
         guard days.count <= Self.mostDays else {
           throw WebError(
@@ -42,7 +42,7 @@ extension HistoryRoutes {
           remedy: "give what a screen shows")
       }
       let scope = RecordingScope(principal.scope)
-      return try await answer(request, "application/json") { reader, writer in
+      return try await answer(request, context, "application/json") { reader, writer in
         let lines = try ways.lines(scope, from: reader) { writer.goesOn }
         var canvas = canvas
         writer.json.openObject()

@@ -12,7 +12,7 @@ extension HistoryRoutes {
       let causes = try query.words("cause", among: ["impact", "command"])
       let limit = try query.integer("limit", 1...500) ?? 100
       let after = try query.after()
-      return try await answer(request, "application/json") { reader, writer in
+      return try await answer(request, context, "application/json") { reader, writer in
         let entries = try reader.traces(part, causes: causes, after: after, limit: limit + 1)
         try Self.write(entries, limit, "traces", without: ["epoch", "seq"], to: writer)
       }
@@ -28,7 +28,7 @@ extension HistoryRoutes {
         case .odotrace, .mcap: "application/octet-stream"
         }
       let name = "\(key.vehicle)-trace-\(number.number).\(format.rawValue)"
-      return try await answer(request, type, savedAs: name) { reader, writer in
+      return try await answer(request, context, type, savedAs: name) { reader, writer in
         switch try reader.trace(number, of: key, as: format) {
         case .document(let bytes): try writer.write(bytes)
         case .unknown: throw WebError.notFound("trace")

@@ -12,7 +12,7 @@ extension HistoryRoutes {
     router.get("\(vehicle)extent") { request, context in
       let key = try Self.vehicle(context)
       let (from, to) = try HistoryQuery(request, ["from", "to"]).times()
-      return try await answer(request, "application/json") { reader, writer in
+      return try await answer(request, context, "application/json") { reader, writer in
         try Self.demand(key, in: reader)
         let extent = try reader.extent(of: key, from: from, to: to)
         writer.json.openObject()
@@ -25,7 +25,7 @@ extension HistoryRoutes {
     }
     router.get("\(vehicle)track") { request, context in
       let asked = try AskedTrack(request, context)
-      return try await answer(request, "application/json") { reader, writer in
+      return try await answer(request, context, "application/json") { reader, writer in
         let track = try asked.read(reader, writer)
         try TrackColumns.write(track, asked.span, to: writer)
       }
@@ -33,7 +33,7 @@ extension HistoryRoutes {
     router.get("\(vehicle)track.geojson") { request, context in
       let asked = try AskedTrack(request, context)
       let name = "\(asked.span.vehicle.vehicle)-\(asked.span.from.rfc3339.prefix(10)).geojson"
-      return try await answer(request, "application/geo+json", savedAs: name) { reader, writer in
+      return try await answer(request, context, "application/geo+json", savedAs: name) { reader, writer in
         let track = try asked.read(reader, writer)
         try TrackFeatures.write(track, asked.span.vehicle, to: writer)
       }
@@ -46,7 +46,7 @@ extension HistoryRoutes {
       limits.duration = Double(try query.integer("seconds", 60...86_400) ?? Int(limits.duration))
       limits.radius = Double(try query.integer("radius", 10...5000) ?? Int(limits.radius))
       let span = TrackSpan(vehicle: key, from: from, to: to)
-      return try await answer(request, "application/json") { [limits] reader, writer in
+      return try await answer(request, context, "application/json") { [limits] reader, writer in
         try Self.demand(key, in: reader)
         var finder = StopFinder(limits)
         var stops: [Stop] = []

@@ -55,10 +55,11 @@ package struct HistoryRoutes: RouteGroup {
   /// Lets a reader write an answer. It goes out when it is whole, with a tag: who has the same already is told so.
   /// - Parameter name: of a file that a browser is to save; nil for what a page reads.
   func answer(
-    _ request: Request, _ type: String, savedAs name: String? = nil, _ work: @escaping HistoryReaders.Work
+    _ request: Request, _ context: WebContext, _ type: String, savedAs name: String? = nil,
+    _ work: @escaping HistoryReaders.Work
   ) async throws -> Response {
     guard let readers else { throw WebError.noRecording }
-    let owner = PipeOwner(try readers.begin(work))
+    let owner = PipeOwner(try readers.begin(for: context.principal?.asker, work))
     var headers: HTTPFields = [.contentType: type, .cacheControl: "private, no-cache"]
     if let name { headers[.contentDisposition] = "attachment; filename=\"\(PathName.safe(name))\"" }
     if await !owner.pipe.hasNews(within: Self.patience) {

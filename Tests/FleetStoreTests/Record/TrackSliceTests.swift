@@ -55,14 +55,21 @@ import Testing
     .needs(.postgreSQL),
     arguments: [
       (["fsync=off"], 2),
-      // The one that is asked for questions of the test, and one for the recording.
-      (["fsync=off", "max_connections=2", "superuser_reserved_connections=0", "max_wal_senders=0"], 1),
+      (["fsync=off", "max_connections=3", "superuser_reserved_connections=0", "max_wal_senders=0"], 1),
     ]) func slicesAreTheWhole(settings: [String], connections: Int) throws
   {
     let server = try Self.filled(settings)
-    let blocker = connections == 1 ? try PostgreSQLConnection(server.url) : nil
     let recording = PostgreSQLRecording(address: server.url)
-    try recording.open()
+    // Those that filled it may not have gone yet.
+    #expect(waitUntil { (try? recording.open()) != nil })
+    var blockers: [PostgreSQLLine] = []
+    if connections == 1 {
+      #expect(
+        waitUntil {
+          if let blocker = try? PostgreSQLConnection(server.url) { blockers.append(PostgreSQLLine(blocker)) }
+          return blockers.count == 2
+        })
+    }
     let span = try Self.span(Self.day.from, Self.day.to)
     let samples = try Self.read(recording, span)
     #expect(samples.count == 30_096)
@@ -88,7 +95,7 @@ import Testing
       }
     }
     #expect(try Self.read(recording, span) == samples)
-    withExtendedLifetime(blocker) {}
+    withExtendedLifetime(blockers) {}
   }
 
   @Test(arguments: [

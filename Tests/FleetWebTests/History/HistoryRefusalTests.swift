@@ -1,3 +1,4 @@
+import Dispatch
 import Fleet
 import FleetFixtures
 import Glibc
@@ -264,6 +265,38 @@ import Testing
     try new.put(piece)
     #expect(throws: CancellationError.self) { try old.next() }
     #expect(impatient.bytes == piece.count)
+  }
+
+  /// One login that takes nothing leaves room for the others, and its questions leave places.
+  @Test func aLoginHasItsShare() async throws {
+    let piece = [UInt8](repeating: 0x61, count: 64 << 10)
+    let budget = AnswerBudget(most: 1 << 20, patience: 600)
+    let greedy = (0..<3).map { _ in AnswerPipe(budget, asker: "ann") }
+    let other = AnswerPipe(budget, asker: "bob")
+    for _ in 0..<4 { try greedy[0].put(piece) }
+    for _ in 0..<4 { try greedy[1].put(piece) }
+    #expect(throws: WebError.self) { try greedy[2].put(piece) }
+    for _ in 0..<8 { try other.put(piece) }
+    #expect(budget.bytes == 1 << 20)
+    for pipe in greedy { pipe.cancel() }
+    other.cancel()
+
+    let directory = try TemporaryDirectory()
+    let path = directory.file("fleet.sqlite")
+    try HistoryRows.store([HistoryRows.location("demo/van", 1, at: 0, latitude: 48)], in: path)
+    var limits = HistoryReaders.Limits()
+    (limits.threads, limits.waiting) = (1, 4)
+    let readers = try HistoryReaders(path, limits: limits)
+    defer { readers.stop() }
+    let gate = DispatchSemaphore(value: 0)
+    var pipes = [try readers.begin(for: "ann") { _, _ in gate.wait() }]
+    defer { gate.signal() }
+    #expect(waitUntil { readers.load.running == 1 })
+    for _ in 0..<2 { pipes.append(try readers.begin(for: "ann") { _, _ in }) }
+    #expect(throws: WebError.self) { _ = try readers.begin(for: "ann") { _, _ in } }
+    for _ in 0..<2 { pipes.append(try readers.begin(for: "bob") { _, _ in }) }
+    #expect(throws: WebError.self) { _ = try readers.begin(for: "cat") { _, _ in } }
+    #expect(readers.load.refused == 2)
   }
 
   @Test func anotherFileOfTheNameIsOpenedAnew() async throws {
