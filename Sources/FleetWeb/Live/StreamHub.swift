@@ -106,14 +106,6 @@ package final class StreamHub: Sendable {
   }
 
   /// Why somebody may open no further stream now; nil where there is room.
-  package func refusal(of principal: Principal) -> WebError? {
-    state.withLock { state in
-      let refusal = refusal(of: principal, state)
-      if refusal != nil { state.counters.refused += 1 }
-      return refusal
-    }
-  }
-
   private func refusal(of principal: Principal, _ state: State) -> WebError? {
     guard !state.isClosed else { return .busy("the server ends") }
     guard state.clients.count < limits.clients else {
@@ -126,27 +118,30 @@ package final class StreamHub: Sendable {
 
   // MARK: What a client's task calls
 
-  /// Begins a stream; nil where there is no room. Its task then calls `next` until that is nil, and `close`.
+  /// Begins a stream. Its task then calls `next` until that is nil, and `close`; one that never does is let go of as one that
+  /// takes nothing.
+  /// - Throws: 503 where there is no room.
   package func open(
     _ principal: Principal, _ view: StreamView, grant: AccessGrant? = nil, isPacked: Bool, lastID: String?,
     channel: any Channel
-  ) -> String? {
+  ) throws(WebError) -> String {
     let now = SystemClock.monotonic
     let resumed = lastID.flatMap { fleet.revision(of: $0) }
     let id = Self.identifier()
     let client = StreamClient(
       principal: principal, grant: grant, isPacked: isPacked, channel: channel, view: view,
       cursor: resumed.map(StreamCursor.resuming) ?? StreamCursor(), handedAt: now)
-    let isOpen = state.update { state in
-      guard refusal(of: principal, state) == nil else {
+    let refused = state.update { state in
+      let refusal = self.refusal(of: principal, state)
+      if refusal == nil {
+        state.clients[id] = client
+        state.counters.opened += 1
+      } else {
         state.counters.refused += 1
-        return false
       }
-      state.clients[id] = client
-      state.counters.opened += 1
-      return true
+      return refusal
     }
-    guard isOpen else { return nil }
+    if let refused { throw refused }
     // One that has gone without a word is noticed so; one that took leave, by what cannot be written to it any more.
     channel.closeFuture.whenComplete { [weak self] _ in self?.close(id) }
     return id

@@ -13,9 +13,11 @@ package struct StreamRoutes: RouteGroup {
     router.get("stream") { [hub] request, context in
       let principal = try context.requirePrincipal()
       let view = try StreamView(request)
-      if let refusal = hub.refusal(of: principal) { throw refusal }
       let isPacked = GzipAnswers.accepts(request)
-      let lastID = request.headers[.knownName("Last-Event-ID")]
+      // With the answer's first byte the room is taken: who is let in is not turned away afterwards.
+      let id = try hub.open(
+        principal, view, grant: context.grant, isPacked: isPacked,
+        lastID: request.headers[.knownName("Last-Event-ID")], channel: context.channel)
       var response = Response(
         status: .ok,
         headers: [
@@ -23,13 +25,7 @@ package struct StreamRoutes: RouteGroup {
           // nginx would hold events back otherwise.
           .knownName("X-Accel-Buffering"): "no",
         ],
-        body: ResponseBody { [channel = context.channel, grant = context.grant] writer in
-          // Somebody else may have taken the last room meanwhile: an end in the middle, as an orderly one would say that
-          // there is nothing to tell. The next attempt is refused in words.
-          guard
-            let id = hub.open(
-              principal, view, grant: grant, isPacked: isPacked, lastID: lastID, channel: channel)
-          else { throw WebError.busy("there are too many streams") }
+        body: ResponseBody { writer in
           defer { hub.close(id) }
           while let buffers = await hub.next(id) {
             for buffer in buffers {
