@@ -70,6 +70,8 @@ let package = Package(
     .target(name: "Bytes"),
     .target(name: "JSON", dependencies: ["Bytes"]),
     .target(name: "XML", dependencies: ["CExpat"]),
+    // What Prometheus reads of both programs.
+    .target(name: "Prometheus"),
     .target(name: "Compression", dependencies: ["CZlib"]),
     // Debian's toml++ (libtomlplusplus-dev) is headers only, so that nothing is linked or loaded for it.
     .target(name: "CTOML"),
@@ -120,7 +122,8 @@ let package = Package(
     .target(
       name: "AgentCore",
       dependencies: [
-        "Bytes", "CStandardError", "Compression", "JSON", "LiveSensors", "Motion", "MQTT", "Navigation",
+        "Bytes", "CStandardError", "Compression", "JSON", "LiveSensors", "Prometheus", "Motion", "MQTT",
+        "Navigation",
         "Pipeline",
         "Platform", "Positioning",
         "Recordings", "Sensors", "SensorsCAN",
@@ -193,7 +196,8 @@ let package = Package(
       name: "FleetWeb",
       dependencies: [
         "Bytes", "CCrypt", "CFleetPage", "COpenSSL", "Compression", "Fleet", "FleetAlerts", "FleetConsole",
-        "FleetControl", "FleetStore", "JSON", "MQTT", "Platform", "Positioning", "SQLite", "Sensors",
+        "FleetControl", "FleetStore", "JSON", "Prometheus", "MQTT", "Platform", "Positioning", "SQLite",
+        "Sensors",
         "Spatial",
         "Telemetry", "TOML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -366,7 +370,8 @@ let package = Package(
     .testTarget(
       name: "AgentCoreTests",
       dependencies: [
-        "AgentCore", "Bytes", "Compression", "Fleet", "JSON", "LiveSensors", "Motion", "MQTT", "Pipeline",
+        "AgentCore", "Bytes", "Compression", "Fleet", "JSON", "LiveSensors", "Prometheus", "Motion", "MQTT",
+        "Pipeline",
         "Platform", "Positioning", "Recordings", "Traces",
         "Sensors", "SensorsGPSD", "SensorsIIO", "SQLite", "Simulation", "Spatial", "StoreAndForward",
         "Telemetry",

@@ -70,7 +70,11 @@ enum StatusText {
 
   private static func motion(_ document: JSONValue) -> [String] {
     guard let motion = document["motion"] else { return [] }
-    guard let attitude = motion["attitude"]?.bool else { return [row("attitude", "no inertial sample yet")] }
+    guard let attitude = motion["attitude"]?.bool else {
+      let service = document["status"]?["services"]?["attitude"]?.string
+      let reason = service.flatMap { $0 == "available" ? nil : $0 }
+      return [row("attitude", reason ?? "no inertial sample yet")]
+    }
     var parts = [attitude ? "known" : "unknown", "in \(motion["frame"]?.string ?? "?")"]
     if let accuracy = motion["headingAccuracy"]?.double { parts.append("heading within \(accuracy)°") }
     if let level = motion["calibration"]?.string { parts.append("magnetometer \(level)") }

@@ -2,6 +2,7 @@ internal import Fleet
 package import Hummingbird
 internal import NIOCore
 internal import Platform
+internal import Prometheus
 internal import Spatial
 
 /// `/metrics`, for Prometheus: for whoever sees every fleet, as its numbers are of all of them.

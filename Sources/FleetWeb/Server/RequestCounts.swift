@@ -1,6 +1,7 @@
 internal import HTTPTypes
 internal import Hummingbird
 internal import Platform
+package import Prometheus
 
 /// How many requests came, by route and status, and how long answers took to begin.
 package final class RequestCounts: MetricsSource {

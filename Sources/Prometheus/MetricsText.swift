@@ -4,13 +4,14 @@ package struct MetricsText: Sendable {
 
   package enum Kind: String, Sendable { case gauge, counter }
 
+  /// A value that is nil or not finite is not known.
+  package typealias Sample = (labels: [(String, String)], value: Double?)
+
   package init() {}
 
   /// A family of samples. Those without a value are left out, and a family without samples with them.
   /// - Parameter name: behind `odograph_`.
-  package mutating func family(
-    _ name: String, _ kind: Kind, _ help: String, _ samples: [(labels: [(String, String)], value: Double?)]
-  ) {
+  package mutating func family(_ name: String, _ kind: Kind, _ help: String, _ samples: [Sample]) {
     let known = samples.filter { $0.value?.isFinite == true }
     guard !known.isEmpty else { return }
     text += "# HELP odograph_\(name) \(help)\n# TYPE odograph_\(name) \(kind.rawValue)\n"
@@ -47,9 +48,4 @@ package struct MetricsText: Sendable {
     }
     return result
   }
-}
-
-/// A part of the server that tells Prometheus something.
-package protocol MetricsSource: Sendable {
-  func write(to metrics: inout MetricsText)
 }

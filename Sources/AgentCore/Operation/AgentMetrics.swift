@@ -3,61 +3,20 @@ internal import Logging
 internal import Pipeline
 internal import Platform
 internal import Positioning
+internal import Prometheus
 internal import Sensors
 internal import Telemetry
 
-/// A snapshot in Prometheus' text format (version 0.0.4): base units, counters that end in `_total`.
-struct MetricsText {
-  private var text = ""
-
-  static func text(_ snapshot: AgentSnapshot) -> String {
-    var metrics = MetricsText()
-    metrics.agent(snapshot)
-    metrics.sensors(snapshot)
-    metrics.location(snapshot)
-    metrics.delivery(snapshot)
-    metrics.energy(snapshot.status.energy)
-    metrics.device(snapshot.status.device)
-    return metrics.text
-  }
-
-  private enum Kind: String { case gauge, counter }
-  private typealias Sample = (labels: [(String, String)], value: Double?)
-
-  /// Samples without a value are left out, and a family without samples with them.
-  private mutating func family(_ name: String, _ kind: Kind, _ help: String, _ samples: [Sample]) {
-    let known = samples.filter { $0.value?.isFinite == true }
-    guard !known.isEmpty else { return }
-    text += "# HELP odograph_\(name) \(help)\n# TYPE odograph_\(name) \(kind.rawValue)\n"
-    for (labels, value) in known {
-      text += "odograph_\(name)"
-      if !labels.isEmpty {
-        text += "{" + labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",") + "}"
-      }
-      let number = value ?? 0
-      text += number == number.rounded() && abs(number) < 1e15 ? " \(Int64(number))\n" : " \(number)\n"
-    }
-  }
-
-  private mutating func gauge(_ name: String, _ help: String, _ value: Double?) {
-    family(name, .gauge, help, [([], value)])
-  }
-
-  private mutating func counter(_ name: String, _ help: String, _ value: Int?) {
-    family(name, .counter, help, [([], value.map(Double.init))])
-  }
-
-  private static func escaped(_ value: String) -> String {
-    var result = ""
-    for character in value.unicodeScalars {
-      switch character {
-      case "\\": result += "\\\\"
-      case "\"": result += "\\\""
-      case "\n": result += "\\n"
-      default: result.unicodeScalars.append(character)
-      }
-    }
-    return result
+/// What Prometheus is told of an agent.
+extension MetricsText {
+  init(_ snapshot: AgentSnapshot) {
+    self.init()
+    agent(snapshot)
+    sensors(snapshot)
+    location(snapshot)
+    delivery(snapshot)
+    energy(snapshot.status.energy)
+    device(snapshot.status.device)
   }
 
   private mutating func agent(_ snapshot: AgentSnapshot) {
@@ -167,7 +126,7 @@ final class MetricsFile {
     do throws(SystemError) {
       // The collector passes over the name with another ending that is written first.
       try AtomicFile.write(
-        Array(MetricsText.text(snapshot).utf8), to: path, mode: 0o644, isDurable: false)
+        Array(MetricsText(snapshot).text.utf8), to: path, mode: 0o644, isDurable: false)
       if hasFailed { log.notice(.metricsWritten, "metrics are written again", metadata: ["file": "\(path)"]) }
       hasFailed = false
     } catch {

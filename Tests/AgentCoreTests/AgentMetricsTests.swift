@@ -1,5 +1,6 @@
 import Foundation
 import Positioning
+import Prometheus
 import Sensors
 import Spatial
 import Telemetry
@@ -10,7 +11,7 @@ import Testing
 @testable import Pipeline
 
 /// The metrics as Prometheus reads them.
-@Suite struct MetricsTextTests {
+@Suite struct AgentMetricsTests {
   private var snapshot: AgentSnapshot {
     let time = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
     var status = StatusMessage(state: .online, time: time, sessionStart: time)
@@ -47,7 +48,7 @@ import Testing
   }
 
   @Test func saysWhatTheSnapshotSays() {
-    let text = MetricsText.text(snapshot)
+    let text = MetricsText(snapshot).text
     for line in [
       "odograph_build_info{version=\"1.2\",vehicle=\"f/v\"} 1", "odograph_uptime_seconds 86400.5",
       "odograph_sensor_samples_total{kind=\"accelerometer\"} 120",
@@ -69,7 +70,7 @@ import Testing
     var helped: Set<Substring> = []
     var series: Set<Substring> = []
     var current: Substring = ""
-    for line in MetricsText.text(snapshot).split(separator: "\n") {
+    for line in MetricsText(snapshot).text.split(separator: "\n") {
       let words = line.split(separator: " ", maxSplits: 3)
       if line.hasPrefix("# HELP ") {
         #expect(helped.insert(words[2]).inserted, "\(line)")
@@ -102,7 +103,7 @@ import Testing
     file.write(nil, log: log)
     #expect(!FileManager.default.fileExists(atPath: path))
     file.write(snapshot, log: log)
-    #expect(try String(contentsOfFile: path, encoding: .utf8) == MetricsText.text(snapshot))
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == MetricsText(snapshot).text)
     #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o644)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["odograph.prom"])
     // A folder that is not there is no reason to stop.
