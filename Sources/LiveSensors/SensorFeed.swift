@@ -95,7 +95,7 @@ extension SensorFeed {
     case nil:
       throw SensorInputError(
         place: path,
-        problem: "the ending says no format; name it .nmea, .gpx or .json (gpsd's reports)")
+        problem: "the ending says no format; name it .nmea, .gpx, or .json or .log (gpsd's reports)")
     }
   }
 

@@ -25,8 +25,8 @@ public struct MQTTConfiguration: Hashable, Sendable {
 
   /// In order of preference: each attempt round starts with the first.
   public var brokers: [Broker]
-  /// Whether a failure to connect is told while there is another broker to try at once; else only when none of a round was
-  /// reached.
+  /// Whether a failure to connect is told while there is another broker, or another manner, to try at once (3.1.1, IPv4); else
+  /// only when none of a round was reached.
   public var tellsEachBroker = true
   /// 1...65,535 bytes of UTF-8, unique at the broker: a second client of the same name throws out the first.
   public var clientID: String

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Why there is no connection to a broker.
 public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConvertible {
   /// How far the attempt had come.
@@ -71,12 +73,18 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case .protocolViolation(let why): return "\(place) ended: the broker broke the protocol (\(why))"
     case .unsuitable(let why): return "\(broker) cannot be used: \(why)"
     case .notCommitted(let why): return "\(place) ended: received messages could not be kept: \(why)"
-    case .configuration(let why): return "\(place) not tried: \(why)"
+    case .configuration(let why): return "connection to \(broker) not tried: \(why)"
     case .clockNotSet: return "\(place) put off: the wall clock is not set, so no certificate can be judged"
     case .asleep: return "\(place) closed until the next burst"
     case .renewing: return "\(place) closed to be made anew with renewed credentials"
     case .stopped: return "\(place) ended by this side"
     }
+  }
+
+  /// Whether the TLS handshake ended because the broker did not believe this side, which OpenSSL calls an alert.
+  package var isRefusedByBroker: Bool {
+    guard case .tls(let why) = cause else { return false }
+    return why.contains(text: " alert ") && !why.contains(text: "protocol version")
   }
 
   /// What a person can do about it; nil when waiting is all.
@@ -88,6 +96,8 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case .timedOut where phase == .connect, .closedByPeer where phase == .connect:
       "check that this port speaks MQTT, and whether it wants TLS"
     case .closedByPeer where phase == .tls: "check that this port speaks TLS"
+    case .tls where isRefusedByBroker:
+      "the broker refuses this client: check its certificate and key, and that the broker knows their CA"
     case .tls: "check the CA file, the certificate's dates and names, and this machine's clock"
     case .refused(.badUserNameOrPassword, _), .refused(.badAuthenticationMethod, _):
       "check user name and password against the broker's password file"

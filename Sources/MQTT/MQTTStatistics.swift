@@ -70,15 +70,23 @@ package struct LinkMeter: Sendable {
 
 /// Bytes that a TCP socket has sent and received, as the kernel counts them; nil when it does not say.
 func bytesCarried(by socket: Int32) -> Int? {
-  // `struct tcp_info` of <linux/tcp.h>: Glibc's own ends before these fields.
-  let (received, sent) = (128, 200)
-  var info = [UInt8](repeating: 0, count: sent + 8)
+  guard let received = counter(of: socket, at: 128), let sent = counter(of: socket, at: 200) else {
+    return nil
+  }
+  return Int(clamping: received &+ sent)
+}
+
+/// Whether the other side has ever answered a TCP socket's SYN, which counts as an acknowledged byte; nil when the kernel does
+/// not say.
+func wasAccepted(_ socket: Int32) -> Bool? { counter(of: socket, at: 120).map { $0 > 0 } }
+
+/// One of the kernel's counters of a TCP socket, by its offset in `struct tcp_info` of <linux/tcp.h>: Glibc's own ends before
+/// these fields.
+private func counter(of socket: Int32, at offset: Int) -> UInt64? {
+  var info = [UInt8](repeating: 0, count: offset + 8)
   var size = socklen_t(info.count)
   guard unsafe getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, &info, &size) == 0, size == info.count else {
     return nil
   }
-  func number(at offset: Int) -> UInt64 {
-    unsafe info.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
-  }
-  return Int(clamping: number(at: received) &+ number(at: sent))
+  return unsafe info.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
 }

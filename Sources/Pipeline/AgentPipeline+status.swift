@@ -43,6 +43,16 @@ extension AgentPipeline {
     (message.odometer, message.odometerDisagreement) = (odometer.shown, odometer.disagreement)
   }
 
+  /// What is asked for and no sensor that is there now serves; that a fix or the mounting is still to come counts for nothing.
+  package var limitations: [MotionCapabilities.Limitation] {
+    var sensors = motion.sensors
+    let canNavigate = navigation != nil && sensors.contains(.accelerometer) && sensors.contains(.gyroscope)
+    sensors.insert(.positioning)
+    if location.availability.reason(against: .barometer) == nil { sensors.insert(.barometer) }
+    return MotionCapabilities.limitations(
+      configuration, sensors: sensors, isNavigated: motion.isNavigated || canNavigate, location.availability)
+  }
+
   /// Makes `status` due at the next moment: a new session must overrule the will of the one before.
   /// - Parameter sessionStart: the civil time that the new session's will carries.
   package mutating func beginSession(at sessionStart: UTCTime?) {

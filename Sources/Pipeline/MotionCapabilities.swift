@@ -1,4 +1,5 @@
 internal import Motion
+internal import Navigation
 package import Positioning
 package import Sensors
 package import Spatial
@@ -81,5 +82,64 @@ package struct MotionCapabilities: Hashable, Sendable {
     degradations["attitude"] =
       "in \(frame.rawValue) in place of \(attitude.frame.rawValue): "
       + (missing[lacking] ?? "no \(lacking.rawValue); attach one, or set attitude.frame")
+  }
+}
+
+extension MotionCapabilities {
+  /// What the settings ask for and a missing sensor keeps from being told, or from being told well.
+  package struct Limitation: Hashable, Sendable {
+    /// A service by its name, or the key that asks for it.
+    package var output: String
+    /// Whether it cannot be told at all.
+    package var isUnavailable: Bool
+    /// With what would help.
+    package var reason: String
+  }
+
+  /// - Parameters: as of `init`.
+  package static func limitations(
+    _ settings: PipelineConfiguration, sensors: Set<SensorKind>, isNavigated: Bool = false,
+    _ availability: ServiceAvailability
+  ) -> [Limitation] {
+    let capabilities = MotionCapabilities(
+      settings, sensors: sensors, isNavigated: isNavigated, availability)
+    var limitations: [Limitation] = []
+    for name in ["attitude", "heading", "trueHeading"]
+      + PipelineConfiguration.Motion.Event.allCases.map(\.rawValue)
+    {
+      if let reason = capabilities.services[name] ?? nil, !reason.hasPrefix("switched off") {
+        limitations.append(Limitation(output: name, isUnavailable: true, reason: reason))
+      } else if let reason = capabilities.degradations[name] {
+        limitations.append(Limitation(output: name, isUnavailable: false, reason: reason))
+      }
+    }
+    func need(_ kinds: [SensorKind], for output: String) {
+      let missing = kinds.filter { !sensors.contains($0) }
+      guard !missing.isEmpty else { return }
+      let reason =
+        missing.lazy.compactMap { availability.reason(against: $0) }.first
+        ?? "no \(missing.map(\.rawValue).joined(separator: " and no ")); attach \(missing.count == 1 ? "one" : "them")"
+      limitations.append(Limitation(output: output, isUnavailable: true, reason: reason))
+    }
+    if settings.isNavigating {
+      need([.accelerometer, .gyroscope], for: "positions without sky (navigation.enabled)")
+    }
+    let needs: [(events: [DrivingEvent.Kind], sensors: [SensorKind])] = [
+      (
+        [.braking, .acceleration, .cornering, .swerve, .kerb, .pothole], [.accelerometer, .gyroscope]
+      ),
+      ([.tilt], [.accelerometer]),
+    ]
+    for (kinds, needed) in needs {
+      let asked = kinds.filter(settings.events.kinds.contains).map(\.rawValue)
+      if !asked.isEmpty { need(needed, for: "\(asked.joined(separator: ", ")) (events.kinds)") }
+    }
+    if settings.traces != nil { need([.accelerometer], for: "traces (trace.enabled)") }
+    if settings.isRecording { need([.accelerometer], for: "recordings (recorder.enabled)") }
+    // Where it is only read, nothing changes without one.
+    if settings.altitude.isEnabled, settings.altitude.interval != nil {
+      need([.barometer], for: "altitude (altitude.interval)")
+    }
+    return limitations
   }
 }

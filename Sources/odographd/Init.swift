@@ -5,6 +5,7 @@ import Glibc
 /// Writes a configuration, checks it and says how to go on.
 struct Init: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "init",
     abstract: "Writes a short configuration for this vehicle, looks for its sensors, and checks it.",
     discussion: """
       What no option says is asked for on a terminal; where standard input is none, nothing is asked, and what is missing is an \

@@ -88,6 +88,7 @@ struct Failure: Error {
 extension Odographd {
   struct Run: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "run",
       abstract: "Runs the agent until SIGTERM or SIGINT, or until a recording ends.",
       discussion: """
         Examples:
@@ -122,6 +123,7 @@ extension Odographd {
 
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "check",
       abstract: "Checks the configuration and what it needs, and estimates what a day of it costs.",
       discussion: """
         A line for each finding, with the remedy; then what a day costs and promises: the agent's own decisions over a simulated day.
@@ -173,6 +175,7 @@ extension Odographd {
 
   struct Sensors: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "sensors",
       abstract: "Lists the sensors that were found.",
       discussion: """
         Examples:
@@ -206,6 +209,7 @@ extension Odographd {
 extension Odographd {
   struct DeadLetters: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "dead-letters",
       abstract: "Lists the messages that the broker will never take, newest first.",
       discussion: """
         They are kept in the store (store.dead_letters of them), with the reason, and counted in `status` as queue.dead. \

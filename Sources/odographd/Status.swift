@@ -3,6 +3,7 @@ import ArgumentParser
 
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "status",
     abstract:
       "Asks the running agent how it is: sensors, filter, location, queue, broker, energy, last error.",
     discussion: """
@@ -49,6 +50,7 @@ struct Status: ParsableCommand {
 
 struct Support: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "support",
     abstract:
       "Writes a report for somebody who helps: configuration, state, sensors, check; no secrets, no places.",
     discussion: """

@@ -108,6 +108,11 @@ import Testing
     ("vehicle = 1", "test.toml:1:1: unknown key vehicle"),
     ("[vehicle]\nfleet = \"f\"", "test.toml: key vehicle.id is missing; set it to a string"),
     ("[vehicle]\nid = \"a/b\"", "test.toml:2:6: the vehicle must not hold \"/\""),
+    ("[vehicle]\nid = \"v\"\nfleet = \"bad/x\"", "test.toml:3:9: the fleet must not hold \"/\""),
+    (
+      "[vehicle]\nid = \"v\"\n[mqtt]\ntopic_root = \"a/#\"",
+      "test.toml:4:14: the topic root must not hold \"#\""
+    ),
     (
       "[vehicle]\nid = \"v\"\n[input]\nmode = \"magic\"",
       "test.toml:4:8: key input.mode: \"magic\" is not one of \"hardware\", \"replay\", \"simulation\""
@@ -143,6 +148,19 @@ import Testing
   func errorsNamePlaceKeyAndRemedy(toml: String, expected: String) {
     let message = problem(toml)
     #expect(message.hasPrefix(expected), "\(message)")
+  }
+
+  /// Ignored, as it may be another program's; but not silently.
+  @Test func aVariableThatNamesNoKeyIsWarnedOf() throws {
+    let layers = try ConfigurationLayers(
+      file: nil,
+      environment: ["ODOGRAPH_GPSD_PROT": "1", "ODOGRAPH_BROKER": "x", "GPSD_PROT": "1", "HOME": "/"],
+      assignments: ["vehicle.id=v"])
+    let lines = layers.findings().map(\.line)
+    #expect(
+      lines == [
+        "warning  ODOGRAPH_GPSD_PROT: names no key and is ignored; did you mean ODOGRAPH_GPSD_PORT?"
+      ], "\(lines)")
   }
 
   @Test func errorsNameTheVariableAndTheFlag() {

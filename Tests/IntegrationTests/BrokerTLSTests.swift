@@ -113,6 +113,18 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(6)))
+  func aKeyOfAnotherCertificateIsNamed() async throws {
+    let broker = try tlsBroker(authority.issue("broker"), requiresClients: true)
+    let (client, other) = (try authority.issue("vehicle"), try authority.issue("other"))
+    var settings = tlsConfiguration(broker)
+    settings.tls?.identity = .init(certificateFile: client.certificateFile, keyFile: other.keyFile)
+    let state = try await firstState(settings)
+    #expect(
+      state.cause?.contains("\(other.keyFile) cannot be read, or does not belong to the certificate") == true,
+      "\(state)")
+  }
+
+  @Test(.timeLimit(.minutes(6)))
   func aClockBeforeItsTimePutsTLSOff() async throws {
     let broker = try tlsBroker(authority.issue("broker"))
     var settings = tlsConfiguration(broker)

@@ -32,4 +32,17 @@ import Testing
     case let other: Issue.record("\(String(describing: other))")
     }
   }
+
+  /// The library's first TLS packet meets the refusal before anybody has asked the socket.
+  @Test(.timeLimit(.minutes(6)), arguments: [nil, MQTTTLS()] as [MQTTTLS?])
+  func aPortWithoutABrokerRefusesWithTLSAsWithout(tls: MQTTTLS?) throws {
+    var configuration = MQTTConfiguration(
+      brokers: [.init(host: "127.0.0.1", port: try FreePort.next())], clientID: "vehicle")
+    configuration.tls = tls
+    guard case .unreachable(let end)? = try BrokerProbe.run(configuration).first else {
+      Issue.record("nobody listens there")
+      return
+    }
+    #expect(end.phase == .tcp && end.cause == .unreachable("Connection refused"), "\(end)")
+  }
 }

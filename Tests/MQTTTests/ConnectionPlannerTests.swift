@@ -108,6 +108,16 @@ import Testing
     }
   }
 
+  @Test func aMissingFileIsLookedForAgainSoon() {
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<100 {
+      var planner = planner()
+      _ = planner.next(using: &generator)
+      planner.ended(Ending(cause: .configuration("cannot read ca.crt"), phase: .lookup))
+      #expect(planner.next(using: &generator).wait <= 1)
+    }
+  }
+
   @Test func aStableConnectionForgivesThePast() {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<100 {

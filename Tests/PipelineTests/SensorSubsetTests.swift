@@ -155,4 +155,44 @@ import Testing
         reason.contains(";") || reason.contains("no source has it"), "\(service): \(reason) names no remedy")
     }
   }
+
+  /// What is asked for and cannot be told is named, and nothing else.
+  @Test func whatAMissingSensorCostsIsNamed() throws {
+    let configuration = try AgentConfiguration(
+      layers: [
+        ConfigurationLayer(assignments: [
+          "vehicle.id=v", "trace.enabled=true", "recorder.enabled=true", "altitude.interval=10",
+        ])
+      ], file: nil
+    ).pipeline
+    func outputs(_ sensors: Set<SensorKind>) -> [String] {
+      MotionCapabilities.limitations(configuration, sensors: sensors, ServiceAvailability()).map(\.output)
+    }
+    let none = MotionCapabilities.limitations(configuration, sensors: [], ServiceAvailability())
+    for key in [
+      "heading", "impact", "navigation.enabled", "events.kinds", "trace.enabled", "recorder.enabled",
+      "altitude.interval",
+    ] {
+      let found = none.first { $0.output.contains(key) }
+      #expect(found?.isUnavailable == true && found?.reason.contains("attach") == true, "\(key): \(none)")
+    }
+    #expect(!none.contains { $0.output == "attitude" || $0.output == "shake" }, "\(none)")
+    #expect(outputs(Set(Self.kinds)).isEmpty)
+    #expect(
+      outputs(Set(Self.kinds).subtracting([.barometer])) == ["altitude (altitude.interval)"],
+      "\(outputs(Set(Self.kinds).subtracting([.barometer])))")
+
+    // A device of which nobody has said anything has no sensor; that a fix is still to come is no want of one.
+    var pipeline = AgentPipeline(
+      configuration: configuration, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
+    #expect(pipeline.limitations.contains { $0.output == "impact" && $0.isUnavailable })
+    for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer, .barometer] {
+      pipeline.process(
+        .status(
+          SourceStatus(
+            timestamp: Timestamp(nanoseconds: 0), source: kind.rawValue, kinds: [kind], state: .idle))
+      ) { _ in }
+    }
+    #expect(pipeline.limitations.isEmpty, "\(pipeline.limitations)")
+  }
 }

@@ -57,8 +57,13 @@ extension AgentConfiguration {
     do {
       _ = try TopicScheme(root: topicRoot, fleet: fleet, vehicle: vehicle)
     } catch {
-      throw ConfigurationError(
-        .invalidValue, place: reader.place(of: "vehicle.id"), problem: error.description)
+      func fits(_ fleet: String, _ vehicle: String) -> Bool {
+        (try? TopicScheme(fleet: fleet, vehicle: vehicle)) != nil
+      }
+      let key =
+        !fits(fleet, "vehicle")
+        ? "vehicle.fleet" : !fits("fleet", vehicle) ? "vehicle.id" : "mqtt.topic_root"
+      throw ConfigurationError(.invalidValue, place: reader.place(of: key), problem: error.description)
     }
     input = try Input(reader)
     speed = try reader.positive("input.speed")

@@ -42,6 +42,8 @@ struct ConfigurationLayer: Sendable {
 
   /// By dotted path.
   private(set) var settings: [String: Setting] = [:]
+  /// Environment variables that are named as keys of a table are, and name none.
+  private(set) var unknownVariables: [String] = []
 
   init() {}
 
@@ -103,13 +105,26 @@ struct ConfigurationLayer: Sendable {
     }
   }
 
-  /// From environment variables; those that do not begin with `ODOGRAPH_` are none of ours.
+  /// From environment variables; those that do not begin with `ODOGRAPH_` are none of ours, and others may be another program's.
   init(environment: [String: String]) throws(ConfigurationError) {
     let byName = Dictionary(uniqueKeysWithValues: ConfigurationKey.all.map { ($0.environmentName, $0) })
+    let tables = Set(ConfigurationKey.all.compactMap { Self.tableVariable(of: $0) })
     for (name, text) in environment.sorted(by: { $0.key < $1.key }) {
-      guard let key = byName[name] else { continue }
+      guard let key = byName[name] else {
+        if name.hasPrefix(ConfigurationKey.environmentPrefix), tables.contains(where: { name.hasPrefix($0) })
+        {
+          unknownVariables.append(name)
+        }
+        continue
+      }
       try set(key, to: text, place: "environment variable \(name)")
     }
+  }
+
+  /// How the variables of a key's table begin; nil for a key before the first table.
+  private static func tableVariable(of key: ConfigurationKey) -> String? {
+    guard let dot = key.path.firstIndex(of: ".") else { return nil }
+    return ConfigurationKey.environmentPrefix + key.path[..<dot].uppercased() + "_"
   }
 
   /// From `key=value` pairs of the command line.

@@ -21,6 +21,7 @@ final class BrokerDelivery: MessageDelivery {
   private let lastWill: @Sendable () -> MQTTMessage
   private let log: Logger
   private let refusals: Locked<RefusalLog>
+  private let storeNotices: Locked<StoreNotices>
 
   /// Seconds without an acknowledgement after which a stop leaves the rest to the next start.
   private static let stallLimit = 5.0
@@ -39,9 +40,14 @@ final class BrokerDelivery: MessageDelivery {
     self.formats = Locked(formats)
     self.log = log
     try StateFolder.make(StateFolder.of(configuration.store.path), key: "store.path")
+    let storeNotices = Locked(StoreNotices())
+    self.storeNotices = storeNotices
     let outbox = try Outbox(
       path: configuration.store.path, configuration: configuration.store.outbox,
-      notice: { log.warning($0.event, "\($0)") },
+      notice: { notice in
+        let said = storeNotices.withLock { $0.observe(notice, at: SystemClock.monotonic) }
+        if let said { log.warning(said.event, "\(said)") }
+      },
       isCancelled: { SignalDescriptor.isPending([SIGTERM, SIGINT]) })
     let presence = Presence()
     (self.outbox, self.presence) = (outbox, presence)
@@ -147,6 +153,9 @@ final class BrokerDelivery: MessageDelivery {
   }
 
   func observe(isAtRest: Bool, at timestamp: Timestamp) {
+    if let held = storeNotices.withLock({ $0.due(at: SystemClock.monotonic) }) {
+      log.warning(held.event, "\(held)")
+    }
     let (before, wanted) = plan.withLock { ($0.choice, $0.observe(isAtRest: isAtRest, at: timestamp)) }
     guard let wanted else { return }
     log.info(

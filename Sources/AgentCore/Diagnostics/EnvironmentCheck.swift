@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Glibc
 internal import JSON
 internal import LiveSensors
@@ -132,15 +133,18 @@ package struct EnvironmentCheck {
     if let complaint = check.complaint { findings.append(Finding(.problem, "sensors.required", complaint)) }
     let availability = ServiceAvailability(
       deniedNodes: configuration.input == .hardware ? DevicePermissions().denied(for: configuration) : [:])
-    let capabilities = MotionCapabilities(configuration.pipeline, sensors: present, availability)
-    for name in ["attitude", "heading", "trueHeading"]
-      + PipelineConfiguration.Motion.Event.allCases.map(\.rawValue)
+    for limitation in MotionCapabilities.limitations(
+      configuration.pipeline, sensors: present, availability)
     {
-      if let reason = capabilities.services[name] ?? nil, !reason.hasPrefix("switched off") {
-        findings.append(Finding(.warning, name, "cannot be told: \(reason)"))
-      } else if let reason = capabilities.degradations[name] {
-        findings.append(Finding(.warning, name, "is told less well: \(reason)"))
-      }
+      let what = limitation.isUnavailable ? "cannot be told" : "is told less well"
+      findings.append(Finding(.warning, limitation.output, "\(what): \(limitation.reason)"))
+    }
+    let mqtt = configuration.mqtt
+    if !present.contains(.accelerometer), mqtt.resting.policy != mqtt.client.linkPolicy {
+      findings.append(
+        Finding(
+          .warning, "mqtt.link", "stays connected at rest, which only an accelerometer tells",
+          remedy: "attach one, or set mqtt.link = \"bursts\" or \"always\""))
     }
     guard findings.isEmpty else { return findings }
     let kinds = present.sorted().map(\.rawValue).joined(separator: ", ")
@@ -273,7 +277,40 @@ package struct EnvironmentCheck {
       findings.append(
         finding("remote", remote.path, "remote.path", StateFolder.fault(remote.path, after: after)))
     }
-    return findings
+    return findings + files(except: folder)
+  }
+
+  /// The folders of what else is written, where it is switched on. Without the recorder's file the agent does not start.
+  /// - Parameter store: the store's folder, which has been looked at.
+  private func files(except store: String) -> [Finding] {
+    let (operation, hasRegions) = (
+      configuration.operation, configuration.regions.path != nil || configuration.remote.isEnabled
+    )
+    let files: [(key: String, path: String?)] = [
+      ("recorder.path", configuration.recorder?.path),
+      ("calibration.path", configuration.input == .hardware ? configuration.calibrationPath : nil),
+      ("regions.state", hasRegions ? configuration.regions.statePath : nil),
+      ("control.socket", operation.controlSocket), ("metrics.file", operation.metricsFile),
+    ]
+    return files.compactMap { key, path in
+      guard let path, StateFolder.of(path) != store else { return nil }
+      let folder = StateFolder.of(path)
+      let isRecorder = key == "recorder.path"
+      if isRecorder, access(path, W_OK) == 0 { return nil }
+      let fault: String?
+      if key == "regions.state" {
+        // Of these only this one's folder is made.
+        fault = StateFolder.fault(folder).map { SystemError.message(for: $0.code) }
+      } else {
+        fault = access(folder, W_OK | X_OK) == 0 ? nil : SystemError.message(for: errno)
+      }
+      let remedy = "create it for the agent's user, or set \(key)"
+      return fault.map {
+        Finding(
+          isRecorder ? .problem : .warning, key, "\(folder): \($0)",
+          remedy: isRecorder ? remedy + " or recorder.enabled = false" : remedy)
+      }
+    }
   }
 
   private func broker() -> [Finding] {
@@ -300,14 +337,67 @@ package struct EnvironmentCheck {
             .problem, "broker", "\(broker) refuses us: \(why)",
             remedy: "check mqtt.user, mqtt.password_file and the broker's rules")
         case .unreachable(let why):
+          // What is wrong with TLS and with files names the broker itself, which may well be reached.
+          let isOfNetwork = why.phase < .tls && !why.isOfSettings
           return Finding(
-            .problem, "broker", "\(broker) cannot be reached: \(why)",
-            remedy: "check mqtt.broker, and that the broker listens there")
+            .problem, "broker", isOfNetwork ? "\(broker) cannot be reached: \(why)" : "\(why)",
+            remedy: configuration.remedy(of: why))
         }
       }
     } catch {
       return [Finding(.problem, "broker", "\(error)", remedy: "correct the mqtt keys")]
     }
+  }
+}
+
+extension MQTTDisconnection {
+  /// Whether it is no fault of the network: nothing was tried.
+  fileprivate var isOfSettings: Bool { if case .configuration = cause { true } else { false } }
+}
+
+extension AgentConfiguration {
+  /// The keys to look at when a broker does not take the connection.
+  func remedy(of end: MQTTDisconnection) -> String {
+    let client = mqtt.client
+    let hasIdentity = client.tls?.identity != nil
+    let ownCertificate =
+      hasIdentity
+      ? "check mqtt.certificate_file and mqtt.key_file, and that the broker knows their CA"
+      : "set mqtt.certificate_file and mqtt.key_file where the broker asks for a certificate"
+    switch end.cause {
+    case .configuration(let why):
+      // The first that is named: of a key and its certificate, that is the key.
+      let files = client.credentialKeys.compactMap { key, path in
+        why.firstRange(ofText: path).map { (key, $0.lowerBound) }
+      }
+      return files.min { $0.1 < $1.1 }.map { "check \($0.0)" } ?? "correct the mqtt keys"
+    case .tls where end.isRefusedByBroker: return ownCertificate
+    case .tls:
+      return
+        "check mqtt.ca_file, the broker's certificate (dates, names), this machine's clock, and that mqtt.broker speaks TLS"
+    case .closedByPeer where client.tls != nil && end.phase >= .tls:
+      return "check that mqtt.broker speaks TLS; " + ownCertificate
+    case .clockNotSet: return end.remedy ?? ""
+    default: return "check mqtt.broker, and that the broker listens there"
+    }
+  }
+}
+
+extension MQTTConfiguration {
+  /// The configuration keys that name files, with their paths.
+  fileprivate var credentialKeys: [(key: String, path: String)] {
+    var keys: [(key: String, path: String)] = []
+    if case .file(let path)? = password { keys.append(("mqtt.password_file", path)) }
+    switch tls?.trust {
+    case .file(let path)?: keys.append(("mqtt.ca_file", path))
+    case .preSharedKey(_, .file(let path))?: keys.append(("mqtt.psk_file", path))
+    default: break
+    }
+    if let identity = tls?.identity {
+      keys.append(("mqtt.key_file", identity.keyFile))
+      keys.append(("mqtt.certificate_file", identity.certificateFile))
+    }
+    return keys
   }
 }
 

@@ -49,10 +49,16 @@ package struct Finding: Hashable, Sendable {
 extension ConfigurationLayers {
   /// A warning for each key that is written down and that others leave without effect.
   func findings() -> [Finding] {
+    let unknown = environment.unknownVariables.map { name in
+      let nearest = Spelling.nearest(to: name, among: ConfigurationKey.all.map(\.environmentName))
+      return Finding(
+        .warning, name, "names no key and is ignored",
+        remedy: nearest.map { "did you mean \($0)?" } ?? "Config/odograph.toml lists every key")
+    }
     guard let reader = try? ConfigurationReader(layers: written, file: fileName, folders: folders),
       let reporting = try? reader.text("location.reporting")
-    else { return [] }
-    return idle(reader, reporting) + lateForNavigation(reader, reporting)
+    else { return unknown }
+    return unknown + idle(reader, reporting) + lateForNavigation(reader, reporting)
   }
 
   /// A vehicle is not navigated by samples that come too late.

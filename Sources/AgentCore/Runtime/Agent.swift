@@ -61,7 +61,7 @@ package final class Agent: Sendable {
       ? try RemoteStart(configuration, layers: layers, topics: topics, log: log) : nil
     let configuration = start?.manager.active ?? configuration
     let feed = try SensorFeed(configuration)
-    try RequiredSensors(configuration).check(feed, log: log)
+    try RequiredSensors(configuration).check(feed)
     let (timestamp, time) = try feed.startOfTime(configuration.sensorInput)
     // What is learned from a recording says nothing of this machine's sensors.
     var calibration =

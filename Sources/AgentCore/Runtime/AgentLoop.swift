@@ -49,9 +49,13 @@ struct AgentLoop: ~Copyable {
   private var clock: (source: StatusMessage.Clock, step: Double?, regressions: Int)
   /// Whether it was logged that the vehicle's own odometer disagrees.
   private var odometerDisagrees = false
+  /// When it is logged what cannot be told; nil once it was, and of a recording.
+  private var limitationsDue: Timestamp?
   /// When the machine's clock is looked at next.
   private var clockDue = Timestamp(nanoseconds: 0)
 
+  /// Seconds after the start within which sources that are there have said so.
+  private static let patience = 60.0
   /// Seconds between two looks at the machine's clock.
   private static let clockInterval = 1.0
   /// Seconds that the end may take: sources that have to be waited for, and a broker that is slow to take the rest.
@@ -84,6 +88,7 @@ struct AgentLoop: ~Copyable {
       defer { remote?.close() }
       feed.setDemands(pipeline.drainDemands(), full: pipeline.fullDemands)
       try feed.start()
+      if feed.isLive { limitationsDue = feed.now.advanced(bySeconds: Self.patience) }
       if let announcement = feed.announcement { pipeline.process(announcement) { messages.append($0) } }
       remote?.begin(&pipeline)
       messages += remote?.drain() ?? []
@@ -101,11 +106,12 @@ struct AgentLoop: ~Copyable {
 
   /// On the machine's clock. A recording's time does not pass while nothing comes.
   private var deadline: Timestamp? {
-    [feed.isLive ? pipeline.nextDeadline : nil, remote?.nextDeadline].compactMap { $0 }.min()
+    [feed.isLive ? pipeline.nextDeadline : nil, remote?.nextDeadline, limitationsDue].compactMap { $0 }.min()
   }
 
   private mutating func process(_ input: AgentInput) throws {
     observeClock()
+    reportLimitations()
     if !input.isSensor { advance(to: feed.now) }
     switch input {
     case .sensor(let event): process(event)
@@ -213,6 +219,22 @@ struct AgentLoop: ~Copyable {
     guard let system = surroundings.clock, feed.now >= clockDue else { return }
     clockDue = feed.now.advanced(bySeconds: Self.clockInterval)
     pipeline.observe(system(), at: feed.now)
+  }
+
+  /// Logs what is asked for and cannot be told for want of a sensor, once.
+  private mutating func reportLimitations() {
+    guard let due = limitationsDue, feed.now >= due else { return }
+    limitationsDue = nil
+    for limitation in pipeline.limitations {
+      let (output, reason) = (limitation.output, limitation.reason)
+      if limitation.isUnavailable {
+        log.notice(
+          .outputUnavailable, "output unavailable", metadata: ["output": "\(output)", "reason": "\(reason)"])
+      } else {
+        log.notice(
+          .outputDegraded, "output degraded", metadata: ["output": "\(output)", "reason": "\(reason)"])
+      }
+    }
   }
 
   /// Logs a change of the clock; messages whose times may be before those of others get another epoch.

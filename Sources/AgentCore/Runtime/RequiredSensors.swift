@@ -1,5 +1,4 @@
 internal import LiveSensors
-internal import Logging
 internal import Motion
 internal import Sensors
 internal import SensorsGPSD
@@ -17,21 +16,11 @@ struct RequiredSensors {
   /// Looks only when something is required, because looking takes time and hardware may also come later.
   ///
   /// - Throws: `ConfigurationError` naming what is missing.
-  func check(_ feed: SensorFeed, log: Logger) throws(ConfigurationError) {
+  func check(_ feed: SensorFeed) throws(ConfigurationError) {
     guard !configuration.requiredSensors.isEmpty else { return }
     let check = CapabilityCheck(required: configuration.requiredSensors, present: present(in: feed))
     if let complaint = check.complaint {
       throw ConfigurationError(.conflict, place: "sensors.required", problem: complaint)
-    }
-    for (output, limitation) in check.limitations.sorted(by: { $0.key < $1.key }) {
-      switch limitation {
-      case .unavailable(let reason):
-        log.notice(
-          .outputUnavailable, "output unavailable", metadata: ["output": "\(output)", "reason": "\(reason)"])
-      case .degraded(let reason):
-        log.notice(
-          .outputDegraded, "output degraded", metadata: ["output": "\(output)", "reason": "\(reason)"])
-      }
     }
   }
 

@@ -56,6 +56,8 @@ final class Connection {
     var code: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)
     unsafe getsockopt(client.socket, SOL_SOCKET, SO_ERROR, &code, &size)
+    // On this machine a refusal comes so early that the library's first TLS packet has met it, and the kernel tells it once.
+    if code == 0, configuration.tls != nil, wasAccepted(client.socket) == false { code = ECONNREFUSED }
     guard code != 0 else { return nil }
     if code == ECONNRESET {
       // It did accept: the library's first TLS packet was on its way before this look.
@@ -183,7 +185,11 @@ extension Connection {
     case MOSQ_ERR_EAI.code: Ending(cause: .unreachable(outcome.message), phase: .lookup)
     case MOSQ_ERR_ERRNO.code: Ending(cause: .unreachable(outcome.message), phase: .tcp)
     case MOSQ_ERR_TLS.code:
-      Ending(cause: .tls(tlsProblem ?? outcome.message), phase: .tls)
+      if let fileProblem {
+        Ending(cause: .configuration(fileProblem), phase: .lookup)
+      } else {
+        Ending(cause: .tls(tlsProblem ?? outcome.message), phase: .tls)
+      }
     default: Ending(cause: .configuration(outcome.message), phase: .lookup)
     }
   }
@@ -210,6 +216,24 @@ extension Connection {
       default: .protocolViolation(outcome.message)
       }
     return Ending(cause: cause, phase: phase)
+  }
+
+  /// Which of this side's own files the library has complained of; nil when it was none.
+  private var fileProblem: String? {
+    guard let tls = configuration.tls else { return nil }
+    func isSaid(_ text: String) -> Bool { client.events.complaints.contains { $0.contains(text: text) } }
+    if let identity = tls.identity {
+      // The library reads a key of another certificate as far as this one, and says the same of it.
+      if isSaid("load client key") || isSaid("are inconsistent") {
+        return
+          "the key \(identity.keyFile) cannot be read, or does not belong to the certificate \(identity.certificateFile)"
+      }
+      if isSaid("load client certificate") {
+        return "\(identity.certificateFile) holds no certificate that can be read"
+      }
+    }
+    guard case .file(let path) = tls.trust, isSaid("load CA certificates") else { return nil }
+    return "\(path) holds no CA certificate that can be read"
   }
 
   /// What OpenSSL says is wrong, as far as it says.

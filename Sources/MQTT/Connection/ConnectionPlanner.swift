@@ -132,14 +132,14 @@ struct ConnectionPlanner {
     return speaks311[broker]
   }
 
-  /// Refusals that only a person can end.
+  /// Refusals that only a person can end. A file that is missing is none of them: whoever puts it there need not wait.
   static func isForGood(_ cause: MQTTDisconnection.Cause) -> Bool {
     switch cause {
     case .refused(let code, _):
       [
         .clientIdentifierNotValid, .badUserNameOrPassword, .notAuthorized, .banned, .badAuthenticationMethod,
       ].contains(code)
-    case .configuration, .unsuitable: true
+    case .unsuitable: true
     default: false
     }
   }

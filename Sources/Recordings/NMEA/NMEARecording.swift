@@ -89,7 +89,7 @@ public struct NMEARecording: SensorRecording {
         if !toleratesBrokenSentences {
           throw RecordingError(
             file: name, line: lines.lineNumber, problem: "\(error.description) (\(excerpt(line)))",
-            remedy: "the recording is damaged here; record it again or allow broken sentences")
+            remedy: "the recording is damaged here; take this line out or record it again")
         }
       }
     }

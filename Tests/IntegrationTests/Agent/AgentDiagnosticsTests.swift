@@ -123,6 +123,34 @@ import Testing
     #expect(kept.contains("remote") && kept.contains("regions.state"), "\(kept)")
   }
 
+  /// What is written elsewhere than into the store's folder is looked at, too; only the recorder keeps the agent from starting.
+  @Test func foldersOfWhatElseIsWritten() throws {
+    let directory = try TemporaryDirectory()
+    let port: Int = try FreePort.next()
+    func check(_ folder: String) throws -> [Substring] {
+      try run(
+        [
+          "vehicle.id=v", "input.mode=simulation", "mqtt.broker=127.0.0.1:\(port)",
+          "store.path=\(directory.file("outbox.sqlite"))", "recorder.enabled=true",
+          "recorder.path=\(folder)/history", "metrics.file=\(folder)/odograph.prom",
+          "control.socket=\(folder)/socket",
+        ].reduce(["check"]) { $0 + ["--set", $1] }
+      ).1
+    }
+    let missing = directory.file("missing")
+    let lines = try check(missing)
+    for start in [
+      "problem  recorder.path: \(missing): No such file or directory; ",
+      "warning  metrics.file: \(missing): No such file or directory; ",
+      "warning  control.socket: \(missing): No such file or directory; ",
+    ] {
+      #expect(lines.contains { $0.hasPrefix(start) }, "\(lines)")
+    }
+    try FileManager.default.createDirectory(atPath: missing, withIntermediateDirectories: false)
+    let good = try check(missing)
+    #expect(!good.contains { $0.contains(" recorder.path: ") || $0.contains(" metrics.file: ") }, "\(good)")
+  }
+
   /// On a new machine nothing is there: what the agent makes itself is no problem, and what it cannot make keeps it from working.
   @Test func foldersOfANewMachine() throws {
     let broker = try BrokerFixture()

@@ -1,0 +1,38 @@
+import StoreAndForward
+import Testing
+
+@testable import AgentCore
+
+@Suite struct StoreNoticesTests {
+  private let full = OutboxNotice.degraded("full")
+  private let free = OutboxNotice.recovered(records: 6)
+  private func seconds(_ seconds: Int64) -> Int64 { seconds * 1_000_000_000 }
+
+  @Test func aDiskThatIsFullEveryTenSecondsIsSaidOnce() {
+    var notices = StoreNotices()
+    var said: [OutboxNotice] = []
+    func observe(_ notice: OutboxNotice, at time: Int64) {
+      if let due = notices.due(at: seconds(time)) { said.append(due) }
+      if let now = notices.observe(notice, at: seconds(time)) { said.append(now) }
+    }
+    for round in 0..<100 {
+      observe(full, at: Int64(20 * round))
+      observe(free, at: Int64(20 * round + 10))
+    }
+    #expect(said == [full, free, full])
+    // It holds.
+    let end: Int64 = 99 * 20 + 10
+    #expect(notices.due(at: seconds(end + 59)) == nil)
+    #expect(notices.due(at: seconds(end + 60)) == free)
+    #expect(notices.due(at: seconds(end + 61)) == nil)
+    // Another time is another time.
+    #expect(notices.observe(full, at: seconds(end + 100)) == full)
+    #expect(notices.observe(free, at: seconds(end + 200)) == free)
+  }
+
+  @Test func theRestIsSaidAsItComes() {
+    var notices = StoreNotices()
+    for time in 0..<3 { #expect(notices.observe(.newEpoch("a"), at: Int64(time)) == .newEpoch("a")) }
+    #expect(notices.due(at: seconds(100)) == nil)
+  }
+}
