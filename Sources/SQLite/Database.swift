@@ -6,6 +6,8 @@ internal import Glibc
   package enum Access {
     /// An existing file, which stays as it is.
     case readOnly
+    /// A file that nobody changes meanwhile, in a folder where nothing can be written: no lock is looked for, and no log.
+    case immutable
     /// An existing file.
     case readWrite
     /// A missing file is created.
@@ -23,6 +25,19 @@ internal import Glibc
   private let handle: OpaquePointer
   private let watch: Watch?
 
+  /// The address (RFC 8089) of a file that nobody changes.
+  private static func immutable(_ path: String) -> String {
+    var address = "file:"
+    for byte in path.utf8 {
+      let scalar = UnicodeScalar(byte)
+      let isPlain =
+        scalar.isASCII && scalar.properties.isAlphabetic || "/.0123456789".unicodeScalars.contains(scalar)
+      let digits = String(byte, radix: 16)
+      address += isPlain ? String(scalar) : "%" + (digits.utf8.count < 2 ? "0" : "") + digits
+    }
+    return address + "?immutable=1"
+  }
+
   /// The library's memory statistics cost a lock for every allocation, and nobody asks for them.
   private static let withoutMemoryStatistics = odograph_sqlite_without_memory_statistics()
 
@@ -39,11 +54,13 @@ internal import Glibc
     let flags =
       switch access {
       case .readOnly: SQLITE_OPEN_READONLY
+      case .immutable: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
       case .readWrite: SQLITE_OPEN_READWRITE
       case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       }
     var handle: OpaquePointer?
-    let code = unsafe sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
+    let name = access == .immutable ? Self.immutable(path) : path
+    let code = unsafe sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
     guard code == SQLITE_OK, let opened = unsafe handle else {
       let error = SQLiteError(
         code: .init(rawValue: unsafe handle.map { unsafe sqlite3_extended_errcode($0) } ?? code),

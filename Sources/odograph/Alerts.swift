@@ -1,8 +1,11 @@
 internal import ArgumentParser
+internal import Fleet
 internal import FleetAlerts
+internal import FleetWeb
 
 struct Alerts: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "alerts",
     abstract: "Lists, tests, silences and ends alerts of odograph serve.",
     discussion: """
       odograph serve watches vehicles by the rules in its configuration, and tells receivers: webhooks and mailboxes. \
@@ -22,6 +25,7 @@ struct Alerts: ParsableCommand {
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "list",
       abstract: "Lists open alerts.",
       discussion: """
         Its name, when each began, how much it matters, its rule and vehicle, and what it is. What waits for receivers, and what \
@@ -41,9 +45,10 @@ struct Alerts: ParsableCommand {
 
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Checks rules and receivers, and shows them.",
+      commandName: "check",
+      abstract: "Checks the configuration, and shows rules and receivers.",
       discussion: """
-        Reads the configuration as odograph serve does; what is wrong is told with file, line and column. Nothing is \
+        Reads all of the file as odograph serve does; what is wrong is told with file, line and column. Nothing is \
         sent.
 
         Examples:
@@ -53,11 +58,18 @@ struct Alerts: ParsableCommand {
         """)
     @OptionGroup var options: AlertsCheckOptions
 
-    func run() throws { try perform(AlertsCommand.check, options) }
+    func run() throws {
+      try perform(
+        { options throws(FleetError) in
+          try ServeConfiguration.check(options.file.config)
+          return try AlertsCommand.check(options)
+        }, options)
+    }
   }
 
   struct Test: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "test",
       abstract: "Sends a test message to receivers.",
       discussion: """
         The message is marked as a test ("test": true, or so in its subject), has no alert in it, and is sent once. What \
@@ -77,9 +89,11 @@ struct Alerts: ParsableCommand {
 
   struct Silence: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "silence",
       abstract: "Tells nobody of some alerts for a time.",
       discussion: """
-        By rule, by fleet or vehicle, or both. Alerts are listed all the same. When the time is over, those that are \
+        By rule, by fleet or vehicle, or both; odograph serve heeds it within a second or so. Alerts are listed all the \
+        same, and silences with them. When the time is over, those that are \
         still open are told. The end of an alert that was told before is told at once.
 
         Examples:
@@ -97,6 +111,7 @@ struct Alerts: ParsableCommand {
 
   struct End: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "end",
       abstract: "Ends alerts that nothing else ends.",
       discussion: """
         As of a vehicle that was retired while the server was away. Receivers that were told of an alert are told that \
@@ -116,6 +131,7 @@ struct Alerts: ParsableCommand {
 
   struct Retry: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "retry",
       abstract: "Sends again what was given up.",
       discussion: """
         A message that no receiver has taken for give_up_after is kept aside. This puts all of them back; odograph serve \

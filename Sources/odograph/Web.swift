@@ -4,6 +4,7 @@ internal import FleetWeb
 
 struct Serve: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "serve",
     abstract: "Shows the fleet on a map in the browser.",
     discussion: """
       Listens to the broker, and serves a page with the fleet as it moves, and the same as JSON, GeoJSON and server-sent \
@@ -37,6 +38,7 @@ struct Serve: ParsableCommand {
 
 struct Access: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "access",
     abstract: "Makes entries of users and tokens for odograph serve.",
     discussion: """
       Who may see what in the browser stands in the file that --config names: Config/serve.md says how.

@@ -40,6 +40,23 @@ struct AlertEngineTests {
     #expect(engine.say(facts(.status, at: 6)).isEmpty)
   }
 
+  /// The last that a vehicle said before it went does not hold on.
+  @Test func nobodyKnowsTheSpeedOfAVehicleThatIsGone() {
+    var engine = engine(rule(.speed(above: 30, until: 27)) { $0.duration = 10 })
+    func speed(_ state: VehicleState, at seconds: Double) -> VehicleFacts {
+      facts(.position, at: seconds) { ($0.speed, $0.state) = (50, state) }
+    }
+    func status(_ state: VehicleState, at seconds: Double) -> VehicleFacts {
+      facts(.status, at: seconds) { $0.state = state }
+    }
+    #expect(engine.say(speed(.online, at: 0)).isEmpty && engine.say(status(.offline, at: 1)).isEmpty)
+    #expect(engine.say(speed(.offline, at: 2)).isEmpty && engine.say(status(.offline, at: 60)).isEmpty)
+    #expect(engine.say(speed(.online, at: 70)).isEmpty)
+    #expect(engine.say(speed(.online, at: 80)) == ["began 80"])
+    #expect(engine.say(status(.online, at: 81)).isEmpty)
+    #expect(engine.say(status(.offline, at: 90)) == ["ended 90"])
+  }
+
   @Test func anAlertEndsOnlyAfterItsHold() {
     var engine = engine(rule(.speed(above: 30, until: 27)) { $0.hold = 20 })
     func speed(_ value: Double, at seconds: Double) -> VehicleFacts {

@@ -137,6 +137,36 @@ import Testing
   }
 
   /// Both would tell of everything.
+  /// A file that somebody has taken away takes nothing: what was written there would be gone with the server.
+  @Test func aFileThatWasTakenAwayIsSaid() throws {
+    let (child, url) = try receiver()
+    defer { child.kill() }
+    let service = service(settings(url))
+    try service.start()
+    defer { service.stop() }
+    for name in ["alerts.sqlite", "alerts.sqlite-wal", "alerts.sqlite-shm"] {
+      try? FileManager.default.moveItem(atPath: directory.file(name), toPath: directory.file("away-\(name)"))
+    }
+    var facts = VehicleFacts(key: van, topic: .status, at: .now)
+    facts.battery = 0.1
+    service.observe(facts)
+    #expect(
+      waitUntil {
+        said.withLock { $0.contains { $0.contains("it was taken away or replaced; put it back") } }
+      })
+    #expect(service.metrics.contains("odograph_alerts_store_failed 1"))
+    #expect((try? String(contentsOfFile: directory.file("received"), encoding: .utf8)) ?? "" == "")
+    // Back in its place it takes what has come meanwhile.
+    for name in ["alerts.sqlite-wal", "alerts.sqlite-shm", "alerts.sqlite"] {
+      try? FileManager.default.moveItem(atPath: directory.file("away-\(name)"), toPath: directory.file(name))
+    }
+    #expect(
+      waitUntil {
+        (try? String(contentsOfFile: directory.file("received"), encoding: .utf8))?.contains("battery")
+          == true
+      })
+  }
+
   @Test func aSecondServiceIsKeptAway() throws {
     let first = service(settings(nil))
     try first.start()

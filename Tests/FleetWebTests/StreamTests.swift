@@ -207,6 +207,23 @@ import Testing
     }
   }
 
+  /// Whoever asks for the head alone takes no place, and keeps the connection.
+  @Test(.timeLimit(.minutes(2))) func aHeadIsNoStream() async throws {
+    var limits = StreamHub.Limits()
+    limits.clients = 1
+    let web = try WebFixture(limits: limits)
+    try await onThread {
+      let connection = try HTTPConnection(port: web.port)
+      for _ in 0..<3 {
+        connection.send("HEAD", "/api/v1/stream", [:])
+        let head = try connection.readHead()
+        #expect(head.status == 200 && head.headers["content-type"]?.hasPrefix("text/event-stream") == true)
+      }
+      #expect(web.hub.counters.opened == 0)
+      #expect(try EventReader(port: web.port).next("hello") != nil)
+    }
+  }
+
   /// One login has its share, and who has more open is told so; a stream that says nothing would be opened again and again.
   @Test(.timeLimit(.minutes(2))) func oneLoginDoesNotTakeAllThereIs() async throws {
     var limits = StreamHub.Limits()

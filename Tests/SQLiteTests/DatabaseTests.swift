@@ -1,4 +1,5 @@
 import CSQLite
+import Foundation
 import Glibc
 import SQLite
 import TestSupport
@@ -136,5 +137,19 @@ import Testing
       return version > 0 ? version : Int(try database.integer("SELECT version FROM old") ?? 0)
     }
     #expect(try known && database.userVersion() == 2)
+  }
+
+  /// A file that was copied without its log, from a folder where nothing can be written, by whatever name.
+  @Test func aFileThatNobodyChangesIsReadWithoutALock() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("a b#c?d%20é.sqlite")
+    do {
+      let database = try Database(path: path, access: .create)
+      try database.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (42)")
+    }
+    let database = try Database(path: path, access: .immutable)
+    #expect(try database.integer("SELECT x FROM t") == 42)
+    #expect(throws: SQLiteError.self) { try database.execute("INSERT INTO t VALUES (1)") }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).count == 1)
   }
 }

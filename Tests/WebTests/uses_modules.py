@@ -58,6 +58,7 @@ def use_modules(page):
         assert found == wanted, f"{position}: {found}, not {wanted}"
     activities(tab)
     meridian(tab)
+    joined_days(tab)
     # Yaw 0 has the axis to the right in the north: the front is in the west then.
     for attitude, wanted in (("{yaw: 0, frame: 'xTrueNorthZVertical', axes: 'vehicle'}", "front towards 270° W, axes of the vehicle"),
                              ("{yaw: -Math.PI, frame: 'xMagneticNorthZVertical', axes: 'device'}", "top towards 090° E from magnetic north, axes of the device"),
@@ -109,3 +110,14 @@ def meridian(tab):
     assert math.isclose(told["cell"], 0.2, abs_tol=1e-6) and math.isclose(told["west"], 179.9), told
     assert told["plain"] == [0.2, 0.6] and told["crossing"] > 180 and told["written"].endswith(", -179.99974"), told
     assert [round(each, 6) for each in told["turned"]] == [-0.1, 0.1, 0.1], told
+
+
+def joined_days(tab):
+    """What the server, which counts by one offset, puts into the next day belongs to the day that was asked for."""
+    row = "{fleet: 'f', vehicle: 'v', kind: 'drive', trips: 1, day: '2026-10-25', distance: 5, moving: 60}"
+    found = module(tab, {"fleet-view": ["joinedDays"]}, f"""
+        const row = {row}, other = {{...row, fleet: 'g'}};
+        return joinedDays([{{day: '2026-10-25', rows: [row, other, {{...row, day: '2026-10-26', moving: undefined}}]}}, {{day: '2026-10-26', rows: [row]}}])
+          .map((one) => [one.fleet, one.day, one.trips, one.distance, one.moving]);""")
+    wanted = [["f", "2026-10-25", 2, 10, 60], ["g", "2026-10-25", 1, 5, 60], ["f", "2026-10-26", 1, 5, 60]]
+    assert found == wanted, f"days of a clock that is set: {found}"

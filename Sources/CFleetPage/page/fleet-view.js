@@ -8,6 +8,9 @@ import { sign } from "./markers.js";
 import { isUTC, timeElement } from "./times.js";
 import { activities, activityWords } from "./vehicle.js";
 
+/** Rows of the table of days: what a page still moves with ease. */
+const rowsAtMost = 500;
+
 export class FleetView {
   #api; #store; #states; #traffic; #history; #timer = null; #hasHistory;
 
@@ -41,26 +44,39 @@ export class FleetView {
     }
   }
 
+  /** What was driven today and `before` days earlier, by vehicle and day of the viewer's clock. */
+  async #driven(before) {
+    const now = this.#store.now();
+    const today = dayOf(now, isUTC());
+    const begins = (shift) => boundsOfDay(dayAfter(today, shift, isUTC()), isUTC()).from;
+    const offset = (time) => isUTC() ? 0 : -60 * new Date(time).getTimezoneOffset();
+    const ask = async (from, to) => (await this.#api.get(`history/statistics${query({
+      from: new Date(from).toISOString(), to: new Date(to).toISOString(), offset: offset(from) })}`)).days ?? [];
+    if (offset(begins(-before)) === offset(now)) return ask(begins(-before), now);
+    const days = [];
+    for (let shift = -before; shift <= 0; shift += 1) {
+      days.push({ day: dayAfter(today, shift, isUTC()), rows: await ask(begins(shift), shift < 0 ? begins(shift + 1) : now) });
+    }
+    return joinedDays(days);
+  }
+
   async #showHistory() {
     if (!this.#hasHistory()) {
       fill(this.#history, h("p", { class: "note" }, "The server has no recording: start it with --recording to have one."));
       return;
     }
-    const today = dayOf(this.#store.now(), isUTC());
     try {
-      const ask = (days) => this.#api.get(`history/statistics${query({
-        from: new Date(boundsOfDay(dayAfter(today, -days, isUTC()), isUTC()).from).toISOString(), to: new Date(this.#store.now()).toISOString(),
-        offset: isUTC() ? 0 : -60 * new Date(this.#store.now()).getTimezoneOffset(),
-      })}`);
       // Of a large fleet, the server adds up fewer days at once: then it is today alone.
-      const told = await ask(6).catch((error) => {
+      const rows = await this.#driven(6).catch((error) => {
         if (error.code !== "too-much") throw error;
-        return ask(0);
+        return this.#driven(0);
       });
-      const rows = told.days ?? [];
+      const hasFleets = new Set(rows.map((row) => row.fleet)).size > 1;
+      const name = (row) => [h("bdi", {}, safeName(row.vehicle, 60)), ...(hasFleets ? [" ", h("span", { class: "note" }, h("bdi", {}, safeName(row.fleet, 60)))] : [])];
       fill(this.#history, rows.length ? h("div", { class: "scroll table-box", tabindex: "0", role: "group", "aria-label": "By vehicle and day" },
-        table("By vehicle and day", ["Vehicle", "Day", "Kind", "Distance", "Trips", "In motion"], rows.slice(0, 500).map((row) => [
-          h("bdi", {}, safeName(row.vehicle, 60)), row.day, words(row.kind), metres(row.distance), amount(row.trips), duration(row.moving)])))
+        table("By vehicle and day", ["Vehicle", "Day", "Kind", "Distance", "Trips", "In motion"], rows.slice(0, rowsAtMost).map((row) => [
+          name(row), row.day, words(row.kind), metres(row.distance), amount(row.trips), duration(row.moving)])),
+        rows.length > rowsAtMost ? h("p", { class: "note" }, `These are ${amount(rowsAtMost)} of ${count(rows.length, "row")}; /api/v1/history/statistics has all of them.`) : null)
         : h("p", { class: "note" }, "Nothing was recorded."));
     } catch (error) {
       fill(this.#history, h("p", { class: "note" }, error.explanation ?? error.message));
@@ -68,11 +84,28 @@ export class FleetView {
   }
 }
 
+/**
+ * What was asked for day by day, by the days of a clock that was set meanwhile: what the server, which counts by one offset, says of the
+ * hour that is too much or too little belongs to the day that was asked for.
+ */
+export function joinedDays(days) {
+  const rows = new Map();
+  for (const { day, rows: told } of days) {
+    for (const row of told) {
+      const key = JSON.stringify([row.fleet, row.vehicle, day, row.kind]);
+      const before = rows.get(key);
+      rows.set(key, before === undefined ? { ...row, day }
+        : { ...before, distance: (before.distance ?? 0) + (row.distance ?? 0), trips: before.trips + row.trips, moving: (before.moving ?? 0) + (row.moving ?? 0) });
+    }
+  }
+  return [...rows.values()];
+}
+
 /** Seconds as people read a delay. */
 const delay = (seconds) => seconds === undefined ? undefined : seconds < 10 ? amount(seconds * 1000, 0, "ms") : duration(seconds);
 
 /** What the server tells of itself and of what comes in, in words; what only some may know is left out for the others. */
-function traffic({ broker, messages, delay: delays, server }, now) {
+function traffic({ broker, messages, delay: delays, recording, server }, now) {
   const rate = messages && amount(messages.perSecond, 1);
   return [
     broker && ["Broker", broker.connected ? "connected" : "not connected: nothing new is heard", moment(broker.since) === undefined ? null : ["since ", timeElement(broker.since, now)]],
@@ -83,6 +116,7 @@ function traffic({ broker, messages, delay: delays, server }, now) {
       [delay(delays.p95) && `95 % within ${delay(delays.p95)}`, delay(delays.p99) && `99 % within ${delay(delays.p99)}`].filter(Boolean).join(", ")],
     messages && ["Not used", ["duplicates", "outdated", "unreadable", "ignored", "refused"].filter((name) => messages[name])
       .map((name) => `${amount(messages[name])} ${name.replace(/s$/, messages[name] === 1 ? "" : "s")}`).join(", ") || "none"],
+    recording && ["Recording", recording.failed ? "cannot be written now: what comes waits at the broker" : `${count(recording.stored, "message")} stored since the start`],
     server && ["Pages open", amount(server.streams), server.streamsDropped ? `${amount(server.streamsDropped)} were too slow and began anew` : null],
     server && ["Memory", bytes(server.memory)],
     server && ["Version", safeName(server.version, 60)],

@@ -19,7 +19,7 @@ package enum AlertsCommand {
     let store = try opened(settings)
     let alerts: [Alert]
     let silences: [Silence]
-    let sentences: [String]
+    var sentences: [String]
     do throws(SQLiteError) {
       let condition = options.all ? "1 = 1" : "ended IS NULL"
       alerts = try store.alerts(where: condition + " ORDER BY number").map(\.alert)
@@ -29,6 +29,7 @@ package enum AlertsCommand {
       throw AlertStore.failure(error, settings.store)
     }
     let now = Moment.now.time
+    sentences += silences.filter { $0.until > now }.map(sentence(of:))
     var text = ""
     for alert in alerts
     where (options.rule == nil || alert.rule == options.rule) && (vehicle == nil || alert.vehicle == vehicle)
@@ -38,7 +39,7 @@ package enum AlertsCommand {
       text += options.json ? json(alert, silenced, store.epoch) : line(alert, silenced, store.epoch)
     }
     try CommandOutput.print(text)
-    for sentence in sentences { StandardError.say(sentence) }
+    for sentence in sentences { StandardError.say(StyledText(sentence).plain) }
     return .done
   }
 
@@ -181,9 +182,20 @@ package enum AlertsCommand {
     do throws(SQLiteError) { try store.add(silence) } catch {
       throw AlertStore.failure(error, settings.store)
     }
-    let who = [options.rule ?? "all rules", options.vehicle ?? "all vehicles"].joined(separator: ", ")
-    try say("silenced until \(until.rfc3339): \(who)")
+    try say(sentence(of: silence))
     return .done
+  }
+
+  /// Which alerts, and until when: a name without a fleet is a fleet's.
+  private static func sentence(of silence: Silence) -> String {
+    let vehicles =
+      switch (silence.fleet, silence.vehicle) {
+      case (let fleet?, let vehicle?): "vehicle \(fleet)/\(vehicle)"
+      case (let fleet?, nil): "all vehicles of fleet \(fleet)"
+      case (nil, _): "all vehicles"
+      }
+    let rules = silence.rule.map { "rule \($0)" } ?? "all rules"
+    return "silenced until \(silence.until.rfc3339): \(rules), \(vehicles)"
   }
 
   package static func retry(_ options: AlertsRetryOptions) throws(FleetError) -> ExitStatus {

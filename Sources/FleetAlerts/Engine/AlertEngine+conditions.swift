@@ -9,7 +9,7 @@ extension AlertRule {
       // Of phones a location says that they are there.
       case .offline: [.status, .position]
       case .battery, .queue: [.status]
-      case .speed: [.position]
+      case .speed: [.position, .status]
       case .accuracy: [.position, .event]
       case .entered, .left: [.regions]
       case .event: [.event]
@@ -69,6 +69,10 @@ extension AlertEngine {
     case .battery(let below, let until):
       compare(rule, facts, facts.battery, begins: { $0 < below }, ends: { $0 >= until }, &changes)
     case .speed(let above, let until):
+      // How fast a vehicle is that has gone, nobody knows: what it said last is over, and so is its alert.
+      guard facts.state != .offline else {
+        return forget(EntryKey(rule: rule.name, vehicle: facts.key, subject: ""), &changes)
+      }
       compare(rule, facts, facts.speed, begins: { $0 > above }, ends: { $0 <= until }, &changes)
     case .accuracy(let above, let until):
       compare(rule, facts, facts.accuracy, begins: { $0 > above }, ends: { $0 <= until }, &changes)

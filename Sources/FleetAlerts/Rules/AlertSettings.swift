@@ -64,7 +64,7 @@ package struct AlertSettings: Hashable, Sendable {
       }
       zone = running.zone
     } else if let name = named {
-      guard let zone = LocalTime.taking(name) else {
+      guard let zone = LocalTime.known(name) else {
         throw table.wrong(
           "time_zone", "\"\(name.prefix(80))\" is no zone here; write one as \"Europe/Berlin\" or \"+01:00\"")
       }
@@ -73,6 +73,9 @@ package struct AlertSettings: Hashable, Sendable {
     patience = try table.duration("give_up_after") ?? patience
     keep = try table.duration("keep") ?? keep
   }
+
+  /// Sets this process's clock on the wall. Call it once, at the start.
+  package func takeZone() { LocalTime.take(zoneName) }
 
   /// Who is told of a rule's alerts.
   package func receivers(of rule: AlertRule) -> [Receiver] {

@@ -26,10 +26,10 @@ package enum LocalTime: Hashable, Sendable {
     return ((seconds % 86_400) + 86_400) % 86_400
   }
 
-  /// Makes a zone that of the process. For the start of a program: other threads may be reading what this changes.
+  /// The clock of a zone. A zone with summer times is known by its name once `take` has made it that of the process.
   /// - Parameter name: as in `Europe/Berlin`, or `+05:30`.
   /// - Returns: nil for a zone that nobody knows here.
-  package static func taking(_ name: String) -> LocalTime? {
+  package static func known(_ name: String) -> LocalTime? {
     if let seconds = seconds(of: name) { return .offset(seconds) }
     let isPlain = name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/_+-".contains($0)) }
     let folder = unsafe getenv("TZDIR").map { unsafe String(cString: $0) } ?? "/usr/share/zoneinfo"
@@ -37,9 +37,15 @@ package enum LocalTime: Hashable, Sendable {
     guard isPlain, !name.hasPrefix("/"), unsafe stat("\(folder)/\(name)", &information) == 0,
       information.st_mode & S_IFMT == S_IFREG
     else { return nil }
+    return .process
+  }
+
+  /// Makes a zone that is known by its name that of the process. For the start of a program: other threads may be reading what
+  /// this changes.
+  package static func take(_ name: String) {
+    guard known(name) == .process else { return }
     unsafe setenv("TZ", ":\(name)", 1)
     tzset()
-    return .process
   }
 
   /// Seconds of `UTC`, `+05:30` or `-03:00`; nil for another text.

@@ -72,6 +72,8 @@ package final class AlertService: FleetObserver {
   let inbox = Monitor(Inbox())
   let view = Locked(AlertsView())
   let source = Locked<EventSource?>(nil)
+  /// The number of the newest batch of any session: what an earlier session's number says of a later one's is nothing.
+  let lastBatch = Locked<UInt64>(0)
   let say: @Sendable (String) -> Void
   private let thread = Locked<DedicatedThread?>(nil)
 

@@ -9,8 +9,6 @@ package import Telemetry
 package final class EventSession: Sendable {
   private let service: AlertService
   private let subscriber: FleetSubscriber
-  /// Of a batch.
-  private let last = Locked<UInt64>(0)
 
   /// Seconds for which the broker keeps it (MQTT 5; under 3.1.1 it keeps it for ever, with as much as it is set up to).
   private static let expiry: UInt32 = 86_400
@@ -50,8 +48,8 @@ package final class EventSession: Sendable {
     subscriber = try FleetSubscriber(
       configuration, filters, .atLeastOnce,
       .init(
-        received: { [last] batch in
-          let number = last.withLock { last in
+        received: { batch in
+          let number = service.lastBatch.withLock { last in
             last += 1
             return last
           }

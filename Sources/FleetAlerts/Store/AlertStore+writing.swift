@@ -51,6 +51,12 @@ extension AlertStore {
   /// Writes all of it, or nothing.
   /// - Parameter now: times of this machine's line become civil ones by it.
   func write(_ writes: AlertWrites, at now: Moment) throws(SQLiteError) {
+    guard isCurrent else {
+      throw SQLiteError(
+        code: .cannotOpen,
+        message: "it was taken away or replaced; put it back, or start the server anew, which begins another",
+        sql: "write", file: database.path)
+    }
     try database.transaction { () throws(SQLiteError) in
       try write(writes.entries, at: now)
       try write(writes.seen)

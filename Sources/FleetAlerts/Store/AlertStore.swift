@@ -27,6 +27,8 @@ struct AlertStore: ~Copyable {
   /// Random, made together with the file: a new file starts alerts of other names.
   let epoch: String
   private let lock: AlertLock?
+  /// Which file is open.
+  private let identity: FileIdentity?
 
   /// - Parameters:
   ///   - isReader: for a file that must be there.
@@ -65,6 +67,7 @@ struct AlertStore: ~Copyable {
       }
       epoch = try database.text("SELECT value FROM meta WHERE name = 'epoch'") ?? ""
       lock = held
+      identity = FileIdentity(path)
       self.database = database
     } catch {
       throw Self.failure(error, path)
@@ -81,6 +84,9 @@ struct AlertStore: ~Copyable {
       }
     return .usage("use the alerts in", path, cause)
   }
+
+  /// Whether the file of its name is still the one that is open.
+  var isCurrent: Bool { FileIdentity(database.path) == identity }
 
   /// Changes whenever another program has changed the file.
   func version() throws(SQLiteError) -> Int64 { try database.integer("PRAGMA data_version") ?? 0 }

@@ -32,12 +32,25 @@ package final class SideRecorder: Sendable {
     return SideRecorder(try RunningRecorder.start(plan, into: opened, from: entry))
   }
 
+  /// Whether a text says for how many days to keep, as `90d`.
+  package static func isDays(_ text: String) -> Bool { (try? RecordPlan.days(text)) != nil }
+
   private init(_ running: RunningRecorder) { self.running = running }
 
-  /// Messages received and dealt with; stored of them; and whether the store is away now.
-  package var progress: (received: Int, stored: Int, isInterrupted: Bool) {
+  /// How it goes on.
+  package struct Progress: Hashable, Sendable {
+    /// Messages received and dealt with.
+    package var received: Int
+    /// Those of them that were not there before.
+    package var stored: Int
+    /// Whether nothing can be stored now.
+    package var isInterrupted: Bool
+  }
+
+  package var progress: Progress {
     let counts = running.recorder.current
-    return (counts.received, counts.stored, counts.isInterrupted)
+    return Progress(
+      received: counts.received, stored: counts.stored, isInterrupted: counts.isInterrupted)
   }
 
   /// Stores what the broker has under way, for some seconds at most. What is not stored then stays at the broker.

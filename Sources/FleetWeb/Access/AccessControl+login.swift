@@ -104,6 +104,7 @@ extension AccessControl {
     let now = SystemClock.realtime
     return state.withLock { state in
       state.shares.expire(at: now)
+      state.endLostShares(at: now)
       return state.shares.shares.filter { principal.sees($0.value.vehicle) }
         .map { (ShareTable.name($0.key), $0.value) }
         .sorted { ($0.share.began, $0.name) < ($1.share.began, $1.name) }

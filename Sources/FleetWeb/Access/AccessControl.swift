@@ -50,15 +50,26 @@ package final class AccessControl: Sendable {
       switch holder {
       case .user(let name): return entries[name]
       case .link(let link):
-        guard let share = shares.share(link, at: now),
-          AccessControl.sees(share.maker, share.vehicle, configuration)
-        else { return nil }
+        guard let share = shares.share(link, at: now), holds(share, at: now) else { return nil }
         return link
       }
+    }
+
+    /// Whether whoever made a link may still show its vehicle.
+    func holds(_ share: ShareTable.Share, at now: Int64) -> Bool {
+      AccessControl.sees(share.maker, share.vehicle, configuration, at: now)
+    }
+
+    /// Ends links whose maker has lost the right to show their vehicles.
+    mutating func endLostShares(at now: Int64) {
+      let current = self
+      shares.keep { current.holds($0, at: now) }
     }
   }
 
   let state: Locked<State>
+  /// Whether there is such a vehicle; every name is, until somebody knows better.
+  private let vehicles = Locked<@Sendable (VehicleKey) -> Bool>({ _ in true })
   let passwords: PasswordChecker
   package let audit: AuditLog
   /// For what is derived and must not be guessed; another one with each start.
@@ -91,6 +102,8 @@ package final class AccessControl: Sendable {
   package func use(_ configuration: AccessConfiguration) {
     audit.use(path: configuration.auditFile)
     state.withLock { state in
+      // What has ended by the entries that held is not to wake up by the new ones.
+      state.endLostShares(at: SystemClock.realtime)
       state.configuration = configuration
       state.sessions.idle = Int64(configuration.sessionIdle * 1e9)
       state.sessions.longest = Int64(configuration.sessionLongest * 1e9)
@@ -99,11 +112,19 @@ package final class AccessControl: Sendable {
       state.limitsOfPrincipals.rate = configuration.requestRate
       state.limitsOfPrincipals.burst = configuration.requestRate * 5
       let now = SystemClock.realtime
+      state.endLostShares(at: now)
       let current = state
       state.sessions.keep { current.entry(of: $0.holder, at: now) == $0.entry }
       state.isChanged = true
     }
   }
+
+  /// Has somebody asked whether a vehicle is there before a link to it is made.
+  package func know(_ isThere: @escaping @Sendable (VehicleKey) -> Bool) {
+    vehicles.withLock { $0 = isThere }
+  }
+
+  func knows(_ vehicle: VehicleKey) -> Bool { vehicles.withLock { $0 }(vehicle) }
 
   // MARK: Who somebody is
 
@@ -155,12 +176,13 @@ package final class AccessControl: Sendable {
 
   /// Whether whoever made a link may still show a vehicle.
   private static func sees(
-    _ maker: String, _ vehicle: VehicleKey, _ configuration: AccessConfiguration
+    _ maker: String, _ vehicle: VehicleKey, _ configuration: AccessConfiguration, at now: Int64
   ) -> Bool {
     if !configuration.hasLogin { return maker == Principal.local.name }
     if let user = configuration.users[maker] { return user.role >= .operate && user.scope.contains(vehicle) }
     return configuration.tokens.values.contains {
       "token \($0.name)" == maker && $0.role >= .operate && $0.scope.contains(vehicle)
+        && ($0.end.map { now < $0.nanoseconds } ?? true)
     }
   }
 

@@ -11,7 +11,7 @@ package final class AccessKeeper: Sendable {
   private let file: SettingsFile?
   private let address: ListenAddress
   private let store: AccessStore?
-  private let isReloadWanted = Locked(false)
+  private let wanted = Locked<Reload?>(nil)
   /// Why the last save failed: each reason is said once.
   private let problem = Locked<String?>(nil)
   private let thread: ServiceThread
@@ -51,9 +51,12 @@ package final class AccessKeeper: Sendable {
     }
   }
 
+  /// What else goes on by a configuration that was read again and has no mistake.
+  package typealias Reload = @Sendable (SettingsFile) -> Void
+
   /// Reads configuration and certificate again soon. Any thread's to call.
-  package func reload() {
-    isReloadWanted.withLock { $0 = true }
+  package func reload(_ others: @escaping Reload = { _ in }) {
+    wanted.withLock { $0 = others }
     thread.wake.signal()
   }
 
@@ -69,11 +72,11 @@ package final class AccessKeeper: Sendable {
     while !thread.isStopping {
       heartbeat.beat()
       _ = thread.wake.wait(seconds: Self.interval)
-      let isWanted = isReloadWanted.withLock { wanted in
-        defer { wanted = false }
+      let reload = wanted.withLock { wanted in
+        defer { wanted = nil }
         return wanted
       }
-      if isWanted { readAgain() } else { renewCertificate() }
+      if let reload { readAgain(reload) } else { renewCertificate() }
       looks += 1
       if looks % Self.looksBetweenSaves == 0 { control.markChanged() }
       save()
@@ -105,7 +108,7 @@ package final class AccessKeeper: Sendable {
     }
   }
 
-  private func readAgain() {
+  private func readAgain(_ others: Reload) {
     do throws(FleetError) { try certificates?.reload() } catch {
       StandardError.say("goes on with the certificate that it has: \(error)")
     }
@@ -132,12 +135,13 @@ package final class AccessKeeper: Sendable {
       if !waiting.isEmpty {
         say("\(waiting.joined(separator: ", ")) of \(begun.path): what has changed is used after a restart")
       }
+      others(file)
     } catch {
       control.audit.record(
         AuditEntry(
           action: "reload", who: "SIGHUP", from: "this machine", outcome: "refused", detail: error.description
         ))
-      say("goes on with the users and tokens that it has: \(error)")
+      say("goes on with the users, tokens, rules and receivers that it has: \(error)")
     }
   }
 }

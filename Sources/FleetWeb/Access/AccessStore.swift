@@ -110,6 +110,7 @@ extension AccessControl {
     let now = SystemClock.realtime
     state.withLock { state in
       for (digest, share) in shares { _ = state.shares.add(digest, share, at: now) }
+      state.endLostShares(at: now)
       for (digest, session) in sessions.prefix(SessionTable.capacity)
       where state.entry(of: session.holder, at: now) == session.entry {
         state.sessions.restore(digest, session)

@@ -68,8 +68,11 @@ package final class ConfiguredAccess: AccessPolicy, ServePart {
     }
   }
 
-  /// Reads users, tokens and the certificate again soon. Any thread's to call.
-  package func reload() { keeper.withLock { $0 }?.reload() }
+  /// Has links made only to vehicles that are there.
+  package func know(_ isThere: @escaping @Sendable (VehicleKey) -> Bool) { control.know(isThere) }
+
+  /// Reads users, tokens and the certificate again soon, and then what else goes by the file. Any thread's to call.
+  package func reload(_ others: @escaping AccessKeeper.Reload) { keeper.withLock { $0 }?.reload(others) }
 
   package func stop() {
     keeper.withLock { keeper in

@@ -2,18 +2,18 @@ internal import Fleet
 internal import FleetAlerts
 internal import FleetConsole
 internal import Platform
+internal import Prometheus
 internal import Telemetry
 
 /// The alerts' service as a part of the server, and what streams tell of it.
 struct AlertPart: ServePart, StreamSource, MetricsSource {
   private let service: AlertService
-  private let path: String
 
   /// - Returns: nil for a configuration without alerts.
   /// - Throws: `FleetError` for rules and receivers that make no sense, at their place.
   init?(_ file: SettingsFile, _ context: ServeContext) throws(FleetError) {
     guard let settings = try AlertSettings(file) else { return nil }
-    path = file.path
+    settings.takeZone()
     service = AlertService(settings, profile: context.selection.profile, root: context.selection.root) {
       StandardError.say($0)
     }
@@ -32,17 +32,16 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
   func start() throws(FleetError) { try service.start() }
   func stop() { service.stop() }
 
-  /// Reads rules and receivers again. A file with a mistake changes nothing.
-  func reload() {
+  /// Goes on by the rules and receivers of a file that was read again.
+  func reload(_ file: SettingsFile) {
     do throws(FleetError) {
-      let file = try SettingsFile(path: path)
-      try file.check(tables: ServeConfiguration.tables)
       let running = service.settings
       guard let settings = try AlertSettings(file, running: running) else {
-        throw .usage("use", path, "it has no alerts any more; a server without them wants a restart")
+        throw .usage("use", file.path, "it has no alerts any more; a server without them wants a restart")
       }
       service.reload(settings)
-      StandardError.say("uses rules and receivers of \(path) as they are now: \(settings.rules.count) rules")
+      StandardError.say(
+        "uses rules and receivers of \(file.path) as they are now: \(settings.rules.count) rules")
       if settings.store != running.store { StandardError.say("alerts: another store wants a restart") }
     } catch {
       StandardError.say("goes on with the rules and receivers that it has: \(error)")
@@ -52,7 +51,7 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
   /// Says of a server that started without alerts that its file has some by now.
   static func sayWhatWantsARestart(_ file: SettingsFile) {
     do throws(FleetError) {
-      guard try AlertSettings(SettingsFile(path: file.path)) != nil else { return }
+      guard try AlertSettings(file) != nil else { return }
       StandardError.say(
         "alerts: \(file.path) has some now; a server that has started without wants a restart")
     } catch { StandardError.say("goes on without alerts: \(error)") }

@@ -143,6 +143,8 @@ private struct AlertQuery {
 
   /// - Throws: 400 for a value that makes no sense.
   init(_ request: Request) throws(WebError) {
+    try request.refuseQueries(
+      but: ["id", "rule", "fleet", "vehicle", "state", "order", "after", "limit"])
     (id, rule) = (try request.query("id"), try request.query("rule"))
     (fleet, vehicle) = (try request.query("fleet"), try request.query("vehicle"))
     if let text = try request.query("state") {

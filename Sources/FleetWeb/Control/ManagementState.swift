@@ -36,6 +36,8 @@ package struct ManagementState: Sendable {
   package let root: String
   private let largestTotal: Int
   private var vehicles: [VehicleKey: Kept] = [:]
+  /// Whether there are vehicles of which nothing is known here for lack of room, not even that something is missing.
+  private var isOverfull = false
   /// Bytes of all documents with what it takes to keep them; one that several vehicles share counts for each.
   package private(set) var size = 0
   /// The last documents that were different: regions that many vehicles have in common are kept once.
@@ -48,6 +50,8 @@ package struct ManagementState: Sendable {
   package static let requestsPerVehicle = 20
   package static let requestsInAll = 5_000
   private static let shared = 16
+  /// Vehicles of which it is known that something is missing, and nothing else.
+  private static let mostMissing = 100_000
 
   /// - Parameter largestTotal: bytes that documents of all vehicles may have.
   package init(root: String, largestTotal: Int = 256 << 20) {
@@ -79,11 +83,15 @@ package struct ManagementState: Sendable {
   }
 
   private mutating func keep(_ payload: [UInt8], _ path: String, of key: VehicleKey) {
+    let cost = Self.cost(payload, path, of: key)
+    if vehicles[key] == nil, vehicles.count >= Self.mostMissing, size + cost > largestTotal {
+      isOverfull = isOverfull || !payload.isEmpty
+      return
+    }
     var kept = vehicles[key] ?? Kept()
     if let old = kept.payloads.removeValue(forKey: path) { size -= Self.cost(old, path, of: key) }
     kept.missing.remove(path)
     if !payload.isEmpty {
-      let cost = Self.cost(payload, path, of: key)
       if size + cost <= largestTotal {
         size += cost
         kept.payloads[path] = shared(payload)
@@ -129,7 +137,7 @@ package struct ManagementState: Sendable {
   }
 
   package func documents(_ subject: Subject, of key: VehicleKey) -> Documents {
-    guard let kept = vehicles[key] else { return Documents() }
+    guard let kept = vehicles[key] else { return Documents(isIncomplete: isOverfull) }
     let name = subject.rawValue
     return Documents(
       desired: kept.payloads[name + "/desired"], reported: kept.payloads[name + "/reported"],

@@ -11,6 +11,8 @@ struct HistoryQuery {
 
   /// Characters of a parameter at most.
   private static let longest = 512
+  /// Of a place in a list, which has both names in it.
+  private static let longestPlace = 4 * (4 * 2 * longestName + 128) / 3
   /// Of parameters that may stand there several times.
   private static let most = 100
 
@@ -22,8 +24,9 @@ struct HistoryQuery {
           String(name.prefix(40)), "there is no such parameter here",
           remedy: names.isEmpty ? "leave it out" : "there are \(names.joined(separator: ", "))")
       }
-      guard value.utf8.count <= Self.longest else {
-        throw .parameter(name, "it is too long", remedy: "give \(Self.longest) bytes at most")
+      let longest = name == "after" ? Self.longestPlace : Self.longest
+      guard value.utf8.count <= longest else {
+        throw .parameter(name, "it is too long", remedy: "give \(longest) bytes at most")
       }
       guard !value.utf8.contains(0) else {
         throw .parameter(name, "it has a zero byte", remedy: "leave it out")

@@ -1,9 +1,10 @@
 package import Fleet
 internal import FleetConsole
-internal import FleetStore
+package import FleetStore
+package import Prometheus
 
 /// The past, as a server has it: readers of a recording, and where it was asked for a recorder.
-package final class HistoryService: ServePart {
+package final class HistoryService: ServePart, MetricsSource {
   package let readers: HistoryReaders
   private let recorder: SideRecorder?
 
@@ -36,6 +37,19 @@ package final class HistoryService: ServePart {
   }
 
   package func start() {}
+
+  /// How recording goes on; nil where this server does not record.
+  package var progress: SideRecorder.Progress? { recorder?.progress }
+
+  package func write(to metrics: inout MetricsText) {
+    guard let progress else { return }
+    metrics.gauge(
+      "record_failed", "Whether the recording cannot be written now; what comes waits at the broker.",
+      progress.isInterrupted ? 1 : 0)
+    metrics.counter(
+      "record_messages_total", "Messages received for the recording and dealt with.", progress.received)
+    metrics.counter("record_stored_total", "Messages stored that were not there before.", progress.stored)
+  }
 
   /// Ends all questions, and stores what the broker has under way.
   package func stop() {

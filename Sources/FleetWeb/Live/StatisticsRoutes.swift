@@ -1,4 +1,6 @@
 internal import Fleet
+package import FleetStore
+internal import Glibc
 package import Hummingbird
 internal import JSON
 internal import Platform
@@ -7,20 +9,26 @@ internal import Spatial
 /// `/statistics`: how many vehicles there are, how much comes in, and how late.
 package struct StatisticsRoutes: RouteGroup {
   private let hub: StreamHub
+  private let recording: @Sendable () -> SideRecorder.Progress?
 
-  package init(_ hub: StreamHub) { self.hub = hub }
+  /// - Parameter recording: how recording goes on; nil where nothing is recorded.
+  package init(_ hub: StreamHub, recording: @escaping @Sendable () -> SideRecorder.Progress? = { nil }) {
+    (self.hub, self.recording) = (hub, recording)
+  }
 
   package func add(to router: RouterGroup<WebContext>) {
-    router.get("statistics") { [hub] _, context in
+    router.get("statistics") { [hub, recording] _, context in
       let principal = try context.requirePrincipal()
-      return Response.json(hub.statistics(for: principal, at: .now))
+      return Response.json(hub.statistics(for: principal, recording(), at: .now))
     }
   }
 }
 
 extension StreamHub {
   /// Of the vehicles that somebody sees; what is about the server as a whole is for those who see every fleet.
-  fileprivate func statistics(for principal: Principal, at now: Moment) -> [UInt8] {
+  fileprivate func statistics(
+    for principal: Principal, _ recording: SideRecorder.Progress?, at now: Moment
+  ) -> [UInt8] {
     var states: [VehicleState: Int] = [:]
     let seesAll = principal.scope.fleets == nil
     let revision = fleet.withTable(at: now) { table in
@@ -59,6 +67,13 @@ extension StreamHub {
         json.field("p95", delays.quantile(0.95), decimals: 3)
         json.field("p99", delays.quantile(0.99), decimals: 3)
       }
+      if let recording {
+        json.field("recording") { json in
+          json.field("received", recording.received)
+          json.field("stored", recording.stored)
+          json.field("failed", recording.isInterrupted)
+        }
+      }
       json.field("server") { json in
         json.field("version", BuildInformation.current.version)
         json.field("streams", streams.clients)
@@ -74,7 +89,7 @@ package enum ProcessMemory {
   /// Bytes in memory; nil where the kernel does not say.
   package static var resident: Int? {
     SmallFiles.text("/proc/self/statm")?.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map {
-      $0 * 4096
+      $0 * sysconf(Int32(_SC_PAGESIZE))
     }
   }
 }

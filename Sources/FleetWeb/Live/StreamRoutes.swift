@@ -14,17 +14,20 @@ package struct StreamRoutes: RouteGroup {
       let principal = try context.requirePrincipal()
       let view = try StreamView(request)
       let isPacked = GzipAnswers.accepts(request)
+      var headers: HTTPFields = [
+        .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store",
+        // nginx would hold events back otherwise.
+        .knownName("X-Accel-Buffering"): "no", .vary: "Accept-Encoding",
+      ]
+      if isPacked { headers[.contentEncoding] = "gzip" }
+      // Who asks for the head alone would keep a place whose stream never begins.
+      guard request.method != .head else { return Response(status: .ok, headers: headers) }
       // With the answer's first byte the room is taken: who is let in is not turned away afterwards.
       let id = try hub.open(
         principal, view, grant: context.grant, isPacked: isPacked,
         lastID: request.headers[.knownName("Last-Event-ID")], channel: context.channel)
-      var response = Response(
-        status: .ok,
-        headers: [
-          .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store",
-          // nginx would hold events back otherwise.
-          .knownName("X-Accel-Buffering"): "no",
-        ],
+      return Response(
+        status: .ok, headers: headers,
         body: ResponseBody { writer in
           defer { hub.close(id) }
           while let buffers = await hub.next(id) {
@@ -35,9 +38,6 @@ package struct StreamRoutes: RouteGroup {
           }
           try await writer.finish(nil)
         })
-      if isPacked { response.headers[.contentEncoding] = "gzip" }
-      response.headers[.vary] = "Accept-Encoding"
-      return response
     }
     router.post("stream/{id}") { [hub] request, context in
       let principal = try context.requirePrincipal()

@@ -33,16 +33,15 @@ package enum ServeCommand {
     let feed = FleetFeed(
       Roster(root: context.selection.root, profile: context.selection.profile), observers: parts.observers)
     let fleet = LiveFleet(feed)
+    access.know { key in feed.withRoster { $0[key] != nil } }
     try parts.add(fleet, context)
     let reloads = parts.reloads
-    waiter.onHangUp {
-      access.reload()
-      for reload in reloads { reload() }
-    }
+    waiter.onHangUp { access.reload { file in for reload in reloads { reload(file) } } }
     let hub = StreamHub(fleet, sources: parts.sources, limits: configuration.streams)
     let subscriber = try subscriber(of: feed, context)
     var server = WebServer(
-      subjects: [LiveRoutes(fleet), StreamRoutes(hub), StatisticsRoutes(hub)] + parts.subjects,
+      subjects: [LiveRoutes(fleet), StreamRoutes(hub), StatisticsRoutes(hub, recording: parts.recording)]
+        + parts.subjects,
       roots: [HealthRoutes(feed)] + parts.roots, files: PageFiles(leaflet: leaflet), access: access)
     server.imageOrigins = parts.imageOrigins
     server.roots.append(MetricsRoutes(hub, sources: [server.counts] + parts.metrics))

@@ -2,6 +2,7 @@ package import ArgumentParser
 package import Fleet
 internal import FleetAlerts
 package import FleetConsole
+internal import FleetStore
 
 /// The options of `odograph serve`. What is given here goes before the configuration file.
 package struct ServeOptions: ParsableArguments {
@@ -63,9 +64,6 @@ package struct ServeConfiguration: Sendable {
   /// Whether it may listen beyond this machine without TLS and without a proxy.
   package var allowsPlain = false
 
-  private static let keys = [
-    "listen", "plain", "recording", "record", "keep", "leaflet", "streams", "connections",
-  ]
   /// What holds from the start to the end, whatever the file says later.
   private static let lasting = [["server"], [MapSettings.table], ["tls"], ["access", "state"]]
 
@@ -78,11 +76,19 @@ package struct ServeConfiguration: Sendable {
     in file: SettingsFile, since begun: SettingsFile
   ) throws(FleetError) -> [String] {
     try file.check(tables: tables)
-    _ = try file.table("server", keys: keys)
+    _ = try ServerTable(file)
     _ = try MapSettings(file)
     _ = try file.table("tls", keys: CertificateStore.keys)
     _ = try AlertSettings(file)
     return file.changes(from: begun, of: lasting)
+  }
+
+  /// Judges all of a file, as the start does.
+  /// - Throws: `FleetError` for what the start would refuse in it, at its place.
+  package static func check(_ path: String) throws(FleetError) {
+    let file = try SettingsFile(path: path)
+    _ = try AccessConfiguration(file)
+    _ = try changes(in: file, since: file)
   }
 
   /// - Throws: `FleetError` for what makes no sense, at its place.
@@ -91,18 +97,11 @@ package struct ServeConfiguration: Sendable {
     if let path = options.config {
       let file = try SettingsFile(path: path)
       try file.check(tables: Self.tables)
-      let table = try file.table("server", keys: Self.keys)
-      listen = try table.text("listen")
-      // The address of a database is no path.
-      recording =
-        try table.text("recording").map { $0.contains("://") } == true
-        ? table.text("recording") : table.stateFile("recording")
-      records = try table.flag("record") ?? false
-      keep = try table.text("keep")
-      leaflet = try table.file("leaflet")
-      streams.clients = try table.integer("streams", in: 1...100_000) ?? streams.clients
-      connections = try table.integer("connections", in: 10...1_000_000) ?? connections
-      allowsPlain = try table.flag("plain") ?? false
+      let table = try ServerTable(file)
+      (listen, recording, records) = (table.listen, table.recording, table.records)
+      (keep, leaflet, allowsPlain) = (table.keep, table.leaflet, table.allowsPlain)
+      streams.clients = table.streams ?? streams.clients
+      connections = table.connections ?? connections
       self.file = file
     }
     recording = options.history.recording ?? recording
@@ -137,5 +136,34 @@ package struct ServeConfiguration: Sendable {
           + "127.0.0.1:\(address.port), or allow it by plain = true in [server]")
     }
     return "passwords, cookies and tokens go in the clear to \(address.text), as plain in [server] allows"
+  }
+}
+
+/// What the table `[server]` of a file says.
+private struct ServerTable {
+  var listen, recording, keep, leaflet: String?
+  var records, allowsPlain: Bool
+  var streams, connections: Int?
+
+  private static let keys = [
+    "listen", "plain", "recording", "record", "keep", "leaflet", "streams", "connections",
+  ]
+
+  init(_ file: SettingsFile) throws(FleetError) {
+    let table = try file.table("server", keys: Self.keys)
+    listen = try table.text("listen")
+    // The address of a database is no path.
+    recording =
+      try table.text("recording").map { $0.contains("://") } == true
+      ? table.text("recording") : table.stateFile("recording")
+    records = try table.flag("record") ?? false
+    keep = try table.text("keep")
+    if let keep, !SideRecorder.isDays(keep) {
+      throw table.wrong("keep", "write days as 90d, 1d to 36500d")
+    }
+    leaflet = try table.file("leaflet")
+    streams = try table.integer("streams", in: 1...100_000)
+    connections = try table.integer("connections", in: 10...1_000_000)
+    allowsPlain = try table.flag("plain") ?? false
   }
 }

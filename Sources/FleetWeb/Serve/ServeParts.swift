@@ -1,4 +1,5 @@
 package import Fleet
+package import FleetStore
 package import MQTT
 
 /// What a part of the server is made of.
@@ -39,8 +40,10 @@ package struct ServeParts: Sendable {
   package var metrics: [any MetricsSource] = []
   /// Where map tiles come from beside this server, as in `https://tile.example.org`.
   package var imageOrigins: [String] = []
-  /// What SIGHUP does beside access: reads a part of the configuration again.
-  package var reloads: [@Sendable () -> Void] = []
+  /// What SIGHUP does once the file, read again, is known to have no mistake.
+  package var reloads: [AccessKeeper.Reload] = []
+  /// How recording goes on; nil where nothing is recorded.
+  package var recording: @Sendable () -> SideRecorder.Progress? = { nil }
   /// Nil without rules.
   private var alerts: AlertPart?
 
@@ -49,7 +52,11 @@ package struct ServeParts: Sendable {
     let history = try HistoryService.start(context)
     subjects.append(HistoryRoutes(history?.readers))
     sources.append(ServerAbilities(hasRecording: history != nil, hasControl: Self.canControl(context)))
-    if let history { parts.append(history) }
+    if let history {
+      parts.append(history)
+      metrics.append(history)
+      recording = { history.progress }
+    }
     try add(MapService(context.configuration.map))
     if let file = context.configuration.file { alerts = try AlertPart(file, context) }
     subjects.append(alerts?.routes ?? AlertRoutes(nil))
@@ -61,12 +68,12 @@ package struct ServeParts: Sendable {
     if let alerts {
       let events = alerts.events(fleet.feed, context)
       parts.append(events)
-      reloads.append {
-        alerts.reload()
+      reloads.append { file in
+        alerts.reload(file)
         events.reload()
       }
-    } else if let file = context.configuration.file {
-      reloads.append { AlertPart.sayWhatWantsARestart(file) }
+    } else {
+      reloads.append { AlertPart.sayWhatWantsARestart($0) }
     }
     try addControl(fleet.feed, context)
   }

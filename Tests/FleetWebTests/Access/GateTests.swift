@@ -2,6 +2,8 @@ import Fleet
 import FleetWeb
 import JSON
 import Platform
+import Spatial
+import TestSupport
 import Testing
 
 /// Who is let in, over real connections.
@@ -245,10 +247,47 @@ struct GateTests {
       let bob = try #require(try web.logIn("bob").cookie)
       let both = ["Cookie: \(try #require(opened.cookie)); \(bob)"]
       #expect(try web.ask("GET", "/api/v1/session", both).json["name"] == .string("bob"))
+      // Bob may not see the vehicle: the link says so in place of a page without it.
+      let told = try web.ask("GET", url, ["Cookie: \(bob)"])
+      #expect(told.status == 403 && told.text.contains("logged in as bob") && told.cookie == nil)
       #expect(try web.ask("DELETE", "/api/v1/shares/\(id)", token).status == 204)
       #expect(try web.ask("GET", "/api/v1/vehicles/delivery/van-1", link).code == "login-required")
       #expect(try web.ask("GET", url).status == 404)
       #expect(try web.ask("DELETE", "/api/v1/shares/\(id)", token).status == 404)
+    }
+  }
+
+  /// A link is worth what its maker is: it ends with a token's end, and does not wake up with what comes back.
+  @Test func aLinkEndsWithTheRightOfWhoMadeIt() async throws {
+    let settings = AccessFixture.settings()
+    let end = UTCTime(nanoseconds: SystemClock.realtime + 3_000_000_000)
+    let ending = settings.replacing(
+      "[tokens.screen]", with: "expires = \"\(end.rfc3339)\"\n[tokens.screen]")
+    try await AccessFixture.run(AccessFixture.configuration(ending)) { web in
+      let token = ["Authorization: Bearer \(AccessFixture.operateToken)", "Content-Type: application/json"]
+      let body = #"{"fleet":"delivery","vehicle":"van-1","seconds":3600}"#
+      let made = try web.ask("POST", "/api/v1/shares", token, body: body)
+      let url = try #require(made.json["url"]?.string)
+      #expect(try web.ask("GET", url).status == 303)
+      let ann = ["Cookie: \(try #require(try web.logIn("ann").cookie))"]
+      func links() throws -> Int? { try web.ask("GET", "/api/v1/shares", ann).json["shares"]?.array?.count }
+      #expect(try links() == 1)
+      #expect(waitUntil { (try? web.ask("GET", url).status) == 404 })
+      #expect(try links() == 0)
+      // It does not wake up when the token is let in again.
+      web.control.use(try AccessFixture.configuration(settings))
+      #expect(try web.ask("GET", url).status == 404)
+      web.control.know { $0.vehicle == "van-1" }
+      let unknown = body.replacing("van-1", with: "van-2")
+      #expect(try web.ask("POST", "/api/v1/shares", token, body: unknown).status == 404)
+      #expect(try web.ask("POST", "/api/v1/shares", token, body: body).status == 201)
+      #expect(try links() == 1)
+      web.control.use(
+        try AccessFixture.configuration(
+          settings.replacing("fleets = [\"delivery\"]", with: "fleets = [\"bus\"]")))
+      web.control.use(try AccessFixture.configuration(settings))
+      let again = ["Cookie: \(try #require(try web.logIn("ann").cookie))"]
+      #expect(try web.ask("GET", "/api/v1/shares", again).json["shares"]?.array?.isEmpty == true)
     }
   }
 

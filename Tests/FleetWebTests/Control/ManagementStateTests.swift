@@ -79,6 +79,21 @@ import Testing
     #expect((100..<300).contains(kept) && state.size <= 100_000)
   }
 
+  /// Made-up names take no memory without end: of one too many it is only known that something may be missing.
+  @Test func namesAreBoundedToo() {
+    var state = ManagementState(root: "odograph/v1", largestTotal: 0)
+    let time = moment(0).time
+    func documents(_ name: String) -> ManagementState.Documents {
+      state.documents(.config, of: VehicleKey(fleet: "demo", vehicle: name))
+    }
+    #expect(!documents("other").isIncomplete)
+    for number in 0...100_000 {
+      _ = state.receive(message("config/desired", "{}", vehicle: "van-\(number)"), at: time)
+    }
+    #expect(documents("van-0").isIncomplete && documents("van-100000").isIncomplete)
+    #expect(documents("other").isIncomplete)
+  }
+
   /// Table: what of an answer differs from the request, and whether it counts.
   @Test(
     arguments: [

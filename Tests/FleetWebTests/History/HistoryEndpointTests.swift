@@ -173,6 +173,13 @@ import Testing
         #expect(seen == ["van3", "van2", "bus1", "car1", "van1"], "pages of \(limit)")
       }
 
+      // A place whose names are as long as names may be, in a script of three bytes a character.
+      let name = String(repeating: "界", count: 200)
+      let place = JournalPlace(
+        time: 0, vehicle: VehicleKey(fleet: name, vehicle: name),
+        number: JournalNumber(series: HistoryRows.series, number: 1))
+      #expect(try trips("after=\(place.word)").isEmpty)
+
       let path = "vehicles/demo/van/trips/\(HistoryRows.series)/1"
       #expect(try fixture.json(path)["way"] != nil)
       let gpx = try fixture.get(path + ".gpx")

@@ -116,6 +116,13 @@ import Testing
     let checked = try await OdographProcess.run(["alerts", "check", "--config", file])
     #expect(checked.status == 0 && checked.output.contains("zone  +05:30 now"), "\(checked.output)")
     #expect(checked.output.contains("rule  low  battery  warning  not grouped  to ops"), "\(checked.output)")
+    // All of the file is judged as the start judges it.
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    for (table, place) in [("[users.ann]\nrole = \"viev\"", "11:8"), ("[server]\nkeep = \"90x\"", "11:8")] {
+      let mistaken = try directory.write("mistaken.toml", text + table + "\n")
+      let judged = try await OdographProcess.run(["alerts", "check", "--config", mistaken])
+      #expect(judged.status == 64 && judged.output.contains("mistaken.toml:\(place)"), "\(judged.output)")
+    }
     let tried = try await OdographProcess.run(["alerts", "test", "--config", file])
     #expect(tried.status == 0 && tried.output.contains("ops: status 200"), "\(tried.output)")
     func start() async throws -> ChildProcess {
@@ -132,7 +139,8 @@ import Testing
     #expect(try await start().terminate() == 143)
     let silenced = try await OdographProcess.run(
       ["alerts", "silence", "--config", file, "--vehicle", "demo/quiet", "--for", "1h"])
-    #expect(silenced.status == 0 && silenced.output.contains("all rules, demo/quiet"), "\(silenced.output)")
+    #expect(
+      silenced.status == 0 && silenced.output.contains("all rules, vehicle demo/quiet"), "\(silenced.output)")
     let server = try await start()
     for vehicle in ["loud", "quiet"] {
       try await publish(
@@ -147,6 +155,7 @@ import Testing
     let list = try await OdographProcess.run(["alerts", "list", "--config", file])
     #expect(list.output.contains("demo/loud  battery at 10 %"), "\(list.output)")
     #expect(list.output.contains("demo/quiet  battery at 10 %  silenced until"), "\(list.output)")
+    #expect(list.output.contains(": all rules, vehicle demo/quiet"), "\(list.output)")
     #expect(!received().contains(#""vehicle": "quiet""#))
     // What a command writes, the server sees: the alert is still open, and told now.
     let ended = try await OdographProcess.run(

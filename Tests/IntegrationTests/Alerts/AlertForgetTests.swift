@@ -126,7 +126,12 @@ import Testing
     // A mistake changes nothing.
     _ = try rules("[rules.offline]\nwhen = \"offlin\"")
     reload()
-    try await eventually { said("goes on with the rules and receivers that it has") && said("serve.toml:5") }
+    try await eventually { said("rules and receivers that it has") && said("serve.toml:5") }
+    // Nor does one anywhere else in the file.
+    _ = try rules(low + "[users.ann]\nroll = \"view\"\n")
+    reload()
+    try await eventually { said("serve.toml:8") }
+    #expect(try await server.get("/api/v1/rules").list("rules").count == 2 && told == ["van began"])
     _ = try rules(low + "[rules.moved]\nwhen = \"event\"\nevents = [\"moving\"]\n")
     reload()
     try await eventually { told == ["van began", "van ended rule"] }

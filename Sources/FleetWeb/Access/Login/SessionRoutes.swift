@@ -41,11 +41,11 @@ package struct SessionRoutes: RouteGroup {
     guard let name = body["name"]?.string, let password = body["password"]?.string else {
       throw WebError(.badRequest, "invalid-body", "the body has name and password")
     }
-    // A name as long as a body would make the tables of delays as large.
-    guard name.utf8.count <= AccessConfiguration.longestName else { throw WebError.loginWrong }
     let address = access.address
     var line = AuditEntry(action: "login", who: name, from: address.description, outcome: "done")
     do throws(WebError) {
+      // A name as long as a body would make the tables of delays as large.
+      guard name.utf8.count <= AccessConfiguration.longestName else { throw .loginWrong }
       let login = try await control.logIn(
         name: name, password: password, from: address, replacing: access.identity)
       control.audit.record(line)

@@ -55,7 +55,7 @@ package struct ShareRoutes: RouteGroup {
       )
     }
     let key = VehicleKey(fleet: fleet, vehicle: vehicle)
-    guard principal.sees(key) else { throw WebError.notFound("vehicle \(key)") }
+    guard principal.sees(key), control.knows(key) else { throw WebError.notFound("vehicle \(key)") }
     guard let link = control.share(key, by: principal, seconds: seconds) else {
       throw WebError(
         .serviceUnavailable, "shares-full", "there are \(ShareTable.capacity) links already",
@@ -102,6 +102,19 @@ package struct LinkEntrance: RouteGroup {
       return Response(
         status: .notFound, headers: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"],
         body: .init(byteBuffer: ByteBuffer(string: "This link is over, or was taken back.\n")))
+    }
+    if let known = context.principal, !known.isLink, !known.sees(vehicle) {
+      control.logOut(login.identity)
+      control.audit.record(
+        AuditEntry(
+          action: "link", who: known.name, from: from, vehicles: [vehicle.description],
+          outcome: "out-of-scope"))
+      let sentence =
+        "You are logged in as \(known.name), who may not see the vehicle of this link. "
+        + "Log out, or open it in a private window.\n"
+      return Response(
+        status: .forbidden, headers: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"],
+        body: .init(byteBuffer: ByteBuffer(string: sentence)))
     }
     control.audit.record(
       AuditEntry(

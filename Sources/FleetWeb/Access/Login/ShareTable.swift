@@ -46,5 +46,7 @@ package struct ShareTable: Sendable {
   @discardableResult
   package mutating func remove(_ digest: SecretDigest) -> Share? { shares.removeValue(forKey: digest) }
 
+  mutating func keep(where holds: (Share) -> Bool) { shares = shares.filter { holds($0.value) } }
+
   package mutating func expire(at now: Int64) { shares = shares.filter { now < $0.value.end } }
 }
