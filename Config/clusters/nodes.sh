@@ -115,15 +115,16 @@ end_nodes() {
   local number process
   for number in 1 2 3; do
     process=$(pid "$number") || continue
-    kill -CONT "$process"
-    kill -TERM "$process"
+    # One that ends in this moment is what was wanted.
+    kill -CONT "$process" 2>/dev/null || true
+    kill -TERM "$process" 2>/dev/null || true
   done
   for number in 1 2 3; do
     for _ in $(seq 300); do
       process=$(pid "$number") || continue 2
       sleep 0.1
     done
-    kill -KILL "$process"
+    kill -KILL "$process" 2>/dev/null || true
   done
 }
 

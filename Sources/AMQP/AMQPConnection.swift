@@ -19,8 +19,9 @@ internal import MQTT
   }
 
   /// Connects and logs in, and makes the queue with its bindings where they are not there yet.
+  /// - Parameter makesQueue: false leaves the queue as it is, there or not.
   static func opened(
-    to node: MQTTConfiguration.Broker, _ configuration: AMQPConfiguration
+    to node: MQTTConfiguration.Broker, _ configuration: AMQPConfiguration, makesQueue: Bool = true
   ) throws(AMQPDisconnection) -> AMQPConnection {
     guard let state = unsafe amqp_new_connection() else {
       throw AMQPDisconnection(node: node, phase: .connect, cause: .configuration("there is no memory left"))
@@ -28,7 +29,8 @@ internal import MQTT
     let connection = unsafe AMQPConnection(state, node, configuration.queue)
     try connection.open(configuration)
     try connection.logIn(configuration)
-    try connection.declare(configuration)
+    try connection.openChannel()
+    if makesQueue { try connection.declare(configuration) }
     return connection
   }
 
@@ -98,9 +100,12 @@ internal import MQTT
       odograph_amqp_login_password(state, host, configuration.heartbeat, user, password), .login)
   }
 
-  private func declare(_ configuration: AMQPConfiguration) throws(AMQPDisconnection) {
+  private func openChannel() throws(AMQPDisconnection) {
     _ = unsafe amqp_channel_open(state, Self.channel)
     try unsafe check(amqp_get_rpc_reply(state), .login)
+  }
+
+  private func declare(_ configuration: AMQPConfiguration) throws(AMQPDisconnection) {
     try unsafe check(odograph_amqp_declare(state, Self.channel, queue, "quorum"), .declare)
     for pattern in configuration.patterns {
       try unsafe check(odograph_amqp_bind(state, Self.channel, queue, configuration.exchange, pattern), .bind)
@@ -171,6 +176,17 @@ internal import MQTT
 
   /// Leaves in order; what is not acknowledged goes back to the queue.
   func close() { _ = unsafe amqp_connection_close(state, 200) }
+
+  /// Whether the queue is there. Where it is not, the broker has closed the channel: the connection is of no more use.
+  func hasQueue() throws(AMQPDisconnection) -> Bool {
+    do throws(AMQPDisconnection) {
+      try unsafe check(odograph_amqp_find(state, Self.channel, queue), .declare)
+      return true
+    } catch {
+      guard case .refused(404, _) = error.cause else { throw error }
+      return false
+    }
+  }
 
   /// Ends the queue with what is in it.
   func deleteQueue() throws(AMQPDisconnection) {

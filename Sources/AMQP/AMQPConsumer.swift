@@ -81,17 +81,20 @@ public final class AMQPConsumer: Sendable {
   }
 
   /// Ends a queue with what is in it, from the calling thread.
-  public static func deleteQueue(_ configuration: AMQPConfiguration) throws(AMQPDisconnection) {
+  /// - Returns: whether there was such a queue.
+  public static func deleteQueue(_ configuration: AMQPConfiguration) throws(AMQPDisconnection) -> Bool {
     var failure: AMQPDisconnection?
     for node in configuration.address.nodes {
       do throws(AMQPDisconnection) {
-        let connection = try AMQPConnection.opened(to: node, configuration)
-        try connection.deleteQueue()
+        let connection = try AMQPConnection.opened(to: node, configuration, makesQueue: false)
+        let isThere = try connection.hasQueue()
+        if isThere { try connection.deleteQueue() }
         connection.close()
-        return
+        return isThere
       } catch { failure = failure ?? error }
     }
     if let failure { throw failure }
+    return false
   }
 
   private func run(_ heartbeat: Heartbeat) {
@@ -105,7 +108,10 @@ public final class AMQPConsumer: Sendable {
           heartbeat.beat()
           heartbeat.expectPause(seconds: 60 + configuration.connectTimeout + configuration.answerTimeout)
           let connection = try AMQPConnection.opened(to: node, configuration)
-          try serve(connection, heartbeat) { backoff.reset() }
+          try serve(connection, heartbeat) {
+            backoff.reset()
+            failure = nil
+          }
           return
         } catch {
           // What a node says of the first attempt tells most: the others' answers are the same or follow from it.
@@ -142,8 +148,13 @@ public final class AMQPConsumer: Sendable {
       ledger.settle(through: settled)
       if let due = ledger.due() {
         try connection.acknowledge(through: due.tag)
-        if deadline == nil, window.acknowledged(due.count, rest: ledger.unacknowledged) {
-          try connection.consume(prefetch: window.size)
+        if deadline == nil,
+          window.acknowledged(due.count, bytes: due.bytes, rest: ledger.unacknowledged)
+        {
+          do throws(AMQPDisconnection) { try connection.consume(prefetch: window.size) } catch {
+            // The connection stood: whoever has its messages is told that it is gone.
+            throw AMQPDisconnection(node: error.node, phase: .established, cause: error.cause)
+          }
         }
       }
       if deadline != nil, !isCancelled {
@@ -152,7 +163,9 @@ public final class AMQPConsumer: Sendable {
       }
       var messages: [MQTTMessage] = []
       if let tag = try connection.read(&messages, most: Self.portion) {
-        ledger.held(handlers.received(messages), tag: tag, count: messages.count)
+        ledger.held(
+          handlers.received(messages), tag: tag, count: messages.count,
+          bytes: messages.reduce(0) { $0 + $1.payload.count })
         if messages.count == Self.portion { continue }
       }
       if let deadline {

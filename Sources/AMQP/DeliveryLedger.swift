@@ -7,6 +7,7 @@ package struct DeliveryLedger: Sendable {
     var number: UInt64
     var tag: UInt64
     var count: Int
+    var bytes: Int
   }
 
   private var entries: [Entry] = []
@@ -20,8 +21,9 @@ package struct DeliveryLedger: Sendable {
   /// - Parameters:
   ///   - number: larger than those before.
   ///   - tag: of its last delivery.
-  package mutating func held(_ number: UInt64, tag: UInt64, count: Int) {
-    entries.append(Entry(number: number, tag: tag, count: count))
+  ///   - bytes: of all its payloads.
+  package mutating func held(_ number: UInt64, tag: UInt64, count: Int, bytes: Int) {
+    entries.append(Entry(number: number, tag: tag, count: count, bytes: bytes))
     unacknowledged += count
   }
 
@@ -29,13 +31,14 @@ package struct DeliveryLedger: Sendable {
   package mutating func settle(through number: UInt64) { settledThrough = max(settledThrough, number) }
 
   /// What is to be acknowledged now, all up to a delivery's tag; nil for nothing.
-  package mutating func due() -> (tag: UInt64, count: Int)? {
+  package mutating func due() -> (tag: UInt64, count: Int, bytes: Int)? {
     let end = entries.firstIndex { $0.number > settledThrough } ?? entries.count
     guard end > 0 else { return nil }
     let count = entries[..<end].reduce(0) { $0 + $1.count }
+    let bytes = entries[..<end].reduce(0) { $0 + $1.bytes }
     let tag = entries[end - 1].tag
     entries.removeFirst(end)
     unacknowledged -= count
-    return (tag, count)
+    return (tag, count, bytes)
   }
 }

@@ -36,8 +36,18 @@ package enum RoutingKey {
     return pattern
   }
 
-  /// The topic that a message was published under, as far as its routing key tells.
+  /// The topic that a message was published under, as far as its routing key tells. A zero byte, which MQTT forbids and the plugin
+  /// takes, comes out as U+FFFD: no database keeps it in a text, and the message would come again for ever.
   package static func topic(of key: String) -> String {
-    String(decoding: key.utf8.map { $0 == UInt8(ascii: ".") ? UInt8(ascii: "/") : $0 }, as: UTF8.self)
+    var topic: [UInt8] = []
+    topic.reserveCapacity(key.utf8.count)
+    for byte in key.utf8 {
+      switch byte {
+      case UInt8(ascii: "."): topic.append(UInt8(ascii: "/"))
+      case 0: topic += "\u{FFFD}".utf8
+      default: topic.append(byte)
+      }
+    }
+    return String(decoding: topic, as: UTF8.self)
   }
 }

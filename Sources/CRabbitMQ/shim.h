@@ -94,6 +94,13 @@ static inline amqp_rpc_reply_t odograph_amqp_declare(
   return amqp_get_rpc_reply(state);
 }
 
+// Asks whether a queue is there; the broker closes the channel with 404 where it is not.
+static inline amqp_rpc_reply_t odograph_amqp_find(
+    amqp_connection_state_t state, amqp_channel_t channel, const char *queue) {
+  amqp_queue_declare(state, channel, amqp_cstring_bytes(queue), 1, 0, 0, 0, amqp_empty_table);
+  return amqp_get_rpc_reply(state);
+}
+
 // A macro with a cast, which Swift does not see.
 static const amqp_method_number_t odograph_amqp_cancel_method = AMQP_BASIC_CANCEL_METHOD;
 

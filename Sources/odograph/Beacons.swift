@@ -3,6 +3,7 @@ internal import FleetStore
 
 struct Beacons: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "beacons",
     abstract: "Makes the fleet's map of beacons, and serves it to vehicles.",
     discussion: """
       Beacons are access points and cells of mobile networks, by which vehicles know roughly where they are without a \
@@ -21,6 +22,7 @@ struct Beacons: ParsableCommand {
 
   struct Build: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "build",
       abstract: "Makes a map of the scans in a recording.",
       discussion: """
         A transmitter stands where more than half of the vehicles that have heard it say so: what one vehicle makes up is \
@@ -50,6 +52,7 @@ struct Beacons: ParsableCommand {
 
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "show",
       abstract: "Shows what a map holds.",
       discussion: """
         How many transmitters there are, by technology, source, day of the last time and area of some 20 by 30 km; or \
@@ -70,6 +73,7 @@ struct Beacons: ParsableCommand {
 
   struct Serve: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "serve",
       abstract: "Answers vehicles that ask for parts of a map.",
       discussion: """
         A vehicle with beacons.receive = true tells in beacons/wanted which cells of some 20 by 30 km are around it, and \

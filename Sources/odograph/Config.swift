@@ -3,6 +3,7 @@ internal import FleetControl
 
 struct Config: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "config",
     abstract: "Shows and changes vehicles' settings from afar.",
     discussion: """
       --recording names vehicles out of what odograph record has stored, at a broker that does not hand out for wildcards \
@@ -25,6 +26,7 @@ struct Config: ParsableCommand {
 
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "show",
       abstract: "Prints the settings that were set from afar and are in force.",
       discussion: """
         Examples:
@@ -40,6 +42,7 @@ struct Config: ParsableCommand {
 
   struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "diff",
       abstract: "Shows settings that differ from the desired ones.",
       discussion: """
         Examples:
@@ -55,6 +58,7 @@ struct Config: ParsableCommand {
 
   struct Set: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "set",
       abstract: "Sets vehicle settings and waits for confirmation.",
       discussion: """
         Settings come on top of those wanted before. A vehicle that is away reads them when it is back. With \

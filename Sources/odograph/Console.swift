@@ -3,6 +3,7 @@ internal import FleetConsole
 
 struct Watch: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "watch",
     abstract: "Shows the vehicles of a fleet as they move.",
     discussion: """
       On a terminal, a live table: q quits, the arrow keys choose a vehicle, the page keys scroll, Enter shows \
@@ -44,6 +45,7 @@ struct Watch: ParsableCommand {
 
 struct Tail: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "tail",
     abstract: "Prints messages as JSON lines.",
     discussion: """
       Each line is an object of topic, qos, retain and payload. A payload that is JSON stands there as it came, \
@@ -70,6 +72,7 @@ struct Tail: ParsableCommand {
 
 struct Stats: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "stats",
     abstract: "Counts what a fleet says: rates, delays, what is missing, bytes.",
     discussion: """
       On a terminal, a live table: q quits, s sorts by the next column, r reverses, the arrow and page keys \

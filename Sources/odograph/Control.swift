@@ -3,6 +3,7 @@ internal import FleetControl
 
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "check",
     abstract: "Tests a broker's set-up and access list as a consumer sees it.",
     discussion: """
       Tries name lookup, TCP, TLS and login; reads the broker's limits; subscribes to the fleet's topics; publishes \
@@ -23,6 +24,7 @@ struct Check: ParsableCommand {
 
 struct Command: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "command",
     abstract: "Asks vehicles for something and waits for their answers.",
     discussion: """
         locate          a position that is exact enough (--accuracy), or the best until --timeout is over
@@ -63,6 +65,7 @@ struct Command: ParsableCommand {
 
 struct Forget: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "forget",
     abstract: "Deletes what the broker keeps of vehicles that are no more.",
     discussion: """
       Shows what would go: status, last location, regions, settings wanted and reported, whatever is retained below the \
@@ -86,6 +89,7 @@ struct Forget: ParsableCommand {
 
 struct Simulate: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "simulate",
     abstract: "Drives many virtual vehicles at once.",
     discussion: """
       Each vehicle drives the same streets at its own place and time, and sends status, location and events as \

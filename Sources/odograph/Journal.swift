@@ -3,6 +3,7 @@ internal import FleetStore
 
 struct Trips: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "trips",
     abstract: "Shows vehicles' trips: all, one in full, its way as GPX or GeoJSON.",
     discussion: """
       Out of what odograph record has written (--recording), by vehicle and in the order in which trips began; \
@@ -38,6 +39,7 @@ struct Trips: ParsableCommand {
 
 struct Events: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "events",
     abstract: "Shows how vehicles were driven, and what was done to them.",
     discussion: """
       Harsh braking, acceleration and cornering, swerves, kerbs, potholes, speeding, idling; tow and tilt of what was \

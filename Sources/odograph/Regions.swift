@@ -3,6 +3,7 @@ internal import FleetControl
 
 struct Regions: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "regions",
     abstract: "Shows and changes the regions that vehicles watch.",
     discussion: """
       Regions are polygons, or points with a radius, from GeoJSON, KML or WKT (one a line, with an optional name \
@@ -32,6 +33,7 @@ struct Regions: ParsableCommand {
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "list",
       abstract: "Shows the regions that vehicles watch, and the desired ones.",
       discussion: """
         Beside each region stands whether the vehicle is inside, as it told last, and since when. Regions of the \
@@ -50,6 +52,7 @@ struct Regions: ParsableCommand {
 
   struct Push: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "push",
       abstract: "Sets the desired regions to those of a file.",
       discussion: """
         Give --fleet or --vehicle; every vehicle of every fleet is told only with --every-vehicle.
@@ -68,6 +71,7 @@ struct Regions: ParsableCommand {
 
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "remove",
       abstract: "Removes desired regions.",
       discussion: """
         Give --fleet or --vehicle; every vehicle of every fleet is told only with --every-vehicle.
@@ -87,6 +91,7 @@ struct Regions: ParsableCommand {
 
   struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "diff",
       abstract: "Shows where watched and desired regions, or those of a file, differ.",
       discussion: """
         Examples:

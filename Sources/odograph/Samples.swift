@@ -3,6 +3,7 @@ internal import FleetControl
 
 struct History: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "history",
     abstract: "Fetches what a vehicle's accelerometer recorder has of a time.",
     discussion: """
       The vehicle records at 50 Hz with recorder.enabled = true, into a ring of bounded size, and answers a piece of 80 s at a \
@@ -23,6 +24,7 @@ struct History: ParsableCommand {
 
 struct Samples: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "samples",
     abstract: "Has a vehicle tell raw samples of its sensors for a while.",
     discussion: """
       A sensor recording in CSV: t in seconds, ax, ay, az in m/s², gx, gy, gz in rad/s, mx, my, mz in µT, pressure in Pa, in the \

@@ -3,6 +3,7 @@ internal import FleetStore
 
 struct Record: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "record",
     abstract: "Records what a fleet says into a database.",
     discussion: """
       Into an SQLite file, or into PostgreSQL with a postgres:// URL; tables are made when they are not there. \
@@ -45,7 +46,7 @@ struct Record: ParsableCommand {
       Passwords of PostgreSQL belong into ~/.pgpass or PGPASSWORD.
 
       Exit codes: 0 done: the count was reached, or the time was over where no count was asked for; 64 usage; 69 broker \
-      unavailable, or refuses; 74 the database cannot be opened; 75 the time was over before the count was reached; \
+      unavailable, or refuses; 74 the database cannot be opened, or messages were left unstored as it failed; 75 the time was over before the count was reached; \
       130 Ctrl-C; 143 SIGTERM.
       """)
 
@@ -56,6 +57,7 @@ struct Record: ParsableCommand {
 
 struct Export: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "export",
     abstract: "Writes a recording as GPX, GeoJSON, KML, CSV, JSON lines or Parquet.",
     discussion: """
       Reads what odograph record has written into a file or a postgres:// URL, also while it is writing, and puts out positions by vehicle and time: \
@@ -94,6 +96,7 @@ struct Export: ParsableCommand {
 
 struct Replay: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "replay",
     abstract: "Plays a recording back onto a broker.",
     discussion: """
       Reads what odograph record has written into a file or a postgres:// URL, and publishes it in the order and at the pace in which it was received, \
@@ -126,6 +129,7 @@ struct Replay: ParsableCommand {
 
 struct Verify: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "verify",
     abstract: "Says what of a simulated fleet has arrived.",
     discussion: """
       Holds what odograph simulate --told has written, a file for each process, against a recording, or against lines of \

@@ -3,6 +3,7 @@ internal import FleetStore
 
 struct Trace: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "trace",
     abstract: "Lists, asks for, fetches and verifies traces, and writes them as CSV or MCAP.",
     discussion: """
       A trace is every sensor of a vehicle at its full rate, some seconds before and after an impact, or around a \
@@ -21,6 +22,7 @@ struct Trace: ParsableCommand {
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "list",
       abstract: "Lists traces, and what is known of the impacts.",
       discussion: """
         Out of what odograph record has written (--recording), by vehicle and in order of time, with how many of its \
@@ -43,6 +45,7 @@ struct Trace: ParsableCommand {
 
   struct Request: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "request",
       abstract: "Has a vehicle keep every sensor around a moment as a trace.",
       discussion: """
         The moment is now, or --at, a time within the last half minute, which the vehicle has in memory. The answer \
@@ -65,6 +68,7 @@ struct Trace: ParsableCommand {
 
   struct Fetch: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "fetch",
       abstract: "Puts a trace of a recording together, and writes it.",
       discussion: """
         odotrace  the bytes as they came, for odograph trace verify and export
@@ -89,6 +93,7 @@ struct Trace: ParsableCommand {
 
   struct Wait: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "wait",
       abstract: "Waits for a vehicle's trace until it has come whole.",
       discussion: """
         Listens to the broker, which keeps none: what was sent before is in a recording. Prints a line of the first \
@@ -108,6 +113,7 @@ struct Trace: ParsableCommand {
 
   struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "verify",
       abstract: "Checks a trace in a file, and says what is in it.",
       discussion: """
         The moment, the time before and after it, how many samples there are of which kind, and whether every block has \
@@ -128,6 +134,7 @@ struct Trace: ParsableCommand {
 
   struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "export",
       abstract: "Writes a trace in a file as CSV or MCAP.",
       discussion: """
         csv   the inertial sensors and the barometer, as odographd plays them with replay.sensors

@@ -17,7 +17,7 @@
 #   cut N, join N           node N is cut off from all, and back; for a cluster that was started with NETWORK (../nodes.sh)
 #   line N down, line N up  the site's node N has no line to the centre, and has one again; with NETWORK
 #   loss N PERCENT          of what the site's node N sends, so much is lost; with NETWORK, where the kernel has netem
-#   access NAME...          who may do what anew, and the list of the revoked, by a reload
+#   access NAME...          who may do what anew, and the list of the revoked, by a reload; other fleets by FLEETS
 #   stop                    ends all
 set -euo pipefail
 
@@ -29,6 +29,7 @@ kit=$(cd "$here/../../mosquitto" && pwd)
 . "$here/../nodes.sh"
 PATH=$PATH:/usr/sbin
 command -v mosquitto >/dev/null || fail "there is no mosquitto; install it with: apt-get install mosquitto"
+given=${FLEETS:-}
 enter "$1" "$2"
 command=$2
 shift 2
@@ -135,11 +136,12 @@ case $command in
   save)
     node "${1:-}"
     file=$directory/$1/data/mosquitto.db
-    rm -f "$file"
-    kill -USR1 "$(pid "$1")"
+    process=$(pid "$1") || fail "node $1 does not run"
+    before=$(stat -c %i "$file" 2>/dev/null || true)
+    kill -USR1 "$process"
     # It writes another file first, which then takes the name.
     for _ in $(seq 600); do
-      if [ -e "$file" ]; then exit 0; fi
+      if [ -e "$file" ] && [ "$(stat -c %i "$file")" != "$before" ]; then exit 0; fi
       sleep 0.1
     done
     fail "node $1 has not written $file within a minute"
@@ -161,6 +163,11 @@ case $command in
     ;;
   access)
     [ $# -ge 1 ] || usage
+    if [ -n "$given" ]; then
+      FLEETS=$given
+      sed -i '/^FLEETS=/d' "$directory/ports"
+      printf 'FLEETS=%q\n' "$FLEETS" >>"$directory/ports"
+    fi
     access "$@"
     for number in 1 2 3; do kill -HUP "$(pid "$number")" 2>/dev/null || true; done
     ;;

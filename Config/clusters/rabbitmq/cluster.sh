@@ -63,13 +63,21 @@ up() {
   ) &
 }
 
+# names_pid N: the process of the service of names, as long as it is that: the number may be another's by now.
+names_pid() {
+  local number
+  number=$(cat "$directory/epmd$1.pid" 2>/dev/null) && [ -n "$number" ] &&
+    tr '\0' ' ' 2>/dev/null <"/proc/$number/cmdline" | grep -q "epmd .*-port $EPMD " && echo "$number"
+}
+
 # names_service: finds out where each node listens; it ends with `stop`. One on loopback, and one in each namespace.
 names_service() {
   local number
   for number in 1 2 3; do
-    if [ -s "$directory/epmd$number.pid" ] && kill -0 "$(cat "$directory/epmd$number.pid")" 2>/dev/null; then continue; fi
-    (within "$number" setsid epmd -address "$(host "$number")" -port "$EPMD" </dev/null >>"$directory/epmd.out" 2>&1) &
-    echo $! >"$directory/epmd$number.pid"
+    if ! names_pid "$number" >/dev/null; then
+      (within "$number" setsid epmd -address "$(host "$number")" -port "$EPMD" </dev/null >>"$directory/epmd.out" 2>&1) &
+      echo $! >"$directory/epmd$number.pid"
+    fi
     if [ -z "${NETWORK:-}" ]; then return; fi
   done
 }
@@ -187,8 +195,9 @@ case $command in
   pid | kill | pause | resume | cut | join) shared "$command" "${1:-}" ;;
   stop)
     end_nodes
-    for file in "$directory"/epmd?.pid; do
-      if [ -s "$file" ]; then kill "$(cat "$file")" 2>/dev/null || true; fi
+    for number in 1 2 3; do
+      if process=$(names_pid "$number"); then kill "$process" 2>/dev/null || true; fi
+      rm -f "$directory/epmd$number.pid"
     done
     remove_network
     ;;

@@ -97,9 +97,18 @@ def main(host="localhost", port="1883", fleet="+"):
     client.on_connect = lambda client, *_: client.subscribe(f"odograph/v1/{fleet}/+/#", qos=1)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: client.disconnect())
-    client.connect(host, int(port))
+    try:
+        client.connect(host, int(port))
+    except (OSError, ValueError) as error:  # a name or port that cannot be is a ValueError
+        sys.exit(f"positions.py: cannot reach the broker at {host}:{port}: {error}")
     client.loop_forever()
     print(reader.summary(), file=sys.stderr)
 
 
-main(*sys.argv[1:])
+arguments = sys.argv[1:]
+if any(argument in ("-h", "--help") for argument in arguments):
+    print(__doc__)
+elif len(arguments) > 3 or any(argument.startswith("-") for argument in arguments):
+    sys.exit(__doc__.split("\n\n")[1])
+else:
+    main(*arguments)

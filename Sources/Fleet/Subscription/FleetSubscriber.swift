@@ -73,6 +73,10 @@ public final class FleetSubscriber: Sendable {
   private let session: MQTTSession
   /// nil for a subscriber with handlers.
   package let queue: BatchQueue?
+  private let level: Locked<UInt8?>
+
+  /// In which version of MQTT the broker speaks: 5, or 4 for 3.1.1; nil before the first connection.
+  package var protocolLevel: UInt8? { level.withLock { $0 } }
 
   /// - Parameters:
   ///   - filters: MQTT topic filters, as from `FleetSelection.filters()`.
@@ -112,9 +116,13 @@ public final class FleetSubscriber: Sendable {
     queue: BatchQueue?, mark: (filter: String, answered: @Sendable () -> Void)? = nil
   ) throws(FleetError) {
     self.queue = queue
+    let level = Locked<UInt8?>(nil)
+    self.level = level
     let waiting = Locked(Set(filters))
     let all = Set(filters)
     let shared = filters.first { $0.hasPrefix("$share/") }
+    // Connections in a row that ended without a word before the subscriptions were answered.
+    let wordlessEnds = Locked(0)
     let wasDoubted = Locked(false)
     let isFirstDoubt: @Sendable () -> Bool = {
       wasDoubted.withLock { wasDoubted in
@@ -127,6 +135,7 @@ public final class FleetSubscriber: Sendable {
         switch state {
         case .connected(let properties):
           waiting.withLock { $0 = all }
+          level.withLock { $0 = properties.protocolLevel }
           handlers.connection(.connected)
           guard let shared else { break }
           if !properties.sharedSubscriptionsAvailable {
@@ -137,9 +146,21 @@ public final class FleetSubscriber: Sendable {
         case .disconnected(let reason, _):
           if let shared, reason.cause == .disconnectedByServer(.sharedSubscriptionsNotSupported) {
             handlers.connection(.refused(filter: shared, reason: "the broker has no shared subscriptions"))
-          } else {
-            handlers.connection(.disconnected(reason))
+            return
           }
+          // MQTT 3.1.1 has no other answer to what a broker does not know.
+          let isWordless = reason.phase == .established && reason.cause == .closedByPeer
+          if let shared, isWordless, waiting.withLock({ !$0.isEmpty }) {
+            let ends = wordlessEnds.withLock { ends in
+              ends += 1
+              return ends
+            }
+            if ends == Self.mostWordlessEnds {
+              handlers.connection(.refused(filter: shared, reason: Self.wordless))
+              return
+            }
+          }
+          handlers.connection(.disconnected(reason))
         }
       },
       received: { messages in
@@ -154,7 +175,10 @@ public final class FleetSubscriber: Sendable {
         let isLast = waiting.withLock { waiting in
           waiting.remove(filter) != nil && waiting.isEmpty
         }
-        if isLast { handlers.connection(.subscribed) }
+        if isLast {
+          wordlessEnds.withLock { $0 = 0 }
+          handlers.connection(.subscribed)
+        }
       })
     do throws(MQTTError) {
       session = try MQTTSession(
@@ -163,6 +187,12 @@ public final class FleetSubscriber: Sendable {
         handlers: sessionHandlers)
     } catch { throw FleetError(error) }
   }
+
+  /// A connection may end just then by chance, once.
+  private static let mostWordlessEnds = 2
+  private static let wordless =
+    "the broker ended the connection at it, twice, and may not know shared subscriptions (RabbitMQ before 4 does not: record "
+    + "with --from there)"
 
   private static let doubt =
     "MQTT 3.1.1 has no shared subscriptions, and this broker may have none beside it: when nothing comes, leave out --share"
@@ -339,6 +369,8 @@ extension MQTTConfiguration {
       brokers: [address.broker], clientID: "odograph-\(getpid())-\(String(random, radix: 16))")
     configuration.userName = address.user
     configuration.backoffLimit = 10
+    // A broker that does not know MQTT 5 may say so by closing: it is asked with 3.1.1 before anybody hears of a failure.
+    configuration.tellsEachBroker = false
     if address.usesTLS { configuration.tls = MQTTTLS(trust: .system) }
     return configuration
   }
@@ -348,7 +380,6 @@ extension MQTTConfiguration {
   package mutating func add(nodes: [Broker]) {
     guard !nodes.isEmpty else { return }
     brokers += nodes
-    tellsEachBroker = false
     // Seconds: enough for a slow handshake, and few beside the minutes in which a cluster moves what a node had.
     (keepAlive, connectTimeout) = (10, 10)
   }

@@ -12,17 +12,23 @@ package enum CommandOutput {
   /// - Throws: `FleetError` when it cannot be written. A reader that has left is no failure.
   package static func print(_ text: String) throws(FleetError) { try print(Array(text.utf8)) }
 
-  /// Writes; returns how the command ends when the output is gone.
+  /// Writes; returns how the command ends when the output is gone, and says why where that is no reader who has left.
   package static func write(_ text: String) -> ExitStatus? {
     guard let problem = OutputStream.write(Array(text.utf8), to: STDOUT_FILENO) else { return nil }
-    return problem.rawValue == EPIPE ? .done : .outputFailed
+    if problem.rawValue == EPIPE { return .done }
+    StandardError.say("\(failure(problem))")
+    return .outputFailed
   }
 
   package static func print(_ bytes: [UInt8]) throws(FleetError) {
     guard let problem = OutputStream.write(bytes, to: STDOUT_FILENO), problem.rawValue != EPIPE else {
       return
     }
-    throw FleetError(
+    throw failure(problem)
+  }
+
+  private static func failure(_ problem: SystemErrno) -> FleetError {
+    FleetError(
       operation: "write", object: "the output", cause: SystemError.message(for: problem.rawValue),
       exit: .outputFailed)
   }

@@ -32,6 +32,8 @@ package final class CommandWaiter: Sendable {
     var ending: Ending?
     var wasConnected = false
     var isConnected = false
+    /// Whether this side has ended the last connection: one that follows is another, and no return.
+    var hasLeft = false
     var refusals = 0
   }
 
@@ -88,8 +90,8 @@ package final class CommandWaiter: Sendable {
   /// Tells of a connection that stands, of whatever protocol.
   package func observeConnection() {
     let isBack = state.withLock { state in
-      defer { (state.wasConnected, state.isConnected) = (true, true) }
-      return state.wasConnected
+      defer { (state.wasConnected, state.isConnected, state.hasLeft) = (true, true, false) }
+      return state.wasConnected && !state.hasLeft
     }
     if isBack { StandardError.say("connected again") }
   }
@@ -101,7 +103,7 @@ package final class CommandWaiter: Sendable {
   ///   - isOurs: whether this side has ended it.
   package func observeLoss(_ reason: String, _ error: FleetError, isOurs: Bool = false) {
     let (wasConnected, wasLost) = state.withLock { state in
-      defer { state.isConnected = false }
+      defer { (state.isConnected, state.hasLeft) = (false, isOurs) }
       return (state.wasConnected, state.isConnected)
     }
     if !wasConnected {
@@ -146,11 +148,15 @@ package final class CommandWaiter: Sendable {
       let ending = wait(seconds: 0.05)
       if !ending.isTimeOver || hasAnswered() { return ending }
       guard let limit, Double(SystemClock.monotonic - begin) * 1e-9 >= limit else { continue }
-      throw FleetError(
-        operation: "reach", object: "the broker",
-        cause: "no answer within \(limit) s; check that the port speaks MQTT, or wait longer",
-        exit: .unavailable)
+      throw FleetError.unanswered(within: limit)
     }
+  }
+
+  /// For a command whose time is over: that nobody was there is no success.
+  /// - Throws: `FleetError` when the broker has never let this command in.
+  package func requireAnswer(within limit: Double?) throws(FleetError) {
+    guard !wasConnected, let limit else { return }
+    throw FleetError.unanswered(within: limit)
   }
 
   /// Waits for an ending, a signal, or until the time is over; nil waits for as long as it takes.
@@ -173,6 +179,16 @@ package final class CommandWaiter: Sendable {
       // Only now: a wait without time sees a signal, too.
       if left == 0 { return state.withLock(\.ending) ?? .timedOut }
     }
+  }
+}
+
+extension FleetError {
+  /// A command's time was over before the broker had let it in.
+  package static func unanswered(within limit: Double) -> FleetError {
+    FleetError(
+      operation: "reach", object: "the broker",
+      cause: "no answer within \(limit) s; check that the port speaks MQTT, or wait longer",
+      exit: .unavailable)
   }
 }
 

@@ -67,6 +67,7 @@ package enum TailCommand {
     let ending = waiter.wait(seconds: timeout)
     switch ending {
     case .timedOut:
+      try waiter.requireAnswer(within: timeout)
       guard let count = options.count else { return .done }
       StandardError.sayMissed(count, came: count - (printer.withLock { $0.left } ?? 0))
       return .timedOut

@@ -26,8 +26,10 @@ struct WatchPrinter {
     while true {
       let isOver = !pause(seconds: interval, end: end)
       if let number = signals.received().first { return ExitStatus(signal: number) }
-      let (failure, trouble) = model.withState { ($0.failure, $0.trouble) }
+      let (failure, trouble, wasConnected) = model.withState { ($0.failure, $0.trouble, $0.wasConnected) }
       if let failure { throw failure }
+      // Of a broker that has not answered it is not known what it keeps.
+      if isOver, !wasConnected, let timeout { throw FleetError.unanswered(within: timeout) }
       if options.once {
         switch reading {
         case .complete: return printTable()

@@ -82,7 +82,7 @@ package enum CheckCommand {
       if reason.phase == .tls { findings.append(CheckFinding("reach", .ok, "\(reason.broker) accepts TCP")) }
       var remedy = reason.remedy
       // A broker that wants a certificate often ends the connection without a word, with TLS 1.3 after the handshake.
-      if broker.tls != nil, certificateFile == nil {
+      if broker.tls != nil, certificateFile == nil, reason.phase >= .tls {
         let hint = "give --cert and --key where the broker asks for a client certificate"
         remedy = remedy.map { "\($0); \(hint)" } ?? hint
       }
@@ -159,7 +159,7 @@ package enum CheckCommand {
     _ options: CheckOptions, _ broker: MQTTConfiguration, _ properties: MQTTServerProperties,
     _ findings: inout [CheckFinding]
   ) throws(FleetError) {
-    var rights = try CheckRights(options, broker, isVersion5: properties.protocolLevel == 5)
+    let rights = try CheckRights(options, broker, isVersion5: properties.protocolLevel == 5)
     findings += try rights.run()
   }
 }

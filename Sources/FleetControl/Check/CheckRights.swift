@@ -6,8 +6,10 @@ internal import Telemetry
 
 /// Finds out what a broker's access list lets this user do.
 struct CheckRights {
-  /// Seconds for the broker's answers.
+  /// Seconds for each of the broker's answers.
   private static let patience = 10.0
+  /// Seconds for what follows an answer.
+  private static let moments = 0.7
 
   private let root: String
   private let isVersion5: Bool
@@ -27,32 +29,46 @@ struct CheckRights {
       (base + "/config/desired", "odograph config set"), (base + "/regions/desired", "odograph regions push"),
       (base + "/command/status", "odograph command"),
     ]
+    // A broker that ends the connection at each refusal lets nobody wait for long.
+    var broker = broker
+    broker.backoffBase = 0.2
     exchange = try FleetExchange(broker, filters: filters)
   }
 
-  mutating func run() throws(FleetError) -> [CheckFinding] {
+  func run() throws(FleetError) -> [CheckFinding] {
     try exchange.start()
     defer { exchange.close() }
     var findings: [CheckFinding] = []
     var granted: Set<String> = []
     var statuses: Set<String> = []
     var returned: Set<String> = []
-    var answers: [UInt64: MQTTReasonCode?] = [:]
-    var tokens: [UInt64] = []
+    var trials = CheckTrials(count: probes.count)
     var waiting = Set(filters)
-    var deadline = SystemClock.monotonic + Int64(Self.patience * 1e9)
-    while let event = try exchange.next(until: deadline) {
+    var deadline = Self.time(after: Self.patience)
+    while true {
+      guard let event = try exchange.next(until: deadline) else {
+        // What was acknowledged under 3.1.1 and has not come back does not, and nor does a subscription's answer: the
+        // next one's turn.
+        guard trials.isAnswered, !trials.isOver, trials.isConnected else { break }
+        begin(&trials, &deadline)
+        continue
+      }
       switch event {
-      case .connected:
-        // Asked once: a connection that is made anew has the session send again what was not answered.
-        guard tokens.isEmpty else { continue }
-        tokens = probes.map { exchange.publish(MQTTMessage(topic: $0.topic, text: nonce, qos: .atLeastOnce)) }
-      case .disconnected(let reason): throw FleetError(reason)
+      case .connected: trials.isConnected = true
+      case .disconnected(let reason):
+        let lost = trials.token
+        guard trials.ended(reason) else { throw FleetError(reason) }
+        // It is not to end the next connection, too.
+        if let lost { exchange.withdraw(lost) }
+        deadline = Self.time(after: Self.patience)
       case .answered(let filter, let reason):
-        waiting.remove(filter)
+        // A connection that is made anew asks again.
+        guard waiting.remove(filter) != nil else { continue }
         findings.append(finding(filter, reason))
         if !reason.isError { granted.insert(filter) }
-      case .published(let token, let reason): answers[token] = .some(reason)
+      case .published(let token, let reason):
+        guard trials.answered(token, reason) else { continue }
+        if reason == nil, !isVersion5, !granted.isEmpty { deadline = Self.time(after: Self.moments) }
       case .message(let message):
         if message.retain, message.topic.hasSuffix("/status"), !message.payload.isEmpty {
           statuses.insert(message.topic)
@@ -60,19 +76,43 @@ struct CheckRights {
         if message.payload == Array(nonce.utf8) { returned.insert(message.topic) }
       case .interrupted(let status): throw .interrupted(status)
       }
-      // What the broker keeps, and what comes back, follows within moments.
-      if waiting.isEmpty, answers.count == tokens.count, !tokens.isEmpty {
-        deadline = min(deadline, SystemClock.monotonic + 700_000_000)
+      // Trials begin behind the subscriptions' answers, so that an end at one of them is not taken for a refusal of the other.
+      guard waiting.isEmpty, trials.isAnswered else { continue }
+      if trials.isOver {
+        // What the broker keeps, and what comes back, follows within moments.
+        deadline = min(deadline, Self.time(after: Self.moments))
+      } else if trials.isConnected, isSettled(trials, granted, returned) {
+        begin(&trials, &deadline)
       }
     }
     for filter in waiting.sorted() {
       findings.append(CheckFinding("subscribe", .failed, "\(filter): the broker did not answer"))
     }
-    for (probe, token) in zip(probes, tokens) {
-      findings.append(finding(probe, answers[token], hasReturned: returned.contains(probe.topic), granted))
+    if trials.begun > 0 {
+      for (probe, answer) in zip(probes, trials.answers) {
+        findings.append(finding(probe, answer, hasReturned: returned.contains(probe.topic), granted))
+      }
     }
     if !granted.isEmpty { findings.append(retained(statuses.count)) }
     return findings
+  }
+
+  private static func time(after seconds: Double) -> Int64 {
+    SystemClock.monotonic + Int64(seconds * 1e9)
+  }
+
+  /// Publishes the next trial.
+  private func begin(_ trials: inout CheckTrials, _ deadline: inout Int64) {
+    let topic = probes[trials.begun].topic
+    trials.began(exchange.publish(MQTTMessage(topic: topic, text: nonce, qos: .atLeastOnce)))
+    deadline = Self.time(after: Self.patience)
+  }
+
+  /// Whether nothing more is to be learned of the last trial: one that follows may end the connection.
+  private func isSettled(_ trials: CheckTrials, _ granted: Set<String>, _ returned: Set<String>) -> Bool {
+    guard !isVersion5, !granted.isEmpty, trials.begun > 0, case .accepted? = trials.answers[trials.begun - 1]
+    else { return true }
+    return returned.contains(probes[trials.begun - 1].topic)
   }
 
   private func finding(_ filter: String, _ reason: MQTTReasonCode) -> CheckFinding {
@@ -90,17 +130,17 @@ struct CheckRights {
   }
 
   private func finding(
-    _ probe: (topic: String, purpose: String), _ answer: MQTTReasonCode??, hasReturned: Bool,
+    _ probe: (topic: String, purpose: String), _ answer: CheckTrials.Answer?, hasReturned: Bool,
     _ granted: Set<String>
   ) -> CheckFinding {
     let place = "\(probe.topic.dropFirst(root.utf8.count + 1)), for \(probe.purpose)"
     switch answer {
-    case .none: return CheckFinding("publish", .failed, "\(place): the broker did not answer")
-    case .some(.some(let reason)):
+    case nil: return CheckFinding("publish", .failed, "\(place): the broker did not answer")
+    case .refused(let reason):
       return CheckFinding(
         "publish", .warning, "\(place): \(reason)",
         remedy: "let this user write there where it is to manage vehicles, and nobody else")
-    case .some(.none):
+    case .accepted:
       if isVersion5 || hasReturned { return CheckFinding("publish", .ok, "\(place): allowed") }
       // Under 3.1.1 a message that is denied is acknowledged and thrown away: only its coming back tells.
       return granted.isEmpty

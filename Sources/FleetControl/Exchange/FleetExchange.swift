@@ -130,6 +130,9 @@ package final class FleetExchange: Sendable {
     return token
   }
 
+  /// Takes back a message that was not acknowledged: it is not sent again when the connection is made anew.
+  func withdraw(_ token: UInt64) { requests.withdraw(token) }
+
   /// The next event; nil when there is none until a time, in monotonic nanoseconds.
   /// - Throws: `FleetError` when more has come than could wait for this command.
   package func next(until deadline: Int64) throws(FleetError) -> Event? {

@@ -49,11 +49,15 @@ package final class PublishQueue: OutboundProvider {
   }
 
   /// Returns the token by which the message's fate is told.
-  package func append(_ message: MQTTMessage) -> UInt64 { state.withLock { append(message, to: &$0) } }
+  /// - Parameter isVital: whether it finds room also where the queue is full, up to twice its capacity.
+  package func append(_ message: MQTTMessage, isVital: Bool = false) -> UInt64 {
+    state.withLock { append(message, isVital: isVital, to: &$0) }
+  }
 
-  private func append(_ message: MQTTMessage, to state: inout State) -> UInt64 {
+  private func append(_ message: MQTTMessage, isVital: Bool = false, to state: inout State) -> UInt64 {
     defer { state.nextToken += 1 }
-    if state.waiting.count < capacity {
+    let reserve = isVital ? min(capacity, .max - capacity) : 0
+    if state.waiting.count < capacity + reserve {
       state.counters.accepted += 1
       state.counters.bytes += message.topic.utf8.count + message.payload.count
       state.waiting.append(OutboundRecord(token: state.nextToken, message: message))
@@ -122,6 +126,10 @@ extension PublishQueue.Counters {
 package struct PublishLink: Sendable {
   package let queue: PublishQueue
   private let session: MQTTSession
+  private let hadSession: Locked<Bool>
+
+  /// Whether the broker, when it last accepted the connection, had kept a session for it.
+  package var isSessionPresent: Bool { hadSession.withLock { $0 } }
 
   package init(
     _ configuration: MQTTConfiguration, capacity: Int,
@@ -131,12 +139,16 @@ package struct PublishLink: Sendable {
     var configuration = configuration
     configuration.publishWindow = 1000
     queue = PublishQueue(capacity: capacity, settled: settled)
+    let hadSession = Locked(false)
+    self.hadSession = hadSession
     do throws(MQTTError) {
       session = try MQTTSession(
         configuration: configuration, outbound: queue,
         handlers: .init(connectionChanged: { state in
           switch state {
-          case .connected: connection(.connected)
+          case .connected(let properties):
+            hadSession.withLock { $0 = properties.sessionPresent }
+            connection(.connected)
           case .disconnected(let reason, _): connection(.disconnected(reason))
           }
         }))

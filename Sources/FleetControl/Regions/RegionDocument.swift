@@ -72,8 +72,9 @@ package struct RegionDocument: Hashable, Sendable {
   package init() {}
 
   /// Takes a feature that somebody has written, in place of one before it with the same name.
+  /// - Parameter hasRadiusOption: whether whoever has written it can give points a radius by `--radius`, too.
   /// - Throws: `JSONError` saying what is wrong with it.
-  mutating func append(_ element: JSONValue) throws(JSONError) {
+  mutating func append(_ element: JSONValue, hasRadiusOption: Bool = false) throws(JSONError) {
     guard let identifier = RegionGeometry.identifier(of: element, acceptsName: true) else {
       throw JSONError("it has no name: give it an \"id\", or \"identifier\" or \"name\" among its properties")
     }
@@ -84,7 +85,7 @@ package struct RegionDocument: Hashable, Sendable {
     members["type"] = .string("Feature")
     members["id"] = .string(identifier)
     members["geometry"] = try Self.checked(
-      geometry, of: identifier, radius: element["properties"]?["radius"]?.double)
+      geometry, of: identifier, radius: element["properties"]?["radius"]?.double, hasRadiusOption)
     do throws(JSONError) { _ = try Region.speedLimit(element["properties"]) } catch {
       throw JSONError("\"\(identifier)\": \(error)")
     }
@@ -109,7 +110,7 @@ package struct RegionDocument: Hashable, Sendable {
 
   /// The geometry with its rings closed where they were left open; what else is in it stays.
   private static func checked(
-    _ geometry: JSONValue, of name: String, radius: Double?
+    _ geometry: JSONValue, of name: String, radius: Double?, _ hasRadiusOption: Bool
   ) throws(JSONError) -> JSONValue {
     let shape: RegionGeometry
     do throws(JSONError) { shape = try RegionGeometry(geometry) } catch {
@@ -118,7 +119,8 @@ package struct RegionDocument: Hashable, Sendable {
     guard case .polygon(let parts) = shape, case .object(var members) = geometry else {
       guard let radius, radius > 0, radius <= 1e6 else {
         throw JSONError(
-          "point \"\(name)\" has no radius: give it \"radius\" in metres among its properties, or --radius")
+          "point \"\(name)\" has no radius: give it \"radius\" in metres among its properties"
+            + (hasRadiusOption ? ", or --radius" : ""))
       }
       return geometry
     }

@@ -7,20 +7,26 @@ package enum RegionFile {
   /// Bytes.
   private static let largest = 64 << 20
 
-  /// - Parameter radius: metres, for points that have none of their own.
+  /// - Parameters:
+  ///   - radius: metres, for points that have none of their own.
+  ///   - hasRadiusOption: whether the command takes that from `--radius`.
   /// - Throws: `FleetError` with file and place for what cannot be read.
-  package static func read(_ path: String, radius: Double?) throws(FleetError) -> RegionDocument {
+  package static func read(
+    _ path: String, radius: Double?, hasRadiusOption: Bool = false
+  ) throws(FleetError) -> RegionDocument {
     guard let bytes = InputFile.read(path, limit: largest) else {
       throw .usage("read", path, "there is no such file, it may not be read, or it is larger than 64 MB")
     }
     do throws(JSONError) {
-      return try parse(bytes, radius: radius)
+      return try parse(bytes, radius: radius, hasRadiusOption: hasRadiusOption)
     } catch {
       throw .usage("read", path, error.description)
     }
   }
 
-  static func parse(_ bytes: [UInt8], radius: Double?) throws(JSONError) -> RegionDocument {
+  static func parse(
+    _ bytes: [UInt8], radius: Double?, hasRadiusOption: Bool = false
+  ) throws(JSONError) -> RegionDocument {
     let start = bytes.first {
       !($0 == 0x20 || (0x09...0x0D).contains($0) || $0 == 0xEF || $0 == 0xBB || $0 == 0xBF)
     }
@@ -31,7 +37,7 @@ package enum RegionFile {
     case nil: throw JSONError("it is empty")
     default: features = try WKTRegions.read(bytes)
     }
-    let document = try document(features, radius: radius)
+    let document = try document(features, radius: radius, hasRadiusOption: hasRadiusOption)
     guard !document.features.isEmpty else { throw JSONError("there is no region in it") }
     return document
   }
@@ -43,14 +49,16 @@ package enum RegionFile {
   }
 
   private static func document(
-    _ features: [(place: String, json: JSONValue)], radius: Double?
+    _ features: [(place: String, json: JSONValue)], radius: Double?, hasRadiusOption: Bool = false
   ) throws(JSONError) -> RegionDocument {
     guard features.count <= RegionDocument.largestCount else {
       throw JSONError("\(features.count) regions; at most \(RegionDocument.largestCount) are sent")
     }
     var document = RegionDocument()
     for feature in features {
-      do throws(JSONError) { try document.append(withRadius(feature.json, radius)) } catch {
+      do throws(JSONError) {
+        try document.append(withRadius(feature.json, radius), hasRadiusOption: hasRadiusOption)
+      } catch {
         throw JSONError("\(feature.place): \(error)")
       }
     }

@@ -94,7 +94,9 @@ package enum RegionsCommand {
   ) throws(FleetError) -> ExitStatus {
     // Files are read before anybody is asked anything.
     let file: RegionDocument? =
-      if let path = options.file { try RegionFile.read(path, radius: options.radius) } else { nil }
+      if let path = options.file {
+        try RegionFile.read(path, radius: options.radius, hasRadiusOption: true)
+      } else { nil }
     let targets = options.vehicles.targets(options.broker)
     let (exchange, retained) = try read(options.broker, targets, options.beginning, reader)
     exchange.close()
@@ -132,7 +134,7 @@ package enum RegionsCommand {
     _ options: RegionsPushOptions, beginning reader: BeginningReader
   ) throws(FleetError) -> ExitStatus {
     let targets = try options.change.targets(share: options.share)
-    let file = try RegionFile.read(options.file, radius: options.radius)
+    let file = try RegionFile.read(options.file, radius: options.radius, hasRadiusOption: true)
     for name in file.replaced { StandardError.say("region \"\(name)\" is there twice: the last one counts") }
     let (exchange, retained) = try read(
       options.change.broker, targets, options.change.beginning, reader)

@@ -149,6 +149,9 @@ package enum SimulateCommand {
     while ending == nil {
       seconds = Moment.now.seconds(since: begin)
       if let limit, seconds >= limit { break }
+      if let isRenewed = links.takeRenewed() {
+        links.sendVital(fleet.statusAgain(at: Moment.now.time, of: isRenewed))
+      }
       fleet.advance(to: min(seconds, limit ?? .infinity), into: &outputs)
       links.send(outputs)
       outputs.removeAll(keepingCapacity: true)
@@ -163,6 +166,10 @@ package enum SimulateCommand {
     if case .failed(let error)? = ending {
       progress.clear()
       throw error
+    }
+    if ending == nil, !waiter.wasConnected {
+      progress.clear()
+      try waiter.requireAnswer(within: limit)
     }
     links.send(fleet.status(.offline, at: Moment.now.time))
     if options.clears {
@@ -222,6 +229,6 @@ package enum SimulateCommand {
       if counters.rejected > 0 { text += ", \(counters.rejected) refused by the broker" }
       text += "; \(QuantityText.fixed(100 * cpu / max(seconds, 0.001), decimals: 1) ?? "–") % of a core\n"
     }
-    return OutputStream.write(Array(text.utf8), to: STDOUT_FILENO).map { $0.rawValue == EPIPE } ?? true
+    return CommandOutput.write(text) != .outputFailed
   }
 }

@@ -17,9 +17,11 @@ final class SimulateLedger: Sendable {
   private let open = Locked<[Token: Entry]>([:])
 
   /// Appends an output to a link's queue, and books it. The broker's answer waits meanwhile.
-  func append(_ output: SimulatedFleet.Output, to queue: PublishQueue, of link: Int) {
+  func append(
+    _ output: SimulatedFleet.Output, to queue: PublishQueue, of link: Int, isVital: Bool = false
+  ) {
     open.withLock { open in
-      let token = Token(link: link, number: queue.append(output.message))
+      let token = Token(link: link, number: queue.append(output.message, isVital: isVital))
       if let number = output.number { open[token] = Entry(vehicle: output.vehicle, number: number) }
     }
   }

@@ -1,6 +1,7 @@
 internal import Fleet
 internal import FleetConsole
 internal import MQTT
+internal import Platform
 internal import Telemetry
 
 /// The connections of a simulated fleet; vehicle n is on connection n modulo their number.
@@ -8,11 +9,26 @@ struct SimulateLinks: Sendable {
   private let links: [PublishLink]
   /// nil where nobody asks which numbers were acknowledged.
   private let ledger: SimulateLedger?
+  private let connections: Locked<Connections>
+
+  /// Connections by the number of their link.
+  private struct Connections: Sendable {
+    /// Those that stood once.
+    var known: Set<Int> = []
+    /// Those that were made anew since somebody asked.
+    var renewed: Set<Int> = []
+
+    mutating func connected(_ number: Int) {
+      if !known.insert(number).inserted { renewed.insert(number) }
+    }
+  }
 
   init(
     _ options: SimulateOptions, fleet: SimulatedFleet, ledger: SimulateLedger?, waiter: CommandWaiter
   ) throws(FleetError) {
     self.ledger = ledger
+    let connections = Locked(Connections())
+    self.connections = connections
     // Ten seconds of what they say, and room for hello and goodbye.
     let load = options.rate + 2 * options.liveRate
     let perLink = Double(fleet.vehicles.count) / Double(options.connections)
@@ -30,6 +46,7 @@ struct SimulateLinks: Sendable {
             if refusal == nil { ledger?.acknowledge(token, of: number) }
           }
         ) { change in
+          if change == .connected { connections.withLock { $0.connected(number) } }
           // One speaks for all: a second connection is no return of the first.
           if change != .connected || number == 0 { waiter.observe(change) }
         })
@@ -61,6 +78,30 @@ struct SimulateLinks: Sendable {
     var parts = [[MQTTMessage]](repeating: [], count: links.count)
     for output in outputs { parts[output.vehicle % links.count].append(output.message) }
     for (link, part) in zip(links, parts) where !part.isEmpty { link.send(part) }
+  }
+
+  /// Whether a vehicle's connection was made anew since this was last asked; nil where none was.
+  func takeRenewed() -> ((_ vehicle: Int) -> Bool)? {
+    let renewed = connections.withLock { connections in
+      defer { connections.renewed = [] }
+      return connections.renewed
+    }
+    guard !renewed.isEmpty else { return nil }
+    let count = links.count
+    return { vehicle in renewed.contains(vehicle % count) }
+  }
+
+  /// Sends what is said at the beginning of a connection: that finds room also behind what has piled up meanwhile.
+  func sendVital(_ outputs: [SimulatedFleet.Output]) {
+    for output in outputs {
+      let link = output.vehicle % links.count
+      if let ledger {
+        ledger.append(output, to: links[link].queue, of: link, isVital: true)
+      } else {
+        _ = links[link].queue.append(output.message, isVital: true)
+      }
+    }
+    for link in Set(outputs.map { $0.vehicle % links.count }) { links[link].send([]) }
   }
 
   var counters: PublishQueue.Counters { links.reduce(PublishQueue.Counters()) { $0 + $1.queue.counters } }

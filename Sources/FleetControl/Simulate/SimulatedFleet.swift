@@ -70,6 +70,15 @@ struct SimulatedFleet: Sendable {
     }
   }
 
+  /// Vehicles whose connection was made anew say again that they are there: the broker may have told their will since, or
+  /// have forgotten what it kept. One whose link is lost says so when it is back.
+  mutating func statusAgain(at time: UTCTime, of isRenewed: (_ vehicle: Int) -> Bool) -> [Output] {
+    vehicles.indices.filter { isRenewed($0) && !vehicles[$0].isOut }.map { place in
+      let saying = vehicles[place].status(.online, at: time)
+      return Output(vehicle: place, message: saying.message, number: saying.number)
+    }
+  }
+
   /// Seconds after the start at which the next report is due.
   var nextDue: Double {
     min(due(reports, options.rate), options.liveRate > 0 ? due(liveReports, options.liveRate) : .infinity)

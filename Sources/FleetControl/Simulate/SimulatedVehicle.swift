@@ -61,6 +61,9 @@ struct SimulatedVehicle: Sendable {
     nextOutage = Self.draw(options.outagesPerHour, after: 0, &generator)
   }
 
+  /// Whether its link is lost.
+  var isOut: Bool { outageEnd != nil }
+
   /// What the broker says of it when its connection ends without a word.
   var will: MQTTMessage {
     message(

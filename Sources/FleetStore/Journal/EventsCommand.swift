@@ -49,7 +49,7 @@ package enum EventsCommand {
     signal(SIGPIPE, SIG_IGN)
     if let place = options.journal.recording {
       let reading = try JournalReading(place, options.journal, format.drivingEventWriter)
-      return try reading.run("driving event") { () throws(FleetError) in
+      return try reading.run("driving event", isAll: selection.isAll) { () throws(FleetError) in
         try reading.recording.readDrivingEvents(selection) { told throws(FleetError) in
           try reading.append(told)
         }

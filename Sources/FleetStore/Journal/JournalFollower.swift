@@ -96,6 +96,7 @@ struct JournalFollower<Told: Sendable> {
     let left = try state.withLock { state throws(FleetError) -> Int? in
       state.hasEnded = true
       if case .failed = ending { return nil }
+      if ending.isTimeOver { try waiter.requireAnswer(within: timeout) }
       try state.output.finish()
       return state.left
     }

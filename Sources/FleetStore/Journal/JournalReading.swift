@@ -31,8 +31,11 @@ final class JournalReading<Told> {
 
   /// - Parameters:
   ///   - what: what one is.
+  ///   - isAll: whether all of the recording is meant, and no option leaves something out.
   ///   - body: reads, and hands over what is to be written to `append(_:)`. Returns what is said of them beside their number.
-  func run(_ what: String, _ body: () throws(FleetError) -> String) throws(FleetError) -> ExitStatus {
+  func run(
+    _ what: String, isAll: Bool, _ body: () throws(FleetError) -> String
+  ) throws(FleetError) -> ExitStatus {
     var more = ""
     do throws(FleetError) { more = try body() } catch {
       // What a signal has ended fails somewhere.
@@ -42,8 +45,11 @@ final class JournalReading<Told> {
     if let ending = monitor.ending { return try ending.status() }
     try output.finish()
     guard !options.isQuiet, output.hasReader else { return .done }
-    let advice =
-      written == 0 ? ": nothing of what was chosen is in it; leave out some of the options" : more
+    let absence =
+      isAll
+      ? ": the recording has no \(what)s"
+      : ": nothing of what was chosen is in it; leave out some of the options"
+    let advice = written == 0 ? absence : more
     StandardError.say("\(written) \(what)\(written == 1 ? "" : "s") from \(recording.name)\(advice)")
     return .done
   }

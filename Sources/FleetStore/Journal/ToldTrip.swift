@@ -45,6 +45,9 @@ struct TripSelection: Sendable {
   /// None stands for all.
   var kinds: [String] = []
 
+  /// Whether nothing is left out.
+  var isAll: Bool { part.isAll && number == nil && kinds.isEmpty }
+
   func contains(_ told: ToldTrip) -> Bool {
     if let number, told.trip.trip.number != number { return false }
     return kinds.isEmpty || kinds.contains(told.trip.kind.name)
@@ -60,6 +63,9 @@ struct DrivingEventSelection: Sendable {
   var severities: [String] = []
   /// Those of a trip, by the series and the number of it.
   var trip: JournalNumber?
+
+  /// Whether nothing is left out.
+  var isAll: Bool { part.isAll && events.isEmpty && severities.isEmpty && trip == nil }
 
   func contains(_ told: ToldDrivingEvent) -> Bool {
     guard events.isEmpty || events.contains(told.event.event.name) else { return false }

@@ -60,7 +60,7 @@ package enum TripsCommand {
   ) throws(FleetError) -> ExitStatus {
     let isSheet = options.number != nil && format == .text
     let reading = try JournalReading(place, options.journal, format.tripWriter(isSheet: isSheet))
-    return try reading.run("trip") { () throws(FleetError) in
+    return try reading.run("trip", isAll: selection.isAll) { () throws(FleetError) in
       var metres = 0.0
       // One reads at a time: a trip in full is put together before it is written.
       var sheets: [ToldTrip] = []

@@ -20,11 +20,13 @@ enum PostgreSQLExpiry {
   private static let pause: UInt32 = 300_000
 
   /// - Parameter run: runs commands, of which the last one's rows are returned.
+  /// - Returns: how many are gone, and why one stays that no later look will drop either, as one that a view reads from.
   static func dropPartitions(
     before day: Day, _ run: PostgreSQLPartitions.Run
-  ) throws(PostgreSQLError) -> Int {
+  ) throws(PostgreSQLError) -> (dropped: Int, problem: PostgreSQLError?) {
     var left = try run(PostgreSQLSchema.expired(before: day)).compactMap { $0.first ?? nil }
     var (dropped, failures) = (0, 0)
+    var problem: PostgreSQLError?
     for _ in 0..<rounds where !left.isEmpty {
       var kept: [String] = []
       for name in left where failures < mostFailures {
@@ -33,10 +35,14 @@ enum PostgreSQLExpiry {
             "BEGIN; SET LOCAL lock_timeout = '\(patience)'; DROP TABLE odograph.\(name); COMMIT")
           dropped += 1
         } catch {
-          guard error.isLockTimeout || error.isDeadlock || error.isUnknownTable else { throw error }
+          guard !error.state.isEmpty else { throw error }
           _ = try run("ROLLBACK")
           // What another has dropped is gone.
           guard !error.isUnknownTable else { continue }
+          guard error.isLockTimeout || error.isDeadlock else {
+            problem = problem ?? error
+            continue
+          }
           kept.append(name)
           failures += 1
           usleep(pause)
@@ -44,6 +50,6 @@ enum PostgreSQLExpiry {
       }
       left = kept
     }
-    return dropped
+    return (dropped, problem)
   }
 }

@@ -27,7 +27,7 @@ enum PostgreSQLMigration {
           CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END AS grantee
         FROM pg_class, aclexplode(relacl)
         WHERE relnamespace = 'odograph'::regnamespace AND grantee <> relowner
-          AND relname IN ('messages', 'fixes', 'positions', 'points');
+          AND relname IN ('messages', 'fixes', 'positions', 'points', 'schema_version');
     DROP VIEW IF EXISTS odograph.points;
     DROP VIEW odograph.positions;
     DO $$ DECLARE part regclass; BEGIN
@@ -47,7 +47,7 @@ enum PostgreSQLMigration {
   /// The days that want a partition, as `2026-11-21`.
   static func days(before: Int, after: Int) -> String {
     """
-    SELECT (time AT TIME ZONE 'UTC')::date::text
+    SELECT to_char(time AT TIME ZONE 'UTC', 'YYYY-MM-DD')
       FROM (SELECT time FROM odograph_before.messages UNION ALL SELECT time FROM odograph_before.fixes) AS times
       WHERE time IS NOT NULL GROUP BY 1
       HAVING max(time) < \(newest) + interval '\(after) days'

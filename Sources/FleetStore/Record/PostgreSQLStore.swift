@@ -26,14 +26,17 @@ final class PostgreSQLStore: MessageStore {
 
   /// How often what met another recorder's transaction is tried.
   private static let mostAttempts = 20
+  /// Seconds that a recorder may stand still amid a batch, with what it has locked, until another ends its connection.
+  private let stall: Double
 
   /// - Parameters:
   ///   - partitionPause: seconds after which a partition that could not be made is tried again.
   ///   - announce: is given a sentence before what takes minutes, and about what has to wait.
   init(
     address: String, partitioned: PartitionedDays = PartitionedDays(), partitionPause: Double = 60,
-    announce: @escaping (String) -> Void = { StandardError.say($0) }
+    stall: Double = 60, announce: @escaping (String) -> Void = { StandardError.say($0) }
   ) {
+    self.stall = stall
     partitions = PostgreSQLPartitions(partitioned, pause: partitionPause)
     self.announce = announce
     self.address = address
@@ -47,8 +50,13 @@ final class PostgreSQLStore: MessageStore {
     isLatestPrepared = false
     do throws(PostgreSQLError) {
       connection = try PostgreSQLConnection(address)
-      // A machine that is cut off amid a batch holds nobody up for longer.
-      try connection?.run("SET idle_in_transaction_session_timeout = '60s'")
+      // A machine that is cut off amid a batch holds nobody up for longer: between two commands, and within one, when the server
+      // waits for what it is sent. A process that stands still is ended by whoever waits for it.
+      try connection?.run(
+        """
+        SET idle_in_transaction_session_timeout = '60s'; SET tcp_keepalives_idle = 20; SET tcp_keepalives_interval = 5;
+        SET tcp_keepalives_count = 3
+        """)
       try prepare()
     } catch {
       connection = nil
@@ -90,15 +98,37 @@ final class PostgreSQLStore: MessageStore {
     var attempts = 1
     while true {
       do throws(PostgreSQLError) { return try transaction() } catch {
-        guard error.isDeadlock || error.isCheckViolation, attempts < Self.mostAttempts else { throw error }
+        guard error.isDeadlock || error.isCheckViolation || error.isLockTimeout,
+          attempts < Self.mostAttempts
+        else { throw error }
         attempts += 1
         try connection?.run("ROLLBACK")
+        if error.isLockTimeout {
+          guard try endStalled() > 0 else { throw error }
+          announce("\(name): ended a recorder's connection that stood still amid a batch")
+        }
       }
     }
   }
 
+  /// Begins a transaction that does not wait without end for another one's.
+  private var begin: String { "BEGIN; SET LOCAL lock_timeout = \(Int(stall * 1200))" }
+
+  /// Ends connections of recorders of the same user whose server has waited for the rest of a batch for so long. Their batches come
+  /// again, as nobody has acknowledged them.
+  private func endStalled() throws(PostgreSQLError) -> Int {
+    try answer(
+      """
+      SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+        WHERE usename = current_user AND datname = current_database() AND application_name = 'odograph'
+          AND pid <> pg_backend_pid() AND state = 'active' AND wait_event = 'ClientRead' AND query LIKE 'COPY %'
+          AND state_change < now() - interval '\(Int(stall * 1000)) ms'
+      """
+    ).flatMap(Int.init) ?? 0
+  }
+
   private func copy(_ messages: [RecordedMessage]) throws(PostgreSQLError) {
-    try connection?.run("BEGIN")
+    try connection?.run(begin)
     try connection?.copy(
       "COPY odograph.messages (\(PostgreSQLSchema.messageColumns)) FROM STDIN (FORMAT binary)",
       Self.rows(of: messages))
@@ -108,7 +138,7 @@ final class PostgreSQLStore: MessageStore {
 
   private func merge(_ messages: [RecordedMessage]) throws(PostgreSQLError) -> Int {
     try connection?.run(PostgreSQLSchema.staging)
-    try connection?.run("BEGIN")
+    try connection?.run(begin)
     try connection?.copy(
       "COPY staged_messages (\(PostgreSQLSchema.messageColumns)) FROM STDIN (FORMAT binary)",
       Self.rows(of: messages))
@@ -277,9 +307,11 @@ final class PostgreSQLStore: MessageStore {
   func expire(before day: Day, today: Day) throws(FleetError) -> StoreExpiry {
     if connection == nil { try open() }
     var expiry = StoreExpiry()
+    var problem: PostgreSQLError?
     do throws(PostgreSQLError) {
       guard try answer("SELECT pg_try_advisory_lock(\(PostgreSQLExpiry.lock))") == "t" else { return expiry }
-      expiry.partitions = try PostgreSQLExpiry.dropPartitions(before: day) { sql throws(PostgreSQLError) in
+      (expiry.partitions, problem) = try PostgreSQLExpiry.dropPartitions(before: day) {
+        sql throws(PostgreSQLError) in
         try connection?.run(sql).values ?? []
       }
       partitions.forget(before: day)
@@ -293,11 +325,12 @@ final class PostgreSQLStore: MessageStore {
         }
       }
       try connection?.run("SELECT pg_advisory_unlock(\(PostgreSQLExpiry.lock))")
-      return expiry
     } catch {
       connection = nil
       throw failure("delete from", error)
     }
+    if let problem { throw failure("delete all that is too old from", problem) }
+    return expiry
   }
 
   /// What is told again and again, as the batch has it.
@@ -307,7 +340,7 @@ final class PostgreSQLStore: MessageStore {
     guard !latest.positions.isEmpty || !journal.isEmpty else { return }
     if !isLatestPrepared { try connection?.run(PostgreSQLSchema.prepareLatest) }
     isLatestPrepared = true
-    try connection?.run("BEGIN; SET LOCAL synchronous_commit = off")
+    try connection?.run("\(begin); SET LOCAL synchronous_commit = off")
     if !latest.positions.isEmpty {
       try connection?.run(prepared: PostgreSQLSchema.updateLatest, latest.arrays)
     }
@@ -343,7 +376,7 @@ final class PostgreSQLStore: MessageStore {
   }
 
   private func failure(_ operation: String, _ error: PostgreSQLError) -> FleetError {
-    let remedy = error.isDiskFull ? "; make room on the server's disk, or keep less with --keep" : ""
+    let remedy = error.recordingRemedy.map { "; \($0)" } ?? ""
     return FleetError(operation: operation, object: name, cause: error.message + remedy, exit: .outputFailed)
   }
 

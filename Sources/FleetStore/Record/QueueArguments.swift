@@ -87,6 +87,14 @@ extension FleetError {
   /// A mistake in the settings of a consumer.
   init(_ error: AMQPError) { self = .usage(error.operation, error.object, error.cause) }
 
+  /// A command's time was over before a node of the cluster had let it in.
+  static func queueUnanswered(within limit: Double) -> FleetError {
+    FleetError(
+      operation: "reach", object: "the queue",
+      cause: "no answer within \(limit) s; check that the port speaks AMQP 0-9-1, or wait longer",
+      exit: .unavailable)
+  }
+
   /// Why the queue cannot be used, for a command that ends on it.
   init(_ reason: AMQPDisconnection) {
     self.init(

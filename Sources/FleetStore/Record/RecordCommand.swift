@@ -30,7 +30,7 @@ package struct RecordOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "How long the broker keeps what nobody records (default: \(RecordEntry.usualSessionExpiry), a day).",
+      "How long the broker keeps what nobody records (default: \(RecordEntry.usualSessionExpiry), a day); not with MQTT 3.1.1.",
       valueName: "seconds"))
   var sessionExpiry: UInt32?
 
@@ -180,7 +180,7 @@ package enum RecordCommand {
       guard case .timedOut = ending, left > progress.interval else { break }
     }
     let isClean = leave(running.source, recorder, waiter, isAsked: ending.isSignal)
-    recorder.end(abandoning: !isClean, limit: ending.isSignal ? 0.2 : drain)
+    let hasEnded = recorder.end(abandoning: !isClean, limit: ending.isSignal ? 0.2 : drain)
     // A broker that was never reached keeps nothing.
     if waiter.wasConnected {
       progress.finish(recorder.current, left: running.left)
@@ -188,7 +188,17 @@ package enum RecordCommand {
       progress.finish(recorder.current)
     }
     withExtendedLifetime(running) {}
+    // What the store has not taken is no success; the broker's refusals and signals have ends of their own.
+    if recorder.current.isInterrupted || !hasEnded {
+      switch ending {
+      case .timedOut, .ended(.done): return .outputFailed
+      case .ended, .failed: break
+      }
+    }
     if case .timedOut = ending {
+      if let timeout, !waiter.wasConnected {
+        throw queue == nil ? FleetError.unanswered(within: timeout) : .queueUnanswered(within: timeout)
+      }
       guard let count = options.count else { return .done }
       if !options.isQuiet { StandardError.sayMissed(count, came: recorder.current.received) }
     }
@@ -243,7 +253,15 @@ package enum RecordCommand {
   private static func forget(
     _ queue: AMQPConfiguration, _ options: RecordOptions
   ) throws(FleetError) -> ExitStatus {
-    do throws(AMQPDisconnection) { try AMQPConsumer.deleteQueue(queue) } catch { throw FleetError(error) }
+    let wasThere: Bool
+    do throws(AMQPDisconnection) { wasThere = try AMQPConsumer.deleteQueue(queue) } catch {
+      throw FleetError(error)
+    }
+    guard wasThere else {
+      throw .usage(
+        "forget", "queue \(queue.queue)",
+        "there is no queue of this name; check --queue, and the virtual host at the end of --from")
+    }
     if !options.isQuiet {
       StandardError.say("queue \(queue.queue) is ended, and what the cluster kept in it is gone")
     }
@@ -264,14 +282,26 @@ package enum RecordCommand {
     }
     for name in names {
       var configuration = broker
-      (configuration.clientID, configuration.cleanStart, configuration.sessionExpiryInterval) = (
-        name, true, 0
-      )
-      let link = try PublishLink.connected(configuration, capacity: 1, waiter)
-      link.stop(drain: 5)
-      if !options.isQuiet {
-        StandardError.say("session \(name) is ended, and what the broker kept for it is gone")
+      configuration.clientID = name
+      (configuration.sessionExpiryInterval, configuration.endsSession) = (0, true)
+      // Who begins anew is not told what there was. Under MQTT 3.1.1 only a new beginning ends it.
+      var wasThere = false
+      for isClean in [false, true] {
+        configuration.cleanStart = isClean
+        let link = try PublishLink.connected(configuration, capacity: 1, waiter)
+        if !isClean { wasThere = link.isSessionPresent }
+        link.stop(drain: 5)
       }
+      if !wasThere, options.clientID != nil {
+        throw .usage(
+          "forget", "session \(name)",
+          "the broker keeps none of this name; check --client-id and --broker, or it has expired")
+      }
+      guard !options.isQuiet else { continue }
+      StandardError.say(
+        wasThere
+          ? "session \(name) is ended, and what the broker kept for it is gone"
+          : "the broker has no session \(name) any more")
     }
     for slot in slots { slot.forget() }
     if names.isEmpty, !options.isQuiet {

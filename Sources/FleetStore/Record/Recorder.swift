@@ -18,7 +18,7 @@ struct RecordCounts: Hashable, Sendable {
   var bytes = 0
   /// Times that the store was away.
   var interruptions = 0
-  /// Whether it is away now.
+  /// Whether it is away now; at the end, whether messages were left unstored for that.
   var isInterrupted = false
 }
 
@@ -61,12 +61,14 @@ final class Recorder: Sendable {
 
   /// Gives up on what the store does not take, and waits for the end.
   /// - Parameter limit: seconds, after which it is left alone.
-  func end(abandoning: Bool, limit: Double) {
+  /// - Returns: whether it has ended.
+  @discardableResult
+  func end(abandoning: Bool, limit: Double) -> Bool {
     if abandoning {
       isAbandoned.withLock { $0 = true }
       abandoned.signal()
     }
-    _ = finished.wait(seconds: limit)
+    return finished.wait(seconds: limit)
   }
 
   private func run(_ store: any MessageStore, _ queue: BatchQueue) {

@@ -2,15 +2,71 @@ internal import AMQP
 internal import Fleet
 internal import FleetConsole
 internal import MQTT
+internal import Platform
 
 /// Where a recorder's messages come from, what marks that as in use, and what is left there when it ends.
 struct RecordEntry: Sendable {
   let source: any RecordSource
-  /// A sentence about what the broker goes on keeping; nil for nothing.
-  private(set) var left: String?
+  /// What goes on keeping what comes; nil for nothing.
+  private var keeper: Keeper?
   /// Hold the session's name.
   private var slot: SessionSlot?
   private var mark: SessionMark?
+
+  private enum Keeper: Sendable {
+    case session(name: String, expiry: UInt32, FleetSubscriber)
+    case queue(String)
+  }
+
+  private struct WeakSubscriber {
+    weak var subscriber: FleetSubscriber?
+  }
+
+  /// A sentence about what the broker goes on keeping; nil for nothing.
+  var left: String? {
+    switch keeper {
+    case .session(let name, let expiry, let subscriber):
+      guard subscriber.protocolLevel ?? 5 >= 5 else { return Self.left(session: name, seconds: nil) }
+      return expiry > 0 ? Self.left(session: name, seconds: expiry) : nil
+    case .queue(let name):
+      return "the cluster keeps what comes in queue \(name); "
+        + "the same command takes it up, with --forget it ends that"
+    case nil: return nil
+    }
+  }
+
+  /// - Parameter seconds: nil under MQTT 3.1.1, which has no word for it.
+  static func left(session name: String, seconds: UInt32?) -> String {
+    let time = seconds.map { "for \($0) s" } ?? "for as long as it is set up to (MQTT 3.1.1 does not ask it)"
+    return "the broker keeps what comes for session \(name) \(time); "
+      + "the same command takes it up, with --forget it ends that"
+  }
+
+  /// Under MQTT 3.1.1 who is thrown out by another client of the same name is not told why.
+  private struct WordlessEnds: Sendable {
+    private static let most = 3
+    /// Nanoseconds.
+    private static let span: Int64 = 60_000_000_000
+    private var times: [Int64] = []
+    private var isSaid = false
+
+    /// Whether connections that stood have ended without a word several times within a minute, for the first time.
+    mutating func isFrequent(_ reason: MQTTDisconnection) -> Bool {
+      guard !isSaid, reason.phase == .established, reason.cause == .closedByPeer else { return false }
+      let now = SystemClock.monotonic
+      times = times.filter { now - $0 < Self.span } + [now]
+      isSaid = times.count >= Self.most
+      return isSaid
+    }
+  }
+
+  private static let otherClient =
+    "the broker ends the connection again and again: perhaps another client has this name; give each recorder its own "
+    + "--client-id"
+
+  static let vainExpiry =
+    "--session-expiry has no effect: the broker speaks MQTT 3.1.1, under which it decides itself how long it keeps what "
+    + "nobody records; record --forget ends that"
 
   /// Seconds for which a broker keeps a session that nobody takes up. With a share of a group's too: mosquitto hands what a member has
   /// not acknowledged to nobody else (its issue 2662), so that it is lost when the session ends.
@@ -36,21 +92,33 @@ struct RecordEntry: Sendable {
     // The store knows best what it has.
     session.isOnceInOrder = false
     session.endsUnreached = !waits
-    source = try FleetSubscriber(
-      broker: broker, filters: plan.filters, session: session, connection: connection)
-    guard let name = session.clientID, session.expiry > 0, session.share == nil else { return }
-    left =
-      "the broker keeps what comes for session \(name) for \(session.expiry) s; "
-      + "the same command takes it up, with --forget it ends that"
+    let owner = Locked(WeakSubscriber())
+    // Said once.
+    let isVain = Locked(plan.sessionExpiry != nil)
+    let ends = Locked(WordlessEnds())
+    let subscriber = try FleetSubscriber(broker: broker, filters: plan.filters, session: session) { change in
+      connection(change)
+      if case .disconnected(let reason) = change, ends.withLock({ $0.isFrequent(reason) }) {
+        StandardError.say(Self.otherClient)
+      }
+      guard change == .connected, owner.withLock({ $0.subscriber })?.protocolLevel == 4 else { return }
+      let isNews = isVain.withLock { isVain in
+        defer { isVain = false }
+        return isVain
+      }
+      if isNews { StandardError.say(Self.vainExpiry) }
+    }
+    owner.withLock { $0.subscriber = subscriber }
+    source = subscriber
+    guard let name = session.clientID, session.share == nil else { return }
+    keeper = .session(name: name, expiry: session.expiry, subscriber)
   }
 
   /// A queue of a cluster.
   /// - Throws: `FleetError` when the settings cannot work.
   init(_ queue: AMQPConfiguration, _ waiter: CommandWaiter) throws(FleetError) {
     source = try QueueSource(queue, waiter)
-    left =
-      "the cluster keeps what comes in queue \(queue.queue); "
-      + "the same command takes it up, with --forget it ends that"
+    keeper = .queue(queue.queue)
   }
 }
 

@@ -99,16 +99,3 @@ final class SQLiteStore: MessageStore {
     return failure(operation, ([error.message] + [remedy].compactMap { $0 }).joined(separator: "; "))
   }
 }
-
-/// Tells a file from another that takes its name.
-struct FileIdentity: Hashable {
-  private let device: UInt
-  private let number: UInt
-
-  /// nil when there is none of that name.
-  init?(_ path: String) {
-    var status = stat()
-    guard unsafe stat(path, &status) == 0 else { return nil }
-    (device, number) = (UInt(status.st_dev), UInt(status.st_ino))
-  }
-}

@@ -67,7 +67,8 @@ final class SessionSlot: Sendable {
       var name = [CChar](repeating: 0, count: 256)
       unsafe gethostname(&name, 255)
       host = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      hash = String(FNV1a.hash64(what.utf8), radix: 36)
+      // Each user has locks of their own, and so names.
+      hash = String(FNV1a.hash64("\(getuid())\n\(what)".utf8), radix: 36)
       folder = try SessionSlot.folder()
     }
   }

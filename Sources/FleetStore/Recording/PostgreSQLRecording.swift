@@ -60,7 +60,7 @@ final class PostgreSQLRecording: RecordingTables {
     schema: "odograph.", milliseconds: { "floor(extract(epoch FROM \($0)) * 1000)::bigint" },
     payload: "payload, encode(payload_binary, 'hex')",
     // Within one moment of the recorder by number, and without one by time: the database keeps no other order.
-    messageOrder: "received, vehicle, fleet, epoch, seq, time, topic",
+    messageOrder: "received, vehicle, fleet, epoch, seq, time, topic", positionOrder: "2, 1, 3, 10",
     earliest: "'-infinity'::timestamptz",
     parameter: { number, value in
       if case .time = value { "$\(number)::timestamptz" } else { "$\(number)" }
@@ -177,7 +177,7 @@ final class PostgreSQLRecording: RecordingTables {
       hasConflict
       ? "; it is a replica that gave up what was read for what its primary has changed: ask again, or set a longer "
         + "max_standby_streaming_delay there, or ask a second replica; hot_standby_feedback = on helps against rows that are "
-        + "cleaned up, not against days that are dropped" : ""
+        + "cleaned up, not against days that are dropped" : error.readingRemedy.map { "; \($0)" } ?? ""
     return .usage("read", name, error.message + remedy)
   }
 }

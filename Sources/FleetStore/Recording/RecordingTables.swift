@@ -21,6 +21,8 @@ struct RecordingDialect: Sendable {
   var payload: String
   /// The order in which messages were received.
   var messageOrder: String
+  /// Columns by which positions are in order: all that is to be the same each time.
+  var positionOrder: String
   /// A time before all others.
   var earliest: String
   /// The mark of a parameter, from 1.
@@ -134,13 +136,14 @@ extension RecordingTables {
   }
 
   /// In SQLite each half comes out of its index in order, and the two are merged: nothing is sorted. By day the database
-  /// sorts, with what it keeps on the disk.
+  /// sorts, with what it keeps on the disk. Of one moment, what was said at the time comes first in both: where SQLite
+  /// merges, that is the first half.
   func positionsSQL(where condition: String, isByDay: Bool = false) -> String {
     let dialect = Self.dialect
     // Divisions round towards zero, and there are times before 1970.
     let time = dialect.milliseconds("time")
     let day = isByDay ? "\(time) - (\(time) % 86400000 + 86400000) % 86400000" : "0"
-    let order = isByDay ? "11, 1, 2, 3, 10" : "2, 1, 3"
+    let order = isByDay ? "11, 1, 2, 3, 10" : dialect.positionOrder
     // Before version 3 tracks were kept without.
     let (altitude, speed) = version >= 3 ? ("altitude", "speed") : ("NULL", "NULL")
     return """

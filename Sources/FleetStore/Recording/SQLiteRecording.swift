@@ -1,4 +1,5 @@
 internal import Fleet
+internal import Glibc
 internal import MQTT
 internal import SQLite
 internal import Spatial
@@ -16,7 +17,7 @@ final class SQLiteRecording: RecordingTables {
   private static let oldestVersion = 2
 
   static let dialect = RecordingDialect(
-    schema: "", milliseconds: { $0 }, payload: "payload", messageOrder: "id",
+    schema: "", milliseconds: { $0 }, payload: "payload", messageOrder: "id", positionOrder: "2, 1, 3",
     earliest: "-9000000000000000",
     parameter: { number, _ in "?\(number)" })
 
@@ -31,17 +32,34 @@ final class SQLiteRecording: RecordingTables {
   func open() throws(FleetError) {
     let refusal: String?
     do throws(SQLiteError) {
-      let opened = try Database(path: path, access: .readOnly, busyTimeout: .seconds(10), goesOn: goesOn)
-      refusal = try Self.refusal(opened)
-      version = try SQLiteSchema.version(opened)
-      database = consume opened
-      file = FileIdentity(path)
+      do throws(SQLiteError) { refusal = try open(.readOnly) } catch {
+        // SQLite keeps an index of its log beside the file, also for who only reads: where that cannot be made, and there is no log,
+        // the file is all there is.
+        guard [.cannotOpen, .readOnly].contains(error.code.primary), !hasLog else { throw error }
+        refusal = try open(.immutable)
+      }
     } catch {
       throw failure(error)
     }
     guard let refusal else { return }
     database = nil
     throw failure(refusal)
+  }
+
+  /// - Returns: why it cannot be read; nil when it can.
+  private func open(_ access: Database.Access) throws(SQLiteError) -> String? {
+    let opened = try Database(path: path, access: access, busyTimeout: .seconds(10), goesOn: goesOn)
+    let refusal = try Self.refusal(opened)
+    version = try SQLiteSchema.version(opened)
+    database = consume opened
+    file = FileIdentity(path)
+    return refusal
+  }
+
+  /// Whether something of it is in a log beside it still.
+  private var hasLog: Bool {
+    var information = stat()
+    return unsafe stat("\(path)-wal", &information) == 0 && information.st_size > 0
   }
 
   /// Why a database cannot be read; nil when it can.
@@ -117,6 +135,10 @@ final class SQLiteRecording: RecordingTables {
   private func failure(_ error: SQLiteError) -> FleetError {
     switch error.code.primary {
     case .cannotOpen: failure(error.message + "; check that it is there and may be read")
+    case .readOnly:
+      failure(
+        error.message
+          + "; it has a log beside it (-wal) that needs a folder which may be written: copy both there")
     case .notADatabase: failure(error.message + "; name a file that odograph record has written")
     default: failure(error.message)
     }

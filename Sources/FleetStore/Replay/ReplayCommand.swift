@@ -226,7 +226,7 @@ package enum ReplayCommand {
         json.field("bytes", counters.bytes)
         json.field("seconds", seconds, decimals: 3)
       }
-      return OutputStream.write(bytes + [0x0A], to: STDOUT_FILENO).map { $0.rawValue == EPIPE } ?? true
+      return CommandOutput.write(String(decoding: bytes, as: UTF8.self) + "\n") != .outputFailed
     }
     guard !options.isQuiet else { return true }
     var text = "\(counters.acknowledged) of \(counters.accepted) messages of \(name) acknowledged"

@@ -32,6 +32,9 @@ struct TraceSelection: Sendable {
   /// None stands for all.
   var causes: [String] = []
 
+  /// Whether nothing is left out.
+  var isAll: Bool { part.isAll && number == nil && series == nil && causes.isEmpty }
+
   func contains(_ trace: JournalNumber) -> Bool {
     (number == nil || number == trace.number) && (series == nil || series == trace.series)
   }

@@ -67,7 +67,7 @@ package enum TraceCommand {
     signal(SIGPIPE, SIG_IGN)
     if let place = options.journal.recording {
       let reading = try JournalReading(place, options.journal, format.traceWriter)
-      return try reading.run("trace") { () throws(FleetError) in
+      return try reading.run("trace", isAll: selection.isAll) { () throws(FleetError) in
         let traces = try reading.recording.traces(selection)
         var arrived: [TraceKey: [Int: Set<Int>]] = [:]
         try reading.recording.readTracePieces(selection) { vehicle, piece throws(FleetError) in

@@ -67,9 +67,7 @@ package enum VerifyCommand {
     if let ending = monitor.ending { return try ending.status() }
     let result = count.result
     let text = options.isJSON ? json(result) : Array(lines(result).utf8)
-    if let problem = OutputStream.write(text, to: STDOUT_FILENO), problem.rawValue != EPIPE {
-      return .outputFailed
-    }
+    try CommandOutput.print(text)
     return result.isWhole ? .done : .differs
   }
 

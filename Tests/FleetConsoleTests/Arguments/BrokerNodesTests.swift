@@ -21,9 +21,10 @@ import Testing
     #expect(try brokers("--broker", "a,b", "--port", "1884").map(\.port) == [1884, 1884])
     // TLS by a file alone means its port at each node.
     #expect(try brokers("--broker", "a,b:1", "--ca", "x").map(\.port) == [8883, 1])
-    let one = try BrokerArguments.parse(["--broker", "a"]).configuration()
-    let two = try BrokerArguments.parse(["--broker", "a,b"]).configuration()
-    #expect(one.tellsEachBroker && !two.tellsEachBroker)
+    // Of one, too: a failure at MQTT 5 is none while there is 3.1.1 to try.
+    for text in ["a", "a,b"] {
+      #expect(try !BrokerArguments.parse(["--broker", text]).configuration().tellsEachBroker)
+    }
   }
 
   @Test(

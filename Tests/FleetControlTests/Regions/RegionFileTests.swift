@@ -61,6 +61,15 @@ import Testing
     #expect(rings.map(\.count) == [5, 4, 4])
   }
 
+  /// `export --region` has no such option.
+  @Test(arguments: [true, false]) func anOptionIsNamedWhereThereIsOne(hasOption: Bool) throws {
+    let text = #"{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]}}"#
+    let error = try #require(throws: JSONError.self) {
+      _ = try RegionFile.parse(Array(text.utf8), radius: nil, hasRadiusOption: hasOption)
+    }
+    #expect("\(error)".contains("has no radius") && "\(error)".contains("--radius") == hasOption)
+  }
+
   @Test(arguments: [
     ("", "it is empty"), ("{}", "no GeoJSON"),
     (#"{"type":"FeatureCollection","features":[]}"#, "there is no region"),

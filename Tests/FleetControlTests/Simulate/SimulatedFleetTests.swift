@@ -44,6 +44,36 @@ import Testing
     #expect(parts.map(\.message.topic) == outputs.map(\.message.topic))
   }
 
+  /// After a restart of the broker, those of that connection, but for those whose link is lost.
+  @Test func statusIsSaidAgainAfterAConnection() throws {
+    var fleet = try fleet()
+    let again = fleet.statusAgain(at: noon) { $0 % 2 == 1 }
+    #expect(again.map(\.vehicle) == Array(stride(from: 1, to: 20, by: 2)))
+    for output in again {
+      let status = try StatusMessage(json: JSONValue(parsing: output.message.payload))
+      #expect(status.state == .online && output.message.retain && output.number == 1)
+    }
+    var lost = try self.fleet {
+      $0.outagesPerHour = 3600
+      $0.outageSeconds = 1000
+    }
+    _ = say(&lost, until: 60)
+    let out = Set(lost.vehicles.indices.filter { lost.vehicles[$0].isOut })
+    #expect(!out.isEmpty)
+    let others = lost.statusAgain(at: noon) { _ in true }
+    #expect(out.isDisjoint(with: others.map(\.vehicle)))
+  }
+
+  /// What begins a connection is not lost behind what has piled up, and does not pile up itself without end.
+  @Test func aFullQueueHasRoomForStatus() {
+    let queue = PublishQueue(capacity: 2)
+    let message = MQTTMessage(topic: "t", text: "")
+    for _ in 0..<3 { _ = queue.append(message) }
+    #expect(queue.pending == 2)
+    for _ in 0..<3 { _ = queue.append(message, isVital: true) }
+    #expect(queue.pending == 4)
+  }
+
   @Test func vehiclesMoveAsTheySay() throws {
     var fleet = try fleet { $0.vehicles = 3 }
     let outputs = say(&fleet, until: 120)

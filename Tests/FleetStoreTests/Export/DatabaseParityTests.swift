@@ -25,6 +25,8 @@ import Testing
         true
       ),
       (van + "track", track.payload, false),
+      // Of one moment with the track, and said at the time: it comes first.
+      (van + "location", Array(locationJSON(48.25, at: 11, epoch: "e", seq: 3, course: 45).utf8), false),
       (
         van + "location",
         Array(

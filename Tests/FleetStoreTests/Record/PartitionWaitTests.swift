@@ -200,7 +200,7 @@ import Testing
       }
       return try connection.run(sql).values
     }
-    #expect(!isFirst && dropped == 3)
+    #expect(!isFirst && dropped.dropped == 3 && dropped.problem == nil)
     #expect(
       try store.expire(
         before: try #require(Day(text: "2026-11-01")), today: try #require(Day(text: "2026-11-21"))

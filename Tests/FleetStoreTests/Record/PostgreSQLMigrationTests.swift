@@ -10,7 +10,8 @@ import Testing
     let server = try PostgreSQLFixture()
     _ = try server.query(FormerPostgreSQL.versionTwo() + FormerPostgreSQL.rows)
     _ = try server.query(
-      "CREATE ROLE reader; GRANT SELECT ON odograph.messages, odograph.positions TO reader; "
+      "CREATE ROLE reader; GRANT SELECT ON odograph.messages, odograph.positions, odograph.schema_version "
+        + "TO reader; "
         + "GRANT USAGE ON SCHEMA odograph TO reader")
     let columns =
       "received, time, topic, vehicle, kind, epoch, seq, hash, latitude, speed, payload, payload_binary"
@@ -41,6 +42,9 @@ import Testing
         == [
           ["36"]
         ])
+    #expect(
+      try server.query("SET ROLE reader; SELECT version FROM odograph.schema_version")
+        == [["\(TraceIndex.version)"]])
     // What was there is known.
     #expect(try store.store(RecordedRows.of([("van/motion", #"{"epoch":"e","seq":5}"#)])) == 0)
   }

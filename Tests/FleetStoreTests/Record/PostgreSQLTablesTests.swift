@@ -1,3 +1,4 @@
+import Fleet
 import FleetFixtures
 import Foundation
 import Platform
@@ -170,6 +171,25 @@ import Testing
     #expect(try server.query("SELECT count(*) FROM odograph.fixes") == [["0"]])
     #expect(try partitions(server).filter { $0.contains("2026") }.allSatisfy { $0.suffix(8) >= "20260823" })
     #expect(try store.expire(before: limit, today: today) == StoreExpiry())
+  }
+
+  /// What somebody else's view needs stays, is named, and keeps nothing else from being deleted.
+  @Test(.needs(.postgreSQL)) func whatCannotBeDroppedKeepsNothingElse() throws {
+    let server = try PostgreSQLFixture()
+    let store = try store(server, keep: 90)
+    for days in [-99.0, -98, -97] {
+      let time = days * Rows.day
+      _ = try store.store(Rows.of([Rows.location(Int(-days), at: time)], at: time))
+    }
+    let oldest = try #require(try partitions(server).first { $0.hasPrefix("messages_2026") })
+    _ = try server.query("CREATE VIEW kept AS SELECT topic FROM odograph.\(oldest)")
+    let limit = try #require(Day(text: "2026-08-23"))
+    let today = try #require(Day(text: "2026-11-21"))
+    let error = #expect(throws: FleetError.self) { try store.expire(before: limit, today: today) }
+    #expect(error?.description.contains(oldest) == true, "\(String(describing: error))")
+    #expect(try server.query("SELECT count(*) FROM odograph.messages") == [["1"]])
+    _ = try server.query("DROP VIEW kept")
+    #expect(try store.expire(before: limit, today: today).partitions == 1)
   }
 
   /// A server without room refuses with this code; a trigger gives it here.

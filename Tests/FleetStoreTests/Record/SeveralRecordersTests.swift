@@ -37,6 +37,35 @@ import Testing
     }
   }
 
+  /// A recorder that was stopped amid a COPY has rows that another's batch waits for. It is ended, and nothing is lost or twice.
+  @Test(.needs(.postgreSQL), .timeLimit(.minutes(2))) func aRecorderThatStandsStillIsEnded() throws {
+    let server = try PostgreSQLFixture()
+    let said = Locked<[String]>([])
+    let store = PostgreSQLStore(address: server.url, stall: 1) { sentence in
+      said.withLock { $0.append(sentence) }
+    }
+    try store.open()
+    let messages = Rows.of([Rows.location(1, at: 0), Rows.location(2, at: 10)])
+    #expect(try store.store(messages) == 2)
+    let begun = "BEGIN; DELETE FROM odograph.messages; COPY odograph.messages (received, topic) FROM STDIN;"
+    let other = try ChildProcess(
+      "sh", ["-c", "{ echo '\(begun)'; sleep 60; } | psql -X -q \(server.url)"],
+      environment: ["PGAPPNAME": "odograph"])
+    #expect(
+      waitUntil {
+        (try? server.query(
+          "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'COPY%' AND wait_event = 'ClientRead'"))
+          == [["1"]]
+      })
+    #expect(try store.store(messages + Rows.of([Rows.location(3, at: 20)])) == 1)
+    #expect(
+      said.withLock {
+        $0.contains { $0.hasSuffix("ended a recorder's connection that stood still amid a batch") }
+      })
+    #expect(try server.query("SELECT seq FROM odograph.messages ORDER BY 1") == [["1"], ["2"], ["3"]])
+    other.kill()
+  }
+
   /// Messages of 30 vehicles over three days: locations, tracks, trips and events that go on, in an order of their own.
   private func messages(_ random: inout SplitMix) -> [RecordedMessage] {
     var all: [(String, String)] = []

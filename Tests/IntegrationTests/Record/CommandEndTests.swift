@@ -135,6 +135,49 @@ import Testing
     #expect(first.status == 143 && first.output.contains("1 message stored"), "\(first.output)")
     let forget = try await end(address + ["--forget"], by: 0) { _ in true }
     #expect(forget.status == 0 && forget.output.contains("session mine is ended"), "\(forget.output)")
+    // What is not there any more cannot be ended.
+    let again = try await end(address + ["--forget"], by: 0) { _ in true }
+    #expect(again.status == 64 && again.output.contains("keeps none of this name"), "\(again.output)")
+  }
+
+  /// MQTT 3.1.1 has no word for how long: nothing is promised, and an option that has no effect is named.
+  @Test func under311TheBrokerDecidesHowLongItKeeps() async throws {
+    let broker = try BrokerFixture()
+    let address = [
+      "record", folder.file("fleet.sqlite"), "--broker", "mqtt://127.0.0.1:\(broker.port)", "--client-id",
+      "old",
+      "--mqtt-v311",
+    ]
+    let first = try await end(address + ["--session-expiry", "60"], by: SIGTERM) { _ in
+      try await broker.waitForLog("Sending SUBACK to old")
+      return true
+    }
+    #expect(first.output.contains("--session-expiry has no effect"), "\(first.output)")
+    #expect(first.output.contains("for session old for as long as it is set up to"), "\(first.output)")
+    #expect(!first.output.contains("for 60 s"), "\(first.output)")
+    let forget = try await end(address + ["--forget"], by: 0) { _ in true }
+    #expect(forget.status == 0 && forget.output.contains("session old is ended"), "\(forget.output)")
+    let again = try await end(address + ["--forget"], by: 0) { _ in true }
+    #expect(again.status == 64, "\(again.output)")
+  }
+
+  /// A store that is away at the end is told by the exit code, too.
+  @Test(.needs(.postgreSQL)) func whatIsLeftUnstoredIsNoSuccess() async throws {
+    let broker = try BrokerFixture()
+    let database = try PostgreSQLFixture()
+    let address = [
+      "record", database.url, "--broker", "mqtt://127.0.0.1:\(broker.port)", "--client-id", "away",
+      "--seconds",
+      "8",
+    ]
+    let record = try await end(address, by: 0) { _ in
+      try await broker.waitForLog("Sending SUBACK to away")
+      database.stop()
+      try await publish(broker, "odograph/v1/demo/van/note", "held")
+      return true
+    }
+    #expect(record.status == 74, "\(record.output)")
+    #expect(record.output.contains("unstored; the broker was not told that they came"), "\(record.output)")
   }
 
   @Test(arguments: [["record"], ["export"], ["replay", "--to-fleet", "test"]])
@@ -150,6 +193,33 @@ import Testing
     let none = try await end(["export", store, "--vehicle", "nosuch", "--format", "csv"], by: 0) { _ in true }
     #expect(none.status == 0 && none.output.contains("0 positions"), "\(none.output)")
     #expect(none.output.contains("nothing of what was chosen is in it"), "\(none.output)")
+    // Where nothing was chosen, no option is to blame.
+    for (command, what) in [
+      (["trips"], "trips"), (["events"], "driving events"), (["trace", "list"], "traces"),
+    ] {
+      let result = try await end(command + ["--recording", store], by: 0) { _ in true }
+      #expect(
+        result.status == 0 && result.output.contains("the recording has no \(what)"), "\(result.output)")
+    }
+  }
+
+  /// A full disk behind standard output is named, and not only told by the exit code.
+  @Test(arguments: [
+    "watch --once", "stats --once --seconds 1", "stats --json --seconds 1", "simulate --seconds 1",
+  ])
+  func aFullOutputIsNamed(command: String) async throws {
+    let broker = try BrokerFixture()
+    // Something to print of.
+    try await publish(
+      broker, "odograph/v1/demo/van/status", FleetPayload.status("online", session: "", seq: 1), retain: true)
+    let said = try await runTool(
+      "/bin/sh",
+      [
+        "-c",
+        "\(OdographProcess.path) \(command) --broker mqtt://127.0.0.1:\(broker.port) > /dev/full; echo =$?",
+      ])
+    #expect(said.contains("cannot write the output: No space left on device"), "\(said)")
+    #expect(said.hasSuffix("=74\n"), "\(said)")
   }
 
   /// What never reached a broker has left nothing there.

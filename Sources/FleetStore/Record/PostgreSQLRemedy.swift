@@ -1,0 +1,40 @@
+internal import Bytes
+
+extension PostgreSQLError {
+  /// The server does not let this role do that.
+  var isPermissionDenied: Bool { state == "42501" }
+
+  /// What a person can do about it, whether it is read or written; nil where the server's words have to do.
+  ///
+  /// A connection that does not come about has no code: libpq says why in words alone. The server's own may be in its
+  /// language; then there is no remedy.
+  var connectionRemedy: String? {
+    guard state.isEmpty else { return nil }
+    if message.contains(text: "no password supplied") {
+      return "put the password into ~/.pgpass (mode 0600), or into PGPASSWORD"
+    }
+    if message.contains(text: "password authentication failed") {
+      return "check the user in the address, and the password in PGPASSWORD or ~/.pgpass"
+    }
+    if message.contains(text: "database \""), message.contains(text: "does not exist") {
+      return "make the database with createdb, or check its name at the end of the address"
+    }
+    return nil
+  }
+
+  /// For a command that only reads.
+  var readingRemedy: String? {
+    guard isPermissionDenied else { return connectionRemedy }
+    return
+      "let this role read it: GRANT USAGE ON SCHEMA odograph, and GRANT SELECT ON odograph.schema_version and the "
+      + "tables, as in Config/database/README.md"
+  }
+
+  /// For a command that records.
+  var recordingRemedy: String? {
+    if isDiskFull { return "make room on the server's disk, or keep less with --keep" }
+    guard isPermissionDenied else { return connectionRemedy }
+    return
+      "record as the role that owns the schema odograph; one that makes it needs GRANT CREATE ON DATABASE"
+  }
+}

@@ -1,0 +1,61 @@
+import Testing
+
+@testable import FleetControl
+@testable import MQTT
+
+@Suite struct CheckTrialsTests {
+  private func end(
+    _ cause: MQTTDisconnection.Cause, _ phase: MQTTDisconnection.Phase = .established
+  ) -> MQTTDisconnection {
+    MQTTDisconnection(broker: .init(host: "localhost", port: 1883), phase: phase, cause: cause)
+  }
+
+  /// As at RabbitMQ, for a user who may only read.
+  @Test func anEndAtATrialIsARefusalAndTheOthersAreTried() {
+    var trials = CheckTrials(count: 3)
+    for number in 0..<3 {
+      #expect(!trials.isOver)
+      trials.isConnected = true
+      trials.began(UInt64(number))
+      let goesOn = trials.ended(end(.closedByPeer))
+      #expect(goesOn && trials.isAnswered && !trials.isConnected)
+    }
+    let all = [CheckTrials.Answer?](repeating: .refused(.notAuthorized), count: 3)
+    #expect(trials.isOver && trials.answers == all)
+  }
+
+  @Test func anEndBehindAnAnswerChangesNothing() {
+    var trials = CheckTrials(count: 2)
+    trials.began(7)
+    let others = trials.answered(6, nil)
+    let own = trials.answered(7, .notAuthorized)
+    let goesOn = trials.ended(end(.closedByPeer))
+    #expect(!others && own && goesOn)
+    trials.began(8)
+    let second = trials.answered(8, nil)
+    let all: [CheckTrials.Answer?] = [.refused(.notAuthorized), .accepted]
+    #expect(second && trials.isOver && trials.answers == all)
+  }
+
+  /// Table: what is no answer to a trial.
+  @Test(arguments: [
+    (MQTTDisconnection.Cause.keepAliveExpired, MQTTDisconnection.Phase.established),
+    (.closedByPeer, .connect), (.timedOut(seconds: 5), .tcp), (.networkError("x"), .established),
+  ])
+  func otherEndsEndIt(cause: MQTTDisconnection.Cause, phase: MQTTDisconnection.Phase) {
+    var trials = CheckTrials(count: 3)
+    trials.began(1)
+    let goesOn = trials.ended(end(cause, phase))
+    #expect(!goesOn)
+  }
+
+  @Test func anEndBeforeTheFirstTrialOrTimeAndAgainEndsIt() {
+    var trials = CheckTrials(count: 2)
+    let before = trials.ended(end(.closedByPeer))
+    #expect(!before)
+    trials = CheckTrials(count: 2)
+    trials.began(1)
+    let goOn = (0..<3).map { _ in trials.ended(end(.closedByPeer)) }
+    #expect(goOn == [true, true, false])
+  }
+}
