@@ -128,10 +128,10 @@ package struct SettingsTable: Sendable {
   /// Whether the file says a key.
   package func has(_ key: String) -> Bool { values[key] != nil }
 
-  /// What is wrong with a key's value, at its place; of one that is missing, at its table's.
+  /// What is wrong with a key's value, at its place; of one that is missing, at its table's, and so of the table as a whole for "".
   package func wrong(_ key: String, _ cause: String) -> FleetError {
     let place = values[key].map { "\(path):\($0.position)" } ?? place ?? "\(path) [\(name)]"
-    return .usage("use", place, "key \(key): \(cause)")
+    return .usage("use", place, key.isEmpty ? cause : "key \(key): \(cause)")
   }
 
   package func text(_ key: String) throws(FleetError) -> String? {

@@ -85,7 +85,9 @@ package final class AccessControl: Sendable {
         : try AuditLog(path: configuration.auditFile, said: nil)
       passwords = try PasswordChecker()
     } catch {
-      throw FleetError(error)
+      var failure = FleetError(error)
+      if configuration.auditFile != nil { failure.cause += "; audit in [access] names the file of the audit" }
+      throw failure
     }
     state = Locked(State(configuration))
   }

@@ -66,6 +66,8 @@ package final class WebListener: Sendable {
       cause = SystemError.message(for: error.errnoCode)
       if error.errnoCode == EADDRINUSE {
         cause += "; another program listens there, take another port with --listen"
+      } else if error.errnoCode == EACCES {
+        cause += "; ports below 1024 are for root alone, take another with --listen"
       }
     } else if error is SocketAddressError {
       cause = "there is no such host; write an address of this machine"

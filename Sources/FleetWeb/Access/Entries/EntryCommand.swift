@@ -43,10 +43,13 @@ package enum EntryCommand {
     let token = SecretText.random()
     lines.append("sha256 = \"\(SecretDigest(of: token).hexadecimal)\"")
     if let expires {
-      guard UTCTime(rfc3339: expires) ?? UTCTime(rfc3339: expires + "T00:00:00Z") != nil else {
+      guard let end = UTCTime(rfc3339: expires) ?? UTCTime(rfc3339: expires + "T00:00:00Z") else {
         throw .usage(
           "use", "--expires \(expires.prefix(40))",
           "write a date or a time as 2027-01-31 or 2027-01-31T18:00:00Z")
+      }
+      guard end > Moment.now.time else {
+        throw .usage("use", "--expires \(expires.prefix(40))", "that is over; name a time to come")
       }
       lines.append("expires = \(JSONValue.string(expires).text)")
     }
