@@ -106,7 +106,9 @@ import Testing
     ])
     gpsd.stop()
     #expect(outcome.status == 2, "\(outcome)")
-    #expect(outcome.text.contains("problem  broker: MQTT connection to 127.0.0.1:\(gpsd.port) ended"), "\(outcome.text)")
+    #expect(
+      outcome.text.contains("problem  broker: MQTT connection to 127.0.0.1:\(gpsd.port) ended"),
+      "\(outcome.text)")
   }
 
   @Test func arguments() throws {
