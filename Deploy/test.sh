@@ -8,8 +8,8 @@
 # Environment:
 #   ODOGRAPH_SHARED   the folder with the recordings, if not beside the repository; without it, tests are skipped
 #
-# Four lanes go on side by side: the tests that talk to daemons and then the sensor rig, those of them that mostly wait for time
-# to pass, the longest of them, and what computes (all other tests, the documentation, the static build). The modules that do
+# Four lanes go on side by side: the tests that talk to daemons, those of them that mostly wait for time to pass, the longest of
+# them and then the sensor rig, and what computes (all other tests, the documentation, the static build). The modules that do
 # nothing but compute are built and tested optimized, as they are shipped. At the end stands which tests were skipped and
 # why, and as the last line how many passed, failed and were skipped; it fails where what was skipped needs no more than the
 # packages that this script installs.
@@ -119,13 +119,14 @@ computing=(
   SpatialTests SensorsTests RecordingsTests SimulationTests MotionTests NavigationTests PositioningTests
   TracesTests
 )
-# The longest of the tests that talk to daemons: drives and logs through gpsd, days on the wire, what the examples print.
+# The longest of the tests that talk to daemons: drives and logs through gpsd, days on the wire, what the examples print, and days
+# that `check` estimates.
 longest=(
-  AccuracyThroughGPSDTests DocumentationTests GPSDReplayTests OwnTracksDayTests ParkedReceiverTests WireContractTests
+  AccuracyThroughGPSDTests AgentDiagnosticsTests DocumentationTests GPSDReplayTests OwnTracksDayTests ParkedReceiverTests WireContractTests
 )
 # Those that wait for minutes to pass, and use seconds of the processor; and the page in its browser, which is as long.
 waiting=(
-  AgentDiagnosticsTests AgentTraceTests AgentTripKillTests BrokerTableTests ClusterAccessTests ClusterChaosTests
+  AgentTraceTests AgentTripKillTests BrokerTableTests ClusterAccessTests ClusterChaosTests
   ClusterTableTests FleetBeaconsTests ModemTests PageTests SimulatedClusterTests StatusTests WatchdogTests
 )
 suites() { local IFS='|'; echo "^IntegrationTests\\.($*)/"; }
@@ -159,10 +160,17 @@ compute() {
   check Deploy/first-vehicle.sh Deploy/first-vehicle.sh --programs .build/debug || status=1
   return $status
 }
-# Behind those that talk to daemons, and before what computes: an example that is interrupted is to end within its time.
+# Behind those that talk to daemons, and before what computes: an example that is interrupted is to end within its time. The rig's
+# emulated machine comes after them, and is not to wait for others.
 go_through_longest() {
-  renice -n 5 "$BASHPID" >/dev/null
-  run_tests longest debug --filter "$(suites "${longest[@]}")"
+  local status=0
+  (
+    renice -n 5 "$BASHPID" >/dev/null
+    run_tests longest debug --filter "$(suites "${longest[@]}")"
+  ) || status=1
+  step "sensor rig"
+  run_tests rig debug --filter SensorRigTests || status=1
+  return $status
 }
 
 failed=
@@ -172,11 +180,9 @@ lane waiting run_tests waiting debug --filter "$(suites "${waiting[@]}")"
 step "integration tests"
 run_tests integration debug --filter '^IntegrationTests\.' --skip "$(suites SensorRigTests "${longest[@]}" "${waiting[@]}")" ||
   failed=1
-step "sensor rig"
-run_tests rig debug --filter SensorRigTests || failed=1
 step "integration tests that wait"
 joined waiting
-step "integration tests, the longest"
+step "integration tests, the longest, and the sensor rig"
 joined longest
 step "what computes"
 joined compute
