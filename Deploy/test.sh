@@ -8,8 +8,8 @@
 # Environment:
 #   ODOGRAPH_SHARED   the folder with the recordings, if not beside the repository; without it, tests are skipped
 #
-# Four lanes go on side by side: the tests that talk to daemons, those of them that mostly wait for time to pass, the longest of
-# them and then the sensor rig, and what computes (all other tests, the documentation, the static build). The modules that do
+# Four lanes go on side by side: the tests that talk to daemons and then the documentation, those of them that mostly wait for time
+# to pass, the longest of them and then the sensor rig, and what computes (all other tests, the static build). The modules that do
 # nothing but compute are built and tested optimized, as they are shipped. At the end stands which tests were skipped and
 # why, and as the last line how many passed, failed and were skipped; it fails where what was skipped needs no more than the
 # packages that this script installs.
@@ -65,11 +65,13 @@ joined() {
 
 # check NAME COMMAND...: counts it as one test. What it skips it says in a line "skipped: REASON".
 check() {
-  local name=$1 status=0
+  local name=$1 status=0 said
   shift
-  "$@" >"$results/said" 2>&1 || status=$?
-  cat "$results/said"
-  sed -n "s,^skipped: ,skipped part of $name: ,p" "$results/said" >>"$results/checks"
+  # Two lanes may check at once.
+  said=$(mktemp "$results/said.XXXXXX")
+  "$@" >"$said" 2>&1 || status=$?
+  cat "$said"
+  sed -n "s,^skipped: ,skipped part of $name: ,p" "$said" >>"$results/checks"
   if [ "$status" -eq 0 ]; then echo "passed $name" >>"$results/checks"; else echo "failed $name" >>"$results/checks"; fi
   return $status
 }
@@ -146,10 +148,6 @@ compute() {
   run_tests optimized release || status=1
   step "unit tests"
   run_tests unit debug --skip '^IntegrationTests\.' --skip "$(some_of "${computing[@]}")" || status=1
-  step "documentation"
-  documentation || status=1
-  step "Swift examples, outside of the repository"
-  check Deploy/examples-check.sh Deploy/examples-check.sh || status=1
   step "footprint"
   check Deploy/footprint.sh Deploy/footprint.sh || status=1
   check Deploy/hardened.sh Deploy/hardened.sh .build-static/release/odographd || status=1
@@ -180,6 +178,10 @@ lane waiting run_tests waiting debug --filter "$(suites "${waiting[@]}")"
 step "integration tests"
 run_tests integration debug --filter '^IntegrationTests\.' --skip "$(suites SensorRigTests "${longest[@]}" "${waiting[@]}")" ||
   failed=1
+step "documentation, and Swift examples outside of the repository"
+renice -n 19 "$BASHPID" >/dev/null
+documentation || failed=1
+check Deploy/examples-check.sh Deploy/examples-check.sh || failed=1
 step "integration tests that wait"
 joined waiting
 step "integration tests, the longest, and the sensor rig"
