@@ -38,9 +38,9 @@ def told_by_the_stream(page):
 def use_many_alerts(page):
     """Counts, the most severe first, one rule alone, the next ones, and the alert of a vehicle that is far behind."""
     fleet, tab = page.fleet, page.open("#/alerts")
-    # Each vehicle has one that stays; those of speed come and go.
+    # Each vehicle has one that stays, but for those that this use has ended in looks before; those of speed come and go.
     end = time.monotonic() + 120
-    while (count := fleet.get("api/v1/alerts?rule=vague&limit=1")["count"]) < fleet.count or not fleet.get("api/v1/alerts?rule=moving")["count"]:
+    while (count := fleet.get("api/v1/alerts?rule=vague&limit=1")["count"]) < fleet.count - 10 or not fleet.get("api/v1/alerts?rule=moving")["count"]:
         assert time.monotonic() < end, f"{count} alerts are open"
         time.sleep(0.5)
     event, size = told_by_the_stream(page)
@@ -52,7 +52,7 @@ def use_many_alerts(page):
     tab.wait(f"{shown} === 300", "the first of them")
     page.picture("many-alerts")
     page.check()
-    tab.click_text(f"vague: {fleet.count:,} alerts", ".alerts-view")
+    tab.click_text(f"vague: {count:,} alerts", ".alerts-view")
     tab.wait("document.querySelector('.alerts-view [role=status]')?.textContent.startsWith('Shown: vague, 300 of')", "those of a rule")
     before = tab.run("document.querySelector('.alert-list a').textContent")
     tab.click_text("Show the next ones", ".alerts-view")
