@@ -193,11 +193,16 @@ class Tab:
         self.mouse("mouseReleased", x, y)
 
     def click(self, selector):
-        """Clicks the middle of an element, as a hand would: what lies over it takes the click."""
-        place = self.wait(
-            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e) return null;"
-            " e.scrollIntoView({block: 'nearest'}); const b = e.getBoundingClientRect();"
-            " return b.width ? [b.x + b.width / 2, b.y + b.height / 2] : null; })()", f"{selector} is there")
+        """Clicks the middle of an element, as a hand would: what lies over it takes the click, and what moves is let come to rest."""
+        middle = (f"(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e) return null;"
+                  " e.scrollIntoView({block: 'nearest'}); const b = e.getBoundingClientRect();"
+                  " return b.width ? [b.x + b.width / 2, b.y + b.height / 2] : null; })()")
+        place = self.wait(middle, f"{selector} is there")
+        for _ in range(40):
+            time.sleep(0.05)
+            before, place = place, self.wait(middle, f"{selector} is there")
+            if before == place:
+                break
         self.click_at(*place)
 
     def click_text(self, text, within="body"):

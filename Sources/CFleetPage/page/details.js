@@ -50,7 +50,9 @@ export class DetailsPanel {
     this.#raw = h("details", { class: "raw", on: { toggle: () => this.#show() } }, h("summary", {}, "All as it came"), text);
     this.element = h("aside", { class: "details panel", "aria-label": "Vehicle", hidden: true, tabindex: "-1" },
       h("header", {}, h("div", { class: "title" }, h("h2", { tabindex: "-1" }, this.#name), this.#fleet),
-        button("×", on.close, { class: "close", "aria-label": "Close the vehicle's panel", title: "Close (Escape)" }), this.#state, this.#concerns, this.#actions),
+        button("×", on.close, { class: "close", "aria-label": "Close the vehicle's panel", title: "Close (Escape)" }), this.#state,
+        // Below what is clicked: an alert that comes just then moves no button away.
+        this.#actions, this.#concerns),
       h("div", { class: "sections scroll", tabindex: "0", role: "group", "aria-label": "What is known" },
         this.#parts[0].section, this.#attitude, this.#parts.slice(1).map(({ section }) => section), this.#raw));
     const later = limited(400, () => this.#show());
