@@ -31,9 +31,13 @@ everywhere = [(size, scheme) for size in sizes for scheme in ("light", "dark")]
 bounded = [("phone", "dark"), ("wall", "light"), ("desk", "dark")]
 
 
-def shown(uses, *bounded_looks):
-    looks = everywhere if is_full else bounded_looks
+def shown(uses, *bounded_looks, among=everywhere):
+    looks = among if is_full else bounded_looks
     return [(use, size, scheme) for use in uses for size, scheme in looks]
+
+
+# Where the list stands beside the map; a phone shows one thing at a time.
+beside = [(size, scheme) for size, scheme in everywhere if size != "phone"]
 
 
 @contextlib.contextmanager
@@ -63,7 +67,7 @@ def plan():
     basics = (basic.use_map, basic.use_details, basic.use_table, basic.use_views)
     desk, phone, dark = ("desk", "light"), ("phone", "light"), ("desk", "dark")
     yield lambda: Fleet(50), [
-        *shown(basics, *bounded), *shown((basic.use_list,), desk), *shown((robust.use_links,), desk),
+        *shown(basics, *bounded), *shown((basic.use_list,), desk, among=beside), *shown((robust.use_links,), desk, among=beside),
         # Their windows are their own, or what they do is about no window.
         (modules.use_modules, *desk), (robust.use_many_tabs, *desk),
         *[(use, *desk) for use in (robust.use_keyboard, robust.use_large_letters, robust.use_less_motion, robust.use_lost_server, robust.use_lost_broker)],
@@ -85,7 +89,7 @@ def plan():
     yield tiles_of_an_address, shown((robust.use_base_map,), phone)
     # A report of each in a minute: what a build for debugging takes beside a browser on two cores.
     yield lambda: Fleet(10_000, rate=0.29 if is_full else 0.017), [
-        *shown((many.use_many_map,), ("wall", "dark")), *shown((many.use_many_list,), desk), *shown((many.use_many_table,), phone), (many.use_frames, *desk)]
+        *shown((many.use_many_map,), ("wall", "dark")), *shown((many.use_many_list,), desk, among=beside), *shown((many.use_many_table,), phone), (many.use_frames, *desk)]
 
 
 # What they leave behind, a second look would take for its own: a link, an ended alert, commands that were given.

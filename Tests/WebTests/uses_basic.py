@@ -84,8 +84,12 @@ def use_details(page):
 
 
 def use_table(page):
-    """The map's other form: a table that a screen reader reads."""
-    tab = page.open("#/vehicles")
+    """The map's other form: a table that a screen reader reads. In every size / goes to a search that is seen."""
+    tab = page.open("#/map")
+    vehicles_known(tab, page.fleet.count)
+    tab.key("/")
+    tab.wait("document.activeElement?.matches('.search') && document.activeElement.checkVisibility()", "/ goes to a search")
+    tab.run("document.activeElement.blur(); location.hash = '#/vehicles'")
     tab.wait("document.querySelectorAll('.vehicles-view .rows > :not([hidden])').length > 0", "rows")
     tab.wait(f"document.querySelector('.table-scroll').getAttribute('aria-rowcount') === '{page.fleet.count + 1}'")
     page.picture("vehicles")

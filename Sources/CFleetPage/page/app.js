@@ -317,6 +317,8 @@ const notePlace = settled(500, () => {
 listenForKeys({
   "/": () => {
     if (!["map", "vehicle", "vehicles"].includes(router.current.view)) router.go({ view: "map", query: {} });
+    // Where one thing is shown at a time the list beside the map is hidden: the table has a search, too.
+    if (router.current.view !== "vehicles" && !document.querySelector("#panel .search")?.checkVisibility()) router.go({ view: "vehicles", query: {} });
     setTimeout(() => document.querySelector(router.current.view === "vehicles" ? "#wide .search" : "#panel .search")?.focus(), 50);
   },
   m: () => router.go({ view: "map", query: {} }),
