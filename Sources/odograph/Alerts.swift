@@ -49,7 +49,7 @@ struct Alerts: ParsableCommand {
       abstract: "Checks the configuration, and shows rules and receivers.",
       discussion: """
         Reads all of the file as odograph serve does; what is wrong is told with file, line and column. Nothing is \
-        sent.
+        sent or opened: whether certificates and the recording can be read, the start finds out.
 
         Examples:
           odograph alerts check --config serve.toml

@@ -83,7 +83,7 @@ package struct ServeConfiguration: Sendable {
     return file.changes(from: begun, of: lasting)
   }
 
-  /// Judges all of a file, as the start does.
+  /// Judges all of a file, as the start does before it opens anything.
   /// - Throws: `FleetError` for what the start would refuse in it, at its place.
   package static func check(_ path: String) throws(FleetError) {
     let file = try SettingsFile(path: path)
@@ -152,6 +152,9 @@ private struct ServerTable {
   init(_ file: SettingsFile) throws(FleetError) {
     let table = try file.table("server", keys: Self.keys)
     listen = try table.text("listen")
+    if let listen, (try? ListenAddress(parsing: listen)) == nil {
+      throw table.wrong("listen", "write an address and a port, as 127.0.0.1:8080 or [::1]:8080")
+    }
     // The address of a database is no path.
     recording =
       try table.text("recording").map { $0.contains("://") } == true

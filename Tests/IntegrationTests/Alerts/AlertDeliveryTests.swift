@@ -118,7 +118,10 @@ import Testing
     #expect(checked.output.contains("rule  low  battery  warning  not grouped  to ops"), "\(checked.output)")
     // All of the file is judged as the start judges it.
     let text = try String(contentsOfFile: file, encoding: .utf8)
-    for (table, place) in [("[users.ann]\nrole = \"viev\"", "11:8"), ("[server]\nkeep = \"90x\"", "11:8")] {
+    for (table, place) in [
+      ("[users.ann]\nrole = \"viev\"", "11:8"), ("[server]\nkeep = \"90x\"", "11:8"),
+      ("[server]\nlisten = \"x\"", "11:10"),
+    ] {
       let mistaken = try directory.write("mistaken.toml", text + table + "\n")
       let judged = try await OdographProcess.run(["alerts", "check", "--config", mistaken])
       #expect(judged.status == 64 && judged.output.contains("mistaken.toml:\(place)"), "\(judged.output)")
