@@ -57,7 +57,7 @@ struct Init: ParsableCommand {
         throw Failure("\(file.path) is there already; --force replaces it, --config names another")
       }
       let new = try configuration(environment)
-      let check = EnvironmentCheck(new.configuration)
+      var check = EnvironmentCheck(new.configuration)
       let sources = check.sources()
       do { try file.write(new.text(findings: new.configuration.input == .hardware ? sources : [])) } catch {
         throw Failure("\(error); name another file with --config")

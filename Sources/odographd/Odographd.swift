@@ -138,7 +138,7 @@ extension Odographd {
           odographd check --json --config /etc/odographd/odograph.toml | jq .ok
 
         With --json, findings have severity (ok, warning, problem), subject, message and remedy; estimate has joules and \
-        bytes of a day, as a whole and by parts.
+        bytes of a day, as a whole and by parts, and without: the inertial sensors that were not found.
 
         Exit codes: 0 the agent can work; 2 something keeps it from working; 64 wrong arguments; 78 wrong configuration.
         """)
@@ -160,7 +160,7 @@ extension Odographd {
 
     func run() throws {
       try ending {
-        let check = EnvironmentCheck(try options.load(), layers: try options.layers())
+        var check = EnvironmentCheck(try options.load(), layers: try options.layers())
         let findings = estimate ? [] : check.run()
         if json {
           Swift.print(String(decoding: check.json(findings, drivingHours: drivingHours), as: UTF8.self))

@@ -18,6 +18,8 @@ package struct EnvironmentCheck {
   private let configuration: AgentConfiguration
   /// Where it comes from; nil where that is not known.
   private let layers: ConfigurationLayers?
+  /// The kinds of sensors that `run` has found; nil before it has looked.
+  private var present: Set<SensorKind>?
 
   /// - Parameter layers: where the configuration comes from, to find keys that are written down for nothing.
   package init(_ configuration: AgentConfiguration, layers: ConfigurationLayers? = nil) {
@@ -28,7 +30,7 @@ package struct EnvironmentCheck {
   /// Looks at everything; takes at most some seconds a part. No sensor is powered, and nothing is published but an empty message to the topic of `status`, not retained, which no reader takes for one.
   ///
   /// - Parameter sources: what `sources()` has found already; nil looks.
-  package func run(sources: [Finding]? = nil) -> [Finding] {
+  package mutating func run(sources: [Finding]? = nil) -> [Finding] {
     [
       Finding(
         .ok, "configuration",
@@ -40,12 +42,13 @@ package struct EnvironmentCheck {
       + broker()
   }
 
-  /// What a day of the configuration costs and promises, by simulating one: energy, bytes and the error of positions.
+  /// What a day of the configuration costs and promises, by simulating one: energy, bytes and the error of positions. After `run`
+  /// it is a day with the inertial sensors that were found.
   ///
   /// - Parameter drivingHours: hours a day between setting off and parking, 0 ... 24.
   package func estimate(drivingHours: Double) -> [String] {
     do {
-      return try DayEstimate(configuration, drivingHours: drivingHours).lines
+      return try DayEstimate(configuration, present: present, drivingHours: drivingHours).lines
     } catch { return ["no estimate: \(error)"] }
   }
 
@@ -59,7 +62,7 @@ package struct EnvironmentCheck {
       for finding in findings { finding.write(to: &json) }
       json.closeArray()
       do {
-        let estimate = try DayEstimate(configuration, drivingHours: drivingHours)
+        let estimate = try DayEstimate(configuration, present: present, drivingHours: drivingHours)
         json.field("estimate") { estimate.write(to: &$0) }
       } catch { json.field("estimateProblem", "\(error)") }
     }
@@ -124,9 +127,10 @@ package struct EnvironmentCheck {
   }
 
   /// The sensors that are required, and what the settings ask for that those which are there cannot serve.
-  private func sensors() -> [Finding] {
+  private mutating func sensors() -> [Finding] {
     guard let feed = try? SensorFeed(unpaced) else { return [] }
     let present = RequiredSensors(configuration).present(in: feed)
+    self.present = present
     let check = CapabilityCheck(required: configuration.requiredSensors, present: present)
     var findings: [Finding] = []
     if let complaint = check.complaint { findings.append(Finding(.problem, "sensors.required", complaint)) }

@@ -3,6 +3,7 @@ internal import JSON
 internal import Pipeline
 internal import Positioning
 internal import Sensors
+internal import SensorsIIO
 
 /// What a day of a configuration costs and promises, for people: energy by the `energy` keys, bytes by the messages of a
 /// simulated day, and how wrong a subscriber may be.
@@ -10,13 +11,29 @@ struct DayEstimate {
   private let use: SimulatedDay.Use
   private let drivingHours: Double
   private let errorBound: String
+  /// The inertial sensors that the configuration has and the vehicle does not.
+  private let missing: [SensorKind]
 
-  /// - Parameter drivingHours: hours a day between setting off and parking, 0 ... 24.
+  /// - Parameters:
+  ///   - present: the kinds of sensors that were found; nil takes all that the configuration has for present.
+  ///   - drivingHours: hours a day between setting off and parking, 0 ... 24.
   /// - Throws: `SimulationError`; `TopicError`.
-  init(_ configuration: AgentConfiguration, drivingHours: Double) throws {
+  init(_ configuration: AgentConfiguration, present: Set<SensorKind>? = nil, drivingHours: Double) throws {
+    var configuration = configuration
+    missing = Self.withdraw(from: &configuration, allBut: present)
     use = try SimulatedDay.use(configuration, drivingHours: drivingHours)
     self.drivingHours = min(max(drivingHours, 0), 24)
     errorBound = Self.errorBound(configuration.pipeline.location)
+  }
+
+  /// Without an accelerometer nothing tells rest: a receiver that cannot sleep costs several times as much.
+  private static func withdraw(
+    from configuration: inout AgentConfiguration, allBut present: Set<SensorKind>?
+  ) -> [SensorKind] {
+    guard let present, configuration.input == .hardware else { return [] }
+    let asked = configuration.iio.reduce(into: Set()) { $0.formUnion($1.kinds) }
+    for index in configuration.iio.indices { configuration.iio[index].kinds.formIntersection(present) }
+    return asked.intersection([.accelerometer, .gyroscope]).subtracting(present).sorted()
   }
 
   /// What `odographd check` prints.
@@ -29,8 +46,10 @@ struct DayEstimate {
     }
     let kinds = use.messages.merging(["connection": use.linkBytes]) { $1 }
       .filter { $0.value >= use.bytes * 0.005 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+    let without = missing.map(\.rawValue).joined(separator: " and ")
     return [
-      "a day with \(Self.short(drivingHours)) h on the way, estimated:",
+      "a day with \(Self.short(drivingHours)) h on the way, estimated"
+        + (missing.isEmpty ? ":" : " without \(without), as none was found:"),
       "  energy  \(Self.short(joules)) J, \(Self.short(charge)) mAh at 3.7 V: "
         + parts.map { "\($0.key.rawValue) \(Self.short($0.value))" }.joined(separator: ", "),
       "  data    \(Self.short(use.bytes / 1000)) kB: "
@@ -42,6 +61,10 @@ struct DayEstimate {
   /// The same for programs: joules and bytes of a day, as a whole and by their parts, and the error in words.
   func write(to json: inout JSONWriter) {
     json.field("drivingHours", drivingHours, decimals: 2)
+    json.key("without")
+    json.openArray()
+    for kind in missing { json.value(kind.rawValue) }
+    json.closeArray()
     json.field("joules", use.joules.values.reduce(0, +), decimals: 1)
     json.field("joulesByPart") { json in
       for (part, joules) in use.joules.sorted(by: { $0.key < $1.key }) {

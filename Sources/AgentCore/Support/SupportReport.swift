@@ -20,7 +20,7 @@ package struct SupportReport {
     sections.append(("configuration", RedactedConfiguration(layers).lines))
     do throws(ConfigurationError) {
       let configuration = try layers.configuration()
-      let check = EnvironmentCheck(configuration)
+      var check = EnvironmentCheck(configuration)
       sections.append(("running agent", running(configuration)))
       sections.append(("store", store(configuration)))
       sections.append(("sensors", SensorListing(configuration).lines()))

@@ -31,7 +31,9 @@ import Testing
     #expect(members(well.json) == ["ok", "findings", "estimate"])
     let estimate = try #require(well.json["estimate"])
     #expect(
-      members(estimate) == ["drivingHours", "joules", "joulesByPart", "bytes", "bytesByKind", "error"])
+      members(estimate) == [
+        "drivingHours", "without", "joules", "joulesByPart", "bytes", "bytesByKind", "error",
+      ])
     #expect(estimate["drivingHours"]?.double == 2 && estimate["error"]?.string?.isEmpty == false)
     for (whole, parts) in [("joules", "joulesByPart"), ("bytes", "bytesByKind")] {
       guard case .object(let shares)? = estimate[parts] else {
@@ -54,6 +56,21 @@ import Testing
     let problem = findings.first { $0["severity"]?.string == "problem" }
     #expect(
       problem?["subject"]?.string == "broker" && problem?["remedy"]?.string?.isEmpty == false, "\(findings)")
+  }
+
+  /// A day of a vehicle without inertial sensors is no day of one that has them.
+  @Test func anEstimateIsOfTheSensorsThatWereFound() throws {
+    let broker = try BrokerFixture()
+    let nobody = try "\(FreePort.next() as Int)"
+    let settings = [
+      "vehicle.id=v", "store.path=\(broker.directory.file("outbox.sqlite"))",
+      "mqtt.broker=127.0.0.1:\(broker.port)", "gpsd.port=\(nobody)", "iio.contexts=ip:127.0.0.1:\(nobody)",
+    ]
+    let looked = try #require(try check(settings).json["estimate"])
+    #expect(looked["without"]?.array?.compactMap(\.string) == ["accelerometer", "gyroscope"])
+    let planned = try #require(try check(settings, ["--estimate"]).json["estimate"])
+    #expect(planned["without"]?.array?.isEmpty == true)
+    #expect((looked["joules"]?.double ?? 0) > 2 * (planned["joules"]?.double ?? .nan), "\(looked) \(planned)")
   }
 
   @Test func anEstimateAloneLooksAtNothing() throws {
