@@ -32,6 +32,17 @@ struct RemoteManager: Sendable {
     var settings: [String: ConfigurationKey.Value]
   }
 
+  /// What became of the keys whose values a file that was read again has changed.
+  struct Reloaded: Hashable, Sendable {
+    /// Those that were applied.
+    var changed: [String]
+    /// Those that take a restart.
+    var needsRestart: [String]
+    /// Those over which a flag, a variable or what was set remotely stands, as before.
+    var overridden: [String]
+    var decisions: [Decision] = []
+  }
+
   private(set) var memory: RemoteMemory
   /// The configuration in force.
   private(set) var active: AgentConfiguration
@@ -153,31 +164,30 @@ struct RemoteManager: Sendable {
   /// The configuration file was read again.
   ///
   /// - Throws: `ConfigurationError` when what it says cannot be; nothing has changed then.
-  /// - Returns: the keys that were applied and those that take a restart.
-  mutating func reload(
-    _ layers: ConfigurationLayers
-  ) throws(ConfigurationError) -> (decisions: [Decision], changed: [String], needsRestart: [String]) {
+  mutating func reload(_ layers: ConfigurationLayers) throws(ConfigurationError) -> Reloaded {
     let listed = Self.usable(inForce, active, layers)
     let wanted = try layers.configuration(remote: listed)
     try Self.check(wanted)
     // The file with only those of its changes that can be in force at once.
     var file = self.layers.file ?? ConfigurationLayer()
-    let differing = ConfigurationKey.all.map(\.path).filter {
-      file[$0]?.value != layers.file?[$0]?.value && layers.override(of: $0) == nil && listed[$0] == nil
-    }
-    let isLive: (String) -> Bool = { RemoteKeys.effect(of: $0) == .immediate }
-    let (changed, needsRestart) = (differing.filter(isLive), differing.filter { !isLive($0) })
-    for key in changed {
-      file[key] = layers.file?[key]
-    }
+    let differing = ConfigurationKey.all.map(\.path).filter { file[$0]?.value != layers.file?[$0]?.value }
+    let isOverridden = { (key: String) in layers.override(of: key) != nil || listed[key] != nil }
+    let isLive = { (key: String) in RemoteKeys.effect(of: key) == .immediate }
+    let free = differing.filter { !isOverridden($0) }
+    var reloaded = Reloaded(
+      changed: free.filter(isLive), needsRestart: free.filter { !isLive($0) },
+      overridden: differing.filter(isOverridden))
+    // What something else stands over comes into force when that goes.
+    for key in differing.filter(isLive) { file[key] = layers.file?[key] }
     let applicable = ConfigurationLayers(
       flags: layers.flags, environment: layers.environment, file: file, fileName: layers.fileName,
       folders: layers.folders)
     let configuration = try applicable.configuration(remote: listed)
     self.layers = applicable
-    guard configuration != active else { return ([], changed, needsRestart) }
+    guard configuration != active else { return reloaded }
     active = configuration
-    return ([.apply(configuration)], changed, needsRestart)
+    reloaded.decisions = [.apply(configuration)]
+    return reloaded
   }
 
   /// There is a broker, or there is none and why.

@@ -239,6 +239,7 @@ final class RemoteService {
         metadata: [
           "applied": "\(outcome.changed.joined(separator: " "))",
           "needs_restart": "\(outcome.needsRestart.joined(separator: " "))",
+          "overridden": "\(outcome.overridden.joined(separator: " "))",
         ])
       if let sender {
         answer(
@@ -246,6 +247,7 @@ final class RemoteService {
           result: .object([
             "changed": .array(outcome.changed.map(JSONValue.string)),
             "needsRestart": .array(outcome.needsRestart.map(JSONValue.string)),
+            "overridden": .array(outcome.overridden.map(JSONValue.string)),
           ]))
       }
       carryOut(outcome.decisions, &pipeline)

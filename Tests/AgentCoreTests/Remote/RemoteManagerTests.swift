@@ -269,13 +269,28 @@ import Testing
       .replacing("mqtt://old", with: "mqtt://other") + "\n[status]\ninterval = 7"
     let outcome = try manager.reload(layers(changed))
     #expect(outcome.changed == ["location.distance_filter", "status.interval"])
-    #expect(outcome.needsRestart == ["mqtt.broker"])
+    #expect(outcome.needsRestart == ["mqtt.broker"] && outcome.overridden.isEmpty)
     #expect(filter(applied(outcome.decisions)) == 50 && manager.active.pipeline.statusInterval == 7)
     #expect(manager.active.mqtt == (try layers().configuration().mqtt))
     #expect(throws: ConfigurationError.self) {
       try manager.reload(layers(Self.file.replacing("mqtt://old", with: "ftp://x")))
     }
     #expect(filter(manager.active) == 50)
+  }
+
+  /// Who edits the file is told that what was set remotely, or on the command line, stands over it.
+  @Test func aReloadNamesWhatSomethingElseStandsOver() throws {
+    var memory = RemoteMemory()
+    memory.settings.values = ["location.distance_filter": .number(9)]
+    var manager = try manager(memory: memory, flags: ["status.interval=11"])
+    let changed =
+      Self.file.replacing("distance_filter = 5", with: "distance_filter = 50") + "\n[status]\ninterval = 7"
+    let outcome = try manager.reload(layers(changed, flags: ["status.interval=11"]))
+    #expect(outcome.changed.isEmpty && outcome.needsRestart.isEmpty && outcome.decisions.isEmpty)
+    #expect(outcome.overridden == ["location.distance_filter", "status.interval"])
+    #expect(filter(manager.active) == 9 && manager.active.pipeline.statusInterval == 11)
+    let withdrawn = manager.desired(Array(#"{"settings":{}}"#.utf8), isRetained: true, at: at(100))
+    #expect(filter(applied(withdrawn)) == 50)
   }
 
   @Test(arguments: [
