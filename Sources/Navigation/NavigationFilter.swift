@@ -274,7 +274,7 @@ public struct NavigationFilter: Sendable {
     case .undecided: return
     case .failed: state = .waiting(.standing)
     case .found(let index):
-      alignment.adopt(index, into: &filter)
+      alignment.adopt(index, into: &filter, parameters)
       becomeAligned()
       judgeAccuracy()
     }

@@ -42,7 +42,7 @@ struct VehicleNavigation: Sendable {
   /// By how much the radius may grow faster than one deviation of the velocity over time: an error of position and one of velocity
   /// go together, and the deviation itself grows.
   private static let growthMargin = 1.5
-  /// Degrees of deviation up to which a mounting is good enough to tell by.
+  /// Degrees of deviation up to which a mounting is good enough to tell and to carry a position on by.
   private static let mountingDeviation = 2.0
   /// Seconds that scans come late beyond what they were asked for.
   private static let slack = 1.5
@@ -162,9 +162,11 @@ struct VehicleNavigation: Sendable {
     let contradictions = filter.counters.contradictions - filter.counters.contradictedResumptions
     if contradictions != knownContradictions { mounting = nil }
     knownContradictions = contradictions
-    if let estimate = filter.estimate, estimate.mountingDeviation.max() <= Self.mountingDeviation {
-      mounting = estimate.mounting
-    }
+    if let estimate = filter.estimate, isMountingKnown(estimate) { mounting = estimate.mounting }
+  }
+
+  private func isMountingKnown(_ estimate: NavigationEstimate) -> Bool {
+    estimate.mountingDeviation.max() <= Self.mountingDeviation
   }
 
   /// Takes the pressure of the air, which keeps the height where there is no receiver.
@@ -223,8 +225,10 @@ struct VehicleNavigation: Sendable {
 
   /// How the position goes on without the receiver; nil where it does not.
   func carried(at now: Timestamp) -> CarriedPosition? {
-    // What is contradicted, not confirmed or still to be corrected needs the receiver.
-    guard !hasToldInertial, filter.isConfirmed, let estimate = estimate(at: now) else { return nil }
+    // What is contradicted, not confirmed or still to be corrected needs the receiver. So does a mounting that is hardly known:
+    // without fixes the vehicle's constraints make it and the heading look known that they do not show.
+    guard !hasToldInertial, filter.isConfirmed, let estimate = estimate(at: now), isMountingKnown(estimate)
+    else { return nil }
     return CarriedPosition(
       timestamp: estimate.timestamp, radius: estimate.radius68,
       growth: Self.growthMargin * estimate.velocityDeviation)

@@ -10,15 +10,14 @@ struct YawAlignment: Sendable {
 
   static let count = 12
 
-  /// Directions in the device frame, of the last 20 s above 3 m/s.
-  private struct Directions: Sendable {
-    var forward = Vector3.zero
-    var up = Vector3.zero
+  /// Which way was up in the device frame, of the last 20 s above 3 m/s: longer than a bend banks.
+  private struct Upward: Sendable {
+    var direction = Vector3.zero
     var seconds = 0.0
   }
 
   private var hypotheses: [ErrorStateFilter]
-  private var directions = [Directions](repeating: Directions(), count: count)
+  private var upward = [Upward](repeating: Upward(), count: count)
   /// s since the start.
   private(set) var elapsed = 0.0
   private var sinceVerdict = 0.0
@@ -59,7 +58,7 @@ struct YawAlignment: Sendable {
       state.attitude = Quaternion(angle: Double(index) * yaw, axis: Vector3(0, 0, 1)) * level
       state.gyroscopeBias = bias ?? .zero
       hypotheses[index].begin(state, deviations: deviations)
-      directions[index] = Directions()
+      upward[index] = Upward()
     }
     (elapsed, sinceVerdict) = (0, 0)
   }
@@ -83,13 +82,10 @@ struct YawAlignment: Sendable {
     for index in 0..<Self.count {
       hypotheses[index].propagate(vibration: vibration, parameters)
       let state = hypotheses[index].state
-      let decay = 1 - seconds / 20
-      directions[index].forward *= decay
-      directions[index].up *= decay
-      guard let forward = state.velocity.normalized, state.velocity.length > 3 else { continue }
-      directions[index].forward += seconds * state.attitude.conjugate.rotate(forward)
-      directions[index].up += seconds * state.attitude.conjugate.rotate(Vector3(0, 0, 1))
-      directions[index].seconds += seconds
+      upward[index].direction *= 1 - seconds / 20
+      guard state.velocity.length > 3 else { continue }
+      upward[index].direction += seconds * state.attitude.conjugate.rotate(Vector3(0, 0, 1))
+      upward[index].seconds += seconds
     }
   }
 
@@ -115,7 +111,7 @@ struct YawAlignment: Sendable {
     }
     let chosen = hypotheses[best]
     guard chosen.state.isFinite, chosen.covariance.isValid else { return .failed }
-    if elapsed >= 8 - 1e-6, directions[best].seconds > 1.5,
+    if elapsed >= 8 - 1e-6, upward[best].seconds > 1.5,
       chosen.covariance.variance(ErrorState.attitude + 2).squareRoot() < parameters.alignmentDeviation,
       hypot(chosen.state.velocity.x, chosen.state.velocity.y) > parameters.alignmentSpeed
     {
@@ -129,12 +125,16 @@ struct YawAlignment: Sendable {
     return elapsed >= parameters.alignmentTime ? .failed : .undecided
   }
 
-  /// Makes a filter of the hypothesis that was found, with the mounting opened.
-  func adopt(_ index: Int, into filter: inout ErrorStateFilter) {
+  /// Makes a filter of the hypothesis that was found, with the mounting that lets the vehicle go where it points now.
+  func adopt(_ index: Int, into filter: inout ErrorStateFilter, _ parameters: Parameters) {
     var state = hypotheses[index].state
-    state.mounting = Self.mounting(forward: directions[index].forward, up: directions[index].up)
+    state.mounting = Self.mounting(
+      forward: state.attitude.conjugate.rotate(state.velocity), up: upward[index].direction)
     filter.adopt(hypotheses[index], state: state)
     filter.openMounting()
+    // It has the attitude's and the velocity's errors, and this tells the covariance so: taken for errors of its own, what later
+    // shows the one would seem to show the others.
+    _ = filter.constrain(turning: filter.rate, parameters)
   }
 
   /// From the device to right, forward, up of the vehicle, of directions in the device frame.
@@ -159,10 +159,10 @@ extension ErrorStateFilter {
 
   /// Makes mounting, levers and wheels unknown: a start knows only how the device was moved.
   mutating func openMounting() {
-    covariance.reset(ErrorState.mounting, deviation: 4.0.radians)
+    covariance.reset(ErrorState.mounting, deviation: 30.0.radians)
     // Roll about the vehicle's own forward axis shows in nothing that is measured; it follows from the ups.
     covariance.reset(ErrorState.mounting + 1, deviation: 0)
-    covariance.reset(ErrorState.mounting + 2, deviation: 6.0.radians)
+    covariance.reset(ErrorState.mounting + 2, deviation: 30.0.radians)
     covariance.reset(ErrorState.axleLever, deviation: 1)
     for axis in 0..<3 { covariance.reset(ErrorState.antennaLever + axis, deviation: 0.7) }
     covariance.reset(ErrorState.speedScale, deviation: 0.05)
