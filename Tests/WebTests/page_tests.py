@@ -108,6 +108,9 @@ def run(chrome, fleet, folder, use, size, scheme):
     """@returns whether the use works."""
     name, began = use.__name__.removeprefix("use_"), time.monotonic()
     page = Page(chrome, fleet, folder, size, scheme)
+    with contextlib.suppress(FileNotFoundError):
+        # Of an earlier run.
+        os.remove(os.path.join(folder, f"failed-{name}-{size}-{scheme}.png"))
     try:
         use(page)
         page.quiet()
