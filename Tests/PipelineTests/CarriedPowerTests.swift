@@ -114,9 +114,8 @@ import Testing
 
   /// These two drives are aligned by a dozen fixes, of which the mounting is known to four degrees: a receiver that slept at
   /// once came back to a place that was 18 m off and said to be good to 8.
-  @Test(arguments: [9, 17_674_161_698_852_711_627]) func theReceiverStaysUntilTheMountingIsKnown(_ seed: UInt64)
-    throws
-  {
+  @Test(arguments: [9, 17_674_161_698_852_711_627])
+  func theReceiverStaysUntilTheMountingIsKnown(_ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let samples = SyntheticDrive(length: 110, mounting: generator.nextRotation()).samples(&generator)
     let run = try run(
