@@ -9,6 +9,13 @@ import Testing
 struct AlertEngineTests {
   private func engine(_ rules: AlertRule...) -> AlertEngine { AlertEngine(rules: rules, at: moment(0)) }
 
+  /// Speeds in the unit of the page, shares in per cent.
+  @Test func summariesAreForPeople() {
+    #expect(rule(.speed(above: 30, until: 27)).summary(36.42, subject: "") == "speed 131 km/h")
+    #expect(rule(.speed(above: 30, until: 27)).summary(nil, subject: "") == "too fast")
+    #expect(rule(.battery(below: 0.2, until: 0.3)).summary(0.142, subject: "") == "battery at 14 %")
+  }
+
   @Test func offlineForAWhileIsAnAlertAndBackEndsIt() {
     var engine = engine(rule(.offline) { $0.duration = 600 })
     #expect(engine.say(facts(.status, at: 10, state: .offline)).isEmpty)

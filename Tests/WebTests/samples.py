@@ -53,7 +53,8 @@ class Day:
         # More than a page of the interface has.
         stays = [(8 * 3600 + 61 + number, "dwell", 1) for number in range(520)]
         self.crossings = [
-            {"time": at(self.start + second), "event": event, "region": "depot", "name": "Depot <north>", "confidence": confidence, **self._sequence()}
+            {"time": at(self.start + second), "event": event, "region": "depot", "name": "Depot <north>", "latitude": origin[0], "longitude": origin[1], "confidence": confidence,
+             **self._sequence()}
             for second, event, confidence in [(8 * 3600 + 60, "exit", 1), *stays, (10 * 3600 + 2600, "enter", 0.7)]]
 
     def _sequence(self):

@@ -38,6 +38,11 @@ def use_history(page):
     assert painted > 3000, f"the plots are empty: {painted}"
     page.picture("history")
     page.check()
+    # The map is low here on a phone: its buttons, one by one, by their lower edge.
+    assert tab.run("""[...document.querySelectorAll(".map-buttons button")].every((each) => {
+      const { x, width, bottom } = each.getBoundingClientRect();
+      return each === document.elementFromPoint(x + width / 2, bottom - 4);
+    })"""), "something lies over a button of the map"
     # The slider, by its keys.
     tab.run("document.querySelector('.time-slider').focus()")
     before = clock(tab)
@@ -127,5 +132,6 @@ def use_figures(page):
     prepare(page.fleet)
     tab = page.open("#/fleet")
     tab.wait("document.querySelector('.fleet-view table')?.textContent.includes('van-9')", "the days of the recording")
+    assert "unreadable" not in tab.text(".fleet-view"), "the day has messages that nobody can read"
     page.picture("figures")
     page.check()

@@ -2,7 +2,7 @@
 import { path, query } from "./api.js";
 import { button, drawing, fill, h, limited } from "./dom.js";
 import { field, openDialog, outcome } from "./dialog.js";
-import { clock, count, dayOf, duration, moment, place, safeName, words } from "./format.js";
+import { amount, clock, count, dayOf, duration, moment, place, safeName, words } from "./format.js";
 import { routeAddress } from "./router.js";
 import { isUTC, timeElement } from "./times.js";
 import { announce } from "./announce.js";
@@ -142,7 +142,7 @@ export class AlertsView {
   #showGroups() {
     const { count: all = 0, more = 0, groups = [] } = this.#store.alertTotals;
     if (!more && !this.#page) return fill(this.#groups);
-    const line = this.#page ? `Shown: ${this.#page.title}, ${this.#page.alerts.length} of ${this.#page.count}.`
+    const line = this.#page ? `Shown: ${this.#page.title}, ${amount(this.#page.alerts.length)} of ${count(this.#page.count, "alert")}.`
       : `${count(all, "alert")} are open; shown are the most severe and newest.`;
     fill(this.#groups, h("p", { class: "note", role: "status" }, line),
       h("div", { class: "actions", role: "group", "aria-label": "Alerts by rule" }, groups.slice(0, 50).map((group) =>

@@ -1,6 +1,6 @@
 /** The bar above all: where one is, whether what is shown is live, the time. */
 import { button, drawing, fill, h, setText } from "./dom.js";
-import { clock, dayOf, duration, moment, safeName } from "./format.js";
+import { amount, clock, dayOf, duration, moment, safeName } from "./format.js";
 import { isUTC, setUTC, shown, zoneName } from "./times.js";
 import { chooseTheme, isDark, onTheme } from "./theme.js";
 import { onPreference } from "./preferences.js";
@@ -79,7 +79,7 @@ export class Header {
 
   showAlerts(count) {
     this.#badge.hidden = count === 0;
-    setText(this.#badge, String(count));
+    setText(this.#badge, amount(count));
     this.#badge.setAttribute("aria-label", `${count} open`);
   }
 

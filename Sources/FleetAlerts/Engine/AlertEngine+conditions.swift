@@ -25,7 +25,7 @@ extension AlertRule {
     case .battery: value.map { "battery at \(Self.whole($0 * 100)) %" } ?? "battery low"
     case .entered: "entered \(subject)"
     case .left: "left \(subject)"
-    case .speed: value.map { "speed \(Self.tenths($0)) m/s" } ?? "too fast"
+    case .speed: value.map { "speed \(Self.whole($0 * 3.6)) km/h" } ?? "too fast"
     case .queue: value.map { "\(Self.whole($0)) messages wait" } ?? "messages wait"
     case .accuracy:
       value.map { $0.isFinite ? "position known to \(Self.whole($0)) m" : "no position" } ?? "no position"
@@ -35,11 +35,6 @@ extension AlertRule {
 
   /// Vehicles tell numbers of any size.
   private static func whole(_ value: Double) -> Int { Int(max(-1e15, min(1e15, value)).rounded()) }
-
-  private static func tenths(_ value: Double) -> String {
-    let tenths = whole(value * 10)
-    return "\(tenths / 10).\(tenths % 10)"
-  }
 }
 
 extension AlertRule.Condition {

@@ -4,7 +4,7 @@ internal import Spatial
 /// Finds attitude and mounting from driving: twelve filters that differ in yaw, without the vehicle's constraints, of
 /// which the receiver's positions and velocities leave one.
 ///
-/// Multiple models after D. T. Magill (1965); the mounting follows from the directions in which the device was moved.
+/// Multiple models after D. T. Magill (1965); the mounting follows from the direction in which the device moves at the end.
 struct YawAlignment: Sendable {
   typealias Parameters = NavigationFilter.Parameters
 
