@@ -52,6 +52,12 @@ def use_many_alerts(page):
     tab.wait(f"{shown} === 300", "the first of them")
     page.picture("many-alerts")
     page.check()
+    # Alerts come and go meanwhile: what has the focus keeps it.
+    moving = "[...document.querySelectorAll('.alerts-view button')].find((e) => e.textContent.startsWith('moving'))?.textContent"
+    tab.run("(window.held = [...document.querySelectorAll('.alerts-view button')].find((e) => e.textContent.startsWith('vague'))).focus()")
+    before = tab.run(moving)
+    tab.wait(f"{moving} !== {json.dumps(before)}", "other alerts come and go", 30)
+    assert tab.run("document.activeElement === window.held"), "the focus is lost"
     tab.click_text(f"vague: {count:,} alerts", ".alerts-view")
     tab.wait("document.querySelector('.alerts-view [role=status]')?.textContent.startsWith('Shown: vague, 300 of')", "those of a rule")
     before = tab.run("document.querySelector('.alert-list a').textContent")

@@ -1,10 +1,10 @@
 /** What the rules have found: open alerts, those that have ended, the rules, and silence. */
 import { path, query } from "./api.js";
-import { button, drawing, fill, h, limited } from "./dom.js";
+import { button, drawing, fill, h, keep, limited, setText } from "./dom.js";
 import { field, openDialog, outcome } from "./dialog.js";
 import { amount, clock, count, dayOf, duration, moment, place, safeName, words } from "./format.js";
 import { routeAddress } from "./router.js";
-import { isUTC, timeElement } from "./times.js";
+import { isUTC, refreshAges, timeElement } from "./times.js";
 import { announce } from "./announce.js";
 
 const severities = {
@@ -23,15 +23,24 @@ function momentOf(alert) {
 }
 
 export class AlertsView {
-  #api; #store; #session; #hasHistory; #open; #groups; #past; #rules; #chosen; #announced = new Set(); #isFirst = true;
+  #api; #store; #session; #hasHistory; #open; #openList; #openFoot; #groups; #groupsLine; #groupsButtons; #groupsBack;
+  #past; #rules; #chosen; #announced = new Set(); #isFirst = true;
   /** What is looked at beside the first of all: a page of them, of one rule or of all; undefined for what the stream tells. */
   #page;
 
   /** @param {() => boolean} hasHistory whether the server has a recording */
   constructor(api, store, session, hasHistory) {
     [this.#api, this.#store, this.#session, this.#hasHistory] = [api, store, session, hasHistory];
-    this.#groups = h("div");
-    this.#open = h("div");
+    this.#groupsLine = h("p", { class: "note", role: "status" });
+    this.#groupsButtons = h("div", { class: "actions", role: "group", "aria-label": "Alerts by rule" });
+    this.#groupsBack = h("p", { class: "actions" }, button("Show the most severe", () => {
+      this.#page = undefined;
+      this.#showOpen();
+    }));
+    this.#groups = h("div", { hidden: true }, this.#groupsLine, this.#groupsButtons, this.#groupsBack);
+    this.#openList = h("ul", { class: "alert-list" });
+    this.#openFoot = h("div");
+    this.#open = h("div", {}, this.#openList, this.#openFoot);
     this.#past = h("div");
     this.#rules = h("div");
     this.element = h("section", { class: "wide alerts-view", tabindex: "0", "aria-labelledby": "alerts-title", hidden: true },
@@ -134,24 +143,29 @@ export class AlertsView {
     this.#told = told;
     this.#showGroups();
     const next = this.#page ? this.#page.next : totals.more ? totals.next : undefined;
-    fill(this.#open, open.length ? this.#list(open) : h("p", { class: "calm" }, totals.count ? "None of these is open any more." : "Nothing is wrong by the rules."),
-      next ? h("p", { class: "actions" }, button("Show the next ones", () => this.#ask({ rule: this.#page?.asked.rule, after: next }, this.#page?.title ?? "all rules"))) : null);
+    this.#openList.hidden = !open.length;
+    this.#fillList(this.#openList, open);
+    const calm = open.length ? undefined : totals.count ? "None of these is open any more." : "Nothing is wrong by the rules.";
+    keep(this.#openFoot, [calm && { text: calm }, next && { next }].filter(Boolean), (each) => each.text ?? `${this.#page?.title} ${each.next}`,
+      (each) => each.text ? h("p", { class: "calm" }, each.text)
+        : h("p", { class: "actions" }, button("Show the next ones", () => this.#ask({ rule: this.#page?.asked.rule, after: each.next }, this.#page?.title ?? "all rules"))));
   }
 
   /** Where there are more than are shown: how many of which rule, each of which can be looked at alone. */
   #showGroups() {
     const { count: all = 0, more = 0, groups = [] } = this.#store.alertTotals;
-    if (!more && !this.#page) return fill(this.#groups);
-    const line = this.#page ? `Shown: ${this.#page.title}, ${amount(this.#page.alerts.length)} of ${count(this.#page.count, "alert")}.`
-      : `${count(all, "alert")} are open; shown are the most severe and newest.`;
-    fill(this.#groups, h("p", { class: "note", role: "status" }, line),
-      h("div", { class: "actions", role: "group", "aria-label": "Alerts by rule" }, groups.slice(0, 50).map((group) =>
-        button(`${safeName(group.rule, 60)}: ${count(group.count, "alert")}`, () => this.#ask({ rule: group.rule }, safeName(group.rule, 60)),
-          { "aria-label": `Show only ${safeName(group.rule, 60)}: ${severities[severityOf(group.severity)].word}, ${count(group.count, "alert")}` }))),
-      this.#page ? h("p", { class: "actions" }, button("Show the most severe", () => {
-        this.#page = undefined;
-        this.#showOpen();
-      })) : null);
+    this.#groups.hidden = !more && !this.#page;
+    setText(this.#groupsLine, this.#groups.hidden ? "" : this.#page ? `Shown: ${this.#page.title}, ${amount(this.#page.alerts.length)} of ${count(this.#page.count, "alert")}.`
+      : `${count(all, "alert")} are open; shown are the most severe and newest.`);
+    this.#groupsBack.hidden = !this.#page;
+    const shown = this.#groups.hidden ? [] : groups.slice(0, 50);
+    keep(this.#groupsButtons, shown, (group) => group.rule,
+      (group) => button("", () => this.#ask({ rule: group.rule }, safeName(group.rule, 60))));
+    shown.forEach((group, index) => {
+      const [each, name, number] = [this.#groupsButtons.children[index], safeName(group.rule, 60), count(group.count, "alert")];
+      setText(each, `${name}: ${number}`);
+      each.setAttribute("aria-label", `Show only ${name}: ${severities[severityOf(group.severity)].word}, ${number}`);
+    });
   }
 
   /** Asks for a page of them, which is shown in place of what the stream tells. */
@@ -175,26 +189,37 @@ export class AlertsView {
   }
 
   #list(alerts) {
+    const list = h("ul", { class: "alert-list" });
+    this.#fillList(list, alerts);
+    return list;
+  }
+
+  #fillList(list, alerts) {
     const now = this.#store.now();
-    return h("ul", { class: "alert-list" }, alerts.map((alert) => {
-      const severity = severityOf(alert.severity), sign = severities[severity];
-      const silenced = moment(alert.silenced) > now;
-      const at = Number.isFinite(alert.place?.latitude) ? place(alert.place.latitude, alert.place.longitude) : undefined;
-      return h("li", { class: `alert severity-${severity}${alert.ended ? " ended" : ""}`, "aria-current": String(alert.id) === this.#chosen ? "true" : null },
-        drawing([{ d: sign.d, "fill-rule": "evenodd" }], `glyph severity-${severity}`),
-        h("div", { class: "what" },
-          h("b", {}, `${sign.word}: ${safeName(alert.summary ?? words(alert.rule), 300)}`),
-          h("span", { class: "note" },
-            alert.vehicle ? [h("a", { href: routeAddress({ view: "vehicle", fleet: alert.fleet, vehicle: alert.vehicle }) }, h("bdi", {}, safeName(alert.vehicle, 60))), " · "] : null,
-            `${safeName(alert.rule, 60)} · since `, timeElement(alert.began, now, { withAge: !alert.ended }),
-            alert.ended ? [" · lasted ", duration((moment(alert.ended) - moment(alert.began)) / 1000)] : null,
-            alert.ended && reasons[alert.reason] ? ` · ended: ${reasons[alert.reason]}` : null,
-            at ? [" · ", h("a", { href: routeAddress({ view: "map", query: { pin: at.replace(" ", "") } }), "aria-label": `Show on the map where it began: ${at}` }, `at ${at}`)] : null,
-            this.#hasHistory() && alert.vehicle && moment(alert.began) !== undefined
-              ? [" · ", h("a", { href: routeAddress(momentOf(alert)), "aria-label": `History of ${safeName(alert.vehicle, 60)} when it began` }, "what it did then")] : null,
-            silenced ? [" · silent until ", timeElement(alert.silenced, now)] : null)),
-        !alert.ended && this.#session.mayOperate ? button("Silence…", () => this.#silence(alert), { "aria-label": `Silence: ${safeName(alert.summary, 100)}` }) : null);
-    }));
+    const context = [this.#session.mayOperate, this.#hasHistory(), isUTC(), dayOf(now, isUTC())].join(" ");
+    keep(list, alerts, (alert) => [alert.id, alert.ended, alert.silenced, moment(alert.silenced) > now, String(alert.id) === this.#chosen, context].join(" "),
+      (alert) => this.#item(alert, now));
+    refreshAges(list, now);
+  }
+
+  #item(alert, now) {
+    const severity = severityOf(alert.severity), sign = severities[severity];
+    const silenced = moment(alert.silenced) > now;
+    const at = Number.isFinite(alert.place?.latitude) ? place(alert.place.latitude, alert.place.longitude) : undefined;
+    return h("li", { class: `alert severity-${severity}${alert.ended ? " ended" : ""}`, "aria-current": String(alert.id) === this.#chosen ? "true" : null },
+      drawing([{ d: sign.d, "fill-rule": "evenodd" }], `glyph severity-${severity}`),
+      h("div", { class: "what" },
+        h("b", {}, `${sign.word}: ${safeName(alert.summary ?? words(alert.rule), 300)}`),
+        h("span", { class: "note" },
+          alert.vehicle ? [h("a", { href: routeAddress({ view: "vehicle", fleet: alert.fleet, vehicle: alert.vehicle }) }, h("bdi", {}, safeName(alert.vehicle, 60))), " · "] : null,
+          `${safeName(alert.rule, 60)} · since `, timeElement(alert.began, now, { withAge: !alert.ended }),
+          alert.ended ? [" · lasted ", duration((moment(alert.ended) - moment(alert.began)) / 1000)] : null,
+          alert.ended && reasons[alert.reason] ? ` · ended: ${reasons[alert.reason]}` : null,
+          at ? [" · ", h("a", { href: routeAddress({ view: "map", query: { pin: at.replace(" ", "") } }), "aria-label": `Show on the map where it began: ${at}` }, `at ${at}`)] : null,
+          this.#hasHistory() && alert.vehicle && moment(alert.began) !== undefined
+            ? [" · ", h("a", { href: routeAddress(momentOf(alert)), "aria-label": `History of ${safeName(alert.vehicle, 60)} when it began` }, "what it did then")] : null,
+          silenced ? [" · silent until ", timeElement(alert.silenced, now)] : null)),
+      !alert.ended && this.#session.mayOperate ? button("Silence…", () => this.#silence(alert), { "aria-label": `Silence: ${safeName(alert.summary, 100)}` }) : null);
   }
 
   #silence(alert) {

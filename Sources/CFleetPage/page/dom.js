@@ -30,6 +30,24 @@ export function fill(element, ...children) {
   return element;
 }
 
+/**
+ * Shows one child for each item, in order. One whose key is still among them stays the same element: what is being pressed or has
+ * the focus is not taken away.
+ */
+export function keep(element, items, key, make) {
+  const before = new Map([...element.children].map((child) => [child.dataset.key, child]));
+  const children = items.map((item) => {
+    const name = key(item), child = before.get(name) ?? make(item);
+    before.delete(name);
+    child.dataset.key = name;
+    return child;
+  });
+  for (const child of before.values()) child.remove();
+  children.forEach((child, index) => {
+    if (element.children[index] !== child) element.insertBefore(child, element.children[index] ?? null);
+  });
+}
+
 function append(element, children) {
   for (const child of children.flat(2)) {
     if (child === false || child === null || child === undefined) continue;

@@ -1,6 +1,6 @@
 /** Moments on the page: in the viewer's zone or in UTC, as chosen, with the other at hand. */
 import { age, clock, moment } from "./format.js";
-import { h } from "./dom.js";
+import { h, setText } from "./dom.js";
 import { preference, setPreference } from "./preferences.js";
 
 export const isUTC = () => preference("utc", false);
@@ -23,4 +23,9 @@ export function timeElement(when, now, { withAge = false } = {}) {
   const other = clock(at, { utc: !isUTC() });
   return h("time", { datetime: new Date(at).toISOString(), title: isUTC() ? `${other} local` : other },
     shown(at, { now }), withAge ? h("span", { class: "age" }, ` · ${age(at, now)}`) : null);
+}
+
+/** Says anew how long ago the times in an element are. */
+export function refreshAges(element, now) {
+  for (const span of element.querySelectorAll("time > .age")) setText(span, ` · ${age(Date.parse(span.parentElement.dateTime), now)}`);
 }
