@@ -418,6 +418,13 @@ let modulesTouchingC: Set<String> = [
   "SensorsCAN", "SensorsGPSD", "SensorsIIO", "SensorsRadio", "SQLite", "StoreAndForward", "Telemetry", "TOML",
   "XML",
 ]
+// Deploy/test.sh has what computes optimized in a build for debugging, too: its tests are hours of driving and millions of
+// cases. Not without being asked for: others could not use a package with such flags.
+let isOptimized = Context.environment["ODOGRAPH_OPTIMIZED"] != nil
+let modulesThatCompute: Set<String> = [
+  "Motion", "Navigation", "Pipeline", "Positioning", "Recordings", "Sensors", "Simulation", "Spatial",
+  "TestSupport", "Traces",
+]
 for target in package.targets where target.type != .system {
   var settings = target.swiftSettings ?? []
   settings += [
@@ -428,5 +435,8 @@ for target in package.targets where target.type != .system {
     .enableUpcomingFeature("MemberImportVisibility"),
   ]
   if modulesTouchingC.contains(target.name) { settings.append(.strictMemorySafety()) }
+  if isOptimized, modulesThatCompute.contains(target.name) {
+    settings.append(.unsafeFlags(["-O"], .when(configuration: .debug)))
+  }
   target.swiftSettings = settings
 }

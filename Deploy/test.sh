@@ -3,16 +3,16 @@
 #
 # usage: Deploy/test.sh [--full]
 #   --full   also the long forms: the rig's half minute of recording at full rate, the whole chaos suites, the tables of what
-#            works with RabbitMQ and NATS, the packages in a fresh Debian and in containers (needs root), Home Assistant (of
-#            PyPI, some minutes)
+#            works with RabbitMQ and NATS, what computes in the build that is shipped, the packages in a fresh Debian and in
+#            containers (needs root), Home Assistant (of PyPI, some minutes)
 # Environment:
 #   ODOGRAPH_SHARED   the folder with the recordings, if not beside the repository; without it, tests are skipped
 #
 # Four lanes go on side by side: the tests that talk to daemons and then the documentation, those of them that mostly wait for time
-# to pass, the longest of them and then the sensor rig, and what computes (all other tests, the static build). The modules that do
-# nothing but compute are built and tested optimized, as they are shipped. At the end stands which tests were skipped and
-# why, and as the last line how many passed, failed and were skipped; it fails where what was skipped needs no more than the
-# packages that this script installs.
+# to pass, the longest of them and then the sensor rig, and all other tests with the static build. The modules that do
+# nothing but compute are optimized in all of them. At the end stands which tests were skipped and why, and as the last line how
+# many passed, failed and were skipped; it fails where what was skipped needs no more than the packages that this script
+# installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
@@ -24,7 +24,7 @@ case "${1:-}" in
   '') ;;
   *) echo "usage: Deploy/test.sh [--full]" >&2; exit 64 ;;
 esac
-export ODOGRAPH_FULL=$full NO_COLOR=1
+export ODOGRAPH_FULL=$full ODOGRAPH_OPTIMIZED=1 NO_COLOR=1
 if [ -n "$full" ]; then export ODOGRAPH_CHAOS_CYCLES=${ODOGRAPH_CHAOS_CYCLES:-200}; fi
 
 step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
@@ -132,7 +132,6 @@ waiting=(
   ClusterTableTests FleetBeaconsTests ModemTests PageTests SimulatedClusterTests StatusTests WatchdogTests
 )
 suites() { local IFS='|'; echo "^IntegrationTests\\.($*)/"; }
-some_of() { local IFS='|'; echo "^($*)\\."; }
 documentation() {
   local pages=$results/pages
   check Deploy/documentation.sh Deploy/documentation.sh "$pages"
@@ -141,13 +140,14 @@ documentation() {
 compute() {
   local status=0
   renice -n 19 "$BASHPID" >/dev/null
-  step "optimized build of what computes"
-  ODOGRAPH_TESTED="${computing[*]}" check "optimized build" \
-    swift build --build-tests -c release -Xswiftc -enable-testing || return
-  step "tests of what computes, optimized"
-  run_tests optimized release || status=1
+  if [ -n "$full" ]; then
+    step "what computes, as it is shipped"
+    ODOGRAPH_TESTED="${computing[*]}" check "optimized build" \
+      swift build --build-tests -c release -Xswiftc -enable-testing || return
+    run_tests optimized release || status=1
+  fi
   step "unit tests"
-  run_tests unit debug --skip '^IntegrationTests\.' --skip "$(some_of "${computing[@]}")" || status=1
+  run_tests unit debug --skip '^IntegrationTests\.' || status=1
   step "footprint"
   check Deploy/footprint.sh Deploy/footprint.sh || status=1
   check Deploy/hardened.sh Deploy/hardened.sh .build-static/release/odographd || status=1
