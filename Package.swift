@@ -424,6 +424,8 @@ let isOptimized = Context.environment["ODOGRAPH_OPTIMIZED"] != nil
 let modulesThatCompute: Set<String> = [
   "Motion", "Navigation", "Pipeline", "Positioning", "Recordings", "Sensors", "Simulation", "Spatial",
   "TestSupport", "Traces",
+  // These count what is allocated.
+  "MotionTests", "NavigationTests", "TracesTests",
 ]
 for target in package.targets where target.type != .system {
   var settings = target.swiftSettings ?? []
@@ -436,7 +438,7 @@ for target in package.targets where target.type != .system {
   ]
   if modulesTouchingC.contains(target.name) { settings.append(.strictMemorySafety()) }
   if isOptimized, modulesThatCompute.contains(target.name) {
-    settings.append(.unsafeFlags(["-O"], .when(configuration: .debug)))
+    settings += [.unsafeFlags(["-O"], .when(configuration: .debug)), .define("OPTIMIZED")]
   }
   target.swiftSettings = settings
 }

@@ -10,7 +10,7 @@ import Testing
   private static var isCounted: Bool { allocation_is_counted() }
 
   private static var isOptimized: Bool {
-    #if DEBUG
+    #if DEBUG && !OPTIMIZED
       false
     #else
       true

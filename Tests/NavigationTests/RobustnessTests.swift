@@ -14,7 +14,7 @@ import Testing
   ]
 
   private static var isOptimized: Bool {
-    #if DEBUG
+    #if DEBUG && !OPTIMIZED
       false
     #else
       true
