@@ -65,6 +65,7 @@ import Testing
     for (name, values) in squares {
       #expect(values.count == 30, "\(name): \(values.count)")
       let mean = values.reduce(0, +) / Double(values.count)
+      print(name, mean, values.max() ?? .nan)
       #expect(mean < 1.2, "\(name): mean square \(mean)")
       #expect(values.allSatisfy { $0 < 3 * 3 }, "\(name): \(values.max() ?? .nan)")
     }

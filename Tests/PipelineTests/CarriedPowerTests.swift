@@ -112,8 +112,8 @@ import Testing
     #expect(isHonest.count * 10 >= with.told.count * 9, "\(isHonest.count) of \(with.told.count)")
   }
 
-  /// These two drives are aligned by a dozen fixes, of which the mounting is known to four degrees: a receiver that slept at
-  /// once came back to a place that was 18 m off and said to be good to 8.
+  /// These two drives are aligned by a dozen fixes, of which the mounting is known to four degrees: of a receiver that slept at
+  /// once, one was soon 18 m off and said to be good to 8.
   @Test(arguments: [9, 17_674_161_698_852_711_627])
   func theReceiverStaysUntilTheMountingIsKnown(_ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)

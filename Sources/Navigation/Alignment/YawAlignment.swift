@@ -159,6 +159,7 @@ extension ErrorStateFilter {
 
   /// Makes mounting, levers and wheels unknown: a start knows only how the device was moved.
   mutating func openMounting() {
+    // 30°: so wide that what is known of it is what the first constraint says.
     covariance.reset(ErrorState.mounting, deviation: 30.0.radians)
     // Roll about the vehicle's own forward axis shows in nothing that is measured; it follows from the ups.
     covariance.reset(ErrorState.mounting + 1, deviation: 0)
