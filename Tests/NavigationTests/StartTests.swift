@@ -33,8 +33,8 @@ import Testing
     #expect(try #require(second.error(samples[samples.count - 1].truth)) < 1)
   }
 
-  /// A mounting that follows from the attitude shares its error. Taken for an error of its own, the vehicle's constraints made the heading
-  /// look known to half of what it was: the mean square was 1.4, and one drive of thirty was off by 2.9 deviations.
+  /// A mounting that follows from the attitude shares its error. Taken for one of its own, the vehicle's constraints made the heading
+  /// look better known than it was: the mean square was 1.4, and one drive of thirty was off by 2.9 deviations.
   @Test func aYoungAlignmentIsNoSurerThanItIs() throws {
     var squares: [String: [Double]] = [:]
     for seed in UInt64(1)...30 {
