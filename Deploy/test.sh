@@ -147,7 +147,7 @@ compute() {
     run_tests optimized release || status=1
   fi
   step "unit tests"
-  run_tests unit debug --skip '^IntegrationTests\.' || status=1
+  run_tests unit debug --skip '^(IntegrationTests|AgentLiveTests)\.' || status=1
   step "footprint"
   check Deploy/footprint.sh Deploy/footprint.sh || status=1
   check Deploy/hardened.sh Deploy/hardened.sh .build-static/release/odographd || status=1
@@ -174,7 +174,7 @@ go_through_longest() {
 failed=
 lane compute compute
 lane longest go_through_longest
-lane waiting run_tests waiting debug --filter "$(suites "${waiting[@]}")"
+lane waiting run_tests waiting debug --filter "$(suites "${waiting[@]}")|^AgentLiveTests\\."
 step "integration tests"
 run_tests integration debug --filter '^IntegrationTests\.' --skip "$(suites SensorRigTests "${longest[@]}" "${waiting[@]}")" ||
   failed=1

@@ -15,6 +15,7 @@ package enum CommandProgram {
 
   /// Ends the process when it has helped, or found a mistake.
   package static func main<Root: ParsableCommand>(_ root: Root.Type) {
+    reportLostOutput()
     let words = Array(CommandLine.arguments.dropFirst())
     switch answer(to: words, of: root) {
     case .parse: break
@@ -40,6 +41,19 @@ package enum CommandProgram {
       return
     }
     root.main(nil)
+  }
+
+  /// Makes the process exit with `EX_IOERR` if what it printed could not be written, as to a full disk. A reader that closed the
+  /// pipe has read enough.
+  private static func reportLostOutput() {
+    _ = unsafe on_exit(
+      { status, _ in
+        let hasFailed = unsafe ferror(stdout) != 0
+        guard unsafe fflush(stdout) != 0 || hasFailed, status == 0, errno != EPIPE else { return }
+        let cause = unsafe String(cString: strerror(errno))
+        CommandProgram.writeError("Error: cannot write standard output: \(cause)\n")
+        _exit(74)
+      }, nil)
   }
 
   /// The help of the command at the end of a path; nil where there is none. The parser is asked for that one alone: all of

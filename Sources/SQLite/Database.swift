@@ -10,7 +10,7 @@ internal import Glibc
     case immutable
     /// An existing file.
     case readWrite
-    /// A missing file is created.
+    /// A missing file is created; only its owner can read it.
     case create
   }
 
@@ -41,6 +41,13 @@ internal import Glibc
   /// The library's memory statistics cost a lock for every allocation, and nobody asks for them.
   private static let withoutMemoryStatistics = odograph_sqlite_without_memory_statistics()
 
+  /// Creates an empty file with mode 0600 if there is none: SQLite would make one that everybody can read, and gives its log the
+  /// mode of the file. A failure is left to SQLite, which reports it.
+  private static func createPrivately(_ path: String) {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if descriptor >= 0 { close(descriptor) }
+  }
+
   /// Opens a database file.
   /// - Parameters:
   ///   - busyTimeout: how long a call waits for locks of other connections before it fails with `busy`.
@@ -58,6 +65,7 @@ internal import Glibc
       case .readWrite: SQLITE_OPEN_READWRITE
       case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       }
+    if access == .create, !path.isEmpty, path != ":memory:" { Self.createPrivately(path) }
     var handle: OpaquePointer?
     let name = access == .immutable ? Self.immutable(path) : path
     let code = unsafe sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)

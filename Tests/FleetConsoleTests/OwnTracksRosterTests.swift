@@ -39,12 +39,12 @@ import Testing
     #expect(location.speed == 10 && location.course == 90 && location.horizontalAccuracy == 12)
     #expect(location.altitude == 520 && record.location?.message.time == noon)
     // Nothing else would say that it is there.
-    #expect(record.state == .online && !record.isLocationStale)
+    #expect(record.state == .online && !record.isLocationStale(at: moment(1000)))
   }
 
   @Test mutating func aKeptLocationIsNotAPresence() throws {
     receive("", location(at: -3600), retained: true, at: 0)
-    #expect(roster[key]?.state == .unknown && roster[key]?.isLocationStale == true)
+    #expect(roster[key]?.state == .unknown && roster[key]?.isLocationStale(at: moment(1000)) == true)
   }
 
   @Test mutating func historyDoesNotReplaceWhatIsNewer() {
@@ -58,7 +58,7 @@ import Testing
   @Test mutating func theWillTakesTheVehicleOfflineAndALocationBringsItBack() {
     receive("", location(at: 100), at: 100)
     #expect(receive("", OwnTracksStatus.lastWill(at: noon), at: 200) == .applied)
-    #expect(roster[key]?.state == .offline && roster[key]?.isLocationStale == true)
+    #expect(roster[key]?.state == .offline && roster[key]?.isLocationStale(at: moment(1000)) == true)
     #expect(receive("", OwnTracksStatus.lastWill(at: noon), at: 201) == .duplicate)
     receive("", location(at: 300), at: 300)
     #expect(roster[key]?.state == .online)

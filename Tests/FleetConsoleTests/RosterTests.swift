@@ -198,13 +198,32 @@ import Testing
     var roster = Roster()
     roster.receive("status", statusJSON("online", at: -60), retained: true, at: 0)
     roster.receive("location", locationJSON(1, at: -60, epoch: "a", seq: 1), retained: true, at: 0)
-    #expect(roster.van?.isLocationStale == true)
+    #expect(roster.van?.isLocationStale(at: moment(0)) == true)
     #expect(roster.van?.age(at: moment(30)) == 90)
     roster.receive("location", locationJSON(2, at: 31, epoch: "a", seq: 2), at: 32)
-    #expect(roster.van?.isLocationStale == false)
+    #expect(roster.van?.isLocationStale(at: moment(40)) == false)
     #expect(roster.van?.age(at: moment(40)) == 8)
     roster.receive("status", statusJSON("offline", at: -60, session: 0, will: true), at: 50)
-    #expect(roster.van?.isLocationStale == true)
+    #expect(roster.van?.isLocationStale(at: moment(51)) == true)
+  }
+
+  /// `watch --once` reads stored messages only: a position that the vehicle still promises, or of a moment ago, has a speed.
+  @Test func aStoredPositionThatIsStillValidIsNotStale() {
+    var roster = Roster()
+    roster.receive("status", statusJSON("online", at: -60), retained: true, at: 0)
+    roster.receive("location", locationJSON(1, at: -5, epoch: "a", seq: 1), retained: true, at: 0)
+    #expect(roster.van?.isLocationStale(at: moment(0)) == false)
+    #expect(roster.van?.isLocationStale(at: moment(26)) == true)
+    let promise =
+      #""predict":{"velocityEast":0,"velocityNorth":0,"bound":10,"delay":5,"validity":180,"growth":2}"#
+    roster.receive(
+      "location",
+      #"{"time":"\#(wireTime(-100))","latitude":48,"longitude":11.5,"speed":0,\#(promise),"epoch":"a","seq":2}"#,
+      retained: true, at: 1)
+    #expect(roster.van?.isLocationStale(at: moment(1)) == false)
+    #expect(roster.van?.isLocationStale(at: moment(100)) == true)
+    roster.receive("status", statusJSON("offline", at: 2), at: 2)
+    #expect(roster.van?.isLocationStale(at: moment(2)) == true)
   }
 
   @Test func ageFollowsThisMachinesTimeLineAndNotTheVehiclesClock() {

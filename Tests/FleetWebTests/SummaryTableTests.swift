@@ -116,6 +116,32 @@ import Testing
     #expect(table.revision == 2)
   }
 
+  /// Missing messages are a fault for a quarter of an hour; then only their number is left.
+  @Test func timeEndsAGap() throws {
+    var roster = Roster()
+    var table = SummaryTable()
+    roster.receive("location", locationJSON(48.1, at: 0, epoch: "e", seq: 1), at: 0)
+    roster.receive("location", locationJSON(48.2, at: 1, epoch: "e", seq: 4), at: 1)
+    table.update(from: roster, at: moment(2))
+    #expect(try json(table.entries[0])["gap"]?.bool == true)
+    table.update(from: roster, at: moment(899))
+    #expect(table.revision == 1)
+    table.update(from: roster, at: moment(902))
+    let later = try json(table.entries[0])
+    #expect(later["gap"] == nil && later["missing"]?.integer == 2)
+  }
+
+  /// Numbers that were published while the server was not connected are not missing.
+  @Test func aReconnectionRestartsTheSequences() throws {
+    var roster = Roster()
+    roster.receive("location", locationJSON(48.1, at: 0, epoch: "e", seq: 1), at: 0)
+    roster.restartSequences()
+    roster.receive("location", locationJSON(48.2, at: 60, epoch: "e", seq: 40), at: 60)
+    #expect(roster.vehicles[0].missing == 0 && !roster.vehicles[0].hasRecentGap(at: moment(61)))
+    roster.receive("location", locationJSON(48.3, at: 61, epoch: "e", seq: 42), at: 61)
+    #expect(roster.vehicles[0].missing == 1 && roster.vehicles[0].hasRecentGap(at: moment(62)))
+  }
+
   /// From any revision on, the changes are exactly those vehicles whose revision is above it, each once.
   @Test func changesSinceAnyRevision() {
     var random = SeededGenerator.announced()

@@ -19,6 +19,16 @@ import Testing
     return nil
   }
 
+  /// Positions of vehicles are for nobody but the owner of the file, whatever the umask.
+  @Test func createsFilesThatOnlyTheOwnerCanRead() throws {
+    let database = try Database(path: path, access: .create)
+    try database.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (a INTEGER)")
+    for file in [path, path + "-wal", path + "-shm"] {
+      let attributes = try FileManager.default.attributesOfItem(atPath: file)
+      #expect((attributes[.posixPermissions] as? Int) == 0o600, "\(file)")
+    }
+  }
+
   @Test func anErrorNamesCodeStatementAndFile() throws {
     let database = try Database(path: path, access: .create)
     try database.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")

@@ -28,6 +28,7 @@ import { measuredAt, promiseOf, standingSpeed } from "./reckoning.js";
  * @property {{level?: number, charging?: boolean}} [battery]
  * @property {number} [queue]
  * @property {number} [missing]
+ * @property {boolean} [gap] whether messages went missing within the last quarter of an hour
  * @property {string[]} [inside]
  * @property {{summary: string, time: string}} [event]
  * @property {{number: number, distance: number, moving: boolean}} [trip]
@@ -112,7 +113,7 @@ export function sourceKind(position) {
 /** Whether anything of a vehicle wants a look: as `concerns`, without the words. */
 export function isConcerning(vehicle) {
   return vehicle.overdue === true || (vehicle.battery?.level < 0.2 && !vehicle.battery.charging) || vehicle.queue > 100
-    || vehicle.missing > 0 || !vehicle.position || vehicle.position.stale === true;
+    || vehicle.gap === true || !vehicle.position || vehicle.position.stale === true;
 }
 
 /** Of a vehicle that sleeps longer than it meant to. */
@@ -124,7 +125,7 @@ export function concerns(vehicle) {
   if (vehicle.overdue) found.push(lateWaking);
   if (vehicle.battery?.level < 0.2 && !vehicle.battery.charging) found.push("battery low");
   if (vehicle.queue > 100) found.push("messages queue up");
-  if (vehicle.missing > 0) found.push("messages are missing");
+  if (vehicle.gap) found.push("messages are missing");
   if (!vehicle.position) found.push("no position");
   else if (vehicle.position.stale) found.push("position is old");
   return found;

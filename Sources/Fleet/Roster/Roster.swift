@@ -92,6 +92,12 @@ public struct Roster: Sendable {
     return outcome
   }
 
+  /// Starts all sequences anew. Call it after a time without a subscription: messages of that time were published, but not
+  /// to this subscriber.
+  public mutating func restartSequences() {
+    for index in vehicles.indices { vehicles[index].restartSequence() }
+  }
+
   private mutating func place(
     topic: String, payload: [UInt8], retained: Bool, at moment: Moment
   ) -> Outcome {
@@ -107,7 +113,7 @@ public struct Roster: Sendable {
       if case .history = message, places[key] == nil { return .ignored }
       guard let place = place(of: key) else { return .refused }
       vehicles[place].messageCount += 1
-      if !retained, let identity = message.identity { vehicles[place].count(identity) }
+      if !retained, let identity = message.identity { vehicles[place].count(identity, at: moment) }
       guard case .message(let said) = message, let kind = said.kind else {
         guard vehicles[place].apply(aside: message) else { return .ignored }
         revision += 1

@@ -88,8 +88,10 @@ public struct VehicleRecord: Sendable {
   }
   /// The last ones, oldest first, the newest included.
   public private(set) var recentEvents: [Received<VehicleEvent>] = []
-  /// Numbers of the vehicle's sequence that have not come since the subscription: lost, or still under way.
+  /// Sequence numbers that have not arrived since the subscription: lost, or still on their way.
   public var missing: Int { Int(clamping: lost &+ (sequence?.missing ?? 0)) }
+  /// When `missing` last grew; nil if it never did.
+  public private(set) var lastGap: Moment?
   /// The status as it came, for whoever shows more of it than this version knows.
   package var statusPayload: [UInt8] = []
   /// What the vehicle is to watch, and which of it it has accepted; nil before it has said so.
@@ -123,6 +125,12 @@ public struct VehicleRecord: Sendable {
   private var last = LastMessages()
 
   private static let rememberedEvents = 12
+  /// Seconds for which a stored position without a promise counts as current: a few intervals of a vehicle that reports by
+  /// distance.
+  private static let storedDuration = 30.0
+  /// Seconds for which a gap is reported as a fault: late messages fill most gaps within minutes, and what has not come by
+  /// then is a fact of the past.
+  package static let gapDuration = 900.0
   private var sequence: SequenceGaps?
   private var sequenceEpoch: String?
   /// Missing numbers of former epochs: they will not come any more.
@@ -153,10 +161,12 @@ public struct VehicleRecord: Sendable {
     nextContact.map { now.time.seconds(since: $0) > tolerance } ?? false
   }
 
-  /// Counts the number of a live message in the sequence.
-  mutating func count(_ identity: MessageIdentity) {
+  /// Counts the sequence number of a live message.
+  mutating func count(_ identity: MessageIdentity, at moment: Moment) {
     if identity.epoch == sequenceEpoch {
+      let before = sequence?.missing ?? 0
       _ = sequence?.insert(identity.seq)
+      if sequence?.missing ?? 0 > before { lastGap = moment }
     } else if !formerEpochs.contains(identity.epoch) {
       lost &+= sequence?.missing ?? 0
       sequenceEpoch = identity.epoch
@@ -164,16 +174,30 @@ public struct VehicleRecord: Sendable {
     }
   }
 
+  /// Forgets the open gaps of the sequence; the next message starts it anew.
+  mutating func restartSequence() { (sequence, sequenceEpoch) = (nil, nil) }
+
+  /// Whether messages went missing within the last quarter of an hour.
+  public func hasRecentGap(at now: Moment) -> Bool {
+    guard missing > 0, let lastGap else { return false }
+    return now.seconds(since: lastGap) < Self.gapDuration
+  }
+
   private mutating func remember(_ event: Received<VehicleEvent>) {
     if recentEvents.count >= Self.rememberedEvents { recentEvents.removeFirst() }
     recentEvents.append(event)
   }
 
-  /// Whether the position is only the last known: the broker had kept it, or the vehicle is gone. It may be a ghost
-  /// and is never to be shown as live.
-  public var isLocationStale: Bool {
+  /// Whether the position is only the last known one, so that it must not be shown as live: the vehicle is offline, or the
+  /// broker had stored the position, and neither the vehicle's own promise covers it nor is it new.
+  public func isLocationStale(at now: Moment) -> Bool {
     guard let location else { return false }
-    return location.isRetained || state == .offline
+    if state == .offline { return true }
+    guard location.isRetained else { return false }
+    guard state == .online || state == .asleep else { return true }
+    if let predicted = predictedPosition(at: now) { return !predicted.isPromised }
+    let age = now.time.seconds(since: location.message.time)
+    return !(0..<Self.storedDuration).contains(age)
   }
 
   /// Seconds since the vehicle was heard; where it was not heard since the subscription, since the newest message

@@ -76,7 +76,7 @@ package struct RecordedBeginning: Hashable, Sendable {
     return messages.filter { !known.contains($0.topic) } + kept
   }
 
-  func sentence(at now: UTCTime) -> String {
+  package func sentence(at now: UTCTime) -> String {
     guard let newest else {
       return "\(name) has nothing of what was chosen; look with --root and fewer of --fleet and --vehicle"
     }

@@ -53,7 +53,7 @@ struct DetailPane: Sendable {
     }
     var lines = text.lines.enumerated().map { $1.fitted(to: width($0)) }
     guard showsRose else { return lines }
-    let course = record.isLocationStale ? nil : record.location?.message.location.course
+    let course = record.isLocationStale(at: now) ? nil : record.location?.message.location.course
     for (row, rose) in CompassRose.lines(heading: heading, course: course).enumerated() {
       while lines.count <= row + 1 { lines.append(StyledText().fitted(to: width(lines.count))) }
       lines[row + 1].append("  ")
@@ -97,7 +97,7 @@ extension DetailPane {
   private var position: [StyledText] {
     guard let received = record.location else { return [StyledText("–")] }
     let location = received.message.location
-    var parts = [(record.isLocationStale ? "~" : "") + QuantityText.position(location.coordinate)]
+    var parts = [(record.isLocationStale(at: now) ? "~" : "") + QuantityText.position(location.coordinate)]
     if let accuracy = location.horizontalAccuracy {
       parts.append("±\(QuantityText.fixed(accuracy, decimals: accuracy < 10 ? 1 : 0) ?? "–") m")
     }
@@ -112,9 +112,9 @@ extension DetailPane {
         odometer.estimated >= 100 ? ", \(Self.kilometres(odometer.estimated)) of it estimated" : ""
       parts.append("odometer \(Self.kilometres(odometer.distance))\(estimated)")
     }
-    if record.isLocationStale { parts.append("last known") }
+    if record.isLocationStale(at: now) { parts.append("last known") }
     parts.append(QuantityText.age(received.age(at: now, time: received.message.time)))
-    return parts.map { StyledText($0, style: record.isLocationStale ? .dim : .plain) }
+    return parts.map { StyledText($0, style: record.isLocationStale(at: now) ? .dim : .plain) }
   }
 
   private static func kilometres(_ metres: Double) -> String {

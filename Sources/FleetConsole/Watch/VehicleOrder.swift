@@ -82,18 +82,20 @@ struct VehicleOrder: Hashable, Sendable {
     self.isReversed = isReversed
   }
 
-  /// The order of a name; one with `-` before it goes the other way round.
+  /// Parses the order of `--sort`. A plain name starts with what operators look for (`beginsWithMost`); one with `-` before it
+  /// sorts descending, one with `+` ascending.
   /// - Throws: `FleetError` listing the names, for one that is not among them.
   init(parsing name: String) throws(FleetError) {
-    isReversed = name.hasPrefix("-")
-    let plain = isReversed ? String(name.dropFirst()) : name
+    let sign = name.first.flatMap { "+-".contains($0) ? $0 : nil }
+    let plain = sign == nil ? name : String(name.dropFirst())
     guard let criterion = Criterion.allCases.first(where: { $0.name == plain }) else {
       let meant = Spelling.nearest(to: plain, among: Self.names).map { "did you mean \($0)? " } ?? ""
       throw .usage(
         "sort by", "\"\(name.prefix(40))\"",
-        "\(meant)--sort is \(Self.names.joined(separator: ", ")), or one of them with - before it")
+        "\(meant)--sort is \(Self.names.joined(separator: ", ")), with - before it for descending, with + for ascending")
     }
     self.criterion = criterion
+    isReversed = sign.map { ($0 == "-") != criterion.beginsWithMost } ?? false
   }
 
   /// Sorts places in a roster's vehicles; those that are alike, and those that the criterion says nothing about, stand
@@ -111,7 +113,7 @@ struct VehicleOrder: Hashable, Sendable {
     // The fastest first: that is what one looks for.
     case .speed:
       return sort(places, vehicles) { record in
-        record.isLocationStale ? nil : record.location?.message.location.speed.map { -$0 }
+        record.isLocationStale(at: now) ? nil : record.location?.message.location.speed.map { -$0 }
       }
     // From north to south, as on a map.
     case .position:
@@ -123,7 +125,7 @@ struct VehicleOrder: Hashable, Sendable {
         { -$0 }
       }
     case .course:
-      return sort(places, vehicles) { $0.isLocationStale ? nil : $0.location?.message.location.course }
+      return sort(places, vehicles) { $0.isLocationStale(at: now) ? nil : $0.location?.message.location.course }
     case .heading:
       return sort(places, vehicles) {
         $0.heading.map { $0.message.trueHeading ?? $0.message.magneticHeading }

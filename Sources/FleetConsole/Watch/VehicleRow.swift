@@ -101,7 +101,7 @@ struct VehicleRow: Sendable {
     guard let location = record.location?.message.location else { return Self.absent }
     if let predicted { return StyledText(QuantityText.position(predicted.coordinate)) }
     let text = QuantityText.position(location.coordinate)
-    let isCertain = !record.isLocationStale && location.positionSource != .coarse
+    let isCertain = !record.isLocationStale(at: now) && location.positionSource != .coarse
     return isCertain ? StyledText(text) : StyledText("~" + text, style: .dim)
   }
 
@@ -120,7 +120,7 @@ struct VehicleRow: Sendable {
 
   /// Speed and course of the past say nothing about now.
   private func moving(_ text: String?) -> StyledText {
-    guard let text, !record.isLocationStale else { return Self.absent }
+    guard let text, !record.isLocationStale(at: now) else { return Self.absent }
     return StyledText(text)
   }
 
@@ -170,7 +170,7 @@ extension VehicleRecord {
         json.field("longitude", shown.coordinate.longitude, decimals: 7)
         json.field("bound", shown.bound, decimals: 1)
         if shown.bound != nil { json.field("promised", shown.isPromised) }
-        json.field("stale", isLocationStale)
+        json.field("stale", isLocationStale(at: now))
         json.field("time", self.location?.message.time.rfc3339)
         json.field("horizontalAccuracy", location.horizontalAccuracy, decimals: 2)
         json.field("positionSource", location.positionSource?.rawValue)

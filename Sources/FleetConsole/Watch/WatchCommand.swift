@@ -29,8 +29,9 @@ package struct WatchOptions: ParsableArguments {
   package var interval: Double?
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
-      "Sort by one of the columns, or by missing messages; -key is the other way round: \(VehicleOrder.names.joined(separator: ", ")).",
+      "Sort by one of the columns, or by missing messages; -key sorts descending, +key ascending: \(VehicleOrder.names.joined(separator: ", ")).",
       valueName: "key"),
     completion: .list(VehicleOrder.names))
   package var sort: String?
@@ -128,6 +129,7 @@ package enum WatchCommand {
         return .kept
       },
       connection: {
+        if $0 == .connected { model.withState { $0.value.restartSequences() } }
         model.observe($0)
         // A member of a group gets nothing of what is kept.
         if isMember, $0 == .subscribed { model.markKept() }

@@ -81,6 +81,7 @@ package final class FleetFeed: Sendable {
   /// Takes in what becomes of the connection. Returns what is to be said of it, if anything.
   package func observe(_ connection: FleetConnection, at now: Moment) -> String? {
     for observer in observers { observer.observe(connection) }
+    if connection == .connected { roster.withLock { $0.restartSequences() } }
     return state.withLock { state in
       switch connection {
       case .connected:

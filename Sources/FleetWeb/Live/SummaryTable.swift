@@ -25,8 +25,8 @@ package struct SummaryTable: Sendable {
     fileprivate var rest = 0
     /// The roster's revision that it was made of.
     fileprivate var source: UInt64 = .max
-    /// When it will be overdue, by the calendar; `.max` for never, or already.
-    fileprivate var overdueAt = Int64.max
+    /// When the passage of time alone changes the summary, in nanoseconds of UTC; `.max` for never.
+    fileprivate var changesAt = Int64.max
 
     /// The summary as a principal may know it: for a link it ends behind what is now. That a vehicle was taken out all are told.
     package func json(for principal: Principal) -> [UInt8] {
@@ -37,6 +37,8 @@ package struct SummaryTable: Sendable {
   /// In the order in which they were first heard of. A vehicle that is taken out leaves an entry that says so, for all streams to be
   /// told; later its place is another's.
   package private(set) var entries: [Entry] = []
+  /// Seconds after which a stored position that is still valid is checked again.
+  private static let staleCheckInterval = 5.0
   /// Rises with each change of a vehicle.
   package private(set) var revision: UInt64 = 0
   private var places: [VehicleKey: Int] = [:]
@@ -75,7 +77,7 @@ package struct SummaryTable: Sendable {
     for index in roster.vehicles.indices {
       if index == order.count { order.append(newPlace(of: roster.vehicles[index].key)) }
       let place = order[index]
-      guard roster.vehicles[index].revision != entries[place].source || entries[place].overdueAt <= time
+      guard roster.vehicles[index].revision != entries[place].source || entries[place].changesAt <= time
       else { continue }
       write(roster.vehicles[index], at: place, now)
     }
@@ -138,17 +140,25 @@ package struct SummaryTable: Sendable {
     let rest = json.bytes.count
     vehicle.writeCurrent(to: &json, at: now)
     let currentEnd = json.bytes.count
-    vehicle.writeDuties(to: &json)
+    vehicle.writeDuties(to: &json, at: now)
     json.closeObject()
     entries[place].source = vehicle.revision
     entries[place].detailRevision = revision
     entries[place].state = vehicle.state
     entries[place].coordinate = vehicle.location?.message.location.coordinate
-    entries[place].overdueAt = .max
+    // A millisecond more than `isOverdue` and `hasRecentGap` count, for rounding.
+    var changes: [UTCTime] = []
     if let contact = vehicle.nextContact, !vehicle.isOverdue(at: now) {
-      // As `isOverdue` has it, and a millisecond for its rounding.
-      entries[place].overdueAt = contact.advanced(bySeconds: 300.001).nanoseconds
+      changes.append(contact.advanced(bySeconds: 300.001))
     }
+    if vehicle.hasRecentGap(at: now), let gap = vehicle.lastGap {
+      let left = VehicleRecord.gapDuration - now.timestamp.seconds(since: gap.timestamp)
+      changes.append(now.time.advanced(bySeconds: left + 0.001))
+    }
+    if vehicle.location?.isRetained == true, !vehicle.isLocationStale(at: now) {
+      changes.append(now.time.advanced(bySeconds: Self.staleCheckInterval))
+    }
+    entries[place].changesAt = changes.map(\.nanoseconds).min() ?? .max
     // An attitude, many times a second, is of no summary.
     guard json.bytes[rest...] != entries[place].json[entries[place].rest...] else { return }
     (entries[place].json, entries[place].rest) = (json.bytes, rest)

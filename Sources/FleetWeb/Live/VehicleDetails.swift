@@ -24,7 +24,7 @@ extension VehicleRecord {
       json.closeObject()
       return json.bytes
     }
-    writeDuties(to: &json, hasTrip: false)
+    writeDuties(to: &json, at: now, hasTrip: false)
     if !statusPayload.isEmpty, statusPayload.count <= Self.largestStatus {
       // As it came; what breaks lines would break the stream of events.
       switch JSONScan(statusPayload.span) {

@@ -30,9 +30,10 @@ extension VehicleRecord {
 
   /// What else the list and the map show of the vehicle, as the members behind those of `writeCurrent`.
   /// - Parameter hasTrip: false leaves out the trip, for whoever tells more of it.
-  package func writeDuties(to json: inout JSONWriter, hasTrip: Bool = true) {
+  package func writeDuties(to json: inout JSONWriter, at now: Moment, hasTrip: Bool = true) {
     json.field("queue", backlog)
     if missing > 0 { json.field("missing", missing) }
+    if hasRecentGap(at: now) { json.field("gap", true) }
     if !insideRegions.isEmpty { json.field("inside", texts: insideRegions) }
     if let event {
       json.field("event") { json in
@@ -90,8 +91,8 @@ extension VehicleRecord {
     json.field("speed", location.speed, decimals: 2)
     json.field("course", location.course, decimals: 1)
     json.field("source", location.positionSource?.rawValue)
-    if isLocationStale { json.field("stale", true) }
-    if !isLocationStale, !isLocationOfOurTime { json.field("received", received.receivedAt.time.rfc3339) }
+    if isLocationStale(at: now) { json.field("stale", true) }
+    if !isLocationStale(at: now), !isLocationOfOurTime { json.field("received", received.receivedAt.time.rfc3339) }
   }
 }
 

@@ -1,5 +1,6 @@
 package import Fleet
 internal import FleetConsole
+internal import FleetStore
 internal import Glibc
 internal import Hummingbird
 internal import Logging
@@ -30,8 +31,7 @@ package enum ServeCommand {
     if let warning = try configuration.check(access) { StandardError.say(warning) }
     DescriptorLimit.raise()
     var parts = try ServeParts(context)
-    let feed = FleetFeed(
-      Roster(root: context.selection.root, profile: context.selection.profile), observers: parts.observers)
+    let feed = FleetFeed(roster(context), observers: parts.observers)
     let fleet = LiveFleet(feed)
     access.know { key in feed.withRoster { $0[key] != nil } }
     try parts.add(fleet, context)
@@ -60,6 +60,24 @@ package enum ServeCommand {
     listener.stop(patience: farewell)
     subscriber.stop(drain: 0.5)
     return ending.isTimeOver ? .done : try ending.status()
+  }
+
+  /// Returns a roster with the last messages of the recording, as the broker would retain them: it may have lost its own.
+  /// A recording that cannot be read is reported, and the roster starts empty.
+  private static func roster(_ context: ServeContext) -> Roster {
+    var roster = Roster(root: context.selection.root, profile: context.selection.profile)
+    guard let recording = context.configuration.recording else { return roster }
+    do throws(FleetError) {
+      let beginning = try RecordedBeginning.read(recording, BeginningQuery(context.selection))
+      for message in beginning.messages {
+        roster.apply(topic: message.topic, payload: message.payload, retained: true, at: .now)
+      }
+      if beginning.newest != nil { StandardError.say(beginning.sentence(at: Moment.now.time)) }
+    } catch {
+      // A recorder that starts together with the server makes the file a moment later.
+      if !context.configuration.records { StandardError.say("\(error); starts without positions of the past") }
+    }
+    return roster
   }
 
   private static func subscriber(

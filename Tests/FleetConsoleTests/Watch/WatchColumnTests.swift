@@ -65,7 +65,8 @@ import Testing
   @Test func sortedByWhatTheStatusTells() throws {
     for (name, mark, names) in [
       ("version", "▲", ["van-2", "van-10", "van-1"]), ("-version", "▼", ["van-10", "van-2", "van-1"]),
-      ("backlog", "▼", ["van-10", "van-2", "van-1"]), ("-backlog", "▲", ["van-2", "van-10", "van-1"]),
+      ("backlog", "▼", ["van-10", "van-2", "van-1"]), ("-backlog", "▼", ["van-10", "van-2", "van-1"]),
+      ("+backlog", "▲", ["van-2", "van-10", "van-1"]), ("+version", "▲", ["van-2", "van-10", "van-1"]),
       ("region", "▲", ["van-10", "van-1", "van-2"]), ("temperature", "▼", ["van-10", "van-1", "van-2"]),
       ("vehicle", "▲", ["van-1", "van-2", "van-10"]), ("-vehicle", "▼", ["van-10", "van-2", "van-1"]),
     ] {

@@ -17,6 +17,19 @@ import Testing
     return paths(help.command, [])
   }
 
+  @Test(
+    .timeLimit(.minutes(2)),
+    arguments: [
+      ["odograph", "--help"], ["odograph", "export", "--help"], ["odograph", "--version"],
+      ["odographd", "--help"], ["odographd", "--version"],
+      ["odographd", "check", "--estimate", "--set", "vehicle.id=t"],
+    ])
+  func exitsWithAnErrorIfItsOutputCannotBeWritten(words: [String]) throws {
+    let command = #"exec "$0" "$@" >/dev/full 2>/dev/null"#
+    let child = try ChildProcess("sh", ["-c", command, BuiltProduct.path(words[0])] + words.dropFirst())
+    #expect(child.waitForExit() == 74)
+  }
+
   @Test(.timeLimit(.minutes(6)), arguments: programs)
   func theShortHelpIsOneScreen(program: String) async throws {
     let commands = try await commands(of: program)
