@@ -69,7 +69,7 @@ struct Export: ParsableCommand {
       gpx      a track for each vehicle; speed and course as Garmin's TrackPointExtension
       geojson  a FeatureCollection of points
       kml      a gx:Track for each vehicle, which a map plays along time
-      csv      with a head
+      csv      with a head; a name that a spreadsheet would evaluate, as =1+1, has an apostrophe in front
       jsonl    an object in each line; with --messages all messages as they came
       parquet  a folder for each day and fleet, date=2026-11-22/fleet=demo/positions.parquet, for DuckDB, pyarrow and Spark
 

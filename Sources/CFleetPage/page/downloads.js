@@ -36,7 +36,7 @@ export function toCSV(track) {
 
 /** Quoted where it needs be; what a spreadsheet would run as a formula is not. */
 function cell(value) {
-  const text = typeof value === "string" && /^[=+@\t\r]|^-(?![\d.])/.test(value) ? `'${value}` : String(value);
+  const text = typeof value === "string" && /^[=+@'\t\r]|^-(?![\d.])/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -86,10 +86,13 @@ struct CSVWriter: PositionWriter {
 
   mutating func end() {}
 
-  /// In quotes where it has to be. What is not shown but acted upon becomes U+FFFD: a name is one cell on one
-  /// line, also on a terminal.
+  /// Returns a text as one CSV field: in quotes if necessary, with U+FFFD in place of control characters, so that a name is one
+  /// cell on one line, also on a terminal.
+  ///
+  /// Spreadsheets evaluate a field that starts with `=`, `+`, `-` or `@`. Such a field, and one that starts with an apostrophe,
+  /// gets an apostrophe in front (OWASP, "CSV Injection"): a reader restores every text by removing one leading apostrophe.
   static func quoted(_ text: String) -> String {
-    var result = ""
+    var result = text.unicodeScalars.first.map { "=+-@'\t\r".unicodeScalars.contains($0) } == true ? "'" : ""
     var needsQuotes = false
     for scalar in text.unicodeScalars {
       switch scalar {

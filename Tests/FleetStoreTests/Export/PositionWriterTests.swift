@@ -114,6 +114,14 @@ import Testing
     }
     #expect(text(.csv, [position(0, vehicle: name)]).split(separator: "\n").count == 2)
     #expect(CSVWriter.quoted("a,\"b\"") == #""a,""b""""#)
+    // A spreadsheet evaluates none of these; without one leading apostrophe they are what they were.
+    for text in ["=1+1", "+49", "-5", "@SUM(A1)", "'quoted", "van-1", "", "=HYPERLINK(\"x\",\"y\")"] {
+      let field = CSVWriter.quoted(text)
+      let cell =
+        field.hasPrefix("\"") ? field.dropFirst().dropLast().replacing("\"\"", with: "\"") : field
+      #expect(!(cell.first.map { "=+-@".contains($0) } ?? false), "\(field)")
+      #expect((cell.hasPrefix("'") ? String(cell.dropFirst()) : cell) == text)
+    }
   }
 
   /// Numbers never have an exponent, and none is written for what is not a number.
