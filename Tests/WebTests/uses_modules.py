@@ -59,6 +59,7 @@ def use_modules(page):
     activities(tab)
     meridian(tab)
     joined_days(tab)
+    trips_under_way(tab)
     # Yaw 0 has the axis to the right in the north: the front is in the west then.
     for attitude, wanted in (("{yaw: 0, frame: 'xTrueNorthZVertical', axes: 'vehicle'}", "front towards 270° W, axes of the vehicle"),
                              ("{yaw: -Math.PI, frame: 'xMagneticNorthZVertical', axes: 'device'}", "top towards 090° E from magnetic north, axes of the device"),
@@ -110,6 +111,19 @@ def meridian(tab):
     assert math.isclose(told["cell"], 0.2, abs_tol=1e-6) and math.isclose(told["west"], 179.9), told
     assert told["plain"] == [0.2, 0.6] and told["crossing"] > 180 and told["written"].endswith(", -179.99974"), told
     assert [round(each, 6) for each in told["turned"]] == [-0.1, 0.1, 0.1], told
+
+
+def trips_under_way(tab):
+    """A trip under way counts the positions since its last message; one whose end was never received ends after a day."""
+    told = module(tab, {"track": ["Track"], "journal": ["tripState", "tripDistance"]}, """
+        const track = new Track({from: at(100), time: [0, 10_000, 20_000], latitude: [48, 48.01, 48.02], longitude: [11, 11, 11]});
+        const last = new Date(track.time[1]).toISOString(), trip = {phase: "underway", distance: 50, end: {time: last}};
+        const later = track.time[1] + 90_000_000, ended = {...trip, phase: "ended"};
+        return {whole: track.distance(), states: [tripState(trip, now), tripState(trip, later), tripState(ended, later)],
+          distances: [tripDistance(trip, track, now), tripDistance(ended, track, now), tripDistance(trip, track, later), tripDistance(trip, undefined, now)]};""")
+    assert math.isclose(told["whole"], 2223.9, rel_tol=1e-3), told
+    assert told["states"] == ["underway", "unfinished", "ended"], told
+    assert math.isclose(told["distances"][0], 50 + 1111.95, rel_tol=1e-3) and told["distances"][1:] == [50, 50, 50], told
 
 
 def joined_days(tab):

@@ -3,7 +3,7 @@ import { query, vehiclePath } from "./api.js";
 import { button, fill, h, setText } from "./dom.js";
 import { amount, boundsOfDay, clock, dayAfter, dayOf, direction, duration, metres, moment, place, safeName, speed } from "./format.js";
 import { saveText, toCSV, toGPX } from "./downloads.js";
-import { Journal } from "./journal.js";
+import { Journal, tripDistance } from "./journal.js";
 import { Plots } from "./plots.js";
 import { routeAddress } from "./router.js";
 import { isUTC, shown, zoneName } from "./times.js";
@@ -31,7 +31,7 @@ export class HistoryView {
       span: (from, to) => this.#setSpan(from, to),
       moment: (time) => { this.#setTime(time, true); this.#showPlace(); },
       list: (name) => router.note({ list: name === "Trips" ? "" : name.toLowerCase() }),
-    });
+    }, () => store.now());
     this.#makePanel();
     this.#makeDock();
     onTheme(() => { this.trackLayer.restyle(); this.plots.redraw(); });
@@ -102,6 +102,7 @@ export class HistoryView {
     this.#date.value = wanted;
     this.#bounds = boundsOfDay(wanted, isUTC());
     this.#useTrack(new Track({ from: new Date(this.#bounds.from).toISOString() }), this.#bounds.from, this.#bounds.to);
+    this.journal.track = undefined;
     fill(this.#summary);
     this.#files.hidden = true;
     this.#zoomOut.hidden = true;
@@ -127,6 +128,7 @@ export class HistoryView {
       const journal = await happened;
       if (controller.signal.aborted) return;
       this.#useJournal(journal);
+      this.journal.track = track;
       this.#tell(track, journal);
       this.plots.redraw();
       this.trackLayer.redraw();
@@ -192,8 +194,10 @@ export class HistoryView {
     this.#geojson.href = `${this.#api.base}${vehiclePath(this.#vehicle)}/track.geojson${this.#range(allPoints)}`;
     const trips = Array.isArray(journal.Trips) ? journal.Trips : [];
     const sum = (name) => trips.reduce((total, trip) => total + (trip[name] ?? 0), 0);
+    const now = this.#store.now();
+    const driven = trips.reduce((total, trip) => total + tripDistance(trip, track, now), 0);
     setText(this.#summary, track.length ? [
-      `${amount(track.count)} positions`, trips.length ? `${metres(sum("distance"))} on ${trips.length} ${trips.length === 1 ? "trip" : "trips"}` : null,
+      `${amount(track.count)} positions`, trips.length ? `${metres(driven)} on ${trips.length} ${trips.length === 1 ? "trip" : "trips"}` : null,
       trips.length ? `${duration(sum("moving"))} in motion` : null,
     ].filter(Boolean).join(" · ") : "");
     setText(this.#status, !track.length ? "No position of this day was recorded."

@@ -10,12 +10,36 @@ const limit = 500;
 const most = 5000;
 const crossings = { enter: "Entered", exit: "Left", dwell: "Stayed in" };
 
-export class Journal {
-  #api; #on; #tabs; #panel; #chosen = "Trips"; #data = {}; #day = { from: 0, to: 0 };
+/** A trip whose end was not received is closed after a day without a message, in milliseconds. */
+const openLimit = 86_400_000;
 
-  /** @param {{span: (from: number, to: number) => void, moment: (time: number) => void, list: (name: string) => void}} on */
-  constructor(api, on) {
-    [this.#api, this.#on] = [api, on];
+/**
+ * The state of a trip at a time: "ended", "underway", or "unfinished" for one whose end was never received.
+ * @param {{phase?: string, end?: {time?: string}, time?: string}} trip @param {number} now milliseconds
+ */
+export function tripState(trip, now) {
+  if (trip.phase === undefined || trip.phase === "ended") return "ended";
+  return now - (moment(trip.end?.time ?? trip.time) ?? now) > openLimit ? "unfinished" : "underway";
+}
+
+/**
+ * Metres of a trip; one that is under way includes the positions since its last message.
+ * @param {any} trip @param {import("./track.js").Track|undefined} track of the same vehicle @param {number} now milliseconds
+ */
+export function tripDistance(trip, track, now) {
+  const told = trip.distance ?? 0;
+  return tripState(trip, now) === "underway" && track ? told + track.distance(moment(trip.end?.time ?? trip.time)) : told;
+}
+
+export class Journal {
+  #api; #on; #tabs; #panel; #chosen = "Trips"; #data = {}; #day = { from: 0, to: 0 }; #track; #now;
+
+  /**
+   * @param {{span: (from: number, to: number) => void, moment: (time: number) => void, list: (name: string) => void}} on
+   * @param {() => number} now milliseconds
+   */
+  constructor(api, on, now) {
+    [this.#api, this.#on, this.#now] = [api, on, now];
     this.#panel = h("div", { class: "scroll journal-list", role: "tabpanel", tabindex: "0", id: "journal-panel" });
     this.#tabs = kinds.map((name) => h("button", {
       type: "button", role: "tab", id: `journal-${name}`, "aria-controls": "journal-panel",
@@ -82,6 +106,12 @@ export class Journal {
 
   #vehicle;
 
+  /** The day's line, with which trips under way are measured. @param {import("./track.js").Track} track */
+  set track(track) {
+    this.#track = track;
+    this.#show();
+  }
+
   #show() {
     const items = this.#data[this.#chosen];
     for (const tab of this.#tabs) {
@@ -97,8 +127,10 @@ export class Journal {
   showTrips(trip) {
     const from = moment(trip.start?.time), to = moment(trip.end?.time ?? trip.time), now = this.#day.from;
     return [button("", () => this.#on.span(from, to), { class: "entry" }, null)].map((entry) => {
-      fill(entry, h("b", {}, `Trip ${amount(trip.number)}`), h("span", {}, timeElement(from, now), " – ", timeElement(to, now)),
-        h("span", { class: "note" }, [metres(trip.distance), duration(trip.moving) && `${duration(trip.moving)} in motion`, speed(trip.greatestSpeed) && `up to ${speed(trip.greatestSpeed)}`, trip.driver && safeName(trip.driver, 60)].filter(Boolean).join(" · ")));
+      const state = tripState(trip, this.#now());
+      fill(entry, h("b", {}, `Trip ${amount(trip.number)}`),
+        h("span", {}, timeElement(from, now), " – ", state === "underway" ? "under way" : timeElement(to, now)),
+        h("span", { class: "note" }, [state === "unfinished" && "end not received", metres(tripDistance(trip, this.#track, this.#now())), duration(trip.moving) && `${duration(trip.moving)} in motion`, speed(trip.greatestSpeed) && `up to ${speed(trip.greatestSpeed)}`, trip.driver && safeName(trip.driver, 60)].filter(Boolean).join(" · ")));
       return entry;
     }).concat(trip.series ? [h("span", { class: "downloads" }, ["geojson", "gpx"].map((form) => this.#download(["trips", trip.series, String(trip.number)], form)))] : []);
   }

@@ -59,6 +59,19 @@ export class Track {
     return { latitude: between(this.latitude), longitude: between(this.longitude), index, isKnown: true };
   }
 
+  /** Metres along the line between two times; gaps count straight. */
+  distance(from = -Infinity, to = Infinity) {
+    let sum = 0;
+    for (let index = 1; index < this.length; index += 1) {
+      if (this.time[index - 1] < from || this.time[index] > to) continue;
+      const middle = (this.latitude[index] + this.latitude[index - 1]) / 2 * Math.PI / 180;
+      // Degrees to metres on a sphere of 6,371,009 m: short steps need no more.
+      sum += 111_195 * Math.hypot(this.latitude[index] - this.latitude[index - 1],
+        (this.longitude[index] - this.longitude[index - 1]) * Math.cos(middle));
+    }
+    return sum;
+  }
+
   /** [[south, west], [north, east]] of a span of time, in degrees that go on beyond 180; undefined for none. */
   bounds(from = -Infinity, to = Infinity) {
     let south = 91, north = -91, west = Infinity, east = -Infinity;
