@@ -23,7 +23,6 @@ package struct AlertsFileArguments: ParsableArguments {
       throw .usage(
         "use", config, "it has no alerts; add [alerts] with store, and rules as [rules.NAME]")
     }
-    settings.takeZone()
     settings.store = store ?? settings.store
     return settings
   }

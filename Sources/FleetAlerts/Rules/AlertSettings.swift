@@ -10,8 +10,6 @@ package struct AlertSettings: Hashable, Sendable {
   /// The file with the queue and the state.
   package var store: String
   package var zone = LocalTime.offset(0)
-  /// As the configuration names it.
-  package var zoneName = "UTC"
   /// Seconds for which a message is tried, and for which ended alerts are kept.
   package var patience = 3 * 86_400.0
   package var keep = 30 * 86_400.0
@@ -23,10 +21,9 @@ package struct AlertSettings: Hashable, Sendable {
 
   package init(store: String) { self.store = store }
 
-  /// - Parameter running: what holds, for a program that reads the file again: it keeps the clock on the wall that it began with.
   /// - Returns: nil for a file without rules and receivers: then there is nothing to do.
   /// - Throws: `FleetError` naming file, line, column and remedy.
-  package init?(_ file: SettingsFile, running: AlertSettings? = nil) throws(FleetError) {
+  package init?(_ file: SettingsFile) throws(FleetError) {
     let table = try file.table(
       "alerts", keys: ["store", "time_zone", "group", "give_up_after", "keep"])
     self.init(store: "")
@@ -56,15 +53,8 @@ package struct AlertSettings: Hashable, Sendable {
     }
     if rules.isEmpty && receivers.isEmpty && table.isEmpty { return nil }
     store = try table.stateFile("store") ?? file.stateFile("alerts.sqlite")
-    let named = try table.text("time_zone")
-    zoneName = named ?? zoneName
-    if let running {
-      guard running.zoneName == zoneName else {
-        throw table.wrong("time_zone", "another zone wants a restart of the server")
-      }
-      zone = running.zone
-    } else if let name = named {
-      guard let zone = LocalTime.known(name) else {
+    if let name = try table.text("time_zone") {
+      guard let zone = LocalTime(parsing: name) else {
         throw table.wrong(
           "time_zone", "\"\(name.prefix(80))\" is no zone here; write one as \"Europe/Berlin\" or \"+01:00\"")
       }
@@ -73,9 +63,6 @@ package struct AlertSettings: Hashable, Sendable {
     patience = try table.duration("give_up_after") ?? patience
     keep = try table.duration("keep") ?? keep
   }
-
-  /// Sets this process's clock on the wall. Call it once, at the start.
-  package func takeZone() { LocalTime.take(zoneName) }
 
   /// Who is told of a rule's alerts.
   package func receivers(of rule: AlertRule) -> [Receiver] {

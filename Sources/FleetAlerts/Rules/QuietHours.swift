@@ -1,22 +1,17 @@
-internal import Glibc
 package import Spatial
 
-/// What the clock on the wall shows, for the hours of people.
+/// The local time that quiet hours are given in.
 package enum LocalTime: Hashable, Sendable {
   /// Seconds east of UTC, all year.
   case offset(Int)
-  /// The zone of this process (`TZ`), with its summer times, as the C library knows it.
-  case process
+  /// A zone of the system's database, with its summer times.
+  case zone(TimeZoneFile)
 
   /// Seconds east of UTC at a time.
   package func offset(at time: UTCTime) -> Int {
     switch self {
-    case .offset(let seconds): return seconds
-    case .process:
-      var seconds = time_t(time.nanoseconds / 1_000_000_000)
-      var fields = unsafe tm()
-      guard unsafe localtime_r(&seconds, &fields) != nil else { return 0 }
-      return unsafe Int(fields.tm_gmtoff)
+    case .offset(let seconds): seconds
+    case .zone(let zone): zone.offset(at: time.nanoseconds / 1_000_000_000)
     }
   }
 
@@ -26,26 +21,16 @@ package enum LocalTime: Hashable, Sendable {
     return ((seconds % 86_400) + 86_400) % 86_400
   }
 
-  /// The clock of a zone. A zone with summer times is known by its name once `take` has made it that of the process.
-  /// - Parameter name: as in `Europe/Berlin`, or `+05:30`.
-  /// - Returns: nil for a zone that nobody knows here.
-  package static func known(_ name: String) -> LocalTime? {
-    if let seconds = seconds(of: name) { return .offset(seconds) }
-    let isPlain = name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/_+-".contains($0)) }
-    let folder = unsafe getenv("TZDIR").map { unsafe String(cString: $0) } ?? "/usr/share/zoneinfo"
-    var information = stat()
-    guard isPlain, !name.hasPrefix("/"), unsafe stat("\(folder)/\(name)", &information) == 0,
-      information.st_mode & S_IFMT == S_IFREG
-    else { return nil }
-    return .process
-  }
-
-  /// Makes a zone that is known by its name that of the process. For the start of a program: other threads may be reading what
-  /// this changes.
-  package static func take(_ name: String) {
-    guard known(name) == .process else { return }
-    unsafe setenv("TZ", ":\(name)", 1)
-    tzset()
+  /// Parses a zone as in `Europe/Berlin`, `UTC` or `+05:30`.
+  /// - Returns: nil for a zone that is neither in the system's database nor an offset.
+  package init?(parsing name: String) {
+    if let seconds = Self.seconds(of: name) {
+      self = .offset(seconds)
+    } else if let zone = TimeZoneFile(named: name) {
+      self = .zone(zone)
+    } else {
+      return nil
+    }
   }
 
   /// Seconds of `UTC`, `+05:30` or `-03:00`; nil for another text.

@@ -13,7 +13,6 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
   /// - Throws: `FleetError` for rules and receivers that make no sense, at their place.
   init?(_ file: SettingsFile, _ context: ServeContext) throws(FleetError) {
     guard let settings = try AlertSettings(file) else { return nil }
-    settings.takeZone()
     service = AlertService(settings, profile: context.selection.profile, root: context.selection.root) {
       StandardError.say($0)
     }
@@ -36,7 +35,7 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
   func reload(_ file: SettingsFile) {
     do throws(FleetError) {
       let running = service.settings
-      guard let settings = try AlertSettings(file, running: running) else {
+      guard let settings = try AlertSettings(file) else {
         throw .usage("use", file.path, "it has no alerts any more; a server without them wants a restart")
       }
       service.reload(settings)
