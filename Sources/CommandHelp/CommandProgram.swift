@@ -48,8 +48,7 @@ package enum CommandProgram {
   private static func reportLostOutput() {
     _ = unsafe on_exit(
       { status, _ in
-        let hasFailed = unsafe ferror(stdout) != 0
-        guard unsafe fflush(stdout) != 0 || hasFailed, status == 0, errno != EPIPE else { return }
+        guard fflush(nil) != 0, status == 0, errno != EPIPE else { return }
         let cause = unsafe String(cString: strerror(errno))
         CommandProgram.writeError("Error: cannot write standard output: \(cause)\n")
         _exit(74)

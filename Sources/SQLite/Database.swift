@@ -44,8 +44,8 @@ internal import Glibc
   /// Creates an empty file with mode 0600 if there is none: SQLite would make one that everybody can read, and gives its log the
   /// mode of the file. A failure is left to SQLite, which reports it.
   private static func createPrivately(_ path: String) {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    if descriptor >= 0 { close(descriptor) }
+    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if descriptor >= 0 { Glibc.close(descriptor) }
   }
 
   /// Opens a database file.

@@ -1,4 +1,5 @@
 import Foundation
+import Simulation
 import Spatial
 import TestSupport
 import Testing
@@ -26,7 +27,7 @@ import Testing
   /// Beyond the file's last entry the rule in its footer applies: 30 March 2098 is the last Sunday of that month.
   @Test func appliesTheRuleOfTheFooter() throws {
     let zone = try #require(TimeZoneFile(named: "Europe/Berlin"))
-    let change = try #require(UTCTime("2098-03-30T01:00:00Z")).nanoseconds / 1_000_000_000
+    let change = try #require(UTCTime(rfc3339: "2098-03-30T01:00:00Z")).nanoseconds / 1_000_000_000
     #expect(zone.offset(at: change - 1) == 3600 && zone.offset(at: change) == 7200)
   }
 

@@ -19,8 +19,8 @@ package struct TimeZoneFile: Hashable, Sendable {
   package init?(named name: String, folder: String? = nil) {
     let isPlain = name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/_+-".contains($0)) }
     guard isPlain, !name.hasPrefix("/"), !name.isEmpty else { return nil }
-    let folder =
-      folder ?? unsafe getenv("TZDIR").map { unsafe String(cString: $0) } ?? "/usr/share/zoneinfo"
+    let variable = unsafe getenv("TZDIR").map { unsafe String(cString: $0) }
+    let folder = folder ?? variable ?? "/usr/share/zoneinfo"
     guard let bytes = try? AtomicFile.contents(of: "\(folder)/\(name)", limit: 1 << 20) else { return nil }
     self.init(bytes: bytes)
   }

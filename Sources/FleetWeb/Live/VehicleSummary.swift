@@ -15,7 +15,7 @@ extension VehicleRecord {
     json.field("state", state.rawValue)
     json.field("heard", (lastHeard?.time ?? newestTime)?.rfc3339)
     if isOverdue(at: now) { json.field("overdue", true) }
-    if let location { json.field("position") { writePosition(location, to: &$0) } }
+    if let location { json.field("position") { writePosition(location, to: &$0, at: now) } }
     if let heading, state != .offline, !heading.isRetained {
       json.field("heading", heading.message.trueHeading ?? heading.message.magneticHeading, decimals: 1)
     }
@@ -81,7 +81,9 @@ extension VehicleRecord {
     }
   }
 
-  private func writePosition(_ received: Received<LocationMessage>, to json: inout JSONWriter) {
+  private func writePosition(
+    _ received: Received<LocationMessage>, to json: inout JSONWriter, at now: Moment
+  ) {
     let (message, location) = (received.message, received.message.location)
     json.field("latitude", location.coordinate.latitude, decimals: 7)
     json.field("longitude", location.coordinate.longitude, decimals: 7)
@@ -91,8 +93,9 @@ extension VehicleRecord {
     json.field("speed", location.speed, decimals: 2)
     json.field("course", location.course, decimals: 1)
     json.field("source", location.positionSource?.rawValue)
-    if isLocationStale(at: now) { json.field("stale", true) }
-    if !isLocationStale(at: now), !isLocationOfOurTime { json.field("received", received.receivedAt.time.rfc3339) }
+    let isStale = isLocationStale(at: now)
+    if isStale { json.field("stale", true) }
+    if !isStale, !isLocationOfOurTime { json.field("received", received.receivedAt.time.rfc3339) }
   }
 }
 

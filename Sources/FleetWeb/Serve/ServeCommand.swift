@@ -17,7 +17,15 @@ package enum ServeCommand {
   /// Runs until the time is over or a signal comes. A broker that is not there is waited for.
   /// - Throws: `FleetError` for options that make no sense, and an address that cannot be listened at.
   package static func run(_ options: ServeOptions) throws(FleetError) -> ExitStatus {
-    let configuration = try ServeConfiguration(options)
+    var configuration = try ServeConfiguration(options)
+    let descriptors = DescriptorLimit.raise()
+    let room = DescriptorLimit.connections(within: descriptors)
+    if configuration.connections > room {
+      StandardError.say(
+        "accepts \(room) connections instead of \(configuration.connections): the process may open \(descriptors) "
+          + "files; raise LimitNOFILE of the service, or ulimit -n")
+      configuration.connections = room
+    }
     let context = ServeContext(
       configuration: configuration, broker: try options.broker.configuration(),
       selection: try options.vehicles.selection(options.broker, options.words))
@@ -29,7 +37,6 @@ package enum ServeCommand {
     let access = try ConfiguredAccess(configuration.file, listening: configuration.address)
     defer { access.stop() }
     if let warning = try configuration.check(access) { StandardError.say(warning) }
-    DescriptorLimit.raise()
     var parts = try ServeParts(context)
     let feed = FleetFeed(roster(context), observers: parts.observers)
     let fleet = LiveFleet(feed)
@@ -75,7 +82,9 @@ package enum ServeCommand {
       if beginning.newest != nil { StandardError.say(beginning.sentence(at: Moment.now.time)) }
     } catch {
       // A recorder that starts together with the server makes the file a moment later.
-      if !context.configuration.records { StandardError.say("\(error); starts without positions of the past") }
+      if !context.configuration.records {
+        StandardError.say("\(error); starts without positions of the past")
+      }
     }
     return roster
   }
@@ -101,15 +110,24 @@ package enum ServeCommand {
   }
 }
 
-/// How many files and sockets the process may have open.
+/// The number of descriptors that the process may have open.
 enum DescriptorLimit {
-  /// As many as the system allows: each connection is one.
-  static func raise() {
+  /// Descriptors for everything but connections of browsers: libraries, stores, the broker, and connections that are accepted
+  /// only to be closed. Without a free descriptor libdispatch ends the process.
+  static let reserve = 192
+
+  /// Raises the limit as far as the system allows, and returns it.
+  static func raise() -> Int {
     var limit = rlimit()
-    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0,
-      limit.rlim_cur < limit.rlim_max
-    else { return }
-    limit.rlim_cur = min(limit.rlim_max, 1 << 20)
-    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+    if limit.rlim_cur < limit.rlim_max {
+      var raised = limit
+      raised.rlim_cur = min(limit.rlim_max, 1 << 20)
+      if unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised) == 0 { limit = raised }
+    }
+    return Int(clamping: limit.rlim_cur)
   }
+
+  /// Connections that a limit on descriptors leaves room for, at least ten.
+  static func connections(within limit: Int) -> Int { max(10, limit - reserve) }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What `odograph serve` shows before any vehicle has spoken.
-@Suite(.needs(.mosquitto)) struct ServeBeginningTests {
+@Suite struct ServeBeginningTests {
   /// A broker without persistence loses its retained messages with a restart; parked vehicles are silent for hours.
   @Test(.timeLimit(.minutes(2))) func startsFromItsRecordingIfTheBrokerLostItsMessages() async throws {
     let directory = try TemporaryDirectory()
