@@ -7,22 +7,14 @@ package import Telemetry
 // How the vehicle is driven, and what is done to it.
 
 extension AgentPipeline {
-  /// Hands scans to navigation, and each with what it knows then to those who look for events or keep traces.
-  mutating func navigate(_ scans: [InertialScan]) -> [Location] {
-    guard drivingEvents != nil || traces != nil else { return navigation?.process(scans, timeBase) ?? [] }
-    let context = traceContext
-    // Taken out, so that they are changed in place.
-    var (events, traces) = (drivingEvents, self.traces)
-    (drivingEvents, self.traces) = (nil, nil)
-    defer { (drivingEvents, self.traces) = (events, traces) }
-    guard navigation != nil else {
-      for scan in scans { events?.process(scan) { nil } }
-      return []
-    }
-    return navigation?.process(scans, timeBase) { scan, estimate in
-      events?.process(scan, estimate)
-      if let context { traces?.observe(at: scan.timestamp, estimate, context) }
-    } ?? []
+  /// Passes a scan to navigation, and with its estimate to driving events and traces.
+  mutating func navigate(_ scan: InertialScan, _ context: TraceReports.Context?) -> [Location] {
+    let locations = navigation?.process(scan, timeBase) ?? []
+    guard drivingEvents != nil || context != nil else { return locations }
+    let estimate = navigation?.newestEstimate
+    drivingEvents?.process(scan, estimate)
+    if let context { traces?.observe(at: scan.timestamp, estimate, context) }
+    return locations
   }
 
   /// Lets time pass for them, and tells what there is.

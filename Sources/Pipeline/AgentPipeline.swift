@@ -407,13 +407,31 @@ package struct AgentPipeline: Sendable {
     return isReduced || shown.coordinate != location.coordinate ? .reduced : .exact
   }
 
+  /// Processes a block scan by scan, so that results do not depend on its size.
   private mutating func process(_ block: [InertialScan], into send: (VehicleMessage) -> Void) {
-    let (scans, ordered) = motion.admit(block)
+    let scans = motion.admit(block)
+    let context = traceContext
+    var deadline = nextDeadline
+    while let scan = motion.nextScan {
+      process(scan, context, into: send)
+      let time = scan.timestamp
+      let isDue = deadline.map { $0 <= time } ?? false
+      guard isDue || power.isPlanDue(at: time) || drivingEvents?.hasPending == true else { continue }
+      advance(to: time, into: send)
+      deadline = nextDeadline
+    }
+    if let context { traces?.process(scans, mounting: navigation?.mounting, context) }
+    motion.observe(block.last.flatMap { navigation?.estimate(at: $0.timestamp) })
+    observeCapabilities()
+  }
+
+  private mutating func process(
+    _ scan: InertialScan, _ context: TraceReports.Context?, into send: (VehicleMessage) -> Void
+  ) {
     let wasAligned = navigation?.isAligned
-    // First, so that what it knows of the motion is there when gravity is looked for; it is told after the events.
-    let places = navigate(ordered)
-    if let context = traceContext { traces?.process(scans, mounting: navigation?.mounting, context) }
-    motion.process(scans, navigation?.drainAccelerations() ?? [], timeBase, into: send)
+    // First, so that its acceleration is available for finding gravity; its locations are published after the events.
+    let places = navigate(scan, context)
+    motion.process(scan, navigation?.drainAcceleration(), timeBase, into: send)
     tell(places, into: send)
     if let wasAligned {
       if let way = navigation?.drainCorrection(timeBase) { location.correct(way, timeBase, into: send) }
@@ -423,16 +441,16 @@ package struct AgentPipeline: Sendable {
       }
       motion.mount(navigation?.mounting)
     }
-    motion.publish(
-      after: block, block.last.flatMap { navigation?.estimate(at: $0.timestamp) }, timeBase, into: send)
-    observeCapabilities()
-    guard let last = block.last?.timestamp, let since = motion.activitySince, motion.activity != activity
-    else { return }
+    if let due = motion.dueMessages(after: scan) {
+      motion.observe(navigation?.estimate(at: scan.timestamp))
+      motion.publish(due, at: scan.timestamp, timeBase, into: send)
+    }
+    guard let since = motion.activitySince, motion.activity != activity else { return }
     activity = motion.activity
     power.observe(activity, since: since)
     altitude.observe(isAtRest: activity.map { $0 == .stationary })
-    drivingEvents?.observe(isStanding: activity.map { $0 == .stationary }, at: last)
-    location.observe(activity, since: since, at: last, timeBase, into: send)
+    drivingEvents?.observe(isStanding: activity.map { $0 == .stationary }, at: scan.timestamp)
+    location.observe(activity, since: since, at: scan.timestamp, timeBase, into: send)
   }
 
   private func publish(_ events: [RegionEvent], into send: (VehicleMessage) -> Void) {

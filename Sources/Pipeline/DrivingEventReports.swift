@@ -55,8 +55,9 @@ struct DrivingEventReports: Sendable {
 
   // MARK: What goes in
 
-  mutating func process(_ scan: InertialScan, _ estimate: () -> NavigationEstimate?) {
-    pending += detector.process(scan, estimate())
+  /// - Parameter estimate: of navigation after the scan.
+  mutating func process(_ scan: InertialScan, _ estimate: NavigationEstimate?) {
+    pending += detector.process(scan, estimate)
   }
 
   /// Takes a report of the receiver, before navigation does.
@@ -138,6 +139,9 @@ struct DrivingEventReports: Sendable {
   var nextDeadline: Timestamp? { detector.nextDeadline }
 
   // MARK: What comes out
+
+  /// Whether events wait to be published.
+  var hasPending: Bool { !pending.isEmpty }
 
   /// What has not been told yet, in order, each once.
   mutating func drain() -> [DrivingEvent] {

@@ -4,7 +4,8 @@ package import Positioning
 package import Sensors
 package import Spatial
 
-/// What the motion side can tell with the sensors it has: for `status` and `odographd check`.
+/// The motion services that the sensors allow, for `status` and `odographd check`. A service is available only if its values are
+/// published.
 package struct MotionCapabilities: Hashable, Sendable {
   /// The reference frames that can be served now, the best first.
   package private(set) var frames: [AttitudeReferenceFrame]
@@ -14,13 +15,14 @@ package struct MotionCapabilities: Hashable, Sendable {
   package private(set) var degradations: [String: String] = [:]
 
   /// - Parameters:
-  ///   - settings: what was asked for.
-  ///   - sensors: that are there, asleep or awake; positioning once a place is known.
-  ///   - isNavigated: whether navigation knows how the vehicle is turned, so that no magnetometer is missed.
-  ///   - availability: why others cannot be had, as far as their sources have said.
+  ///   - settings: the configuration.
+  ///   - sensors: available sensors, asleep or awake; positioning after the first position.
+  ///   - isNavigated: whether navigation provides the vehicle's attitude, so that no magnetometer is required.
+  ///   - availability: why the others are unavailable, as their sources report it.
+  ///   - effectiveInterval: seconds between the samples of attitudes and headings; nil while unknown.
   package init(
     _ settings: PipelineConfiguration, sensors: Set<SensorKind>, isNavigated: Bool = false,
-    _ availability: ServiceAvailability
+    _ availability: ServiceAvailability, effectiveInterval: Double? = nil
   ) {
     var available = AttitudeReferenceFrame.available(with: sensors)
     if isNavigated { available.formUnion([.xTrueNorthZVertical, .xMagneticNorthZVertical]) }
@@ -34,7 +36,10 @@ package struct MotionCapabilities: Hashable, Sendable {
     for kind in SensorKind.allCases where !sensors.contains(kind) {
       missing[kind] = availability.reason(against: kind)
     }
-    if missing[.positioning] == nil {
+    if !settings.location.isEnabled, !sensors.contains(.positioning) {
+      missing[.positioning] =
+        "no position, which gives the magnetic declination: location is switched off; set location.enabled = true"
+    } else if missing[.positioning] == nil {
       missing[.positioning] =
         "no position yet, which says how far magnetic north is from true north; wait for a fix"
     }
@@ -64,14 +69,22 @@ package struct MotionCapabilities: Hashable, Sendable {
     for (name, output) in [("heading", MotionOutput.magneticHeading), ("trueHeading", .trueHeading)] {
       add(name, output, switch: heading.isEnabled ? nil : "heading.enabled = true")
     }
-    for output in [MotionOutput.gravity, .rotationRate, .magneticField] {
-      add(output.rawValue, output, switch: nil)
+    // Both are members of `attitude`; the field is in `status`, too.
+    for output in [MotionOutput.gravity, .rotationRate] {
+      add(output.rawValue, output, switch: attitude.isEnabled ? nil : "attitude.enabled = true")
     }
+    add(MotionOutput.magneticField.rawValue, .magneticField, switch: nil)
     for event in PipelineConfiguration.Motion.Event.allCases {
       let isOn = settings.motion.events.contains(event)
       add(event.rawValue, .userAcceleration, switch: isOn ? nil : "motion.events to name \(event.rawValue)")
       // Rest shows in the readings themselves.
       if event == .activity { degradations[event.rawValue] = nil }
+    }
+    if let effectiveInterval {
+      for (name, interval) in [("attitude", attitude.interval), ("heading", heading.interval)]
+      where services[name] == .some(nil) && effectiveInterval > 1.05 * interval {
+        degradations[name] = Self.slow(interval, effectiveInterval, before: degradations[name])
+      }
     }
     guard attitude.isEnabled, services["attitude"] == .some(nil), !available.contains(attitude.frame),
       let frame = attitude.frame.withFallbacks.first(where: available.contains)
@@ -79,9 +92,18 @@ package struct MotionCapabilities: Hashable, Sendable {
     let lacking: SensorKind =
       sensors.contains(.magnetometer)
       ? (attitude.frame.needsMagnetometer ? .positioning : .gyroscope) : .magnetometer
+    let slow = degradations["attitude"].flatMap { $0.hasPrefix(Self.slowPrefix) ? $0 + "; " : nil } ?? ""
     degradations["attitude"] =
-      "in \(frame.rawValue) in place of \(attitude.frame.rawValue): "
+      slow + "in \(frame.rawValue) in place of \(attitude.frame.rawValue): "
       + (missing[lacking] ?? "no \(lacking.rawValue); attach one, or set attitude.frame")
+  }
+
+  private static let slowPrefix = "effective interval "
+
+  private static func slow(_ interval: Double, _ effective: Double, before reason: String?) -> String {
+    let milliseconds = (effective * 1e4).rounded() / 10
+    return "\(slowPrefix)\(milliseconds) ms, the sensor's, in place of \((interval * 1e4).rounded() / 10) ms"
+      + (reason.map { "; \($0)" } ?? "")
   }
 }
 

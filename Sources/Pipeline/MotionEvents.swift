@@ -51,22 +51,22 @@ struct MotionEvents: Sendable {
   /// Whether a receiver has just said that the vehicle moves, whatever the sensors say.
   func isRestContradicted(at timestamp: Timestamp) -> Bool { stationary.isContradicted(at: timestamp) }
 
-  /// Where gravity points, by the newest motion.
+  /// Gravity at the time of a scan.
   struct Gravity {
-    /// g, in the axes of the vehicle.
-    var vehicle: Vector3
-    /// From the device's axes to the vehicle's; nil where they are the same.
+    /// g, in the axes of the device.
+    var device: Vector3
+    /// From the device's axes to the vehicle's; nil if they are the same.
     var leveling: Quaternion?
 
-    /// g, in the axes of the device.
-    var device: Vector3 { leveling.map { $0.conjugate.rotate(vehicle) } ?? vehicle }
+    /// g, in the axes of the vehicle.
+    var vehicle: Vector3 { leveling?.rotate(device) ?? device }
   }
 
   typealias Event = (timestamp: Timestamp, event: MotionMessage.Event)
 
   /// - Parameters:
-  ///   - scan: as it was admitted.
-  ///   - gravity: nil while it is not known.
+  ///   - scan: valid, in order of time.
+  ///   - gravity: at the time of the scan; nil while unknown.
   mutating func process(_ scan: InertialScan, _ gravity: Gravity?) -> [Event] {
     let timestamp = scan.timestamp
     var events: [Event] = []
@@ -87,9 +87,10 @@ struct MotionEvents: Sendable {
 
   private mutating func watch(_ sample: AccelerometerData, _ gravity: Gravity, into events: inout [Event]) {
     let acceleration = gravity.leveling?.rotate(sample.acceleration) ?? sample.acceleration
-    let user = acceleration - gravity.vehicle
+    let down = gravity.vehicle
+    let user = acceleration - down
     if settings.events.contains(.shake) {
-      for event in shakes.process(userAcceleration: user, gravity: gravity.vehicle, at: sample.timestamp) {
+      for event in shakes.process(userAcceleration: user, gravity: down, at: sample.timestamp) {
         events.append((event.timestamp, .shake(Self.phase(of: event), axis: event.axis)))
       }
     }

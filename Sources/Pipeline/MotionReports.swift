@@ -6,6 +6,8 @@ internal import Spatial
 internal import Telemetry
 
 /// The motion side of the pipeline: from scans of the inertial sensors to `attitude`, `heading` and `motion` messages.
+///
+/// Each scan is processed and published on its own, at its own time. A block of 0.1 s at 100 Hz can yield ten attitudes.
 struct MotionReports: Sendable {
   private(set) var manager: MotionManager
   private let settings: PipelineConfiguration
@@ -13,7 +15,7 @@ struct MotionReports: Sendable {
   private var headingGate: IntervalGate
   private var attitudeGate: IntervalGate
   private var events: MotionEvents
-  /// Of the newest attitude told, in its frame: the next one's angles go on from there.
+  /// Angles of the newest published attitude, in its frame. The next angles continue from them.
   private var angles: (frame: AttitudeReferenceFrame, angles: EulerAngles)?
   /// The attitude at the command `zero`; its frame is that of the turn since.
   private var zero: (frame: AttitudeReferenceFrame, attitude: Attitude)?
@@ -22,15 +24,8 @@ struct MotionReports: Sendable {
   /// How the last one ended, until it is drained.
   private var levelOutcome: LevelOutcome?
 
-  /// Of the first scan.
-  private var start: Timestamp?
-  /// Whether navigation knows how the vehicle is turned.
-  private(set) var isNavigated = false
-
-  /// Seconds after which a gyroscope that has not spoken is not waited for.
-  private static let patience = 1.0
-
-  typealias Send = (VehicleMessage) -> Void
+  /// The newest navigation estimate; nil while navigation is not aligned.
+  private var vehicle: NavigationEstimate?
 
   /// - Parameter calibration: of the motion sensors, from an earlier run.
   init(_ configuration: PipelineConfiguration, calibration: MotionCalibration? = nil) {
@@ -51,6 +46,7 @@ struct MotionReports: Sendable {
     next.manager.frame = new.attitude.frame
     next.events = events.reconfigured(new.motion)
     (next.zero, next.leveling, next.levelOutcome) = (zero, leveling, levelOutcome)
+    next.vehicle = vehicle
     return next
   }
 
@@ -70,70 +66,84 @@ struct MotionReports: Sendable {
     heading.process(location)
   }
 
-  /// Takes scans. Call `process` with what navigation makes of them, and then `publish`.
-  /// - Returns: what is sound of them; and that in order of time across devices, of this block and those before as far as no
-  ///   other device can have anything older.
-  mutating func admit(_ block: [InertialScan]) -> (scans: [InertialScan], ordered: [InertialScan]) {
+  /// Validates a block of scans. For each `nextScan` call `process`, then `dueMessages` and `publish`.
+  /// - Returns: the valid scans, in order of arrival.
+  mutating func admit(_ block: [InertialScan]) -> [InertialScan] {
     var scans: [InertialScan] = []
     scans.reserveCapacity(block.count)
-    var ordered: [InertialScan] = []
-    ordered.reserveCapacity(2 * block.count)
-    manager.admit(block, { scans.append($0) }, ordered: { ordered.append($0) })
-    if let first = block.first, start == nil { start = first.timestamp }
-    return (scans, ordered)
+    manager.admit(block) { scans.append($0) }
+    return scans
   }
 
-  /// Fuses what was admitted, and hands out the events that follow, in order.
-  /// - Parameters:
-  ///   - scans: that were sound.
-  ///   - accelerations: of the device in its own axes at times of the scans, as far as navigation knows them.
+  /// The oldest scan that is ready, of all devices together; nil if none is.
+  var nextScan: InertialScan? { manager.nextScan }
+
+  /// Fuses `nextScan` and publishes the events that follow from it.
+  /// - Parameter acceleration: of the device in its own axes, by navigation; nil if there is no new one.
   mutating func process(
-    _ scans: [InertialScan], _ accelerations: [KnownAcceleration], _ timeBase: TimeBase, into send: Send
+    _ scan: InertialScan, _ acceleration: KnownAcceleration?, _ timeBase: TimeBase,
+    into send: (VehicleMessage) -> Void
   ) {
-    for acceleration in accelerations { manager.update(acceleration: acceleration) }
-    manager.fuse()
-    let gravity = manager.deviceMotion.map {
-      MotionEvents.Gravity(vehicle: $0.gravity, leveling: manager.vehicleRotation)
+    if let acceleration { manager.update(acceleration: acceleration) }
+    manager.fuseNext()
+    let gravity = manager.gravity.map {
+      MotionEvents.Gravity(device: $0, leveling: manager.vehicleRotation)
     }
-    for scan in scans {
-      for (timestamp, event) in events.process(scan, gravity) {
-        send(
-          .motion(
-            MotionMessage(
-              time: timeBase.utc(at: timestamp), event: event, axes: event.hasDirection ? axes : nil)))
-      }
-      level(scan)
+    for (timestamp, event) in events.process(scan, gravity) {
+      send(
+        .motion(
+          MotionMessage(
+            time: timeBase.utc(at: timestamp), event: event, axes: event.hasDirection ? axes : nil)))
     }
+    level(scan)
   }
 
-  /// Hands out what is due after a block of scans.
-  /// - Parameter vehicle: what navigation has made of them; nil where it has nothing.
-  mutating func publish(
-    after block: [InertialScan], _ vehicle: NavigationEstimate?, _ timeBase: TimeBase, into send: Send
-  ) {
+  /// The messages that are due after a scan.
+  struct DueMessages {
+    fileprivate var isHeadingDue: Bool
+    fileprivate var isAttitudeDue: Bool
+  }
+
+  /// Returns which messages are due after a scan; nil for none.
+  mutating func dueMessages(after scan: InertialScan) -> DueMessages? {
+    guard manager.isMotionNew(after: scan) else { return nil }
+    let due = DueMessages(
+      isHeadingDue: settings.heading.isEnabled && headingGate.isOpen(at: scan.timestamp),
+      isAttitudeDue: settings.attitude.isEnabled && attitudeGate.isOpen(at: scan.timestamp))
+    return due.isHeadingDue || due.isAttitudeDue ? due : nil
+  }
+
+  /// Adopts the attitude that navigation has found; nil while navigation is not aligned.
+  mutating func observe(_ estimate: NavigationEstimate?) {
+    vehicle = estimate
     manager.update(
-      attitude: vehicle.map { Attitude(quaternion: $0.attitude) },
-      at: vehicle?.timestamp ?? Timestamp(nanoseconds: 0))
-    isNavigated = vehicle != nil
-    // The filter's clock is the gyroscope's; a device that turns out to have none goes by its accelerometer.
-    let clock: SensorKind = manager.isAvailable(.gyroscope) ? .gyroscope : .accelerometer
-    guard let last = block.last(where: { $0.contains(clock) }),
-      clock == .gyroscope || last.timestamp.seconds(since: start ?? last.timestamp) >= Self.patience
-    else { return }
-    publishHeading(vehicle, at: last.timestamp, timeBase, into: send)
-    publishAttitude(at: last.timestamp, timeBase, into: send)
+      attitude: estimate.map { Attitude(quaternion: $0.attitude) },
+      at: estimate?.timestamp ?? Timestamp(nanoseconds: 0))
+  }
+
+  mutating func publish(
+    _ due: DueMessages, at timestamp: Timestamp, _ timeBase: TimeBase, into send: (VehicleMessage) -> Void
+  ) {
+    if due.isHeadingDue { publishHeading(at: timestamp, timeBase, into: send) }
+    if due.isAttitudeDue { publishAttitude(at: timestamp, timeBase, into: send) }
   }
 
   // MARK: What is known
+
+  /// Whether navigation provides the vehicle's attitude.
+  var isNavigated: Bool { vehicle != nil }
 
   /// Whether the vehicle stands or moves, and since when; nil until that is known.
   var activity: StationaryDetector.State? { events.activity }
   var activitySince: Timestamp? { events.activitySince }
 
-  /// What can be told with the sensors that are there, and why not the rest.
-  /// - Parameter availability: why sensors cannot be had, as far as their sources have said.
+  /// Returns the services that the sensors allow, and the reasons against the others.
+  /// - Parameter availability: why sensors are unavailable, as their sources report it.
   func capabilities(_ availability: ServiceAvailability) -> MotionCapabilities {
-    MotionCapabilities(settings, sensors: sensors, isNavigated: isNavigated, availability)
+    let clock: SensorKind = manager.isAvailable(.gyroscope) ? .gyroscope : .accelerometer
+    return MotionCapabilities(
+      settings, sensors: sensors, isNavigated: isNavigated, availability,
+      effectiveInterval: manager.effectiveInterval(of: clock))
   }
 
   /// The sensors that are there, asleep or awake; positioning once a place is known.
@@ -145,21 +155,23 @@ struct MotionReports: Sendable {
 
   var report: MotionReport {
     let current = manager.deviceMotion
+    let unavailable = current?.unavailableOutputs ?? []
     return MotionReport(
       frame: current?.frame ?? manager.frame,
-      unavailable: (current?.unavailableOutputs ?? []).map { "\($0)" }.sorted(),
+      unavailable: unavailable.map { "\($0)" }.sorted(),
       hasAttitude: current.map { $0.attitude != nil }, headingAccuracy: manager.headingAccuracy,
       calibration: current?.magneticField?.accuracy, isAtRest: activity == .stationary)
   }
 
-  /// What the magnetometer measures, and what would make it better; nil without one.
+  /// The magnetometer's field and its calibration; nil without a magnetometer.
   var compass: CompassReport? {
-    guard manager.isAvailable(.magnetometer), let field = manager.deviceMotion?.magneticField else {
-      return nil
-    }
+    guard manager.isAvailable(.magnetometer), let field = manager.magneticField else { return nil }
     var report = CompassReport()
     (report.magneticField, report.calibration) = (field.field, field.accuracy)
-    report.isCalibrationWanted = heading.heading?.isCalibrationWanted ?? (field.accuracy == .uncalibrated)
+    // Without an accelerometer there is no heading, and a calibration would not change that.
+    report.isCalibrationWanted =
+      manager.isAvailable(.accelerometer)
+      && heading.heading?.isCalibrationWanted ?? (field.accuracy == .uncalibrated)
     if report.isCalibrationWanted { report.instruction = settings.location.activity.calibrationInstruction }
     return report
   }
@@ -258,19 +270,17 @@ struct MotionReports: Sendable {
   // MARK: What comes out
 
   private mutating func publishHeading(
-    _ vehicle: NavigationEstimate?, at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send
+    at timestamp: Timestamp, _ timeBase: TimeBase, into send: (VehicleMessage) -> Void
   ) {
-    guard settings.heading.isEnabled, headingGate.isOpen(at: timestamp),
-      let heading = heading(vehicle, at: timestamp)
-    else { return }
+    guard let heading = heading(at: timestamp) else { return }
     var message = HeadingMessage(time: timeBase.utc(at: heading.timestamp), heading: heading)
     // The manager's newest heading is this one.
     message.compass = compass ?? message.compass
     send(.heading(message))
   }
 
-  /// In a vehicle a magnetometer is never the judge: it stands between steel and currents.
-  private mutating func heading(_ vehicle: NavigationEstimate?, at timestamp: Timestamp) -> Heading? {
+  /// Navigation has precedence over the magnetometer, which a vehicle's steel and currents disturb.
+  private mutating func heading(at timestamp: Timestamp) -> Heading? {
     if let vehicle, manager.declination != nil {
       return heading.process(trueHeading: vehicle.heading, accuracy: vehicle.headingDeviation, at: timestamp)
     }
@@ -281,9 +291,17 @@ struct MotionReports: Sendable {
     }
   }
 
-  private mutating func publishAttitude(at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
-    guard settings.attitude.isEnabled, attitudeGate.isOpen(at: timestamp), let motion = manager.deviceMotion
-    else { return }
+  private mutating func publishAttitude(
+    at timestamp: Timestamp, _ timeBase: TimeBase, into send: (VehicleMessage) -> Void
+  ) {
+    guard let motion = manager.deviceMotion else {
+      // A gyroscope alone still provides the rotation rate.
+      guard !manager.isAvailable(.accelerometer), let rate = manager.rotationRate else { return }
+      var message = AttitudeMessage(time: timeBase.utc(at: timestamp), rotationRate: rate)
+      message.axes = axes
+      message.degradation = "no accelerometer: rotation rate only; attach one"
+      return send(.attitude(message))
+    }
     var message = AttitudeMessage(
       time: timeBase.utc(at: motion.timestamp), gravity: motion.gravity,
       userAcceleration: motion.userAcceleration)

@@ -189,6 +189,8 @@ struct IntervalGate: Sendable {
   /// Seconds.
   let interval: Double
   private var next: Timestamp?
+  /// Seconds by which a sample may come early, so that jitter at the sensor's own rate leaves none out.
+  private var jitter: Double { min(interval / 20, 0.0025) }
 
   init(interval: Double) {
     self.interval = interval
@@ -199,10 +201,16 @@ struct IntervalGate: Sendable {
       self.next = timestamp.advanced(bySeconds: interval)
       return true
     }
-    guard timestamp >= next else { return false }
+    // Time that went back starts a new grid.
+    guard
+      timestamp >= next.advanced(bySeconds: -jitter)
+        || timestamp < next.advanced(bySeconds: -2 * interval)
+    else { return false }
     let following = next.advanced(bySeconds: interval)
     // After a silence longer than an interval the grid starts anew, so that nothing comes in a burst.
-    self.next = following > timestamp ? following : timestamp.advanced(bySeconds: interval)
+    self.next =
+      following > timestamp && timestamp >= next.advanced(bySeconds: -interval)
+      ? following : timestamp.advanced(bySeconds: interval)
     return true
   }
 }

@@ -154,9 +154,9 @@ struct TraceReports: Sendable {
     observer.observe(speed: location.speed, coordinate: location.coordinate, at: location.timestamp)
   }
 
-  /// Takes how the vehicle lies and moves, ten times a second.
-  mutating func observe(at now: Timestamp, _ estimate: () -> NavigationEstimate?, _ context: Context) {
-    guard !isStopped, motionDue.map({ now >= $0 }) ?? true, let estimate = estimate() else { return }
+  /// Records attitude and velocity of the vehicle, ten times a second.
+  mutating func observe(at now: Timestamp, _ estimate: NavigationEstimate?, _ context: Context) {
+    guard !isStopped, motionDue.map({ now >= $0 }) ?? true, let estimate else { return }
     motionDue = now.advanced(bySeconds: Self.motionPace)
     let isShown = context.places.shown(estimate.coordinate) != nil
     ring.append(

@@ -21,8 +21,10 @@ struct VehicleNavigation: Sendable {
   private(set) var newestScan: Timestamp?
   /// What the wheels said and the scans have not reached yet, in order.
   private var speeds: [WheelSpeed] = []
-  /// Of the device in its own axes, as far as they are known, of the scans since they were drained.
-  private var accelerations: [KnownAcceleration] = []
+  /// The acceleration of the device in its own axes; nil if there is none since it was drained.
+  private var acceleration: KnownAcceleration?
+  /// Time of the scan after which acceleration and mounting were last computed.
+  private var lastLook: Timestamp?
   /// Of the newest location handed on.
   private var newestLocation: Timestamp?
   private var isReceiverOn = true
@@ -46,8 +48,8 @@ struct VehicleNavigation: Sendable {
   private static let mountingDeviation = 2.0
   /// Seconds that scans come late beyond what they were asked for.
   private static let slack = 1.5
-  /// Seconds between two accelerations that are handed on: they are low-passed over 0.15 s.
-  private static let accelerationInterval = 0.05
+  /// Seconds between two accelerations, which are low-passed over 0.15 s, and between two looks at the mounting.
+  private static let lookInterval = 0.05
   /// Seconds between two locations without a receiver.
   private static let interval = 1.0
   /// Seconds that a receiver which has slept for minutes may take to a fix: most take two, few ten.
@@ -107,62 +109,52 @@ struct VehicleNavigation: Sendable {
     speeds.append(speed)
   }
 
-  /// Takes scans that are sound, in order.
-  /// - Parameter each: sees each of them afterwards, with what is known then.
-  /// - Returns: what can be told now.
-  mutating func process(
-    _ scans: [InertialScan], _ timeBase: TimeBase,
-    each: (InertialScan, () -> NavigationEstimate?) -> Void = { _, _ in }
-  ) -> [Location] {
-    var told: [Location] = []
-    for scan in scans {
-      while let speed = speeds.first, speed.timestamp <= scan.timestamp {
-        filter.process(speed)
-        speeds.removeFirst()
-      }
-      filter.process(scan)
-      each(scan) { filter.estimate }
-      guard scan.contains(.gyroscope) else { continue }
-      newestScan = scan.timestamp
-      noteAcceleration(at: scan.timestamp)
-      if let first = awaited.first, first.timestamp <= scan.timestamp {
-        told += reached(scan.timestamp, timeBase)
-      } else if isOverdue(scan.timestamp), let estimate = filter.estimate, isCarriedOn(estimate) {
-        hasToldInertial = hasToldInertial || isMissed(at: scan.timestamp)
-        told += handOn([location(estimate, timeBase)])
-      }
+  /// Processes a valid scan, in order of time.
+  /// - Returns: locations to publish.
+  mutating func process(_ scan: InertialScan, _ timeBase: TimeBase) -> [Location] {
+    while let speed = speeds.first, speed.timestamp <= scan.timestamp {
+      filter.process(speed)
+      speeds.removeFirst()
     }
-    findMounting()
-    return told
+    filter.process(scan)
+    guard scan.contains(.gyroscope) else { return [] }
+    newestScan = scan.timestamp
+    look(at: scan.timestamp)
+    if let first = awaited.first, first.timestamp <= scan.timestamp {
+      return reached(scan.timestamp, timeBase)
+    }
+    guard isOverdue(scan.timestamp), let estimate = filter.estimate, isCarriedOn(estimate) else { return [] }
+    hasToldInertial = hasToldInertial || isMissed(at: scan.timestamp)
+    return handOn([location(estimate, timeBase)])
   }
 
-  /// Keeps the acceleration that the attitude filter must not take for gravity.
-  private mutating func noteAcceleration(at timestamp: Timestamp) {
-    if let last = accelerations.last, timestamp.seconds(since: last.timestamp) < Self.accelerationInterval {
-      return
-    }
-    guard isAligned, let estimate = filter.estimate else { return }
+  /// Computes the acceleration, which the attitude filter must not mistake for gravity, and the mounting.
+  private mutating func look(at timestamp: Timestamp) {
+    if let lastLook, (0..<Self.lookInterval).contains(timestamp.seconds(since: lastLook)) { return }
+    lastLook = timestamp
+    let estimate = filter.estimate
+    findMounting(estimate)
+    guard let estimate else { return }
     // With the accelerometer's bias, so that what is left is gravity alone.
-    accelerations.append(
-      KnownAcceleration(
-        timestamp: estimate.timestamp,
-        deviceFrame: estimate.attitude.conjugate.rotate(estimate.acceleration) + estimate.accelerometerBias,
-        deviation: standardGravity * estimate.tiltDeviation.radians))
+    acceleration = KnownAcceleration(
+      timestamp: estimate.timestamp,
+      deviceFrame: estimate.attitude.conjugate.rotate(estimate.acceleration) + estimate.accelerometerBias,
+      deviation: standardGravity * estimate.tiltDeviation.radians)
   }
 
-  /// What has come since the last call, in order, each once.
-  mutating func drainAccelerations() -> [KnownAcceleration] {
-    defer { accelerations.removeAll(keepingCapacity: true) }
-    return accelerations
+  /// Returns the acceleration since the last call; nil if there is none.
+  mutating func drainAcceleration() -> KnownAcceleration? {
+    defer { acceleration = nil }
+    return acceleration
   }
 
-  /// What was found holds on where navigation has to wait: the device does not come loose when the sky is lost.
-  private mutating func findMounting() {
+  /// A mounting stays valid while navigation is not aligned: the device does not come loose when the sky is lost.
+  private mutating func findMounting(_ estimate: NavigationEstimate?) {
     // A place that was contradicted says nothing of the mounting.
     let contradictions = filter.counters.contradictions - filter.counters.contradictedResumptions
     if contradictions != knownContradictions { mounting = nil }
     knownContradictions = contradictions
-    if let estimate = filter.estimate, isMountingKnown(estimate) { mounting = estimate.mounting }
+    if let estimate, isMountingKnown(estimate) { mounting = estimate.mounting }
   }
 
   private func isMountingKnown(_ estimate: NavigationEstimate) -> Bool {
@@ -222,6 +214,9 @@ struct VehicleNavigation: Sendable {
     guard let newestScan, now.seconds(since: newestScan) <= patience else { return nil }
     return filter.estimate
   }
+
+  /// The estimate at the newest scan; nil unless the filter is aligned.
+  var newestEstimate: NavigationEstimate? { filter.estimate }
 
   /// How the position goes on without the receiver; nil where it does not.
   func carried(at now: Timestamp) -> CarriedPosition? {

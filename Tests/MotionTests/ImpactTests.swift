@@ -1,8 +1,9 @@
 import Foundation
-import Motion
 import Spatial
 import TestSupport
 import Testing
+
+@testable import Motion
 
 @Suite struct ImpactDetectorTests {
   private func run(_ samples: [(Double, Vector3)], _ settings: ImpactDetector.Settings = .init()) -> [Impact]
@@ -83,10 +84,11 @@ import Testing
       guard let impact = detector.process(userAcceleration: value, at: Timestamp(seconds: Double(index) / 50))
       else { continue }
       #expect(impact.peak >= 2.5 && impact.peak.isFinite && abs(impact.direction.length - 1) < 1e-9)
-      // A harder one from across may follow at once, one along the same line may not.
+      // A harder one from across may follow immediately, and one along the same line that is too hard for a rebound.
       if let last {
         let isAcross = abs(impact.direction.dot(last.direction)) < 0.75 && impact.peak > last.peak
-        #expect(impact.timestamp.seconds(since: last.timestamp) > (isAcross ? 0 : 0.3))
+        let isOwn = isAcross || impact.peak > 1.5 * last.peak
+        #expect(impact.timestamp.seconds(since: last.timestamp) > (isOwn ? 0 : 0.3))
       }
       last = impact
     }
@@ -142,6 +144,84 @@ import Testing
       #expect(impact.side == .left && abs(impact.peak - 1.2) < 0.06)
       settings.threshold = 1.3
       #expect(run(slap, settings).isEmpty && run(slap).isEmpty)
+    }
+  }
+
+  /// The shapes of an impact over its 60 ms.
+  enum Shape: CaseIterable {
+    case halfSine, haversine
+    /// As recorded by a device in a bracket: jagged, with a rebound and ringing that decays.
+    case recorded
+
+    func value(_ phase: Double) -> Double {
+      switch self {
+      case .halfSine: (0..<1).contains(phase) ? sin(.pi * phase) : 0
+      case .haversine: (0..<1).contains(phase) ? 0.5 - 0.5 * cos(2 * .pi * phase) : 0
+      case .recorded:
+        switch phase {
+        case 0..<1: min(1, sin(.pi * phase) + 0.08 * sin(23 * phase))
+        case 1..<8: -0.45 * exp(-(phase - 1) / 2) * sin(.pi * (phase - 1) * 1.3)
+        default: 0
+        }
+      }
+    }
+  }
+
+  /// A start-off with a reading `push` from 1 s on for `duration`, then an impact with a reading `impact`, at 200 Hz.
+  private func startOff(
+    _ push: Vector3, for duration: Double, then impact: Vector3, _ shape: Shape, gap: Double
+  )
+    -> [(Double, Vector3)]
+  {
+    (0..<600).map { index in
+      let time = Double(index) / 200
+      let pushed = (1..<1 + duration).contains(time) ? push : .zero
+      return (time, pushed + shape.value((time - 1 - duration - gap) / 0.06) * impact)
+    }
+  }
+
+  private static func horizontal(_ degrees: Int) -> Vector3 {
+    Vector3(sin(Double(degrees).radians), cos(Double(degrees).radians), 0)
+  }
+
+  /// An impact from 12 directions, after a start-off below, at and above the threshold, along the same line in both senses and
+  /// across it, of half a second or one.
+  @Test(arguments: Array(stride(from: 0, to: 360, by: 30)), Shape.allCases)
+  func theSideIsRightAfterAStartOff(degrees: Int, shape: Shape) throws {
+    let direction = Self.horizontal(degrees)
+    let side = Impact.Side(direction: direction)
+    for push in [0.8 * 2.5, 2.5, 1.2 * 2.5, 3.2] {
+      for (line, duration, gap) in [0, 60, 90, 180, 240, 330].flatMap({ turn in
+        [(turn, 0.5, 0.0), (turn, 0.5, 0.1), (turn, 1, 0.02)]
+      }) {
+        let start = Self.horizontal(degrees + line)
+        let impacts = run(
+          startOff(push * start, for: duration, then: 8 * direction, shape, gap: gap))
+        let what = "\(degrees)°, \(shape), push \(push) from \(line)°, \(duration) s, gap \(gap): \(impacts)"
+        let last = try #require(impacts.last, "\(what)")
+        #expect(last.side == side && last.direction.dot(direction) > 0.9, "\(what)")
+        #expect(abs(last.peak - 8) < 1, "\(what)")
+        #expect(last.timestamp.seconds >= 1 + duration + gap - 1e-9, "\(what)")
+        // Beside it only the start-off itself, if it is as hard as an impact.
+        let others = impacts.dropLast()
+        #expect(others.count <= (push < 2.5 ? 0 : 1), "\(what)")
+        #expect(others.allSatisfy { $0.direction.dot(start) > 0.99 }, "\(what)")
+      }
+    }
+  }
+
+  /// A short start-off, then an impact from the other side that is too hard for its rebound. The peak is right within 10 %.
+  @Test(arguments: [(1.2, -2.0, 1.0), (3, -8, 2.5), (1.2, -2.0, 1.2), (0.9, -2.0, 1.0), (3, -8, 4)])
+  func anImpactFromTheOtherSideIsNoRebound(push: Double, peak: Double, threshold: Double) throws {
+    var settings = ImpactDetector.Settings()
+    settings.threshold = threshold
+    for duration in [0.06, 0.1, 0.2, 0.3, 0.5, 1] {
+      let samples = startOff(
+        Vector3(push, 0, 0), for: duration, then: Vector3(peak, 0, 0), .halfSine, gap: 0)
+      let impacts = run(samples, settings)
+      let last = try #require(impacts.last)
+      #expect(last.side == .left && abs(last.peak + peak) < 0.1 * abs(peak), "\(duration) s: \(impacts)")
+      #expect(impacts.count == (push < threshold ? 1 : 2), "\(duration) s: \(impacts)")
     }
   }
 

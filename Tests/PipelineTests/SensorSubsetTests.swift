@@ -36,7 +36,7 @@ import Testing
       let (a, g, m) = (
         sensors.contains(.accelerometer), sensors.contains(.gyroscope), sensors.contains(.magnetometer)
       )
-      hasAttitudeMessage = a
+      hasAttitudeMessage = a || g
       frame = !a ? nil : m ? .xMagneticNorthZVertical : g ? .xArbitraryZVertical : nil
       hasHeading = a && m
       hasTrueHeading = a && m && sensors.contains(.positioning)
@@ -124,13 +124,19 @@ import Testing
     #expect(attitudes.isEmpty != expected.hasAttitudeMessage)
     #expect(attitudes.last?.frame == expected.frame)
     if expected.hasAttitudeMessage {
-      // Gravity and the user's acceleration reach the wire on each of them.
+      // Of a gyroscope alone, its rotation rate.
       // Before the blow, which a device without a gyroscope takes for a slope.
       let last = try #require(attitudes.last { $0.time < Self.start.advanced(bySeconds: Self.blow) })
-      #expect(try #require(last.gravity).z < -0.99 && last.userAcceleration != nil)
-      #expect((last.degradation != nil) == !sensors.contains(.gyroscope))
+      if sensors.contains(.accelerometer) {
+        #expect(try #require(last.gravity).z < -0.99 && last.userAcceleration != nil)
+      } else {
+        #expect(try #require(last.rotationRate).length < 0.1 && last.attitude == nil)
+      }
+      #expect((last.degradation != nil) == !sensors.isSuperset(of: [.accelerometer, .gyroscope]))
       let json = try JSONValue(parsing: last.payload)
-      #expect(try AttitudeMessage(json: json).gravity != nil)
+      let back = try AttitudeMessage(json: json)
+      #expect((back.gravity != nil) == (last.gravity != nil))
+      #expect((back.rotationRate != nil) == (last.rotationRate != nil))
     }
     #expect(headings.isEmpty != expected.hasHeading)
     if let heading = headings.last(where: { $0.time < Self.start.advanced(bySeconds: Self.blow) }) {
@@ -145,6 +151,12 @@ import Testing
     // Nothing is called available that never comes, and nothing comes that is not called so.
     #expect(available.contains("attitude") == (attitudes.last?.attitude != nil))
     #expect(available.contains("gravity") == (attitudes.last?.gravity != nil))
+    #expect(available.contains("rotationRate") == (attitudes.last?.rotationRate != nil))
+    #expect(available.contains("magneticField") == (last.compass?.magneticField != nil))
+    // A device that was never turned is not calibrated; where there is no heading, that would not help.
+    #expect(
+      (last.compass?.isCalibrationWanted ?? false) == expected.hasHeading,
+      "\(String(describing: last.compass))")
     #expect(available.contains("heading") == expected.hasHeading)
     #expect(available.contains("trueHeading") == expected.hasTrueHeading)
     #expect(available.contains("impact") == expected.hasImpact)
@@ -154,6 +166,45 @@ import Testing
       #expect(
         reason.contains(";") || reason.contains("no source has it"), "\(service): \(reason) names no remedy")
     }
+  }
+
+  /// Without attitudes nothing publishes gravity and rotation rate, and without locations no fix is to come.
+  @Test func servicesThatAreSwitchedOffNameTheirKeys() throws {
+    let configuration = try AgentConfiguration(
+      layers: [
+        ConfigurationLayer(assignments: [
+          "vehicle.id=v", "attitude.enabled=false", "location.enabled=false", "heading.enabled=true",
+        ])
+      ], file: nil
+    ).pipeline
+    let capabilities = MotionCapabilities(
+      configuration, sensors: [.accelerometer, .gyroscope, .magnetometer], ServiceAvailability())
+    for service in ["attitude", "gravity", "rotationRate"] {
+      #expect(capabilities.services[service] == "switched off; set attitude.enabled = true")
+    }
+    let trueHeading = try #require(capabilities.services["trueHeading"] ?? nil)
+    #expect(trueHeading.contains("location.enabled = true") && !trueHeading.contains("fix"))
+    #expect(capabilities.services["heading"] == .some(nil))
+  }
+
+  /// Hardware that is slower than the interval is reported.
+  @Test func anIntervalBelowTheSensorsIsReported() throws {
+    let configuration = try AgentConfiguration(
+      layers: [
+        ConfigurationLayer(assignments: [
+          "vehicle.id=v", "attitude.enabled=true", "attitude.interval=0.01",
+          "attitude.frame=xArbitraryZVertical", "heading.interval=1",
+        ])
+      ], file: nil
+    ).pipeline
+    func degradations(_ rate: Double) -> [String: String] {
+      MotionCapabilities(
+        configuration, sensors: [.accelerometer, .gyroscope, .magnetometer], ServiceAvailability(),
+        effectiveInterval: 1 / rate
+      ).degradations
+    }
+    #expect(degradations(25)["attitude"]?.hasPrefix("effective interval 40.0 ms") == true)
+    #expect(degradations(100).isEmpty && degradations(25).count == 1, "\(degradations(25))")
   }
 
   /// What is asked for and cannot be told is named, and nothing else.

@@ -32,22 +32,30 @@ public struct MotionManager: Sendable {
   private var screen = ScanScreen()
   private var separator = GravitySeparator()
   private var merger = ScanMerger()
-  private var joiner = ScanJoiner()
-  /// Those whose turn to be fused has come.
+  /// Scans in order of time; those before `fusedCount` have been fused.
   private var due: [ScanMerger.Element] = []
-  /// The newest sound scan of each sensor.
+  private var fusedCount = 0
+  /// The newest valid scan of each sensor, for the raw data. Everything else depends on fused scans alone, so that the size of
+  /// blocks makes no difference.
   private var accelerometer: InertialScan?
   private var gyro: InertialScan?
   private var magnetometer: InertialScan?
-  /// The newest that the filter has been given.
+  /// The newest fused scan of each sensor.
   private var fusedForce: InertialScan?
   private var fusedRate: InertialScan?
-  /// When the first of both was given.
+  private var fusedField: InertialScan?
+  /// Time of the first fused scan.
+  private var start: Timestamp?
+  /// Time from which forces and rotations are both available.
   private var fusedSince: Timestamp?
+  /// Whether the filter has found the vertical since time began.
+  private var isVerticalFound = false
   /// Of the device in its own axes against east, true north, up, as something that knows more has it, and of when.
   private var aided: (timestamp: Timestamp, attitude: Attitude)?
   /// The field, averaged over half a second: the compass of a device without a gyroscope.
   private var steadyField = LowPassFilter(cutoff: 0.3)
+  /// Hard and soft iron of a device without a gyroscope.
+  private var compassCalibrator: CompassCalibrator
 
   /// Seconds after which a sensor that has said nothing counts as gone.
   private static let silence = 2.0
@@ -60,6 +68,7 @@ public struct MotionManager: Sendable {
     self.frame = frame
     kept = calibration ?? MotionCalibration()
     filter = AttitudeFilter(calibration: calibration)
+    compassCalibrator = CompassCalibrator(kept.magnetometer)
     expectedBias = kept.gyroBias(at: nil)
   }
 
@@ -78,78 +87,107 @@ public struct MotionManager: Sendable {
   /// From the device's axes to those in which `deviceMotion` and headings are told; nil where they count as the same.
   public var vehicleRotation: Quaternion? { mounting ?? kept.level?.rotation }
 
-  /// Takes a block of scans and hands what is sound of each to `body`, in order. What they say together with those of
-  /// other devices follows once each of the other sensors has spoken of the same time.
-  /// - Parameter ordered: is handed the scans of all devices in order of time, as they are fused; a force and a rotation of the
-  ///   same time as one.
+  /// Processes a block of scans. Scans of several devices are fused in order of time, as soon as no other sensor can deliver an
+  /// older sample. The results do not depend on the size of the blocks.
+  /// - Parameters:
+  ///   - body: receives the valid part of each scan, in order of arrival.
+  ///   - ordered: receives the scans in order of fusion. Samples of one time are one scan.
   public mutating func process(
     _ block: [InertialScan], _ body: (InertialScan) -> Void = { _ in },
     ordered: (InertialScan) -> Void = { _ in }
   ) {
-    admit(block, body, ordered: ordered)
-    fuse()
+    admit(block, body)
+    while let scan = nextScan {
+      ordered(scan)
+      fuseNext()
+    }
   }
 
-  /// The same without the fusion, which follows with `fuse`: for who makes something of the scans that the fusion can use, as a
-  /// navigation filter does (`update(acceleration:)`).
-  public mutating func admit(
-    _ block: [InertialScan], _ body: (InertialScan) -> Void = { _ in },
-    ordered: (InertialScan) -> Void = { _ in }
-  ) {
+  /// Validates a block of scans without fusing them. Fuse them with `nextScan` and `fuseNext`, for example to add what a
+  /// navigation filter makes of each scan (`update(acceleration:)`) before it is fused.
+  /// - Parameter body: receives the valid part of each scan, in order of arrival.
+  public mutating func admit(_ block: [InertialScan], _ body: (InertialScan) -> Void = { _ in }) {
     for var scan in block {
       let doubts = screen.admit(&scan)
-      if doubts.contains(.timeWentBack) { forgetTime() }
-      if let temperature = scan.temperature { follow(temperature) }
-      if scan.specificForce != nil {
-        accelerometer = scan
-        separator.process(scan)
-      }
+      if doubts.contains(.timeWentBack) { restartOrder() }
+      if scan.specificForce != nil { accelerometer = scan }
       if scan.rotationRate != nil { gyro = scan }
-      if let field = scan.magneticField {
-        magnetometer = scan
-        if !hasSpoken(gyro, at: scan.timestamp) { _ = steadyField.process(field, at: scan.timestamp) }
-      }
+      if scan.magneticField != nil { magnetometer = scan }
       guard !scan.isEmpty else { continue }
       merger.append(scan, doubts)
       body(scan)
     }
     merger.endBlock()
-    while let next = merger.next() {
-      joiner.process(next.scan, ordered)
-      due.append(next)
+    while let next = merger.nextJoined() { due.append(next) }
+  }
+
+  /// The oldest scan that is ready to be fused: the samples of all devices at one time. Nil if none is.
+  public var nextScan: InertialScan? { fusedCount < due.count ? due[fusedCount].scan : nil }
+
+  /// Fuses `nextScan`. `deviceMotion` is then the motion at its time.
+  public mutating func fuseNext() {
+    guard fusedCount < due.count else { return }
+    let (scan, doubts) = (due[fusedCount].scan, due[fusedCount].doubts)
+    fusedCount += 1
+    if fusedCount == due.count {
+      due.removeAll(keepingCapacity: true)
+      fusedCount = 0
+    }
+    if doubts.contains(.timeWentBack) { forgetTime() }
+    start = start ?? scan.timestamp
+    if let temperature = scan.temperature { follow(temperature) }
+    if scan.specificForce != nil {
+      fusedForce = scan
+      separator.process(scan)
+    }
+    if scan.rotationRate != nil { fusedRate = scan }
+    if let field = scan.magneticField {
+      fusedField = scan
+      if !isPresent(fusedRate, at: scan.timestamp) { _ = steadyField.process(field, at: scan.timestamp) }
+    }
+    if isCompass { compassCalibrator.process(scan) }
+    if fusedSince == nil, fusedForce != nil, fusedRate != nil { fusedSince = scan.timestamp }
+    guard scan.contains(.accelerometer) || scan.contains(.gyroscope) || scan.contains(.magnetometer) else {
+      return
+    }
+    filter.process(scan, doubts: doubts)
+    isVerticalFound = isVerticalFound || !filter.flags.isAligning
+  }
+
+  /// Whether accelerometer and magnetometer take the place of a missing gyroscope.
+  private var isCompass: Bool { fusedRate == nil && !isAvailable(.gyroscope) }
+
+  /// Fuses all scans that are ready.
+  /// - Parameter body: receives the motion after each scan that changes it.
+  mutating func fuse(_ body: ((DeviceMotion) -> Void)? = nil) {
+    while let scan = nextScan {
+      fuseNext()
+      if let body, isMotionNew(after: scan), let motion = deviceMotion { body(motion) }
     }
   }
 
-  /// Fuses the scans whose turn has come.
-  public mutating func fuse() { fuse(nil) }
-
-  /// The same, and hands over the motion after each scan of the gyroscope, the other sensors' of the same time included.
-  mutating func fuse(_ body: ((DeviceMotion) -> Void)?) {
-    defer { due.removeAll(keepingCapacity: true) }
-    var isNew = false
-    for next in due {
-      if next.scan.rotationRate != nil {
-        if isNew, let body { handOver(to: body) }
-        fusedRate = next.scan
-        isNew = true
-      }
-      if next.scan.specificForce != nil { fusedForce = next.scan }
-      if fusedSince == nil, fusedForce != nil, fusedRate != nil { fusedSince = next.scan.timestamp }
-      filter.process(next.scan, doubts: next.doubts)
-    }
-    if isNew, let body { handOver(to: body) }
+  /// Whether the motion is that of a scan's time: each sample of the gyroscope, or of the accelerometer if there is no gyroscope,
+  /// makes a new one.
+  public func isMotionNew(after scan: InertialScan) -> Bool {
+    if isAvailable(.gyroscope) { return scan.contains(.gyroscope) }
+    // The gyroscope may be about to deliver its first sample.
+    return scan.contains(.accelerometer)
+      && scan.timestamp.seconds(since: start ?? scan.timestamp) >= Self.framePatience.withoutMagnetometer
   }
 
-  private func handOver(to body: (DeviceMotion) -> Void) {
-    if let motion = deviceMotion { body(motion) }
+  /// Time went back: scans from before cannot be sorted among those that follow.
+  private mutating func restartOrder() {
+    merger.endBlock()
+    while let next = merger.flushNext() { due.append(next) }
+    merger = ScanMerger()
+    merger.expect(use.activeKinds)
+    (accelerometer, gyro, magnetometer) = (nil, nil, nil)
   }
 
-  /// Time has gone back: what is compared by its time begins anew. The filter goes on by itself.
+  /// Time went back: discards everything that is compared by its time. The filter adapts on its own.
   private mutating func forgetTime() {
     separator = GravitySeparator()
-    (merger, joiner) = (ScanMerger(), ScanJoiner())
-    (accelerometer, gyro, magnetometer) = (nil, nil, nil)
-    (fusedForce, fusedRate, fusedSince, aided) = (nil, nil, nil, nil)
+    (fusedForce, fusedRate, fusedField, start, fusedSince, aided) = (nil, nil, nil, nil, nil, nil)
     steadyField = LowPassFilter(cutoff: 0.3)
   }
 
@@ -199,16 +237,32 @@ public struct MotionManager: Sendable {
     return refusals
   }
 
-  /// The inertial sensors that have spoken lately, and positioning once a declination is known.
+  /// The inertial sensors with a fused sample of the last two seconds, and positioning once a declination is known.
   public var presentSensors: Set<SensorKind> {
-    let times = [accelerometer?.timestamp, gyro?.timestamp, magnetometer?.timestamp]
-    guard let newest = times.compactMap({ $0 }).max() else { return [] }
     var present: Set<SensorKind> = []
-    for (kind, time) in zip([SensorKind.accelerometer, .gyroscope, .magnetometer], times) {
-      if let time, newest.seconds(since: time) <= Self.silence { present.insert(kind) }
+    for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] where isPresent(kind) {
+      present.insert(kind)
     }
     if declination != nil { present.insert(.positioning) }
     return present
+  }
+
+  /// Whether an inertial sensor has a fused sample of the last two seconds.
+  func isPresent(_ kind: SensorKind) -> Bool {
+    let scan: InertialScan? =
+      switch kind {
+      case .accelerometer: fusedForce
+      case .gyroscope: fusedRate
+      case .magnetometer: fusedField
+      case .barometer, .thermometer, .positioning, .wifi, .cellular: nil
+      }
+    guard let scan else { return false }
+    let (force, rate, field) = (fusedForce ?? scan, fusedRate ?? scan, fusedField ?? scan)
+    return isPresent(scan, at: max(force.timestamp, rate.timestamp, field.timestamp))
+  }
+
+  private func isPresent(_ scan: InertialScan?, at now: Timestamp) -> Bool {
+    scan.map { now.seconds(since: $0.timestamp) <= Self.silence } ?? false
   }
 
   /// The frames that can be served now, by the sensors that speak and the location that is known.
@@ -226,12 +280,12 @@ public struct MotionManager: Sendable {
 
   /// The same in the device's own axes.
   private var motionAsMounted: DeviceMotion? {
-    guard let accelerometer else { return nil }
+    guard let fusedForce else { return nil }
     let present = presentSensors
     guard present.contains(.gyroscope) else {
-      return motionWithoutGyroscope(at: accelerometer.timestamp, present)
+      return motionWithoutGyroscope(at: fusedForce.timestamp, present)
     }
-    guard present.contains(.accelerometer), let force = fusedForce.flatMap({ AccelerometerData($0) }),
+    guard present.contains(.accelerometer), let force = AccelerometerData(fusedForce),
       let rate = fusedRate.flatMap({ GyroData($0) }),
       let (frame, attitude) = bestAttitude(at: max(force.timestamp, rate.timestamp))
     else { return nil }
@@ -240,7 +294,7 @@ public struct MotionManager: Sendable {
       timestamp: max(force.timestamp, rate.timestamp), frame: frame, attitude: attitude,
       rotationRate: rate.rotationRate - filter.gyroscopeBias, gravity: gravity,
       userAcceleration: force.acceleration - gravity)
-    motion.magneticField = present.contains(.magnetometer) ? magneticField : nil
+    motion.magneticField = present.contains(.magnetometer) ? magneticFieldAsMounted : nil
     motion.heading = frame.hasNorth ? attitude.heading() : nil
     return motion
   }
@@ -281,10 +335,11 @@ public struct MotionManager: Sendable {
   /// top points straight up or down.
   public var magneticHeading: Double? { magneticAttitude.flatMap { $0.heading() } }
 
-  /// Degrees, one standard deviation of the heading: by the filter's own reckoning, but never less than what rotations
-  /// have shown of the device's magnetism allows. 90 means that nothing was observed; nil without a heading.
+  /// Degrees, one standard deviation of the heading: the filter's, but at least what rotations have shown of the device's
+  /// magnetism. 90 if nothing was observed; nil without a heading.
   public var headingAccuracy: Double? {
-    guard fusedRate != nil, magnetometer != nil, filter.quaternion9D != nil else { return nil }
+    if isCompass { return compassCalibrator.headingDeviation?.degrees }
+    guard fusedRate != nil, fusedField != nil, filter.quaternion9D != nil else { return nil }
     let state = filter.state
     guard let deviation = state.headingDeviation, let bound = state.headingBound else { return nil }
     // Young evidence is often too sure of itself: its bound counts as one and a half deviations.
@@ -300,7 +355,7 @@ public struct MotionManager: Sendable {
       motion.degradation = reason
     }
     guard present.contains(.magnetometer) else { return motion }
-    motion.magneticField = magneticField
+    motion.magneticField = magneticFieldAsMounted
     guard let north = compass(gravity) else { return motion }
     motion.attitude = north
     if case .degraded(let reason)? = MotionOutput.attitude.limitation(with: present) {
@@ -318,18 +373,42 @@ public struct MotionManager: Sendable {
 
   /// Against magnetic north, by gravity and the field alone; nil where they do not say.
   private func compass(_ gravity: Vector3) -> Attitude? {
-    steadyField.value.flatMap {
-      Attitude(gravity: gravity, magneticField: filter.corrected(magnetometer: $0))
+    steadyField.value.flatMap { Attitude(gravity: gravity, magneticField: corrected(magnetometer: $0)) }
+  }
+
+  /// Gravity after the newest fused scan, g, in the device's own axes; nil until the vertical is found.
+  public var gravity: Vector3? {
+    guard isPresent(.gyroscope) else { return separator.gravity }
+    guard isVerticalFound, isPresent(.accelerometer) else { return nil }
+    return Attitude(quaternion: filter.quaternion6D).gravity
+  }
+
+  /// Rotation rate of the newest fused scan, rad/s, bias removed; nil without a gyroscope. Unlike `deviceMotion` it does not
+  /// require an accelerometer.
+  public var rotationRate: Vector3? {
+    guard isPresent(.gyroscope), let rate = fusedRate?.rotationRate else { return nil }
+    let own = rate - filter.gyroscopeBias
+    return vehicleRotation?.rotate(own) ?? own
+  }
+
+  /// Magnetic field of the newest fused scan; nil without a magnetometer. Unlike `deviceMotion` it does not require an
+  /// accelerometer.
+  public var magneticField: CalibratedMagneticField? {
+    guard isPresent(.magnetometer), var field = magneticFieldAsMounted else { return nil }
+    if let vehicleRotation { field.field = vehicleRotation.rotate(field.field) }
+    return field
+  }
+
+  private func corrected(magnetometer field: Vector3) -> Vector3 {
+    isCompass ? compassCalibrator.corrected(field) : filter.corrected(magnetometer: field)
+  }
+
+  private var magneticFieldAsMounted: CalibratedMagneticField? {
+    guard let field = fusedField?.magneticField else { return nil }
+    if isCompass {
+      return CalibratedMagneticField(
+        field: compassCalibrator.corrected(field), accuracy: compassCalibrator.accuracy)
     }
-  }
-
-  /// Whether a sensor has said something of late.
-  private func hasSpoken(_ scan: InertialScan?, at now: Timestamp) -> Bool {
-    scan.map { now.seconds(since: $0.timestamp) <= Self.silence } ?? false
-  }
-
-  private var magneticField: CalibratedMagneticField? {
-    guard let field = magnetometer?.magneticField else { return nil }
     let isKnown = !filter.flags.isMagnetometerStuck && !filter.flags.isAligning
     return CalibratedMagneticField(
       field: filter.corrected(magnetometer: field),
@@ -356,10 +435,11 @@ public struct MotionManager: Sendable {
 
   // MARK: Calibration
 
-  /// What is worth keeping now: what was given at the start with what has been learned since, without what no longer fits.
-  /// Its `made` is for whoever keeps it.
+  /// The calibration to store: the one given at the start with what has been learned since, without what the samples
+  /// contradict. The caller that stores it sets `made`.
   public var calibration: MotionCalibration {
     var calibration = filter.calibration(updating: kept, temperature: temperature)
+    if isCompass, let magnetometer = compassCalibrator.calibration { calibration.magnetometer = magnetometer }
     calibration.made = nil
     return calibration
   }
@@ -396,6 +476,7 @@ public struct MotionManager: Sendable {
     hasForeignCalibration = true
     filter = AttitudeFilter(calibration: kept)
     filter.use(ranges: ranges)
+    compassCalibrator = CompassCalibrator(kept.magnetometer)
     expectedBias = kept.gyroBias(at: nil)
     temperature = nil
   }
@@ -408,5 +489,6 @@ public struct MotionManager: Sendable {
       filter.use(ranges: status.ranges)
     }
     use.observe(status)
+    merger.expect(use.activeKinds)
   }
 }

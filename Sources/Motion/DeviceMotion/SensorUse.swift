@@ -7,6 +7,8 @@ struct SensorUse: Sendable {
   private var nextConsumer = 0
   private var rates: [SensorKind: Double] = [:]
   private var sources: [String: (kinds: Set<SensorKind>, isAvailable: Bool)] = [:]
+  /// The kinds of sensors whose source reports them as active, with their rates.
+  private(set) var activeKinds: Set<SensorKind> = []
 
   // MARK: Consumers
 
@@ -51,9 +53,13 @@ struct SensorUse: Sendable {
 
   mutating func observe(_ status: SourceStatus) {
     sources[status.source] = (status.kinds, true)
+    activeKinds.subtract(status.kinds)
     switch status.state {
     case .active(let effective):
-      for (kind, rate) in effective where rate.isFinite && rate > 0 { rates[kind] = rate }
+      for (kind, rate) in effective where rate.isFinite && rate > 0 {
+        rates[kind] = rate
+        activeKinds.insert(kind)
+      }
       return
     case .idle: break
     case .unavailable, .finished: sources[status.source] = (status.kinds, false)
@@ -99,7 +105,7 @@ extension MotionManager {
 
   /// Whether a sensor is there: a source offers it, or it has spoken lately without a source that answers for it.
   public func isAvailable(_ kind: SensorKind) -> Bool {
-    use.isOffered(kind) ?? presentSensors.contains(kind)
+    use.isOffered(kind) ?? isPresent(kind)
   }
 
   /// Whether anybody uses a sensor.

@@ -1,6 +1,7 @@
+internal import Glibc
 public import Spatial
 
-/// A blow: which side it struck, how hard and when.
+/// An impact: side, strength and time.
 public struct Impact: Hashable, Sendable {
   /// The side of the device (or vehicle) that was struck.
   public enum Side: String, Hashable, Sendable, CaseIterable {
@@ -19,24 +20,29 @@ public struct Impact: Hashable, Sendable {
     }
   }
 
-  /// When the blow began.
+  /// Start of the impact.
   public var timestamp: Timestamp
   public var side: Side
-  /// g, the largest user acceleration of the blow itself, without its rebound.
+  /// g, the largest user acceleration of the impact, without its rebound.
   public var peak: Double
-  /// Device frame, length one: towards where the blow came from.
+  /// Device frame, length one: towards the origin of the impact.
   public var direction: Vector3
 }
 
-/// Finds impacts: one report for each, however long it rings.
+/// Detects impacts and reports each once, however long it rings.
 ///
-/// User acceleration has Core Motion's sign, that of what loose things inside would do: a vehicle that is struck in front
-/// is slowed, so everything in it goes to the front, and (0, +, 0) is read. The side that was struck is therefore the side
-/// to which the *first* pulse points; the rebound points the other way and may be the larger one.
+/// User acceleration has Core Motion's sign, that of loose things inside: a vehicle that is struck in front is slowed, so everything
+/// in it moves to the front, and the reading is (0, +, 0). The struck side is therefore the side to which the pulse points.
 ///
-/// A push that was under way before, as in a strong start-off, is no part of a blow: it is taken off. One that began as
-/// hard as a blow is told as one, and a harder blow from across it is told for itself, be it before or after the first has
-/// been told: only along its own line does a blow rebound.
+/// The rules:
+/// 1. A pulse starts at the threshold. It is reported when it falls below half of its peak, reverses, or has lasted
+///    `pulseDuration`. Its side is the direction of its change of velocity.
+/// 2. What follows a pulse along its line is its rebound and ringing, and is not reported, unless it is more than one and a half
+///    times as hard. A harder pulse is an impact of its own: no impact rebounds harder than it struck.
+/// 3. A harder pulse from across is an impact of its own. If the first pulse is not over, it replaces it.
+/// 4. An acceleration that stays for twice `pulseDuration` is a push, such as a strong start-off. It does not rebound, so what
+///    follows it is judged on its own, in every direction. A push that is under way is subtracted from the impact, until the
+///    reading falls below half of it. A push that starts at the threshold or above is reported first, as an impact.
 public struct ImpactDetector: Sendable {
   public struct Settings: Hashable, Sendable {
     /// g that makes an impact. Full braking stays below 1.2 g, potholes are short and seldom above 2 g at the body.
@@ -61,6 +67,8 @@ public struct ImpactDetector: Sendable {
     var peak: Double
     /// The largest acceleration along `direction`, without what came from across meanwhile.
     var along: Double
+    /// Number of samples in `sum`.
+    var count = 1.0
     /// Of the pulse that this one came across, length one; what is along it is not this one's.
     var across: Vector3?
 
@@ -76,9 +84,14 @@ public struct ImpactDetector: Sendable {
   private enum State {
     case quiet
     case pulse(Pulse)
-    /// After the pulse `of` a blow that was told.
-    case ringing(lastLoud: Timestamp, of: Pulse)
+    /// After the pulse `of` a reported impact. `isHeld` while the acceleration has not fallen since its start.
+    case ringing(lastLoud: Timestamp, of: Pulse, isHeld: Bool)
   }
+
+  /// How much harder than a pulse its rebound may be: up to 1.4 times in recorded pulses of loosely mounted devices.
+  private static let reboundFactor = 1.5
+  /// Time constant, in seconds, with which a push ends.
+  private static let pushEnd = 0.003
 
   private let settings: Settings
   private var state = State.quiet
@@ -96,8 +109,10 @@ public struct ImpactDetector: Sendable {
   /// or not later than the last are ignored.
   public mutating func process(userAcceleration: Vector3, at timestamp: Timestamp) -> Impact? {
     guard userAcceleration.isFinite else { return nil }
-    if let now, timestamp <= now { return nil }
+    let before = now
+    if let before, timestamp <= before { return nil }
     let overdue = advance(to: timestamp)
+    if let before { endPush(userAcceleration, after: timestamp.seconds(since: before), at: timestamp) }
     let acceleration = withoutPush(userAcceleration)
     let size = acceleration.length
     switch state {
@@ -107,41 +122,75 @@ public struct ImpactDetector: Sendable {
         return overdue
       }
     case .pulse(var pulse):
-      if let other = blow(acceleration, across: pulse, at: timestamp) {
-        // The harder of the two names the side.
+      if let other = impact(acceleration, across: pulse, at: timestamp) {
+        // The harder of the two determines the side.
         state = .pulse(other)
         return overdue
       }
       let own = pulse.across.map { acceleration - acceleration.dot($0) * $0 } ?? acceleration
       let size = own.length
       guard size >= pulse.peak / 2, own.dot(pulse.line) > 0 else {
-        state = .ringing(lastLoud: timestamp, of: pulse)
+        state = .ringing(lastLoud: timestamp, of: pulse, isHeld: false)
+        if let other = impact(acceleration, after: pulse, at: timestamp) { state = .pulse(other) }
         return impact(pulse)
       }
       pulse.sum += own
+      pulse.count += 1
       pulse.peak = max(pulse.peak, size)
       pulse.along = max(pulse.along, own.dot(pulse.direction))
       state = .pulse(pulse)
       return overdue
-    case .ringing(_, let pulse):
-      if let other = blow(acceleration, across: pulse, at: timestamp) {
+    case .ringing(let lastLoud, let pulse, let wasHeld):
+      if let other = impact(acceleration, across: pulse, at: timestamp)
+        ?? impact(acceleration, after: pulse, at: timestamp)
+      {
         state = .pulse(other)
         return overdue
       }
-      if size >= settings.threshold / 2 { state = .ringing(lastLoud: timestamp, of: pulse) }
+      let isHeld = wasHeld && userAcceleration.dot(pulse.line) >= pulse.peak / 2
+      if isHeld, timestamp.seconds(since: pulse.start) > 2 * settings.pulseDuration {
+        // A push: from here on only what is added to it counts.
+        push.reset()
+        _ = push.process(pulse.sum / pulse.count, at: timestamp)
+        state = .quiet
+        return overdue
+      }
+      state = .ringing(
+        lastLoud: size >= settings.threshold / 2 ? timestamp : lastLoud, of: pulse, isHeld: isHeld)
+      // A rebound, or the start of an impact from the other side, is no push.
+      if size >= settings.threshold / 2, acceleration.dot(pulse.line) < 0 { return overdue }
     }
     _ = push.process(userAcceleration, at: timestamp)
     return overdue
   }
 
-  /// Takes off the push that was under way, as far as it still is.
+  /// Lets a push that has fallen below half of its strength end within milliseconds.
+  private mutating func endPush(_ acceleration: Vector3, after step: Double, at timestamp: Timestamp) {
+    if case .pulse = state { return }
+    guard let value = push.value, value.dot(value) > 0 else { return }
+    let share = max(0, acceleration.dot(value) / value.dot(value))
+    guard share < 0.5 else { return }
+    push.reset()
+    push.process((share + (1 - share) * exp(-step / Self.pushEnd)) * value, at: timestamp)
+  }
+
+  /// Subtracts the push that was under way, as far as it still is.
   private func withoutPush(_ acceleration: Vector3) -> Vector3 {
     guard let push = push.value, let direction = push.normalized else { return acceleration }
     return acceleration - max(0, min(push.length, acceleration.dot(direction))) * direction
   }
 
-  /// A blow of its own, harder than a pulse and from across it; nil where there is none.
-  private func blow(_ acceleration: Vector3, across pulse: Pulse, at timestamp: Timestamp) -> Pulse? {
+  /// Returns an impact of its own along the line of a pulse that is over, in either direction, too hard for a rebound.
+  private func impact(_ acceleration: Vector3, after pulse: Pulse, at timestamp: Timestamp) -> Pulse? {
+    let size = acceleration.length
+    guard size >= settings.threshold,
+      abs(acceleration.dot(pulse.line)) > Self.reboundFactor * pulse.peak
+    else { return nil }
+    return Pulse(acceleration, size: size, at: timestamp)
+  }
+
+  /// Returns an impact of its own, harder than a pulse and from across it; nil if there is none.
+  private func impact(_ acceleration: Vector3, across pulse: Pulse, at timestamp: Timestamp) -> Pulse? {
     let line = pulse.direction
     let along = acceleration.dot(line)
     let across = acceleration - along * line
@@ -158,15 +207,15 @@ public struct ImpactDetector: Sendable {
     case .quiet: return nil
     case .pulse(let pulse):
       guard timestamp.seconds(since: pulse.start) > settings.pulseDuration else { return nil }
-      state = .ringing(lastLoud: timestamp, of: pulse)
+      state = .ringing(lastLoud: timestamp, of: pulse, isHeld: true)
       return impact(pulse)
-    case .ringing(let lastLoud, _):
+    case .ringing(let lastLoud, _, _):
       if timestamp.seconds(since: lastLoud) > settings.quietTime { state = .quiet }
       return nil
     }
   }
 
-  /// Nil for a side of which nothing is told.
+  /// Returns the impact of a pulse; nil if its side is not reported.
   private func impact(_ pulse: Pulse) -> Impact? {
     let line = pulse.line
     let side = Impact.Side(direction: line)

@@ -123,7 +123,7 @@ public final class LiveMotion: Sendable {
     SampleStream(capacity: capacity) { subscribe(.magnetometer, interval, latency, \.magnetometer, $0) }
   }
 
-  /// The motion after each gyroscope sample, or at most once in an interval.
+  /// The motion after each sample of the gyroscope, or of the accelerometer if there is no gyroscope; at most one in an interval.
   public func startDeviceMotionUpdates(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
   ) -> SampleStream<DeviceMotion> {
@@ -154,7 +154,7 @@ public final class LiveMotion: Sendable {
     }
   }
 
-  /// The motion after each gyroscope sample, or at most once in an interval.
+  /// The motion after each sample of the gyroscope, or of the accelerometer if there is no gyroscope; at most one in an interval.
   public func deviceMotionUpdates(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
   ) -> AsyncSamples<DeviceMotion> {
@@ -189,7 +189,7 @@ public final class LiveMotion: Sendable {
       to: handler)
   }
 
-  /// The motion after each gyroscope sample, or at most once in an interval.
+  /// The motion after each sample of the gyroscope, or of the accelerometer if there is no gyroscope; at most one in an interval.
   public func startDeviceMotionUpdates(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity,
     handler: @escaping @Sendable (DeviceMotion) -> Void

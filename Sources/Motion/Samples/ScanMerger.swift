@@ -1,16 +1,33 @@
 internal import Sensors
 internal import Spatial
 
-/// Puts the scans of several devices in order of time, however their blocks arrive. Pure.
+/// Sorts the scans of several devices by time, whatever the size of their blocks.
 ///
-/// Each device hands over blocks of its own. A filter that is given the forces of a tenth of a second before the rotations
-/// of that time, or after, is wrong by ten degrees in fast motion. So a scan waits until no sensor that is not in it can
-/// have an older sample: each has spoken of that time or a later one, or has been silent for much longer than it takes
-/// between its blocks.
+/// Each device delivers blocks of its own. A filter that receives the forces of a tenth of a second before the rotations of the
+/// same time, or after them, errs by ten degrees in fast motion. A scan therefore waits until no other sensor can deliver an
+/// older sample: each has delivered one of the same or a later time, or has been silent for much longer than the time between
+/// its blocks. A sensor that its source reports as active is awaited for two seconds, also before its first sample, so that the
+/// order does not depend on the size of the first blocks.
 struct ScanMerger: Sendable {
   struct Element: Sendable {
     var scan: InertialScan
     var doubts: ScanDoubts
+
+    /// Adds the samples that another device took at the same time; false if the times differ or both have the same sensor.
+    fileprivate mutating func join(_ other: Element) -> Bool {
+      let added = other.scan
+      guard added.timestamp == scan.timestamp,
+        !Self.sensors.contains(where: { scan.contains($0) && added.contains($0) })
+      else { return false }
+      scan.specificForce = scan.specificForce ?? added.specificForce
+      scan.rotationRate = scan.rotationRate ?? added.rotationRate
+      scan.magneticField = scan.magneticField ?? added.magneticField
+      scan.temperature = scan.temperature ?? added.temperature
+      doubts.formUnion(other.doubts)
+      return true
+    }
+
+    private static let sensors = [SensorKind.accelerometer, .gyroscope, .magnetometer]
 
     /// In order of time; at the same time rotations come before forces, and fields last.
     func precedes(_ other: Element) -> Bool {
@@ -30,22 +47,31 @@ struct ScanMerger: Sendable {
   private var gyroscope = BlockRhythm()
   private var accelerometer = BlockRhythm()
   private var magnetometer = BlockRhythm()
+  /// Time of the first scan.
+  private var start: Timestamp?
   /// In order from `head` to the block that is being taken in; those before have been handed out.
   private var waiting: [Element] = []
   private var head = 0
   private var blockStart = 0
   private var scratch: [Element] = []
 
-  /// Takes a block's next scan; one of a thermometer alone is in nobody's way.
+  /// Awaits the sensors that sources report as active.
+  mutating func expect(_ kinds: Set<SensorKind>) {
+    gyroscope.isExpected = kinds.contains(.gyroscope)
+    accelerometer.isExpected = kinds.contains(.accelerometer)
+    magnetometer.isExpected = kinds.contains(.magnetometer)
+  }
+
+  /// Appends the next scan of a block.
   mutating func append(_ scan: InertialScan, _ doubts: ScanDoubts) {
-    guard scan.rotationRate != nil || scan.specificForce != nil || scan.magneticField != nil else { return }
+    start = start ?? scan.timestamp
     if scan.rotationRate != nil { gyroscope.add(scan.timestamp) }
     if scan.specificForce != nil { accelerometer.add(scan.timestamp) }
     if scan.magneticField != nil { magnetometer.add(scan.timestamp) }
     waiting.append(Element(scan: scan, doubts: doubts))
   }
 
-  /// The block is complete.
+  /// Ends a block: its scans take their places among those that wait.
   mutating func endBlock() {
     gyroscope.endBlock()
     accelerometer.endBlock()
@@ -79,7 +105,22 @@ struct ScanMerger: Sendable {
     }
   }
 
-  /// The oldest scan that nothing older can follow; nil while all wait.
+  /// Removes the oldest scans that no older one can follow, with all samples of one time in one scan; nil while all wait.
+  mutating func nextJoined() -> Element? {
+    guard var joined = next() else { return nil }
+    while head < waiting.count, joined.join(waiting[head]) { removeHead() }
+    return joined
+  }
+
+  /// Removes the oldest scan, whatever may follow; nil if none waits.
+  mutating func flushNext() -> Element? {
+    guard head < waiting.count else { return nil }
+    let oldest = waiting[head]
+    removeHead()
+    return oldest
+  }
+
+  /// Removes the oldest scan that no older one can follow; nil while all wait.
   mutating func next() -> Element? {
     guard head < waiting.count else { return nil }
     let oldest = waiting[head]
@@ -88,8 +129,14 @@ struct ScanMerger: Sendable {
     // A slow magnetometer that says each value at once would hold everything up, and the filter knows to take it late.
     guard !isAwaited(gyroscope, before: time, front: front),
       !isAwaited(accelerometer, before: time, front: front),
-      !magnetometer.isBatched || !isAwaited(magnetometer, before: time, front: front)
+      !(magnetometer.isBatched || magnetometer.isExpected && magnetometer.newest == nil)
+        || !isAwaited(magnetometer, before: time, front: front)
     else { return nil }
+    removeHead()
+    return oldest
+  }
+
+  private mutating func removeHead() {
     head += 1
     if head == waiting.count {
       waiting.removeAll(keepingCapacity: true)
@@ -98,18 +145,22 @@ struct ScanMerger: Sendable {
       waiting.removeFirst(head)
       (head, blockStart) = (0, blockStart - head)
     }
-    return oldest
   }
 
-  /// Whether a sensor may still say something of a time up to `time`, and soon.
+  /// Whether a sensor may soon deliver a sample that is older than `time`.
   private func isAwaited(_ sensor: BlockRhythm, before time: Timestamp, front: Timestamp) -> Bool {
-    guard let newest = sensor.newest, newest < time else { return false }
-    return front.seconds(since: newest) <= min(Self.patience * sensor.spacing, Self.longestWait)
+    guard let newest = sensor.newest ?? (sensor.isExpected ? start : nil),
+      newest < time || sensor.newest == nil
+    else { return false }
+    let patience = sensor.isExpected ? Self.longestWait : Self.patience * sensor.spacing
+    return front.seconds(since: newest) <= min(patience, Self.longestWait)
   }
 }
 
-/// When a sensor speaks.
+/// The times of one sensor's blocks.
 private struct BlockRhythm: Sendable {
+  /// Whether a source reports the sensor as active.
+  var isExpected = false
   private(set) var newest: Timestamp?
   /// s between the ends of blocks, the longest of late.
   private(set) var spacing = 0.0

@@ -11,8 +11,8 @@ public enum BodyAxes: String, Hashable, Sendable, CaseIterable {
   case vehicle
 }
 
-/// Payload of `attitude`: how the vehicle is turned, and how it moves. Where no attitude is to be had, the tilt that gravity
-/// shows is told by itself.
+/// Payload of `attitude`: orientation and motion of the vehicle. Without an attitude it has what the sensors provide: the tilt
+/// by gravity, or the rotation rate of a gyroscope alone.
 public struct AttitudeMessage: Hashable, Sendable {
   public var time: UTCTime
   /// In which the attitude is told; nil without one.
@@ -42,6 +42,12 @@ public struct AttitudeMessage: Hashable, Sendable {
     self.frame = frame
     self.attitude = attitude
     self.angles = angles ?? attitude.eulerAngles
+  }
+
+  /// The rotation rate alone, of a device without an accelerometer.
+  public init(time: UTCTime, rotationRate: Vector3) {
+    self.time = time
+    self.rotationRate = rotationRate
   }
 
   /// Where no attitude is known.
@@ -92,8 +98,8 @@ public struct AttitudeMessage: Hashable, Sendable {
     userAcceleration = json["userAcceleration"]?.vector
     degradation = json["degraded"]?.string
     guard json["quaternion"] != nil else {
-      guard gravity != nil else {
-        throw JSONError("key \"quaternion\": missing, and there is no gravity either")
+      guard gravity != nil || rotationRate != nil else {
+        throw JSONError("key \"quaternion\": missing, without \"gravity\" or \"rotationRate\" in its place")
       }
       return
     }

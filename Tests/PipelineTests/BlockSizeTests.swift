@@ -1,0 +1,237 @@
+import Foundation
+import Motion
+import Sensors
+import Simulation
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import AgentCore
+@testable import Pipeline
+
+/// The messages of the pipeline do not depend on the size of the blocks in which samples arrive.
+@Suite struct BlockSizeTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+  /// Samples of a block at 100 Hz: up to a second.
+  private static let sizes = [2, 3, 7, 10, 25, 50, 100]
+
+  private func pipeline(_ settings: [String], at start: Double = 0) throws -> AgentPipeline {
+    let configuration = try AgentConfiguration(
+      layers: [
+        ConfigurationLayer(
+          assignments: ["vehicle.id=v", "input.mode=simulation", "location.reporting=distance"] + settings)
+      ], file: nil)
+    return AgentPipeline(
+      configuration: configuration.pipeline, start: Timestamp(seconds: start), time: Self.start,
+      version: "1")
+  }
+
+  /// A motion of a device in the hand: turns to and fro about an axis, with pulses of acceleration.
+  private struct RandomMotion {
+    let axis: Vector3
+    let (amplitude, frequency, phase): (Double, Double, Double)
+    /// Start, length (s), peak (g) of half sines.
+    let pulses: [(start: Double, length: Double, peak: Vector3)]
+
+    init(_ generator: inout SeededGenerator) {
+      axis = generator.nextNormalVector().normalized ?? Vector3(1, 0, 0)
+      amplitude = 2.5 * generator.nextUniform()
+      frequency = 0.2 + 2 * generator.nextUniform()
+      phase = 2 * .pi * generator.nextUniform()
+      let line = generator.nextNormalVector().normalized ?? Vector3(0, 1, 0)
+      var time = 0.4
+      var pulses: [(start: Double, length: Double, peak: Vector3)] = []
+      while time < 1.4 {
+        let length = 0.02 + 0.15 * generator.nextUniform()
+        let sign: Double = pulses.count.isMultiple(of: 2) ? 1 : -1
+        pulses.append((time, length, sign * 6 * generator.nextUniform() * line))
+        time += length * (1 + 2 * generator.nextUniform())
+      }
+      self.pulses = pulses
+    }
+
+    func scan(_ index: Int) -> InertialScan {
+      let time = Double(index) / 100
+      let turn = 2 * Double.pi * frequency
+      let attitude = Quaternion(angle: amplitude * sin(turn * time + phase), axis: axis)
+      var user = Vector3.zero
+      for pulse in pulses where (pulse.start..<pulse.start + pulse.length).contains(time) {
+        user += sin(.pi * (time - pulse.start) / pulse.length) * pulse.peak
+      }
+      return InertialScan(
+        timestamp: Timestamp(seconds: 100 + time),
+        specificForce: (attitude.conjugate.rotate(Vector3(0, 0, 1)) - user) * standardGravity,
+        rotationRate: amplitude * turn * cos(turn * time + phase) * axis)
+    }
+  }
+
+  /// The scans in blocks: of one chip, or of an accelerometer and a gyroscope as two devices.
+  private func play(_ pipeline: inout AgentPipeline, _ scans: [InertialScan], block: Int, asTwoDevices: Bool)
+    -> [VehicleMessage]
+  {
+    var messages: [VehicleMessage] = []
+    if asTwoDevices {
+      for kind in [SensorKind.accelerometer, .gyroscope] {
+        pipeline.process(
+          .status(
+            SourceStatus(
+              timestamp: Timestamp(seconds: 100), source: kind.rawValue, kinds: [kind],
+              state: .active(rates: [kind: 100])))
+        ) { _ in }
+      }
+    }
+    for first in stride(from: 0, to: scans.count, by: block) {
+      let part = Array(scans[first..<min(first + block, scans.count)])
+      guard asTwoDevices else {
+        pipeline.process(.inertial(part)) { messages.append($0) }
+        continue
+      }
+      for kind in [SensorKind.accelerometer, .gyroscope] {
+        let alone = part.map { scan in
+          var scan = scan
+          scan.remove(kind)
+          return scan
+        }
+        pipeline.process(.inertial(alone)) { messages.append($0) }
+      }
+    }
+    return messages.filter { $0.kind == .motion || $0.kind == .attitude }
+  }
+
+  private static let everything = [
+    "motion.events=shake,impact,orientation,activity", "motion.shake_threshold=1",
+    "motion.impact_threshold=1.5", "motion.orientation_duration=0.1", "attitude.enabled=true",
+    "attitude.interval=0.01", "attitude.frame=xArbitraryZVertical", "heading.enabled=false",
+  ]
+
+  @Test func aThousandRandomMotionsYieldTheSameMessagesInBlocksOfAnySize() throws {
+    var generator = SeededGenerator.announced()
+    let fresh = try pipeline(Self.everything, at: 100)
+    var (events, attitudes, different) = ([String: Int](), 0, 0)
+    for number in 0..<1000 {
+      let motion = RandomMotion(&generator)
+      let scans = (0..<150).map(motion.scan)
+      let block = Self.sizes[number % Self.sizes.count]
+      let isSplit = number.isMultiple(of: 2)
+      var (single, blocks) = (fresh, fresh)
+      let expected = play(&single, scans, block: 1, asTwoDevices: isSplit)
+      let messages = play(&blocks, scans, block: block, asTwoDevices: isSplit)
+      if expected != messages {
+        different += 1
+        if different <= 5 {
+          let first = zip(expected, messages).first { $0 != $1 }
+          Issue.record(
+            "motion \(number), blocks of \(block), split \(isSplit): \(expected.count) and \(messages.count) messages; \(String(describing: first))"
+          )
+        }
+      }
+      for message in messages {
+        switch message {
+        case .motion(let message):
+          events["\(message.event)".prefix { $0 != "(" }.description, default: 0] += 1
+        default: attitudes += 1
+        }
+      }
+    }
+    print("\(events), \(attitudes) attitudes; \(different) motions differ")
+    #expect(different == 0)
+    // The test compares something.
+    #expect(
+      (events["shake"] ?? 0) > 100 && (events["impact"] ?? 0) > 100 && (events["orientation"] ?? 0) > 100)
+    #expect(attitudes > 100_000)
+  }
+
+  /// Turned to and fro by 80°, 0.9 times a second, in blocks of half a second.
+  @Test(arguments: [1, 50]) func aRotationIsNoShake(block: Int) throws {
+    var pipeline = try pipeline(
+      ["motion.events=shake,impact", "motion.impact_threshold=1", "heading.enabled=false"], at: 100)
+    let turn = 2 * Double.pi * 0.9
+    let scans = (0..<2000).map { index in
+      let time = Double(index) / 100
+      let angle = 80.0.radians * sin(turn * time)
+      return InertialScan(
+        timestamp: Timestamp(seconds: 100 + time),
+        specificForce: Quaternion(angle: angle, axis: Vector3(1, 0, 0)).conjugate.rotate(
+          Vector3(0, 0, standardGravity)),
+        rotationRate: Vector3(80.0.radians * turn * cos(turn * time), 0, 0))
+    }
+    #expect(play(&pipeline, scans, block: block, asTwoDevices: false).isEmpty)
+  }
+
+  /// Half a turn within half a second.
+  @Test(arguments: [1, 50]) func aHalfTurnIsNoImpact(block: Int) throws {
+    var pipeline = try pipeline(
+      ["motion.events=shake,impact", "motion.impact_threshold=1", "heading.enabled=false"], at: 100)
+    let scans = (0..<600).map { index in
+      let time = Double(index) / 100
+      let angle = min(1, max(0, (time - 3.2) / 0.5)) * .pi
+      let isTurning = (3.2..<3.7).contains(time)
+      return InertialScan(
+        timestamp: Timestamp(seconds: 100 + time),
+        specificForce: Quaternion(angle: angle, axis: Vector3(0, 1, 0)).conjugate.rotate(
+          Vector3(0, 0, standardGravity)),
+        rotationRate: Vector3(0, isTurning ? .pi / 0.5 : 0, 0))
+    }
+    #expect(play(&pipeline, scans, block: block, asTwoDevices: false).isEmpty)
+  }
+
+  /// Each sample of a block is a message of its own time, at any interval that the sensors allow.
+  @Test(arguments: [(10, 0.01, 100), (50, 0.01, 100), (10, 0.02, 50), (50, 0.1, 10), (1, 0.01, 100)])
+  func attitudesComeAtTheirIntervalOutOfBlocks(block: Int, interval: Double, perSecond: Int) throws {
+    var pipeline = try pipeline(
+      [
+        "attitude.enabled=true", "attitude.interval=\(interval)", "attitude.frame=xArbitraryZVertical",
+        "heading.enabled=false", "motion.events=",
+      ], at: 100)
+    var generator = SeededGenerator.announced()
+    let scans = (0..<500).map { index in
+      InertialScan(
+        // Half a millisecond of jitter.
+        timestamp: Timestamp(seconds: 100 + (Double(index) + 0.05 * (generator.nextUniform() - 0.5)) / 100),
+        specificForce: Vector3(0, 0, standardGravity) + 0.01 * generator.nextNormalVector(),
+        rotationRate: 0.001 * generator.nextNormalVector())
+    }
+    let messages = play(&pipeline, scans, block: block, asTwoDevices: false)
+    let times = messages.compactMap { if case .attitude(let message) = $0 { message.time } else { nil } }
+    let inAll = times.filter { $0.seconds(since: Self.start) >= 1 }
+    #expect(abs(inAll.count - 4 * perSecond) <= 1, "\(inAll.count)")
+    #expect(zip(times, times.dropFirst()).allSatisfy { abs($1.seconds(since: $0) - interval) < 0.001 })
+  }
+
+  /// All messages of a drive through a tunnel, but for `status`, which time alone makes due.
+  @Test(arguments: [5, 25, 50]) func aDriveYieldsTheSameMessagesInBlocksOfAnySize(block: Int) throws {
+    func messages(_ block: Int) throws -> [MessageKind: [VehicleMessage]] {
+      var generator = SeededGenerator(seed: 8)
+      let samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
+      var pipeline = try pipeline(
+        [
+          "attitude.enabled=true", "attitude.interval=0.02", "heading.interval=0.1", "heading.filter=0",
+          "motion.events=shake,impact,orientation,activity",
+        ], at: 100)
+      var messages: [VehicleMessage] = []
+      for first in stride(from: 0, to: samples.count, by: block) {
+        let part = samples[first..<min(first + block, samples.count)]
+        // What the receiver reports within a block arrives before it.
+        for sample in part {
+          guard var fix = sample.fix, sample.truth.time == sample.truth.time.rounded() else { continue }
+          fix.time = Self.start.advanced(bySeconds: sample.truth.time)
+          if (200..<240).contains(sample.truth.time) {
+            fix = PositionFix(timestamp: fix.timestamp, time: fix.time, mode: .noFix)
+          }
+          pipeline.process(.position([fix])) { messages.append($0) }
+        }
+        pipeline.process(.inertial(part.map(\.scan))) { messages.append($0) }
+      }
+      return Dictionary(grouping: messages) { $0.kind ?? .status }
+    }
+    let (expected, actual) = (try messages(1), try messages(block))
+    for kind in Set(expected.keys).union(actual.keys) where kind != .status {
+      let (a, b) = (expected[kind] ?? [], actual[kind] ?? [])
+      let same = zip(a, b).count { $0 == $1 }
+      print("blocks of \(block): \(kind): \(a.count) and \(b.count) messages, \(same) equal in order")
+      if a != b, let first = zip(a, b).first(where: { $0 != $1 }) { print("  first: \(first)") }
+      #expect(a == b, "\(kind)")
+    }
+  }
+}
