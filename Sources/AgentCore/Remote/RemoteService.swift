@@ -190,15 +190,18 @@ final class RemoteService {
       sender.id = try RemoteCommand.identifier(arguments)
       switch try RemoteCommand(name: name, arguments: arguments) {
       case .locate(let accuracy, let timeout):
-        commands.locate(sender, accuracy: accuracy, until: Self.now.advanced(bySeconds: timeout))
-        pipeline.requestLocation(accuracy: accuracy, timeLimit: timeout)
+        if pipeline.requestLocation(accuracy: accuracy, timeLimit: timeout), let known = pipeline.lastKnown {
+          answer(sender, PendingCommands.Found(location: known, isFresh: false, isSufficient: true))
+        } else {
+          commands.locate(sender, accuracy: accuracy, until: Self.now.advanced(bySeconds: timeout))
+        }
       case .status:
         commands.awaitStatus(sender, after: pipeline.statusCount)
         pipeline.requestStatus()
       case .reload: reload(answering: sender, &pipeline)
       case .track(let from, let to): sendTrack(from, to, sender)
       case .resetRegions:
-        pipeline.regions.forgetStates()
+        pipeline.resetRegionStates { messages.append($0) }
         answer(sender, .done, result: .object(["regions": .integer(Int64(pipeline.regions.count))]))
       case .forgetRegions: forgetRegions(sender, &pipeline)
       case .regionState(let identifier): answerRegionState(sender, identifier, &pipeline)
@@ -332,17 +335,7 @@ final class RemoteService {
   /// Answers the commands that were waiting for a location or a status.
   func answerPending(_ pipeline: inout AgentPipeline) {
     sendSamples(&pipeline)
-    for (sender, found) in commands.located(at: Self.now) {
-      guard let found, let json = try? JSONValue(parsing: found.location.payload) else {
-        answer(sender, .failed, "no position is known")
-        continue
-      }
-      answer(
-        sender, .done,
-        result: .object([
-          "location": json, "fresh": .bool(found.isFresh), "sufficient": .bool(found.isSufficient),
-        ]))
-    }
+    for (sender, found) in commands.located(at: Self.now) { answer(sender, found) }
     for sender in commands.measured(level: pipeline.lastLevel.count) {
       switch pipeline.lastLevel.outcome {
       case .measured(let level):
@@ -356,6 +349,17 @@ final class RemoteService {
     for sender in commands.published(status: pipeline.statusCount) {
       answer(sender, .done, result: try? JSONValue(parsing: status.payload))
     }
+  }
+
+  private func answer(_ sender: PendingCommands.Sender, _ found: PendingCommands.Found?) {
+    guard let found, let json = try? JSONValue(parsing: found.location.payload) else {
+      return answer(sender, .failed, "no position is known")
+    }
+    answer(
+      sender, .done,
+      result: .object([
+        "location": json, "fresh": .bool(found.isFresh), "sufficient": .bool(found.isSufficient),
+      ]))
   }
 
   func answer(

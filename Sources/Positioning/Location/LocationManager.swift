@@ -157,7 +157,7 @@ public struct LocationManager: Sendable {
     return ([pausing, deferral?.deadline] + requests.map(\.deadline)).compactMap { $0 }.min()
   }
 
-  /// What must be seen next, and until when nothing can be due.
+  /// Requirements for the next fix.
   public var needs: LocationNeeds {
     let isFollowing = isUpdating && !isPaused
     var needs = LocationNeeds(
@@ -169,8 +169,10 @@ public struct LocationManager: Sendable {
     needs.speedAccuracy = seen?.speedAccuracy
     needs.horizontalAccuracy = seen?.horizontalAccuracy
     needs.deadline = ([deferral?.deadline] + requests.map(\.deadline)).compactMap { $0 }.min()
-    if let request = requests.min(by: { $0.accuracy < $1.accuracy }) {
-      needs.desiredAccuracy = needs.desiredAccuracy.stricter(request.desiredAccuracy)
+    if let finest = requests.min(by: { $0.accuracy < $1.accuracy }),
+      let last = requests.map(\.deadline).max()
+    {
+      needs.request = LocationNeeds.Request(accuracy: finest.desiredAccuracy, deadline: last)
     } else if isFollowing {
       if let deferral, !isMonitoringSignificantChanges { needs.patience = deferral.patience(after: exact) }
       // A batch has every fix in it.
