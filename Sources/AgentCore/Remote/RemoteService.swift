@@ -129,6 +129,7 @@ final class RemoteService {
       let isNewConnection = connection != configuration.mqtt
       connection = configuration.mqtt
       pipeline.reconfigure(configuration.pipeline) { messages.append($0) }
+      manager.ineffectiveSettings.report(to: plan.log)
       if isNewConnection { plan.link.reconnect(configuration.mqtt) }
       isReconfigured = true
     case .report(let report):
@@ -153,11 +154,15 @@ final class RemoteService {
   }
 
   private func message(_ report: RemoteManager.Report) -> ConfigReportedMessage {
-    ConfigReportedMessage(
+    let ineffective = manager.ineffectiveSettings.filter { report.settings[$0.key] != nil }
+    return ConfigReportedMessage(
       time: Self.time, state: ConfigReportedMessage.State(rawValue: report.state.rawValue) ?? .refused,
       version: report.version, problem: report.problem, accepted: report.accepted,
       refused: report.refused.map { ConfigReportedMessage.Refusal(key: $0.key, reason: $0.reason) },
-      settings: report.settings.mapValues(\.json), changeable: manager.active.remote.keys.sorted())
+      settings: report.settings.mapValues(\.json), changeable: manager.active.remote.keys.sorted(),
+      ineffective: ineffective.map {
+        ConfigReportedMessage.Refusal(key: $0.key, reason: "\($0.problem); \($0.remedy)")
+      })
   }
 
   // MARK: Requests
