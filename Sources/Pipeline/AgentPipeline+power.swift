@@ -89,6 +89,11 @@ extension AgentPipeline {
       needs.speedAccuracy = lastSeen.speedAccuracy
       needs.horizontalAccuracy = lastSeen.horizontalAccuracy
     }
+    if let end = regionSearchEnd, needs.isWanted {
+      let other = needs.request
+      needs.request = LocationNeeds.Request(
+        accuracy: other?.accuracy ?? needs.standingAccuracy, deadline: max(end, other?.deadline ?? end))
+    }
     return needs
   }
 }

@@ -46,6 +46,10 @@ package struct AgentPipeline: Sendable {
   /// Where they come from; to be set with them.
   package var regionSource: RegionsStateMessage.Source?
   private var regionReporter = RegionReporter()
+  /// Revision of the regions that were last compared with the newest position, outside of `process`.
+  private var evaluatedRevision: Int?
+  /// Until when the receiver is powered because a region is undecided; nil if it is not.
+  private(set) var regionSearchEnd: Timestamp?
   /// What the pipeline cannot see. To be set before a `status` is due.
   package var environment = AgentEnvironment() {
     didSet {
@@ -75,7 +79,7 @@ package struct AgentPipeline: Sendable {
     timeBase = TimeBase(
       timestamp: start, system: SystemTime(time: time, isSynchronized: isClockSynchronized),
       isVirtual: configuration.isVirtual)
-    location = LocationReports(configuration, start: start)
+    location = LocationReports(configuration)
     navigation = VehicleNavigation(configuration, kept: kept)
     self.odometer = OdometerReports(configuration, kept: odometer)
     self.trips = TripReports(
@@ -105,6 +109,7 @@ package struct AgentPipeline: Sendable {
     next.status.interval = new.statusInterval
     (next.lastStatus, next.statusCount, next.lastLevel) = (lastStatus, statusCount, lastLevel)
     (next.regions, next.regionSource, next.regionReporter) = (regions, regionSource, regionReporter)
+    next.regionSearchEnd = regionSearchEnd
     next.rawRates = rawRates
     (next.power, next.lastSeen, next.lastPlace) = (power, lastSeen, lastPlace)
     next.location.adopt(location)
@@ -127,11 +132,19 @@ package struct AgentPipeline: Sendable {
     planPower(at: now)
   }
 
-  /// Wants a location of so many metres at 68 % soon, whatever else is configured, for at most so many seconds.
-  package mutating func requestLocation(accuracy: Double, timeLimit: Double) {
+  /// Requests one location. `lastKnown` answers it if rest confirms that position and it is accurate enough; otherwise the
+  /// receiver, or a radio that is accurate enough, is powered until a location answers the request or the time limit is over.
+  /// - Parameters:
+  ///   - accuracy: metres at 68 %.
+  ///   - timeLimit: seconds.
+  /// - Returns: whether `lastKnown` answers it.
+  package mutating func requestLocation(accuracy: Double, timeLimit: Double) -> Bool {
+    let isExact = (lastKnownAccuracy ?? .infinity) <= accuracy
+    if isPositionConfirmed, isExact, !location.isWithholding { return true }
     location.requestLocation(accuracy: accuracy, timeLimit: timeLimit, at: now)
     power.needsChanged()
     planPower(at: now)
+    return false
   }
 
   /// Has sensors deliver at least at these rates (Hz), at rest, too; others are as they were configured.
@@ -263,6 +276,7 @@ package struct AgentPipeline: Sendable {
     }
     tell(navigation?.advance(to: timestamp) ?? [], into: send)
     location.advance(to: timestamp, timeBase, into: send)
+    evaluateRegions(into: send)
     if let deadline = regions.nextDeadline, timestamp >= deadline {
       publish(regions.advance(to: timestamp), into: send)
     }
@@ -288,7 +302,7 @@ package struct AgentPipeline: Sendable {
   /// When `advance` has something to do, if no event comes before.
   package var nextDeadline: Timestamp? {
     [
-      status.nextDeadline, location.nextDeadline, regions.nextDeadline, power.nextDeadline,
+      status.nextDeadline, location.nextDeadline, regions.nextDeadline, power.nextDeadline, regionSearchEnd,
       regionReporter.nextDeadline,
       motion.levelDeadline, navigation?.nextDeadline, vehicle?.nextDeadline, trips.nextDeadline,
       drivingEvents?.nextDeadline, traces?.nextDeadline,
@@ -318,8 +332,16 @@ package struct AgentPipeline: Sendable {
     location.observe(deniedNodes: deniedNodes)
   }
 
-  /// Whether the vehicle is known to rest.
+  /// Whether the accelerometer reports rest.
   package var isAtRest: Bool { motion.activity == .stationary }
+
+  /// Whether the newest position is still valid: it was measured during the rest that the accelerometer reports, and not so
+  /// long ago that the planner would look again.
+  var isPositionConfirmed: Bool {
+    guard isAtRest, let since = motion.activitySince, let place = lastPlace else { return false }
+    return place.timestamp >= since && now.seconds(since: place.timestamp) <= PowerPlanner.longestSleep
+      && (place.speed ?? 0) < PowerPlanner.restSpeed
+  }
 
   /// The last `status` that came out; nil before the first.
   package private(set) var lastStatus: StatusMessage?
@@ -329,8 +351,68 @@ package struct AgentPipeline: Sendable {
   /// Where the attitude filter stands.
   package var motionReport: MotionReport { motion.report }
 
-  /// Makes `regions/state` due at the next moment.
-  package mutating func requestRegionStates() { regionReporter.requestNow(at: now) }
+  /// Decides undecided regions by the last valid position, or powers the receiver for a limited time if there is none, and
+  /// makes `regions/state` due at the next `advance`.
+  package mutating func requestRegionStates(into send: (VehicleMessage) -> Void) {
+    decideRegions(into: send)
+    if regions.hasUndecided, !isPositionConfirmed { searchForRegions() }
+    regionReporter.requestNow(at: now)
+  }
+
+  /// Resets all region states and decides them again by the last valid position.
+  package mutating func resetRegionStates(into send: (VehicleMessage) -> Void) {
+    regions.forgetStates()
+    evaluateRegions(into: send)
+  }
+
+  /// Decides undecided regions by the last valid position, once after each change of the regions. Powers the receiver for a
+  /// limited time if that position does not decide them all.
+  private mutating func evaluateRegions(into send: (VehicleMessage) -> Void) {
+    if regions.hasUndecided, regions.revision != evaluatedRevision {
+      decideRegions(into: send)
+      if regions.hasUndecided { searchForRegions() }
+    }
+    if let end = regionSearchEnd, end <= now || !regions.hasUndecided {
+      regionSearchEnd = nil
+      power.needsChanged()
+    }
+  }
+
+  private mutating func decideRegions(into send: (VehicleMessage) -> Void) {
+    if let place = placeNow { publish(regions.evaluateUndecided(at: place), into: send) }
+    evaluatedRevision = regions.revision
+  }
+
+  private mutating func searchForRegions() {
+    guard configuration.location.isEnabled, !location.isWithholding else { return }
+    regionSearchEnd = now.advanced(bySeconds: PowerPlanner.searchLimit)
+    power.needsChanged()
+  }
+
+  /// The newest position that may be shown, as of now: unless rest confirms it, its accuracy includes what the vehicle may have
+  /// moved since. Nil without a position, and while positions are withheld.
+  private var placeNow: Location? {
+    guard let newest = lastPlace, !location.isWithholding, var place = shownForRegions(newest) else {
+      return nil
+    }
+    if !isPositionConfirmed {
+      let mobility = Mobility(configuration.location.activity)
+      let age = max(0, now.seconds(since: place.timestamp))
+      let accuracy = place.horizontalAccuracy ?? regions.settings.unknownAccuracy
+      place.horizontalAccuracy =
+        accuracy + mobility.metersCovered(in: age, startingAt: place.speed ?? mobility.topSpeed)
+    }
+    (place.timestamp, place.time) = (now, timeBase.utc(at: now))
+    return place
+  }
+
+  /// A position as regions may use it; nil where it is withheld.
+  private func shownForRegions(_ location: Location) -> Location? {
+    guard var shown = configuration.privacy.shown(location) else { return nil }
+    // Errors of positions by radios have longer tails than a receiver's of the same accuracy: transmitters move.
+    if shown.positionSource == .coarse { shown.horizontalAccuracy = shown.horizontalAccuracy.map { 2 * $0 } }
+    return shown
+  }
 
   private mutating func process(_ fix: PositionFix, into send: (VehicleMessage) -> Void) {
     let clock = (timeBase.clock, timeBase.lastStep)
@@ -389,11 +471,7 @@ package struct AgentPipeline: Sendable {
       lastPlace = location
       power.needsChanged()
       motion.observe(location, time: timeBase.utc(of: location))
-      if var shown = configuration.privacy.shown(location) {
-        // What radios tell errs further now and then than a receiver with the same accuracy: transmitters move.
-        if shown.positionSource == .coarse {
-          shown.horizontalAccuracy = shown.horizontalAccuracy.map { 2 * $0 }
-        }
+      if let shown = shownForRegions(location) {
         publish(regions.process(shown), into: send)
       } else {
         regions.interrupt()

@@ -18,7 +18,7 @@ struct LocationReports: Sendable {
   private var bounded: BoundedReports?
   /// Locations that privacy withheld, and whether the newest is one.
   private var withheldCount = 0
-  private var isWithholding = false
+  private(set) var isWithholding = false
   private let tracks: TrackBatches?
   private var events = LocationEvents()
 
@@ -29,7 +29,7 @@ struct LocationReports: Sendable {
   /// Where messages go, and how civil time is told.
   typealias Send = (VehicleMessage) -> Void
 
-  init(_ configuration: PipelineConfiguration, start: Timestamp) {
+  init(_ configuration: PipelineConfiguration) {
     let settings = configuration.location
     isEnabled = settings.isEnabled
     isHeadingEnabled = configuration.heading.isEnabled
@@ -47,7 +47,12 @@ struct LocationReports: Sendable {
     screen = FixScreen(
       activity: settings.activity,
       clock: ReceiverClock(earliest: configuration.isVirtual ? nil : ReceiverClock.firstRelease))
-    tracks = settings.deferral.map(TrackBatches.init)
+    var filter: Double?
+    if case .distance(let metres) = settings.policy { filter = metres }
+    tracks = settings.deferral.map { TrackBatches(deferral: $0, isFiltered: filter != nil) }
+    manager.continuousDeferral = settings.deferral.map {
+      DeferralLimits(distance: $0.distance, timeout: $0.timeout)
+    }
     guard isEnabled else { return }
     switch policy {
     case .distance(let filter): manager.distanceFilter = filter
@@ -58,7 +63,6 @@ struct LocationReports: Sendable {
       return
     }
     manager.startUpdatingLocation()
-    beginBatch(at: start)
   }
 
   /// Takes over what another configuration's side has learnt of the sources.
@@ -68,7 +72,7 @@ struct LocationReports: Sendable {
     events = other.events
   }
 
-  /// Wants a location soon, whatever else is configured.
+  /// Requests one location.
   mutating func requestLocation(accuracy: Double, timeLimit: Double, at now: Timestamp) {
     if isEnabled { manager.requestLocation(accuracy: accuracy, timeLimit: timeLimit, at: now) }
   }
@@ -76,7 +80,7 @@ struct LocationReports: Sendable {
   /// What the receiver must deliver for these settings.
   var demand: SensorDemand { isEnabled ? .rate(hertz: 1, latency: .seconds(1)) : .off }
 
-  /// What must be seen next, and until when nothing can be due.
+  /// Requirements for the next fix.
   var needs: LocationNeeds {
     var needs = isEnabled ? manager.needs : LocationNeeds()
     needs.isHeadingWanted = isHeadingEnabled
@@ -210,7 +214,6 @@ struct LocationReports: Sendable {
     if !manager.isPaused, let told = manager.location, isWithinBound(exact) {
       publish(bounded?.process(told, time: timeBase.utc(of: told)), into: send)
     }
-    beginBatch(at: location.timestamp)
   }
 
   /// Whether a bound may be promised of a position that is carried on without a receiver: else it counts as not seen, and the
@@ -222,14 +225,6 @@ struct LocationReports: Sendable {
       return true
     }
     return Self.boundedRadii * radius <= errorBound
-  }
-
-  /// Begins a new batch when none is being collected and one can be.
-  private mutating func beginBatch(at timestamp: Timestamp) {
-    guard let deferral = tracks?.deferral, !manager.isDeferring else { return }
-    // When it cannot be, the answer is the reason, which says nothing new.
-    _ = manager.allowDeferredLocationUpdates(
-      untilTraveled: deferral.distance, timeout: deferral.timeout, at: timestamp)
   }
 
   private mutating func process(
@@ -283,6 +278,8 @@ struct LocationReports: Sendable {
 /// Makes a `track` message of a batch of fixes, lossless or thinned.
 struct TrackBatches: Sendable {
   let deferral: PipelineConfiguration.Location.Deferral
+  /// Whether a distance filter leaves out fixes. No bound is stated of them.
+  var isFiltered = false
 
   /// Decimals of a degree: a centimetre.
   private static let precision = 7
@@ -295,7 +292,7 @@ struct TrackBatches: Sendable {
       fixes: kept.map {
         TrackMessage.Fix(
           time: time($0), coordinate: $0.coordinate, horizontalAccuracy: $0.horizontalAccuracy)
-      }, precision: Self.precision, bound: kept.count < fixes.count ? deferral.error : nil)
+      }, precision: Self.precision, bound: kept.count < fixes.count && !isFiltered ? deferral.error : nil)
     message.odometer = fixes.last?.odometer
     return message
   }

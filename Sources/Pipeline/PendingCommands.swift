@@ -15,13 +15,17 @@ package struct PendingCommands: Sendable {
     }
   }
 
-  /// What became of a search for the position.
+  /// Answer to a `locate` command.
   package struct Found: Hashable, Sendable {
     package var location: LocationMessage
-    /// Whether it was measured after the command came.
+    /// Whether it was measured after the command.
     package var isFresh: Bool
-    /// Whether it is as exact as was asked for.
+    /// Whether its accuracy meets the request.
     package var isSufficient: Bool
+
+    package init(location: LocationMessage, isFresh: Bool, isSufficient: Bool) {
+      (self.location, self.isFresh, self.isSufficient) = (location, isFresh, isSufficient)
+    }
   }
 
   private struct Search {
@@ -35,7 +39,8 @@ package struct PendingCommands: Sendable {
   private var searches: [Search] = []
   private var statuses: [(sender: Sender, after: Int)] = []
   private var levels: [(sender: Sender, after: Int)] = []
-  private var lastLocation: LocationMessage?
+  /// The newest position and its accuracy, metres at 68 %.
+  private var last: (location: LocationMessage, radius: Double)?
 
   /// More than this many of a kind do not wait: of those for a position the oldest is answered early, of those for the level
   /// the newest is turned away.
@@ -43,7 +48,7 @@ package struct PendingCommands: Sendable {
 
   package init() {}
 
-  /// Waits for a fix that is exact enough until a deadline, and for the best one then.
+  /// Waits for a fix that is accurate enough until a deadline, and then returns the best one.
   /// - Parameter accuracy: metres at 68 %.
   package mutating func locate(_ sender: Sender, accuracy: Double, until deadline: Timestamp) {
     searches.append(Search(sender: sender, accuracy: accuracy, deadline: deadline))
@@ -54,14 +59,15 @@ package struct PendingCommands: Sendable {
   ///   - location: as it may be told.
   ///   - radius: metres at 68 % of the position as it was measured; nil when the receiver did not say.
   package mutating func observe(_ location: LocationMessage, radius: Double?) {
-    lastLocation = location
     let radius = radius ?? .infinity
+    last = (location, radius)
     for index in searches.indices where radius <= searches[index].best?.radius ?? .infinity {
       searches[index].best = (location, radius)
     }
   }
 
-  /// The searches that are over: found, or out of time. Without any position there is nothing to be told.
+  /// Removes and returns the searches that are over: found, or out of time. Without a fix since the command the last known
+  /// position is the answer; nil without any.
   package mutating func located(at now: Timestamp) -> [(Sender, Found?)] {
     guard !searches.isEmpty else { return [] }
     let overdue = max(0, searches.count - Self.capacity)
@@ -73,12 +79,10 @@ package struct PendingCommands: Sendable {
         waiting.append(search)
         continue
       }
-      let location = search.best?.location ?? lastLocation
-      ended.append(
-        (
-          search.sender,
-          location.map { Found(location: $0, isFresh: search.best != nil, isSufficient: isSufficient) }
-        ))
+      let found = (search.best ?? last).map {
+        Found(location: $0.location, isFresh: search.best != nil, isSufficient: $0.radius <= search.accuracy)
+      }
+      ended.append((search.sender, found))
     }
     searches = waiting
     return ended

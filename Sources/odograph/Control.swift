@@ -27,11 +27,12 @@ struct Command: ParsableCommand {
     commandName: "command",
     abstract: "Asks vehicles for something and waits for their answers.",
     discussion: """
-        locate          a position that is exact enough (--accuracy), or the best until --timeout is over
+        locate          a position that is accurate enough (--accuracy), or the best until --timeout is over; the
+                        receiver is powered unless the vehicle has been at rest since such a position
         status          a status message now
         reload          read the configuration file again
         track           the positions of a time, from the vehicle's own history (--from, --to)
-        reset-regions   forget which regions it is in, and find out anew
+        reset-regions   reset the states of all regions and decide them again
         forget-regions  delete the regions that were set remotely; the configuration's are watched again (--yes)
         region-state    inside, outside or unknown, and since when: all regions, or one (--region)
         zero            tell attitudes relative to now, too (--clear ends that)

@@ -81,6 +81,77 @@ import Testing
     #expect(finish(&pipeline).isEmpty)
   }
 
+  /// Each batch starts where the last one ended, whatever the jitter of the fixes: no fix is in two batches or alone in one.
+  @Test(arguments: [0.0, 0.35, 0.9]) func batchesFollowEachOtherWithoutAGap(phase: Double) throws {
+    var pipeline = try pipeline("location.deferral_timeout=60")
+    let jitter = [0.0, 0.02, -0.03, 0.01, -0.02]
+    let fixes = (0..<600).map { second in
+      fix(Double(second) + phase + jitter[second % 5], 10 * Double(second), speed: 10)
+    }
+    let messages = run(&pipeline, fixes) + finish(&pipeline)
+    let counts = try messages.filter { $0.kind == .track }.map {
+      try TrackMessage(json: json($0)).fixes.count
+    }
+    #expect(counts.reduce(0, +) == 600)
+    #expect(counts.dropLast().allSatisfy { (59...61).contains($0) }, "\(counts)")
+  }
+
+  /// A batch is due by time, and the next starts at that time, also where the time passes between two fixes.
+  @Test func batchesAreTheSameWhetherTimeOrAFixEndsThem() throws {
+    func counts(isWoken: Bool) throws -> [Int] {
+      var pipeline = try pipeline("location.deferral_timeout=60", "status.interval=86400")
+      var messages: [VehicleMessage] = []
+      for second in 0..<300 {
+        let time = Double(second) + 0.4
+        while isWoken, let due = pipeline.nextDeadline, due < Timestamp(seconds: time) {
+          pipeline.advance(to: due) { messages.append($0) }
+        }
+        messages += run(&pipeline, [fix(time, 10 * time, speed: 10)])
+      }
+      return try messages.filter { $0.kind == .track }.map { try TrackMessage(json: json($0)).fixes.count }
+    }
+    #expect(try counts(isWoken: true) == counts(isWoken: false))
+    #expect(try counts(isWoken: true) == [61, 60, 60, 60])
+  }
+
+  /// After a silence that is longer than the timeout a batch starts with the next fix.
+  @Test func aBatchAfterASilenceStartsWithItsFirstFix() throws {
+    var pipeline = try pipeline("location.deferral_timeout=60", "location.pauses_automatically=false")
+    let times = Array(0...30) + Array(500...620)
+    let messages = run(&pipeline, times.map { fix(Double($0), 10 * Double($0), speed: 10) })
+    let counts = try messages.filter { $0.kind == .track }.map {
+      try TrackMessage(json: json($0)).fixes.count
+    }
+    #expect(counts == [31, 61, 60])
+  }
+
+  /// A pause ends a batch; the first fix after it starts the next one.
+  @Test func aBatchStartsWithTheFirstFixAfterAPause() throws {
+    var pipeline = try pipeline("location.deferral_timeout=60")
+    let fixes: [SensorEvent] = (0..<500).map { (second: Int) -> SensorEvent in
+      let time = Double(second)
+      if second < 100 { return fix(time, 10 * time, speed: 10) }
+      if second < 400 { return fix(time, 1000) }
+      return fix(time, 1000 + 10 * (time - 399), speed: 10)
+    }
+    let messages = run(&pipeline, fixes) + finish(&pipeline)
+    let counts = try messages.filter { $0.kind == .track }.map {
+      try TrackMessage(json: json($0)).fixes.count
+    }
+    #expect(counts.allSatisfy { $0 > 1 } && counts.suffix(2) == [61, 39], "\(counts)")
+  }
+
+  /// With a distance filter a batch has the fixes that pass it, and states no bound.
+  @Test func aFilterAppliesToBatches() throws {
+    var pipeline = try pipeline(
+      "location.deferral_timeout=60", "location.distance_filter=195", "location.track_error=10")
+    let messages = run(&pipeline, (0...60).map { fix(Double($0), 10 * Double($0), speed: 10) })
+    let track = try TrackMessage(json: json(#require(messages.first)))
+    #expect(messages.map(\.kind) == [.track, .location] && track.bound == nil && track.fixes.count == 2)
+    // The receiver sleeps until the filter can be passed again, and what it delivers is read immediately.
+    #expect(pipeline.demands[.positioning] == .off)
+  }
+
   @Test func aBatchIsDueWithoutAFix() throws {
     var pipeline = try pipeline("location.deferral_timeout=10", "status.interval=3600")
     _ = run(&pipeline, (0...3).map { fix(Double($0), 0) })
@@ -187,8 +258,6 @@ import Testing
   }
 
   @Test(arguments: [
-    (["location.deferral_timeout=60", "location.distance_filter=10"], "distance filter"),
-    (["location.deferral_distance=60", "location.desired_accuracy=kilometer"], "desired accuracy"),
     (["location.deferral_distance=60", "location.reporting=significant"], "significant"),
     (["location.reporting=often"], "bounded"),
     (["location.error_bound=0"], "0.1"),

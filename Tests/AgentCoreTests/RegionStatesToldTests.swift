@@ -159,7 +159,7 @@ import Testing
     var messages: [VehicleMessage] = []
     pipeline.advance(to: Timestamp(seconds: 41)) { messages.append($0) }
     #expect(states(messages).isEmpty)
-    pipeline.requestRegionStates()
+    pipeline.requestRegionStates { _ in }
     pipeline.advance(to: Timestamp(seconds: 41)) { messages.append($0) }
     #expect(states(messages).map(text) == ["yard:inside"])
   }
@@ -169,7 +169,7 @@ import Testing
     var pipeline = try pipeline(watching: collection(Self.yard))
     _ = told(&pipeline, 0...40)
     pipeline.regions.replaceAll([])
-    pipeline.requestRegionStates()
+    pipeline.requestRegionStates { _ in }
     var messages: [VehicleMessage] = []
     pipeline.advance(to: Timestamp(seconds: 41)) { messages.append($0) }
     pipeline.advance(to: Timestamp(seconds: 60)) { messages.append($0) }

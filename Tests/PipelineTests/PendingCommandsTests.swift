@@ -40,13 +40,16 @@ import Testing
     #expect(commands.nextDeadline == nil)
   }
 
-  @Test func withoutANewFixTheLastKnownIsToldAsSuch() throws {
+  /// `sufficient` compares accuracies; `fresh` says whether the position is newer than the command.
+  @Test(arguments: [(5.0, true), (50, true), (51, false), (nil, false)])
+  func withoutANewFixTheLastKnownIsToldAsSuch(radius: Double?, isSufficient: Bool) throws {
     var commands = PendingCommands()
-    commands.observe(fix(1), radius: 5)
+    commands.observe(fix(1), radius: radius)
     commands.locate(sender, accuracy: 50, until: at(10))
     #expect(commands.located(at: at(9)).isEmpty)
     let found = try #require(commands.located(at: at(10)).first?.1)
-    #expect(!found.isFresh && !found.isSufficient && found.location.location.timestamp == at(1))
+    #expect(!found.isFresh && found.location.location.timestamp == at(1))
+    #expect(found.isSufficient == isSufficient)
   }
 
   @Test func aFixThatDoesNotSayHowExactItIsSufficesForNobody() throws {

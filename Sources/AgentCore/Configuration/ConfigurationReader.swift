@@ -19,10 +19,23 @@ struct ConfigurationReader: Sendable {
     self.folders = folders
   }
 
-  private func value(_ path: String) -> ConfigurationKey.Value? {
+  /// The value in force; nil if the key is not set and has no default.
+  func value(_ path: String) -> ConfigurationKey.Value? {
     assert(ConfigurationKey.byPath[path] != nil, "there is no key \(path)")
+    if path == "location.reporting", isDistanceImplied { return .text("distance") }
     for layer in layers { if let setting = layer[path] { return setting.value } }
     return ConfigurationKey.byPath[path]?.defaultValue
+  }
+
+  /// Whether a distance filter is set above the preset and no reporting is: the filter selects distance reporting then.
+  private var isDistanceImplied: Bool {
+    guard case .number(let filter)? = written("location.distance_filter")?.value else { return false }
+    return filter > 0 && written("location.reporting") == nil
+  }
+
+  /// The setting of a key above the preset; nil if only the preset or nothing sets it.
+  func written(_ path: String) -> ConfigurationLayer.Setting? {
+    layers.dropLast().lazy.compactMap { $0[path] }.first
   }
 
   func text(_ path: String) throws(ConfigurationError) -> String {

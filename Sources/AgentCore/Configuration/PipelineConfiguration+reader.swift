@@ -110,23 +110,11 @@ extension PipelineConfiguration.Location {
         timeout: try reader.positive("location.deferral_timeout"),
         error: try reader.positive("location.track_error")))
     if deferral?.distance == nil, deferral?.timeout == nil { deferral = nil }
-    guard let deferral, let problem = deferralProblem else { return }
-    let key = deferral.distance == nil ? "location.deferral_timeout" : "location.deferral_distance"
-    throw reader.problem(key, problem, .conflict)
-  }
-
-  /// Why the settings leave nothing to defer.
-  private var deferralProblem: String? {
-    if policy == .significant {
-      return "significant changes are not deferred; set location.reporting to \"distance\" or \"bounded\""
-    }
-    if case .distance(let filter?) = policy, filter > 0 {
-      return "\(DeferralError.distanceFiltered); set location.distance_filter = 0"
-    }
-    guard desiredAccuracy == .best || desiredAccuracy == .bestForNavigation else {
-      return "\(DeferralError.accuracyTooLow); set location.desired_accuracy = \"best\""
-    }
-    return nil
+    guard let deferral, policy == .significant else { return }
+    throw reader.problem(
+      deferral.distance == nil ? "location.deferral_timeout" : "location.deferral_distance",
+      "significant changes are not deferred; set location.reporting to \"distance\" or \"bounded\"", .conflict
+    )
   }
 }
 

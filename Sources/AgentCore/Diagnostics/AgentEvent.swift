@@ -46,6 +46,7 @@ enum AgentEvent: String, CaseIterable, Sendable {
   case historyNotWritten = "history.not_written"
   case configurationReload = "configuration.reloaded"
   case configurationNotReloaded = "configuration.not_reloaded"
+  case settingIneffective = "configuration.ineffective"
   case regionsWatched = "regions.watched"
   case regionRefused = "regions.refused"
   case regionStatesLost = "regions.states_lost"

@@ -47,7 +47,7 @@ package struct Finding: Hashable, Sendable {
 }
 
 extension ConfigurationLayers {
-  /// A warning for each key that is written down and that others leave without effect.
+  /// A warning for each setting without effect.
   func findings() -> [Finding] {
     let unknown = environment.unknownVariables.map { name in
       let nearest = Spelling.nearest(to: name, among: ConfigurationKey.all.map(\.environmentName))
@@ -58,7 +58,10 @@ extension ConfigurationLayers {
     guard let reader = try? ConfigurationReader(layers: written, file: fileName, folders: folders),
       let reporting = try? reader.text("location.reporting")
     else { return unknown }
-    return unknown + idle(reader, reporting) + lateForNavigation(reader, reporting)
+    let ineffective = reader.ineffectiveSettings.map {
+      Finding(.warning, $0.key, "\($0.problem) (\($0.place))", remedy: $0.remedy)
+    }
+    return unknown + ineffective + lateForNavigation(reader, reporting)
   }
 
   /// A vehicle is not navigated by samples that come too late.
@@ -70,24 +73,8 @@ extension ConfigurationLayers {
     else { return [] }
     return [
       Finding(
-        .warning, "navigation.enabled", "does nothing while samples may wait \(latency) s (iio.latency)",
+        .warning, "navigation.enabled", "has no effect while samples may wait \(latency) s (iio.latency)",
         remedy: "set iio.latency to \(longest) at most, or navigation.enabled = false")
     ]
-  }
-
-  /// Those that `location.reporting` leaves without effect.
-  private func idle(_ reader: ConfigurationReader, _ reporting: String) -> [Finding] {
-    [
-      ("location.distance_filter", "distance"), ("location.error_bound", "bounded"),
-      ("location.delay_bound", "bounded"),
-    ].compactMap { key, user in
-      // The commented reference sets each key to its default.
-      guard reporting != user, let setting = written.lazy.compactMap({ $0[key] }).first,
-        setting.value != ConfigurationKey.byPath[key]?.defaultValue
-      else { return nil }
-      return Finding(
-        .warning, key, "does nothing while location.reporting is \"\(reporting)\" (\(setting.place))",
-        remedy: "set location.reporting = \"\(user)\", or leave the key out")
-    }
   }
 }

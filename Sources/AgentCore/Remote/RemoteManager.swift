@@ -239,6 +239,11 @@ struct RemoteManager: Sendable {
     }
   }
 
+  /// The settings in force that have no effect.
+  var ineffectiveSettings: [IneffectiveSetting] {
+    layers.ineffectiveSettings(remote: Self.usable(inForce, active, layers))
+  }
+
   /// The remote settings in force.
   var inForce: RemoteSettings { memory.trial?.settings ?? memory.settings }
 

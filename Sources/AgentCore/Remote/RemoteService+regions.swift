@@ -60,10 +60,11 @@ extension RemoteService {
     } catch { answer(sender, .failed, "\(error)") }
   }
 
-  /// Tells how it stands with the regions, or with one, and tells `regions/state` again.
+  /// Answers with the states of all regions, or of one, and makes `regions/state` due.
   func answerRegionState(
     _ sender: PendingCommands.Sender, _ identifier: String?, _ pipeline: inout AgentPipeline
   ) {
+    pipeline.requestRegionStates { messages.append($0) }
     var message = RegionsStateMessage(
       time: Self.time, source: pipeline.regionSource, count: pipeline.regions.count,
       regions: pipeline.regions.statuses(limit: RegionsStateMessage.limit))
@@ -73,7 +74,6 @@ extension RemoteService {
       }
       (message.count, message.regions) = (1, [status])
     }
-    pipeline.requestRegionStates()
     answer(sender, .done, result: try? JSONValue(parsing: message.payload))
   }
 }

@@ -129,6 +129,7 @@ final class RemoteService {
       let isNewConnection = connection != configuration.mqtt
       connection = configuration.mqtt
       pipeline.reconfigure(configuration.pipeline) { messages.append($0) }
+      manager.ineffectiveSettings.report(to: plan.log)
       if isNewConnection { plan.link.reconnect(configuration.mqtt) }
       isReconfigured = true
     case .report(let report):
@@ -153,11 +154,15 @@ final class RemoteService {
   }
 
   private func message(_ report: RemoteManager.Report) -> ConfigReportedMessage {
-    ConfigReportedMessage(
+    let ineffective = manager.ineffectiveSettings.filter { report.settings[$0.key] != nil }
+    return ConfigReportedMessage(
       time: Self.time, state: ConfigReportedMessage.State(rawValue: report.state.rawValue) ?? .refused,
       version: report.version, problem: report.problem, accepted: report.accepted,
       refused: report.refused.map { ConfigReportedMessage.Refusal(key: $0.key, reason: $0.reason) },
-      settings: report.settings.mapValues(\.json), changeable: manager.active.remote.keys.sorted())
+      settings: report.settings.mapValues(\.json), changeable: manager.active.remote.keys.sorted(),
+      ineffective: ineffective.map {
+        ConfigReportedMessage.Refusal(key: $0.key, reason: "\($0.problem); \($0.remedy)")
+      })
   }
 
   // MARK: Requests
@@ -190,15 +195,18 @@ final class RemoteService {
       sender.id = try RemoteCommand.identifier(arguments)
       switch try RemoteCommand(name: name, arguments: arguments) {
       case .locate(let accuracy, let timeout):
-        commands.locate(sender, accuracy: accuracy, until: Self.now.advanced(bySeconds: timeout))
-        pipeline.requestLocation(accuracy: accuracy, timeLimit: timeout)
+        if pipeline.requestLocation(accuracy: accuracy, timeLimit: timeout), let known = pipeline.lastKnown {
+          answer(sender, PendingCommands.Found(location: known, isFresh: false, isSufficient: true))
+        } else {
+          commands.locate(sender, accuracy: accuracy, until: Self.now.advanced(bySeconds: timeout))
+        }
       case .status:
         commands.awaitStatus(sender, after: pipeline.statusCount)
         pipeline.requestStatus()
       case .reload: reload(answering: sender, &pipeline)
       case .track(let from, let to): sendTrack(from, to, sender)
       case .resetRegions:
-        pipeline.regions.forgetStates()
+        pipeline.resetRegionStates { messages.append($0) }
         answer(sender, .done, result: .object(["regions": .integer(Int64(pipeline.regions.count))]))
       case .forgetRegions: forgetRegions(sender, &pipeline)
       case .regionState(let identifier): answerRegionState(sender, identifier, &pipeline)
@@ -332,17 +340,7 @@ final class RemoteService {
   /// Answers the commands that were waiting for a location or a status.
   func answerPending(_ pipeline: inout AgentPipeline) {
     sendSamples(&pipeline)
-    for (sender, found) in commands.located(at: Self.now) {
-      guard let found, let json = try? JSONValue(parsing: found.location.payload) else {
-        answer(sender, .failed, "no position is known")
-        continue
-      }
-      answer(
-        sender, .done,
-        result: .object([
-          "location": json, "fresh": .bool(found.isFresh), "sufficient": .bool(found.isSufficient),
-        ]))
-    }
+    for (sender, found) in commands.located(at: Self.now) { answer(sender, found) }
     for sender in commands.measured(level: pipeline.lastLevel.count) {
       switch pipeline.lastLevel.outcome {
       case .measured(let level):
@@ -356,6 +354,17 @@ final class RemoteService {
     for sender in commands.published(status: pipeline.statusCount) {
       answer(sender, .done, result: try? JSONValue(parsing: status.payload))
     }
+  }
+
+  private func answer(_ sender: PendingCommands.Sender, _ found: PendingCommands.Found?) {
+    guard let found, let json = try? JSONValue(parsing: found.location.payload) else {
+      return answer(sender, .failed, "no position is known")
+    }
+    answer(
+      sender, .done,
+      result: .object([
+        "location": json, "fresh": .bool(found.isFresh), "sufficient": .bool(found.isSufficient),
+      ]))
   }
 
   func answer(

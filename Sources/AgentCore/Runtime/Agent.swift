@@ -136,6 +136,7 @@ package final class Agent: Sendable {
         "preset": "\(configuration.preset.rawValue)",
         "version": "\(version)",
       ])
+    (start?.manager.ineffectiveSettings ?? layers?.ineffectiveSettings() ?? []).report(to: log)
     ProgramPages.release()
     let outcome = Locked<(any Error)?>(nil)
     let worker = try DedicatedThread.startWatched(

@@ -207,11 +207,16 @@ package enum ConfigCommand {
     return head
   }
 
+  /// Settings that were refused or have no effect, one line each.
   private static func refusals(_ documents: VehicleDocuments) -> [StyledText] {
-    (documents.reported?["refused"]?.array ?? []).map {
+    let refused = (documents.reported?["refused"]?.array ?? []).map {
       StyledText(
         "  \($0["key"]?.string ?? "?") refused: \($0["reason"]?.string ?? "")", style: TextStyle(.red))
     }
+    let ineffective = (documents.reported?["ineffective"]?.array ?? []).map {
+      StyledText("  \($0["key"]?.string ?? "?") \($0["reason"]?.string ?? "")", style: TextStyle(.yellow))
+    }
+    return refused + ineffective
   }
 
   private static func members(_ documents: VehicleDocuments) -> [String: JSONValue] {
@@ -236,8 +241,11 @@ package enum ConfigCommand {
     let refusals = (report["refused"]?.array ?? []).map {
       "\($0["key"]?.string ?? "?"): \($0["reason"]?.string ?? "refused")"
     }.filter { problem != "key \($0)" }
+    let ineffective = (report["ineffective"]?.array ?? []).map {
+      "\($0["key"]?.string ?? "?") \($0["reason"]?.string ?? "")"
+    }
     return VehicleOutcome(
-      state: state, problems: [problem].compactMap { $0 } + refusals,
+      state: state, problems: [problem].compactMap { $0 } + refusals + ineffective,
       isGood: state == "applied", isFinal: ["applied", "refused", "rolledBack"].contains(state))
   }
 

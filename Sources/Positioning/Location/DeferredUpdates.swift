@@ -1,5 +1,20 @@
 internal import Spatial
 
+/// Limits of a deferral.
+package struct DeferralLimits: Hashable, Sendable {
+  /// Metres; nil for no limit.
+  package var distance: Double?
+  /// Seconds; nil for no limit.
+  package var timeout: Double?
+
+  package init(distance: Double?, timeout: Double?) { (self.distance, self.timeout) = (distance, timeout) }
+
+  /// Seconds that the first fix may wait.
+  var patience: Double {
+    max(0, min(DeferredUpdates.longestWait, (timeout ?? .infinity) - DeferredUpdates.reserve))
+  }
+}
+
 /// Collects fixes until the device has travelled so far or so much time has passed, whichever comes first.
 ///
 /// Travelled is the distance from where the deferral began, as in Core Location: noise around a parking place adds up to
@@ -10,6 +25,8 @@ struct DeferredUpdates: Sendable {
 
   /// Seconds: a longer wait would hide that a receiver has gone.
   static let longestWait = 10.0
+  /// Seconds before the deadline in which fixes do not wait, so that they are still in the batch.
+  static let reserve = 1.5
 
   /// Metres; infinite for no limit.
   let distance: Double
@@ -42,7 +59,7 @@ struct DeferredUpdates: Sendable {
   func patience(after location: Location?) -> Double {
     guard let deadline else { return Self.longestWait }
     guard let location else { return 0 }
-    return max(0, min(Self.longestWait, deadline.seconds(since: location.timestamp) - 1.5))
+    return max(0, min(Self.longestWait, deadline.seconds(since: location.timestamp) - Self.reserve))
   }
 
   /// Metres that are left from a location.
@@ -57,9 +74,9 @@ struct DeferredUpdates: Sendable {
 public enum DeferralError: String, Error, Hashable, Sendable, CaseIterable, CustomStringConvertible {
   /// Locations are not being updated, or are paused.
   case notUpdating
-  /// Deferral is for the best accuracy, which the receiver gives by itself: a coarser one lets it sleep.
+  /// A single deferral requires the best accuracy.
   case accuracyTooLow
-  /// A distance filter is set: a batch has every fix in it.
+  /// A distance filter is set. A single deferral collects every fix.
   case distanceFiltered
   /// A newer call, or the end of updates, took its place.
   case cancelled

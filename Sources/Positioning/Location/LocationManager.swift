@@ -41,6 +41,12 @@ public struct LocationManager: Sendable {
 
   private var requests: [OneShotRequest] = []
   private var deferral: DeferredUpdates?
+  /// Limits of deferrals that follow each other without a gap, for as long as updates are not paused: each starts where the last
+  /// one ended. Unlike a single deferral they need no certain accuracy, and a distance filter applies to the fixes of a batch.
+  /// Nil for single deferrals.
+  package var continuousDeferral: DeferralLimits?
+  /// Where the last of them ended; nil after an error.
+  private var lastDeferral: (end: Timestamp, location: Location?)?
   private var pause: PausePolicy
   private var significantChanges = SignificantChangeMonitor()
   /// Since when the receiver speaks without a position.
@@ -157,7 +163,7 @@ public struct LocationManager: Sendable {
     return ([pausing, deferral?.deadline] + requests.map(\.deadline)).compactMap { $0 }.min()
   }
 
-  /// What must be seen next, and until when nothing can be due.
+  /// Requirements for the next fix.
   public var needs: LocationNeeds {
     let isFollowing = isUpdating && !isPaused
     var needs = LocationNeeds(
@@ -169,12 +175,15 @@ public struct LocationManager: Sendable {
     needs.speedAccuracy = seen?.speedAccuracy
     needs.horizontalAccuracy = seen?.horizontalAccuracy
     needs.deadline = ([deferral?.deadline] + requests.map(\.deadline)).compactMap { $0 }.min()
-    if let request = requests.min(by: { $0.accuracy < $1.accuracy }) {
-      needs.desiredAccuracy = needs.desiredAccuracy.stricter(request.desiredAccuracy)
+    if let finest = requests.min(by: { $0.accuracy < $1.accuracy }),
+      let last = requests.map(\.deadline).max()
+    {
+      needs.request = LocationNeeds.Request(accuracy: finest.desiredAccuracy, deadline: last)
     } else if isFollowing {
-      if let deferral, !isMonitoringSignificantChanges { needs.patience = deferral.patience(after: exact) }
-      // A batch has every fix in it.
-      needs.distance = deferral == nil && desiredAccuracy != .bestForNavigation ? distanceToTell : nil
+      if !isMonitoringSignificantChanges { needs.patience = patience }
+      // A single deferral collects every fix.
+      let isFiltered = deferral == nil || continuousDeferral != nil
+      needs.distance = isFiltered && desiredAccuracy != .bestForNavigation ? distanceToTell : nil
     } else if isMonitoringSignificantChanges {
       needs.distance = metersLeft(of: SignificantChangeMonitor.distance, from: significantOrigin)
       needs.notBefore = significantChanges.notBefore
@@ -182,6 +191,14 @@ public struct LocationManager: Sendable {
       needs.distance = .infinity
     }
     return needs
+  }
+
+  /// Seconds that a fix may wait because it is only collected. A receiver that sleeps between two fixes is read immediately.
+  private var patience: Double {
+    guard desiredAccuracy.meters == nil, distanceFilter == nil else { return 0 }
+    if let deferral { return deferral.patience(after: exact) }
+    guard let continuousDeferral, exact != nil else { return 0 }
+    return continuousDeferral.patience
   }
 
   /// Metres to go until the distance filter is passed; nil when every fix is.
@@ -195,23 +212,30 @@ public struct LocationManager: Sendable {
 
   private mutating func update(_ location: Location) -> [LocationEvent] {
     if let violation = deferralViolation { return endDeferral(violation) + filter(location) }
-    // A batch is of fixes.
-    guard deferral != nil, location.positionSource != .coarse else { return filter(location) }
-    // In place: a copy of the batch for every fix would be the square of its length.
+    // A batch consists of fixes.
+    guard location.positionSource != .coarse else { return filter(location) }
+    continueDeferral(at: location.timestamp)
+    guard deferral != nil else { return filter(location) }
+    if distanceFilter != nil, !passesFilter(location) { return [] }
+    // In place: copying the batch for every fix would be quadratic.
     let isOver = deferral?.process(location) ?? false
-    return isOver ? endDeferral(nil) : []
+    return isOver ? endDeferral(nil, at: location.timestamp) : []
   }
 
   private mutating func filter(_ location: Location) -> [LocationEvent] {
+    passesFilter(location) ? [.location(location)] : []
+  }
+
+  private mutating func passesFilter(_ location: Location) -> Bool {
     if distanceToTell ?? 0 <= 0 { origin = exact?.coordinate }
     if let distanceFilter, let lastTold,
       lastTold.coordinate.distance(to: location.coordinate) < location.leastWay(distanceFilter)
     {
       filteredCount += 1
-      return []
+      return false
     }
     lastTold = location
-    return [.location(location)]
+    return true
   }
 
   private mutating func consequences(of change: PausePolicy.Change?) -> [LocationEvent] {
@@ -287,13 +311,27 @@ extension LocationManager {
   /// Why updates cannot be deferred as things are; nil when they can.
   private var deferralViolation: DeferralError? {
     if !isUpdating || isPaused { return .notUpdating }
+    if continuousDeferral != nil { return nil }
     if desiredAccuracy != .best, desiredAccuracy != .bestForNavigation { return .accuracyTooLow }
     return distanceFilter == nil ? nil : .distanceFiltered
   }
 
-  private mutating func endDeferral(_ error: DeferralError?) -> [LocationEvent] {
+  /// Starts the next of the continuous deferrals where the last one ended, unless that is so long ago that it would be over.
+  private mutating func continueDeferral(at timestamp: Timestamp) {
+    guard deferral == nil, let limits = continuousDeferral else { return }
+    let timeout = limits.timeout ?? .infinity
+    let last = lastDeferral.flatMap { timestamp.seconds(since: $0.end) < timeout ? $0 : nil }
+    deferral = DeferredUpdates(
+      untilTraveled: limits.distance ?? .infinity, timeout: timeout, from: last?.location,
+      at: last?.end ?? timestamp)
+    lastDeferral = nil
+  }
+
+  /// - Parameter end: when it was over by its limits; nil with an error.
+  private mutating func endDeferral(_ error: DeferralError?, at end: Timestamp? = nil) -> [LocationEvent] {
     guard let ended = deferral else { return [] }
     deferral = nil
+    lastDeferral = end.map { ($0, ended.fixes.last) }
     lastTold = ended.fixes.last ?? lastTold
     let batch: [LocationEvent] = ended.fixes.isEmpty ? [] : [.batch(ended.fixes)]
     return batch + [.deferredUpdatesFinished(error)]
@@ -318,7 +356,9 @@ extension LocationManager {
         request.best.map { .requested($0) } ?? .failed(.requestTimedOut(seconds: request.timeLimit)))
     }
     if !events.isEmpty { requests.removeAll { isOver($0.deadline) } }
-    if let deadline = deferral?.deadline, isOver(deadline) { events += endDeferral(deferralViolation) }
+    if let deadline = deferral?.deadline, isOver(deadline) {
+      events += endDeferral(deferralViolation, at: deadline)
+    }
     return events
   }
 }

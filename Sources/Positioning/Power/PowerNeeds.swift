@@ -46,9 +46,9 @@ public struct PowerNeeds: Hashable, Sendable {
   /// Whether rest is a reason for the receiver to sleep.
   var mayRest: Bool { location.isWanted && location.isPaused || isCoarse }
 
-  /// Whether the accuracy asked for leaves room for sleep.
+  /// Whether the configured accuracy allows sleep. A one-shot request powers the receiver and no inertial sensor.
   var isCoarse: Bool {
-    location.isWanted && location.desiredAccuracy.meters.map { $0 >= PowerPlanner.restfulAccuracy } ?? false
+    location.isWanted && location.standingAccuracy.meters.map { $0 >= PowerPlanner.restfulAccuracy } ?? false
   }
 
   /// Seconds that a fix may wait. Regions, a promised bound and headings want to know at once.
@@ -86,24 +86,43 @@ public struct CarriedPosition: Hashable, Sendable {
   }
 }
 
-/// What the location side needs next, for the place where power is planned.
+/// Requirements for the next fix, as input to `PowerPlanner`.
 ///
-/// It says when something could have to be told, not what the hardware shall do about it: the planner knows how fast the
-/// device may move until then, and the other things that are waited for.
+/// It states when a location may have to be published, not how to power the hardware. The planner adds the mobility of the
+/// device and the requirements of other consumers.
 public struct LocationNeeds: Hashable, Sendable {
-  /// Whether anybody wants locations at all; all else is void without.
+  /// A one-shot request that waits for a fix.
+  public struct Request: Hashable, Sendable {
+    /// Required accuracy.
+    public var accuracy: DesiredAccuracy
+    /// End of its time limit.
+    public var deadline: Timestamp
+
+    public init(accuracy: DesiredAccuracy, deadline: Timestamp) {
+      (self.accuracy, self.deadline) = (accuracy, deadline)
+    }
+  }
+
+  /// Whether any consumer requires locations. If false, all other members are ignored.
   public var isWanted: Bool
-  /// How exact the next location must be. `desiredAccuracy.meters` is nil for the best there is. A one-shot request
-  /// under way raises it.
-  public var desiredAccuracy: DesiredAccuracy
+  /// Desired accuracy without one-shot requests.
+  public var standingAccuracy: DesiredAccuracy
+  /// Union of the one-shot requests that wait for a fix: the finest accuracy and the latest deadline. Nil without a request.
+  /// The receiver is powered until the deadline, also at rest and while locations are paused.
+  public var request: Request?
+  /// Required accuracy of the next location: `standingAccuracy`, or that of the request if it is finer.
+  public var desiredAccuracy: DesiredAccuracy {
+    get { request.map { standingAccuracy.stricter($0.accuracy) } ?? standingAccuracy }
+    set { standingAccuracy = newValue }
+  }
   /// Metres that the device must move from where it was last seen before a location has to be told; nil: every fix is
   /// wanted, as without a distance filter, during a one-shot request and for `bestForNavigation`. Infinite while paused:
   /// no way is told before motion is seen.
   public var distance: Double?
   /// Before this no movement, however far, is told: the interval of significant changes. Nil when there is no such time.
   public var notBefore: Timestamp?
-  /// When something is due even if nothing moves: the end of a deferral or of a one-shot request's time limit. Nil when
-  /// nothing is.
+  /// When something is due without a fix: the end of a deferral or of a one-shot request's time limit. The power is planned
+  /// again then. Nil if nothing is due.
   public var deadline: Timestamp?
   /// Seconds that a fix may wait before anybody looks at it, because it is only collected; 0 when each is waited for.
   public var patience = 0.0
@@ -122,9 +141,9 @@ public struct LocationNeeds: Hashable, Sendable {
   /// Metres at 68 % confidence; nil when unknown.
   public var horizontalAccuracy: Double?
 
-  /// Nobody wants anything.
+  /// Creates requirements without a request, a filter or a position.
   public init(isWanted: Bool = false, desiredAccuracy: DesiredAccuracy = .best) {
     self.isWanted = isWanted
-    self.desiredAccuracy = desiredAccuracy
+    standingAccuracy = desiredAccuracy
   }
 }

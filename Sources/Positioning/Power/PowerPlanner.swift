@@ -19,8 +19,10 @@ public import Spatial
 /// - Where a kilometre or more is accurate enough and radios know the place, they are asked shortly before the receiver would have to be
 ///   woken, if that is cheaper; a position of theirs counts as a fix. Where they know nothing, the receiver is woken as without them.
 /// - While fixes are only collected (deferred updates) they may wait in gpsd's socket, and the processor sleeps.
-/// - At accuracies finer than a hundred metres the receiver sleeps at rest only when the location side has paused itself,
-///   and the inertial sensors stay as they are wanted: whoever asked for more wants to be told at rest, too.
+/// - At accuracies finer than a hundred metres the receiver sleeps at rest only while locations are paused, and the inertial
+///   sensors keep their demands.
+/// - A one-shot request powers the receiver in every state until it is answered or its time limit is over. A receiver that was
+///   woken for a request alone returns to the sleep it was woken from. Radios answer first where they are accurate enough and cheaper.
 ///
 /// A value type without I/O. Call `demands(for:at:)` after each change, and at `nextDeadline`.
 public struct PowerPlanner: Sendable {
@@ -44,8 +46,8 @@ public struct PowerPlanner: Sendable {
   public static let approachTime = 30.0
   static let searchPause = (moving: 1.0, atRest: 9.0)
 
-  /// m/s: a fix that says more than this contradicts the accelerometer's rest.
-  private static let restSpeed = 1.5
+  /// m/s: a fix that is faster contradicts the accelerometer's rest.
+  public static let restSpeed = 1.5
   /// m/s, one standard deviation: a receiver measures its speed by the Doppler shift to this at worst, while what gpsd
   /// says of it is derived from positions and far too much.
   private static let speedAccuracy = 0.5
@@ -74,6 +76,8 @@ public struct PowerPlanner: Sendable {
 
   private let mobility: Mobility
   private var receiver = Receiver.off
+  /// Whether the receiver would be asleep without the one-shot request that woke it.
+  private var isAwakeForRequest = false
   private var rest: (isAtRest: Bool, since: Timestamp)?
   private var pausedUntil: Timestamp?
   private var radios = RadioPlan()
@@ -115,7 +119,8 @@ public struct PowerPlanner: Sendable {
     if radios.asked != nil {
       for kind in needs.coarse?.radios ?? [] { demands[kind] = Self.radioDemand }
     }
-    nextDeadline = [nextDeadline, radios.nextDeadline].compactMap { $0 }.min()
+    let due = needs.location.deadline.flatMap { $0 > time ? $0 : nil }
+    nextDeadline = [nextDeadline, radios.nextDeadline, due].compactMap { $0 }.min()
     return demands
   }
 
@@ -154,6 +159,7 @@ public struct PowerPlanner: Sendable {
       return since.advanced(bySeconds: Self.searchPatience)
     case .asleep(let since, let atRest):
       guard isWorthAsking(coarse, atRest: atRest) else { return nil }
+      if isRequested(needs, at: time) { return time }
       if atRest, rest?.isAtRest != true { return time }
       return wakeTime(needs, slept: time.seconds(since: since))?.advanced(bySeconds: -RadioPlan.lead(coarse))
     }
@@ -181,10 +187,15 @@ public struct PowerPlanner: Sendable {
 
   // MARK: The receiver
 
+  /// Whether a one-shot request waits for a fix.
+  private func isRequested(_ needs: PowerNeeds, at time: Timestamp) -> Bool {
+    needs.location.request.map { time < $0.deadline } ?? false
+  }
+
   private mutating func decideReceiver(_ needs: PowerNeeds, isNews: Bool, at time: Timestamp) {
     nextDeadline = nil
     guard needs.isPositionWanted else {
-      receiver = .off
+      (receiver, isAwakeForRequest) = (.off, false)
       return
     }
     switch receiver {
@@ -197,12 +208,13 @@ public struct PowerPlanner: Sendable {
         needs.isSeenByRadios && rest.map { needs.location.timestamp ?? $0.since > $0.since } ?? false
       let hasSetOff = atRest && rest?.isAtRest != true && !isSeenSince
       let due = wakeTime(needs, slept: slept)
-      let isDue = hasSetOff || due.map { $0 <= time } ?? false
+      let isDueAnyway = hasSetOff || due.map { $0 <= time } ?? false
+      let isDue = isDueAnyway || isRequested(needs, at: time)
       if isDue, radios.isAwaited(needs.coarse, at: time) {
         // Until it has set off where radios say it is, it is at rest.
         receiver = .asleep(since: since, atRest: atRest)
       } else if isDue {
-        wake(at: time, slept: slept)
+        wake(at: time, slept: slept, forRequest: !isDueAnyway)
       } else {
         receiver = .asleep(since: since, atRest: isRestConfirmed(needs))
         nextDeadline = due
@@ -225,9 +237,11 @@ public struct PowerPlanner: Sendable {
     }
   }
 
-  private mutating func wake(at time: Timestamp, slept: Double) {
+  private mutating func wake(at time: Timestamp, slept: Double, forRequest: Bool = false) {
     receiver = .awake(since: time, slept: slept)
-    pausedUntil = nil
+    isAwakeForRequest = forRequest
+    // A search that was given up stays given up after the request.
+    if !forRequest { pausedUntil = nil }
     nextDeadline = time.advanced(bySeconds: Self.searchLimit)
   }
 
@@ -241,6 +255,8 @@ public struct PowerPlanner: Sendable {
         fixTime.observe(seconds: seen.seconds(since: since), afterSleeping: slept)
         receiver = .awake(since: since, slept: .infinity)
       }
+      pausedUntil = nil
+      if isRequested(needs, at: time) { return }
       let due = wakeTime(needs, slept: 0)
       if due.map({ $0.seconds(since: time) >= Self.shortestSleep }) ?? true {
         receiver = .asleep(since: time, atRest: isRestConfirmed(needs))
@@ -248,6 +264,16 @@ public struct PowerPlanner: Sendable {
         return
       }
       if isNews { fixTime.forget() }
+    }
+    if isRequested(needs, at: time) { return }
+    if isAwakeForRequest {
+      isAwakeForRequest = false
+      let due = wakeTime(needs, slept: 0)
+      if due.map({ $0 > time }) ?? true {
+        receiver = .asleep(since: time, atRest: isRestConfirmed(needs))
+        nextDeadline = due
+        return
+      }
     }
     // Whoever asked for the best there is wants the search to go on.
     guard needs.tolerance >= Self.restfulAccuracy else { return }

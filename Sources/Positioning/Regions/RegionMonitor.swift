@@ -30,14 +30,16 @@ public struct RegionMonitor: Sendable {
   private(set) var tree = BoxTree()
   /// By the region's place; all that are not plainly outside.
   private var tracks: [Int: RegionTrack] = [:]
-  /// Regions that no fix has been held against yet.
+  /// Regions that no position was compared with since they were added, changed or reset.
   private var unseen: [Int] = []
   /// From before a restart, for regions that are not watched yet.
   private var memory = RegionMemory()
   private(set) var newest: RegionFix?
   private var firstFix: Timestamp?
-  /// Whether the vehicle went out of sight after the newest fix.
+  /// Whether the next fix is not connected with the newest one.
   private var isInterrupted = false
+  /// Whether the newest position is withheld.
+  private var isHidden = false
   private var nearby: [Int] = []
   /// Whether any region has a desired accuracy of its own.
   private(set) var hasOwnAccuracies = false
@@ -76,7 +78,7 @@ public struct RegionMonitor: Sendable {
     }
     let fix = RegionFix(location, settings)
     let step = RegionStep(from: isInterrupted ? nil : newest, to: fix, settings)
-    (newest, isInterrupted) = (fix, false)
+    (newest, isInterrupted, isHidden) = (fix, false, false)
     let first = firstFix ?? fix.timestamp
     firstFix = first
     // Regions that have not come back by then are gone.
@@ -104,8 +106,39 @@ public struct RegionMonitor: Sendable {
     return events.ordered
   }
 
-  /// Forgets which regions the vehicle is in: the next fixes decide anew, as for regions that were never seen, without an event.
-  /// The regions themselves stay.
+  /// Whether a region has no state yet, or a boundary that no position was compared with.
+  public var hasUndecided: Bool { !unseen.isEmpty }
+
+  /// Decides the undecided regions by the current position, as a fix would. Other regions are unaffected. Does nothing
+  /// while positions are withheld.
+  /// - Parameter location: the position at `timestamp`. Its accuracy includes what the vehicle may have moved since it was
+  ///   measured.
+  public mutating func evaluateUndecided(at location: Location) -> [RegionEvent] {
+    guard !unseen.isEmpty, !isHidden, location.coordinate.isValid else { return [] }
+    let fix = RegionFix(location, settings)
+    let step = RegionStep(from: nil, to: fix, settings)
+    var near: Set<Int> = []
+    tree.forEach(meeting: step.box) { near.insert($0) }
+    var events = RegionEventList()
+    var open: [Int] = []
+    for place in unseen {
+      if near.contains(place) || tracks[place] != nil {
+        evaluate(place, step, first: firstFix ?? fix.timestamp, into: &events)
+      } else {
+        if states[place] == .unknown { since[place] = fix.time }
+        states[place] = .outside
+      }
+      if states[place] == .unknown { open.append(place) }
+    }
+    if open.count < unseen.count { revision += 1 }
+    unseen = open
+    isInterrupted = false
+    reportStays(until: fix.timestamp, into: &events)
+    return events.ordered
+  }
+
+  /// Resets all states to unknown. `evaluateUndecided(at:)` or the next fix decides them again, without an event. The regions
+  /// are unchanged.
   public mutating func forgetStates() {
     states = Array(repeating: .unknown, count: regions.count)
     since = Array(repeating: nil, count: regions.count)
@@ -117,9 +150,9 @@ public struct RegionMonitor: Sendable {
     revision += 1
   }
 
-  /// Learns that the vehicle is where nobody may know: nothing is taken for seen between the fixes before and after,
-  /// and a stay is not reported before the next one.
-  public mutating func interrupt() { isInterrupted = true }
+  /// Starts a gap in which positions are withheld: the fixes before and after it are not connected, no region is decided and
+  /// no dwell is reported before the next fix.
+  public mutating func interrupt() { (isInterrupted, isHidden) = (true, true) }
 
   /// Lets time pass without a location; returns the stays that have become long enough.
   public mutating func advance(to time: Timestamp) -> [RegionEvent] {

@@ -14,7 +14,7 @@ public struct ConfigReportedMessage: Hashable, Sendable {
     case rolledBack
   }
 
-  /// A key that was not accepted.
+  /// A key that was not accepted, or that has no effect, and why.
   public struct Refusal: Hashable, Sendable {
     public var key: String
     public var reason: String
@@ -39,11 +39,13 @@ public struct ConfigReportedMessage: Hashable, Sendable {
   public var settings: [String: JSONValue]
   /// The keys that may be set.
   public var changeable: [String]
+  /// Remote settings in force that have no effect because of another setting.
+  public var ineffective: [Refusal]
 
   public init(
     identity: MessageIdentity? = nil, time: UTCTime, state: State, version: String? = nil,
     problem: String? = nil, accepted: [String] = [], refused: [Refusal] = [],
-    settings: [String: JSONValue] = [:], changeable: [String] = []
+    settings: [String: JSONValue] = [:], changeable: [String] = [], ineffective: [Refusal] = []
   ) {
     self.identity = identity
     self.time = time
@@ -54,6 +56,7 @@ public struct ConfigReportedMessage: Hashable, Sendable {
     self.refused = refused
     self.settings = settings
     self.changeable = changeable
+    self.ineffective = ineffective
   }
 
   public var payload: [UInt8] {
@@ -63,19 +66,30 @@ public struct ConfigReportedMessage: Hashable, Sendable {
       json.field("state", state.rawValue)
       json.field("problem", problem)
       json.field("accepted", texts: accepted)
-      json.key("refused")
-      json.openArray()
-      for refusal in refused {
-        json.openObject()
-        json.field("key", refusal.key)
-        json.field("reason", refusal.reason)
-        json.closeObject()
-      }
-      json.closeArray()
+      Self.write(refused, as: "refused", to: &json)
+      if !ineffective.isEmpty { Self.write(ineffective, as: "ineffective", to: &json) }
       json.key("settings")
       json.value(.object(settings))
       json.field("changeable", texts: changeable)
       json.write(identity)
+    }
+  }
+
+  private static func write(_ refusals: [Refusal], as member: String, to json: inout JSONWriter) {
+    json.key(member)
+    json.openArray()
+    for refusal in refusals {
+      json.openObject()
+      json.field("key", refusal.key)
+      json.field("reason", refusal.reason)
+      json.closeObject()
+    }
+    json.closeArray()
+  }
+
+  private static func refusals(_ json: JSONValue?) -> [Refusal] {
+    (json?.array ?? []).compactMap { element in
+      element["key"]?.string.map { Refusal(key: $0, reason: element["reason"]?.string ?? "") }
     }
   }
 
@@ -88,10 +102,9 @@ public struct ConfigReportedMessage: Hashable, Sendable {
       identity: json.identity, time: try json.requiredTime("time"), state: state,
       version: json["version"]?.string, problem: json["problem"]?.string,
       accepted: json["accepted"]?.array?.compactMap(\.string) ?? [],
-      refused: (json["refused"]?.array ?? []).compactMap { element in
-        element["key"]?.string.map { Refusal(key: $0, reason: element["reason"]?.string ?? "") }
-      },
-      changeable: json["changeable"]?.array?.compactMap(\.string) ?? [])
+      refused: Self.refusals(json["refused"]),
+      changeable: json["changeable"]?.array?.compactMap(\.string) ?? [],
+      ineffective: Self.refusals(json["ineffective"]))
     if case .object(let settings)? = json["settings"] { self.settings = settings }
   }
 }

@@ -188,6 +188,85 @@ import Testing
     #expect(isOn(&planner, fixed, 70))
   }
 
+  // MARK: One-shot requests
+
+  /// Whatever the receiver was sleeping for, a request wakes it, and without a fix it returns to that sleep.
+  @Test(arguments: [
+    "paused", "paused without an accelerometer", "at rest", "between two fixes", "search given up",
+  ])
+  func aRequestWakesTheReceiverInEveryState(state: String) throws {
+    var planner = planner()
+    let isPaused = state.hasPrefix("paused")
+    var fixed = needs(
+      isPaused ? .best : .hundredMeters, seen: state == "search given up" ? nil : 10,
+      speed: state == "between two fixes" ? 14 : 0)
+    if isPaused { (fixed.location.isPaused, fixed.location.distance) = (true, .infinity) }
+    if state == "paused" || state == "at rest" {
+      planner.observe(isAtRest: true, since: Timestamp(seconds: 2))
+    }
+    let asleep = state == "search given up" ? PowerPlanner.searchLimit + 1 : 10
+    #expect(!isOn(&planner, fixed, asleep))
+    let due = planner.nextDeadline
+    var asked = fixed
+    asked.location.request = LocationNeeds.Request(
+      accuracy: .nearestTenMeters, deadline: Timestamp(seconds: asleep + 4))
+    asked.location.deadline = Timestamp(seconds: asleep + 4)
+    let demands = planner.demands(for: asked, at: Timestamp(seconds: asleep + 1))
+    #expect(demands[.positioning] != .off)
+    #expect(demands[.gyroscope] == (state == "at rest" ? .off : Self.inertial[.gyroscope]))
+    #expect(planner.nextDeadline == Timestamp(seconds: asleep + 4))
+    #expect(isOn(&planner, asked, asleep + 3.9))
+    if state == "between two fixes" {
+      #expect(due.map { $0.seconds < 17 } == true)
+      return
+    }
+    #expect(!isOn(&planner, fixed, asleep + 4))
+    #expect(planner.nextDeadline == due)
+  }
+
+  /// A fix answers the request, and the receiver sleeps again; its time to a fix is learned.
+  @Test func anAnsweredRequestEndsWithSleep() {
+    var planner = planner()
+    planner.observe(isAtRest: true, since: Timestamp(seconds: 2))
+    #expect(!isOn(&planner, needs(seen: 10), 10))
+    var asked = needs(seen: 10)
+    asked.location.request = LocationNeeds.Request(accuracy: .best, deadline: Timestamp(seconds: 500))
+    #expect(isOn(&planner, asked, 400) && isOn(&planner, asked, 499))
+    asked.location.timestamp = Timestamp(seconds: 402)
+    #expect(isOn(&planner, asked, 402))
+    #expect(!isOn(&planner, needs(seen: 403), 403))
+    #expect(planner.fixTime.warm > 1)
+  }
+
+  /// A search for the request is not given up before its time limit.
+  @Test func aRequestKeepsTheSearchGoing() {
+    var planner = planner()
+    var asked = needs()
+    asked.location.request = LocationNeeds.Request(
+      accuracy: .hundredMeters, deadline: Timestamp(seconds: 300))
+    #expect(isOn(&planner, asked, PowerPlanner.searchLimit + 1) && isOn(&planner, asked, 299))
+    asked.location.request = nil
+    #expect(!isOn(&planner, asked, 300))
+  }
+
+  /// Radios that are accurate enough answer first; if they find nothing, the receiver is powered.
+  @Test func radiosAnswerARequestFirst() {
+    var planner = planner()
+    planner.observe(isAtRest: true, since: Timestamp(seconds: 2))
+    var fixed = needs(.kilometer, seen: 10)
+    fixed.coarse = CoarseSupply(radios: [.cellular], joules: 0.1, receiverPower: 0.1)
+    #expect(!isOn(&planner, fixed, 10))
+    fixed.location.request = LocationNeeds.Request(accuracy: .kilometer, deadline: Timestamp(seconds: 500))
+    let demands = planner.demands(for: fixed, at: Timestamp(seconds: 400))
+    #expect(demands[.positioning] == .off && demands[.cellular]?.isOn == true)
+    #expect(isOn(&planner, fixed, 404.1))
+    fixed.location.request = LocationNeeds.Request(
+      accuracy: .nearestTenMeters, deadline: Timestamp(seconds: 500))
+    var finer = self.planner()
+    finer.observe(isAtRest: true, since: Timestamp(seconds: 2))
+    #expect(!isOn(&finer, needs(.kilometer, seen: 10), 10) && isOn(&finer, fixed, 400))
+  }
+
   @Test func fixesWaitOnlyWhereNobodyWaitsForThem() {
     var planner = planner()
     var patient = needs(.best, seen: 10)

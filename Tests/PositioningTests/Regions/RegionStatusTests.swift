@@ -36,6 +36,35 @@ import Testing
     #expect(monitor.status(of: "yard")?.state == .unknown && since(monitor, "yard") == nil)
   }
 
+  /// The current position decides regions that are new, changed or reset, and no others.
+  @Test func theCurrentPositionDecidesUndecidedRegions() {
+    var monitor = RegionMonitor()
+    monitor.replaceAll([square("yard", 100...300)])
+    _ = monitor.run(plane, drive(from: 0, to: 200, speed: 10))
+    var place = plane.location(Line(90, 200))
+    monitor.replaceAll([square("yard", 100...300), square("near", 150...400), square("far", 5000...5100)])
+    #expect(monitor.hasUndecided)
+    #expect(monitor.evaluateUndecided(at: place).isEmpty && !monitor.hasUndecided)
+    #expect(monitor.statuses(limit: 9).map(\.state) == [.inside, .inside, .outside])
+    #expect(since(monitor, "yard") == 10 && since(monitor, "near") == 90)
+    monitor.forgetStates()
+    #expect(monitor.evaluateUndecided(at: place).isEmpty)
+    #expect(monitor.statuses(limit: 9).map(\.state) == [.inside, .inside, .outside])
+    // A changed boundary causes an event.
+    monitor.replaceAll([square("yard", 1000...1300)])
+    #expect(monitor.evaluateUndecided(at: place).map(\.kind) == [.exit])
+    // An accuracy that does not decide leaves the region unknown, for a better one.
+    monitor.replaceAll([square("edge", 190...400)])
+    place.horizontalAccuracy = 30
+    #expect(monitor.evaluateUndecided(at: place).isEmpty && monitor.hasUndecided)
+    place.horizontalAccuracy = 1
+    #expect(monitor.evaluateUndecided(at: place).isEmpty && monitor.state(of: "edge") == .inside)
+    // A withheld position decides nothing.
+    monitor.interrupt()
+    monitor.forgetStates()
+    #expect(monitor.evaluateUndecided(at: place).isEmpty && monitor.state(of: "edge") == .unknown)
+  }
+
   @Test func itIsKnownAcrossARestart() throws {
     var first = RegionMonitor()
     first.replaceAll([square("in", 100...900), square("left", 0...50), square("far", 5000...5100)])

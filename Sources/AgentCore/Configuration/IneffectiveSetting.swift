@@ -1,0 +1,191 @@
+internal import Logging
+internal import Telemetry
+
+/// A configured setting that other settings leave without effect.
+struct IneffectiveSetting: Hashable, Sendable {
+  var key: String
+  /// The setting that is the cause, as in `location.reporting is "bounded"`.
+  var cause: String
+  /// Where the key is set: a file with line and column, a variable or a flag.
+  var place: String
+  var remedy: String
+
+  /// As in `has no effect while location.reporting is "bounded"`.
+  var problem: String { "has no effect while \(cause)" }
+}
+
+/// Keys that have an effect only while another key has certain values.
+private struct Dependency {
+  /// Paths; one that ends with a dot or an underscore stands for all keys that begin with it.
+  var keys: [String]
+  /// The key that they depend on.
+  var condition: String
+  var isMet: @Sendable (ConfigurationKey.Value?) -> Bool
+  var remedy: String
+  /// Values of the keys that have an effect in any case.
+  var exempt: ConfigurationKey.Value?
+
+  init(
+    _ keys: [String], need condition: String, remedy: String, except exempt: ConfigurationKey.Value? = nil,
+    _ isMet: @escaping @Sendable (ConfigurationKey.Value?) -> Bool
+  ) {
+    (self.keys, self.condition, self.remedy) = (keys, condition, remedy)
+    (self.exempt, self.isMet) = (exempt, isMet)
+  }
+
+  /// Keys that need a flag to be set.
+  init(_ keys: [String], enabledBy flag: String) {
+    self.init(keys, need: flag, remedy: "set \(flag) = true") { $0 == .flag(true) }
+  }
+
+  /// Keys that need an array to have an element.
+  init(_ keys: [String], listedIn array: String, as element: String) {
+    self.init(keys, need: array, remedy: "add \"\(element)\" to \(array)") { value in
+      if case .texts(let texts)? = value { texts.contains(element) } else { false }
+    }
+  }
+
+  /// Keys that need a text to have one of some values; the first is recommended.
+  init(_ keys: [String], of key: String, in values: [String]) {
+    self.init(keys, need: key, remedy: "set \(key) = \"\(values[0])\"") { value in
+      if case .text(let text)? = value { values.contains(text) } else { false }
+    }
+  }
+
+  func applies(to path: String) -> Bool {
+    path != condition
+      && keys.contains { $0.hasSuffix(".") || $0.hasSuffix("_") ? path.hasPrefix($0) : path == $0 }
+  }
+
+  private static func isSet(_ value: ConfigurationKey.Value?) -> Bool {
+    if case .text(let text)? = value { !text.isEmpty } else { false }
+  }
+
+  private static func isPositive(_ value: ConfigurationKey.Value?) -> Bool {
+    if case .number(let number)? = value { number > 0 } else { false }
+  }
+
+  /// All of them. Of several that apply to a key, each alone leaves it without effect.
+  static let all: [Dependency] = [
+    Dependency(["location.", "trips.", "regions.path"], enabledBy: "location.enabled"),
+    Dependency(["location.distance_filter"], of: "location.reporting", in: ["distance"]),
+    Dependency(["location.error_bound", "location.delay_bound"], of: "location.reporting", in: ["bounded"]),
+    Dependency(
+      ["location.desired_accuracy"], need: "location.reporting",
+      remedy: "set location.reporting = \"distance\"", except: .text("reduced")
+    ) { $0 != .text("significant") },
+    Dependency(["location.pauses_automatically"], of: "location.reporting", in: ["distance", "bounded"]),
+    Dependency(["trips."], enabledBy: "trips.enabled"),
+    Dependency(["trace."], enabledBy: "trace.enabled"),
+    Dependency(["heading."], enabledBy: "heading.enabled"),
+    Dependency(["attitude.interval"], enabledBy: "attitude.enabled"),
+    Dependency(["altitude.interval"], enabledBy: "altitude.enabled"),
+    Dependency(["motion.shake_"], listedIn: "motion.events", as: "shake"),
+    Dependency(["motion.impact_"], listedIn: "motion.events", as: "impact"),
+    Dependency(["events.braking"], listedIn: "events.kinds", as: "harshBraking"),
+    Dependency(["events.acceleration"], listedIn: "events.kinds", as: "harshAcceleration"),
+    Dependency(["events.cornering"], listedIn: "events.kinds", as: "harshCornering"),
+    Dependency(["events.speed_limit"], listedIn: "events.kinds", as: "overSpeed"),
+    Dependency(["events.idling"], listedIn: "events.kinds", as: "idling"),
+    Dependency(["events.tilt"], listedIn: "events.kinds", as: "tilt"),
+    Dependency(["events.supply"], listedIn: "events.kinds", as: "supplyLow"),
+    Dependency(["gpsd."], enabledBy: "gpsd.enabled"),
+    Dependency(
+      [
+        "iio.contexts", "iio.accelerometer", "iio.gyroscope", "iio.magnetometer", "iio.barometer",
+        "iio.mount_matrix",
+      ], enabledBy: "iio.enabled"),
+    Dependency(["replay."], of: "input.mode", in: ["replay"]),
+    Dependency(["simulation."], of: "input.mode", in: ["simulation"]),
+    Dependency(["input.speed"], of: "input.mode", in: ["replay", "simulation"]),
+    Dependency(["mqtt.burst_"], of: "mqtt.link", in: ["bursts-at-rest", "bursts"]),
+    Dependency(["mqtt.tls_minimum"], need: "mqtt.broker", remedy: "write mqtts:// in mqtt.broker") { value in
+      if case .texts(let texts)? = value { texts.contains { $0.hasPrefix("mqtts://") } } else { false }
+    },
+    Dependency(["owntracks."], listedIn: "mqtt.profile", as: "owntracks"),
+    Dependency(["homeassistant."], enabledBy: "homeassistant.enabled"),
+    Dependency(["recorder."], enabledBy: "recorder.enabled"),
+    Dependency(["metrics.interval"], need: "metrics.file", remedy: "set metrics.file", isSet),
+    Dependency(["remote."], enabledBy: "remote.enabled"),
+  ]
+
+  /// Keys that need one of several others; the condition names the first.
+  static let alternatives: [(keys: [String], conditions: [String])] = [
+    (["location.track_error"], ["location.deferral_timeout", "location.deferral_distance"]),
+    (
+      [
+        "can.dbc", "can.signals", "can.j1939", "can.obd", "can.voltage_path", "can.speed", "can.interval",
+      ], ["can.interface", "replay.can"]
+    ),
+  ]
+
+  static func isGiven(_ value: ConfigurationKey.Value?) -> Bool { isSet(value) || isPositive(value) }
+}
+
+extension ConfigurationReader {
+  /// The settings above the preset that have no effect, in order of the keys. A setting that equals the default is not
+  /// among them: the commented reference sets every key.
+  var ineffectiveSettings: [IneffectiveSetting] {
+    ConfigurationKey.all.compactMap { key in
+      guard let setting = written(key.path), setting.value != key.defaultValue else { return nil }
+      return ineffective(key.path, setting)
+    }
+  }
+
+  private func ineffective(_ path: String, _ setting: ConfigurationLayer.Setting) -> IneffectiveSetting? {
+    for dependency in Dependency.all where dependency.applies(to: path) {
+      let actual = value(dependency.condition)
+      guard !dependency.isMet(actual), setting.value != dependency.exempt else { continue }
+      let shown = actual.map { "is \($0.text)" } ?? "is not set"
+      return IneffectiveSetting(
+        key: path, cause: "\(dependency.condition) \(shown)", place: setting.place,
+        remedy: "\(dependency.remedy), or remove the key")
+    }
+    for dependency in Dependency.alternatives where dependency.keys.contains(path) {
+      guard !dependency.conditions.contains(where: { Dependency.isGiven(value($0)) }) else { continue }
+      return IneffectiveSetting(
+        key: path, cause: "neither \(dependency.conditions.joined(separator: " nor ")) is set",
+        place: setting.place,
+        remedy: "set \(dependency.conditions[0]), or remove the key")
+    }
+    return nil
+  }
+}
+
+extension ConfigurationKey.Value {
+  /// As in a file.
+  fileprivate var text: String {
+    switch self {
+    case .text(let text): "\"\(text)\""
+    case .texts(let texts): "[" + texts.map { "\"\($0)\"" }.joined(separator: ", ") + "]"
+    case .integer(let number): "\(number)"
+    case .number(let number): "\(number)"
+    case .flag(let flag): "\(flag)"
+    }
+  }
+}
+
+extension [IneffectiveSetting] {
+  /// Logs each setting.
+  func report(to log: Logger) {
+    for setting in self {
+      let (key, reason) = (setting.key, setting.problem)
+      log.warning(
+        .settingIneffective, "setting without effect",
+        metadata: ["key": "\(key)", "reason": "\(reason)", "remedy": "\(setting.remedy)"])
+    }
+  }
+}
+
+extension ConfigurationLayers {
+  /// The settings that have no effect.
+  /// - Parameter remote: what is set remotely, by key.
+  func ineffectiveSettings(
+    remote: [String: ConfigurationKey.Value] = [:]
+  ) -> [IneffectiveSetting] {
+    let layer = ConfigurationLayer(remote, place: "config/desired")
+    let layers = [flags, environment, layer] + (file.map { [$0] } ?? [])
+    let reader = try? ConfigurationReader(layers: layers, file: fileName, folders: folders)
+    return reader?.ineffectiveSettings ?? []
+  }
+}
