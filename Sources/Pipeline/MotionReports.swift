@@ -11,7 +11,7 @@ struct MotionReports: Sendable {
   private let settings: PipelineConfiguration
   private var heading: HeadingManager
   private var headingGate: IntervalGate
-  private var attitudeGate: IntervalGate
+  private var attitudeGate: AttitudeGate
   private var events: MotionEvents
   /// Of the newest attitude told, in its frame: the next one's angles go on from there.
   private var angles: (frame: AttitudeReferenceFrame, angles: EulerAngles)?
@@ -40,7 +40,8 @@ struct MotionReports: Sendable {
       headingFilter: configuration.heading.filter, headingOrientation: configuration.heading.orientation,
       followsCourse: configuration.location.activity == .automotive)
     headingGate = IntervalGate(interval: configuration.heading.interval)
-    attitudeGate = IntervalGate(interval: configuration.attitude.interval)
+    attitudeGate = AttitudeGate(
+      interval: configuration.attitude.interval, filter: configuration.attitude.filter)
     events = MotionEvents(configuration.motion)
   }
 
@@ -250,10 +251,17 @@ struct MotionReports: Sendable {
   mutating func setZero() -> AttitudeMessage? {
     guard let motion = manager.deviceMotion, let attitude = motion.attitude else { return nil }
     zero = (motion.frame, attitude)
+    attitudeGate.reopen()
     return AttitudeMessage(time: UTCTime(nanoseconds: 0), frame: motion.frame, attitude: attitude)
   }
 
-  mutating func clearZero() { zero = nil }
+  mutating func clearZero() {
+    zero = nil
+    attitudeGate.reopen()
+  }
+
+  /// Publishes the next attitude, whether it has changed or not: the broker may not have the last one.
+  mutating func beginSession() { attitudeGate.reopen() }
 
   // MARK: What comes out
 
@@ -282,7 +290,10 @@ struct MotionReports: Sendable {
   }
 
   private mutating func publishAttitude(at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
-    guard settings.attitude.isEnabled, attitudeGate.isOpen(at: timestamp), let motion = manager.deviceMotion
+    guard settings.attitude.isEnabled, let motion = manager.deviceMotion,
+      attitudeGate.isOpen(
+        at: timestamp, attitude: motion.attitude, gravity: motion.gravity,
+        AttitudeGate.State(frame: motion.frame, axes: axes, degradation: motion.degradation))
     else { return }
     var message = AttitudeMessage(
       time: timeBase.utc(at: motion.timestamp), gravity: motion.gravity,
