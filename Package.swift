@@ -385,8 +385,8 @@ let package = Package(
     .testTarget(
       name: "AgentLiveTests",
       dependencies: [
-        "Fleet", "JSON", "MQTT", "Platform", "Sensors", "SensorFixtures", "SensorsIIO", "Spatial",
-        "Telemetry",
+        "AgentCore", "Fleet", "JSON", "MQTT", "Platform", "Positioning", "Sensors", "SensorFixtures",
+        "SensorsIIO", "Simulation", "Spatial", "Telemetry",
         "TestSupport", "odographd",
       ]),
     .testTarget(

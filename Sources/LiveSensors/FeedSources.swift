@@ -14,7 +14,7 @@ package struct FeedSources: Sendable {
   private var recording: (any SensorRecording)?
   private let sources: [any SensorSource]
   private var activeSources: Int
-  private var awake = DemandFilter()
+  private var awake = DemandFilter(fixDelay: FixDelay())
   /// The newest time that an event has told.
   private var newest: Timestamp
 
@@ -82,6 +82,8 @@ package struct FeedSources: Sendable {
   ) {
     if let demands = isLive ? changed : full { demand(demands) }
     guard !isLive, let changed else { return }
+    // Demands count from now on, not from the last event that was admitted: a receiver that wakes has its time to fix before it.
+    _ = awake.admit(.status(SourceStatus(timestamp: newest, source: "", kinds: [], state: .idle)))
     for kind in SensorKind.allCases { awake.setDemand(changed[kind] ?? .off, for: kind) }
   }
 

@@ -23,6 +23,9 @@ extension AgentPipeline {
     altitude.observe(isReceiverOn: isReceiverOn)
   }
 
+  /// Counts messages that are handed over for delivery.
+  package mutating func observe(messages: Int) { power.observe(messages: messages) }
+
   /// What each part of the device used until a moment.
   package func energy(at time: Timestamp) -> [EnergyComponent: EnergyAccount] { power.accounts(at: time) }
 

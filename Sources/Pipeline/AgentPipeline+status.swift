@@ -53,11 +53,13 @@ extension AgentPipeline {
       configuration, sensors: sensors, isNavigated: motion.isNavigated || canNavigate, location.availability)
   }
 
-  /// Makes `status` due at the next moment: a new session must overrule the will of the one before.
+  /// Makes `status` due at the next moment, as a new session must overrule the will of the one before, and publishes the next
+  /// attitude, as values that are sent now or never may have been dropped before.
   /// - Parameter sessionStart: the civil time that the new session's will carries.
   package mutating func beginSession(at sessionStart: UTCTime?) {
     status.sessionStart = sessionStart ?? status.sessionStart
     status.requestNow()
+    motion.beginSession()
   }
 
   /// Makes `status` due at the next moment.

@@ -13,7 +13,7 @@ struct MotionReports: Sendable {
   private let settings: PipelineConfiguration
   private var heading: HeadingManager
   private var headingGate: IntervalGate
-  private var attitudeGate: IntervalGate
+  private var attitudeGate: AttitudeGate
   private var events: MotionEvents
   /// Angles of the newest published attitude, in its frame. The next angles continue from them.
   private var angles: (frame: AttitudeReferenceFrame, angles: EulerAngles)?
@@ -35,7 +35,8 @@ struct MotionReports: Sendable {
       headingFilter: configuration.heading.filter, headingOrientation: configuration.heading.orientation,
       followsCourse: configuration.location.activity == .automotive)
     headingGate = IntervalGate(interval: configuration.heading.interval)
-    attitudeGate = IntervalGate(interval: configuration.attitude.interval)
+    attitudeGate = AttitudeGate(
+      interval: configuration.attitude.interval, filter: configuration.attitude.filter)
     events = MotionEvents(configuration.motion)
   }
 
@@ -109,7 +110,7 @@ struct MotionReports: Sendable {
     guard manager.isMotionNew(after: scan) else { return nil }
     let due = DueMessages(
       isHeadingDue: settings.heading.isEnabled && headingGate.isOpen(at: scan.timestamp),
-      isAttitudeDue: settings.attitude.isEnabled && attitudeGate.isOpen(at: scan.timestamp))
+      isAttitudeDue: settings.attitude.isEnabled && attitudeGate.isDue(at: scan.timestamp))
     return due.isHeadingDue || due.isAttitudeDue ? due : nil
   }
 
@@ -262,10 +263,17 @@ struct MotionReports: Sendable {
   mutating func setZero() -> AttitudeMessage? {
     guard let motion = manager.deviceMotion, let attitude = motion.attitude else { return nil }
     zero = (motion.frame, attitude)
+    attitudeGate.reopen()
     return AttitudeMessage(time: UTCTime(nanoseconds: 0), frame: motion.frame, attitude: attitude)
   }
 
-  mutating func clearZero() { zero = nil }
+  mutating func clearZero() {
+    zero = nil
+    attitudeGate.reopen()
+  }
+
+  /// Publishes the next attitude, whether it has changed or not: the broker may not have the last one.
+  mutating func beginSession() { attitudeGate.reopen() }
 
   // MARK: What comes out
 
@@ -296,12 +304,21 @@ struct MotionReports: Sendable {
   ) {
     guard let motion = manager.deviceMotion else {
       // A gyroscope alone still provides the rotation rate.
-      guard !manager.isAvailable(.accelerometer), let rate = manager.rotationRate else { return }
+      let degradation = "no accelerometer: rotation rate only; attach one"
+      guard !manager.isAvailable(.accelerometer), let rate = manager.rotationRate,
+        attitudeGate.isOpen(
+          at: timestamp, rotationRate: rate, AttitudeGate.State(axes: axes, degradation: degradation))
+      else { return }
       var message = AttitudeMessage(time: timeBase.utc(at: timestamp), rotationRate: rate)
       message.axes = axes
-      message.degradation = "no accelerometer: rotation rate only; attach one"
+      message.degradation = degradation
       return send(.attitude(message))
     }
+    guard
+      attitudeGate.isOpen(
+        at: timestamp, attitude: motion.attitude, gravity: motion.gravity,
+        AttitudeGate.State(frame: motion.frame, axes: axes, degradation: motion.degradation))
+    else { return }
     var message = AttitudeMessage(
       time: timeBase.utc(at: motion.timestamp), gravity: motion.gravity,
       userAcceleration: motion.userAcceleration)

@@ -26,7 +26,7 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var energy: EnergyFigures
   /// Whether the time line is a recording's or a simulation's, whose only civil time is the receiver's.
   package var isVirtual: Bool
-  /// No where nothing is configured that could tell of a receiver.
+  /// Whether a receiver counts as present before a source has reported one.
   package var hasReceiver = true
   package var events = Events()
   /// Nil where none are kept.
@@ -124,13 +124,16 @@ extension PipelineConfiguration {
 
   package struct Attitude: Sendable, Hashable {
     package var isEnabled: Bool
-    /// Seconds between attitudes.
+    /// Seconds between attitudes at the least.
     package var interval: Double
+    /// Degrees by which an attitude must differ from the last one to be published; 0 publishes one at every interval.
+    package var filter: Double
     package var frame: AttitudeReferenceFrame
 
-    package init(isEnabled: Bool, interval: Double, frame: AttitudeReferenceFrame) {
+    package init(isEnabled: Bool, interval: Double, filter: Double = 0, frame: AttitudeReferenceFrame) {
       self.isEnabled = isEnabled
       self.interval = interval
+      self.filter = filter
       self.frame = frame
     }
   }

@@ -25,7 +25,9 @@ struct PowerControl: Sendable {
   /// Learns what an event says of the receiver and of the sources.
   mutating func observe(_ event: SensorEvent) {
     switch event {
-    case .position: hasNews = true
+    case .position(let fixes):
+      hasNews = true
+      ledger.observe(fixes: fixes.count)
     case .status(let status): ledger.observe(status)
     case .radio(let scans): ledger.observe(scans)
     case .inertial, .barometer, .vehicle: break
@@ -62,7 +64,10 @@ struct PowerControl: Sendable {
     return isChanged ? demands : nil
   }
 
-  /// Takes over what was measured of the processor and the radio.
+  /// Counts messages that leave.
+  mutating func observe(messages: Int) { ledger.observe(messages: messages) }
+
+  /// Adopts the measured use of the processor and the radio.
   mutating func observe(_ environment: AgentEnvironment) {
     ledger.processor = environment.processor ?? ledger.processor
     ledger.radio = environment.radio ?? ledger.radio

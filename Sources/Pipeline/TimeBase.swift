@@ -196,16 +196,19 @@ struct IntervalGate: Sendable {
     self.interval = interval
   }
 
+  /// Returns whether `isOpen` would open.
+  func isDue(at timestamp: Timestamp) -> Bool {
+    guard let next else { return true }
+    // Time that went back starts a new grid.
+    return timestamp >= next.advanced(bySeconds: -jitter) || timestamp < next.advanced(bySeconds: -2 * interval)
+  }
+
   mutating func isOpen(at timestamp: Timestamp) -> Bool {
+    guard isDue(at: timestamp) else { return false }
     guard let next else {
       self.next = timestamp.advanced(bySeconds: interval)
       return true
     }
-    // Time that went back starts a new grid.
-    guard
-      timestamp >= next.advanced(bySeconds: -jitter)
-        || timestamp < next.advanced(bySeconds: -2 * interval)
-    else { return false }
     let following = next.advanced(bySeconds: interval)
     // After a silence longer than an interval the grid starts anew, so that nothing comes in a burst.
     self.next =

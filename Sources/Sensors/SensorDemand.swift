@@ -29,31 +29,45 @@ public enum SensorDemand: Hashable, Sendable {
   }
 }
 
-/// Decides on a recording's own time line what a sensor under a given demand would have said.
+/// Decides on a recording's own time line which samples a sensor delivers under a given demand.
 ///
 /// Before the first demand everything passes. A duty cycle starts with its on phase at the time at which the
 /// demand was set. A rate of 1 Hz and above passes everything, because a source delivers at its natural rate; a
-/// lower one lets a sample pass when its interval is over.
+/// lower one lets a sample pass when its interval is over. A satellite receiver that was off delivers nothing until it
+/// has had the time to find its position again.
 public struct DemandGate: Sendable, Hashable {
-  /// What is needed at present; nil until it was said.
+  /// The current demand; nil before the first.
   public private(set) var demand: SensorDemand?
+  private let fixDelay: FixDelay?
   private var since: Timestamp?
   private var lastPassed: Timestamp?
+  private var offSince: Timestamp?
+  private var readyAt: Timestamp?
 
-  public init() {}
+  /// - Parameter fixDelay: how long a receiver searches after a sleep; nil for sensors that deliver immediately.
+  public init(fixDelay: FixDelay? = nil) { self.fixDelay = fixDelay }
 
-  /// Sets what is needed from `time` on; nil before the first sample, and then the first sample's time counts.
+  /// Sets the demand from `time` on; nil before the first sample, and then the first sample's time counts.
   public mutating func setDemand(_ demand: SensorDemand, at time: Timestamp?) {
     guard demand != self.demand else { return }
+    if let fixDelay {
+      if demand == .off {
+        (offSince, readyAt) = (time, nil)
+      } else if let slept = offSince, let time {
+        readyAt = time.advanced(bySeconds: fixDelay.seconds(afterSleeping: time.seconds(since: slept)))
+        offSince = nil
+      }
+    }
     self.demand = demand
     since = time
     lastPassed = nil
   }
 
-  /// Whether a sample taken at `time` is said. Ask once for each sample, in order of time.
+  /// Returns whether the sensor delivers a sample taken at `time`. Call it once for each sample, in order of time.
   public mutating func admits(_ time: Timestamp) -> Bool {
     let start = since ?? time
     since = start
+    if let readyAt, time < readyAt { return false }
     switch demand {
     case nil: return true
     case .off: return false
@@ -108,19 +122,40 @@ public struct DutyCycle: Sendable, Hashable {
   }
 }
 
-/// One `DemandGate` for each kind of sensor: leaves out of events what is not in demand.
+/// Seconds from the moment at which a satellite receiver gets power to its first fix, for recordings, whose receiver never slept.
+public struct FixDelay: Sendable, Hashable {
+  /// Seconds after a sleep of less than a minute: gpsd has not closed the receiver yet.
+  public var brief = 2.0
+  /// Seconds after a longer sleep: the receiver has to be opened, and still has the orbits of the satellites.
+  public var warm = 6.0
+  /// Seconds after 90 minutes: the orbits have expired. GPS sends them every 30 s.
+  public var cold = 35.0
+
+  /// A usual receiver: the values with which `PowerPlanner` starts to learn.
+  public init() {}
+
+  /// Seconds to a fix after a sleep of so many seconds.
+  public func seconds(afterSleeping sleep: Double) -> Double {
+    sleep < 60 ? brief : sleep < 5400 ? warm : cold
+  }
+}
+
+/// One `DemandGate` for each kind of sensor: removes from events what is not in demand.
 public struct DemandFilter: Sendable {
+  private let fixDelay: FixDelay?
   private var gates: [SensorKind: DemandGate] = [:]
   private var lastTimestamp: Timestamp?
 
-  public init() {}
+  /// - Parameter fixDelay: how long a receiver that was off searches; nil where the events already show that.
+  public init(fixDelay: FixDelay? = nil) { self.fixDelay = fixDelay }
 
-  /// Sets what is needed of one kind, from the time of the last event on.
+  /// Sets the demand for one kind, from the time of the last event on.
   public mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) {
-    gates[kind, default: DemandGate()].setDemand(demand, at: lastTimestamp)
+    gates[kind, default: DemandGate(fixDelay: kind == .positioning ? fixDelay : nil)]
+      .setDemand(demand, at: lastTimestamp)
   }
 
-  /// What is left of an event; nil when that is nothing. A change of a source's state and what a vehicle's bus tells always pass.
+  /// Returns the part of an event that is in demand; nil for none. A change of a source's state and what a vehicle's bus tells always pass.
   public mutating func admit(_ event: SensorEvent) -> SensorEvent? {
     if let time = event.timestamp { lastTimestamp = max(time, lastTimestamp ?? time) }
     switch event {

@@ -126,13 +126,14 @@ extension VehicleMessage {
     }
   }
 
-  /// Whether the broker keeps it as the last known of its topic.
+  /// Whether the broker retains it. An attitude is published when it changes: who subscribes while the vehicle is at rest gets it
+  /// from the broker.
   public var isRetained: Bool {
     switch self {
-    case .status, .location, .altitude, .vehicle, .configReported, .regionsReported, .regionsState,
-      .beaconsWanted:
+    case .status, .location, .attitude, .altitude, .vehicle, .configReported, .regionsReported,
+      .regionsState, .beaconsWanted:
       true
-    case .track, .heading, .attitude, .motion, .region, .locationEvent, .trip, .drivingEvent, .trace,
+    case .track, .heading, .motion, .region, .locationEvent, .trip, .drivingEvent, .trace,
       .tracePiece, .scan, .commandResponse:
       false
     }
@@ -141,7 +142,7 @@ extension VehicleMessage {
   /// Seconds after which it is worth nothing; nil is for ever.
   public var expiry: Int? {
     switch self {
-    case .heading, .attitude: 60
+    case .heading: 60
     default: nil
     }
   }

@@ -92,7 +92,7 @@ class World:
                 "vehicle": {"fleet": fleet, "id": name},
                 "input": {"mode": "simulation"},
                 "location": {"reporting": "distance"},
-                "attitude": {"enabled": True},
+                "attitude": {"filter": 0},
                 "heading": {"interval": 1, "filter": 1},
                 "mqtt": {"broker": f"mqtt://127.0.0.1:{self.port}", "link": "always"},
                 "store": {"path": f"{self.folder}/state/{name}.sqlite"},

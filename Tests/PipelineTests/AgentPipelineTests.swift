@@ -18,7 +18,7 @@ import Testing
         ConfigurationLayer(
           assignments: [
             "vehicle.id=v", "input.mode=simulation", "location.reporting=distance", "heading.interval=1",
-            "heading.filter=1", "attitude.enabled=true", "status.interval=60",
+            "heading.filter=1", "attitude.filter=0", "status.interval=60",
           ] + settings)
       ],
       file: nil)
@@ -102,7 +102,7 @@ import Testing
     )
     #expect(
       messages.filter { $0.kind == .attitude || $0.kind == .heading }.allSatisfy {
-        $0.qos == 0 && !$0.isRetained
+        $0.qos == 0 && $0.isRetained == ($0.kind == .attitude)
       })
   }
 

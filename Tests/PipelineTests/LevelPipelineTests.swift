@@ -21,7 +21,7 @@ import Testing
       layers: [
         ConfigurationLayer(
           assignments: [
-            "vehicle.id=v", "attitude.enabled=true", "attitude.interval=0.1",
+            "vehicle.id=v", "attitude.filter=0", "attitude.interval=0.1",
             "attitude.frame=xArbitraryZVertical",
           ]
             + settings)

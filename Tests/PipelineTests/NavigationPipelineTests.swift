@@ -194,7 +194,7 @@ import Testing
     drive.mounting = .identity
     let samples = drive.samples(&generator)
     var pipeline = try pipeline(
-      "heading.interval=1", "heading.filter=0", "attitude.enabled=true", "attitude.frame=xTrueNorthZVertical")
+      "heading.interval=1", "heading.filter=0", "attitude.filter=0", "attitude.frame=xTrueNorthZVertical")
     let messages = play(&pipeline, samples)
     func truth(_ time: UTCTime) -> SyntheticDrive.State {
       samples[min(samples.count - 1, Int((time.seconds(since: Self.start) * 50).rounded()))].truth
@@ -232,7 +232,7 @@ import Testing
       }
     }
     var pipeline = try pipeline(
-      "attitude.enabled=true", "attitude.frame=xTrueNorthZVertical", "motion.events=impact",
+      "attitude.filter=0", "attitude.frame=xTrueNorthZVertical", "motion.events=impact",
       "motion.impact_threshold=3")
     let messages = play(&pipeline, samples)
     let attitudes = messages.compactMap { if case .attitude(let message) = $0 { message } else { nil } }
@@ -265,7 +265,7 @@ import Testing
     let samples = drive.samples(&generator)
     func worstTilts(_ settings: String...) throws -> [Double] {
       var pipeline = try self.pipeline(
-        ["attitude.enabled=true", "attitude.frame=xArbitraryZVertical", "iio.latency=0.5"] + settings)
+        ["attitude.filter=0", "attitude.frame=xArbitraryZVertical", "iio.latency=0.5"] + settings)
       var tilts: [Double] = []
       var block: [InertialScan] = []
       for sample in samples {

@@ -17,7 +17,7 @@ import Testing
     let configuration = try AgentConfiguration(
       layers: [
         ConfigurationLayer(
-          assignments: ["vehicle.id=v", "location.reporting=distance", "attitude.enabled=true"] + settings)
+          assignments: ["vehicle.id=v", "location.reporting=distance", "attitude.filter=0"] + settings)
       ], file: nil)
     return AgentPipeline(
       configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")

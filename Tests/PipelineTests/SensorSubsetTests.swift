@@ -58,7 +58,7 @@ import Testing
     let configuration = try AgentConfiguration(
       layers: [
         ConfigurationLayer(assignments: [
-          "vehicle.id=v", "status.interval=1", "heading.interval=1", "attitude.enabled=true",
+          "vehicle.id=v", "status.interval=1", "heading.interval=1", "attitude.filter=0",
         ])
       ], file: nil)
     var pipeline = AgentPipeline(
@@ -221,13 +221,14 @@ import Testing
     }
     let none = MotionCapabilities.limitations(configuration, sensors: [], ServiceAvailability())
     for key in [
-      "heading", "impact", "navigation.enabled", "events.kinds", "trace.enabled", "recorder.enabled",
+      "attitude", "heading", "impact", "navigation.enabled", "events.kinds", "trace.enabled",
+      "recorder.enabled",
       "altitude.interval",
     ] {
       let found = none.first { $0.output.contains(key) }
       #expect(found?.isUnavailable == true && found?.reason.contains("attach") == true, "\(key): \(none)")
     }
-    #expect(!none.contains { $0.output == "attitude" || $0.output == "shake" }, "\(none)")
+    #expect(!none.contains { $0.output == "shake" }, "\(none)")
     #expect(outputs(Set(Self.kinds)).isEmpty)
     #expect(
       outputs(Set(Self.kinds).subtracting([.barometer])) == ["altitude (altitude.interval)"],

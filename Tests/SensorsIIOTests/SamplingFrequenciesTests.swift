@@ -35,4 +35,12 @@ import Testing
   func writesWhatDriversParse(hertz: Double, text: String) {
     #expect(SamplingFrequencies.text(hertz) == text)
   }
+
+  @Test(arguments: [
+    ("12.500000 25.000000 50\n", "12.5, 25, 50 Hz"), ("[1 0.5 100]", "1 to 100 Hz in steps of 0.5 Hz"),
+    ("[1 0 100]", "1 to 100 Hz"), ("", "unknown rates"),
+  ])
+  func areListedInWords(text: String, expected: String) {
+    #expect(SamplingFrequencies(parsing: text).description == expected)
+  }
 }

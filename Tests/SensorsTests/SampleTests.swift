@@ -22,6 +22,25 @@ import Testing
     #expect(nothing == nil)
   }
 
+  /// Table: seconds of sleep, and of the search after it, in which nothing comes.
+  @Test(arguments: [(10, 2), (59, 2), (60, 6), (5399, 6), (5400, 35)])
+  func aReceiverOfARecordingSearchesAfterItsSleep(sleep: Int, search: Int) {
+    var filter = DemandFilter(fixDelay: FixDelay())
+    func fix(_ second: Int) -> SensorEvent {
+      .position([PositionFix(timestamp: Timestamp(seconds: Double(second)), mode: .threeDimensional)])
+    }
+    func admits(_ second: Int) -> Bool { filter.admit(fix(second)) != nil }
+    filter.setDemand(.rate(hertz: 1, latency: .seconds(1)), for: .positioning)
+    #expect(admits(0) && admits(1))
+    filter.setDemand(.off, for: .positioning)
+    for second in 2...(1 + sleep) { #expect(!admits(second)) }
+    filter.setDemand(.rate(hertz: 1, latency: .seconds(10)), for: .positioning)
+    // Another latency does not start the search anew.
+    filter.setDemand(.rate(hertz: 1, latency: .seconds(1)), for: .positioning)
+    for second in 1...search { #expect(admits(1 + sleep + second) == (second == search)) }
+    #expect(admits(2 + sleep + search))
+  }
+
   @Test func anEventsTimeIsThatOfItsNewestSample() {
     let block = [1, 2, 3].map { InertialScan(timestamp: Timestamp(nanoseconds: $0), rotationRate: .zero) }
     #expect(SensorEvent.inertial(block).timestamp == Timestamp(nanoseconds: 3))

@@ -31,7 +31,7 @@ import Testing
           .attitude(
             AttitudeMessage(
               time: time, frame: .xTrueNorthZVertical, attitude: Attitude(quaternion: .identity))),
-          "attitude", nil, false
+          "attitude", nil, true
         ),
         (
           .altitude(
@@ -157,7 +157,7 @@ import Testing
     let (message, path, lane, retained) = Self.messages[index]
     #expect(message.path == path && message.lane == lane && message.isRetained == retained)
     #expect((message.qos == 0) == (path == "heading" || path == "attitude"))
-    #expect((message.expiry == nil) == (message.qos == 1))
+    #expect((message.expiry == nil) == (message.qos == 1 || message.isRetained))
     // Scans are not numbered.
     let identity = lane == nil || path == "scan" ? nil : Self.identity
     let decoded = try VehicleMessage.decode(path: path, payload: message.encode(identity: identity))

@@ -90,7 +90,7 @@ reporting = "distance"
 interval = 1
 filter = 1
 [attitude]
-enabled = true
+filter = 0
 [mqtt]
 link = "always"
 broker = "mqtt://127.0.0.1:{self.broker_port}"

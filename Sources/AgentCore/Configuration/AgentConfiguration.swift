@@ -83,10 +83,9 @@ extension AgentConfiguration {
     traces = try Traces(reader, beside: store)
     if traces != nil { pipeline.traces = try PipelineConfiguration.Traces(reader) }
     beacons = try Beacons(reader, beside: store)
-    if input == .hardware {
-      pipeline.coarse.radios = radio.kinds
-      pipeline.hasReceiver = gpsd != nil
-    }
+    if input == .hardware { pipeline.coarse.radios = radio.kinds }
+    // A recording names the sensors that it has.
+    pipeline.hasReceiver = input == .hardware && gpsd != nil
     pipeline.coarse.isLearning = beacons.learns || beacons.shares
     regions = try Regions(reader)
     logLevel = try reader.text("log.level")

@@ -14,7 +14,7 @@ extension PipelineConfiguration {
         filter: try reader.number("heading.filter"), orientation: try reader.choice("heading.orientation")),
       attitude: Attitude(
         isEnabled: try reader.flag("attitude.enabled"), interval: try reader.number("attitude.interval"),
-        frame: try reader.choice("attitude.frame")),
+        filter: try reader.number("attitude.filter"), frame: try reader.choice("attitude.frame")),
       altitude: Altitude(
         isEnabled: try reader.flag("altitude.enabled"), interval: try reader.positive("altitude.interval")),
       motion: try Motion(reader),

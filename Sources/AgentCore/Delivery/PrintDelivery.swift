@@ -1,28 +1,41 @@
 internal import Glibc
+internal import Pipeline
 internal import Platform
+internal import Positioning
+internal import Spatial
 internal import Telemetry
 
 /// Writes each message as one JSON line `{"topic","qos","retain","payload"}` to standard output.
 ///
-/// There is no store, so the epoch is all zeros and `seq` counts from 1: the same input gives the same output.
+/// There is no store, so the epoch is all zeros and `seq` counts from 1: the same input gives the same output. Of a recording or
+/// a simulation, it books what the link to a broker would have carried.
 final class PrintDelivery: MessageDelivery {
   private struct State {
     var formats: MessageFormats
+    var link: LinkModel?
     var seq: UInt64 = 0
     var printed = 0
   }
 
-  private let descriptor: Int32
+  /// The name of the count in `status`.
+  static let counter = "messages.printed"
+
+  private let descriptor: Int32?
   private let state: Locked<State>
 
-  init(formats: MessageFormats, descriptor: Int32 = STDOUT_FILENO) {
-    state = Locked(State(formats: formats))
+  /// - Parameters:
+  ///   - link: nil where nothing is booked.
+  ///   - descriptor: where the lines go; nil writes none.
+  init(formats: MessageFormats, link: LinkModel? = nil, descriptor: Int32? = STDOUT_FILENO) {
+    state = Locked(State(formats: formats, link: link))
     self.descriptor = descriptor
   }
 
   func accept(_ messages: [VehicleMessage]) throws {
     var lines: [UInt8] = []
     state.withLock { state in
+      state.link?.accept(messages)
+      guard descriptor != nil else { return }
       for publication in messages.flatMap({ state.formats.encode($0) }) {
         var identity: MessageIdentity?
         if publication.lane != nil {
@@ -37,11 +50,21 @@ final class PrintDelivery: MessageDelivery {
     try write(lines)
   }
 
-  var counters: [String: Int] { ["messages.printed": state.withLock { $0.printed }] }
+  var counters: [String: Int] { [Self.counter: state.withLock { $0.printed }] }
+
+  var radio: EnergyAccount { model?.radio ?? EnergyAccount(bytes: 0) }
+
+  /// The link, with what it has carried; nil where nothing is booked.
+  var model: LinkModel? { state.withLock { $0.link } }
+
+  func observe(isAtRest: Bool, at timestamp: Timestamp) {
+    state.withLock { $0.link?.advance(to: timestamp, isAtRest: isAtRest) }
+  }
 
   func stop(farewell: VehicleMessage) throws { try accept([farewell]) }
 
   private func write(_ bytes: [UInt8]) throws(SystemError) {
+    guard let descriptor else { return }
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

@@ -5,8 +5,8 @@ internal import Positioning
 internal import Sensors
 internal import SensorsIIO
 
-/// What a day of a configuration costs and promises, for people: energy by the `energy` keys, bytes by the messages of a
-/// simulated day, and how wrong a subscriber may be.
+/// Estimate of a day under a configuration: energy by the `energy` keys, messages and bytes of a simulated day, and the error
+/// bound of positions.
 struct DayEstimate {
   private let use: SimulatedDay.Use
   private let drivingHours: Double
@@ -15,8 +15,8 @@ struct DayEstimate {
   private let missing: [SensorKind]
 
   /// - Parameters:
-  ///   - present: the kinds of sensors that were found; nil takes all that the configuration has for present.
-  ///   - drivingHours: hours a day between setting off and parking, 0 ... 24.
+  ///   - present: the kinds of sensors that were found; nil assumes all that the configuration names.
+  ///   - drivingHours: hours of driving in a day, 0 ... 24.
   /// - Throws: `SimulationError`; `TopicError`.
   init(_ configuration: AgentConfiguration, present: Set<SensorKind>? = nil, drivingHours: Double) throws {
     var configuration = configuration
@@ -26,7 +26,8 @@ struct DayEstimate {
     errorBound = Self.errorBound(configuration.pipeline.location)
   }
 
-  /// Without an accelerometer nothing tells rest: a receiver that cannot sleep costs several times as much.
+  /// Removes the inertial sensors that are missing: without an accelerometer rest is not detected, and a receiver that cannot
+  /// sleep costs several times as much.
   private static func withdraw(
     from configuration: inout AgentConfiguration, allBut present: Set<SensorKind>?
   ) -> [SensorKind] {
@@ -36,7 +37,7 @@ struct DayEstimate {
     return asked.intersection([.accelerometer, .gyroscope]).subtracting(present).sorted()
   }
 
-  /// What `odographd check` prints.
+  /// The lines that `odographd check` prints.
   var lines: [String] {
     let joules = use.joules.values.reduce(0, +)
     // A lithium cell's voltage.
@@ -58,7 +59,7 @@ struct DayEstimate {
     ]
   }
 
-  /// The same for programs: joules and bytes of a day, as a whole and by their parts, and the error in words.
+  /// Writes the same for programs: joules, bytes and messages of a day, in total and by their parts, and the error bound in words.
   func write(to json: inout JSONWriter) {
     json.field("drivingHours", drivingHours, decimals: 2)
     json.key("without")
@@ -80,6 +81,13 @@ struct DayEstimate {
         json.value(bytes, decimals: 0)
       }
     }
+    json.field("messages", use.counts.values.reduce(0, +), decimals: 0)
+    json.field("messagesByKind") { json in
+      for (kind, count) in use.counts.sorted(by: { $0.key < $1.key }) {
+        json.key(kind)
+        json.value(count, decimals: 0)
+      }
+    }
     json.field("error", errorBound)
   }
 
@@ -92,7 +100,7 @@ struct DayEstimate {
       ? String(Int(min(rounded.rounded(), 1e15))) : String((rounded * 100).rounded() / 100)
   }
 
-  /// How wrong a subscriber may be who shows the vehicle as it was told to.
+  /// The error bound of the position that a subscriber shows, in words.
   private static func errorBound(_ settings: PipelineConfiguration.Location) -> String {
     guard settings.isEnabled else { return "none: location.enabled is false" }
     let sleep = settings.desiredAccuracy.meters.map { "\(Int($0)) m" }

@@ -90,7 +90,11 @@ package final class Agent: Sendable {
     let formats = try MessageFormats(configuration.profiles, topics: topics, version: version)
     let delivery: any MessageDelivery =
       switch output {
-      case .print: PrintDelivery(formats: formats)
+      case .print:
+        PrintDelivery(
+          formats: formats,
+          link: configuration.input == .hardware
+            ? nil : LinkModel(configuration.mqtt, formats: formats, start: timestamp))
       case .broker:
         try BrokerDelivery(
           configuration: configuration, formats: formats, log: log,

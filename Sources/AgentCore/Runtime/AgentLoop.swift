@@ -86,14 +86,7 @@ struct AgentLoop: ~Copyable {
       // Whatever happens, no source outlives this call.
       defer { feed.stop() }
       defer { remote?.close() }
-      feed.setDemands(pipeline.drainDemands(), full: pipeline.fullDemands)
-      try feed.start()
-      if feed.isLive { limitationsDue = feed.now.advanced(bySeconds: Self.patience) }
-      if let announcement = feed.announcement { pipeline.process(announcement) { messages.append($0) } }
-      remote?.begin(&pipeline)
-      messages += remote?.drain() ?? []
-      // What the run before could not finish.
-      messages += traces?.resume(pipeline.exactPlaces) ?? []
+      try start()
       loop: while let input = try feed.next(until: deadline) {
         heartbeat.beat()
         if case .stop = input { break loop }
@@ -102,6 +95,26 @@ struct AgentLoop: ~Copyable {
       heartbeat.expectPause(seconds: Self.farewellLimit)
     }
     try finish()
+  }
+
+  /// Starts the sources. `run` does that itself.
+  mutating func start() throws {
+    feed.setDemands(pipeline.drainDemands(), full: pipeline.fullDemands)
+    try feed.start()
+    if feed.isLive { limitationsDue = feed.now.advanced(bySeconds: Self.patience) }
+    if let announcement = feed.announcement { pipeline.process(announcement) { messages.append($0) } }
+    remote?.begin(&pipeline)
+    messages += remote?.drain() ?? []
+    // What the run before could not finish.
+    messages += traces?.resume(pipeline.exactPlaces) ?? []
+  }
+
+  /// Processes a recording that is pulled up to a moment, after `start`, in place of `run`.
+  /// - Returns: what each part of the device used since the start.
+  mutating func advance(recordingTo time: Timestamp) throws -> [EnergyComponent: EnergyAccount] {
+    while feed.now < time, let input = try feed.next(until: nil) { try process(input) }
+    updateEnvironment()
+    return pipeline.energy(at: feed.now)
   }
 
   /// On the machine's clock. A recording's time does not pass while nothing comes.
@@ -158,7 +171,14 @@ struct AgentLoop: ~Copyable {
       if let timestamp = event.timestamp { pipeline.planPower(at: timestamp) }
       feed.setDemands(pipeline.drainDemands())
     }
-    guard let event = feed.admit(event) else { return }
+    guard let event = feed.admit(event) else {
+      // Sensors that sleep hold up no deadline.
+      let now = feed.now
+      if let deadline = pipeline.nextDeadline, deadline <= now {
+        pipeline.advance(to: now) { messages.append($0) }
+      }
+      return
+    }
     pipeline.process(event) { messages.append($0) }
     memory.process(event, pipeline)
     if let timestamp = event.timestamp { memory.keepOdometer(&pipeline, at: timestamp) }
@@ -206,10 +226,11 @@ struct AgentLoop: ~Copyable {
       counters: delivery.counters.merging(["dropped.events": inbox.droppedEvents]) { $1 },
       storeProblem: delivery.storeProblem, deliveryProblem: delivery.deliveryProblem)
     // A recording's time is not the machine's, and the same recording is to give the same output.
+    environment.radio = delivery.radio
     if let probe = surroundings.probe {
       environment.device = probe.read()
       environment.isManagedRemotely = remote != nil
-      (environment.processor, environment.radio) = (.process, delivery.radio)
+      environment.processor = .process
     }
     pipeline.environment = environment
   }
@@ -270,6 +291,7 @@ struct AgentLoop: ~Copyable {
     let states = surroundings.regionStates?.change(of: pipeline.regions)
     if !messages.isEmpty || states != nil {
       try delivery.accept(messages, regionStates: states)
+      pipeline.observe(messages: messages.count)
       for message in messages {
         if case .trip(let trip) = message { pipeline.confirm(trip) }
         if case .drivingEvent(let event) = message { pipeline.confirm(event) }

@@ -47,7 +47,7 @@ extension DetailPane {
   }
 
   var attitude: [String] {
-    guard let attitude = record.attitude, record.state != .offline, !attitude.isRetained else { return [] }
+    guard let attitude = record.attitude, record.state != .offline else { return [] }
     func degrees(_ radians: Double) -> String {
       (QuantityText.fixed(radians.degrees, decimals: 1) ?? "–") + "°"
     }

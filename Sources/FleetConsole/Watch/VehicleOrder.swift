@@ -133,7 +133,7 @@ struct VehicleOrder: Hashable, Sendable {
     // The most tilted first: one that lies on its side is what one looks for.
     case .attitude:
       return sort(places, vehicles) { record in
-        guard let attitude = record.attitude, record.state != .offline, !attitude.isRetained,
+        guard let attitude = record.attitude, record.state != .offline,
           let tilt = attitude.message.tilt
         else { return nil }
         return -max(abs(tilt.roll), abs(tilt.pitch))

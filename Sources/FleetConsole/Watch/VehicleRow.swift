@@ -56,14 +56,16 @@ struct VehicleRow: Sendable {
     return (level ?? volts).map { $0 + (battery.isCharging == true ? " +" : "") }
   }
 
-  /// Where the vehicle stands with its regions; nothing of one that does not say.
+  /// The regions that the vehicle is in; nothing for a vehicle that has no regions, or that does not publish their states.
   private var region: StyledText {
     let style: TextStyle = record.state == .offline ? .dim : .plain
     guard record.insideRegions.isEmpty else {
       return StyledText(record.insideRegions.joined(separator: ", "), style: style)
     }
     let states = record.regionStates?.regions
-    guard let states, !states.contains(where: { $0.state == .unknown }) else { return Self.absent }
+    guard let states, !states.isEmpty, !states.contains(where: { $0.state == .unknown }) else {
+      return Self.absent
+    }
     return StyledText("outside", style: .dim)
   }
 
@@ -133,7 +135,7 @@ struct VehicleRow: Sendable {
   }
 
   private var attitude: StyledText {
-    guard let attitude = record.attitude, record.state != .offline, !attitude.isRetained,
+    guard let attitude = record.attitude, record.state != .offline,
       let text = QuantityText.attitude(attitude.message)
     else { return Self.absent }
     return StyledText(text, style: fading(since: attitude.receivedAt))

@@ -43,7 +43,7 @@ extension VehicleRecord {
       json.key("location")
       json.raw(location.message.payload)
     }
-    if let attitude, state != .offline, !attitude.isRetained { write(attitude.message, to: &json) }
+    if let attitude, state != .offline { write(attitude.message, to: &json) }
     if let altitude {
       json.key("altitude")
       json.raw(altitude.message.payload)

@@ -1,25 +1,27 @@
 public import Sensors
 public import Spatial
 
-/// Books what every part of the device used: seconds on, wakeups, bytes and bursts, and the energy by the figures given.
+/// Seconds on, wake-ups, bytes and bursts of each part of the device, and the energy of these by the given figures.
 ///
-/// A sensor counts as on while it is demanded and its source says that it is there; the receiver until its source says that it
-/// is not, because it speaks only when it has found the satellites. What is measured elsewhere,
-/// of the processor and the radio, is taken over as it stands.
+/// A sensor is on while it is in demand and its source reports it as present. A receiver counts as present until its source
+/// reports it as missing, because it is silent while it searches for satellites. Use of the processor and the radio is measured
+/// outside; without a measurement, the use of the processor is estimated from the demands, the fixes and the messages.
 public struct EnergyLedger: Sendable {
-  /// Measured elsewhere, since the start; the joules are reckoned here.
-  public var processor = EnergyAccount()
+  /// Measured use since the start, without joules; nil where it is not measured.
+  public var processor: EnergyAccount?
+  /// Use since the start, without joules.
   public var radio = EnergyAccount(bytes: 0)
 
   private let figures: EnergyFigures
-  /// Of Wi-Fi and cells; nothing of what has never scanned.
+  /// Of Wi-Fi and cells, after their first scan.
   private var scans: [EnergyComponent: EnergyAccount] = [:]
   private var meters: [EnergyComponent: OnTimeMeter] = [:]
-  private var demanded: Set<SensorKind> = []
+  private var wakeups = WakeupModel()
+  private var demands: [SensorKind: SensorDemand] = [:]
   private var missing: [String: Set<SensorKind>] = [:]
   private var present: Set<SensorKind>
 
-  /// - Parameter hasReceiver: no where no source could ever say that there is none.
+  /// - Parameter hasReceiver: false where no source could ever report the receiver as missing.
   public init(figures: EnergyFigures, hasReceiver: Bool = true) {
     self.figures = figures
     present = hasReceiver ? [.positioning] : []
@@ -29,11 +31,17 @@ public struct EnergyLedger: Sendable {
     }
   }
 
-  /// Records what is demanded of the sensors from `time` on. Kinds that are not named are off.
+  /// Records the demands from `time` on. Kinds that are not named are off.
   public mutating func record(_ demands: [SensorKind: SensorDemand], at time: Timestamp) {
-    demanded = Set(demands.lazy.filter(\.value.isOn).map(\.key))
+    self.demands = demands.filter(\.value.isOn)
     settle(at: time)
   }
+
+  /// Counts fixes of the receiver.
+  public mutating func observe(fixes: Int) { wakeups.observe(fixes: fixes) }
+
+  /// Counts messages that are sent.
+  public mutating func observe(messages: Int) { wakeups.observe(messages: messages) }
 
   /// Learns from a source that its sensors are missing, or there again.
   public mutating func observe(_ status: SourceStatus) {
@@ -63,14 +71,16 @@ public struct EnergyLedger: Sendable {
 
   private mutating func settle(at time: Timestamp) {
     let absent = missing.values.reduce(into: Set<SensorKind>()) { $0.formUnion($1) }
+    let running = demands.filter { present.contains($0.key) && !absent.contains($0.key) }
     for kind in SensorKind.allCases {
       guard let component = EnergyComponent(kind) else { continue }
-      meters[component]?.set(
-        demanded.contains(kind) && present.contains(kind) && !absent.contains(kind), at: time)
+      meters[component]?.set(running[kind] != nil, at: time)
     }
+    let blocks = running.filter { SensorKind.inertial.contains($0.key) || $0.key == .barometer }
+    wakeups.record(blocks.values, at: time)
   }
 
-  /// What each part used until `time`. Wi-Fi and cells are named only once they have scanned.
+  /// Returns the use of each part until `time`. Wi-Fi and cells are listed after their first scan.
   public func accounts(at time: Timestamp) -> [EnergyComponent: EnergyAccount] {
     var accounts: [EnergyComponent: EnergyAccount] = [:]
     for (component, meter) in meters {
@@ -82,7 +92,7 @@ public struct EnergyLedger: Sendable {
       accounts[component] = account
       accounts[component]?.joules = account.seconds * power(component)
     }
-    var (processor, radio) = (processor, radio)
+    var (processor, radio) = (processor ?? wakeups.account(at: time), radio)
     processor.joules = processor.seconds * power(.processor) + Double(processor.starts) * figures.wakeup
     let bytes = radio.bytes ?? 0
     radio.bytes = bytes
@@ -102,9 +112,9 @@ extension EnergyComponent {
 
 /// Adds up for how long something has power, and how often that began.
 public struct OnTimeMeter: Hashable, Sendable {
-  /// Seconds that the power stays on after nobody needs it any more.
+  /// Seconds that the power stays on after the last demand.
   public let linger: Double
-  /// How often the power came on.
+  /// Number of times that the power came on.
   public private(set) var starts = 0
 
   private var seconds = 0.0
@@ -144,7 +154,7 @@ public struct OnTimeMeter: Hashable, Sendable {
   }
 }
 
-/// What the parts of the device cost while they run. `Config/odograph.toml` names the source of each default.
+/// Power and energy of the parts of the device. `Config/odograph.toml` names the source of each default.
 public struct EnergyFigures: Hashable, Sendable {
   /// Watts while on.
   public var power: [EnergyComponent: Double]
@@ -190,15 +200,15 @@ public enum EnergyComponent: String, Hashable, Sendable, CaseIterable, Comparabl
   public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// What one part used since the start.
+/// Use of one part since the start.
 public struct EnergyAccount: Hashable, Sendable {
   /// Seconds on; of the processor, seconds at work.
   public var seconds = 0.0
-  /// How often it came on; of the processor, how often it was woken; of the radio, bursts; of Wi-Fi and cells, scans.
+  /// Number of times that it came on: of the processor wake-ups, of the radio bursts, of Wi-Fi and cells scans.
   public var starts = 0
   /// Bytes sent and received; nil for what carries none.
   public var bytes: Int?
-  /// By the figures.
+  /// Joules by the figures.
   public var joules = 0.0
 
   public init(seconds: Double = 0, starts: Int = 0, bytes: Int? = nil, joules: Double = 0) {

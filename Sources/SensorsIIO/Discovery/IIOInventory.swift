@@ -99,7 +99,7 @@ public struct IIOInventory: Hashable, Sendable {
 }
 
 /// The sampling frequencies that the hardware offers, from `sampling_frequency_available`.
-public enum SamplingFrequencies: Hashable, Sendable {
+public enum SamplingFrequencies: Hashable, Sendable, CustomStringConvertible {
   /// These, Hz, ascending.
   case list([Double])
   /// From `minimum` to `maximum` in steps of `step`, Hz; a step of zero is no grid.
@@ -136,6 +136,17 @@ public enum SamplingFrequencies: Hashable, Sendable {
       guard wanted > minimum else { return minimum > 0 ? minimum : min(max(step, hertz), maximum) }
       guard step > 0 else { return min(hertz, maximum) }
       return min(minimum + ((wanted - minimum) / step).rounded(.up) * step, maximum)
+    }
+  }
+
+  /// As in "12.5, 25, 50 Hz" or "1 to 100 Hz in steps of 0.5 Hz".
+  public var description: String {
+    switch self {
+    case .unknown: "unknown rates"
+    case .list(let rates): rates.map(Self.text).joined(separator: ", ") + " Hz"
+    case .range(let minimum, let step, let maximum):
+      "\(Self.text(minimum)) to \(Self.text(maximum)) Hz"
+        + (step > 0 ? " in steps of \(Self.text(step)) Hz" : "")
     }
   }
 

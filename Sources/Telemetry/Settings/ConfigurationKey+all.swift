@@ -110,8 +110,9 @@ extension ConfigurationKey {
     ConfigurationKey(
       "heading.orientation", .oneOf(DeviceOrientation.allCases.map(\.rawValue)), default: .text("portrait")),
 
-    ConfigurationKey("attitude.enabled", .flag, default: .flag(false)),
+    ConfigurationKey("attitude.enabled", .flag, default: .flag(true)),
     ConfigurationKey("attitude.interval", .number(0.01...86_400), default: .number(1)),
+    ConfigurationKey("attitude.filter", .number(0...180), default: .number(5)),
     ConfigurationKey(
       "attitude.frame", .oneOf(AttitudeReferenceFrame.allCases.map(\.rawValue)),
       default: .text("xMagneticNorthZVertical")),

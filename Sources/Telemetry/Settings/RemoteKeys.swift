@@ -9,8 +9,8 @@ package enum RemoteKeys {
     "location.reporting", "location.error_bound", "location.delay_bound", "location.deferral_distance",
     "location.deferral_timeout", "location.track_error", "heading.enabled", "heading.interval",
     "heading.filter",
-    "attitude.enabled", "attitude.interval", "attitude.frame", "motion.events", "status.interval", "iio.rate",
-    "iio.latency",
+    "attitude.enabled", "attitude.interval", "attitude.filter", "attitude.frame", "motion.events",
+    "status.interval", "iio.rate", "iio.latency",
   ]
 
   /// When a change of a key is in force.

@@ -46,7 +46,7 @@ import Testing
       #expect(numbers[6] == (vehicles * radio / 1e6 * 10).rounded() / 10)
     }
     // Of 90 days, in TB.
-    for (vehicles, text) in [(100_000.0, "8.8 TB"), (1_000_000, "88 TB")] {
+    for (vehicles, text) in [(100_000.0, "10.5 TB"), (1_000_000, "105 TB")] {
       let days = vehicles * disk * 90 / 1e12
       let said = try #require(Double(text.prefix { $0 != " " }))
       #expect(abs(days - said) <= 0.02 * said && page.contains(text))

@@ -31,7 +31,7 @@ struct AgentProcess {
   /// Every fix, and heading and attitude every second, over a link that stays.
   static let tellingMuch = [
     "location.reporting": "distance", "heading.interval": "1", "heading.filter": "1",
-    "attitude.enabled": "true",
+    "attitude.filter": "0",
     "status.interval": "60", "mqtt.link": "always", "mqtt.keepalive": "30", "mqtt.burst_interval": "600",
   ]
 

@@ -67,7 +67,7 @@ struct CrashRecording {
   func settings(speed: Double, more: [String: String] = [:]) -> [String: String] {
     [
       "input.mode": "replay", "input.speed": "\(speed)", "replay.sensors": path, "iio.rate": "100",
-      "trace.enabled": "true", "attitude.interval": "0.02",
+      "trace.enabled": "true", "attitude.interval": "0.02", "attitude.filter": "0",
     ].merging(more) { $1 }
   }
 }

@@ -122,7 +122,7 @@ struct ManagedAgent {
       interval = 1
       filter = 1
       [attitude]
-      enabled = true
+      filter = 0
       [mqtt]
       link = "always"
       broker = "mqtt://127.0.0.1:\(broker.port)"

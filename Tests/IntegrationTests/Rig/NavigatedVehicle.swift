@@ -106,7 +106,7 @@ final class NavigatedVehicle {
     let host = isOnBus ? "10.0.2.2" : "127.0.0.1"
     let own = [
       "vehicle.id=rig", "iio.barometer=off", "iio.magnetometer=off",
-      "location.reporting=distance", "location.pauses_automatically=false", "attitude.enabled=true",
+      "location.reporting=distance", "location.pauses_automatically=false", "attitude.filter=0",
       "status.interval=10", "gpsd.host=\(host)", "gpsd.port=\(receiver.port)",
       "mqtt.broker=mqtt://\(host):\(broker.port)", "mqtt.link=always",
     ]

@@ -80,7 +80,7 @@ final class PoweredVehicle {
   private var settings: [String] {
     [
       "vehicle.id=rig", "iio.contexts=local:", "iio.barometer=off", "location.desired_accuracy=hundredMeters",
-      "location.reporting=distance", "attitude.enabled=true", "heading.interval=1", "heading.filter=1",
+      "location.reporting=distance", "attitude.filter=0", "heading.interval=1", "heading.filter=1",
       "status.interval=60",
       "gpsd.host=10.0.2.2", "gpsd.port=\(receiver.port)",
       // The host's loopback, as QEMU shows it to the guest.

@@ -19,7 +19,7 @@ final class RigAgent: Sendable {
   static func settings(context: String) -> [String] {
     [
       "vehicle.id=rig", "gpsd.enabled=false", "iio.contexts=\(context)", "iio.barometer=off",
-      "location.reporting=distance", "attitude.enabled=true", "attitude.interval=0.2", "status.interval=60",
+      "location.reporting=distance", "attitude.filter=0", "attitude.interval=0.2", "status.interval=60",
       "heading.filter=0", "heading.interval=0.2",
     ]
   }

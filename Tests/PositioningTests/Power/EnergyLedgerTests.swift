@@ -99,6 +99,23 @@ import Testing
     }
   }
 
+  /// Two blocks a second of a sensor that is present wake two threads each, a fix and a message four.
+  @Test func anUnmeasuredProcessorIsEstimated() throws {
+    var ledger = EnergyLedger(figures: Self.figures)
+    ledger.observe(
+      SourceStatus(timestamp: time(0), source: "iio", kinds: [.gyroscope], state: .active(rates: [:])))
+    let demand = SensorDemand.rate(hertz: 100, latency: .milliseconds(500))
+    ledger.record([.gyroscope: demand, .magnetometer: demand, .positioning: Self.on], at: time(0))
+    ledger.observe(fixes: 3)
+    ledger.observe(messages: 2)
+    ledger.record([:], at: time(10))
+    let processor = try #require(ledger.accounts(at: time(30))[.processor])
+    #expect(processor.starts == 40 + 12 + 8)
+    #expect(abs(processor.joules - 60 * (0.001 + 80e-6 * 0.3)) < 1e-9)
+    ledger.processor = .init(seconds: 1, starts: 5)
+    #expect(ledger.accounts(at: time(30))[.processor]?.starts == 5)
+  }
+
   @Test func whatIsMeasuredElsewhereIsPriced() throws {
     var ledger = EnergyLedger(figures: Self.figures)
     ledger.processor = .init(seconds: 2, starts: 100)

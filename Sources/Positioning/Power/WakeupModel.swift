@@ -1,0 +1,41 @@
+internal import Sensors
+internal import Spatial
+
+/// Expected use of the processor, for recordings, simulations and estimates, where it is not measured.
+///
+/// A block of samples wakes the thread that reads it and the one that processes it. gpsd's reports of a fix and the sending of a
+/// message wake several threads, one after the other.
+struct WakeupModel: Hashable, Sendable {
+  /// Wake-ups by a block of samples, by a fix, and by a message that is sent.
+  private static let (perBlock, perFix, perMessage) = (2.0, 4.0, 4.0)
+  /// Seconds of processor time for one wake-up and its work.
+  private static let work = 80e-6
+
+  private var count = 0.0
+  /// Wake-ups per second under the present demands.
+  private var rate = 0.0
+  private var since = Timestamp(nanoseconds: 0)
+
+  /// Records the demands from `time` on.
+  /// - Parameter demands: of the sensors that are present.
+  mutating func record(_ demands: some Sequence<SensorDemand>, at time: Timestamp) {
+    count = total(at: time)
+    since = max(since, time)
+    rate = demands.reduce(0) { sum, demand in
+      guard case .rate(let hertz, let latency) = demand, hertz > 0 else { return sum }
+      return sum + Self.perBlock / max(latency / .seconds(1), 1 / hertz)
+    }
+  }
+
+  mutating func observe(fixes: Int) { count += Self.perFix * Double(fixes) }
+
+  mutating func observe(messages: Int) { count += Self.perMessage * Double(messages) }
+
+  /// The expected use until `time`, without its joules.
+  func account(at time: Timestamp) -> EnergyAccount {
+    let wakeups = total(at: time)
+    return EnergyAccount(seconds: wakeups * Self.work, starts: Int(wakeups))
+  }
+
+  private func total(at time: Timestamp) -> Double { count + rate * max(0, time.seconds(since: since)) }
+}
