@@ -224,6 +224,10 @@ let package = Package(
       name: "TestSupport",
       dependencies: ["CLinux", "CSQLite", "Navigation", "Platform", "Sensors", "Simulation", "Spatial"],
       path: "Tests/TestSupport"),
+    // An iiod whose sensors follow a function of time, at real pace.
+    .target(
+      name: "SensorFixtures", dependencies: ["Platform", "Sensors", "Spatial", "TestSupport"],
+      path: "Tests/SensorFixtures"),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "BytesTests", dependencies: ["Bytes", "TestSupport"]),
     // An independent parser to compare with.
@@ -279,9 +283,8 @@ let package = Package(
     .testTarget(
       name: "LiveSensorsTests",
       dependencies: [
-        "LiveSensors", "Motion", "Platform", "Positioning", "Recordings", "Sensors", "SensorsGPSD",
-        "SensorsIIO",
-        "Simulation", "Spatial", "TestSupport",
+        "LiveSensors", "Motion", "Platform", "Positioning", "Recordings", "SensorFixtures", "Sensors",
+        "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "TestSupport",
       ]),
     .testTarget(
       name: "TelemetryTests",
@@ -377,6 +380,13 @@ let package = Package(
         "Telemetry",
         "TestSupport",
         .product(name: "Logging", package: "swift-log"),
+      ]),
+    // The agent as a process, with an emulated iiod and a real gpsd at real pace.
+    .testTarget(
+      name: "AgentLiveTests",
+      dependencies: [
+        "Fleet", "JSON", "MQTT", "Platform", "Sensors", "SensorFixtures", "SensorsIIO", "Spatial", "Telemetry",
+        "TestSupport", "odographd",
       ]),
     .testTarget(
       name: "IntegrationTests",

@@ -1,0 +1,1 @@
+../IntegrationTests/Agent/AgentProcess.swift

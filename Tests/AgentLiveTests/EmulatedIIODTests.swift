@@ -1,0 +1,73 @@
+import Foundation
+import Platform
+import Sensors
+import SensorFixtures
+import SensorsIIO
+import Spatial
+import TestSupport
+import Testing
+
+/// The emulated iiod behaves as the real one with real chips: the other tests of this target depend on it.
+@Suite(.serialized) struct EmulatedIIODTests {
+  private final class Recorder: Sendable {
+    let blocks = Locked<[[InertialScan]]>([])
+    let pressures = Locked(0)
+
+    func receive(_ event: SensorEvent) {
+      switch event {
+      case .inertial(let block): blocks.withLock { $0.append(block) }
+      case .barometer(let block): pressures.withLock { $0 += block.count }
+      default: break
+      }
+    }
+
+    var scans: [InertialScan] { blocks.withLock { $0.flatMap { $0 } } }
+  }
+
+  @Test func listsItsChips() throws {
+    let server = try EmulatedIIOD()
+    let inventory = try IIOProbe.inventory(IIOConfiguration(uri: server.uri))
+    #expect(inventory.devices.map(\.name) == ["imu", "mag", "baro"])
+    #expect(server.captures.isEmpty)
+  }
+
+  /// Silent until a demand opens the buffer; then blocks of the requested length, with hardware time and the motion's values.
+  @Test func deliversBlocksWhileABufferIsOpen() throws {
+    let server = try EmulatedIIOD()
+    server.play { EmulatedIIOD.Reading(rotationRate: Vector3(0, 0, $0)) }
+    let recorder = Recorder()
+    let source = try IIOSource(IIOConfiguration(uri: server.uri))
+    try source.start { recorder.receive($0) }
+    defer { source.stop() }
+    source.setDemand(.rate(hertz: 100, latency: .milliseconds(500)), for: .gyroscope)
+    #expect(waitUntil(atMost: 20) { recorder.scans.count >= 150 })
+    #expect(server.isCapturing(.gyroscope) && !server.isCapturing(.magnetometer))
+    #expect(server.frequency(of: .gyroscope) == 100)
+    #expect(server.captures.last?.blockSize == 50)
+    let scans = recorder.scans
+    let steps = zip(scans, scans.dropFirst()).map { $1.timestamp.seconds(since: $0.timestamp) }
+    #expect(steps.allSatisfy { abs($0 - 0.01) < 1e-3 }, "\(steps)")
+    let rates = scans.compactMap { $0.rotationRate?.z }
+    #expect(rates.count == scans.count)
+    #expect(abs((rates.last ?? 0) - (rates.first ?? 0) - Double(rates.count - 1) * 0.01) < 0.05)
+    source.setDemand(.off, for: .gyroscope)
+    #expect(waitUntil(atMost: 20) { !server.isCapturing(.gyroscope) })
+    source.setDemand(.rate(hertz: 5, latency: .milliseconds(200)), for: .barometer)
+    #expect(waitUntil(atMost: 20) { recorder.pressures.withLock { $0 } >= 2 })
+  }
+
+  /// The agent finds the chips, powers them and publishes attitude.
+  @Test(.timeLimit(.minutes(2))) func anAgentPublishesAttitudeOfIt() throws {
+    let (server, broker) = (try EmulatedIIOD(), try BrokerFixture())
+    let agent = try AgentProcess(
+      [
+        "input.mode": "hardware", "iio.contexts": server.uri, "gpsd.enabled": "false",
+        "mqtt.broker": "mqtt://127.0.0.1:\(broker.port)",
+      ], print: true)
+    #expect(
+      waitUntil { agent.messages.contains { $0.kind == "attitude" } }, "\(agent.log)")
+    #expect(server.isCapturing(.accelerometer) && server.isCapturing(.gyroscope))
+    #expect(agent.child.terminate() == 0)
+    #expect(waitUntil(atMost: 20) { !server.isCapturing(.gyroscope) })
+  }
+}

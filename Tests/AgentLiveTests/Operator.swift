@@ -1,0 +1,1 @@
+../IntegrationTests/Remote/Operator.swift
