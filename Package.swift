@@ -385,7 +385,8 @@ let package = Package(
     .testTarget(
       name: "AgentLiveTests",
       dependencies: [
-        "Fleet", "JSON", "MQTT", "Platform", "Sensors", "SensorFixtures", "SensorsIIO", "Spatial", "Telemetry",
+        "Fleet", "JSON", "MQTT", "Platform", "Sensors", "SensorFixtures", "SensorsIIO", "Spatial",
+        "Telemetry",
         "TestSupport", "odographd",
       ]),
     .testTarget(

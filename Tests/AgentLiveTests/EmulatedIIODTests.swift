@@ -1,7 +1,7 @@
 import Foundation
 import Platform
-import Sensors
 import SensorFixtures
+import Sensors
 import SensorsIIO
 import Spatial
 import TestSupport
