@@ -148,6 +148,19 @@ public enum SamplingFrequencies: Hashable, Sendable {
   }
 }
 
+extension SamplingFrequencies: CustomStringConvertible {
+  /// As in "25 50 100 Hz", "1 to 100 Hz in steps of 0.5" or "any rate".
+  public var description: String {
+    switch self {
+    case .list(let rates): rates.map(Self.text).joined(separator: " ") + " Hz"
+    case .range(let minimum, let step, let maximum):
+      "\(Self.text(minimum)) to \(Self.text(maximum)) Hz"
+        + (step > 0 ? " in steps of \(Self.text(step))" : "")
+    case .unknown: "any rate"
+    }
+  }
+}
+
 /// What IIO calls the kinds of sensor, and its units (Documentation/ABI/testing/sysfs-bus-iio).
 extension SensorKind {
   /// The kinds that an IIO device can measure.
