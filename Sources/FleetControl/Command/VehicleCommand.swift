@@ -104,6 +104,27 @@ extension VehicleCommand {
           summary: "What the trip under way, or the next one, is for; empty takes it back."),
       ],
       requiresOne: ["driver", "purpose"], isForOne: true),
+    VehicleCommand(
+      name: "record", summary: "Records its accelerometer from now on, for odograph history.",
+      parameters: [
+        Parameter(
+          name: "seconds", kind: .number(0.1...604_800, unit: "s"), isRequired: true,
+          summary: "Duration. The vehicle limits it (remote.record_seconds).")
+      ]),
+    VehicleCommand(
+      name: "simulate-location", summary: "Replaces the position of a recorded or simulated vehicle.",
+      parameters: [
+        Parameter(
+          name: "latitude", kind: .number(-90...90, unit: "°"), summary: "With longitude: a fixed position."),
+        Parameter(
+          name: "longitude", kind: .number(-180...180, unit: "°"), summary: "With latitude: a fixed position."
+        ),
+        Parameter(
+          name: "track", kind: .text(1...255), summary: "A file in the vehicle's folder of tracks."),
+        Parameter(name: "none", kind: .flag, summary: "No fix."),
+        Parameter(name: "clear", kind: .flag, summary: "The positions of its own input again."),
+      ],
+      requiresOne: ["latitude", "track", "none", "clear"]),
   ]
 }
 
