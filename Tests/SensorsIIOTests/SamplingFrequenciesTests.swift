@@ -35,4 +35,13 @@ import Testing
   func writesWhatDriversParse(hertz: Double, text: String) {
     #expect(SamplingFrequencies.text(hertz) == text)
   }
+
+  /// As `odographd sensors` prints them.
+  @Test(arguments: [
+    ("12.500000 25 50", "12.5 25 50 Hz"), ("[1 0.5 100]", "1 to 100 Hz in steps of 0.5"),
+    ("[1 0 100]", "1 to 100 Hz"), ("", "any rate"),
+  ])
+  func describesItself(text: String, expected: String) {
+    #expect("\(SamplingFrequencies(parsing: text))" == expected)
+  }
 }
