@@ -38,9 +38,11 @@ package struct VehicleCommand: Hashable, Sendable {
   /// The command of a name; nil when there is none.
   package static func named(_ name: String) -> VehicleCommand? { all.first { $0.name == name } }
 
-  /// Names of the commands that have a parameter, as in `zero and level`.
+  /// Names of the commands that have a parameter, as in `zero, level and simulate-location`.
   package static func owners(of parameter: String) -> String {
-    all.filter { $0.parameter(parameter) != nil }.map(\.name).joined(separator: " and ")
+    let names = all.filter { $0.parameter(parameter) != nil }.map(\.name)
+    guard names.count > 1, let last = names.last else { return names.first ?? "no command" }
+    return names.dropLast().joined(separator: ", ") + " and " + last
   }
 }
 
