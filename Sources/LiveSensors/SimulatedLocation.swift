@@ -59,16 +59,15 @@ struct RelocatedRecording: SensorRecording {
   mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) { base.setDemand(demand, for: kind) }
 
   mutating func next() throws -> SensorEvent? {
-    while let event = try base.next() {
-      if let changed = location.changed(since: revision) { (revision, positions) = changed }
-      if case .input = positions { return event }
-      switch event {
-      case .position(let fixes): return .position(try fixes.map { try positions.replacement(of: $0) })
-      case .inertial, .barometer, .vehicle, .radio: continue
-      case .status: return event
-      }
+    guard let event = try base.next() else { return nil }
+    if let changed = location.changed(since: revision) { (revision, positions) = changed }
+    if case .input = positions { return event }
+    switch event {
+    case .position(let fixes): return .position(try fixes.map { try positions.replacement(of: $0) })
+    // The reader stays in control of a recording whose positions are off.
+    case .inertial, .barometer, .vehicle, .radio: return .position([])
+    case .status: return event
     }
-    return nil
   }
 }
 
