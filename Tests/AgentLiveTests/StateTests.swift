@@ -35,7 +35,8 @@ import Testing
     let packaged = try agent(["store.path": ""])
     #expect(waitUntil { person.state == "online" }, "\(packaged.log)")
     #expect(
-      person.want(#"{"settings":{"location.error_bound":33}}"#, retain: false)?["state"] as? String == "applied")
+      person.want(#"{"settings":{"location.error_bound":33}}"#, retain: false)?["state"] as? String
+        == "applied")
     #expect(
       waitUntil { FileManager.default.fileExists(atPath: directory.file("default/remote/settings.json")) })
     let other = try agent(["vehicle.id": "other"])
