@@ -20,18 +20,26 @@ package enum SensorFeed: Sendable {
 
 extension SensorFeed {
   /// What an input asks for. Hardware that is not there is no error here: its source says so and keeps trying.
-  /// - Parameter speed: how many seconds of a recording or a simulation pass in one second; nil pulls it as fast as it is taken.
+  /// - Parameters:
+  ///   - speed: how many seconds of a recording or a simulation pass in one second; nil pulls it as fast as it is consumed.
+  ///   - location: replaces the positions of a recording or a simulation; nil leaves them unchanged.
   /// - Throws: an error naming file, line and remedy, for a recording that cannot be read; `SensorInputError` when nothing is
   ///   left to read from.
-  package init(_ input: SensorInput, speed: Double?) throws {
+  package init(_ input: SensorInput, speed: Double?, location: SimulatedLocation? = nil) throws {
     switch input {
     case .hardware(let hardware): self = .live(try Self.sources(hardware))
-    case .recording(let files): self = try Self.play(Self.recording(files), speed: speed)
-    case .simulation(let simulation): self = try Self.play(Self.drive(simulation), speed: speed)
+    case .recording(let files): self = try Self.play(Self.recording(files), speed: speed, location)
+    case .simulation(let simulation): self = try Self.play(Self.drive(simulation), speed: speed, location)
     }
   }
 
-  private static func play(_ recording: any SensorRecording, speed: Double?) throws -> SensorFeed {
+  private static func play(
+    _ recording: any SensorRecording, speed: Double?, _ location: SimulatedLocation?
+  ) throws -> SensorFeed {
+    var recording = recording
+    if let location, recording.kinds.contains(.positioning) {
+      recording = RelocatedRecording(recording, location)
+    }
     guard let speed else { return .recorded(recording) }
     return .paced(try PacedReplay(recording, speed: speed))
   }
@@ -55,14 +63,22 @@ extension SensorFeed {
 
   private static func recording(_ files: SensorInput.Recording) throws -> any SensorRecording {
     var parts: [any SensorRecording] = []
-    if let path = files.position { parts.append(try track(path, date: files.date)) }
+    // A receiver that has no track ends with the others.
+    var background: (any SensorRecording)?
+    if let place = files.place {
+      background = SimulatedPlace(place, duration: files.duration.map { .seconds($0) })
+    } else if let path = files.position {
+      let track = try track(path, date: files.date)
+      if track is NoLocation || track is SimulatedPlace { background = track } else { parts.append(track) }
+    }
     if let path = files.sensors { parts.append(try CSVSensorRecording(path: path)) }
     if let log = files.can { parts.append(try bus(log, beside: files)) }
-    guard let first = parts.first else {
+    guard let first = parts.first ?? background else {
       throw SensorInputError(
         place: "recording", problem: "no file is named; name a track, a CSV of samples or a log of a CAN bus")
     }
-    return parts.count == 1 ? first : MergedRecording(parts)
+    return parts.count + (background == nil ? 0 : 1) == 1
+      ? first : MergedRecording(parts, background: background)
   }
 
   private static func bus(
@@ -86,10 +102,13 @@ extension SensorFeed {
     }
   }
 
-  private static func track(_ path: String, date: UTCTime?) throws -> any SensorRecording {
+  /// - Throws: an error naming file, line and remedy.
+  static func track(_ path: String, date: UTCTime? = nil) throws -> any SensorRecording {
     if path == "none" { return NoLocation() }
     switch TrackFormat(path: path) {
-    case .gpx: return try GPXRecording(path: path)
+    case .gpx:
+      if let place = try GPXRecording.onlyWayPoint(path: path) { return SimulatedPlace(place) }
+      return try GPXRecording(path: path)
     case .gpsd: return try GPSDLogRecording(path: path)
     case .nmea: return try NMEARecording(path: path, startDate: date)
     case nil:

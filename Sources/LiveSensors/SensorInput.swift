@@ -51,8 +51,17 @@ public enum SensorInput: Sendable, Hashable {
     public var date: UTCTime?
     /// What the vehicle's bus said; nil for none. Beside a track it is placed by the civil times of both.
     public var can: CANLog?
+    /// A fixed position in place of a track, reported once a second; nil for none.
+    public var place: Coordinate?
+    /// Seconds after which a fixed position ends; nil for never. Beside other files it ends with them.
+    public var duration: Double?
 
-    public init(position: String? = nil, sensors: String? = nil, date: UTCTime? = nil, can: CANLog? = nil) {
+    public init(
+      position: String? = nil, sensors: String? = nil, date: UTCTime? = nil, can: CANLog? = nil,
+      place: Coordinate? = nil, duration: Double? = nil
+    ) {
+      self.place = place
+      self.duration = duration
       self.position = position
       self.sensors = sensors
       self.date = date

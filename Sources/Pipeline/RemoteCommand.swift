@@ -17,29 +17,33 @@ package enum RemoteCommand: Hashable, Sendable {
   case resetRegions
   /// Deletes the regions that were set remotely; the configuration's are watched again.
   case forgetRegions
-  /// Tells whether the vehicle is inside a region, and since when.
+  /// Reports the state of a region, and since when.
   /// - Parameter identifier: nil is all that are watched.
   case regionState(identifier: String?)
-  /// Tells attitudes relative to now, too; or no longer.
+  /// Publishes attitudes relative to the current one, too; or clears that reference.
   case zero(isCleared: Bool)
-  /// Measures how the device is tilted in the vehicle, and takes it for level from now on; or takes it as it is again.
+  /// Measures the tilt of the device in the vehicle and compensates it; or clears the compensation.
   case level(isCleared: Bool)
-  /// What the accelerometer's recorder has of a time, a piece of it.
+  /// Returns a piece of the accelerometer recording of a time span.
   /// - Parameter to: nil is now.
   case history(from: UTCTime, to: UTCTime?)
-  /// Takes over what the instrument panel shows.
+  /// Sets the odometer to the reading of the instrument panel.
   /// - Parameter reading: metres.
   case setOdometer(reading: Double)
-  /// Says who drives and what a trip is for; an empty text takes it back, nil leaves it as it is.
+  /// Sets driver and purpose of a trip; an empty text clears the value, nil leaves it unchanged.
   case setTrip(driver: String?, purpose: String?)
   /// Raw samples from now on; nil kinds are those that are there.
   case samples(seconds: Double, rate: Double, kinds: Set<SamplePiece.Kind>?)
+  /// Records the accelerometer from now on.
+  case record(seconds: Double)
+  /// Replaces the position of recorded or simulated input.
+  case simulateLocation(LocationSimulation)
   /// Keeps every sensor around a moment of the last half minute.
   case trace(TraceRequest)
 
   package static let names = [
     "locate", "status", "reload", "track", "reset-regions", "forget-regions", "region-state", "zero",
-    "level", "history", "samples", "set-odometer", "set-trip", "trace",
+    "level", "history", "samples", "set-odometer", "set-trip", "trace", "record", "simulate-location",
   ]
   /// Bytes of a request.
   package static let sizeLimit = 65_536
@@ -67,6 +71,12 @@ package enum RemoteCommand: Hashable, Sendable {
         TraceRequest(
           time: try json.time("at"), before: try json.number("before", in: 0...60),
           after: try json.number("after", in: 0...60)))
+    case "record":
+      guard let seconds = try json.number("seconds", in: 0.1...604_800) else {
+        throw JSONError("key \"seconds\": missing")
+      }
+      self = .record(seconds: seconds)
+    case "simulate-location": self = .simulateLocation(try LocationSimulation(json))
     case "reset-regions": self = .resetRegions
     case "forget-regions": self = .forgetRegions
     case "region-state":
@@ -97,7 +107,7 @@ package enum RemoteCommand: Hashable, Sendable {
     }
   }
 
-  /// What the sender calls its request, at most 64 bytes of UTF-8; nil when it has no name for it.
+  /// The sender's identifier of the request, at most 64 bytes of UTF-8; nil if it has none.
   package static func identifier(_ arguments: JSONValue) throws(JSONError) -> String? {
     guard let member = arguments["id"] else { return nil }
     guard let text = member.string, text.utf8.count <= 64 else {
@@ -113,6 +123,45 @@ package enum RemoteCommand: Hashable, Sendable {
     let json = try JSONValue(parsing: payload)
     guard case .object = json else { throw JSONError("not a JSON object") }
     return json
+  }
+}
+
+/// The position that `simulate-location` selects.
+package enum LocationSimulation: Hashable, Sendable {
+  /// The positions of the recording or the simulation.
+  case input
+  /// No fix.
+  case none
+  case place(Coordinate)
+  /// The file name of a track.
+  case track(String)
+
+  /// Bytes of a file name.
+  private static let nameLimit = 255
+
+  /// - Throws: `JSONError` unless exactly one of them is given.
+  fileprivate init(_ json: JSONValue) throws(JSONError) {
+    let latitude = try json.number("latitude", in: -90...90)
+    let longitude = try json.number("longitude", in: -180...180)
+    guard (latitude == nil) == (longitude == nil) else {
+      throw JSONError("keys \"latitude\" and \"longitude\": one is missing")
+    }
+    var choices: [LocationSimulation] = []
+    if let latitude, let longitude {
+      choices.append(.place(Coordinate(latitude: latitude, longitude: longitude)))
+    }
+    if let member = json["track"] {
+      guard let name = member.string, (1...Self.nameLimit).contains(name.utf8.count), !name.hasPrefix("."),
+        !name.contains("/"), name.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
+      else { throw JSONError("key \"track\": not the name of a file in the vehicle's folder of tracks") }
+      choices.append(.track(name))
+    }
+    if json["none"]?.bool == true { choices.append(.none) }
+    if json["clear"]?.bool == true { choices.append(.input) }
+    guard choices.count == 1, let choice = choices.first else {
+      throw JSONError("give \"latitude\" and \"longitude\", or \"track\", or \"none\", or \"clear\"")
+    }
+    self = choice
   }
 }
 

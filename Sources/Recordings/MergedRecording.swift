@@ -11,12 +11,18 @@ public struct MergedRecording: SensorRecording {
   public let kinds: Set<SensorKind>
 
   private var parts: [any SensorRecording]
+  /// Whether the last part does not prolong the recording.
+  private let hasBackground: Bool
   private var heads: [SensorEvent?]
   private var hasBegun = false
   private var filter = DemandFilter()
 
-  /// - Parameter parts: the recordings; the times within each must not run back, as their contract says.
-  public init(_ parts: [any SensorRecording]) {
+  /// - Parameters:
+  ///   - parts: the recordings; the times within each must not run back, as their contract says.
+  ///   - background: a recording that may be endless; it ends with the last of the others.
+  public init(_ parts: [any SensorRecording], background: (any SensorRecording)? = nil) {
+    hasBackground = background != nil
+    let parts = parts + (background.map { [$0] } ?? [])
     self.parts = parts
     name = parts.map(\.name).joined(separator: " + ")
     kinds = parts.reduce(into: []) { $0.formUnion($1.kinds) }
@@ -32,13 +38,15 @@ public struct MergedRecording: SensorRecording {
       hasBegun = true
       for index in parts.indices { heads[index] = try parts[index].next() }
     }
-    while let index = earliest, let event = heads[index] {
+    while !isOver, let index = earliest, let event = heads[index] {
       heads[index] = nil
       heads[index] = try parts[index].next()
       if let rest = filter.admit(event) { return rest }
     }
     return nil
   }
+
+  private var isOver: Bool { hasBackground && heads.dropLast().allSatisfy { $0 == nil } }
 
   private var earliest: Int? {
     var best: (index: Int, time: Int64)?

@@ -39,6 +39,9 @@ struct Command: ParsableCommand {
         level           at rest on level ground: take off how the device is tilted (--clear)
         set-odometer    take over what the instrument panel shows (--km)
         set-trip        say who drives and what the trip is for (--driver, --purpose)
+        record          record the accelerometer from now on (--seconds); odograph history fetches it
+        simulate-location
+                        replace the position of a recorded or simulated vehicle (--at, --track, --none, --clear)
 
       Without --vehicle, every vehicle of the fleet is asked of which the broker keeps a status, or of which a recording \
       knows (--recording); all fleets are asked only with --every-vehicle. A vehicle that is asleep or offline answers when it is back, or not: the request \
@@ -54,6 +57,8 @@ struct Command: ParsableCommand {
         odograph command set-odometer --fleet delivery --vehicle van-1 --km 48213
         odograph command set-trip --fleet delivery --vehicle van-1 --driver "A. Jansen" --purpose delivery
         odograph command track --fleet delivery --from 2026-11-21T08:00:00Z
+        odograph command record --fleet delivery --vehicle van-1 --seconds 60
+        odograph command simulate-location --fleet delivery --vehicle van-1 --at 48.1372,11.5756
 
       Exit codes: 0 all have done it; 64 usage; 69 broker unavailable, or one of them refused or failed; 74 output \
       gone; 75 one did not answer in time; 130 Ctrl-C; 143 SIGTERM.

@@ -81,6 +81,51 @@ import Testing
     }
   }
 
+  /// Nothing before the command, so many seconds after it, and a later command extends a recording and never shortens it. After a
+  /// restart the samples are still there.
+  @Test func recordsForADurationOnCommand() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "odograph-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let configuration = try configuration(
+      ["remote.enabled=true", "recorder.path=\(folder.path)/history", "input.speed=0"])
+    #expect(configuration.recorder == nil && !configuration.pipeline.isRecording)
+    let plan = MotionMemory.Plan(configuration, calibration: nil)
+    var memory = try MotionMemory(plan, log: Self.log)
+    let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+    let pipeline = AgentPipeline(
+      configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: start, version: "1")
+    func play(_ seconds: Range<Int>, into memory: inout MotionMemory) {
+      for second in seconds {
+        let block = (0..<50).map { index in
+          var scan = InertialScan(timestamp: Timestamp(seconds: Double(second) + Double(index) * 0.02))
+          scan.specificForce = Vector3(0, 0, 9.8)
+          return scan
+        }
+        memory.process(.inertial(block), pipeline)
+      }
+    }
+    func count(_ memory: borrowing MotionMemory) throws -> Int? {
+      try memory.recorded(from: start, to: start.advanced(bySeconds: 1000))?.piece.count
+    }
+    play(0..<10, into: &memory)
+    #expect(try count(memory) == nil)
+    try memory.record(seconds: 5)
+    play(10..<12, into: &memory)
+    try memory.record(seconds: 1)
+    play(12..<30, into: &memory)
+    #expect(try count(memory) == 251)
+    try memory.record(seconds: 2)
+    play(30..<40, into: &memory)
+    #expect(try count(memory) == 352)
+    memory.close(pipeline, at: Timestamp(seconds: 40))
+    let again = try MotionMemory(plan, log: Self.log)
+    #expect(try count(again) == nil)
+    _ = consume memory
+    #expect(try count(MotionMemory(plan, log: Self.log)) ?? 0 >= 300)
+  }
+
   /// Recording alone is reason enough to power the accelerometer, and nothing else.
   @Test func theRecorderDemandsTheAccelerometer() throws {
     let off = ["location.enabled=false", "heading.enabled=false", "attitude.enabled=false", "motion.events="]

@@ -11,7 +11,8 @@ import Testing
     "iio.accelerometer": "off", "iio.gyroscope": "off", "iio.magnetometer": "off", "iio.barometer": "off",
     "can.interface": "can0", "can.signals": "Vehicle.Speed", "can.speed": "none",
     "iio.mount_matrix": "[\"imu = 0, 1, 0; -1, 0, 0; 0, 0, 1\"]", "replay.date": "2026-11-21",
-    "radio.wifi": "wlan0", "simulation.start": "2026-11-21T08:00:00Z", "privacy.zones": "48 11 300 blur",
+    "input.place": "[48.1, 11.5]", "radio.wifi": "wlan0", "simulation.start": "2026-11-21T08:00:00Z",
+    "privacy.zones": "48 11 300 blur",
     "events.kinds": "idling", "motion.events": "shake",
     "motion.shake_axes": "vertical", "motion.impact_sides": "left", "motion.orientations": "faceUp",
     "sensors.required": "barometer", "mqtt.broker": "mqtt://broker.example", "mqtt.profile": "owntracks",
@@ -24,6 +25,7 @@ import Testing
     let secure = ["mqtt.broker=mqtts://h"]
     return switch key {
     case "input.mode": ["replay.position=none"]
+    case "input.place": ["input.mode=simulation"]
     case _ where key.hasPrefix("replay."):
       ["input.mode=replay", "replay.position=none", "replay.sensors=a.csv"]
     case "can.interface": []
@@ -58,7 +60,7 @@ import Testing
       return
         "\(value == .number(range.lowerBound) ? min(range.lowerBound + 1, range.upperBound) : range.lowerBound)"
     case (.flag, let value): return value == .flag(true) ? "false" : "true"
-    case (.text, _), (.texts, _): return "another"
+    case (.text, _), (.texts, _), (.coordinate, _): return "another"
     }
   }
 

@@ -43,6 +43,7 @@ import Testing
     }
     let named = example.keys.contains { $0.hasPrefix("broker") }
     let broker = usesTLS && !named ? "broker = \"mqtts://h\"\n" : ""
+    let mode = example.keys.contains { $0.hasPrefix("place") } ? "mode = \"simulation\"\n" : ""
     let user = example.keys.contains { $0.hasPrefix("password_file") } ? "user = \"v\"\n" : ""
     // Private places are read with the configuration, so that their file has to be there.
     let folder = FileManager.default.temporaryDirectory
@@ -51,7 +52,7 @@ import Testing
     defer { try? FileManager.default.removeItem(at: places) }
     let keys = example.keys.joined(separator: "\n")
       .replacing("/etc/odographd/private.geojson", with: places.path)
-    let text = needed + example.table + "\n" + broker + user + keys
+    let text = needed + example.table + "\n" + broker + mode + user + keys
     let file = folder.appending(path: "odograph-\(UUID()).toml")
     try text.write(to: file, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(at: file) }

@@ -31,7 +31,7 @@ import Testing
       file: nil)
     var pipeline = AgentPipeline(
       configuration: configuration.pipeline, start: Timestamp(nanoseconds: 0), time: Self.start, version: "1")
-    try RegionFile(path).watch(in: &pipeline.regions, log: log)
+    _ = try RegionFile(path).watch(in: &pipeline.regions, at: Self.start, log: log)
     return pipeline
   }
 

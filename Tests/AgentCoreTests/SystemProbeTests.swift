@@ -37,6 +37,8 @@ import Testing
       "\(Self.supply)/mouse/capacity": "2\n",
       "sys/class/thermal/thermal_zone0/temp": "48312\n", "sys/class/thermal/thermal_zone1/temp": "51500\n",
       "sys/class/thermal/thermal_zone2/temp": "-274000\n", "sys/class/thermal/cooling_device0/temp": "99\n",
+      "etc/os-release": "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n",
+      "proc/sys/kernel/osrelease": "6.1.0-18-arm64\n", "sys/devices/system/cpu/online": "0-2,5\n",
       "proc/self/statm": "5000 1200 800 1 0 900 0\n",
       "proc/meminfo": "MemTotal:  1000 kB\nMemFree:  1 kB\nMemAvailable:    500 kB\n",
     ])
@@ -44,7 +46,13 @@ import Testing
     #expect(health.battery == .init(level: 0.83, isCharging: false, voltage: 12.15))
     #expect(health.externalPower == false)
     #expect(health.temperature == 51.5)
-    #expect(health.memory?.available == 512_000)
+    #expect(health.memory?.available == 512_000 && health.memory?.total == 1_024_000)
+    #expect(health.system == .init(name: "Debian GNU/Linux 12 (bookworm)", kernel: "6.1.0-18-arm64"))
+    #expect(health.processors == 4)
+    var status = StatusMessage(
+      state: .online, time: UTCTime(nanoseconds: 0), sessionStart: UTCTime(nanoseconds: 0))
+    status.device = health
+    #expect(try StatusMessage(json: JSONValue(parsing: status.payload)).device == health)
     #expect(health.memory?.resident.map { $0 % 1200 == 0 && $0 >= 1200 * 4096 } == true)
     let storage = try #require(health.storage)
     #expect(storage.free > 0 && storage.free <= storage.total)

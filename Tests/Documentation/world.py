@@ -95,7 +95,7 @@ class World:
                 "attitude": {"filter": 0},
                 "heading": {"interval": 1, "filter": 1},
                 "mqtt": {"broker": f"mqtt://127.0.0.1:{self.port}", "link": "always"},
-                "store": {"path": f"{self.folder}/state/{name}.sqlite"},
+                "store": {"path": f"{self.folder}/state/{name}/outbox.sqlite"},
                 "log": {"level": "warning"},
                 **more,
             }
@@ -105,7 +105,7 @@ class World:
             )
             return "\n".join(tables)
 
-        remote = {"enabled": True, "path": f"{self.folder}/state/remote"}
+        remote = {"enabled": True, "path": f"{self.folder}/state/van-1/remote"}
         (self.folder / "etc/van-1.toml").write_text(vehicle("van-1", remote=remote, recorder={"enabled": True},
                                                             trace={"enabled": True, "after": 1}))
         (self.folder / "etc/odograph.toml").write_text(vehicle("van-2", "service"))

@@ -16,13 +16,29 @@ import Testing
     }
   }
 
-  @Test(arguments: ["zero", "level"]) func clearBelongsToThose(command: String) throws {
+  private static let clearable = ["zero", "level", "simulate-location"]
+
+  @Test(arguments: clearable) func clearBelongsToThose(command: String) throws {
     #expect(try !error(command, "--clear").contains("--clear"))
   }
 
-  @Test(arguments: CommandOptions.names.filter { $0 != "zero" && $0 != "level" })
+  @Test(arguments: CommandOptions.names.filter { !clearable.contains($0) })
   func andToNoOther(command: String) throws {
-    #expect(try error(command, "--clear", "--yes").contains("it belongs to zero and level"))
+    #expect(
+      try error(command, "--clear", "--yes").contains("it belongs to zero, level and simulate-location"))
+  }
+
+  @Test func recordAndSimulateLocationRequireTheirArguments() throws {
+    #expect(try error("record").contains("as in --seconds 60"))
+    #expect(try !error("record", "--seconds", "60").contains("--seconds"))
+    #expect(try error("simulate-location").contains("--at LATITUDE,LONGITUDE"))
+    for text in ["48.1", "48.1,x", "48.1,11.5,3", ""] {
+      #expect(try error("simulate-location", "--at", text).contains("give latitude and longitude"), "\(text)")
+    }
+    #expect(try error("simulate-location", "--at", "91,0").contains("give -90 to 90"))
+    #expect(try !error("simulate-location", "--at", "48.1372,11.5756").contains("--at"))
+    #expect(try !error("simulate-location", "--track", "a.gpx").contains("--track"))
+    #expect(try !error("simulate-location", "--none").contains("--none"))
   }
 
   @Test func anOdometerIsSetToWhatSomebodyHasRead() throws {

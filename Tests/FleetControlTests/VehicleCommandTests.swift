@@ -39,6 +39,10 @@ import Testing
     ("set-trip", "{}", "one of the arguments driver, purpose"), ("set-trip", #"{"driver":""}"#, ""),
     ("set-trip", #"{"driver":"a\u0007"}"#, "control characters"),
     ("region-state", #"{"region":""}"#, "1 to 64"),
+    ("record", "{}", #""seconds": missing"#), ("record", #"{"seconds":60}"#, ""),
+    ("simulate-location", "{}", "one of the arguments latitude, track, none, clear"),
+    ("simulate-location", #"{"latitude":91,"longitude":0}"#, "-90 to 90"),
+    ("simulate-location", #"{"latitude":48.1,"longitude":11.5}"#, ""),
   ])
   func argumentsAreChecked(name: String, arguments: String, problem: String) throws {
     let command = try #require(VehicleCommand.named(name))

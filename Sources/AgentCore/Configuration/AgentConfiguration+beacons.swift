@@ -8,18 +8,18 @@ extension AgentConfiguration {
     package var learns: Bool
     /// Beacons at most.
     package var limit: Int
-    /// Days for which one that is not heard is kept.
+    /// Days after which a silent beacon is removed.
     package var forgetAfter: Int
-    /// Whether scans beside good fixes leave the vehicle.
+    /// Publishes scans with good fixes.
     package var shares: Bool
-    /// Whether the fleet's map is asked for, and with it told where the vehicle is, to some 20 km.
+    /// Requests the fleet's map, which reveals the vehicle's position to some 20 km.
     package var receives: Bool
   }
 }
 
 extension AgentConfiguration.Beacons {
-  init(_ reader: ConfigurationReader, beside store: AgentConfiguration.Store) throws(ConfigurationError) {
-    path = store.path(beside: "beacons.sqlite")
+  init(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    path = reader.statePath(else: "beacons.sqlite")
     learns = try reader.flag("beacons.learn")
     limit = try reader.integer("beacons.limit")
     forgetAfter = try reader.integer("beacons.forget_after")

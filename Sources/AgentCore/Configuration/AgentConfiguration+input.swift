@@ -6,7 +6,7 @@ package import Spatial
 internal import Telemetry
 
 extension AgentConfiguration {
-  /// Where sensor data comes from.
+  /// The source of sensor data.
   package enum Input: Sendable, Hashable {
     /// gpsd and IIO devices.
     case hardware
@@ -25,33 +25,48 @@ extension AgentConfiguration {
     package var date: UTCTime?
     /// A log of the vehicle's bus by `candump -l`; nil for none.
     package var can: String?
+    /// A fixed position in place of a track; nil for none.
+    package var place: Coordinate?
+    /// Seconds after which a fixed position ends; nil for never.
+    package var duration: Double?
   }
 
   package struct GPSD: Sendable, Hashable {
     package var address: GPSDAddress
     /// Only reports of this device; nil takes all.
     package var device: String?
-    /// Whether u-blox receivers are told where they are about.
+    /// Sends u-blox receivers their approximate position.
     package var assists: Bool
   }
 
-  /// One per libiio context; none when IIO is off.
+  /// Configurations of the libiio contexts; none if IIO is off.
   package typealias IIO = [IIOConfiguration]
 }
 
 extension AgentConfiguration.Input {
   init(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    let place = try reader.coordinate("input.place")
     switch try reader.text("input.mode") {
     case "replay":
       let replay = AgentConfiguration.Replay(
         position: reader.optionalText("replay.position"), sensors: reader.optionalText("replay.sensors"),
-        date: try reader.time("replay.date"), can: reader.optionalText("replay.can"))
-      guard replay.position != nil || replay.sensors != nil || replay.can != nil else {
+        date: try reader.time("replay.date"), can: reader.optionalText("replay.can"), place: place)
+      guard replay.position != nil || replay.sensors != nil || replay.can != nil || place != nil else {
         throw ConfigurationError(
           .missingKey, place: reader.place(of: "input.mode"),
           problem: "a replay needs replay.position, replay.sensors or replay.can")
       }
+      guard place == nil || replay.position == nil else {
+        throw ConfigurationError(
+          .conflict, place: reader.place(of: "input.place"),
+          problem: "input.place and replay.position exclude one another; remove one")
+      }
       self = .replay(replay)
+    case "simulation" where place != nil:
+      self = .replay(
+        AgentConfiguration.Replay(
+          date: try reader.time("simulation.start"), place: place,
+          duration: try reader.positive("simulation.duration")))
     case "simulation":
       var simulation = SimulatedDrive.Configuration()
       simulation.scenario =
@@ -66,7 +81,13 @@ extension AgentConfiguration.Input {
       // Whoever looks at a simulated drive wants to see it move, not a receiver that searches the sky.
       simulation.receiver.coldStart = 2
       self = .simulation(simulation)
-    default: self = .hardware
+    default:
+      guard place == nil else {
+        throw ConfigurationError(
+          .conflict, place: reader.place(of: "input.place"),
+          problem: "key input.place: requires simulated input; set input.mode = \"simulation\", or remove it")
+      }
+      self = .hardware
     }
   }
 }

@@ -2,15 +2,15 @@ internal import MQTT
 internal import Telemetry
 
 extension AgentConfiguration {
-  /// Which regions are watched, and where their states are kept.
+  /// The watched regions and the file of their states.
   package struct Regions: Sendable, Hashable {
     /// A GeoJSON file; nil watches none.
     package var path: String?
-    /// The file that keeps across a restart which regions the vehicle is in.
+    /// The file of region states.
     package var statePath: String
   }
 
-  /// How the agent shows those on its own machine how it is.
+  /// Local monitoring: control socket and metrics.
   package struct Operation: Sendable, Hashable {
     /// The path of the socket for `odographd status`; nil takes the usual one.
     package var controlSocket: String?
@@ -21,20 +21,22 @@ extension AgentConfiguration {
     package var metricsInterval: Double
   }
 
-  /// What may be done to the vehicle over MQTT.
+  /// Remote management over MQTT.
   package struct Remote: Sendable, Hashable {
     package var isEnabled: Bool
     /// The configuration keys that may be changed.
     package var keys: Set<String>
     /// Seconds within which the broker must have been reached under new settings.
     package var rollbackAfter: Double
-    /// The folder of what is remembered.
+    /// The folder of remote settings, remote regions and the history of fixes.
     package var path: String
-    /// Topic filters where answers may go besides the vehicle's own topics for them.
+    /// Topic filters of answers besides the vehicle's own response topics.
     package var responses: [String]
-    /// Bytes of recorded fixes at most; 0 keeps none.
+    /// Largest history of fixes in bytes; 0 for none.
     package var historyLimit: Int
-    /// Seconds and Hz of raw samples that may be asked for at the most; no seconds tell none.
+    /// Seconds for which a command may record the accelerometer; 0 for none.
+    package var recordSeconds: Double
+    /// Largest duration (s) and rate (Hz) of raw samples; 0 seconds for none.
     package var samplesSeconds: Double
     package var samplesRate: Double
   }
@@ -76,6 +78,7 @@ extension AgentConfiguration.Remote {
     rollbackAfter = try reader.number("remote.rollback_after")
     path = reader.statePath("remote.path", else: "remote")
     historyLimit = try reader.integer("remote.history_mb") * 1_000_000
+    recordSeconds = try reader.number("remote.record_seconds")
     samplesSeconds = try reader.number("remote.samples_seconds")
     samplesRate = try reader.number("remote.samples_rate")
   }

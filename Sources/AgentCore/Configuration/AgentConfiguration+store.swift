@@ -6,22 +6,36 @@ extension AgentConfiguration {
     /// The file.
     package var path: String
     package var outbox: OutboxConfiguration
+
+    /// The file name, which the names of other state files start with.
+    var name: String { path.split(separator: "/").last.map(String.init) ?? path }
+  }
+
+  /// The files that hold the vehicle's state across restarts.
+  package struct State: Sendable, Hashable {
+    /// The folder of each file whose path no key sets.
+    package var folder: String
+    /// The key that sets the folder, for messages.
+    package var key: String
+    /// Driven distance.
+    package var odometer: String
+    package var trips: String
   }
 
   /// The accelerometer's history on disk.
   package struct Recorder: Sendable, Hashable {
     package var path: String
-    /// 10⁶ bytes that the file may take.
+    /// Largest size of the file, in units of 10⁶ bytes.
     package var megabytes: Int
   }
 }
 
 extension AgentConfiguration {
-  /// Where traces are kept.
+  /// The store of traces.
   package struct Traces: Sendable, Hashable {
-    /// The folder; nil keeps them in memory only.
+    /// The folder; nil holds them in memory only.
     package var path: String?
-    /// How many stay after they were told, and how many bytes of them.
+    /// Number and bytes of published traces that remain stored.
     package var count: Int
     package var bytes: Int
     /// Seconds after which what the queue has accepted outlives a loss of power.
@@ -31,9 +45,9 @@ extension AgentConfiguration {
 
 extension AgentConfiguration.Traces {
   /// Nil when they are off.
-  init?(_ reader: ConfigurationReader, beside store: AgentConfiguration.Store) throws(ConfigurationError) {
+  init?(_ reader: ConfigurationReader, store: AgentConfiguration.Store) throws(ConfigurationError) {
     guard try reader.flag("trace.enabled") else { return nil }
-    path = store.path + ".traces"
+    path = reader.statePath(else: store.name + ".traces")
     count = try reader.integer("trace.kept")
     bytes = try reader.bytes("trace.kept_megabytes")
     // The queue's last second, and as long again.
@@ -54,18 +68,28 @@ extension AgentConfiguration.Store {
     outbox.refusedAge = Int(try reader.number("store.refused_hours") * 3600)
     outbox.memoryBytes = try reader.bytes("store.memory_megabytes")
   }
+}
 
-  /// Where another file of the agent is kept unless a key says so.
-  func path(beside name: String) -> String {
-    path.lastIndex(of: "/").map { path[...$0] + name } ?? name
+extension AgentConfiguration.State {
+  init(_ reader: ConfigurationReader, store: AgentConfiguration.Store) {
+    folder = reader.stateFolder
+    key =
+      reader.optionalText("state.path") == nil && reader.optionalText("store.path") != nil
+      ? "store.path" : "state.path"
+    odometer = reader.statePath(else: store.name + ".odometer")
+    trips = reader.statePath(else: store.name + ".trips")
   }
 }
 
 extension AgentConfiguration.Recorder {
   /// Nil when it is off.
-  init?(_ reader: ConfigurationReader, beside store: AgentConfiguration.Store) throws(ConfigurationError) {
+  init?(_ reader: ConfigurationReader) throws(ConfigurationError) {
     guard try reader.flag("recorder.enabled") else { return nil }
-    path = reader.optionalText("recorder.path") ?? store.path(beside: "accelerometer.history")
+    try self.init(settings: reader)
+  }
+
+  init(settings reader: ConfigurationReader) throws(ConfigurationError) {
+    path = reader.statePath("recorder.path", else: "accelerometer.history")
     megabytes = try reader.integer("recorder.megabytes")
   }
 }

@@ -2,34 +2,39 @@ package import Pipeline
 package import Sensors
 package import Telemetry
 
-/// Everything that `odographd` can be told, as the modules take it that it configures. `Config/odograph.toml` documents each
+/// The configuration of `odographd`, in the types of the configured modules. `Config/odograph.toml` documents each
 /// key; `ConfigurationKey.all` has their types, ranges and defaults.
 package struct AgentConfiguration: Sendable, Hashable {
-  /// Whose settings are in force where nothing else is said.
+  /// The preset of keys that are not set.
   package var preset: Preset
   package var fleet: String
   package var vehicle: String
   package var topicRoot: String
   package var input: Input
-  /// How many times faster than life a replay or a simulation runs; nil as fast as the machine can.
+  /// Speed of a replay or a simulation as a multiple of real time; nil is as fast as possible.
   package var speed: Double?
   /// Nil asks no gpsd.
   package var gpsd: GPSD?
   package var iio: IIO
   /// Nil reads no bus of the vehicle.
   package var can: CAN?
-  /// What is heard of the transmitters around.
+  /// Wi-Fi and cellular scans.
   package var radio: Radio
-  /// What a vehicle must have: without one of these the agent does not start.
+  /// Required sensors: the agent does not start if one is missing.
   package var requiredSensors: Set<SensorKind>
-  /// What is decided by the pipeline.
+  /// Decisions of the pipeline.
   package var pipeline: PipelineConfiguration
   package var mqtt: MQTT
   package var store: Store
-  /// The file that keeps what was learned of the motion sensors; nil keeps nothing.
+  package var state: State
+  /// The file of the motion sensors' calibration; nil stores none.
   package var calibrationPath: String?
   /// Nil records nothing.
   package var recorder: Recorder?
+  /// The recorder that a command may start; nil if it always records, and if commands may not.
+  package var commandedRecorder: Recorder?
+  /// The folder of tracks that a command may select; nil for none.
+  package var tracks: String?
   /// Nil keeps no traces.
   package var traces: Traces?
   package var beacons: Beacons
@@ -41,10 +46,13 @@ package struct AgentConfiguration: Sendable, Hashable {
 }
 
 extension AgentConfiguration {
+  /// Fleet and vehicle, for messages and owner files.
+  var vehicleName: String { "\(fleet)/\(vehicle)" }
+
   /// - Parameters:
-  ///   - layers: what sets keys; the first goes before the others.
-  ///   - file: the path of the file, for messages about what is missing.
-  ///   - folders: where things are kept that no key names.
+  ///   - layers: sources of keys; the first has priority.
+  ///   - file: the path of the file, for messages about missing keys.
+  ///   - folders: the default folders.
   /// - Throws: `ConfigurationError` naming the place, the key and what it accepts.
   init(
     layers: [ConfigurationLayer], file: String?, folders: AgentFolders = .system
@@ -74,15 +82,16 @@ extension AgentConfiguration {
     requiredSensors = try reader.choices("sensors.required")
     mqtt = try MQTT(reader, fleet: fleet, vehicle: vehicle)
     store = try Store(reader)
-    let calibration = reader.optionalText("calibration.path") ?? store.path(beside: "calibration")
+    state = State(reader, store: store)
+    let calibration = reader.statePath("calibration.path", else: "calibration")
     calibrationPath = calibration == "none" ? nil : calibration
-    recorder = try Recorder(reader, beside: store)
+    recorder = try Recorder(reader)
     pipeline = try PipelineConfiguration(reader, isRecording: recorder != nil, isVirtual: input != .hardware)
     if can != nil { pipeline.vehicle = try PipelineConfiguration.Vehicle(reader) }
     pipeline.trips = try PipelineConfiguration.Trips(reader)
-    traces = try Traces(reader, beside: store)
+    traces = try Traces(reader, store: store)
     if traces != nil { pipeline.traces = try PipelineConfiguration.Traces(reader) }
-    beacons = try Beacons(reader, beside: store)
+    beacons = try Beacons(reader)
     if input == .hardware { pipeline.coarse.radios = radio.kinds }
     // A recording names the sensors that it has.
     pipeline.hasReceiver = input == .hardware && gpsd != nil
@@ -92,5 +101,9 @@ extension AgentConfiguration {
     operation = try Operation(reader)
     profiles = try Profiles(reader, fleet: fleet, vehicle: vehicle)
     remote = try Remote(reader)
+    if recorder == nil, remote.isEnabled, remote.recordSeconds > 0 {
+      commandedRecorder = try Recorder(settings: reader)
+    }
+    tracks = reader.optionalText("simulation.tracks")
   }
 }

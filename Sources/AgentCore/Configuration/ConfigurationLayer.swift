@@ -191,13 +191,26 @@ struct ConfigurationLayer: Sendable {
     return key.hint(for: text)
   }
 
+  /// Nil for an array with anything but numbers.
+  private static func numbers(of value: TOMLValue) -> ConfigurationKey.Value? {
+    guard case .array(let elements) = value else { return nil }
+    let numbers = elements.compactMap { element -> Double? in
+      switch element {
+      case .integer(let number): Double(number)
+      case .number(let number): number
+      default: nil
+      }
+    }
+    return numbers.count == elements.count ? .numbers(numbers) : nil
+  }
+
   private static func value(of value: TOMLValue) -> ConfigurationKey.Value? {
     switch value {
     case .text(let text): .text(text)
     case .flag(let flag): .flag(flag)
     case .integer(let number): .integer(number)
     case .number(let number): .number(number)
-    case .array: value.texts.map(ConfigurationKey.Value.texts)
+    case .array: value.texts.map(ConfigurationKey.Value.texts) ?? numbers(of: value)
     case .time, .table: nil
     }
   }

@@ -112,6 +112,12 @@ struct ConfigurationReader: Sendable {
     return time
   }
 
+  /// A position; nil if the key is not set.
+  func coordinate(_ path: String) throws(ConfigurationError) -> Coordinate? {
+    guard case .numbers(let numbers)? = value(path), numbers.count == 2 else { return nil }
+    return Coordinate(latitude: numbers[0], longitude: numbers[1])
+  }
+
   /// Two keys that are set together or not at all.
   func pair(_ a: String, _ b: String) throws(ConfigurationError) -> (String, String)? {
     switch (optionalText(a), optionalText(b)) {
@@ -136,9 +142,16 @@ struct ConfigurationReader: Sendable {
     ConfigurationError(kind, place: place(of: path), problem: "key \(path): \(what)")
   }
 
-  /// A path that a key names, else a name in the folder of what is kept.
-  func statePath(_ path: String, else name: String) -> String {
-    optionalText(path) ?? "\(folders.state)/\(name)"
+  /// The folder of the vehicle's state files: `state.path`, else the folder of `store.path`, else the user's state folder.
+  var stateFolder: String {
+    optionalText("state.path") ?? optionalText("store.path").map(StateFolder.of) ?? folders.state
+  }
+
+  /// The path that a key sets, else a file name in the state folder.
+  func statePath(_ path: String? = nil, else name: String) -> String {
+    if let path, let set = optionalText(path) { return set }
+    let folder = stateFolder
+    return folder == "." ? name : folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
   }
 
   private func missing(_ path: String) -> ConfigurationError {

@@ -185,10 +185,12 @@ struct LinkModel {
   private static let deviceHealth: DeviceHealth = {
     var health = DeviceHealth()
     health.model = "Raspberry Pi 4 Model B Rev 1.5"
+    health.system = DeviceHealth.System(name: "Debian GNU/Linux 12 (bookworm)", kernel: "6.1.0-18-arm64")
+    health.processors = 4
     health.battery = DeviceHealth.Battery(level: 0.87, isCharging: true, voltage: 12.6)
     health.externalPower = true
     health.storage = DeviceHealth.Storage(free: 12_884_901_888, total: 31_268_536_320)
-    health.memory = DeviceHealth.Memory(resident: 18_874_368, available: 3_221_225_472)
+    health.memory = DeviceHealth.Memory(resident: 18_874_368, available: 3_221_225_472, total: 3_976_200_192)
     health.temperature = 48.7
     return health
   }()

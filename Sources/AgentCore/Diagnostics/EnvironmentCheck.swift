@@ -263,9 +263,10 @@ package struct EnvironmentCheck {
     ]
   }
 
-  /// The queue's folder must take files, and so must that of remote management, without which the agent does not start either.
+  /// The folders of queue, state and remote management must be writable and must not be another vehicle's: the agent does not
+  /// start otherwise.
   private func store() -> [Finding] {
-    let (path, remote) = (configuration.store.path, configuration.remote)
+    let (path, state, remote) = (configuration.store.path, configuration.state, configuration.remote)
     let folder = StateFolder.of(path)
     func finding(_ subject: String, _ path: String, _ key: String, _ fault: SystemError?) -> Finding {
       guard let fault else { return Finding(.ok, subject, path) }
@@ -275,17 +276,26 @@ package struct EnvironmentCheck {
     }
     let fault = StateFolder.fault(folder)
     var findings = [finding("store", path, "store.path", fault)]
+    let stateFault = state.folder == folder ? fault : StateFolder.fault(state.folder)
+    if state.folder != folder {
+      findings.append(finding("state", state.folder, state.key, stateFault))
+    }
+    if let foreign = StateClaim.fault(
+      ofFolder: state.folder, key: state.key, vehicle: configuration.vehicleName)
+    {
+      findings.append(Finding(.problem, "state", "\(foreign)"))
+    }
     if remote.isEnabled {
-      let after = fault == nil ? folder : nil
+      let after = stateFault == nil ? state.folder : nil
       findings.append(
         finding("remote", remote.path, "remote.path", StateFolder.fault(remote.path, after: after)))
     }
-    return findings + files(except: folder)
+    return findings + files(except: [folder, state.folder])
   }
 
   /// The folders of what else is written, where it is switched on. Without the recorder's file the agent does not start.
-  /// - Parameter store: the store's folder, which has been looked at.
-  private func files(except store: String) -> [Finding] {
+  /// - Parameter checked: folders that are checked already.
+  private func files(except checked: Set<String>) -> [Finding] {
     let (operation, hasRegions) = (
       configuration.operation, configuration.regions.path != nil || configuration.remote.isEnabled
     )
@@ -296,7 +306,7 @@ package struct EnvironmentCheck {
       ("control.socket", operation.controlSocket), ("metrics.file", operation.metricsFile),
     ]
     return files.compactMap { key, path in
-      guard let path, StateFolder.of(path) != store else { return nil }
+      guard let path, !checked.contains(StateFolder.of(path)) else { return nil }
       let folder = StateFolder.of(path)
       let isRecorder = key == "recorder.path"
       if isRecorder, access(path, W_OK) == 0 { return nil }

@@ -148,7 +148,7 @@ package struct SensorListing {
   private static func describe(_ sensor: IIOInventory.Sensor) -> String {
     let padding = String(repeating: " ", count: max(1, 14 - sensor.kind.rawValue.count))
     var parts = ["\(sensor.kind.rawValue)\(padding)\(sensor.isBuffered ? "buffered" : "polled")"]
-    if let frequency = sensor.frequency { parts.append("\(frequency) Hz") }
+    if let frequency = sensor.frequency { parts.append("\(SamplingFrequencies.text(frequency)) Hz") }
     parts.append("offers \(sensor.frequencies)")
     if let range = sensor.range {
       let unit = sensor.kind == .gyroscope ? "rad/s" : "m/s²"

@@ -3,29 +3,36 @@ internal import Platform
 internal import Positioning
 internal import Telemetry
 
-/// Looks at the computer for what `status` tells of it. Takes some dozens of small reads; what is not there is left out.
+/// Reads the information about the computer for `status`, in some dozens of small reads.
 struct SystemProbe: Sendable {
   private let root: String
   private let storeFolder: String
   private let model: String?
+  private let system: DeviceHealth.System?
 
   /// - Parameters:
-  ///   - store: the store's file; the file system that it is on is the one that counts.
-  ///   - root: what stands before `/sys` and `/proc`, for tests.
+  ///   - store: the store's file, whose file system is reported.
+  ///   - root: prefix of `/sys`, `/proc` and `/etc`, for tests.
   init(store: String, root: String = "") {
     self.root = root
     storeFolder = store.lastIndex(of: "/").map { $0 == store.startIndex ? "/" : String(store[..<$0]) } ?? "."
     model = Self.model(root)
+    let system = DeviceHealth.System(
+      name: Self.systemName(root), kernel: SmallFiles.text(root + "/proc/sys/kernel/osrelease"))
+    self.system = system == DeviceHealth.System() ? nil : system
   }
 
   func read() -> DeviceHealth {
     var health = DeviceHealth()
     health.model = model
+    health.system = system
+    health.processors = processors
     let supplies = PowerSupplies(folder: root + "/sys/class/power_supply")
     health.battery = supplies.battery
     health.externalPower = supplies.hasExternalPower
     health.storage = storage
-    let memory = DeviceHealth.Memory(resident: resident, available: available)
+    let memory = DeviceHealth.Memory(
+      resident: resident, available: memory("MemAvailable"), total: memory("MemTotal"))
     if memory != DeviceHealth.Memory() { health.memory = memory }
     health.temperature = temperature
     return health
@@ -64,13 +71,37 @@ struct SystemProbe: Sendable {
     return pages.multipliedReportingOverflow(by: Int64(sysconf(Int32(_SC_PAGESIZE)))).partialValue
   }
 
-  private var available: Int64? {
+  /// A row of `/proc/meminfo`, bytes.
+  private func memory(_ name: String) -> Int64? {
     guard let text = SmallFiles.text(root + "/proc/meminfo") else { return nil }
-    for line in text.split(separator: "\n") where line.hasPrefix("MemAvailable:") {
+    for line in text.split(separator: "\n") where line.hasPrefix(name + ":") {
       let kilobytes = line.split(separator: " ").dropFirst().first.flatMap { Int64($0) }
       return kilobytes.map { $0 &* 1024 }
     }
     return nil
+  }
+
+  /// os-release(5): `PRETTY_NAME`, in quotes or without.
+  private static func systemName(_ root: String) -> String? {
+    let text = SmallFiles.text(root + "/etc/os-release") ?? SmallFiles.text(root + "/usr/lib/os-release")
+    let key = "PRETTY_NAME="
+    guard let line = text?.split(separator: "\n").first(where: { $0.hasPrefix(key) }) else { return nil }
+    let name = line.dropFirst(key.count).filter { $0 != "\"" && $0 != "'" && $0 != "\\" }
+    return name.isEmpty ? nil : String(name.prefix(80))
+  }
+
+  /// Processors of the list in sysfs, as in "0-2,4".
+  private var processors: Int? {
+    guard let list = SmallFiles.text(root + "/sys/devices/system/cpu/online") else { return nil }
+    var count = 0
+    for part in list.split(separator: ",") {
+      let ends = part.split(separator: "-").map { Int($0) }
+      guard let first = ends.first ?? nil, let last = ends.last ?? nil, ends.count <= 2,
+        (0..<65_536).contains(first), (first..<65_536).contains(last)
+      else { return nil }
+      count += last - first + 1
+    }
+    return count
   }
 
   /// The hottest of the zones that say something believable.

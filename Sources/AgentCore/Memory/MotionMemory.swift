@@ -7,16 +7,18 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// What the agent remembers of its motion sensors on disk beside its messages. Used by the pipeline's thread alone.
+/// State of the motion sensors on disk, beside the messages. Used by the pipeline's thread alone.
 struct MotionMemory: ~Copyable {
-  /// What is to be remembered, before any file is held.
+  /// The stores of a run, before any file is opened.
   struct Plan: Sendable {
     var calibration: CalibrationStore?
     var navigation: NavigationStore?
     var odometer: OdometerStore?
     var trips: TripStore?
     var recorder: AgentConfiguration.Recorder?
-    /// Whether the time line is a recording's.
+    /// Records on command only; nil if `recorder` always records, and if commands may not.
+    var commandedRecorder: AgentConfiguration.Recorder?
+    /// True for recorded and simulated input, whose time line is not the machine's.
     var isVirtual = false
 
     init() {}
@@ -30,6 +32,7 @@ struct MotionMemory: ~Copyable {
       self.odometer = odometer
       self.trips = trips
       recorder = configuration.recorder
+      commandedRecorder = configuration.commandedRecorder
       isVirtual = configuration.input != .hardware
     }
   }
@@ -39,14 +42,24 @@ struct MotionMemory: ~Copyable {
   private var odometer: OdometerStore?
   private var trips: TripStore?
   private var history: AccelerometerHistory?
+  private let commandedRecorder: AgentConfiguration.Recorder?
+  private let isVirtual: Bool
+  private let log: Logger
 
   /// - Throws: `ConfigurationError` when the recorder's file cannot be had.
   init(_ plan: Plan, log: Logger) throws(ConfigurationError) {
     if let recorder = plan.recorder {
       history = try AccelerometerHistory(recorder, isVirtual: plan.isVirtual, log: log)
+    } else if let recorder = plan.commandedRecorder, access(recorder.path, F_OK) == 0 {
+      // A former recording can be fetched. A file that cannot be opened is reported when it is needed.
+      history = try? AccelerometerHistory(
+        recorder, isVirtual: plan.isVirtual, isCommanded: true, log: log)
     } else {
       history = nil
     }
+    commandedRecorder = plan.commandedRecorder
+    isVirtual = plan.isVirtual
+    self.log = log
     calibration = plan.calibration
     navigation = plan.navigation
     odometer = plan.odometer
@@ -61,17 +74,27 @@ struct MotionMemory: ~Copyable {
     navigation?.keep(pipeline, at: timestamp)
   }
 
-  /// Keeps what is due of the odometer, before anything that was told of it leaves.
-  /// - Parameter isSet: whether somebody has just set it.
+  /// Stores the odometer if it is due. Call it before messages with the odometer are delivered.
+  /// - Parameter isSet: stores it in any case, because a command has set it.
   mutating func keepOdometer(_ pipeline: inout AgentPipeline, at timestamp: Timestamp, isSet: Bool = false) {
     guard let outcome = odometer?.keep(pipeline, at: timestamp, isSet: isSet) else { return }
     pipeline.observe(odometerKept: outcome.state)
   }
 
-  /// Keeps what is due of trips, after the odometer that they tell, and before anything that was told of them leaves.
+  /// Stores trips if they are due, after their odometer. Call it before trip messages are delivered.
   mutating func keepTrips(_ pipeline: inout AgentPipeline, at timestamp: Timestamp) {
     if trips?.isUrgent(pipeline) == true { keepOdometer(&pipeline, at: timestamp, isSet: true) }
     trips?.keep(pipeline, at: timestamp)
+  }
+
+  /// Records the accelerometer from its next sample on, if it does not always record.
+  /// - Throws: `ConfigurationError` if the file cannot be opened.
+  mutating func record(seconds: Double) throws(ConfigurationError) {
+    if history == nil, let commandedRecorder {
+      history = try AccelerometerHistory(
+        commandedRecorder, isVirtual: isVirtual, isCommanded: true, log: log)
+    }
+    history?.record(seconds: seconds)
   }
 
   /// A piece of what the accelerometer's recorder has of a time; nil where nothing is recorded.
@@ -93,9 +116,9 @@ struct MotionMemory: ~Copyable {
 /// A part of the accelerometer's history.
 struct RecordedPiece {
   var piece: SamplePiece
-  /// From where to ask on; nil when this was all.
+  /// Start of the next piece; nil after the last one.
   var next: UTCTime?
-  /// From when to when there is something; nil when there is nothing.
+  /// First and last recorded time; nil if nothing is recorded.
   var span: (start: UTCTime, end: UTCTime)?
 }
 
@@ -106,10 +129,26 @@ struct AccelerometerHistory: ~Copyable {
   private var recorder: SensorRecorder
   private let log: Logger
   private var hasLoggedFailure = false
+  private var mode: Mode
 
-  /// - Parameter isVirtual: whether the time line is a recording's, which says nothing beyond this run.
+  private enum Mode {
+    /// Everything is recorded.
+    case always
+    /// Waits for a command.
+    case idle
+    /// So many seconds are recorded from the next sample on, and in any case until the end of a recording in progress.
+    case requested(seconds: Double, until: Timestamp?)
+    case recording(until: Timestamp)
+  }
+
+  /// - Parameters:
+  ///   - isVirtual: whether the time line is a recording's, which says nothing beyond this run.
+  ///   - isCommanded: whether nothing is recorded until a command.
   /// - Throws: `ConfigurationError` when the file cannot be had.
-  init(_ settings: AgentConfiguration.Recorder, isVirtual: Bool, log: Logger) throws(ConfigurationError) {
+  init(
+    _ settings: AgentConfiguration.Recorder, isVirtual: Bool, isCommanded: Bool = false, log: Logger
+  ) throws(ConfigurationError) {
+    mode = isCommanded ? .idle : .always
     var limits = SensorRecorder.Settings()
     limits.sizeLimit = settings.megabytes * 1_000_000
     do throws(SystemError) {
@@ -134,12 +173,40 @@ struct AccelerometerHistory: ~Copyable {
   mutating func record(_ event: SensorEvent, utcOffset: Int64?) {
     guard case .inertial(let block) = event else { return }
     let samples = block.compactMap { AccelerometerData($0) }
-    guard !samples.isEmpty else { return }
+    guard let first = samples.first?.timestamp, isRecording(first) else { return }
     do throws(SystemError) {
       try recorder.record(samples, utcOffset: utcOffset)
       hasLoggedFailure = false
     } catch {
       report(error)
+    }
+  }
+
+  /// Records for a time from the next sample on; a recording in progress is extended, never shortened.
+  mutating func record(seconds: Double) {
+    switch mode {
+    case .always: break
+    case .idle: mode = .requested(seconds: seconds, until: nil)
+    case .requested(let others, let end): mode = .requested(seconds: max(seconds, others), until: end)
+    case .recording(let end): mode = .requested(seconds: seconds, until: end)
+    }
+  }
+
+  /// Returns true if samples from a point in time on are recorded. Synchronizes a recording at its end.
+  private mutating func isRecording(_ timestamp: Timestamp) -> Bool {
+    switch mode {
+    case .always: return true
+    case .idle: return false
+    case .requested(let seconds, let former):
+      recorder.recordAccelerometer(forDuration: seconds, from: timestamp)
+      let end = timestamp.advanced(bySeconds: seconds)
+      mode = .recording(until: former.map { max($0, end) } ?? end)
+      return true
+    case .recording(let end):
+      if timestamp <= end { return true }
+      mode = .idle
+      close()
+      return false
     }
   }
 

@@ -32,16 +32,19 @@ struct RegionFile {
     }
   }
 
-  /// Watches what is good and logs what is not.
-  func watch(in monitor: inout RegionMonitor, log: Logger) {
+  /// Watches the valid regions and logs the others.
+  /// - Returns: the report of both.
+  func watch(in monitor: inout RegionMonitor, at time: UTCTime, log: Logger) -> RegionsReportedMessage {
     let (accepted, problems) = collection.watch(in: &monitor)
     for problem in problems {
       log.warning(.regionRefused, "region refused", metadata: ["file": "\(path)", "reason": "\(problem)"])
     }
     log.info(.regionsWatched, "regions", metadata: ["file": "\(path)", "watched": "\(accepted.count)"])
+    return RegionsReportedMessage(
+      time: time, state: .applied, source: .file, accepted: accepted, refused: problems.map(\.refusal))
   }
 
-  /// For `odographd check`.
+  /// Findings of `odographd check`.
   static func findings(_ configuration: AgentConfiguration.Regions) -> [Finding] {
     guard let path = configuration.path else { return [] }
     do {
@@ -54,5 +57,12 @@ struct RegionFile {
     } catch {
       return [Finding(.problem, "regions", "\(error)")]
     }
+  }
+}
+
+extension RegionCollection.Problem {
+  /// The problem as it is reported.
+  var refusal: RegionsReportedMessage.Refusal {
+    RegionsReportedMessage.Refusal(index: index, region: identifier, reason: reason)
   }
 }

@@ -16,7 +16,7 @@ extension RemoteService {
 
   /// Watches the regions of a document and no others, if it can be read, and says what became of it.
   func watch(_ document: [UInt8], _ pipeline: inout AgentPipeline) {
-    var message = RegionsReportedMessage(time: Self.time, state: .applied)
+    var message = RegionsReportedMessage(time: Self.time, state: .applied, source: .remote)
     do {
       let before = regions?.features ?? []
       let wanted = try RemoteRegions(parsing: document, before: before, at: Self.time)
@@ -27,9 +27,7 @@ extension RemoteService {
       let (accepted, problems) = wanted.collection.watch(in: &pipeline.regions)
       pipeline.regionSource = .remote
       message.accepted = accepted
-      message.refused = problems.map {
-        RegionsReportedMessage.Refusal(index: $0.index, region: $0.identifier, reason: $0.reason)
-      }
+      message.refused = problems.map(\.refusal)
     } catch {
       message.state = .refused
       message.problem = "\(error)"
@@ -43,7 +41,7 @@ extension RemoteService {
     messages.append(.regionsReported(message))
   }
 
-  /// Forgets what was set remotely and watches the configuration's regions again.
+  /// Deletes the remote regions, and watches and reports the configuration's regions again.
   func forgetRegions(_ sender: PendingCommands.Sender, _ pipeline: inout AgentPipeline) {
     do {
       let file = try manager.active.regions.path.map { try RegionFile($0) }
@@ -51,7 +49,8 @@ extension RemoteService {
       regions = nil
       pipeline.regionSource = file == nil ? nil : .file
       if let file {
-        file.watch(in: &pipeline.regions, log: plan.log)
+        messages.append(
+          .regionsReported(file.watch(in: &pipeline.regions, at: Self.time, log: plan.log)))
       } else {
         pipeline.regions.replaceAll([])
       }

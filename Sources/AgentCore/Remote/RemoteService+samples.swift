@@ -5,7 +5,7 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// The commands `history` and `samples`: pieces of one form.
+/// The commands `record`, `history` and `samples`.
 extension RemoteService {
   /// Answers with the first samples of a span that was recorded, and from where to ask on.
   func sendHistory(
@@ -15,7 +15,7 @@ extension RemoteService {
       guard let recorded = try memory.recorded(from: from, to: to) else {
         return answer(
           sender, .failed,
-          "this vehicle records no accelerometer; set recorder.enabled = true in its configuration")
+          "nothing is recorded; send the command record, or set recorder.enabled = true in its configuration")
       }
       var result: [String: JSONValue] = ["samples": recorded.piece.json]
       if let next = recorded.next { result["next"] = .string(next.rfc3339) }
@@ -27,6 +27,42 @@ extension RemoteService {
       answer(sender, .done, result: .object(result), isLogged: recorded.next == nil)
     } catch { answer(sender, .failed, "the recorder's file cannot be read: \(error)") }
   }
+
+  /// Records the accelerometer for a time, within what the configuration allows.
+  func beginRecording(
+    _ seconds: Double, _ sender: PendingCommands.Sender, _ pipeline: inout AgentPipeline,
+    _ memory: inout MotionMemory
+  ) {
+    let limit = manager.active.remote.recordSeconds
+    guard limit > 0 else {
+      return answer(sender, .refused, "this vehicle records nothing on command; set remote.record_seconds")
+    }
+    guard seconds <= limit else {
+      return answer(
+        sender, .refused,
+        "key \"seconds\": at most \(limit.plain) (remote.record_seconds); ask for less")
+    }
+    if let reason = pipeline.reason(against: .accelerometer) {
+      return answer(sender, .failed, "no accelerometer: \(reason)")
+    }
+    do throws(ConfigurationError) { try memory.record(seconds: seconds) } catch {
+      return answer(sender, .failed, "\(error)")
+    }
+    let end = Self.now.advanced(bySeconds: seconds + Self.recordingMargin)
+    recordingEnd = recordingEnd.map { max($0, end) } ?? end
+    demandSamples(&pipeline)
+    let start = pipeline.civilTime
+    answer(
+      sender, .done,
+      result: .object([
+        "from": .string(start.rfc3339), "to": .string(start.advanced(bySeconds: seconds).rfc3339),
+      ]))
+  }
+
+  /// Seconds that the accelerometer needs to start and to deliver its last block.
+  private static let recordingMargin = 5.0
+  /// Hz, as `SensorRecorder` stores them.
+  private static let recordingRate = 50.0
 
   /// Begins to collect raw samples, within what the configuration allows.
   /// - Parameter kinds: nil are those that are there.
@@ -65,6 +101,10 @@ extension RemoteService {
 
   /// Answers with the pieces that are whole.
   func sendSamples(_ pipeline: inout AgentPipeline) {
+    if let end = recordingEnd, Self.now >= end {
+      recordingEnd = nil
+      demandSamples(&pipeline)
+    }
     let parts = rawSamples.drain(at: Self.now)
     guard !parts.isEmpty else { return }
     for part in parts {
@@ -83,7 +123,11 @@ extension RemoteService {
   }
 
   private func demandSamples(_ pipeline: inout AgentPipeline) {
-    if pipeline.requestSamples(rawSamples.rates) { isReconfigured = true }
+    var rates = rawSamples.rates
+    if recordingEnd != nil {
+      rates[.accelerometer] = max(rates[.accelerometer] ?? 0, Self.recordingRate)
+    }
+    if pipeline.requestSamples(rates) { isReconfigured = true }
   }
 }
 

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import JSON
+internal import LiveSensors
 internal import Logging
 internal import Pipeline
 internal import Platform
@@ -8,15 +9,17 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// Remote management on the pipeline's thread: hands requests to those who decide, and carries out what they decide.
+/// Remote management on the pipeline's thread: passes requests to the managers and executes their decisions.
 final class RemoteService {
-  /// What it is made of.
+  /// Parts of the service.
   struct Plan: Sendable {
     var manager: RemoteManager
     var regions: RemoteRegions?
     var folder: RemoteFolder
     var topics: RemoteTopics
     var link: any RemoteLink
+    /// The position of recorded or simulated input; nil of hardware.
+    var location: SimulatedLocation?
     var log: Logger
   }
 
@@ -24,10 +27,12 @@ final class RemoteService {
   var manager: RemoteManager
   var commands = PendingCommands()
   var rawSamples = RawSamples()
+  /// End of the accelerometer recording in progress, on the machine's clock; nil for none.
+  var recordingEnd: Timestamp?
   private var history: HistoryBox?
-  /// Whether the sensors may be wanted for something else since `advance` was last called.
+  /// True if sensor demands may have changed since the last call of `advance`.
   var isReconfigured = false
-  /// What was set remotely is watched instead of the configuration's regions; nil when nothing was.
+  /// Remote regions, which replace the configuration's; nil for none.
   var regions: RemoteRegions?
   private var lastNoted: Timestamp?
   /// The last command that set the odometer, and what it was answered.
@@ -40,7 +45,7 @@ final class RemoteService {
   var messages: [VehicleMessage] = []
   private var answers: [VehicleMessage] = []
 
-  /// More fixes than this are not sent at once; the answer says from where to ask on.
+  /// Fixes of one answer, which names the start of the rest.
   static let trackLimit = 20_000
   static let fixesPerMessage = 1000
 
@@ -58,17 +63,18 @@ final class RemoteService {
     }
   }
 
-  /// When `advance` or `answerPending` has something to do, if nothing comes before; on the machine's clock.
+  /// Deadline of the next call of `advance` and `answerPending`, on the machine's clock.
   var nextDeadline: Timestamp? {
-    [manager.nextDeadline, commands.nextDeadline, rawSamples.nextDeadline].compactMap { $0 }.min()
+    [manager.nextDeadline, commands.nextDeadline, rawSamples.nextDeadline, recordingEnd]
+      .compactMap { $0 }.min()
   }
 
-  /// Carries out what is left to do from the run before.
+  /// Executes decisions that the former run left.
   func begin(_ pipeline: inout AgentPipeline) {
     carryOut(manager.begin(), &pipeline)
   }
 
-  /// Carries out what is due.
+  /// Executes decisions that are due.
   /// - Returns: whether the pipeline was reconfigured since the last call, and may want other things of its sensors.
   func advance(_ pipeline: inout AgentPipeline) -> Bool {
     carryOut(manager.advance(to: Self.now), &pipeline)
@@ -85,13 +91,13 @@ final class RemoteService {
     carryOut(decisions, &pipeline)
   }
 
-  /// What is to be delivered since the last call: first what was decided, then the answers.
+  /// Removes and returns the messages to deliver: decisions, then answers.
   func drain() -> [VehicleMessage] {
     defer { (messages, answers) = ([], []) }
     return messages + answers
   }
 
-  /// Learns where the pipeline stands after an event. Only what the pipeline would publish is remembered here.
+  /// Updates raw samples, pending commands and history after an event. Positions are those that the pipeline would publish.
   func observe(_ event: SensorEvent, _ pipeline: inout AgentPipeline) {
     rawSamples.process(event) { pipeline.utc(at: $0) }
     guard let known = pipeline.lastKnown, known.location.timestamp != lastNoted else { return }
@@ -106,7 +112,7 @@ final class RemoteService {
       log: plan.log)
   }
 
-  /// Writes what is not on disk yet.
+  /// Flushes the history to disk.
   func close() { history?.flush(log: plan.log) }
 
   static var now: Timestamp { Timestamp(nanoseconds: SystemClock.boottime) }
@@ -168,7 +174,7 @@ final class RemoteService {
   // MARK: Requests
 
   func process(
-    _ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ memory: borrowing MotionMemory,
+    _ request: RemoteRequest, _ pipeline: inout AgentPipeline, _ memory: inout MotionMemory,
     _ traces: inout TraceStore?
   ) {
     switch request.subject {
@@ -180,14 +186,14 @@ final class RemoteService {
     case .command where request.isRetained, .ownTracks where request.isRetained: break
     // Not remote management: the loop has handed it to whoever keeps the map.
     case .beacons: break
-    case .command(let name): process(command: name, request, &pipeline, memory, &traces)
+    case .command(let name): process(command: name, request, &pipeline, &memory, &traces)
     case .ownTracks: carryOut(processOwnTracks(request, &pipeline), &pipeline)
     }
   }
 
   private func process(
     command name: String, _ request: RemoteRequest, _ pipeline: inout AgentPipeline,
-    _ memory: borrowing MotionMemory, _ traces: inout TraceStore?
+    _ memory: inout MotionMemory, _ traces: inout TraceStore?
   ) {
     var sender = PendingCommands.Sender(command: name, request: request)
     do throws(JSONError) {
@@ -230,6 +236,8 @@ final class RemoteService {
       case .setTrip(let driver, let purpose): setTrip(sender, driver, purpose, &pipeline)
       case .samples(let seconds, let rate, let kinds):
         beginSamples(seconds, rate, kinds, sender, &pipeline)
+      case .record(let seconds): beginRecording(seconds, sender, &pipeline, &memory)
+      case .simulateLocation(let choice): simulateLocation(choice, sender, &pipeline)
       case .trace(let request): beginTrace(request, sender, &pipeline, &traces)
       }
     } catch { answer(sender, .refused, error.description) }
@@ -333,6 +341,33 @@ final class RemoteService {
       sender, .done,
       result: .object(
         pipeline.tripLabels.mapValues { .string($0) }))
+  }
+
+  /// Replaces the position of recorded or simulated input.
+  private func simulateLocation(
+    _ choice: LocationSimulation, _ sender: PendingCommands.Sender, _ pipeline: inout AgentPipeline
+  ) {
+    guard let location = plan.location else {
+      return answer(
+        sender, .refused,
+        "this vehicle reads real sensors; only recorded and simulated input (input.mode) can be relocated")
+    }
+    do {
+      switch choice {
+      case .input: try location.select(.input)
+      case .none: try location.select(.none)
+      case .place(let coordinate): try location.select(.place(coordinate))
+      case .track(let name):
+        guard let folder = manager.active.tracks else {
+          return answer(sender, .refused, "this vehicle has no folder of tracks; set simulation.tracks")
+        }
+        try location.select(.track(path: "\(folder)/\(name)"))
+      }
+    } catch { return answer(sender, .failed, "\(error)") }
+    plan.log.notice(.locationSimulated, "simulated location selected", metadata: ["choice": "\(choice)"])
+    // A paused receiver would not report it.
+    pipeline.requestLocation(accuracy: 100, timeLimit: 30)
+    answer(sender, .done)
   }
 
   // MARK: Answers

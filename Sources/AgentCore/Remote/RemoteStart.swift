@@ -24,8 +24,6 @@ struct RemoteStart: Sendable {
     self.topics = RemoteTopics(
       topics: topics, ownTracks: configuration.profiles.ownTracks?.topics,
       responses: configuration.remote.responses, receivesBeacons: configuration.beacons.receives)
-    // Usually within the store's, which is made for the store only after this.
-    try StateFolder.make(StateFolder.of(configuration.store.path), key: "store.path")
     try folder.make()
     var memory = RemoteMemory()
     do {

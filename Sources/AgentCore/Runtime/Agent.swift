@@ -13,15 +13,15 @@ internal import Telemetry
 /// Threads: one per source, one for the pipeline, one for MQTT; the thread that calls `run` waits for signals. All that
 /// happens reaches the pipeline as an `AgentInput` through one bounded queue.
 package final class Agent: Sendable {
-  /// Where messages go.
+  /// Destination of messages.
   package enum Output: Sendable {
     case broker
-    /// One JSON line each on standard output.
+    /// Standard output, a JSON line for each message.
     case print
   }
 
   private let configuration: AgentConfiguration
-  /// Where the configuration came from; nil when it cannot be read again or changed remotely.
+  /// Origin of the configuration; nil if it can neither be reloaded nor changed remotely.
   private let layers: ConfigurationLayers?
   private let output: Output
   private let ownsStandardError: Bool
@@ -29,7 +29,7 @@ package final class Agent: Sendable {
   private let log: Logger
 
   /// - Parameters:
-  ///   - layers: where the configuration came from; without it, it can neither be read again nor changed remotely.
+  ///   - layers: origin of the configuration; nil if it can neither be reloaded nor changed remotely.
   ///   - ownsStandardError: what libraries write there goes to the log while the agent runs.
   package init(
     configuration: AgentConfiguration, layers: ConfigurationLayers? = nil, output: Output,
@@ -55,19 +55,22 @@ package final class Agent: Sendable {
     let ended = try EventDescriptor()
     let topics = try TopicScheme(
       root: configuration.topicRoot, fleet: configuration.fleet, vehicle: configuration.vehicle)
+    let claims = output == .broker ? try StateClaims(configuration, log: log) : nil
+    defer { withExtendedLifetime(claims) {} }
     // Messages on standard output have nobody who could answer.
     let start =
       output == .broker
       ? try RemoteStart(configuration, layers: layers, topics: topics, log: log) : nil
     let configuration = start?.manager.active ?? configuration
-    let feed = try SensorFeed(configuration)
+    // Nobody moves a real vehicle by a command.
+    let location = configuration.input == .hardware ? nil : SimulatedLocation()
+    let feed = try SensorFeed(configuration, location: location)
     try RequiredSensors(configuration).check(feed)
     let (timestamp, time) = try feed.startOfTime(configuration.sensorInput)
     // What is learned from a recording says nothing of this machine's sensors.
-    var calibration =
-      configuration.input == .hardware
-      ? configuration.calibrationPath.map { CalibrationStore(path: $0, log: log) } : nil
-    var navigation = navigationStore()
+    let calibrationPath = calibrationPath(configuration)
+    var calibration = calibrationPath.map { CalibrationStore(path: $0, log: log) }
+    var navigation = calibrationPath.map(navigationStore)
     var odometer = odometerStore()
     let trips = tripStore()
     let beacons = beaconPlan()
@@ -79,11 +82,13 @@ package final class Agent: Sendable {
       navigation: navigation?.load(at: timestamp, now: now), odometer: odometer?.load(now: now),
       trips: trips?.load(now: now), beaconMap: beacons?.store)
     initial.observe(deniedNodes: DevicePermissions().denied(for: configuration))
+    var surroundings = AgentLoop.Surroundings()
     if let regions = start?.regions {
       regions.watch(in: &initial.regions, log: log)
       initial.regionSource = .remote
     } else if let path = configuration.regions.path {
-      try RegionFile(path).watch(in: &initial.regions, log: log)
+      let report = try RegionFile(path).watch(in: &initial.regions, at: initial.civilTime, log: log)
+      surroundings.announcements.append(.regionsReported(report))
       initial.regionSource = .file
     }
     let inbox = AgentInbox()
@@ -110,8 +115,7 @@ package final class Agent: Sendable {
     regionStates?.restore(&initial.regions, preserved: delivery.regionStates)
     let pipeline = initial
     let duties = try duties(inbox)
-    var surroundings = AgentLoop.Surroundings()
-    surroundings.vehicle = "\(configuration.fleet)/\(configuration.vehicle)"
+    surroundings.vehicle = configuration.vehicleName
     surroundings.preset = configuration.preset.rawValue
     // What is printed depends on the input alone.
     if output == .broker { surroundings.probe = SystemProbe(store: configuration.store.path) }
@@ -130,13 +134,13 @@ package final class Agent: Sendable {
     if let start, let link = delivery as? any RemoteLink {
       surroundings.remote = RemoteService.Plan(
         manager: start.manager, regions: start.regions, folder: start.folder, topics: start.topics,
-        link: link, log: log)
+        link: link, location: location, log: log)
     }
     // Before the thread that tells of its sources.
     log.info(
       .agentStarted, "started",
       metadata: [
-        "vehicle": "\(configuration.fleet)/\(configuration.vehicle)",
+        "vehicle": "\(configuration.vehicleName)",
         "preset": "\(configuration.preset.rawValue)",
         "version": "\(version)",
       ])
@@ -171,48 +175,63 @@ package final class Agent: Sendable {
     log.info(.agentStopped, "stopped")
   }
 
-  /// What else moves the socket, for those who have no part in the system's folders.
+  /// Another remedy for a missing socket, for users without access to the system's folders.
   private static var orRuntimeFolder: String {
     geteuid() == 0 ? "" : ", or XDG_RUNTIME_DIR to a folder of yours"
   }
 
-  /// Where it is kept how the device sits in the vehicle and where that is; nil where nothing may be kept. Switched off, a place
-  /// from before must not outlive a new privacy zone.
-  private func navigationStore() -> NavigationStore? {
+  /// The calibration file of this vehicle's sensors; nil if nothing is stored, and if the sensors are recorded or simulated.
+  private func calibrationPath(_ configuration: AgentConfiguration) -> String? {
     guard configuration.input == .hardware, let path = configuration.calibrationPath else { return nil }
-    // Of several agents on one machine, those that print have no socket, either.
-    let hasSocket = output == .broker || configuration.operation.controlSocket != nil
-    let name = socket.hasSuffix(".socket") ? String(socket.dropLast(7)) : socket
-    return NavigationStore(
-      path: path + ".navigation", memory: hasSocket ? name + ".navigation" : nil, log: log)
+    // With a broker, `StateClaims` has refused another vehicle's folder already.
+    guard output == .print, let owner = StateClaim.owner(ofFolder: StateFolder.of(path)),
+      owner != configuration.vehicleName
+    else { return path }
+    log.notice(
+      .stateForeign, "calibration of another vehicle ignored",
+      metadata: ["path": "\(path)", "owner": "\(owner)"])
+    return nil
   }
 
-  /// Where the odometer is kept; nil where it is none of this machine's: in a recording, and where messages are only looked at.
+  /// The store of mounting and position.
+  private func navigationStore(_ calibrationPath: String) -> NavigationStore {
+    // Agents that print have no socket, and share no memory with the service.
+    let hasSocket = output == .broker || configuration.operation.controlSocket != nil
+    return NavigationStore(
+      path: calibrationPath + ".navigation", memory: hasSocket ? memoryPath("navigation") : nil, log: log)
+  }
+
+  /// A file beside the control socket, for state that is written often. Its name differs for each store, so that agents that
+  /// share a socket's folder do not share state.
+  private func memoryPath(_ kind: String) -> String {
+    let name = socket.hasSuffix(".socket") ? String(socket.dropLast(7)) : socket
+    let own = String(FNV1a.hash64(Array(configuration.store.path.utf8)), radix: 16)
+    return "\(name)-\(own).\(kind)"
+  }
+
+  /// The store of the odometer; nil with recorded or simulated sensors, and without a broker.
   private func odometerStore() -> OdometerStore? {
     guard configuration.input == .hardware, output == .broker else { return nil }
-    let name = socket.hasSuffix(".socket") ? String(socket.dropLast(7)) : socket
-    // Of several agents on one machine each has a store of its own, and so an odometer of its own.
-    let own = String(FNV1a.hash64(Array(configuration.store.path.utf8)), radix: 16)
     return OdometerStore(
-      path: configuration.store.path + ".odometer", memory: "\(name)-\(own).odometer",
+      path: configuration.state.odometer, memory: memoryPath("odometer"),
       keepsPlace: configuration.calibrationPath != nil, log: log)
   }
 
-  /// Where trips are kept; nil where the odometer is not.
+  /// The store of trips; nil if the odometer has none.
   private func tripStore() -> TripStore? {
     guard configuration.input == .hardware, output == .broker else { return nil }
     return TripStore(
-      path: configuration.store.path + ".trips", keepsPlaces: configuration.calibrationPath != nil, log: log)
+      path: configuration.state.trips, keepsPlaces: configuration.calibrationPath != nil, log: log)
   }
 
-  /// What keeps traces; nil where they are off. Of a recording, too, what is told to a broker is told whole; what is printed is not kept.
+  /// The store of traces; nil if traces are off. Printed traces are not stored.
   private func traceStore() -> TraceStore? {
     guard var settings = configuration.traces else { return nil }
     if output == .print { settings.path = nil }
     return TraceStore(settings, log: log)
   }
 
-  /// What is made of the transmitters around; nil where that is nothing. A recording tells nothing of what this machine hears.
+  /// The use of beacons; nil if they are not used. Recorded input contains no beacons of this machine.
   private func beaconPlan() -> BeaconMemory.Plan? {
     let settings = configuration.beacons
     guard !configuration.radio.isEmpty else { return nil }
@@ -227,7 +246,7 @@ package final class Agent: Sendable {
       log: log)
   }
 
-  /// What is listened to where nothing is managed remotely.
+  /// The topics of an agent without remote management; nil for none.
   private func beaconTopics(_ topics: TopicScheme) -> RemoteTopics? {
     guard configuration.beacons.receives, !configuration.radio.isEmpty else { return nil }
     return RemoteTopics(topics: topics, ownTracks: nil, isManaged: false, receivesBeacons: true)
@@ -235,8 +254,7 @@ package final class Agent: Sendable {
 
   private var socket: String { configuration.operation.controlSocket ?? AgentFolders.system.socket }
 
-  /// What the main thread looks after. Nothing of it is needed for a vehicle to report, so nothing of it keeps the agent
-  /// from starting.
+  /// Duties of the main thread. The agent starts and reports also if one of them fails.
   private func duties(_ inbox: AgentInbox) throws -> Caretaker.Duties {
     let environment = ProcessEnvironment.variables
     var duties = Caretaker.Duties()

@@ -31,6 +31,8 @@ struct AgentLoop: ~Copyable {
     var clock: (@Sendable () -> SystemTime)?
     /// Nil where nobody asks for snapshots.
     var snapshots: SnapshotBoard?
+    /// Messages that are delivered first.
+    var announcements: [VehicleMessage] = []
   }
 
   private var pipeline: AgentPipeline
@@ -102,6 +104,7 @@ struct AgentLoop: ~Copyable {
     feed.setDemands(pipeline.drainDemands(), full: pipeline.fullDemands)
     try feed.start()
     if feed.isLive { limitationsDue = feed.now.advanced(bySeconds: Self.patience) }
+    messages += surroundings.announcements
     if let announcement = feed.announcement { pipeline.process(announcement) { messages.append($0) } }
     remote?.begin(&pipeline)
     messages += remote?.drain() ?? []
@@ -132,7 +135,7 @@ struct AgentLoop: ~Copyable {
       beacons?.accept(request.payload, at: feed.now)
     case .request(let request):
       let count = pipeline.odometerSetCount
-      remote?.process(request, &pipeline, memory, &traces)
+      remote?.process(request, &pipeline, &memory, &traces)
       // The answer leaves after that.
       if pipeline.odometerSetCount != count { memory.keepOdometer(&pipeline, at: feed.now, isSet: true) }
     case .link(let change):
@@ -159,6 +162,8 @@ struct AgentLoop: ~Copyable {
     messages += beacons?.process(&pipeline, at: feed.now) ?? []
     delivery.observe(isAtRest: pipeline.isAtRest, at: feed.now)
     remote?.answerPending(&pipeline)
+    // What ended just now needs its sensors no longer.
+    if feed.isLive { feed.setDemands(pipeline.drainDemands()) }
     messages += remote?.drain() ?? []
     try handOver()
   }

@@ -2,11 +2,12 @@ internal import LiveSensors
 internal import Spatial
 
 extension SensorFeed {
-  /// What the configuration asks for. Hardware that is not there is no error here: its source says so and keeps trying.
+  /// The sources of a configuration. Missing hardware is no error here: its source reports it and retries.
   ///
+  /// - Parameter location: replaces the positions of recorded and simulated input.
   /// - Throws: an error naming file, line and remedy, for a recording that cannot be read; `ConfigurationError` when
   ///   nothing is left to read from.
-  init(_ configuration: AgentConfiguration) throws {
+  init(_ configuration: AgentConfiguration, location: SimulatedLocation? = nil) throws {
     let input = configuration.sensorInput
     if case .hardware(let hardware) = input, hardware.gpsd == nil, hardware.iio.isEmpty,
       hardware.can == nil, hardware.radios.isEmpty
@@ -18,7 +19,7 @@ extension SensorFeed {
       )
     }
     do {
-      try self.init(input, speed: configuration.speed)
+      try self.init(input, speed: configuration.speed, location: location)
     } catch let error as SensorInputError {
       throw ConfigurationError(.invalidValue, place: error.place, problem: error.problem)
     }
@@ -38,7 +39,7 @@ extension AgentConfiguration {
       .recording(
         SensorInput.Recording(
           position: replay.position, sensors: replay.sensors, date: replay.date,
-          can: replay.can.flatMap { can?.log($0) }))
+          can: replay.can.flatMap { can?.log($0) }, place: replay.place, duration: replay.duration))
     case .simulation(let simulation): .simulation(simulation)
     }
   }

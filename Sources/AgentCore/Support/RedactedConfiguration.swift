@@ -35,6 +35,7 @@ struct RedactedConfiguration {
     case .integer(let number): "\(number)"
     case .number(let number): "\(number)"
     case .flag(let flag): "\(flag)"
+    case .numbers(let numbers): "\(numbers)"
     }
   }
 

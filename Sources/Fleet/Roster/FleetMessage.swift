@@ -177,6 +177,8 @@ extension VehicleRecord {
   /// anything.
   mutating func apply(aside message: FleetMessage) -> Bool {
     switch message {
+    // What the vehicle's own file has is no answer to what is wanted.
+    case .message(.regionsReported(let report)) where report.source == .file: return false
     case .message(.regionsReported(let report)):
       acceptedRegions = Set(report.accepted.prefix(RegionShape.largestCount))
     case .message(.regionsState(let states)): return apply(states)

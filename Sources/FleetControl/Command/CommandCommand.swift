@@ -45,7 +45,28 @@ package struct CommandOptions: ParsableArguments {
   )
   package var purpose: String?
 
-  @Flag(help: "Of zero: tell attitudes in their frame only. Of level: take the device for level.")
+  @Option(help: ArgumentHelp("Of record: duration.", valueName: "seconds"))
+  package var seconds: Double?
+
+  @Option(
+    help: ArgumentHelp(
+      "Of simulate-location: a fixed position in degrees, as in --at 48.1372,11.5756.",
+      valueName: "latitude,longitude"))
+  package var at: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Of simulate-location: a file in the vehicle's folder of tracks (simulation.tracks).",
+      valueName: "file"))
+  package var track: String?
+
+  @Flag(help: "Of simulate-location: no fix.")
+  package var none = false
+
+  @Flag(
+    help:
+      "Of zero: tell attitudes in their frame only. Of level: take the device for level. Of simulate-location: use the vehicle's own input."
+  )
   package var clear = false
 
   @Flag(help: "Of forget-regions: yes, delete them.")
@@ -142,6 +163,9 @@ package enum CommandCommand {
       throw .usage("wait", "\(options.timeout) s", "--timeout is 0.1 to 3600 seconds")
     }
     var members: [String: JSONValue] = [:]
+    if let at = options.at, options.place == nil {
+      throw .usage("use", "--at \(at.prefix(60))", "give latitude and longitude, as in 48.1372,11.5756")
+    }
     for given in options.given {
       guard let parameter = command.parameter(given.parameter) else {
         throw .usage(
@@ -208,6 +232,14 @@ extension CommandOptions {
     var accepted: String?
   }
 
+  /// Degrees; nil without `--at`, and if it is not two numbers.
+  fileprivate var place: (latitude: Double, longitude: Double)? {
+    let parts = (at ?? "").split(separator: ",", omittingEmptySubsequences: false)
+      .map { Double($0.trimmingSpaces()) }
+    guard parts.count == 2, let latitude = parts[0], let longitude = parts[1] else { return nil }
+    return (latitude, longitude)
+  }
+
   /// The arguments that the command line holds.
   var given: [Given] {
     var given: [Given] = []
@@ -220,6 +252,17 @@ extension CommandOptions {
       given.append(
         Given(option: "accuracy", text: "\(accuracy)", parameter: "accuracy", value: .number(accuracy)))
     }
+    func add(_ option: String, _ number: Double?, _ parameter: String? = nil) {
+      guard let number else { return }
+      given.append(
+        Given(
+          option: option, text: "\(number)", parameter: parameter ?? option, value: .number(number)))
+    }
+    add("seconds", seconds)
+    add("at", place?.latitude, "latitude")
+    add("at", place?.longitude, "longitude")
+    add("track", track)
+    if none { given.append(Given(option: "none", parameter: "none", value: .bool(true))) }
     add("region", region)
     if clear { given.append(Given(option: "clear", parameter: "clear", value: .bool(true))) }
     if let km {
@@ -240,6 +283,8 @@ extension CommandOptions {
     switch command {
     case "set-odometer": "say what the instrument panel shows, as in --km 48213.4"
     case "set-trip": "say who drives or what for, as in --driver \"A. Jansen\""
+    case "record": "give a duration, as in --seconds 60"
+    case "simulate-location": "give --at LATITUDE,LONGITUDE, --track FILE, --none or --clear"
     case "track": "say from when on, as in --from 2026-11-21T08:00:00Z"
     default: nil
     }

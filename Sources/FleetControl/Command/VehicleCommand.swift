@@ -38,9 +38,11 @@ package struct VehicleCommand: Hashable, Sendable {
   /// The command of a name; nil when there is none.
   package static func named(_ name: String) -> VehicleCommand? { all.first { $0.name == name } }
 
-  /// Names of the commands that have a parameter, as in `zero and level`.
+  /// Names of the commands that have a parameter, as in `zero, level and simulate-location`.
   package static func owners(of parameter: String) -> String {
-    all.filter { $0.parameter(parameter) != nil }.map(\.name).joined(separator: " and ")
+    let names = all.filter { $0.parameter(parameter) != nil }.map(\.name)
+    guard names.count > 1, let last = names.last else { return names.first ?? "no command" }
+    return names.dropLast().joined(separator: ", ") + " and " + last
   }
 }
 
@@ -104,6 +106,27 @@ extension VehicleCommand {
           summary: "What the trip under way, or the next one, is for; empty takes it back."),
       ],
       requiresOne: ["driver", "purpose"], isForOne: true),
+    VehicleCommand(
+      name: "record", summary: "Records its accelerometer from now on, for odograph history.",
+      parameters: [
+        Parameter(
+          name: "seconds", kind: .number(0.1...604_800, unit: "s"), isRequired: true,
+          summary: "Duration. The vehicle limits it (remote.record_seconds).")
+      ]),
+    VehicleCommand(
+      name: "simulate-location", summary: "Replaces the position of a recorded or simulated vehicle.",
+      parameters: [
+        Parameter(
+          name: "latitude", kind: .number(-90...90, unit: "°"), summary: "With longitude: a fixed position."),
+        Parameter(
+          name: "longitude", kind: .number(-180...180, unit: "°"), summary: "With latitude: a fixed position."
+        ),
+        Parameter(
+          name: "track", kind: .text(1...255), summary: "A file in the vehicle's folder of tracks."),
+        Parameter(name: "none", kind: .flag, summary: "No fix."),
+        Parameter(name: "clear", kind: .flag, summary: "The positions of its own input again."),
+      ],
+      requiresOne: ["latitude", "track", "none", "clear"]),
   ]
 }
 

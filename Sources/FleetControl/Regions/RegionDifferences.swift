@@ -5,8 +5,13 @@ package import Telemetry
 extension VehicleDocuments {
   package var wantedRegions: RegionDocument { RegionDocument(kept: desired) }
 
-  /// Identifiers; nil when the vehicle has not reported.
-  package var acceptedRegions: [String]? { reported?["accepted"]?.array?.compactMap(\.string) }
+  /// Whether the report is about the vehicle's own file, and so no answer to `regions/desired`.
+  package var reportsFile: Bool { reported?["source"]?.string == RegionsStateMessage.Source.file.rawValue }
+
+  /// Identifiers of the remote regions that the vehicle watches; nil if it has not reported any document.
+  package var acceptedRegions: [String]? {
+    reportsFile ? nil : reported?["accepted"]?.array?.compactMap(\.string)
+  }
 
   /// How it stands with the regions, as the vehicle told last; nil when it has not told, or nothing that can be read.
   package var regionStates: RegionsStateMessage? {
@@ -16,16 +21,18 @@ extension VehicleDocuments {
   /// Names of the regions that are wanted or watched.
   var regionNames: Set<String> { Set(wantedRegions.features.map(\.identifier)).union(acceptedRegions ?? []) }
 
-  /// Whether the report is about what is wanted now; one that names no document is taken to be.
+  /// Whether the report answers the current document. A report without a version does.
   package var isCurrent: Bool {
+    guard !reportsFile else { return false }
     guard let version = desired?["version"]?.string, let answered = reported?["version"]?.string else {
       return reported != nil
     }
     return version == answered
   }
 
-  /// Why the vehicle did not take a region; nil when it did, or did not say.
+  /// The reason why the vehicle refused a remote region; nil if it accepted the region or has not reported.
   package func refusal(of identifier: String) -> String? {
+    guard !reportsFile else { return nil }
     let place = wantedRegions.features.firstIndex { $0.identifier == identifier }
     for refusal in reported?["refused"]?.array ?? [] {
       guard

@@ -209,7 +209,8 @@ package enum RegionsCommand {
     let (wanted, watched) = (documents.wantedRegions, documents.acceptedRegions ?? [])
     let named = Set(wanted.features.map(\.identifier)).union(watched)
     let others = (told?.regions ?? []).filter { !named.contains($0.identifier) }
-    if named.isEmpty, told?.count ?? 0 == 0 { return [StyledText("  none", style: .dim)] }
+    let refusals = documents.reportsFile ? documents.reported?["refused"]?.array ?? [] : []
+    if named.isEmpty, told?.count ?? 0 == 0, refusals.isEmpty { return [StyledText("  none", style: .dim)] }
     var lines = wanted.features.map { feature in
       let isWatched = watched.contains(feature.identifier) && documents.isCurrent
       return line(
@@ -221,6 +222,11 @@ package enum RegionsCommand {
     }
     lines += others.map {
       line($0.identifier, told?.source == .file ? "of the vehicle's file" : "", note: nil)
+    }
+    lines += refusals.map { refusal in
+      line(
+        refusal["region"]?.string ?? "feature \(refusal["index"]?.integer ?? 0)", "of the vehicle's file",
+        note: "refused: \(refusal["reason"]?.string ?? "no reason given")")
     }
     if let omitted = told?.omitted, omitted > 0 {
       lines.append(StyledText("  and \(omitted) more, not listed: the nearest are told", style: .dim))
@@ -256,6 +262,7 @@ package enum RegionsCommand {
         json["version"]?.string ?? version == version
       else { return nil }
       let report = VehicleDocuments(desired: documents[address.key], reported: json)
+      guard !report.reportsFile else { return nil }
       let accepted = Set(report.acceptedRegions ?? [])
       let refusals = own.features.compactMap { feature in
         report.refusal(of: feature.identifier).map { "\(feature.identifier) \($0)" }

@@ -8,7 +8,7 @@ internal import Telemetry
 extension VehicleDocuments {
   /// Where a change stands: `none` was asked, the vehicle is `waiting` to be heard, or its own word.
   var progress: String {
-    guard desired != nil else { return reported?["state"]?.string ?? "none" }
+    guard desired != nil else { return reportsFile ? "none" : reported?["state"]?.string ?? "none" }
     return isCurrent ? reported?["state"]?.string ?? "waiting" : "waiting"
   }
 
@@ -17,7 +17,7 @@ extension VehicleDocuments {
     let wanted = wantedRegions
     json.field("request", desired?["version"]?.string)
     json.field("state", progress)
-    json.field("problem", reported?["problem"]?.string)
+    json.field("problem", reportsFile ? nil : reported?["problem"]?.string)
     json.key("wanted")
     json.value(
       .object([

@@ -39,6 +39,7 @@ package struct SettingsRoutes: RouteGroup {
       switch key.kind {
       case .text: json.field("type", "string")
       case .texts: json.field("type", "strings")
+      case .coordinate: json.field("type", "coordinate")
       case .flag: json.field("type", "boolean")
       case .oneOf(let choices):
         json.field("type", "string")

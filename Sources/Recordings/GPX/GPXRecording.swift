@@ -3,7 +3,7 @@ public import Sensors
 public import Spatial
 
 /// Position fixes from a GPX 1.0 or 1.1 file: its track points; without any its route points; without those its
-/// way points.
+/// way points. (Inputs repeat a single way point as a fixed position: `SimulatedPlace`.)
 ///
 /// - `PositionFix.time` is as recorded; `timestamp` is the time since the first point, plus `startingAt`, and
 ///   stands still while the recorded time runs backwards (`RecordingClock`).
@@ -39,6 +39,16 @@ public struct GPXRecording: SensorRecording {
         file: path, problem: "holds no track, route or way point", remedy: "give a GPX file with a track")
     }
     reader = Locked(try GPXReader(file: file, wanted: element))
+  }
+
+  /// The position of a file with one way point and no track or route; nil for every other file.
+  /// - Throws: `RecordingError` as `init(path:startingAt:)`.
+  package static func onlyWayPoint(path: String) throws(RecordingError) -> Coordinate? {
+    let file = try RecordingFile(path: path)
+    guard try GPXReader(file: file, wanted: nil).preferredElement() == .way else { return nil }
+    let reader = try GPXReader(file: file, wanted: .way)
+    guard let point = try reader.next(), try reader.next() == nil else { return nil }
+    return point.fix(at: Timestamp(nanoseconds: 0)).coordinate
   }
 
   public mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) {

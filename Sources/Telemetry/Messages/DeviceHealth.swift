@@ -1,6 +1,6 @@
 public import JSON
 
-/// What a vehicle's computer knows of itself, as told in `status`. Whatever it cannot know is nil.
+/// Information about a vehicle's computer, as published in `status`. What the machine does not report is nil.
 public struct DeviceHealth: Hashable, Sendable {
   public struct Battery: Hashable, Sendable {
     /// 0 ... 1.
@@ -33,15 +33,34 @@ public struct DeviceHealth: Hashable, Sendable {
     public var resident: Int64?
     /// Of the machine, without swapping.
     public var available: Int64?
+    /// Of the machine, as far as the kernel uses it.
+    public var total: Int64?
 
-    public init(resident: Int64? = nil, available: Int64? = nil) {
+    public init(resident: Int64? = nil, available: Int64? = nil, total: Int64? = nil) {
       self.resident = resident
       self.available = available
+      self.total = total
+    }
+  }
+
+  /// The operating system.
+  public struct System: Hashable, Sendable {
+    /// Name and version for people, as in "Debian GNU/Linux 12 (bookworm)".
+    public var name: String?
+    /// The kernel's release, as in "6.1.0-18-arm64".
+    public var kernel: String?
+
+    public init(name: String? = nil, kernel: String? = nil) {
+      self.name = name
+      self.kernel = kernel
     }
   }
 
   /// As the firmware names the machine.
   public var model: String?
+  public var system: System?
+  /// Processors that are online.
+  public var processors: Int?
   /// Nil where there is none, or none that says anything.
   public var battery: Battery?
   /// Whether power comes from outside.
@@ -58,6 +77,13 @@ extension DeviceHealth {
   /// Writes the fields into the object that is open.
   func write(to json: inout JSONWriter) {
     json.field("model", model)
+    if let system {
+      json.field("system") { json in
+        json.field("name", system.name)
+        json.field("kernel", system.kernel)
+      }
+    }
+    json.field("processors", processors)
     if let battery {
       json.field("battery") { json in
         json.field("level", battery.level, decimals: 3)
@@ -76,6 +102,7 @@ extension DeviceHealth {
       json.field("memory") { json in
         json.field("resident", memory.resident)
         json.field("available", memory.available)
+        json.field("total", memory.total)
       }
     }
     json.field("temperature", temperature, decimals: 1)
@@ -85,6 +112,10 @@ extension DeviceHealth {
   public init?(json: JSONValue) {
     self.init()
     model = json["model"]?.string
+    if let system = json["system"] {
+      self.system = System(name: system["name"]?.string, kernel: system["kernel"]?.string)
+    }
+    processors = json["processors"]?.integer.flatMap { Int(exactly: $0) }
     if let battery = json["battery"] {
       self.battery = Battery(
         level: battery["level"]?.double, isCharging: battery["charging"]?.bool,
@@ -96,7 +127,8 @@ extension DeviceHealth {
     }
     if let memory = json["memory"] {
       self.memory = Memory(
-        resident: memory["resident"]?.integer, available: memory["available"]?.integer)
+        resident: memory["resident"]?.integer, available: memory["available"]?.integer,
+        total: memory["total"]?.integer)
     }
     temperature = json["temperature"]?.double
     if self == DeviceHealth() { return nil }

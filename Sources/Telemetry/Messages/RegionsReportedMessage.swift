@@ -1,7 +1,7 @@
 public import JSON
 public import Spatial
 
-/// Payload of `regions/reported`: what became of the regions that were wanted.
+/// Payload of `regions/reported`: which regions the vehicle watches and which it refused, of `regions/desired` or of its own file.
 public struct RegionsReportedMessage: Hashable, Sendable {
   public enum State: String, Hashable, Sendable, CaseIterable {
     /// The accepted ones are watched, and no others.
@@ -10,11 +10,11 @@ public struct RegionsReportedMessage: Hashable, Sendable {
     case refused
   }
 
-  /// A feature that is no region.
+  /// A feature that is no valid region.
   public struct Refusal: Hashable, Sendable {
-    /// Its place in the collection, counted from 0.
+    /// Index in the collection, from 0.
     public var index: Int
-    /// Its identifier, where it has one.
+    /// Identifier; nil if the feature has none.
     public var region: String?
     public var reason: String
 
@@ -28,6 +28,8 @@ public struct RegionsReportedMessage: Hashable, Sendable {
   public var identity: MessageIdentity?
   public var time: UTCTime
   public var state: State
+  /// The origin of the regions; nil in reports of versions that report `regions/desired` only.
+  public var source: RegionsStateMessage.Source?
   /// The document's name, from its sender.
   public var version: String?
   /// Why the document as a whole was refused.
@@ -37,12 +39,14 @@ public struct RegionsReportedMessage: Hashable, Sendable {
   public var refused: [Refusal]
 
   public init(
-    identity: MessageIdentity? = nil, time: UTCTime, state: State, version: String? = nil,
-    problem: String? = nil, accepted: [String] = [], refused: [Refusal] = []
+    identity: MessageIdentity? = nil, time: UTCTime, state: State,
+    source: RegionsStateMessage.Source? = nil, version: String? = nil, problem: String? = nil,
+    accepted: [String] = [], refused: [Refusal] = []
   ) {
     self.identity = identity
     self.time = time
     self.state = state
+    self.source = source
     self.version = version
     self.problem = problem
     self.accepted = accepted
@@ -54,6 +58,7 @@ public struct RegionsReportedMessage: Hashable, Sendable {
       json.field("time", time.rfc3339)
       json.field("version", version)
       json.field("state", state.rawValue)
+      json.field("source", source?.rawValue)
       json.field("problem", problem)
       json.field("accepted", texts: accepted)
       json.key("refused")
@@ -77,6 +82,7 @@ public struct RegionsReportedMessage: Hashable, Sendable {
     }
     self.init(
       identity: json.identity, time: try json.requiredTime("time"), state: state,
+      source: json["source"]?.string.flatMap(RegionsStateMessage.Source.init),
       version: json["version"]?.string, problem: json["problem"]?.string,
       accepted: json["accepted"]?.array?.compactMap(\.string) ?? [],
       refused: (json["refused"]?.array ?? []).compactMap { element in

@@ -26,6 +26,7 @@ extension ConfigurationKey {
     ConfigurationKey(
       "input.mode", .oneOf(["hardware", "replay", "simulation"]), default: .text("hardware")),
     ConfigurationKey("input.speed", .number(0...10_000), default: .number(1)),
+    ConfigurationKey("input.place", .coordinate),
 
     ConfigurationKey("gpsd.enabled", .flag, default: .flag(true)),
     ConfigurationKey("gpsd.host", .text, default: .text("127.0.0.1")),
@@ -65,6 +66,7 @@ extension ConfigurationKey {
     ConfigurationKey("simulation.seed", .integer(0...Int.max), default: .integer(1)),
     ConfigurationKey("simulation.duration", .number(0...31_536_000), default: .number(0)),
     ConfigurationKey("simulation.start", .text),
+    ConfigurationKey("simulation.tracks", .text),
 
     ConfigurationKey("location.enabled", .flag, default: .flag(true)),
     ConfigurationKey(
@@ -201,6 +203,8 @@ extension ConfigurationKey {
     ConfigurationKey("regions.path", .text),
     ConfigurationKey("regions.state", .text),
 
+    ConfigurationKey("state.path", .text),
+
     ConfigurationKey("store.path", .text),
     ConfigurationKey("store.sync", .oneOf(["everything", "events", "second"]), default: .text("events")),
     ConfigurationKey("store.events_megabytes", .number(0.01...1_000_000), default: .number(64)),
@@ -241,6 +245,7 @@ extension ConfigurationKey {
     ConfigurationKey("remote.rollback_after", .number(5...86_400), default: .number(120)),
     ConfigurationKey("remote.path", .text),
     ConfigurationKey("remote.history_mb", .integer(0...10_000), default: .integer(16)),
+    ConfigurationKey("remote.record_seconds", .number(0...604_800), default: .number(43_200)),
     ConfigurationKey("remote.samples_seconds", .number(0...86_400), default: .number(60)),
     ConfigurationKey("remote.samples_rate", .number(1...10_000), default: .number(100)),
   ]

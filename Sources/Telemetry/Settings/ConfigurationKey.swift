@@ -11,6 +11,8 @@ package struct ConfigurationKey: Sendable {
     case integer(ClosedRange<Int>)
     case number(ClosedRange<Double>)
     case flag
+    /// Latitude and longitude, degrees.
+    case coordinate
   }
 
   /// Dotted, as in `mqtt.broker`.
@@ -25,6 +27,7 @@ package struct ConfigurationKey: Sendable {
     case integer(Int)
     case number(Double)
     case flag(Bool)
+    case numbers([Double])
   }
 
   package init(_ path: String, _ kind: Kind, default value: Value? = nil) {
@@ -50,6 +53,7 @@ package struct ConfigurationKey: Sendable {
     case .number(let range):
       "a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))"
     case .flag: "true or false"
+    case .coordinate: "[latitude, longitude] in degrees"
     }
   }
 
@@ -73,6 +77,8 @@ package struct ConfigurationKey: Sendable {
     case (.number(let range), .number(let number)): range.contains(number) ? value : nil
     case (.number(let range), .integer(let number)):
       range.contains(Double(number)) ? .number(Double(number)) : nil
+    case (.coordinate, .numbers(let numbers)):
+      numbers.count == 2 && abs(numbers[0]) <= 90 && abs(numbers[1]) <= 180 ? value : nil
     default: nil
     }
   }
@@ -86,6 +92,12 @@ package struct ConfigurationKey: Sendable {
     case .integer: Int(text).flatMap { accept(.integer($0)) }
     case .number: Double(text).flatMap { accept(.number($0)) }
     case .flag: text == "true" ? .flag(true) : text == "false" ? .flag(false) : nil
+    case .coordinate:
+      accept(
+        .numbers(
+          text.trimmingSpaces().drop { $0 == "[" }.prefix { $0 != "]" }
+            .split(separator: ",", omittingEmptySubsequences: false)
+            .map { Double($0.trimmingSpaces()) ?? .nan }))
     }
   }
 }
@@ -99,6 +111,10 @@ extension ConfigurationKey {
     case .integer(let number): return accept(.integer(Int(number)))
     case .number(let number): return accept(.number(number))
     case .array(let elements):
+      if case .coordinate = kind {
+        let numbers = elements.compactMap(\.double)
+        return numbers.count == elements.count ? accept(.numbers(numbers)) : nil
+      }
       let texts = elements.compactMap(\.string)
       return texts.count == elements.count ? accept(.texts(texts)) : nil
     case .null, .object: return nil
@@ -114,6 +130,7 @@ extension ConfigurationKey.Value {
     case .integer(let number): .integer(Int64(number))
     case .number(let number): .number(number)
     case .flag(let flag): .bool(flag)
+    case .numbers(let numbers): .array(numbers.map(JSONValue.number))
     }
   }
 }

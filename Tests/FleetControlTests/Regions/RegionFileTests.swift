@@ -135,6 +135,12 @@ import Testing
     #expect(report.refusal(of: "c") == "refused: x" && report.refusal(of: "d") == "refused: y")
     report.reported = try JSONValue(parsing: Array(#"{"version":"0","accepted":["b","c","d"]}"#.utf8))
     #expect(!report.isCurrent && report.differences(to: nil).count == 3)
+    // Regions of the vehicle's own file answer no document.
+    report.reported = try JSONValue(
+      parsing: Array(#"{"source":"file","accepted":["b","c","d"],"refused":[{"index":0,"reason":"x"}]}"#.utf8)
+    )
+    #expect(report.reportsFile && !report.isCurrent && report.acceptedRegions == nil)
+    #expect(report.refusal(of: "b") == nil && report.differences(to: nil).count == 3)
   }
 
   @Test func neverTrapsOnNoise() {

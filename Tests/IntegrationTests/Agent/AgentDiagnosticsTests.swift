@@ -119,8 +119,10 @@ import Testing
         "mqtt.broker=127.0.0.1:\(broker.port)", "store.path=\(broker.directory.file("outbox.sqlite"))",
       ].reduce(["run"]) { $0 + ["--set", $1] }, ["STATE_DIRECTORY": state])
     #expect(status == 0 && !lines.contains { $0.contains("regions.states_not_kept") }, "\(lines)")
-    let kept = try FileManager.default.contentsOfDirectory(atPath: state)
+    // All state follows the store; the default folder is another agent's.
+    let kept = try FileManager.default.contentsOfDirectory(atPath: broker.directory.path)
     #expect(kept.contains("remote") && kept.contains("regions.state"), "\(kept)")
+    #expect(!FileManager.default.fileExists(atPath: state))
   }
 
   /// What is written elsewhere than into the store's folder is looked at, too; only the recorder keeps the agent from starting.

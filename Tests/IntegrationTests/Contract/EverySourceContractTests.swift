@@ -57,11 +57,12 @@ import Testing
       "track": #"{"id":"t","from":"2020-01-01T00:00:00Z"}"#, "level": #"{"id":"l","clear":true}"#,
       "set-odometer": #"{"id":"o","odometer":48213400}"#,
       "set-trip": #"{"id":"p","driver":"A. Jansen","purpose":"delivery"}"#,
+      "record": #"{"id":"r","seconds":1}"#, "simulate-location": #"{"id":"s","clear":true}"#,
     ]
     let commands = [
       "locate", "status", "track", "level", "history", "region-state", "zero", "reset-regions",
       "forget-regions",
-      "samples", "reload", "set-odometer", "set-trip", "dance",
+      "samples", "reload", "set-odometer", "set-trip", "record", "simulate-location", "dance",
     ]
     for name in commands {
       try await publish(

@@ -1,0 +1,143 @@
+internal import Glibc
+internal import Logging
+internal import Platform
+
+/// A vehicle's claim on stored state: an owner file with the vehicle's name, locked while the agent runs.
+///
+/// The lock is released with the claim, and by the kernel when the process exits.
+final class StateClaim: Sendable {
+  static let fileName = "odographd.owner"
+  /// Bytes of an owner file that are read.
+  private static let sizeLimit = 4096
+
+  private let file: RandomAccessFile
+
+  /// Locks the owner file and writes the vehicle's name into a new one.
+  /// - Parameters:
+  ///   - path: the owner file.
+  ///   - object: the folder or file that it is about, for messages.
+  ///   - key: the configuration key that sets the object.
+  /// - Throws: `ConfigurationError` if the state belongs to another vehicle or another agent uses it; `SystemError` if the
+  ///   owner file cannot be read or written.
+  convenience init(_ path: String, object: String, key: String, vehicle: String) throws {
+    do {
+      self.init(try Self.claimed(path, object, key, vehicle))
+    } catch let error as SystemError where error.code == EWOULDBLOCK {
+      throw ConfigurationError(
+        .conflict, place: object,
+        problem: "in use by another agent; stop that agent, or set \(key) to another folder")
+    } catch let error as SystemError where [EACCES, EPERM, EROFS].contains(error.code) {
+      try Self.check(AtomicFile.read(path, limit: Self.sizeLimit), path, object, key, vehicle)
+      throw error
+    }
+  }
+
+  private init(_ file: consuming RandomAccessFile) { self.file = file }
+
+  private static func claimed(
+    _ path: String, _ object: String, _ key: String, _ vehicle: String
+  ) throws -> RandomAccessFile {
+    let file = try RandomAccessFile(path: path, access: .readWrite, followsLinks: false)
+    let contents = try file.read(count: sizeLimit, at: 0)
+    try check(contents, path, object, key, vehicle)
+    if contents.isEmpty {
+      try file.write(Array((vehicle + "\n").utf8), at: 0)
+      try file.synchronize()
+    }
+    return file
+  }
+
+  private static func check(
+    _ contents: [UInt8]?, _ path: String, _ object: String, _ key: String, _ vehicle: String
+  ) throws(ConfigurationError) {
+    guard let owner = contents.flatMap(name), owner != vehicle else { return }
+    throw foreign(owner, path, object, key, vehicle)
+  }
+
+  private static func foreign(
+    _ owner: String, _ path: String, _ object: String, _ key: String, _ vehicle: String
+  ) -> ConfigurationError {
+    ConfigurationError(
+      .conflict, place: object,
+      problem: "holds the state of vehicle \(owner); set \(key) to another folder for \(vehicle), "
+        + "or delete \(path) if the vehicle was renamed")
+  }
+
+  /// The first line; nil in an empty file.
+  private static func name(_ contents: [UInt8]) -> String? {
+    let line = String(decoding: contents.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    return line.isEmpty ? nil : line
+  }
+
+  /// The vehicle, as `fleet/vehicle`, whose state a folder holds; nil if none has claimed it.
+  static func owner(ofFolder folder: String) -> String? {
+    (try? AtomicFile.read("\(folder)/\(fileName)", limit: sizeLimit)).flatMap { $0 }.flatMap(name)
+  }
+
+  /// The error that the agent would report for a folder of another vehicle; nil for an own or unclaimed folder. Locks nothing.
+  static func fault(ofFolder folder: String, key: String, vehicle: String) -> ConfigurationError? {
+    guard let owner = owner(ofFolder: folder), owner != vehicle else { return nil }
+    return foreign(owner, "\(folder)/\(fileName)", folder, key, vehicle)
+  }
+}
+
+/// The claims of a running agent. Files that an operator places elsewhere by a key of their own are not claimed, apart from the
+/// queue and the remote settings.
+struct StateClaims: Sendable {
+  private var claims: [StateClaim] = []
+
+  /// Makes the folders that are missing.
+  /// - Throws: `ConfigurationError` if state belongs to another vehicle or another agent uses it; `SystemError` if a folder
+  ///   cannot be made.
+  init(
+    _ configuration: AgentConfiguration, folders: AgentFolders = .system, log: Logger
+  ) throws {
+    let (state, store, remote) = (configuration.state, configuration.store.path, configuration.remote)
+    let vehicle = configuration.vehicleName
+    try StateFolder.make(state.folder, key: state.key, folders: folders)
+    let storeFolder = StateFolder.of(store)
+    if storeFolder != state.folder { try StateFolder.make(storeFolder, key: "store.path", folders: folders) }
+    if remote.isEnabled {
+      Self.adoptFormerRemote(configuration, folders, log)
+      try StateFolder.make(remote.path, key: "remote.path", folders: folders)
+    }
+    try claim("\(state.folder)/\(StateClaim.fileName)", state.folder, state.key, vehicle, log)
+    if storeFolder != state.folder { try claim(store + ".owner", store, "store.path", vehicle, log) }
+    if remote.isEnabled {
+      try claim("\(remote.path)/\(StateClaim.fileName)", remote.path, "remote.path", vehicle, log)
+    }
+  }
+
+  private mutating func claim(
+    _ path: String, _ object: String, _ key: String, _ vehicle: String, _ log: Logger
+  ) throws(ConfigurationError) {
+    do {
+      claims.append(try StateClaim(path, object: object, key: key, vehicle: vehicle))
+    } catch let error as ConfigurationError {
+      throw error
+    } catch {
+      // A full or read-only disk must not stop the agent.
+      log.warning(
+        .stateUnclaimed, "state not claimed; a second agent on it is not detected",
+        metadata: ["file": "\(path)", "reason": "\(error)"])
+    }
+  }
+
+  /// Former versions stored remote settings in the default state folder, also with `store.path` set. An agent that already has a
+  /// store, and finds no other agent's store in the default folder, continues with them there.
+  private static func adoptFormerRemote(
+    _ configuration: AgentConfiguration, _ folders: AgentFolders, _ log: Logger
+  ) {
+    let (state, path) = (configuration.state, configuration.remote.path)
+    let former = folders.state + "/remote"
+    func exists(_ path: String) -> Bool { faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 }
+    guard state.key == "store.path", path == state.folder + "/remote", former != path,
+      !exists("\(state.folder)/\(StateClaim.fileName)"), exists(configuration.store.path), !exists(path),
+      exists(former), !exists(folders.state + "/outbox.sqlite"),
+      !exists("\(former)/\(StateClaim.fileName)"), symlink(former, path) == 0
+    else { return }
+    log.notice(
+      .stateAdopted, "remote settings of a former version adopted",
+      metadata: ["from": "\(former)", "path": "\(path)"])
+  }
+}

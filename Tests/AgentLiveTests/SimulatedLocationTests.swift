@@ -1,0 +1,114 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Simulated positions of an agent: fixed, of a track and none, selected while it runs.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct SimulatedLocationTests {
+  private let directory: TemporaryDirectory
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  private func gpx(_ points: String) -> String {
+    "<gpx version=\"1.1\" creator=\"test\" xmlns=\"http://www.topografix.com/GPX/1/1\">\(points)</gpx>"
+  }
+
+  /// An agent without a broker, to the end of its input.
+  private func printed(_ settings: [String: String]) throws -> (
+    status: Int32, messages: [Message], log: String
+  ) {
+    let agent = try AgentProcess(settings.merging(["input.speed": "0"]) { a, _ in a }, print: true)
+    let status = agent.child.waitForExit()
+    return (status, agent.messages, agent.log)
+  }
+
+  @Test func aFixedPlaceIsReportedAndMarked() throws {
+    let run = try printed([
+      "input.mode": "simulation", "input.place": "[48.1372, 11.5756]", "simulation.duration": "30",
+    ])
+    #expect(run.status == 0, "\(run.log)")
+    let locations = run.messages.filter { $0.kind == "location" }
+    #expect(!locations.isEmpty, "\(run.log)")
+    #expect(locations.allSatisfy { $0.latitude == 48.1372 && $0.longitude == 11.5756 })
+    #expect(locations.allSatisfy { $0.payload["source"] as? String == "simulated place" })
+  }
+
+  @Test func aPlaceRequiresSimulatedInput() throws {
+    let run = try printed(["input.place": "48,11"])
+    #expect(run.status == 78 && run.log.contains("set input.mode = \"simulation\""), "\(run.log)")
+    let range = try printed(["input.mode": "simulation", "input.place": "[91, 11]"])
+    #expect(range.status == 78 && range.log.contains("[latitude, longitude] in degrees"), "\(range.log)")
+  }
+
+  /// Input of samples alone, and with a receiver that has no track, ends with the samples.
+  @Test(arguments: ["", "none", "place.gpx"]) func inputEndsWithTheSamples(position: String) throws {
+    try directory.write("place.gpx", gpx("<wpt lat=\"47.5\" lon=\"8.5\"><name>Home</name></wpt>"))
+    let rows = (0..<1000).map { "\(Double($0) / 50),0,0,9.81,0,0,0" }.joined(separator: "\n")
+    var settings = [
+      "input.mode": "replay",
+      "replay.sensors": try directory.write("a.csv", "t,ax,ay,az,gx,gy,gz\n" + rows + "\n"),
+    ]
+    if !position.isEmpty {
+      settings["replay.position"] = position == "none" ? position : directory.file(position)
+    }
+    for speed in ["0", "20"] {
+      let run = try printed(settings.merging(["input.speed": speed]) { $1 })
+      #expect(run.status == 0 && run.log.contains("event=agent.stopped"), "\(run.log)")
+      let last = run.messages.last
+      #expect(last?.kind == "status" && last?.state == "offline", "\(run.log)")
+      let locations = run.messages.filter { $0.kind == "location" }
+      #expect(locations.isEmpty == (position != "place.gpx"))
+      #expect(locations.allSatisfy { $0.latitude == 47.5 && $0.longitude == 8.5 })
+    }
+  }
+
+  @Test func theLocationIsSelectedWhileItRuns() throws {
+    let broker = try BrokerFixture()
+    let person = try Operator(broker)
+    let points = (0..<60).map { "<trkpt lat=\"\(52.5 + Double($0) * 1e-4)\" lon=\"13.4\"></trkpt>" }.joined()
+    try directory.write("berlin.gpx", gpx("<trk><trkseg>\(points)</trkseg></trk>"))
+    let agent = try AgentProcess([
+      "input.mode": "simulation", "input.place": "[48.1372, 11.5756]", "input.speed": "5",
+      "simulation.tracks": directory.path, "remote.enabled": "true",
+      "location.distance_filter": "0", "mqtt.broker": "mqtt://127.0.0.1:\(broker.port)",
+    ])
+    func locations() -> [[String: Any]] { person.received(Operator.vehicle + "location").map(\.json) }
+    func arrives(at latitude: Double) -> Bool {
+      waitUntil(atMost: 40) {
+        (locations().last?["latitude"] as? Double).map { abs($0 - latitude) < 0.01 } == true
+      }
+    }
+    func select(_ arguments: String) -> String? {
+      person.command("simulate-location", arguments)?["state"] as? String
+    }
+    #expect(arrives(at: 48.1372), "\(agent.log)")
+    #expect(select(#"{"latitude":47.3769,"longitude":8.5417}"#) == "done")
+    #expect(arrives(at: 47.3769), "\(agent.log)")
+    #expect(select(#"{"track":"berlin.gpx"}"#) == "done")
+    #expect(arrives(at: 52.5), "\(agent.log)")
+    #expect(waitUntil(atMost: 40) { locations().last?["latitude"] as? Double ?? 0 > 52.504 })
+    #expect(select(#"{"none":true}"#) == "done")
+    #expect(select(#"{"clear":true}"#) == "done")
+    #expect(arrives(at: 48.1372), "\(agent.log)")
+    for (arguments, expected) in [
+      (#"{"track":"../berlin.gpx"}"#, "refused"), (#"{"track":"missing.gpx"}"#, "failed"), ("{}", "refused"),
+      (#"{"latitude":48}"#, "refused"), (#"{"latitude":48,"longitude":11,"none":true}"#, "refused"),
+    ] { #expect(select(arguments) == expected, "\(arguments)") }
+    #expect(agent.child.terminate() == 0)
+  }
+
+  /// Without a fix no position is published.
+  @Test func noneEndsTheFix() throws {
+    let broker = try BrokerFixture()
+    let person = try Operator(broker)
+    let agent = try AgentProcess([
+      "input.mode": "simulation", "input.place": "[48.1372, 11.5756]", "input.speed": "5",
+      "remote.enabled": "true", "mqtt.broker": "mqtt://127.0.0.1:\(broker.port)",
+    ])
+    #expect(waitUntil { !person.received(Operator.vehicle + "location").isEmpty }, "\(agent.log)")
+    #expect(person.command("simulate-location", #"{"none":true}"#)?["state"] as? String == "done")
+    let answer = person.command("locate", #"{"accuracy":1,"timeout":5}"#)
+    let result = answer?["result"] as? [String: Any]
+    #expect(result?["sufficient"] as? Bool == false, "\(answer ?? [:])")
+    #expect(agent.child.terminate() == 0)
+  }
+}
