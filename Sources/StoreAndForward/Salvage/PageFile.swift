@@ -13,6 +13,10 @@ internal import Glibc
   private var frames: [Int: off_t] = [:]
   /// Frames of the last commits whose checksum is wrong, each with the number of its page as it stands there.
   private(set) var damagedFrames: [(page: Int, offset: Int64)] = []
+  /// Where the first damaged frame's page is in the log; nil if no commit has damage.
+  var firstDamage: Int64? { damagedFrames.map(\.offset).min() }
+  /// The pages whose newest sound frame is behind an offset of the log.
+  func pages(behind offset: Int64) -> [Int] { frames.filter { $0.value > off_t(offset) }.map(\.key).sorted() }
   /// How many pages there are, the last one possibly cut.
   let count: Int
 
