@@ -119,4 +119,34 @@ import Testing
         if case .logDamaged(_, let pages, _, _) = notice { pages == 1 } else { false }
       }, "\(recorder.notices)")
   }
+
+  @Test(arguments: ["", "-wal", ".lock", ".recent", ".reserve", ".salvage"])
+  func aFIFOInPlaceOfAFileIsRefusedByName(suffix: String) throws {
+    let path = directory.file("fifo.sqlite")
+    #expect(mkfifo(path + suffix, 0o600) == 0)
+    do throws(OutboxError) {
+      _ = try Outbox(path: path)
+      Issue.record("opened")
+    } catch {
+      #expect(error.object == path + suffix)
+      #expect(error.cause.contains("FIFO"))
+    }
+  }
+
+  @Test func aHardLinkOfAStoreInUseIsRefused() throws {
+    let path = directory.file("outbox.sqlite")
+    let link = directory.file("link.sqlite")
+    let outbox = try Outbox(path: path)
+    outbox.append(draft(.events, "first"))
+    outbox.flush()
+    #expect(Glibc.link(path, link) == 0)
+    do throws(OutboxError) {
+      _ = try Outbox(path: link)
+      Issue.record("opened twice")
+    } catch { #expect(error.cause.contains("another process has it open")) }
+    // The refused attempt took no lock away from the first.
+    outbox.append(draft(.events, "second"))
+    outbox.close()
+    #expect(try Outbox(path: path).status.records == 2)
+  }
 }

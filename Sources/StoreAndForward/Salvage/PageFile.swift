@@ -22,9 +22,9 @@ internal import Glibc
 
   /// nil when there is no file that can be read.
   init?(_ path: String) {
-    let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { return nil }
-    log = unsafe open(path + "-wal", O_RDONLY | O_CLOEXEC)
+    log = unsafe open(path + "-wal", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     let isMissed = log < 0 && errno != ENOENT
     self.file = file
     count = (Self.size(file) + Self.pageSize - 1) / Self.pageSize
