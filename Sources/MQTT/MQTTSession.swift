@@ -137,8 +137,8 @@ public final class MQTTSession: Sendable {
   /// secrets are noticed without this, within two keep-alive times; this is for those in a hurry.
   public func renewConnection() { mailbox.change { $0.renew = true } }
 
-  /// Goes over to another configuration: the present connection ends in good order, with `final` as its last messages,
-  /// and the next one is made with the new settings. What the provider has is not lost.
+  /// Changes the configuration: the present connection ends in good order, with `final` as its last messages, and the next one
+  /// uses the new settings. Before a change of brokers the session waits as after a lost connection. The provider's records are not lost.
   /// - Throws: `MQTTError` when a setting is outside its bounds; nothing has changed then.
   public func reconnect(_ configuration: MQTTConfiguration, final: [MQTTMessage] = []) throws(MQTTError) {
     try configuration.validate()

@@ -18,6 +18,9 @@ public struct MQTTStatistics: Hashable, Sendable {
   public var received = 0
   /// Messages larger than `MQTTConfiguration.maximumPacketSize` that were left out.
   public var oversized = 0
+  /// Messages that were acknowledged and dropped: their topic or a property has a character that libmosquitto rejects, such as a
+  /// control character.
+  public var malformed = 0
   /// What all connections together used of the link.
   public var link = LinkUse()
 

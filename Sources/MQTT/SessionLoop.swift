@@ -17,6 +17,8 @@ final class SessionLoop {
   private var hasNewBrokers = false
   /// Between bursts: whether there is a reason to open the link.
   private var isWanted = true
+  /// Monotonic nanoseconds at which the present connection was made; nil between connections.
+  private var connectedAt: Int64?
   /// When the last burst began, on the clock that runs in the machine's sleep; nil before the first.
   private var burstBegan: Int64?
   /// What the files of the credentials looked like when the connection was made.
@@ -45,6 +47,7 @@ final class SessionLoop {
       if hasNewBrokers {
         hasNewBrokers = false
         attempt = planner.next(using: &generator)
+        if attempt.wait > 0 { continue }
       }
       let broker = configuration.brokers[attempt.broker]
       let ending = connect(attempt, to: broker)
@@ -52,12 +55,14 @@ final class SessionLoop {
         mailbox.setConnected(false)
         outflow.end(ending.cause)
       }
+      connectedAt = nil
       guard !mailbox.stopRequested else { break }
       switch ending.cause {
       // These ends are of our own making and teach nothing about the broker.
       case .asleep, .renewing, .stopped: break
       default: planner.ended(ending)
       }
+      hasNewBrokers = false
       attempt = planner.next(using: &generator)
       report(ending, at: broker, retryIn: ending.cause == .asleep ? nil : attempt.wait)
     }
@@ -73,6 +78,7 @@ final class SessionLoop {
   /// Tells the handler that the connection stands.
   func reportConnected(_ properties: MQTTServerProperties) {
     burstBegan = SystemClock.boottime
+    connectedAt = SystemClock.monotonic
     lastReported = nil
     mailbox.setConnected(true)
     handlers.connectionChanged(.connected(properties))
@@ -161,10 +167,12 @@ final class SessionLoop {
   /// Takes over changes of the settings, of the link and of subscriptions.
   func apply(_ requests: Mailbox.Requests) {
     if let new = requests.configuration?.settings {
+      // Documents of two brokers may refer to each other: another broker is not tried without a pause.
+      let held = connectedAt.map { Double(SystemClock.monotonic - $0) * 1e-9 } ?? 0
+      planner.restart(
+        with: new, waits: new.brokers != configuration.brokers,
+        isStable: held >= ConnectionPlanner.stableAfter)
       configuration = new
-      planner = ConnectionPlanner(
-        brokerCount: new.brokers.count, protocolVersion: new.protocolVersion, backoffBase: new.backoffBase,
-        backoffLimit: new.backoffLimit)
       hasNewBrokers = true
       isWanted = true
     }

@@ -14,14 +14,21 @@ public struct RandomAccessFile: ~Copyable, Sendable {
   /// - Parameters:
   ///   - mode: of a file that is made.
   ///   - followsLinks: false refuses a symbolic link in the file's place (`ELOOP`).
-  /// - Throws: `SystemError`; `EWOULDBLOCK` means that another process writes the file.
+  /// - Throws: `SystemError`; `EWOULDBLOCK` means that another process writes the file, `notAFile` that it is a FIFO, a socket or, for
+  ///   writing, a device.
   public init(path: String, access: Access, mode: UInt32 = 0o640, followsLinks: Bool = true)
     throws(SystemError)
   {
+    // Without O_NONBLOCK, opening a FIFO waits for a writer.
     let flags =
-      (access == .readOnly ? O_RDONLY : O_RDWR | O_CREAT) | O_CLOEXEC | (followsLinks ? 0 : O_NOFOLLOW)
+      (access == .readOnly ? O_RDONLY : O_RDWR | O_CREAT) | O_CLOEXEC | O_NONBLOCK
+      | (followsLinks ? 0 : O_NOFOLLOW)
     let opened = retryingOnInterrupt { unsafe open(path, flags, mode) }
     guard opened >= 0 else { throw SystemError(operation: "open", object: path, code: -opened) }
+    guard FileKind.isSuitable(opened, forWriting: access == .readWrite) else {
+      close(opened)
+      throw SystemError(operation: "open", object: path, code: SystemError.notAFile)
+    }
     if access == .readWrite, flock(opened, LOCK_EX | LOCK_NB) != 0 {
       let code = errno
       close(opened)

@@ -19,9 +19,13 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { "\(operation) \(object): \(Self.message(for: code))" }
 
+  /// The code for a FIFO, a socket or a device in place of a file; no `errno` value.
+  public static let notAFile: Int32 = -1
+
   /// The C library's sentence for an `errno` value.
   public static func message(for code: Int32) -> String {
-    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+    if code == notAFile { return "it is a FIFO, a socket or a device, not a file; remove it" }
+    return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
       guard let base = buffer.baseAddress else { return "error \(code)" }
       unsafe base.pointee = 0
       let result = unsafe __xpg_strerror_r(code, base, buffer.count)

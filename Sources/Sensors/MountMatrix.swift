@@ -11,6 +11,20 @@ public struct MountMatrix: Hashable, Sendable, CustomStringConvertible {
   /// Whether the sensor's axes are the device's.
   public var isIdentity: Bool { rows == .identity }
 
+  /// Whether it turns the axes and does nothing else: rows of length 1, at right angles, not mirrored. Roundings of 2 % are accepted.
+  public var isRotation: Bool {
+    let rows = [
+      Vector3(x: self.rows.m11, y: self.rows.m12, z: self.rows.m13),
+      Vector3(x: self.rows.m21, y: self.rows.m22, z: self.rows.m23),
+      Vector3(x: self.rows.m31, y: self.rows.m32, z: self.rows.m33),
+    ]
+    for (index, row) in rows.enumerated() {
+      guard abs(row.dot(row) - 1) < 0.04 else { return false }
+      for other in rows[(index + 1)...] where abs(row.dot(other)) > 0.02 { return false }
+    }
+    return self.rows.determinant > 0
+  }
+
   /// Whether each axis of the device is one of the sensor's, or its opposite.
   public var keepsAxes: Bool {
     [[rows.m11, rows.m12, rows.m13], [rows.m21, rows.m22, rows.m23], [rows.m31, rows.m32, rows.m33]]

@@ -17,6 +17,8 @@ struct Agenda {
   private var notices: [OutboxNotice] = []
   /// Drops per lane that were reported, or that were there from before.
   private var reportedDrops: [Int]?
+  /// Damaged records per lane that were reported, or that were there from before.
+  private var reportedDamage: [Int]?
   /// By the monotonic clock; nil when nothing is due.
   private var dueAt: Int64?
   /// Since when the oldest record waits for its acknowledgement outside the store; nil when none does.
@@ -106,6 +108,18 @@ struct Agenda {
       report(.dropped(lane, records: now - before, cause: "the lane's limits of bytes or age were reached"))
     }
     reportedDrops = drops
+  }
+
+  // MARK: Damage
+
+  /// Records that were counted before, or are reported in a notice of their own.
+  mutating func ignoreDamage(_ damaged: [Int]) { reportedDamage = damaged }
+
+  /// Reports the records that were found damaged since the last call.
+  mutating func reportDamage(_ damaged: [Int]) {
+    for (lane, (now, before)) in zip(DeliveryLane.allCases, zip(damaged, reportedDamage ?? damaged))
+    where now > before { report(.damaged(lane, records: now - before)) }
+    reportedDamage = damaged
   }
 
   // MARK: For the outbox

@@ -16,6 +16,7 @@ final class Keeper {
   var drain = Drain()
   var agenda = Agenda()
   private var temporary = TemporarySequence()
+  private var places = Places()
   private var documents = PreservedDocuments()
   /// Why the disk takes nothing; nil when it does.
   private var degradation: String?
@@ -46,7 +47,7 @@ final class Keeper {
   func commit(_ batches: [Batch]) {
     expire()
     reserveNumbers(batches.reduce(0) { $0 + $1.messages.count })
-    let records = batches.flatMap { $0.accept(naming: &temporary, store) }
+    let records = batches.flatMap { $0.accept(naming: &temporary, &places, store) }
     for record in records { drain.accepted(record) }
     for document in batches.compactMap(\.document) { documents.accept(document) }
     if !documents.isWaiting, keepRecent(records) { return }
@@ -146,6 +147,7 @@ final class Keeper {
   private func recoverRecent() {
     let records = unstored.open(beside: path)
     guard !records.isEmpty else { return }
+    for record in records { places.observe(record.seq) }
     if let store, attempt({ () throws(SQLiteError) in try move(records, to: store) }) {
       return unstored.removeAll()
     }
@@ -196,14 +198,39 @@ final class Keeper {
 
   /// Opens the store; a damaged one is set aside and salvaged, an unwilling disk leaves the keeper in memory.
   private func openStore() {
-    attempt { () throws(SQLiteError) in adopt(try Store(path: path)) }
+    let lost = LostCommits.read(path)
+    let isOpen = attempt { () throws(SQLiteError) in adopt(try Store(path: path)) }
+    if isOpen, let store, let lost { restore(lost, to: store) }
+  }
+
+  /// Adds what can be proved of the commits that SQLite leaves out, and begins another epoch: a sequence number may have been among
+  /// them.
+  private func restore(_ lost: LostCommits, to opened: Store) {
+    opened.epoch = Store.newEpoch()
+    let records = lost.records.filter { $0.seq > opened.newest[$0.lane.rawValue] }
+    for record in records { places.observe(record.seq) }
+    let isStored = attempt { () throws(SQLiteError) in
+      try move(records, to: opened) { () throws(SQLiteError) in
+        opened.countDamaged(lost.damagedRecords)
+        try opened.setMeta("epoch", opened.epoch)
+      }
+    }
+    if !isStored {
+      unstored.keepRecovered(records)
+      for record in records { drain.accepted(record) }
+    }
+    agenda.ignoreDamage(opened.lanes.map(\.damaged))
+    agenda.report(
+      .logDamaged(path: path, pages: lost.damagedPages, salvaged: records.count, lost: lost.damagedRecords))
   }
 
   private func adopt(_ opened: Store) {
     store = opened
+    agenda.ignoreDamage(opened.lanes.map(\.damaged))
     reserve.allocate()
     if opened.isCopy { agenda.report(.newEpoch(opened.epoch)) }
     attempt { () throws(SQLiteError) in
+      places.observe(try opened.lastPlace())
       try drain.learn(from: opened)
       try documents.learn(from: opened)
     }
@@ -267,8 +294,12 @@ final class Keeper {
     if let failure = outcome.failure { return degrade(failure) }
     guard outcome.isComplete else { return }
     attempt { () throws(SQLiteError) in
-      try transact(fresh, isSynced: true) { () throws(SQLiteError) in try takeover.forgetProgress(in: fresh) }
+      try transact(fresh, isSynced: true) { () throws(SQLiteError) in
+        fresh.countDamaged(outcome.lost)
+        try takeover.forgetProgress(in: fresh)
+      }
       takeover.finish()
+      agenda.ignoreDamage(fresh.lanes.map(\.damaged))
     }
   }
 
@@ -278,16 +309,15 @@ final class Keeper {
     salvage(place, into: store, cause: "its salvage was interrupted")
   }
 
-  /// Writes records under new numbers, with what else is to happen in the same transaction.
-  /// - Parameter overtakings: what was delivered ahead of some of them; each gets a number in its turn.
+  /// Writes records at new places, with what else is to happen in the same transaction.
+  /// - Parameter overtakings: what was delivered ahead of some of them; each gets a place in its turn.
   func move(
     _ records: [OutboxRecord], overtakings: [Overtaking] = [], to store: Store,
     _ body: () throws(SQLiteError) -> Void = {}
   ) throws(SQLiteError) {
     var renumbering = Renumbering(records, overtakings)
-    if let mark = store.sequence.markNeeded(for: renumbering.count) { try store.reserve(mark) }
     try transact(store, isSynced: true) { () throws(SQLiteError) in
-      try renumbering.write(to: store)
+      try renumbering.write(to: store, &places)
       try store.makeRoom(in: Set(DeliveryLane.allCases), configuration)
       try body()
     }
@@ -358,6 +388,7 @@ final class Keeper {
     if agenda.isRecentDue { preserveRecent() }
     tidy()
     agenda.reportDrops(drops)
+    if let store { agenda.reportDamage(store.lanes.map(\.damaged)) }
     return agenda.removeNotices()
   }
 

@@ -218,15 +218,19 @@ final class Batch {
     self.document = document
   }
 
-  /// Names the messages and makes their payloads.
-  /// - Parameter sequence: names them where the store gives out no numbers.
-  func accept(naming sequence: inout TemporarySequence, _ store: Store?) -> [OutboxRecord] {
+  /// Gives the messages identities and places, and encodes their payloads. A message that does not carry an identity gets an empty
+  /// one.
+  /// - Parameter sequence: the source of identities where the store has none.
+  func accept(
+    naming sequence: inout TemporarySequence, _ places: inout Places, _ store: Store?
+  ) -> [OutboxRecord] {
     isCommitted = true
     return messages.map { message in
-      let identity = sequence.nextIdentity(store)
+      let isNumbered = message.carriesIdentity || sequence.isInUse || store == nil
+      let identity = isNumbered ? sequence.nextIdentity(store) : MessageIdentity(epoch: "", seq: 0)
       identities.append(identity)
       var record = message.record(as: identity)
-      record.seq = identity.seq
+      record.seq = places.next(atLeast: identity.seq)
       record.qos = min(record.qos, 2)
       record.storedAt = store?.clock.now ?? 0
       return record

@@ -5,13 +5,19 @@ public import Telemetry
 public protocol OutboxMessage: Sendable {
   /// Called once, possibly on another thread that is just committing; it must not call the outbox.
   func record(as identity: MessageIdentity) -> OutboxRecord
+  /// Whether the payload contains the identity. A message without it gets no sequence number: consumers would miss that number.
+  var carriesIdentity: Bool { get }
+}
+
+extension OutboxMessage {
+  public var carriesIdentity: Bool { true }
 }
 
 /// A message in the outbox, from the moment at which it is accepted until the broker has acknowledged it.
 public struct OutboxRecord: Hashable, Sendable {
   public var lane: DeliveryLane
-  /// Its place and its name in the outbox, by which its fate is reported. Of a record salvaged from a damaged store this is
-  /// a new number; its payload still carries the old one.
+  /// Its place in the outbox, by which its delivery is reported. It equals the sequence number in the payload until records without
+  /// one are accepted, or records get new places: from memory to the disk, out of a damaged store, from the dead letters.
   public internal(set) var seq: UInt64 = 0
   public var topic: String
   public var payload: [UInt8]
@@ -45,6 +51,10 @@ public struct OutboxRecord: Hashable, Sendable {
 }
 
 extension Publication: OutboxMessage {
+  public var carriesIdentity: Bool {
+    if case .native(let message) = content { message.carriesIdentity } else { false }
+  }
+
   /// A live one, which would be sent now or never, comes after all others when it is made to wait.
   public func record(as identity: MessageIdentity) -> OutboxRecord {
     OutboxRecord(

@@ -95,6 +95,11 @@ public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
   /// The store was damaged and set aside; what its checksums prove was taken over. `lost` is how many more records it said that
   /// it had; nil where that cannot be read any more, or the salvage goes on later.
   case setAside(path: String, cause: String, salvaged: Int, lost: Int?)
+  /// The write-ahead log was damaged, and SQLite leaves out its commits from there on. `salvaged` records of them were restored; at least
+  /// `lost` are lost.
+  case logDamaged(path: String, pages: Int, salvaged: Int, lost: Int)
+  /// Records that were damaged when they were read; they are lost.
+  case damaged(DeliveryLane, records: Int)
   /// The store is a copy of one that went on elsewhere: it goes on under another epoch.
   case newEpoch(String)
   /// A lane was full or a record too old: the oldest made room.
@@ -107,6 +112,10 @@ public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
     case .setAside(let path, let cause, let salvaged, let lost):
       "outbox was damaged (\(cause)), was set aside as \(path), and \(salvaged) records were salvaged; "
         + (lost.map { $0 == 0 ? "none is lost" : "\($0) are lost" } ?? "how many are lost is not known")
+    case .logDamaged(let path, let pages, let salvaged, let lost):
+      "outbox has \(pages) damaged pages in \(path)-wal: \(salvaged) records behind them were salvaged, at least \(lost) are lost"
+    case .damaged(let lane, let records):
+      "outbox lost \(records) records of lane \(lane): their checksums are wrong"
     case .newEpoch(let epoch): "outbox was restored from a copy and goes on as epoch \(epoch)"
     case .dropped(let lane, let records, let cause):
       "outbox dropped \(records) of the oldest records of lane \(lane): \(cause)"

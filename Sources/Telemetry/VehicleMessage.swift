@@ -151,6 +151,17 @@ extension VehicleMessage {
 // MARK: The wire
 
 extension VehicleMessage {
+  /// Whether the payload has an epoch and a sequence number.
+  public var carriesIdentity: Bool {
+    switch self {
+    case .heading, .attitude, .scan, .commandResponse: false
+    case .status, .location, .track, .altitude, .motion, .region, .locationEvent, .trip, .drivingEvent,
+      .trace,
+      .tracePiece, .vehicle, .configReported, .regionsReported, .regionsState, .beaconsWanted:
+      true
+    }
+  }
+
   /// The payload in the native format.
   /// - Parameter identity: of a message that waits in a lane; nil for one that is sent now.
   public func encode(identity: MessageIdentity?) -> [UInt8] {

@@ -135,6 +135,14 @@ import Testing
       "test.toml:4:16: key iio.mount_matrix: \"a = 1,2\" is not"
     ),
     (
+      "[vehicle]\nid = \"v\"\n[iio]\nmount_matrix = [\"a = 2, 0, 0; 0, 1, 0; 0, 0, 1\"]",
+      "test.toml:4:16: key iio.mount_matrix: \"a = 2, 0, 0; 0, 1, 0; 0, 0, 1\" is not a rotation"
+    ),
+    (
+      "[vehicle]\nid = \"v\"\n[iio]\nmount_matrix = [\"a = 1, 0, 0; 0, 1, 0; 0, 0, -1\"]",
+      "test.toml:4:16: key iio.mount_matrix: \"a = 1, 0, 0; 0, 1, 0; 0, 0, -1\" is not a rotation"
+    ),
+    (
       "[vehicle]\nid = \"v\"\n[iio]\ncontexts = [1]",
       "test.toml:4:12: key iio.contexts: [1] is not an array of strings"
     ),

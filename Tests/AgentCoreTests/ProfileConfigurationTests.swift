@@ -16,4 +16,11 @@ import Testing
       Issue.record("accepted \(flag)")
     } catch { #expect(error.problem.contains(problem), "\(error)") }
   }
+
+  @Test(arguments: [("van-1", "n1"), ("a", "a"), ("bus_12", "12"), ("--", "--"), ("x.-y-", "xy")])
+  func theTrackerIDIsOfLettersAndDigits(vehicle: String, trackerID: String) throws {
+    let layers = try ConfigurationLayers(
+      file: nil, environment: [:], assignments: ["vehicle.id=\(vehicle)", "mqtt.profile=owntracks"])
+    #expect(try layers.configuration().profiles.ownTracks?.trackerID == trackerID)
+  }
 }

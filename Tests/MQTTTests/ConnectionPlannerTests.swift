@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import MQTT
@@ -13,6 +14,26 @@ import Testing
   }
 
   private let unreachable = Ending(cause: .unreachable("no route"), phase: .tcp)
+
+  /// Two brokers whose documents refer to each other, for ten minutes: 292 connections in 10 s before.
+  @Test func changesOfBrokersWaitLongerAndLonger() {
+    var generator = SplitMix.announced()
+    let other = MQTTConfiguration(brokers: [.init(host: "b", port: 1)], clientID: "v")
+    var planner = planner()
+    var (time, connections) = (0.0, 0)
+    while time < 600 {
+      planner.restart(with: other, waits: true, isStable: false)
+      time += planner.next(using: &generator).wait + 0.03
+      connections += 1
+    }
+    print("changes of brokers in ten minutes: \(connections)")
+    #expect(connections < 60)
+    planner.restart(with: other, waits: true, isStable: true)
+    #expect(planner.next(using: &generator).wait <= max(other.backoffBase, 0.1))
+    // Other settings of the same broker are used immediately.
+    planner.restart(with: other, waits: false, isStable: false)
+    #expect(planner.next(using: &generator).wait == 0)
+  }
 
   @Test func aRoundGoesThroughAllBrokersWithoutWaitingAndThenWaits() {
     var planner = planner(3)

@@ -17,7 +17,7 @@ import Testing
     for start in stride(from: 0, to: bytes.count, by: piece) {
       waiting += bytes[start..<min(bytes.count, start + piece)]
       while !waiting.isEmpty {
-        let step = waiting.withUnsafeBytes { validator.check($0) }
+        let step = waiting.withUnsafeMutableBytes { validator.check($0) }
         switch step {
         case .pass(let count), .drop(let count):
           waiting.removeFirst(count)
@@ -44,8 +44,8 @@ import Testing
       ([0x20, 5, 0, 0, 9, 0x24, 1], "CONNACK, byte 4: properties that are longer than the packet"),
       ([0x20, 5, 0, 0, 0, 0x24, 1], "CONNACK, byte 4: 2 bytes behind the properties"),
       ([0x20, 7, 0, 0, 4, 0x1F, 0, 2, 0x61], "CONNACK, byte 7: a value that is longer than its properties"),
-      ([0x20, 7, 0, 0, 4, 0x1F, 0, 1, 0xFF], "CONNACK, byte 8: text that is not UTF-8 or has a zero in it"),
-      ([0x20, 7, 0, 0, 4, 0x1F, 0, 1, 0xC3], "CONNACK, byte 9: text that ends within a character"),
+      ([0x20, 7, 0, 0, 4, 0x1F, 0, 1, 0xFF], "CONNACK, byte 8: text that is not UTF-8"),
+      ([0x20, 7, 0, 0, 4, 0x1F, 0, 1, 0xC3], "CONNACK, byte 8: text that is not UTF-8"),
       ([0x20, 7, 0, 0, 4, 0x26, 0, 1, 0x61], "CONNACK, byte 9: a pair with one half"),
       ([0x20, 2, 0, 0], "CONNACK, byte 4: it ends too early"),
       ([0x20, 3, 2, 0, 0], "CONNACK, byte 2: reserved bits"),
@@ -67,13 +67,9 @@ import Testing
       (accepted + [0x38, 4, 0, 1, 0x61, 0], "PUBLISH, byte 0: a repetition at QoS 0"),
       (accepted + [0x30, 3, 0, 0, 0], "PUBLISH, byte 3: a topic name of no bytes"),
       (accepted + [0x30, 4, 0, 9, 0x61, 0], "PUBLISH, byte 3: a topic name that is longer than the packet"),
-      (accepted + [0x30, 4, 0, 1, 0x23, 0], "PUBLISH, byte 4: a topic name with a wildcard"),
       (accepted + [0x30, 3, 0, 1, 0x61], "PUBLISH, byte 5: it ends too early"),
       (accepted + [0x32, 6, 0, 1, 0x61, 0, 0, 0], "PUBLISH, byte 6: packet identifier 0"),
       (accepted + [0x30, 6, 0, 1, 0x61, 2, 0x7F, 0], "PUBLISH, byte 6: unknown property 0x7f"),
-      (
-        accepted + [0x30, 8, 0, 1, 0x61, 4, 0x08, 0, 1, 0x2B], "PUBLISH, byte 9: a topic name with a wildcard"
-      ),
       (accepted + [0x60, 2, 0, 1], "PUBREL, byte 0: reserved bits"),
       (accepted + [0x40, 1, 1], "PUBACK, byte 3: it ends too early"),
       (accepted + [0x90, 3, 0, 1, 0], "SUBACK, byte 5: it ends too early"),

@@ -1,4 +1,5 @@
 import JSON
+import Motion
 import Spatial
 import Telemetry
 import Testing
@@ -32,8 +33,12 @@ import Testing
         #expect(json["json_attributes_topic"]?.string == "odograph/v1/ö 1/van.1/location")
         #expect(json["json_attributes_template"]?.string?.contains("gps_accuracy") == true)
       } else {
-        #expect(json["state_topic"]?.string?.hasPrefix("odograph/v1/ö 1/van.1/") == true)
-        #expect(json["value_template"]?.string?.isEmpty == false)
+        let isRetained = parts[1] == "binary_sensor"
+        let prefix = isRetained ? "ha/binary_sensor/odograph___1_van_1/" : "odograph/v1/ö 1/van.1/"
+        #expect(json["state_topic"]?.string?.hasPrefix(prefix) == true)
+        #expect((json["value_template"]?.string?.isEmpty == false) != isRetained)
+        let suggested = ["m/s": "km/h", "m": "km"][json["unit_of_measurement"]?.string ?? ""]
+        #expect(json["suggested_unit_of_measurement"]?.string == suggested)
         let isOdometer = json["name"]?.string == "Odometer"
         #expect(json["state_class"]?.string == "total_increasing" || !isOdometer)
       }
@@ -43,5 +48,25 @@ import Testing
     #expect(json["state_topic"]?.string?.hasSuffix("/driving/event") == true)
     #expect(json["event_types"]?.array?.contains(.string("harshBraking")) == true)
     #expect(publications.count >= 9 && identifiers.count == publications.count)
+    #expect(publications.allSatisfy { if case .payload = $0.content { true } else { false } })
+  }
+
+  @Test func movingAndDrivingAreRetainedAndPublishedOnChange() throws {
+    let topics = try TopicScheme(fleet: "f", vehicle: "v")
+    var formats = MessageFormats(
+      topics: topics, homeAssistant: HomeAssistantDiscovery(prefix: "ha", topics: topics, version: "9"))
+    func states(_ message: VehicleMessage) -> [String] {
+      formats.encode(message).filter { $0.topic.hasSuffix("/state") && $0.topic.hasPrefix("ha/") }.map {
+        #expect($0.retain && $0.qos == 1)
+        return "\($0.topic) \(String(decoding: $0.payload(identity: nil), as: UTF8.self))"
+      }
+    }
+    func motion(_ event: MotionMessage.Event) -> VehicleMessage {
+      .motion(MotionMessage(time: UTCTime(nanoseconds: 0), event: event))
+    }
+    #expect(states(motion(.activity(.moving))) == ["ha/binary_sensor/odograph_f_v/moving/state ON"])
+    #expect(states(motion(.activity(.moving))) == [])
+    #expect(states(motion(.other("shake"))) == [])
+    #expect(states(motion(.activity(.stationary))) == ["ha/binary_sensor/odograph_f_v/moving/state OFF"])
   }
 }

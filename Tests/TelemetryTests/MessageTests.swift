@@ -130,4 +130,17 @@ import Testing
       String(decoding: message.line(identity: nil), as: UTF8.self)
         == #"{"topic":"a/\"b\"","qos":1,"retain":true,"payload":{"x":1}}"#)
   }
+
+  @Test func aReasonThatServicesShareIsStatedOnce() throws {
+    var status = StatusMessage(
+      state: .online, time: UTCTime(nanoseconds: 0), sessionStart: UTCTime(nanoseconds: 0))
+    let reason = "no accelerometer and no gyroscope; attach them"
+    for name in ["activity", "attitude", "gravity", "impact", "shake"] { status.services[name] = reason }
+    status.services["location"] = "available"
+    status.services["altitude"] = "available"
+    let text = String(decoding: status.payload, as: UTF8.self)
+    #expect(text.ranges(of: reason).count == 1)
+    #expect(text.contains(#""activity":"see attitude","altitude":"available","attitude":"no accelerometer"#))
+    #expect(try StatusMessage(json: JSONValue(parsing: status.payload)).services == status.services)
+  }
 }

@@ -13,18 +13,26 @@ import Testing
 
   /// A sum of rounded numbers is not the rounded sum, nor are the angles of a rounded quaternion those of the exact one: what
   /// follows these keys is left out.
+  /// Services state a reason that they share once, which version 0.1.0 did not.
   private func comparable(_ line: some StringProtocol) -> String {
+    var line = String(line)
+    if let start = line.range(of: "\"services\":{"),
+      let end = line.range(of: "}", range: start.upperBound..<line.endIndex)
+    {
+      line.removeSubrange(start.upperBound..<end.lowerBound)
+    }
     for key in ["\"energy\":", "\"roll\":"] {
       if let range = line.range(of: key) { return String(line[..<range.lowerBound]) }
     }
-    return String(line)
+    return line
   }
 
   @Test func readAndSaidAgainItIsTheSame() throws {
-    // An attitude is retained since it is published on change.
+    // An attitude is retained since it is published on change; discovery messages have no numbers any more.
     let lines = try String(contentsOf: Self.session, encoding: .utf8)
       .replacing("/attitude\",\"qos\":0,\"retain\":false", with: "/attitude\",\"qos\":0,\"retain\":true")
       .split(separator: "\n")
+      .filter { !$0.hasPrefix(#"{"topic":"homeassistant/"#) }
     let topics = try TopicScheme(fleet: "delivery", vehicle: "van-1")
     var formats = MessageFormats(
       topics: topics,
@@ -44,13 +52,8 @@ import Testing
         said.append(String(decoding: publication.line(identity: message.identity), as: UTF8.self))
       }
     }
-    // What Home Assistant is told of in addition.
-    let later = [
-      "sensor/#/odometer/", "sensor/#/trip/", "binary_sensor/#/driving/", "event/#/driving_event/",
-    ].map {
-      #"{"topic":"homeassistant/"# + $0.replacing("#", with: "odograph_delivery_van-1")
-    }
-    said.removeAll { line in later.contains { line.hasPrefix($0) } }
+    // Announcements to Home Assistant follow its format, not this contract (`HomeAssistantTests`).
+    said.removeAll { $0.hasPrefix(#"{"topic":"homeassistant/"#) }
     // Which came later.
     #expect(
       kinds

@@ -140,6 +140,12 @@ extension [IIOConfiguration] {
         "iio.mount_matrix",
         "\"\(entry.prefix(120))\" is not \"device = 1, 0, 0; 0, 1, 0; 0, 0, 1\" with rows that span space")
     }
+    guard matrix.isRotation else {
+      throw reader.problem(
+        "iio.mount_matrix",
+        "\"\(entry.prefix(120))\" is not a rotation: its rows need length 1 and right angles, without a mirrored axis"
+      )
+    }
     return (halves[0].trimmingSpaces().description, matrix)
   }
 }

@@ -14,7 +14,7 @@ extension AgentConfiguration {
   package struct OwnTracks: Sendable, Hashable {
     package var user: String
     package var device: String
-    /// Two characters.
+    /// One or two characters for a map marker.
     package var trackerID: String
 
     /// The names were checked when the configuration was read.
@@ -37,7 +37,9 @@ extension AgentConfiguration.Profiles {
     if names.contains(.owntracks) {
       let user = reader.optionalText("owntracks.user") ?? fleet
       let device = reader.optionalText("owntracks.device") ?? vehicle
-      let trackerID = reader.optionalText("owntracks.tid") ?? String(device.suffix(2))
+      let readable = device.filter { $0.isLetter || $0.isNumber }
+      let trackerID =
+        reader.optionalText("owntracks.tid") ?? String((readable.isEmpty ? device : readable).suffix(2))
       guard (1...2).contains(trackerID.count) else {
         throw reader.problem("owntracks.tid", "it has one or two characters")
       }

@@ -178,6 +178,7 @@ final class BrokerDelivery: MessageDelivery {
       "dropped.age": store.lanes.reduce(0) { $0 + $1.droppedForAge },
       "dropped.damaged": store.lanes.reduce(0) { $0 + $1.damaged },
     ]
+    if sent.malformed > 0 { counters["dropped.malformed"] = sent.malformed }
     for lane in DeliveryLane.allCases { counters["queue.\(lane)"] = store[lane].records }
     return counters
   }

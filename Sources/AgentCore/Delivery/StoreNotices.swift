@@ -28,7 +28,7 @@ struct StoreNotices {
       }
       isRelapsed = recoveredAt.map { now - $0 < Self.interval } ?? false
       return notice
-    case .setAside, .newEpoch, .dropped: return notice
+    case .setAside, .logDamaged, .damaged, .newEpoch, .dropped: return notice
     }
   }
 

@@ -29,6 +29,7 @@ enum AgentEvent: String, CaseIterable, Sendable {
   case storeDegraded = "store.degraded"
   case storeRecovered = "store.recovered"
   case storeSetAside = "store.set_aside"
+  case storeDamaged = "store.damaged"
   case storeNewEpoch = "store.new_epoch"
   case storeDropped = "store.dropped"
   case storeLeft = "store.left"

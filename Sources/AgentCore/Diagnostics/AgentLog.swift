@@ -78,6 +78,7 @@ extension OutboxNotice {
     case .degraded: .storeDegraded
     case .recovered: .storeRecovered
     case .setAside: .storeSetAside
+    case .logDamaged, .damaged: .storeDamaged
     case .newEpoch: .storeNewEpoch
     case .dropped: .storeDropped
     }

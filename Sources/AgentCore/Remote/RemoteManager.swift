@@ -111,6 +111,14 @@ struct RemoteManager: Sendable {
     var report = Report(
       state: .refused, version: document.settings.version, problem: document.problem,
       accepted: document.accepted, refused: document.refused, settings: inForce.values)
+    // Each broker may retain a document: without an order, two of them could send the vehicle back and forth.
+    if isRetained, let version = document.settings.version, let newest = memory.newestVersion,
+      RemoteSettings.isOlder(version, than: newest)
+    {
+      report.accepted = []
+      report.problem = "version \(version) is older than \(newest), which this vehicle has accepted"
+      return [.remember(memory), .report(report)]
+    }
     guard document.problem == nil, document.refused.isEmpty else {
       return [.remember(memory), .report(report)]
     }
@@ -129,6 +137,7 @@ struct RemoteManager: Sendable {
       return [.remember(memory), .report(report)]
     }
     report.settings = document.settings.values
+    memory.newestVersion = document.settings.version ?? memory.newestVersion
     guard configuration != active else {
       // Nothing changes; what is on trial stays on trial.
       if memory.trial != nil {

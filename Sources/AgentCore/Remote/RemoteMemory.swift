@@ -18,6 +18,8 @@ struct RemoteMemory: Hashable, Sendable {
   var trial: Trial?
   /// Of the last `config/desired` that was decided on: the broker sends a retained one again at every connection.
   var lastDesired: String?
+  /// The version of the last `config/desired` that was accepted, from whichever broker.
+  var newestVersion: String?
   /// Likewise of `regions/desired`.
   var lastRegions: String?
 
@@ -41,6 +43,7 @@ extension RemoteMemory {
         }
       }
       json.field("lastDesired", lastDesired)
+      json.field("newestVersion", newestVersion)
       json.field("lastRegions", lastRegions)
     }
   }
@@ -63,6 +66,7 @@ extension RemoteMemory {
         settings: Self.settings(trial), starts: Int(clamping: trial["starts"]?.integer ?? 0))
     }
     lastDesired = json["lastDesired"]?.string
+    newestVersion = json["newestVersion"]?.string
     lastRegions = json["lastRegions"]?.string
   }
 

@@ -1,12 +1,20 @@
 internal import JSON
 internal import Pipeline
 internal import Positioning
+internal import Spatial
 internal import Telemetry
 
 /// What was set remotely: a layer of configuration, and the name that its sender gave it.
 struct RemoteSettings: Hashable, Sendable {
   var version: String?
   var values: [String: ConfigurationKey.Value] = [:]
+
+  /// Whether a version comes before another. Whole numbers and RFC 3339 times have an order; other names have none.
+  static func isOlder(_ version: String, than other: String) -> Bool {
+    if let number = UInt64(version), let other = UInt64(other) { return number < other }
+    if let time = UTCTime(rfc3339: version), let other = UTCTime(rfc3339: other) { return time < other }
+    return false
+  }
 }
 
 /// A `config/desired` document, checked key by key before anything is done with it.

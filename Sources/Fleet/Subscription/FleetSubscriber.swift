@@ -179,7 +179,8 @@ public final class FleetSubscriber: Sendable {
           wordlessEnds.withLock { $0 = 0 }
           handlers.connection(.subscribed)
         }
-      })
+      },
+      warned: { handlers.connection(.doubtful($0)) })
     do throws(MQTTError) {
       session = try MQTTSession(
         configuration: configuration,

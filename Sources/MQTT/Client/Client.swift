@@ -27,8 +27,8 @@ internal import Platform
   private init(_ handle: OpaquePointer, version311: Bool, maximumPacketSize: UInt32) {
     unsafe self.handle = unsafe handle
     self.version311 = version311
-    events = ClientEvents(version311: version311)
     packets = PacketGuard(version311: version311, limit: Int(maximumPacketSize))
+    events = ClientEvents(version311: version311, packets: packets)
     unsafe events.attach(to: handle)
   }
 

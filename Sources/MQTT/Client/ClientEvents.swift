@@ -43,10 +43,18 @@ final class ClientEvents {
   var inboundBytes = 0
   /// Errors that the library logged while connecting.
   var complaints: [String] = []
+  /// Messages dropped for a character that libmosquitto rejects.
+  var malformedCount = 0
+  /// The first of them, for the log.
+  var firstMalformed: String?
   let version311: Bool
+  private let packets: PacketGuard
   private var strings = StringCache()
 
-  init(version311: Bool) { self.version311 = version311 }
+  init(version311: Bool, packets: PacketGuard) {
+    self.version311 = version311
+    self.packets = packets
+  }
 
   func clearInbound() {
     inbound.removeAll(keepingCapacity: true)
@@ -55,6 +63,13 @@ final class ClientEvents {
 
   fileprivate func received(_ message: mosquitto_message, _ properties: OpaquePointer?) {
     guard let topic = unsafe message.topic else { return }
+    let fault = unsafe packets.handedOver(
+      quality: UInt8(clamping: message.qos), identifier: UInt16(truncatingIfNeeded: message.mid))
+    if let fault {
+      malformedCount += 1
+      if firstMalformed == nil { firstMalformed = unsafe "\(fault) (\(String(cString: topic)))" }
+      return
+    }
     let count = unsafe Int(message.payloadlen)
     let payload = unsafe Array(UnsafeRawBufferPointer(start: message.payload, count: count))
     let reader = unsafe PropertyReader(properties)

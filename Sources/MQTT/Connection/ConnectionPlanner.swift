@@ -57,6 +57,21 @@ struct ConnectionPlanner {
     speaks311 = Array(repeating: protocolVersion == .v311, count: max(1, brokerCount))
   }
 
+  /// Starts over with another configuration.
+  /// - Parameters:
+  ///   - waits: wait before the first attempt, as after a lost connection.
+  ///   - isStable: whether the connection so far lasted long enough to forget earlier waits.
+  mutating func restart(with configuration: MQTTConfiguration, waits: Bool, isStable: Bool) {
+    var backoff = backoff
+    self = ConnectionPlanner(
+      brokerCount: configuration.brokers.count, protocolVersion: configuration.protocolVersion,
+      backoffBase: configuration.backoffBase, backoffLimit: configuration.backoffLimit)
+    (backoff.floor, backoff.base, backoff.limit) = (self.backoff.floor, self.backoff.base, self.backoff.limit)
+    if isStable { backoff.reset() }
+    self.backoff = backoff
+    if waits { wait = nil }
+  }
+
   /// The next attempt.
   mutating func next(using generator: inout some RandomNumberGenerator) -> Attempt {
     var seconds = wait ?? backoff.next(using: &generator)

@@ -33,6 +33,8 @@ final class EstablishedConnection {
   private var receivedCount = 0
   /// Messages of this connection that were too large to be read.
   private var droppedCount = 0
+  /// Messages of this connection with a character that libmosquitto rejects.
+  private var malformedCount = 0
   /// Whether the last read ended before all was read. What was read ahead does not show at the socket.
   private var hasUnread: Bool
   /// Whether messages come so fast that it pays to wait for several.
@@ -150,6 +152,7 @@ final class EstablishedConnection {
       isExhausted && events.inbound.count > 1
       && (events.inbound.last?.qos == .atMostOnce || hold.isHolding)
     warnOfDropped()
+    warnOfMalformed()
     // What came before the end counts: it was received, and acknowledgements stand.
     let refusal = handOver()
     outflow.settlePublished(events)
@@ -168,6 +171,22 @@ final class EstablishedConnection {
     }
     loop.mailbox.count { $0.oversized += count - droppedCount }
     droppedCount = count
+  }
+
+  /// Reports the first message of a connection with a character that libmosquitto rejects, and counts all.
+  private func warnOfMalformed() {
+    let events = connection.client.events
+    let count = events.malformedCount - malformedCount
+    guard count > 0 else { return }
+    if malformedCount == 0 {
+      loop.handlers.warned(
+        "dropped a message of \(connection.broker): \(events.firstMalformed ?? ""); further ones are only counted"
+      )
+    }
+    loop.mailbox.count { $0.malformed += count }
+    malformedCount += count
+    // Acknowledged like any other: the broker may send more.
+    receivedCount += count
   }
 
   private func check(_ outcome: Client.Outcome) -> Ending? {

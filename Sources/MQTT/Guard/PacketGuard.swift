@@ -46,6 +46,11 @@ internal import Glibc
   /// Messages that were larger than allowed and left out.
   var droppedCount: Int { validator.droppedCount }
 
+  /// Returns why the message that the library hands over is to be dropped; nil if it is not.
+  func handedOver(quality: UInt8, identifier: UInt16) -> TextFault? {
+    validator.unwanted(quality: quality, identifier: identifier)
+  }
+
   /// Lets the library read through this guard while `body` runs.
   func around<Result>(_ body: () -> Result) -> Result {
     unsafe mosquitto_reads_through(
@@ -109,7 +114,8 @@ internal import Glibc
   /// Looks at what has come since. Returns whether there is anything for the library, or may be after another look.
   private func check() -> Bool {
     while sound < end {
-      switch unsafe validator.check(UnsafeRawBufferPointer(start: buffer + sound, count: end - sound)) {
+      switch unsafe validator.check(UnsafeMutableRawBufferPointer(start: buffer + sound, count: end - sound))
+      {
       case .pass(let count): sound += count
       case .drop(let count):
         gap = count

@@ -1,6 +1,9 @@
 /// Checks what a broker sends against the grammar of MQTT 5 and 3.1.1, as it comes: in pieces of any size, with the state of
 /// one packet and no copy of it. Pure.
 ///
+/// A broker may pass on text that libmosquitto rejects, again at every connection. Such a character is replaced by another of the
+/// same length. A message with one is `unwanted`: the library acknowledges it, and `ClientEvents` drops it.
+///
 /// It knows what a client of this module can be sent: no topic aliases and no enhanced authentication, because it offers none,
 /// and one reason for each subscription, because it asks for one at a time. Values of reason codes are not judged.
 struct PacketValidator {
@@ -50,9 +53,11 @@ struct PacketValidator {
   private var dropped = 0
   /// Messages that were left out.
   private(set) var droppedCount = 0
+  private var unwanted = UnwantedMessages()
   private var place = Place.end
   private var connectFlags: UInt8 = 0
   private var identifierHigh: UInt8 = 0
+  private var identifier: UInt16 = 0
   private var propertyRest = 0
   private var seen: UInt64 = 0
   private var property = PacketProperty.Value.flag
@@ -62,6 +67,9 @@ struct PacketValidator {
   private var number: UInt64 = 0
   private var isSecondOfPair = false
   private var isTopic = false
+  private var isMessageTopic = false
+  /// The first fault in the text of a PUBLISH.
+  private var fault: TextFault?
   private var utf8 = UTF8Check()
 
   /// - Parameter limit: bytes of the largest packet that is let through.
@@ -73,6 +81,11 @@ struct PacketValidator {
   /// How many of the bytes to come are the payload of a message, and need no look.
   var unchecked: Int { place == .payload ? rest : 0 }
 
+  /// Returns why the message that the library hands over is to be dropped; nil if it is not.
+  mutating func unwanted(quality: UInt8, identifier: UInt16) -> TextFault? {
+    unwanted.handedOver(quality: quality, identifier: identifier)
+  }
+
   /// So many bytes of the payload went by.
   mutating func skip(_ count: Int) {
     offset += count
@@ -80,8 +93,8 @@ struct PacketValidator {
     if rest == 0 { place = .end }
   }
 
-  /// Looks at the bytes that come next, at most to the end of the packet.
-  mutating func check(_ bytes: UnsafeRawBufferPointer) -> Step {
+  /// Checks the bytes that come next, at most to the end of the packet, and replaces characters that libmosquitto rejects.
+  mutating func check(_ bytes: UnsafeMutableRawBufferPointer) -> Step {
     if dropped > 0 {
       let count = min(dropped, bytes.count)
       dropped -= count
@@ -90,7 +103,7 @@ struct PacketValidator {
     do throws(Violation) {
       var index = 0
       if rest == 0 {
-        guard let header = unsafe try begin(bytes) else { return .incomplete }
+        guard let header = unsafe try begin(UnsafeRawBufferPointer(bytes)) else { return .incomplete }
         if rest + header > limit {
           guard type == .publish, quality == 0 || version311 else {
             throw violation("\(rest + header) bytes are more than the \(limit) that this side takes")
@@ -103,7 +116,8 @@ struct PacketValidator {
         }
         index = header
         offset = header
-        if type == .publish, let plain = unsafe plainPublish(bytes, from: header) {
+        if type == .publish { unwanted.began(quality) }
+        if type == .publish, let plain = unsafe plainPublish(UnsafeRawBufferPointer(bytes), from: header) {
           advance(plain.size)
           index += plain.size
           place = rest == 0 ? .end : .payload
@@ -117,7 +131,7 @@ struct PacketValidator {
           index = end
         case .topic, .text, .binary:
           let count = min(self.count, end - index)
-          let text = unsafe UnsafeRawBufferPointer(rebasing: bytes[index..<index + count])
+          let text = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[index..<index + count])
           if place != .binary { unsafe try look(atText: text) }
           advance(count)
           self.count -= count
@@ -162,6 +176,7 @@ struct PacketValidator {
 
   private mutating func start() throws(Violation) {
     (number, shift, seen) = (0, 0, 0)
+    (identifier, fault) = (0, nil)
     switch type {
     case .publish:
       place = .topicLengthHigh
@@ -196,18 +211,34 @@ struct PacketValidator {
     Violation(packet: type.name, offset: offset, cause: cause)
   }
 
-  private mutating func look(atText bytes: UnsafeRawBufferPointer) throws(Violation) {
+  private mutating func look(atText bytes: UnsafeMutableRawBufferPointer) throws(Violation) {
     for index in 0..<bytes.count {
       let byte = unsafe bytes[index]
-      if !utf8.accepts(byte) || byte == 0 {
-        advance(index)
-        throw violation("text that is not UTF-8 or has a zero in it")
+      let fault: UTF8Check.Fault
+      if isTopic, byte == UInt8(ascii: "#") || byte == UInt8(ascii: "+") {
+        // RabbitMQ passes on the AMQP routing key `a.#` as the topic `a/#`.
+        fault = UTF8Check.Fault(codePoint: UInt32(byte), replacement: UInt8(ascii: "?"))
+      } else if let found = utf8.fault(at: byte, following: count - 1 - index) {
+        fault = found
+      } else {
+        continue
       }
-      if isTopic, byte == 0x23 || byte == 0x2B {
+      if type == .publish {
+        note(fault)
+      } else if fault.codePoint == nil {
         advance(index)
-        throw violation("a topic name with a wildcard")
+        throw violation("text that is not UTF-8")
       }
+      unsafe bytes[index] = fault.replacement
     }
+  }
+
+  private mutating func note(_ fault: UTF8Check.Fault) {
+    guard self.fault == nil else { return }
+    let text = TextFault(codePoint: fault.codePoint, isInTopic: isMessageTopic)
+    self.fault = text
+    // The identifier comes behind the topic.
+    if quality < 2 || identifier > 0 { unwanted.mark(text, quality: quality, identifier: identifier) }
   }
 
   private mutating func look(at byte: UInt8) throws(Violation) {
@@ -230,7 +261,12 @@ struct PacketValidator {
       identifierHigh = byte
       place = .identifierLow
     case .identifierLow:
-      if byte == 0, identifierHigh == 0 { throw violation("packet identifier 0") }
+      identifier = UInt16(identifierHigh) << 8 | UInt16(byte)
+      if identifier == 0 { throw violation("packet identifier 0") }
+      if type == .publish, quality == 2 {
+        unwanted.restarted(identifier)
+        if let fault { unwanted.mark(fault, quality: quality, identifier: identifier) }
+      }
       placeAfterIdentifier()
     case .reason: place = rest == 1 ? .end : .propertyLength
     case .reasons: if rest == 1 { place = .end }
@@ -245,7 +281,7 @@ struct PacketValidator {
       if count == 0 { throw violation("a topic name of no bytes") }
       if count >= rest { throw violation("a topic name that is longer than the packet") }
       place = .topic
-      isTopic = true
+      (isTopic, isMessageTopic) = (true, true)
       utf8 = UTF8Check()
     default: return try lookInProperties(at: byte)
     }
@@ -294,7 +330,7 @@ struct PacketValidator {
       count |= Int(byte)
       if count > propertyRest - 1 { throw violation("a value that is longer than its properties") }
       utf8 = UTF8Check()
-      isTopic = property == .topic
+      (isTopic, isMessageTopic) = (property == .topic, false)
       place = property == .binary ? .binary : .text
       if count == 0 {
         advance(1)
@@ -356,7 +392,6 @@ struct PacketValidator {
 
   /// The place after a text or bytes, which are counted.
   private mutating func endText() throws(Violation) {
-    if place != .binary, !utf8.isComplete { throw violation("text that ends within a character") }
     if place == .topic {
       place = quality > 0 ? .identifierHigh : !version311 ? .propertyLength : rest == 0 ? .end : .payload
       return

@@ -1,5 +1,5 @@
-/// A PUBLISH as nearly all are: with a topic of ASCII and without properties, and all of that in one piece. It is recognised
-/// at a glance; whatever is not so, good or bad, is left to the check byte by byte.
+/// A PUBLISH in the most frequent form: a topic of printable ASCII, no properties, and all of the header in one piece. Every other
+/// one, valid or not, is checked byte by byte.
 struct PlainPublish {
   /// Bytes from the fixed header to the payload.
   let size: Int
@@ -18,15 +18,17 @@ struct PlainPublish {
     self.size = size
   }
 
-  /// Whether bytes are characters of ASCII, and neither zero nor `#` nor `+`. Eight are looked at together; fewer are left to others.
+  /// Whether bytes are printable ASCII without `#` and `+`. Reads eight together; returns false for fewer.
   private static func isPlain(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ end: Int) -> Bool {
     guard end - start >= 8 else { return false }
     var found: UInt64 = 0
     for index in stride(from: start, to: end, by: 8) {
       // The last eight may have been looked at in part.
       let word = unsafe bytes.loadUnaligned(fromByteOffset: min(index, end - 8), as: UInt64.self)
-      // The highest bit of a byte comes up where the byte was zero; in some above it too, which are looked at more closely then.
-      found |= word | (word &- ones) | ((word ^ (ones &* 0x23)) &- ones) | ((word ^ (ones &* 0x2B)) &- ones)
+      // The subtractions and the addition set the highest bit of a byte below 0x20, of `#`, `+` and 0x7F. A borrow or carry may set
+      // it in the byte above as well: the check byte by byte decides.
+      found |= word | (word &- (ones &* 0x20)) | (word &+ ones)
+      found |= ((word ^ (ones &* 0x23)) &- ones) | ((word ^ (ones &* 0x2B)) &- ones)
     }
     return found & (ones << 7) == 0
   }

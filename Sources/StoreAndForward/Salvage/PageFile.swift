@@ -13,14 +13,18 @@ internal import Glibc
   private var frames: [Int: off_t] = [:]
   /// Frames of the last commits whose checksum is wrong, each with the number of its page as it stands there.
   private(set) var damagedFrames: [(page: Int, offset: Int64)] = []
+  /// Where the first damaged frame's page is in the log; nil if no commit has damage.
+  var firstDamage: Int64? { damagedFrames.map(\.offset).min() }
+  /// The pages whose newest sound frame is behind an offset of the log.
+  func pages(behind offset: Int64) -> [Int] { frames.filter { $0.value > off_t(offset) }.map(\.key).sorted() }
   /// How many pages there are, the last one possibly cut.
   let count: Int
 
   /// nil when there is no file that can be read.
   init?(_ path: String) {
-    let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { return nil }
-    log = unsafe open(path + "-wal", O_RDONLY | O_CLOEXEC)
+    log = unsafe open(path + "-wal", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     let isMissed = log < 0 && errno != ENOENT
     self.file = file
     count = (Self.size(file) + Self.pageSize - 1) / Self.pageSize

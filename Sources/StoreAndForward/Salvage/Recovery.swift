@@ -21,7 +21,7 @@ enum Recovery {
 
   /// The damaged store whose salvage has begun and is not over; nil when there is none.
   static func pending(_ path: String) -> String? {
-    let descriptor = unsafe open(marker(path), O_RDONLY | O_CLOEXEC)
+    let descriptor = unsafe open(marker(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     var bytes = [UInt8](repeating: 0, count: 4096)
@@ -36,7 +36,7 @@ enum Recovery {
 
   /// Keeps the name of a damaged store until all of it is taken over, whatever comes in between.
   private static func begin(_ path: String, _ place: String) {
-    let descriptor = unsafe open(marker(path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    let descriptor = unsafe open(marker(path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o600)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     let bytes = Array(place.utf8)

@@ -39,6 +39,8 @@ struct Salvage {
   private var reader: RowReader
   private let isCancelled: () -> Bool
   private var result = Result()
+  /// Rows that a page names and whose checksum is wrong.
+  private var damagedRecords = 0
   private var finds: [Find] = []
   /// The lane of each page that the trees lead to.
   private var owners: [Int: UInt8] = [:]
@@ -50,6 +52,26 @@ struct Salvage {
 
   /// Marks a page that belongs to no lane, or to one that nothing tells.
   private static let unknown: UInt8 = 0xFF
+
+  /// The records in the write-ahead log from its first damaged frame on, which SQLite leaves out; nil if there is none.
+  static func lostCommits(_ path: String) -> LostCommits? {
+    guard let pages = PageFile(path), let start = pages.firstDamage else { return nil }
+    var salvage = Salvage(pages) { false }
+    salvage.walk()
+    for number in pages.pages(behind: start) {
+      guard pages.read(number, into: &salvage.page), let owner = salvage.owner(number) else { continue }
+      salvage.look(Int32(number), owner)
+    }
+    salvage.damagedRecords = 0
+    salvage.lookAtDamagedFrames(isComplete: false)
+    var records: [OutboxRecord] = []
+    salvage.handOver(nil) {
+      records += $0
+      return true
+    }
+    return LostCommits(
+      records: records, damagedPages: pages.damagedFrames.count, damagedRecords: salvage.damagedRecords)
+  }
 
   /// - Parameters:
   ///   - after: the lane and number of the last record of an earlier call that was ended.
@@ -172,6 +194,11 @@ struct Salvage {
       guard pages.read(number, into: &page), let owner = owner(number) else { continue }
       look(Int32(number), owner)
     }
+    lookAtDamagedFrames(isComplete: true)
+  }
+
+  /// - Parameter isComplete: whether to look at what the file holds of these pages, too.
+  private mutating func lookAtDamagedFrames(isComplete: Bool) {
     for (index, frame) in pages.damagedFrames.enumerated() {
       if isCancelled() {
         result.isCancelled = true
@@ -181,7 +208,7 @@ struct Salvage {
       let owner = owner(frame.page) ?? Self.unknown
       look(Self.frames + Int32(index), owner)
       // What lies under it may be older, but it is whole.
-      if pages.readBelowLog(frame.page, into: &page) { look(-Int32(clamping: frame.page), owner) }
+      if isComplete, pages.readBelowLog(frame.page, into: &page) { look(-Int32(clamping: frame.page), owner) }
     }
   }
 
@@ -189,12 +216,19 @@ struct Salvage {
   private mutating func look(_ number: Int32, _ owner: UInt8) {
     if let cells = RowReader.cells(of: page, at: 0) {
       var isWhole = true
-      for cell in cells where !keep(number, cell, owner) { isWhole = false }
+      for cell in cells where !keep(number, cell, owner) {
+        isWhole = false
+        damagedRecords += 1
+      }
       if isWhole { return }
     } else if page[0] == 0x05, owner != Self.unknown, RowReader.isInner(page, last: pages.last) {
       return
     }
-    if owner != Self.unknown { result.damagedPages += 1 }
+    if owner != Self.unknown {
+      result.damagedPages += 1
+      // How many rows the page had cannot be read.
+      if RowReader.cells(of: page, at: 0) == nil { damagedRecords += 1 }
+    }
     guard page.contains(where: { $0 != 0 }) else { return }
     for header in RowReader.headers(on: page, columns: Self.columns) {
       // Before it stand the row's size and number, of one byte to nine each.
@@ -279,4 +313,16 @@ struct Salvage {
     return OutboxRecord(
       row, lane: DeliveryLane(rawValue: Int(find.lane)) ?? .events, isFormat1: isFormat1)
   }
+}
+
+/// The commits of a write-ahead log from its first damaged frame on. SQLite ends the log there without an error.
+struct LostCommits {
+  /// The records that their checksums prove, some of which may be in earlier commits, too.
+  var records: [OutboxRecord]
+  var damagedPages: Int
+  /// Records that are lost: a lower bound, as rows in unreadable pages count as one.
+  var damagedRecords: Int
+
+  /// Reads the log of a store that is not open. Returns nil if it has no damage.
+  static func read(_ path: String) -> LostCommits? { Salvage.lostCommits(path) }
 }

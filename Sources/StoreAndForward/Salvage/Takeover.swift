@@ -9,6 +9,8 @@ struct Takeover {
     var notice: OutboxNotice
     /// Why the fresh store took no more.
     var failure: SQLiteError?
+    /// Records that are lost, as far as that can be read.
+    var lost: Int
     /// Whether there is nothing more to take over.
     var isComplete: Bool
   }
@@ -51,7 +53,7 @@ struct Takeover {
     let lost = result.isCancelled ? nil : result.expected.map { max(0, $0 - result.records) }
     return Outcome(
       notice: .setAside(path: place, cause: cause, salvaged: result.records, lost: lost), failure: failure,
-      isComplete: failure == nil && !result.isCancelled)
+      lost: lost ?? 0, isComplete: failure == nil && !result.isCancelled)
   }
 
   /// Forgets, inside a transaction, how far it has come.

@@ -1,12 +1,12 @@
 internal import SQLite
 internal import Telemetry
 
-/// Records that go into a store under new numbers: from memory, out of a damaged store, or back from the dead letters.
+/// Records that go into a store at new places: from memory, out of a damaged store, or back from the dead letters.
 ///
 /// `write` belongs into a transaction, and `apply` behind it.
 struct Renumbering {
   private let records: [OutboxRecord]
-  /// What was delivered ahead of some of them; each gets a number in its turn.
+  /// What was delivered ahead of some of them; each gets a place in its turn.
   private let overtakings: [Overtaking]
   private var moved: [(record: OutboxRecord, old: UInt64)] = []
   private var overtaken: [(Overtaking, place: UInt64)] = []
@@ -16,25 +16,22 @@ struct Renumbering {
     self.overtakings = overtakings
   }
 
-  /// How many numbers it takes, which must be below the store's mark.
-  var count: Int { records.count + overtakings.count }
-
-  mutating func write(to store: Store) throws(SQLiteError) {
+  mutating func write(to store: Store, _ places: inout Places) throws(SQLiteError) {
     var rest = overtakings.sorted { $0.place < $1.place }
     for var record in records {
       while let index = rest.firstIndex(where: { $0.lane == record.lane && $0.place < record.seq }) {
-        overtaken.append((rest.remove(at: index), store.sequence.next() ?? 0))
+        overtaken.append((rest.remove(at: index), places.next()))
       }
       let old = record.seq
       // A commit whose sync failed may be there all the same.
       if try store.find(old, in: record.lane)?.payload != record.payload {
-        record.seq = store.sequence.next() ?? old
+        record.seq = places.next()
         record.storedAt = store.clock.now
         try store.insert(record)
       }
       moved.append((record, old))
     }
-    for overtaking in rest { overtaken.append((overtaking, store.sequence.next() ?? 0)) }
+    for overtaking in rest { overtaken.append((overtaking, places.next())) }
     for (overtaking, place) in overtaken {
       try store.insert(Overtaking(topic: overtaking.topic, lane: overtaking.lane, place: place))
     }

@@ -36,6 +36,29 @@ struct Sequence: Equatable {
   }
 }
 
+/// Hands out the places of records: the keys by which the store orders and finds them. Pure.
+///
+/// A record that moves gets a new place. Places are not sequence numbers, because consumers count a skipped sequence number as a lost
+/// message.
+struct Places {
+  private var last: UInt64 = 0
+
+  /// A place is in use.
+  mutating func observe(_ place: UInt64) {
+    if place < TemporarySequence.first { last = max(last, place) }
+  }
+
+  /// The place of a newly accepted record: its sequence number, unless that is below a place in use.
+  mutating func next(atLeast seq: UInt64) -> UInt64 {
+    guard seq < TemporarySequence.first else { return seq }
+    last = max(last + 1, seq)
+    return last
+  }
+
+  /// A place behind all others.
+  mutating func next() -> UInt64 { next(atLeast: 0) }
+}
+
 /// Names for what is accepted while the store gives out no numbers: of an epoch that lives in memory only.
 struct TemporarySequence {
   /// Above any number that a store gives out, and small enough for a JavaScript number.

@@ -81,6 +81,15 @@ final class Store {
     }
   }
 
+  /// The largest place in use.
+  func lastPlace() throws(SQLiteError) -> UInt64 {
+    var last = newest.max() ?? 0
+    for table in ["dead", "overtaken"] {
+      last = max(last, UInt64(clamping: try database.integer("SELECT max(seq) FROM \(table)") ?? 0))
+    }
+    return last
+  }
+
   // MARK: Transactions
 
   /// Runs `body` in a transaction, with the counters of all lanes that it changed.
@@ -284,6 +293,9 @@ final class Store {
       deadCount -= 1
     }
   }
+
+  /// Counts records that were found damaged outside the lanes.
+  func countDamaged(_ count: Int) { lanes[DeliveryLane.events.rawValue].damaged += count }
 
   func deadLetters(limit: Int) throws(SQLiteError) -> [DeadLetter] {
     try DeadLetterTable.read(database, limit: limit)

@@ -1,26 +1,44 @@
 internal import Glibc
 internal import Platform
 
-/// Keeps a second process from the same store, which would give the same numbers to other records.
+/// The exclusive use of a store. A second process would give the same sequence numbers to other records.
+///
+/// The lock file stands for the path, whichever file is there; the lock of the database file itself refuses a hard link of it. Both
+/// use `flock(2)`, which SQLite does not use. The descriptor of the database file must stay open as long as SQLite has the file
+/// open: closing it releases SQLite's own locks.
 @safe final class StoreLock {
-  private let descriptor: Int32
+  private var descriptors: [Int32]
 
-  private init(_ descriptor: Int32) { self.descriptor = descriptor }
+  private init(_ descriptor: Int32) { descriptors = [descriptor] }
 
-  deinit { close(descriptor) }
+  deinit { for descriptor in descriptors { close(descriptor) } }
 
-  /// nil when there is no place for a lock file, and so none for a second store either.
-  /// - Throws: `OutboxError` when another process holds it.
+  /// Returns nil if the lock file cannot be created; then no second store can be there either.
+  /// - Throws: `OutboxError` if another process has the lock, or a file of the store is a FIFO, a socket or a device.
   static func acquire(_ path: String) throws(OutboxError) -> StoreLock? {
+    for suffix in ["", "-wal", "-shm", ".lock", ".recent", ".reserve", ".salvage"]
+    where FileKind.isSpecial(path + suffix) {
+      throw OutboxError(
+        operation: "open", object: path + suffix, cause: SystemError.message(for: SystemError.notAFile))
+    }
     let descriptor = unsafe open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { return nil }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      close(descriptor)
+    let lock = StoreLock(descriptor)
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, lock.lockFile(path) else {
       throw OutboxError(
         operation: "open", object: path,
         cause: "another process has it open; end that one, or give this one a store of its own")
     }
-    return StoreLock(descriptor)
+    return lock
+  }
+
+  /// Locks the database file at a path. Returns false if another process has it locked.
+  private func lockFile(_ path: String) -> Bool {
+    StoreFile.create(path)
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return true }
+    descriptors.append(descriptor)
+    return flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
   }
 }
 
@@ -55,7 +73,7 @@ struct SpaceReserve {
   func restore() -> Bool { !isWanted || fill() }
 
   private func fill() -> Bool {
-    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
     if posix_fallocate(descriptor, 0, off_t(Self.bytes)) == 0 { return true }

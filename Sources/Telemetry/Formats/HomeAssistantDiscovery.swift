@@ -1,11 +1,16 @@
 internal import JSON
+internal import Motion
 
-/// Announces the vehicle to Home Assistant: a tracker on the map, and what else is worth a line on a dashboard. The
-/// values themselves are the native messages; templates pick them out.
+/// Home Assistant's view of a vehicle: a tracker on the map, sensors and driving events.
+///
+/// Templates select the values from the native messages. Whether the vehicle moves and whether it is driven come from messages that
+/// are not retained, so that these two have retained topics of their own below the discovery prefix.
 public struct HomeAssistantDiscovery: Sendable {
   private let prefix: String
   private let topics: TopicScheme
   private let version: String
+  /// The published states by the entity's key.
+  private var states: [String: Bool] = [:]
 
   /// - Parameters:
   ///   - prefix: of Home Assistant's discovery topics.
@@ -20,10 +25,36 @@ public struct HomeAssistantDiscovery: Sendable {
   public var publications: [Publication] {
     Entity.all.map { entity in
       Publication(
-        topic: "\(prefix)/\(entity.component)/\(identifier)/\(entity.key)/config",
+        topic: topic(of: entity, "config"),
         payload: payload(of: entity),
         lane: .state, retain: true)
     }
+  }
+
+  /// The retained states that a message changes.
+  mutating func states(changedBy message: VehicleMessage) -> [Publication] {
+    let (key, isOn): (String, Bool)
+    switch message {
+    case .motion(let motion):
+      guard case .activity(let state) = motion.event else { return [] }
+      (key, isOn) = ("moving", state == .moving)
+    // A trip on a ferry is no drive, and changes nothing.
+    case .trip(let trip):
+      guard trip.kind == .driven else { return [] }
+      (key, isOn) = ("driving", trip.phase != .ended)
+    default: return []
+    }
+    guard states[key] != isOn, let entity = Entity.all.first(where: { $0.key == key }) else { return [] }
+    states[key] = isOn
+    return [
+      Publication(
+        topic: topic(of: entity, "state"), payload: Array((isOn ? "ON" : "OFF").utf8), lane: .state,
+        retain: true)
+    ]
+  }
+
+  private func topic(of entity: Entity, _ last: String) -> String {
+    "\(prefix)/\(entity.component)/\(identifier)/\(entity.key)/\(last)"
   }
 
   /// Home Assistant takes letters, digits, `_` and `-` in these.
@@ -41,10 +72,13 @@ public struct HomeAssistantDiscovery: Sendable {
         json.field("json_attributes_topic", topics.topic(entity.kind))
         json.field("json_attributes_template", entity.template)
       } else {
-        json.field("state_topic", topics.topic(entity.kind))
-        json.field("value_template", entity.template)
+        let hasOwnTopic = entity.component == "binary_sensor"
+        json.field("state_topic", hasOwnTopic ? topic(of: entity, "state") : topics.topic(entity.kind))
+        if !hasOwnTopic { json.field("value_template", entity.template) }
         json.field("device_class", entity.deviceClass)
         json.field("unit_of_measurement", entity.unit)
+        json.field("suggested_unit_of_measurement", entity.suggestedUnit)
+        json.field("suggested_display_precision", entity.suggestedDigits)
         if entity.unit != nil { json.field("state_class", entity.stateClass) }
         json.field("icon", entity.icon)
         if entity.component == "event" {
@@ -82,6 +116,9 @@ extension HomeAssistantDiscovery {
     var unit: String?
     var icon: String?
     var stateClass = "measurement"
+    /// The unit that Home Assistant shows; the user can choose another.
+    var suggestedUnit: String?
+    var suggestedDigits: Int?
 
     static let all = [
       Entity(
@@ -89,31 +126,28 @@ extension HomeAssistantDiscovery {
         template: "{{ dict(value_json, gps_accuracy=value_json.horizontalAccuracy | default(0)) | tojson }}"),
       Entity(
         component: "sensor", key: "speed", name: "Speed", kind: .location,
-        template: "{{ value_json.speed | default(none) }}", deviceClass: "speed", unit: "m/s"),
+        template: "{{ value_json.speed | default(none) }}", deviceClass: "speed", unit: "m/s",
+        suggestedUnit: "km/h", suggestedDigits: 0),
       Entity(
         component: "sensor", key: "course", name: "Course", kind: .location,
         template: "{{ value_json.course | default(none) }}", unit: "°", icon: "mdi:navigation"),
       Entity(
         component: "sensor", key: "odometer", name: "Odometer", kind: .location,
         template: "{{ value_json.odometer | default(none) }}", deviceClass: "distance", unit: "m",
-        icon: "mdi:counter", stateClass: "total_increasing"),
+        icon: "mdi:counter", stateClass: "total_increasing", suggestedUnit: "km", suggestedDigits: 1),
       Entity(
         component: "sensor", key: "heading", name: "Heading", kind: .heading,
         template: "{{ value_json.trueHeading | default(value_json.magneticHeading) }}", unit: "°",
         icon: "mdi:compass"),
-      // Other events than these two render to nothing, which leaves the state as it is.
       Entity(
-        component: "binary_sensor", key: "moving", name: "Moving", kind: .motion,
-        template: "{{ {'moving': 'ON', 'stationary': 'OFF'}.get(value_json.event, '') }}",
+        component: "binary_sensor", key: "moving", name: "Moving", kind: .motion, template: "",
         deviceClass: "moving"),
       Entity(
         component: "sensor", key: "trip", name: "Trip", kind: .trip, template: "{{ value_json.distance }}",
-        deviceClass: "distance", unit: "m", icon: "mdi:map-marker-distance"),
-      // A ferry's way is no drive, and leaves the state as it is.
+        deviceClass: "distance", unit: "m", icon: "mdi:map-marker-distance", suggestedUnit: "km",
+        suggestedDigits: 1),
       Entity(
-        component: "binary_sensor", key: "driving", name: "Driving", kind: .trip,
-        template:
-          "{{ '' if value_json.kind != 'driven' else 'OFF' if value_json.phase == 'ended' else 'ON' }}",
+        component: "binary_sensor", key: "driving", name: "Driving", kind: .trip, template: "",
         icon: "mdi:steering"),
       Entity(
         component: "event", key: "driving_event", name: "Driving event", kind: .drivingEvent,

@@ -72,6 +72,7 @@ public struct MessageFormats: Sendable {
   private let topics: TopicScheme
   private let isNative: Bool
   private var ownTracks: OwnTracksFormat?
+  private var homeAssistant: HomeAssistantDiscovery?
   /// What goes out before the first message.
   private var announcement: [Publication]
 
@@ -87,6 +88,7 @@ public struct MessageFormats: Sendable {
     self.topics = topics
     self.isNative = isNative
     self.ownTracks = ownTracks
+    self.homeAssistant = homeAssistant
     announcement = homeAssistant?.publications ?? []
   }
 
@@ -94,6 +96,7 @@ public struct MessageFormats: Sendable {
   public mutating func encode(_ message: VehicleMessage) -> [Publication] {
     defer { announcement = [] }
     var publications = announcement + (ownTracks?.encode(message) ?? [])
+    publications += homeAssistant?.states(changedBy: message) ?? []
     if isNative || message.isAnswer { publications.append(Publication(message, in: topics)) }
     return publications
   }

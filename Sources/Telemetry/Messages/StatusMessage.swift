@@ -144,9 +144,9 @@ public struct StatusMessage: Hashable, Sendable {
       }
       json.field("remote", isManagedRemotely)
       json.field("authorization", authorization)
-      Self.write(services, named: "services", to: &json)
+      Self.write(Self.withSharedReasons(services), named: "services", to: &json)
       if !frames.isEmpty { json.field("frames", texts: frames) }
-      Self.write(degradations, named: "degraded", to: &json)
+      Self.write(Self.withSharedReasons(degradations), named: "degraded", to: &json)
       json.field("orientation", orientation?.rawValue)
       if let level { json.field("level") { level.write(to: &$0) } }
       if let compass { json.field("compass") { compass.write(to: &$0) } }
@@ -163,6 +163,34 @@ public struct StatusMessage: Hashable, Sendable {
       }
       if let energy { json.field("energy") { energy.write(to: &$0) } }
       json.write(identity)
+    }
+  }
+
+  private static let reference = "see "
+
+  /// The reasons with each text once, under `attitude` or else the first name; the other names refer to that.
+  private static func withSharedReasons(_ reasons: [String: String]) -> [String: String] {
+    var owners: [String: String] = [:]
+    var result = reasons
+    let names = ["attitude"] + reasons.keys.sorted()
+    for name in names {
+      guard let reason = reasons[name], reason != "available",
+        reason.utf8.count > reference.utf8.count + name.utf8.count
+      else { continue }
+      if let owner = owners[reason], owner != name {
+        result[name] = reference + owner
+      } else {
+        owners[reason] = name
+      }
+    }
+    return result
+  }
+
+  /// The reasons with each reference replaced by the text.
+  private static func withOwnReasons(_ reasons: [String: String]) -> [String: String] {
+    reasons.mapValues { reason in
+      guard reason.hasPrefix(reference) else { return reason }
+      return reasons[String(reason.dropFirst(reference.count))] ?? reason
     }
   }
 
@@ -218,9 +246,13 @@ public struct StatusMessage: Hashable, Sendable {
     }
     isManagedRemotely = json["remote"]?.bool
     authorization = json["authorization"]?.string
-    if case .object(let states)? = json["services"] { services = states.compactMapValues(\.string) }
+    if case .object(let states)? = json["services"] {
+      services = Self.withOwnReasons(states.compactMapValues(\.string))
+    }
     frames = json["frames"]?.array?.compactMap(\.string) ?? []
-    if case .object(let reasons)? = json["degraded"] { degradations = reasons.compactMapValues(\.string) }
+    if case .object(let reasons)? = json["degraded"] {
+      degradations = Self.withOwnReasons(reasons.compactMapValues(\.string))
+    }
     orientation = json["orientation"]?.string.flatMap(DeviceOrientation.init)
     level = Level(json: json["level"])
     compass = json["compass"].map { CompassReport(json: $0) }

@@ -61,6 +61,31 @@ import Testing
     return nil
   }
 
+  /// Two brokers, each with a retained document that refers to the other.
+  @Test func retainedDocumentsOfTwoBrokersAreOrderedByVersion() throws {
+    var manager = try manager()
+    let first = Array(#"{"version":"5","settings":{"mqtt.broker":"mqtt://other"}}"#.utf8)
+    let second = Array(#"{"version":"16","settings":{"location.distance_filter":20}}"#.utf8)
+    #expect(applied(manager.desired(first, isRetained: true, at: at(1))) != nil)
+    _ = manager.connectionChanged(isConnected: true, problem: nil, at: at(2))
+    #expect(applied(manager.desired(second, isRetained: true, at: at(3))) != nil)
+    _ = manager.connectionChanged(isConnected: true, problem: nil, at: at(4))
+    let again = manager.desired(first, isRetained: true, at: at(5))
+    #expect(applied(again) == nil)
+    #expect(report(again)?.state == .refused)
+    #expect(report(again)?.problem == "version 5 is older than 16, which this vehicle has accepted")
+    // The order survives a restart; an operator can still set an older version while the vehicle is connected.
+    let memory = try #require(remembered(again))
+    #expect(try RemoteMemory(decoding: memory.encoded) == memory)
+    #expect(applied(manager.desired(first, isRetained: false, at: at(6))) != nil)
+  }
+
+  @Test func wholeNumbersAndTimesHaveAnOrder() {
+    #expect(RemoteSettings.isOlder("9", than: "10") && !RemoteSettings.isOlder("10", than: "9"))
+    #expect(RemoteSettings.isOlder("2026-11-26T10:00:00Z", than: "2026-11-26T10:00:00.001Z"))
+    #expect(!RemoteSettings.isOlder("a", than: "b") && !RemoteSettings.isOlder("5", than: "5"))
+  }
+
   @Test func whatNeedsNoNewConnectionIsAppliedAtOnceAndConfirmedSoon() throws {
     var manager = try manager()
     let document = Array(

@@ -1,0 +1,21 @@
+internal import Glibc
+
+/// What a path names, for places in which only a file may be.
+public enum FileKind {
+  /// Whether a path names a FIFO, a socket or a device. False if there is nothing.
+  public static func isSpecial(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 && !isOrdinary(status)
+  }
+
+  /// Whether a descriptor is one of a file or a folder; for reading also of a device, as `/dev/null`.
+  static func isSuitable(_ descriptor: Int32, forWriting: Bool) -> Bool {
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else { return true }
+    return isOrdinary(status) || !forWriting && status.st_mode & S_IFMT == S_IFCHR
+  }
+
+  private static func isOrdinary(_ status: stat) -> Bool {
+    [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+  }
+}
