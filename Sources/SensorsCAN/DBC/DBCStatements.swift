@@ -1,65 +1,128 @@
-/// The statements of a DBC file: its lines, where a text in quotation marks may go over several.
-struct DBCLines {
+/// Splits a DBC file into statements. A line end is white space; `//` starts a comment up to the end of the line.
+///
+/// A statement starts at its keyword. It ends with a semicolon, or in front of the next statement, so that a damaged statement
+/// does not affect the next one.
+struct DBCStatements {
   struct Statement {
+    /// The keyword comes first.
     var tokens: [DBCToken]
-    /// Of its beginning, from 1.
+    /// Line of the keyword, from 1.
     var line: Int
-    /// Whether it begins at the margin, as sections do and what belongs to them does not.
-    var isAtMargin: Bool
   }
 
+  private var lexer: DBCLexer
+  /// Tokens that have been read ahead.
+  private var ahead: [(token: DBCToken, line: Int)] = []
+
+  /// Keywords that only start a statement.
+  private static let outer: Set<String> = [
+    "BA_", "BA_DEF_", "BA_DEF_DEF_", "BA_DEF_DEF_REL_", "BA_DEF_REL_", "BA_DEF_SGTYPE_", "BA_REL_",
+    "BA_SGTYPE_",
+    "BO_TX_BU_", "BS_", "CAT_", "CAT_DEF_", "CM_", "ENVVAR_DATA_", "EV_DATA_", "NS_", "NS_DESC_",
+    "SG_MUL_VAL_",
+    "SGTYPE_", "SGTYPE_VAL_", "SIG_GROUP_", "SIG_TYPE_REF_", "SIG_VALTYPE_", "SIGTYPE_VALTYPE_", "VAL_",
+    "VAL_TABLE_",
+    "VERSION",
+  ]
+  /// Keywords that start a statement, or name an object inside another one.
+  private static let inner: Set<String> = [
+    "BO_", "BU_", "BU_BO_REL_", "BU_EV_REL_", "BU_SG_REL_", "EV_", "SG_",
+  ]
+  /// Statements without a semicolon. Every keyword ends them.
+  private static let unterminated: Set<String> = ["BO_", "BS_", "BU_", "NS_", "SG_", "VERSION"]
+
+  init(_ bytes: [UInt8]) {
+    lexer = DBCLexer(bytes)
+  }
+
+  /// Line of a text without a closing quotation mark; nil if every text is closed.
+  var openText: Int? { lexer.openText }
+
+  static func isKeyword(_ word: String) -> Bool { outer.contains(word) || inner.contains(word) }
+
+  /// The next statement; nil at the end of the file.
+  mutating func next() -> Statement? {
+    guard let first = removeFirst() else { return nil }
+    var statement = Statement(tokens: [first.token], line: first.line)
+    let endsAtKeyword = first.token.word.map(Self.unterminated.contains) ?? false
+    while let token = token(0) {
+      if let word = token.word, startsStatement(word, endsAtKeyword: endsAtKeyword) { break }
+      _ = removeFirst()
+      statement.tokens.append(token)
+      if token.isMark(";") { break }
+    }
+    return statement
+  }
+
+  private mutating func startsStatement(_ word: String, endsAtKeyword: Bool) -> Bool {
+    if Self.outer.contains(word) { return true }
+    guard Self.inner.contains(word) else { return false }
+    if endsAtKeyword { return true }
+    switch word {
+    case "BO_": return isWord(1) && isWord(2) && isColon(3)
+    case "SG_": return isWord(1) && (isColon(2) || isWord(2) && isColon(3))
+    case "EV_": return isWord(1) && isColon(2)
+    case "BU_": return isColon(1)
+    default: return false
+    }
+  }
+
+  private mutating func isWord(_ index: Int) -> Bool { token(index)?.word != nil }
+
+  private mutating func isColon(_ index: Int) -> Bool { token(index)?.isMark(":") ?? false }
+
+  private mutating func token(_ index: Int) -> DBCToken? {
+    while ahead.count <= index, let next = lexer.next() { ahead.append(next) }
+    return index < ahead.count ? ahead[index].token : nil
+  }
+
+  private mutating func removeFirst() -> (token: DBCToken, line: Int)? {
+    guard token(0) != nil else { return nil }
+    return ahead.removeFirst()
+  }
+}
+
+/// Splits the bytes of a DBC file into tokens.
+struct DBCLexer {
   private let bytes: [UInt8]
-  private var position = 0
+  private var position: Int
   private var line = 1
-  /// Of a text that never ended; nil while there is none.
+  /// Line of a text without a closing quotation mark; nil if every text is closed.
   private(set) var openText: Int?
 
   init(_ bytes: [UInt8]) {
     self.bytes = bytes
+    position = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
   }
 
-  /// The next statement that has a token; nil at the end.
-  mutating func next() -> Statement? {
+  mutating func next() -> (token: DBCToken, line: Int)? {
     while position < bytes.count {
-      let (start, first) = (line, bytes[position])
-      let tokens = tokensOfLine()
-      if !tokens.isEmpty {
-        return Statement(
-          tokens: tokens, line: start,
-          isAtMargin: first != UInt8(ascii: " ") && first != UInt8(ascii: "\t"))
+      let (byte, start) = (bytes[position], line)
+      switch byte {
+      case UInt8(ascii: "\n"):
+        position += 1
+        line += 1
+      case 0...32: position += 1
+      case UInt8(ascii: "/") where position + 1 < bytes.count && bytes[position + 1] == byte:
+        position = bytes[position...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
+      case UInt8(ascii: "\""): return (.text(quoted()), start)
+      case _ where Self.isWord(byte):
+        let end = bytes[position...].firstIndex { !Self.isWord($0) } ?? bytes.count
+        defer { position = end }
+        return (.word(Self.text(bytes[position..<end])), start)
+      default:
+        position += 1
+        return (.mark(byte), start)
       }
     }
     return nil
   }
 
-  private mutating func tokensOfLine() -> [DBCToken] {
-    var tokens: [DBCToken] = []
-    while position < bytes.count {
-      let byte = bytes[position]
-      switch byte {
-      case UInt8(ascii: "\n"):
-        position += 1
-        line += 1
-        return tokens
-      case 0...32: position += 1
-      case UInt8(ascii: "\""): tokens.append(.text(quoted()))
-      case _ where Self.isWord(byte):
-        let start = position
-        while position < bytes.count, Self.isWord(bytes[position]) { position += 1 }
-        tokens.append(.word(Self.text(bytes[start..<position])))
-      default:
-        tokens.append(.mark(byte))
-        position += 1
-      }
-    }
-    return tokens
-  }
-
-  /// Letters, digits and what numbers are made of.
+  /// Letters, digits and what numbers are made of; some tools write an infinite number as `-1.#INF`.
   private static func isWord(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x30...0x39,
-      UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "+"):
+      UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "#"):
       true
     default: byte >= 0x80
     }
@@ -98,14 +161,14 @@ struct DBCLines {
 /// A part of a statement.
 enum DBCToken: Hashable {
   case word(String)
-  /// What stands in quotation marks.
+  /// The content of quotation marks.
   case text(String)
   case mark(UInt8)
 
   var word: String? { if case .word(let word) = self { word } else { nil } }
   var text: String? { if case .text(let text) = self { text } else { nil } }
 
-  /// Decimal, as C writes it; nil for what is not finite.
+  /// A decimal number in C's notation; nil if it is not finite.
   var number: Double? { word.flatMap(Double.init).flatMap { $0.isFinite ? $0 : nil } }
 
   func isMark(_ character: Unicode.Scalar) -> Bool {
