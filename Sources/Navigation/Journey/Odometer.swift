@@ -107,7 +107,10 @@ public struct Odometer: Hashable, Sendable {
     }
     guard step <= Self.longestStep else { return close(before, sample, seconds: step) }
     // A report without a speed among others, as of a jump, is waited over.
-    guard let speed = sample.speed else { return }
+    guard let speed = sample.speed else {
+      positionMotion = .undecided
+      return
+    }
     let isStopped = sample.isStopped || wheels.areStanding(at: sample.timestamp, receiver: speed)
     let next = Anchor(sample, isStopped: isStopped)
     let motion = StandingTest.Motion(speed: next.speed ?? 0, velocity: next.velocity)
