@@ -166,8 +166,8 @@ let package = Package(
     .target(
       name: "FleetControl",
       dependencies: [
-        "Bytes", "Fleet", "FleetConsole", "JSON", "Motion", "MQTT", "Platform", "Positioning", "Sensors",
-        "Simulation", "Spatial", "Telemetry", "TOML", "XML",
+        "Bytes", "Compression", "Fleet", "FleetConsole", "JSON", "Motion", "MQTT", "Platform", "Positioning",
+        "Sensors", "Simulation", "Spatial", "Telemetry", "TOML", "XML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "DequeModule", package: "swift-collections"),
       ]),

@@ -20,10 +20,11 @@ public enum JSONValue: Sendable, Hashable {
   case object([String: JSONValue])
 
   /// Parses UTF-8 text that holds one value of any type and nothing else: strict RFC 8259, nesting at most 512 deep,
-  /// numbers beyond a double refused.
+  /// numbers beyond a double refused. A byte order mark at the beginning is ignored.
   ///
   /// - Throws: `JSONError` naming line and column.
-  public init(parsing bytes: [UInt8]) throws(JSONError) {
+  public init(parsing text: [UInt8]) throws(JSONError) {
+    let bytes = text.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(text.dropFirst(3)) : text
     var builder = JSONBuilder()
     switch JSONScan(bytes.span, &builder) {
     case .valid, .validAfterEscaping: self = builder.root

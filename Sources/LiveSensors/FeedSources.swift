@@ -44,7 +44,9 @@ package struct FeedSources: Sendable {
   /// What a recording that is pulled would say of itself as a source; nil for what is pushed.
   package func status(_ state: SourceStatus.State) -> SensorEvent? {
     recording.map {
-      .status(SourceStatus(timestamp: newest, source: $0.name, kinds: $0.kinds, state: state))
+      .status(
+        SourceStatus(
+          timestamp: newest, source: $0.name, kinds: $0.kinds, state: state, skipped: $0.skipped))
     }
   }
 

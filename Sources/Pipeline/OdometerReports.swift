@@ -138,6 +138,9 @@ struct OdometerReports: Sendable {
     return before
   }
 
+  /// Motion up to the newest position; nil if a speed is measured, and without an odometer.
+  var positionMotion: Odometer.PositionMotion? { isEnabled ? odometer.positionMotion : nil }
+
   /// Metres that were counted, told or not, and those of them that were closed.
   var counted: (distance: Double, estimated: Double) { (odometer.distance, odometer.estimated) }
 

@@ -91,6 +91,7 @@ struct TripReports: Sendable {
     (sample.isExact, sample.speed) = (isExact, location.speed)
     located = location.timestamp
     counted = sample.distance
+    sample.motion = odometer.positionMotion
     recorder.process(sample)
   }
 

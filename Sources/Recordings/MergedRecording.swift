@@ -29,6 +29,11 @@ public struct MergedRecording: SensorRecording {
     heads = Array(repeating: nil, count: parts.count)
   }
 
+  public var skipped: SkippedInput? {
+    let all = parts.compactMap(\.skipped)
+    return all.first.map { SkippedInput(count: all.reduce(0) { $0 + $1.count }, first: $0.first) }
+  }
+
   public mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) {
     filter.setDemand(demand, for: kind)
   }

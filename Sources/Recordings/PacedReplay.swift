@@ -51,7 +51,10 @@ public final class PacedReplay: SensorSource {
     var origin: Int64?
     var now = Timestamp(nanoseconds: started)
     func say(_ state: SourceStatus.State) {
-      sink(.status(SourceStatus(timestamp: now, source: name, kinds: kinds, state: state)))
+      sink(
+        .status(
+          SourceStatus(
+            timestamp: now, source: name, kinds: kinds, state: state, skipped: recording.skipped)))
     }
     /// Waits for the moment of what is due together, and delivers it; false when the source is stopped meanwhile.
     func deliver(_ group: ReplaySchedule.Group?) -> Bool {

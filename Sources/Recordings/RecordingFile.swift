@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Platform
+package import Sensors
 
 /// An open file of a recording. Reads name their offset, so that copies of a recording, which are values,
 /// share the file without moving each other's position.
@@ -51,6 +52,8 @@ package struct LineReader: Sendable {
   /// Bytes above which a line is an error: no format read here comes near, a binary file does.
   package static let longestLine = 64 * 1024
   private static let blockSize = 64 * 1024
+  /// Of UTF-8, at the beginning of files that Windows programs write.
+  private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
   /// The path as it was given.
   package var path: String { file.path }
@@ -95,8 +98,11 @@ package struct LineReader: Sendable {
       buffer.removeFirst(position)
       position = 0
       let length = try file.read(Self.blockSize, at: offset, into: &buffer)
+      let isStart = offset == 0
       offset += Int64(length)
       reachedEnd = length == 0
+      if isStart, buffer.starts(with: Self.byteOrderMark) { position = Self.byteOrderMark.count }
+      if isStart { searchFrom = position }
     }
   }
 
@@ -144,8 +150,30 @@ public struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible
   }
 }
 
+/// Counts the units of a file that cannot be read, and the positions that can.
+package struct ReadingProgress: Sendable {
+  package private(set) var skipped: SkippedInput?
+  /// Whether the file had a position.
+  package var hasPosition = false
+  private var first: RecordingError?
+
+  package init() {}
+
+  package mutating func skip(_ error: RecordingError) {
+    first = first ?? error
+    skipped = SkippedInput(count: (skipped?.count ?? 0) + 1, first: skipped?.first ?? error.description)
+  }
+
+  /// Checks at the end of the file that it had a position.
+  /// - Throws: the first fault of the file, if it had none.
+  package func finish(_ file: String, remedy: String) throws(RecordingError) {
+    guard !hasPosition else { return }
+    throw first ?? RecordingError(file: file, problem: "has no position", remedy: remedy)
+  }
+}
+
 /// A piece of a file as it may be shown in a message: printable ASCII, cut short.
-func excerpt(_ bytes: some Sequence<UInt8>, limit: Int = 40) -> String {
+package func excerpt(_ bytes: some Sequence<UInt8>, limit: Int = 40) -> String {
   var text = ""
   for (count, byte) in bytes.enumerated() {
     if count == limit { return text + "…" }

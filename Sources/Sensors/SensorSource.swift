@@ -43,6 +43,9 @@ public protocol SensorRecording: Sendable {
   /// The kinds of sensor that it holds.
   var kinds: Set<SensorKind> { get }
 
+  /// Input that was skipped so far; nil if none was.
+  var skipped: SkippedInput? { get }
+
   /// The next event, nil at the end. The time of an event is never before that of the one before it.
   ///
   /// - Throws: an error that names the file and the line, for input that is not what it claims to be.
@@ -51,6 +54,23 @@ public protocol SensorRecording: Sendable {
   /// Sets what is needed of one kind, from the time of the last event on: a recording leaves out what a
   /// sleeping sensor would not have said.
   mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind)
+}
+
+extension SensorRecording {
+  public var skipped: SkippedInput? { nil }
+}
+
+/// Input that a reader could not use. The rest was read.
+public struct SkippedInput: Sendable, Hashable {
+  /// Sentences, reports, points or other units of the format.
+  public var count: Int
+  /// The first one: file, line, problem and remedy.
+  public var first: String
+
+  public init(count: Int = 1, first: String) {
+    self.count = count
+    self.first = first
+  }
 }
 
 /// What a source hands over: a block of scans, samples or fixes in order of time, or a change of its own state.
@@ -135,10 +155,12 @@ public struct SourceStatus: Sendable, Hashable {
   /// The largest value that an axis of the sensor can have, in the unit of its samples (m/s², rad/s); without the kinds whose
   /// driver does not say it.
   public var ranges: [SensorKind: Double]
+  /// Input that was skipped so far; nil if none was.
+  public var skipped: SkippedInput?
 
   public init(
     timestamp: Timestamp, source: String, kinds: Set<SensorKind>, state: State, device: String? = nil,
-    ranges: [SensorKind: Double] = [:]
+    ranges: [SensorKind: Double] = [:], skipped: SkippedInput? = nil
   ) {
     self.timestamp = timestamp
     self.source = source
@@ -146,6 +168,7 @@ public struct SourceStatus: Sendable, Hashable {
     self.state = state
     self.device = device
     self.ranges = ranges
+    self.skipped = skipped
   }
 }
 

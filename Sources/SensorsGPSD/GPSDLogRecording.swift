@@ -1,15 +1,16 @@
+internal import JSON
 public import Recordings
 public import Sensors
 public import Spatial
 
 /// Position fixes from a log of gpsd's own reports, one JSON object a line, as `gpspipe -w` writes it.
 ///
-/// - The lines go through the same decoder as a live session's. Lines that do not begin with `{` (raw sentences,
-///   comments) are passed over.
+/// - The reports go through the decoder of a live session. White space does not matter: a report can span lines, and reports can be
+///   elements of an array. Lines outside of a report that do not begin with `{` (raw sentences, comments) are ignored.
 /// - One fix for each TPV. `PositionFix.time` is as recorded; `timestamp` is the receiver's time since its first
 ///   one, plus `startingAt`, and stands still while the recorded time runs backwards or is absent.
-/// - A damaged report is an error that names its line, except a last line without an end, which a recorder that was
-///   cut off leaves.
+/// - A damaged report is skipped and counted, except a last line without an end, which a recorder that was cut off leaves.
+/// - A file without any position is an error.
 public struct GPSDLogRecording: SensorRecording {
   public let name: String
   public let kinds: Set<SensorKind> = [.positioning]
@@ -20,7 +21,10 @@ public struct GPSDLogRecording: SensorRecording {
   private var gate = DemandGate()
   private var clock: RecordingClock
   private var lastTimestamp: Timestamp?
-  private var reportCount = 0
+  private var progress = ReadingProgress()
+  /// The beginning of a report that spans lines, and its first line.
+  private var open: [UInt8] = []
+  private var openLine = 0
 
   /// - Throws: `RecordingError` when the file cannot be opened.
   public init(path: String, startingAt: Timestamp = Timestamp(nanoseconds: 0)) throws(RecordingError) {
@@ -29,30 +33,69 @@ public struct GPSDLogRecording: SensorRecording {
     clock = RecordingClock(origin: startingAt)
   }
 
+  public var skipped: SkippedInput? { progress.skipped }
+
   public mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) {
     if kind == .positioning { gate.setDemand(demand, at: lastTimestamp) }
   }
 
   /// The next fix, alone in its block.
-  /// - Throws: `RecordingError` for a damaged line, a line that is too long, and at the end of a file that held no
-  ///   report at all. After a damaged line the recording can be read on.
+  /// - Throws: `RecordingError` for a line that is too long, and at the end of a file without any position.
   public mutating func next() throws(RecordingError) -> SensorEvent? {
     while let line = try lines.next() {
-      guard line.first == UInt8(ascii: "{") else { continue }
-      guard let report = decoder.decode(line) else {
-        guard lines.lineWasTerminated else { continue }
-        throw RecordingError(
-          file: name, line: lines.lineNumber, problem: "is not a report of gpsd in JSON",
-          remedy: "the log is damaged here; record it again with gpspipe -w")
+      guard let report = report(line) else { continue }
+      if case .fix(let fix) = report, fix.latitude != nil, fix.longitude != nil {
+        progress.hasPosition = true
       }
-      reportCount += 1
       if let event = event(of: report) { return event }
     }
-    guard reportCount > 0 else {
-      throw RecordingError(
-        file: name, problem: "holds no report of gpsd in JSON", remedy: "give a log made with gpspipe -w")
-    }
+    if lines.lineWasTerminated { skipOpen() }
+    try progress.finish(name, remedy: "give a log made with gpspipe -w from a receiver with a fix")
     return nil
+  }
+
+  /// The report that a line completes; nil if it continues in the next line, and for other lines.
+  private mutating func report(_ line: ArraySlice<UInt8>) -> GPSDReport? {
+    let text = Self.trimmed(line)
+    // A line that starts another report inside an open one shows that the open one is damaged.
+    if text.first == UInt8(ascii: "{"),
+      open.isEmpty || line.first == UInt8(ascii: "{") || decoder.decode(text) != nil
+    {
+      skipOpen()
+      openLine = lines.lineNumber
+    } else if open.isEmpty {
+      return nil
+    }
+    open += text
+    let endsElement = open.last == UInt8(ascii: ",") || open.last == UInt8(ascii: "]")
+    if let report = decoder.decode(open[...]) ?? (endsElement ? decoder.decode(open.dropLast()) : nil) {
+      open = []
+      return report
+    }
+    if !Self.endsEarly(open) || open.count > LineReader.longestLine, lines.lineWasTerminated { skipOpen() }
+    return nil
+  }
+
+  private mutating func skipOpen() {
+    guard !open.isEmpty else { return }
+    progress.skip(
+      RecordingError(
+        file: name, line: openLine, problem: "is not a report of gpsd in JSON (\(excerpt(open)))",
+        remedy: "delete it, or record again with gpspipe -w"))
+    open = []
+  }
+
+  /// Without white space around it, and without the opening bracket of an array.
+  private static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    var text = line.drop { $0 <= 0x20 || $0 == UInt8(ascii: "[") }
+    while let last = text.last, last <= 0x20 { text.removeLast() }
+    return text
+  }
+
+  /// Whether the bytes are the beginning of JSON.
+  private static func endsEarly(_ bytes: [UInt8]) -> Bool {
+    if case .invalid(let offset) = JSONScan(bytes.span) { return offset >= bytes.count }
+    return false
   }
 
   private mutating func event(of report: GPSDReport) -> SensorEvent? {

@@ -20,7 +20,9 @@ public struct GPSDProbe: Hashable, Sendable {
     try session.requestDevices()
     var version: GPSDVersion?
     while true {
-      guard case .report(let report) = try session.nextReport(deadline: deadline, wake: wake) else {
+      let outcome = try session.nextReport(deadline: deadline, wake: wake)
+      if case .unreadable = outcome { continue }
+      guard case .report(let report) = outcome else {
         throw GPSDError(
           kind: .protocolViolation, operation: "ask", object: address.description,
           cause: "no answer within \(timeLimit); is another program using the port?")

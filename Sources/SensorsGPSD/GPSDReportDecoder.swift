@@ -22,8 +22,9 @@ internal import Spatial
 
   deinit { unsafe data.deallocate() }
 
-  /// Reads one line without its end; nil when it is not a well-formed report.
+  /// Reads one line without its end; nil when it is not a well-formed report. White space and the order of members do not matter.
   public func decode(_ line: ArraySlice<UInt8>) -> GPSDReport? {
+    let line = GPSDLine.canonical(line)
     guard let outline = GPSDLine(line) else { return nil }
     return exclusive.withLock { _ in report(line, outline) }
   }
@@ -142,6 +143,35 @@ struct GPSDLine {
   /// The objects inside an array of the object, as a list of devices has them.
   let elements: [Range<Int>]
 
+  /// The same object as gpsd writes it: without white space between its parts, and with its class first. libgps compares
+  /// `"class":"TPV"` byte by byte.
+  static func canonical(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    if line.starts(with: Self.beginning), !line.contains(where: { $0 <= 0x20 }) { return line }
+    var (bytes, isText, isEscaped) = ([UInt8](), false, false)
+    bytes.reserveCapacity(line.count)
+    for byte in line {
+      if !isText, byte == 0x20 || (0x09...0x0D).contains(byte) { continue }
+      if byte == UInt8(ascii: "\""), !isEscaped { isText.toggle() }
+      isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+      bytes.append(byte)
+    }
+    if bytes.starts(with: Self.beginning) { return bytes[...] }
+    var member = GPSDClassMember()
+    guard JSONScan(membersOf: bytes.span, &member).isValid, let range = member.range, range.lowerBound > 1
+    else {
+      return bytes[...]
+    }
+    var ordered = [UInt8(ascii: "{")]
+    ordered += bytes[range]
+    ordered.append(UInt8(ascii: ","))
+    // A comma is in front of every member but the first one.
+    ordered += bytes[1..<range.lowerBound - 1]
+    ordered += bytes[range.upperBound...]
+    return ordered[...]
+  }
+
+  private static let beginning = Array("{\"class\":".utf8)
+
   /// Nil for what is not such an object, and for a class inside another object, where libgps could lose its way.
   /// - Parameter bytes: the line without its end.
   init?(_ bytes: ArraySlice<UInt8>) {
@@ -173,6 +203,16 @@ struct GPSDLine {
       index += 1
     }
     return count
+  }
+}
+
+/// Finds the member `class` of the outermost object.
+private struct GPSDClassMember: JSONMemberVisitor {
+  private(set) var range: Range<Int>?
+
+  mutating func visit(_ name: Range<Int>, _ value: Range<Int>, of bytes: Span<UInt8>) {
+    guard range == nil, bytes.text(name, hasEscapes: false) == "class" else { return }
+    range = name.lowerBound - 1..<value.upperBound
   }
 }
 

@@ -1,4 +1,5 @@
 internal import Platform
+internal import Recordings
 
 /// A conversation with a gpsd: requests go out, reports come in, one line each.
 ///
@@ -12,10 +13,14 @@ struct GPSDSession: ~Copyable {
   private let decoder: GPSDReportDecoder
   private var buffer: [UInt8] = []
   private var position = 0
+  private var lineNumber = 0
+  private var hasUnreadable = false
 
   /// What `nextReport` came back with.
   enum Outcome: Equatable {
     case report(GPSDReport)
+    /// A line of the connection that is not a report, counted from 1, and its beginning. Only the first one is returned.
+    case unreadable(line: Int, text: String)
     case timedOut
     /// The event descriptor was signalled; it is not drained.
     case interrupted
@@ -52,12 +57,16 @@ struct GPSDSession: ~Copyable {
     try socket.send("?DEVICE={\"path\":\"\(Self.escaped(path))\",\"hexdata\":\"\(text)\"};\n")
   }
 
-  /// The next report; lines that are none are passed over.
+  /// The next report. Lines that are not reports are skipped.
   /// - Throws: `connectionLost`, or `protocolViolation` for a line without end.
   mutating func nextReport(deadline: Int64?, wake: EventDescriptor) throws(GPSDError) -> Outcome {
     while true {
       while let line = nextLine() {
+        lineNumber += 1
         if let report = decoder.decode(line) { return .report(report) }
+        guard !hasUnreadable, !line.isEmpty else { continue }
+        hasUnreadable = true
+        return .unreadable(line: lineNumber, text: excerpt(line))
       }
       guard buffer.count <= Self.longestLine else {
         throw GPSDError(

@@ -133,8 +133,19 @@ struct GPSDWorker: ~Copyable {
         return
       case .timedOut: handle(.tick)
       case .report(let report): process(report)
+      case .unreadable(let line, let text): report(unreadable: line, text)
       }
     }
+  }
+
+  /// Reports input that is not of gpsd, as from a forwarder with another protocol.
+  private func report(unreadable line: Int, _ text: String) {
+    let skipped = SkippedInput(
+      first: "\(name): line \(line) is not a report of gpsd in JSON (\(text)); check what listens there")
+    sink(
+      .status(
+        SourceStatus(
+          timestamp: now, source: name, kinds: [.positioning], state: .active(rates: [:]), skipped: skipped)))
   }
 
   /// Tells receivers without a fix where they are about.
@@ -183,8 +194,13 @@ struct GPSDWorker: ~Copyable {
 
   /// Takes what is there already.
   private mutating func catchUp() {
-    while case .report(let report) = nextReport(deadline: nil, at: SystemClock.monotonic) { process(report) }
-    handOver()
+    while true {
+      switch nextReport(deadline: nil, at: SystemClock.monotonic) {
+      case .report(let report): process(report)
+      case .unreadable(let line, let text): report(unreadable: line, text)
+      default: return handOver()
+      }
+    }
   }
 
   private mutating func handOver() {

@@ -6,9 +6,9 @@ struct Regions: ParsableCommand {
     commandName: "regions",
     abstract: "Shows and changes the regions that vehicles watch.",
     discussion: """
-      Regions are polygons, or points with a radius, from GeoJSON, KML or WKT (one a line, with an optional name \
+      Regions are polygons, or points with a radius, from GeoJSON, KML, KMZ or WKT (one a line, with an optional name \
       and colon before it). Each has a name: the GeoJSON id, or its property identifier or name; the KML \
-      placemark's id or name.
+      placemark's name, or its id if it has none.
 
       --recording names vehicles out of what odograph record has stored, at a broker that does not hand out for wildcards \
       what it keeps (RabbitMQ): they are then asked for by name. What the broker does not hand out even so is shown as it was \

@@ -30,6 +30,10 @@ import Testing
         version: "1", trips: kept)
     }
 
+    /// Whether the receiver measures speed and course, and seconds between two positions.
+    var hasSpeed = true
+    var interval = 1
+
     mutating func go(_ seconds: Int, speed: Double = 0, hasSky: Bool = true) {
       for _ in 0..<seconds {
         second += 1
@@ -39,8 +43,8 @@ import Testing
           time: TripPipelineTests.start.advanced(bySeconds: Double(second)),
           mode: .threeDimensional, coordinate: TripPipelineTests.origin.destination(distance: way, bearing: 0)
         )
-        (fix.speed, fix.course, fix.horizontalError) = (speed, 0, 3)
-        if hasSky { send(.position([fix])) }
+        if hasSpeed { (fix.speed, fix.course, fix.horizontalError) = (speed, 0, 3) }
+        if hasSky, second.isMultiple(of: interval) { send(.position([fix])) }
       }
     }
 
@@ -77,6 +81,23 @@ import Testing
     // The sum of trips is the odometer.
     let odometer = try #require(drive.pipeline.odometerToKeep)
     #expect(abs(odometer.distance - trip.distance) < 1)
+  }
+
+  /// As a GPX track without speeds.
+  @Test(arguments: [1, 5, 12, 30, 60]) func positionsWithoutSpeedMakeOneTrip(interval: Int) throws {
+    var drive = try Drive()
+    (drive.hasSpeed, drive.interval) = (false, interval)
+    drive.go(60)
+    drive.go(720, speed: 10)
+    drive.go(600)
+    #expect(Set(drive.told.map(\.trip.number)) == [1] && drive.told.allSatisfy { $0.kind == .driven })
+    let trip = try #require(drive.told.last)
+    #expect(trip.phase == .ended && abs(trip.distance - 7200) < 100, "\(trip.distance)")
+    for message in drive.told {
+      let mean = try #require(message.meanSpeed)
+      #expect(try mean <= #require(message.greatestSpeed) + 0.01 && mean < 10.1, "\(mean)")
+    }
+    #expect(try #require(trip.meanSpeed) > 8)
   }
 
   @Test func theConfiguredStopEndsIt() throws {

@@ -59,7 +59,6 @@ import Testing
     ("<trk><trkseg><trkpt lat='1' lon='2'><ele>high</ele></trkpt></trkseg></trk>", 3),
     ("<trk><trkseg><trkpt lat='1' lon='2'><time>noon</time></trkpt></trkseg></trk>", 3),
     ("<trk><trkseg><trkpt lat='1' lon='2'></trkseg></trk>", 3),
-    ("<wpt lat='1' lon='2'/>\n<wpt lat='1' lon='2'><time>2025-06-02T04:54:10Z</time></wpt>", 4),
     (String(repeating: "<a>", count: 100), 3), ("<metadata/>", nil as Int?),
     ("&undefined;", 3),
   ])
@@ -67,6 +66,26 @@ import Testing
     let error = try #require(recordingError { try fixes(of: recording(body)) })
     #expect(error.line == line, "\(error)")
     #expect(error.file.hasSuffix("track.gpx"))
+  }
+
+  /// Points that cannot be used, among ones that can.
+  @Test(arguments: [
+    ("<trkpt lat='1' lon='2'/>", "has no time"), ("<trkpt lat='1'/>", "lacks a numeric"),
+    ("<trkpt lat='91' lon='2'/>", "91.0"), ("<trkpt lat='1' lon='2'><time>noon</time></trkpt>", "<time> is"),
+    ("<trkpt lat='1' lon='2'><ele>high</ele><time>2025-06-02T04:54:12Z</time></trkpt>", "<ele> is"),
+  ])
+  func unusablePointsAreSkippedAndCounted(point: String, reason: String) throws {
+    func timed(_ second: Int) -> String {
+      "<trkpt lat='1' lon='2'><time>2025-06-02T04:54:\(second)Z</time></trkpt>"
+    }
+    for order in [[point, timed(10), timed(11)], [timed(10), point, timed(11), point]] {
+      var recording = try recording("<trk><trkseg>" + order.joined() + "</trkseg></trk>")
+      var times: [Double] = []
+      while let event = try recording.next() { times.append(event.timestamp?.seconds ?? -1) }
+      #expect(times == [0, 1])
+      #expect(recording.skipped?.count == order.count - 2)
+      #expect(recording.skipped?.first.contains(reason) == true, "\(String(describing: recording.skipped))")
+    }
   }
 
   @Test(arguments: ["", "not XML", "<html></html>", "<gpx><trk>", "\u{0}\u{1}\u{2}"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SensorsCAN
 
-/// Random signals in random frames, as our reader and as cantools decodes them.
+/// Compares the values of random signals in random frames with those of cantools.
 @Suite struct CANToolsTests {
   private struct Sample {
     var message: DBCMessage
@@ -28,7 +28,7 @@ import Testing
     )
   }
 
-  @Test(.needs(.canTools)) func weReadWhatCantoolsReads() throws {
+  @Test(.needs(.canTools)) func signalsOfEveryLayoutAgreeWithCantools() throws {
     var random = SplitMix.announced()
     var text = "VERSION \"\"\n\nBU_: E\n\n"
     var types = ""
@@ -65,14 +65,50 @@ import Testing
     let frames = try directory.write("frames", lines)
     let result = try PythonEnvironment.canTools.run("CANTools/decode.py", [path, frames])
     #expect(result.status == 0, "\(result.output.suffix(2000))")
-    let answers = result.output.components(separatedBy: "\n\n")
+    #expect(try compare(samples, with: result.output) >= 3600)
+  }
+
+  /// `ODOGRAPH_DBC_FILES=2000` compares more files.
+  @Test(.needs(.canTools)) func randomFilesAgreeWithCantools() throws {
+    var random = SplitMix.announced()
+    let count = ProcessInfo.processInfo.environment["ODOGRAPH_DBC_FILES"].flatMap { Int($0) } ?? 60
+    let directory = try TemporaryDirectory()
+    var (samples, arguments) = ([Sample](), [String]())
+    for number in 0..<count {
+      let file = RandomDBC(seed: random.next())
+      let path = try directory.write("\(number).dbc", file.text)
+      let database = try DBCDatabase(parsing: Array(file.text.utf8), name: path)
+      #expect(database.skipped.isEmpty, "\(database.skipped) in \(file.text)")
+      #expect(database.messages.count == file.messages.count)
+      var lines = ""
+      for message in database.messages {
+        for _ in 0..<10 {
+          let data = (0..<message.length).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+          samples.append(Sample(message: message, data: data))
+          lines += String(message.identifier.kernelValue, radix: 16) + " "
+          lines += data.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + "\n"
+        }
+      }
+      arguments += [path, try directory.write("\(number).frames", lines)]
+    }
+    let result = try PythonEnvironment.canTools.run("CANTools/decode.py", arguments)
+    #expect(result.status == 0, "\(result.output.suffix(2000))")
+    let compared = try compare(samples, with: result.output)
+    print("\(count) files, \(samples.count) frames, \(compared) values")
+    #expect(compared >= 20 * count)
+  }
+
+  /// Returns the number of values that were compared.
+  private func compare(_ samples: [Sample], with output: String) throws -> Int {
+    var next = output.split(separator: "\n", omittingEmptySubsequences: false).makeIterator()
     var compared = 0
-    for (sample, answer) in zip(samples, answers) {
+    for sample in samples {
+      var theirs: [[Substring]] = []
+      while let line = next.next(), !line.isEmpty { theirs.append(line.split(separator: " ")) }
       let ours = sample.message.signals.compactMap { signal in
         sample.message.rawValue(of: signal, in: sample.data).map { (signal.name, signal.physical($0)) }
       }.sorted { $0.0 < $1.0 }
-      let theirs = answer.split(separator: "\n").map { $0.split(separator: " ") }
-      #expect(ours.map(\.0) == theirs.map { String($0[0]) })
+      #expect(ours.map(\.0) == theirs.map { String($0[0]) }, "\(sample.message)")
       for ((name, value), their) in zip(ours, theirs) {
         let expected = try #require(Double(their[1]))
         compared += 1
@@ -83,6 +119,6 @@ import Testing
         #expect(isSame, "\(sample.message.name).\(name) in \(sample.data): \(value), cantools \(expected)")
       }
     }
-    #expect(compared >= 3600)
+    return compared
   }
 }

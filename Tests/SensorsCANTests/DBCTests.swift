@@ -3,7 +3,7 @@ import Testing
 
 @testable import SensorsCAN
 
-/// Our reader of DBC files: what it reads, and what it says of what it cannot.
+/// The reader of DBC files: layout of signals, multiplexing, and statements that are skipped.
 @Suite struct DBCTests {
   static let file = #"""
     VERSION "1.0"
@@ -56,7 +56,9 @@ import Testing
     #expect(speed.unit == "km/h" && speed.range == 0...655.35 && speed.line == 14)
     #expect(engine.signals[1].format == .signed && engine.signals[1].offset == -40)
     #expect(engine.signals[1].unit == "°C")
-    #expect(engine.multiplexor?.name == "Page" && engine.signals[3].multiplexing == .multiplexed(1))
+    #expect(engine.signals[2].isMultiplexor)
+    #expect(engine.signals[3].selection == DBCSignal.Selection(multiplexor: "Page", values: [1...1]))
+    #expect(database.skipped.isEmpty)
     #expect(engine.signals[3].range == nil)
     #expect(engine.signals[2].labels == [1: "Distances", 2: #"Levels \"of\" all"#])
     #expect(database.messages[1].signals[0].format == .float)
@@ -80,13 +82,14 @@ import Testing
     #expect(value("Speed", [0x13]) == nil)
   }
 
-  /// A signal that hangs on another multiplexor than its message's, or on several of its values, is not taken for one of a single value.
-  @Test(arguments: [("Page 1-1", false), ("Page 1-1, 3-4", true), ("Page 2-2", true), ("Other 1-1", true)])
-  func extendedMultiplexingIsSeen(values: String, isExtended: Bool) throws {
+  @Test(arguments: [
+    ("Page 1-1", [1...1, 1...1]), ("Page 1-1, 3-4", [1...1, 1...1, 3...4]), ("Other 2-2", [1...1]),
+  ])
+  func theValuesOfExtendedMultiplexingAreAdded(values: String, selected: [ClosedRange<UInt64>]) throws {
     let database = try read(
       Self.file + "\nSG_MUL_VAL_ 500 Odometer \(values);\nSG_MUL_VAL_ 500 Nothing Page 1-1;")
-    #expect(database.messages[0].signals[3].multiplexing == (isExtended ? .extended : .multiplexed(1)))
-    #expect(database.messages[0].signals[4].multiplexing == .multiplexed(2))
+    #expect(database.messages[0].signals[3].selection?.values == selected)
+    #expect(database.messages[0].signals[4].selection?.values == [2...2])
   }
 
   @Test func aFileInWindowsLettersIsRead() throws {
@@ -98,36 +101,95 @@ import Testing
     #expect(database.messages[0].signals[1].unit == "°C")
   }
 
-  /// A line that is wrong, and what its error says.
+  private static let signal = " SG_ S : 0|8@1+ (1,0) [0|0] \"\" E"
+
+  /// A statement that is skipped, and its reason. The rest of the file is read.
   @Test(arguments: [
     ("BO_ x M: 8 E", "identifier"), ("BO_ 500", "name"), ("BO_ 500 M 8 E", "\":\""),
     ("BO_ 4096 M: 8 E", "11 bits"), ("BO_ 500 M: -1 E", "length"),
-    ("BO_ 1 M: 8 E\nBO_ 1 N: 8 E", "has the identifier of M in line 1"),
-    ("BO_ 1 M: 8 E\n SG_ S : 0|65@1+ (1,0) [0|0] \"\" E", "from 1 to 64"),
-    ("BO_ 1 M: 8 E\n SG_ S : 600|8@1+ (1,0) [0|0] \"\" E", "from 0 to 511"),
+    ("BO_ 1 M: 8 E\n SG_ S : 0|0@1+ (1,0) [0|0] \"\" E", "from 1 to"),
+    ("BO_ 1 M: 8 E\n SG_ S : 600000|8@1+ (1,0) [0|0] \"\" E", "from 0 to"),
     ("BO_ 1 M: 8 E\n SG_ S : 0|8@2+ (1,0) [0|0] \"\" E", "Motorola"),
     ("BO_ 1 M: 8 E\n SG_ S : 0|8@1+ (1 0) [0|0] \"\" E", "\",\" after the factor"),
     ("BO_ 1 M: 8 E\n SG_ S : 0|8@1+ (nan,0) [0|0] \"\" E", "the factor"),
     ("BO_ 1 M: 8 E\n SG_ S x : 0|8@1+ (1,0) [0|0] \"\" E", "as in m3"),
     ("BO_ 1 M: 8 E\n SG_ S : 0|8@1+ (1,0) [0|0] E", "the unit"),
-    ("BO_ 1 M: 8 E\n SG_ A M : 0|8@1+ (1,0) [0|0] \"\" E\n SG_ B M : 8|8@1+ (1,0) [0|0] \"\" E", "already"),
-    ("BO_ 1 M: 8 E\n SG_ S : 0|8@1+ (1,0) [0|0] \"\" E\nVAL_ 1 S 0 1 ;", "what 0 of S is called"),
-    ("BO_ 1 M: 8 E\n SG_ S : 0|8@1+ (1,0) [0|0] \"\" E\nSIG_VALTYPE_ 1 S : 1;", "32 (1) or 64"),
-    ("BO_ 1 M: 8 E\nCM_ \"never ends", "never ends"), ("", "no message"), ("VERSION \"1\"", "no message"),
+    ("BO_ 1 M: 8 E\n\(signal)\nVAL_ 1 S 0 1 ;", "the name of 0 of S"),
+    ("BO_ 1 M: 8 E\n\(signal)\nSIG_VALTYPE_ 1 S : 9;", "the value type"),
+    ("BO_ 1 M: 8 E\n\(signal)\nSG_MUL_VAL_ 1 S M x;", "write ranges"),
+    ("NONSENSE 1 2", "not a statement"), ("CM_ \"never ends", "closing quotation mark"),
   ])
-  func whatIsWrongIsNamedWithItsLine(text: String, says: String) throws {
-    let error = #expect(throws: CANError.self) { try read(text) }
-    let description = "\(try #require(error))"
-    #expect(description.contains(says), "\(description)")
-    if says != "no message" {
-      let line = text.split(separator: "\n").count
-      #expect(description.hasPrefix("v.dbc:\(line):"), "\(description)")
-    }
+  func aDamagedStatementIsSkippedWithItsReason(text: String, reason: String) throws {
+    let database = try read("BO_ 2 Good: 8 E\n\(Self.signal);\n\(text)")
+    #expect(database.signals(named: "Good.S").count == 1)
+    let skip = try #require(database.skipped.first)
+    #expect(database.skipped.count == 1 && "\(skip.error)".contains(reason), "\(skip.error)")
+    #expect("\(skip.error)".hasPrefix("v.dbc:\(2 + text.split(separator: "\n").count):"), "\(skip.error)")
   }
 
-  @Test func hostileInputEndsInAnErrorOrARead() throws {
+  /// A damaged statement does not affect the next one.
+  @Test(arguments: [
+    "NONSENSE 1 2", "BO_ x M: 8 E", "BO_ 500", "BO_ 4096 M: 8 E",
+    "BO_ 1 M: 8 E\n SG_ S : 0|8@2+ (1,0) [0|0] E",
+    "BO_ 1 M: 8 E\n\(signal)\nVAL_ 1 S 0 1", "SG_MUL_VAL_", "CM_ BO_ 5", "VAL_TABLE_ T 0",
+  ])
+  func theStatementAfterADamagedOneIsRead(text: String) throws {
+    let database = try read("\(text)\nBO_ 2 Good: 8 E\n\(Self.signal)")
+    #expect(database.signals(named: "Good.S").count == 1)
+    #expect(database.skipped.isEmpty == ["SG_MUL_VAL_", "CM_ BO_ 5"].contains(text), "\(database.skipped)")
+  }
+
+  @Test(arguments: ["", "VERSION \"1\"", "{\"class\": 3}", "BO_ 4096 M: 8 E"])
+  func aFileWithoutAReadableMessageIsAnError(text: String) throws {
+    #expect(throws: CANError.self) { try read(text) }
+  }
+
+  /// Line ends are white space, and a statement needs no line of its own.
+  @Test(arguments: ["\n", "\r\n", "\t", "\n // a comment \"\n"])
+  func statementsSpanLines(space: String) throws {
+    let text =
+      #"BO_ 1 M : 8 E SG_ S : 0 | 16 @ 1 + ( 0.5 , 0 ) [ 0 | 9 ] "km/h" A , B SG_ T m1 : 16|8@1+ (1,0) [0|0] "" E"#
+      + #" SG_ Mode M : 24|8@1+ (1,0) [0|0] "" E CM_ SG_ 1 S "text" ; VAL_ 1 S 3 "three" ; SG_MUL_VAL_ 1 T Mode 1-1 , 5-7 ;"#
+    let plain = try read(text)
+    var spread = try read(text.replacing(" ", with: space))
+    #expect(plain.skipped.isEmpty && spread.skipped.isEmpty)
+    for index in spread.messages[0].signals.indices {
+      #expect(spread.messages[0].signals[index].line > 1 || space == "\t")
+      spread.messages[0].signals[index].line = 1
+    }
+    spread.messages[0].line = 1
+    #expect(plain == spread)
+    #expect(plain.messages[0].signals.map(\.name) == ["S", "T", "Mode"])
+    #expect(plain.messages[0].signals[1].selection?.values == [1...1, 1...1, 5...7])
+  }
+
+  @Test func labelsMayReferToATable() throws {
+    let database = try read(
+      "BO_ 1 M: 8 E\n\(Self.signal)\nVAL_ 1 S Gears;\nVAL_TABLE_ Gears 0 \"P\" 15 \"SNA\" ;")
+    #expect(database.messages[0].signals[0].labels == [0: "P", 15: "SNA"] && database.skipped.isEmpty)
+  }
+
+  @Test(
+    arguments: [
+      ("-1.#INF|1.#INF", nil), ("-1.#INF|100", -Double.infinity...100), ("0|inf", 0...Double.infinity),
+      ("1.#QNAN|nan", nil),
+    ] as [(String, ClosedRange<Double>?)])
+  func unlimitedRangesAreRead(text: String, range: ClosedRange<Double>?) throws {
+    let database = try read("BO_ 1 M: 8 E\n SG_ S : 0|8@1+ (1,0) [\(text)] \"\" E")
+    #expect(database.skipped.isEmpty)
+    let found = database.messages[0].signals[0].range
+    #expect(found == range || found == -Double.infinity...Double.infinity && range == nil)
+  }
+
+  @Test func aByteOrderMarkIsIgnored() throws {
+    #expect(try read("\u{FEFF}BO_ 1 M: 8 E\n\(Self.signal)").messages.count == 1)
+  }
+
+  @Test func hostileInputIsReadOrRefused() throws {
     var random = SplitMix.announced()
-    let original = Array(Self.file.utf8)
+    let original = Array(
+      (Self.file + "\nSG_MUL_VAL_ 500 Odometer Page 1-1, 3-4;\nVAL_TABLE_ T 0 \"a\" ;\nVAL_ 500 Fuel T;").utf8
+    )
     for _ in 0..<3000 {
       var bytes = original
       for _ in 0..<Int(random.next() % 8 + 1) {

@@ -20,7 +20,6 @@ import Testing
      SG_ Speed : 0|16@1+ (1,0) [0|0] "km/h" E
      SG_ Far : 8|16@1+ (1,0) [0|0] "km" E
      SG_ Alone m3 : 0|8@1+ (1,0) [0|0] "" E
-     SG_ Nested m3M : 0|8@1+ (1,0) [0|0] "" E
 
     VAL_ 256 Ignition 0 "KL15 OFF" 1 "ACC" 2 "Ignition_On" 3 "CRANKING" 7 "SNA" ;
     VAL_ 256 Gear 15 "SNA" ;
@@ -85,9 +84,10 @@ import Testing
   /// A wish, and what its error says.
   @Test(arguments: [
     ("Vehicle.Speed = Velocity", "no signal Velocity"),
-    ("Vehicle.Speed = Speed", "in the messages Engine, Other"),
-    ("Vehicle.Speed = Weight", "no km/h can be made"), ("Vehicle.Speed = Other.Far", "beyond the 2 bytes"),
-    ("Vehicle.Speed = Alone", "no multiplexor"), ("Vehicle.Speed = Nested", "within another"),
+    ("Vehicle.Speed = Speed", "in the messages Engine (line 1), Other (line 9)"),
+    ("Vehicle.Speed = Weight", "cannot be converted to km/h"),
+    ("Vehicle.Speed = Other.Far", "beyond the 2 bytes"),
+    ("Vehicle.Speed = Alone", "has no multiplexor"),
     ("Vehicle.Private.Weight", "can.dbc"), ("Vehicle.Speed", "can.j1939"),
   ])
   func whatCannotBeServedIsSaidWithTheRemedy(signal: String, says: String) throws {
@@ -179,5 +179,89 @@ import Testing
   @Test func whatTheFileSaysIsNotMade() throws {
     var decoder = try decoder(["Vehicle.LowVoltageSystemState = Ignition", "Vehicle.Speed = Engine.Speed"])
     #expect(read(&decoder, [0xE8, 0x03, 0, 0, 0, 0, 0, 0])["Vehicle.LowVoltageSystemState"] == .text("OFF"))
+  }
+
+  // MARK: External files
+
+  private static let needed = "BO_ 256 Chassis: 8 E\n SG_ Speed : 0|16@1+ (0.01,0) [0|655.35] \"km/h\" E\n"
+  private static let switched =
+    "BO_ 256 Chassis: 8 E\n SG_ Mode M : 56|8@1+ (1,0) [0|0] \"\" E\n SG_ Speed m0 : 0|16@1+ (0.01,0) [0|0] \"km/h\" E\n"
+
+  private func speed(_ file: String, _ data: [UInt8] = [0x20, 0x1C, 0, 0, 0, 0, 0, 0]) throws -> Double? {
+    let signal = try #require(CANConfiguration.Signal(parsing: "Vehicle.Speed = Chassis.Speed"))
+    var decoder = try CANDecoder(
+      CANConfiguration(database: "v.dbc", signals: [signal]),
+      database: try DBCDatabase(parsing: Array(file.utf8), name: "v.dbc"))
+    let readings = decoder.process(
+      CANFrame(CANFrame.Identifier(256), data: data), at: Timestamp(seconds: 0))
+    guard case .number(let value)? = readings.first?.value else { return nil }
+    return value
+  }
+
+  /// Files of which the requested signal is readable, whatever else is in them.
+  @Test(arguments: [
+    needed
+      + "BO_ 2566843134 VI: 200 E\n SG_ Vin : 0|1600@1+ (1,0) [0|0] \"\" E\n SG_ Far : 1200|8@1+ (1,0) [0|0] \"\" E\n",
+    needed
+      + "BO_ 300 Mux: 8 E\n SG_ M1 M : 0|4@1+ (1,0) [0|0] \"\" E\n SG_ M2 M : 4|4@1+ (1,0) [0|0] \"\" E\n",
+    needed + "BO_ 4096 Bad: 8 E\n SG_ Speed : 0|8@1+ (1,0) [0|0] \"\" E\n",
+    needed + "BO_ 256 Twin: 8 E\n SG_ Other : 0|8@1+ (1,0) [0|0] \"\" E\n", needed + needed,
+    needed + "VAL_ 256 Speed Table;\nVAL_TABLE_ Table 65535 \"SNA\" ;\n",
+    needed.replacing("[0|655.35]", with: "[-1.#INF|1.#INF]"), needed.replacing(" [", with: "\n   ["),
+    switched, switched + "SG_MUL_VAL_ 256 Speed Mode 0-0, 2-4;\n",
+    switched + " SG_ Speed m1 : 16|16@1+ (0.01,0) [0|0] \"km/h\" E\n",
+  ])
+  func aSignalIsReadWhateverElseIsInTheFile(file: String) throws {
+    #expect(try speed(file) == 72)
+  }
+
+  /// The signal of the branch that the frame carries.
+  @Test func aNameInExclusiveBranchesIsReadOfEach() throws {
+    let file = Self.switched + " SG_ Speed m1 : 16|16@1+ (0.1,0) [0|0] \"m/s\" E\n"
+    #expect(try speed(file, [0x20, 0x1C, 10, 0, 0, 0, 0, 0]) == 72)
+    #expect(try speed(file, [0x20, 0x1C, 10, 0, 0, 0, 0, 1]) == 3.6)
+    #expect(try speed(file, [0x20, 0x1C, 10, 0, 0, 0, 0, 2]) == nil)
+  }
+
+  @Test func rangesAndNestedMultiplexorsSelectASignal() throws {
+    let file = """
+      BO_ 256 Chassis: 8 E
+       SG_ Top M : 56|8@1+ (1,0) [0|0] "" E
+       SG_ Mode m3M : 48|8@1- (1,0) [0|0] "" E
+       SG_ Speed m1 : 0|16@1+ (0.01,0) [0|0] "km/h" E
+      SG_MUL_VAL_ 256 Mode Top 3-4;
+      SG_MUL_VAL_ 256 Speed Mode 1-1, 100-127;
+      """
+    for (mode, top, isRead) in [
+      (1, 3, true), (1, 4, true), (127, 3, true), (1, 5, false), (2, 3, false), (0xFF, 3, false),
+    ] as [(UInt8, UInt8, Bool)] {
+      #expect(try (speed(file, [0x20, 0x1C, 0, 0, 0, 0, mode, top]) == 72) == isRead, "\(mode) \(top)")
+    }
+  }
+
+  /// A needed signal that is unreadable is refused with its line and reason.
+  @Test(arguments: [
+    (
+      "BO_ 256 Chassis: 200 E\n SG_ Speed : 0|1600@1+ (1,0) [0|0] \"\" E",
+      "v.dbc:2: signal Speed has 1600 bits"
+    ),
+    ("BO_ 256 Chassis: 200 E\n SG_ Speed : 0|16@1+ (1,0) [0|0] \"\" E", "has 200 bytes; a frame carries 64"),
+    (
+      "BO_ 4096 Chassis: 8 E\n SG_ Speed : 0|8@1+ (1,0) [0|0] \"\" E\nBO_ 1 M: 8 E",
+      "v.dbc:1: message Chassis"
+    ),
+    ("BO_ 256 Chassis: 8 E\n SG_ Speed : 0|8@7+ (1,0) [0|0] \"\" E", "v.dbc:2: the byte order"),
+    ("BO_ 256 Chassis: 8 E\n SG_ Speed : 0|16@1+ (1,0) [0|0] \"\" E\nSIG_VALTYPE_ 256 Speed : 1;", "16 bits"),
+    (switched + " SG_ Speed m0 : 16|16@1+ (1,0) [0|0] \"\" E", "twice in one frame"),
+    (needed + "BO_ 257 Chassis: 8 E\n SG_ Speed : 0|8@1+ (1,0) [0|0] \"\" E", "rename or delete"),
+    (
+      "BO_ 256 Chassis: 8 E\n SG_ A M : 0|8@1+ (1,0) [0|0] \"\" E\n SG_ B M : 8|8@1+ (1,0) [0|0] \"\" E\n"
+        + " SG_ Speed m1 : 16|8@1+ (1,0) [0|0] \"\" E", "SG_MUL_VAL_ names none"
+    ),
+    (switched + "SG_MUL_VAL_ 256 Speed Mode zero;\n", "values that are not ranges"),
+  ])
+  func aNeededSignalThatIsUnreadableIsRefused(file: String, reason: String) throws {
+    let error = #expect(throws: (any Error).self) { try speed(file) }
+    #expect("\(try #require(error))".contains(reason), "\(String(describing: error))")
   }
 }

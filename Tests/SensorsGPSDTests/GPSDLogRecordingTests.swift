@@ -10,13 +10,15 @@ import Testing
 
   init() throws { scratch = try ScratchFolder() }
 
-  private func fixes(_ text: String) throws -> [PositionFix] {
+  private func fixes(_ text: String) throws -> [PositionFix] { try read(text).fixes }
+
+  private func read(_ text: String) throws -> (fixes: [PositionFix], skipped: SkippedInput?) {
     var recording = try GPSDLogRecording(path: scratch.write(text, to: "log.json"))
     var fixes: [PositionFix] = []
     while let event = try recording.next() {
       if case .position(let block) = event { fixes += block }
     }
-    return fixes
+    return (fixes, recording.skipped)
   }
 
   private func tpv(_ time: String, _ rest: String = "") -> String {
@@ -37,19 +39,47 @@ import Testing
     #expect(fixes[2].coordinate == nil && fixes[2].time == nil)
   }
 
-  @Test func aDamagedReportIsNamed() throws {
-    let error = #expect(throws: RecordingError.self) {
-      _ = try fixes(tpv("01.000") + "{\"class\":\"TPV\",\"mode\":3\n")
+  @Test(arguments: ["{\"class\":\"TPV\",\"mode\":3\n", "{\"class\":\"TPV\",\"mode\":}\n", "{\"lat\":1}\n"])
+  func aDamagedReportIsSkippedWithItsLine(text: String) throws {
+    for text in [tpv("01.000") + text + tpv("02.000"), tpv("01.000") + text] {
+      let (fixes, skipped) = try read(text)
+      #expect(fixes.count == (text.hasSuffix(tpv("02.000")) ? 2 : 1))
+      #expect(
+        skipped?.count == 1 && skipped?.first.contains("log.json:2:") == true,
+        "\(String(describing: skipped))")
     }
-    #expect(error?.line == 2)
+  }
+
+  /// As Python's `json.dumps` writes reports, also indented, sorted and in an array.
+  @Test(arguments: ["line", "sorted", "indented", "array"])
+  func whiteSpaceAndOrderDoNotMatter(form: String) throws {
+    let members = [
+      "\"class\": \"TPV\"", "\"device\": \"/dev/a b\"", "\"lat\": 1.5", "\"lon\": 2.5", "\"mode\": 3",
+      "\"time\": \"2025-06-02T04:54:01.000Z\"",
+    ]
+    let report: String =
+      switch form {
+      case "sorted": "{" + members.reversed().joined(separator: ", ") + "}\n"
+      case "line": "{ " + members.joined(separator: ", ") + " }\n"
+      default: "  {\n    " + members.joined(separator: ",\n    ") + "\n  }"
+      }
+    let text =
+      form == "array"
+      ? "[\n\(report),\n\(report)\n]\n" : form == "indented" ? "\(report)\n\(report)\n" : report + report
+    let (fixes, skipped) = try read("\u{FEFF}" + text)
+    #expect(fixes.count == 2 && skipped == nil, "\(String(describing: skipped))")
+    #expect(fixes.allSatisfy { $0.coordinate == Coordinate(latitude: 1.5, longitude: 2.5) && $0.time != nil })
   }
 
   @Test func aLastReportThatWasCutOffIsPassedOver() throws {
     #expect(try fixes(tpv("01.000") + "{\"class\":\"TPV\",\"mo").count == 1)
   }
 
-  @Test(arguments: ["", "$GPGGA,1*00\n", "prose\n"])
-  func aFileWithoutReportsIsAnError(text: String) {
+  @Test(arguments: [
+    "", "$GPGGA,1*00\n", "prose\n", "{\"class\":\"VERSION\",\"release\":\"3.22\"}\n",
+    "{\"class\":\"TPV\",\"mode\":1}\n",
+  ])
+  func aFileWithoutAPositionIsAnError(text: String) {
     #expect(throws: RecordingError.self) { _ = try fixes(text) }
   }
 

@@ -86,7 +86,7 @@ import Testing
   @Test(arguments: [
     "", "{", "{}", "[]", "null", "TPV", #"{"class":"TPV"#, #"{"class":"TPV","mode":3,"lat":1"#,
     #"{"class":"TPV","mode":3}garbage "class":"TPV""#, #"{"class":"TPV","x":[{"class":"SKY"}]}"#,
-    #"{"x":[1],"class":"TPV"}"#, #"{"class":"TPV","lat":1e-99999999999}"#, #"{"class":"TPV","lat":0x10}"#,
+    #"{"x":[1],"class":3}"#, #"{"class":"TPV","lat":1e-99999999999}"#, #"{"class":"TPV","lat":0x10}"#,
     #"{"class":"TPV","lat":nan}"#, #"{"class":"TPV","lat":1.2.3}"#, #"{"class":"TPV","device":"\u12"}"#,
     #"{"class":"TPV","device":"\q"}"#, "{\"class\":\"TPV\",\"device\":\"a\u{1}b\"}", #"{"class":"TPV",}"#,
     #"{"class":"TPV" "mode":3}"#, #"{"class":3}"#, #"{"class":"TPV"}{"class":"TPV"}"#,

@@ -21,6 +21,7 @@ enum AgentEvent: String, CaseIterable, Sendable {
   case sourceIdle = "source.idle"
   case sourceUnavailable = "source.unavailable"
   case sourceFinished = "source.finished"
+  case inputSkipped = "source.input_skipped"
   case outputUnavailable = "output.unavailable"
   case outputDegraded = "output.degraded"
   case stateAdopted = "state.adopted"

@@ -242,6 +242,7 @@ package struct EnvironmentCheck {
       }
       let told = bus.configuration.signals.map(\.path).filter { decoder.paths.contains($0) }
       return [Finding(.ok, subject, "\(traffic); can tell \(told.joined(separator: ", "))")] + speed(told)
+        + skipped(decoder)
     } catch {
       let isSetting = error.place != bus.interface
       return [
@@ -250,6 +251,17 @@ package struct EnvironmentCheck {
           remedy: isSetting ? error.remedy : "\(error.remedy); or leave can.interface out")
       ]
     }
+  }
+
+  /// The statements of the DBC file that could not be read.
+  private func skipped(_ decoder: CANDecoder) -> [Finding] {
+    guard let first = decoder.skipped.first?.error else { return [] }
+    return [
+      Finding(
+        .warning, "can.dbc",
+        "\(decoder.skipped.count) statements skipped; the first: \(first.place): \(first.problem)",
+        remedy: "no configured signal needs them; \(first.remedy)")
+    ]
   }
 
   /// Navigation goes by one of the signals that are told, and without it through a tunnel as on a vehicle without a bus.

@@ -310,6 +310,13 @@ struct AgentLoop: ~Copyable {
   }
 
   private func report(_ status: SourceStatus) {
+    if let skipped = status.skipped {
+      log.warning(
+        .inputSkipped, "input skipped",
+        metadata: [
+          "source": "\(status.source)", "count": "\(skipped.count)", "first": "\(skipped.first)",
+        ])
+    }
     switch status.state {
     case .active(let rates):
       let shown = rates.sorted { $0.key < $1.key }.map { "\($0.key.rawValue)=\($0.value)Hz" }

@@ -4,7 +4,8 @@ internal import XML
 
 /// Reads the placemarks of a KML file that are polygons, or points.
 ///
-/// A point's radius is its extended data `radius`, in metres. Lines and all else are left out.
+/// The display name is the name of the region; `id`, which programs generate, only if there is none. The radius of a point is its extended
+/// data `radius`, in metres. Lines and placemarks without geometry are returned, too, so that the caller can list them.
 enum KMLRegions {
   static func read(_ bytes: [UInt8]) throws(JSONError) -> [(place: String, json: JSONValue)] {
     let handler = KMLHandler()
@@ -31,6 +32,7 @@ private final class KMLHandler: XMLHandler {
   private var point: JSONValue?
   private var polygons: [[JSONValue]] = []
   private var rings: [JSONValue] = []
+  private var hasLine = false
   /// Deeper than any KML is.
   private static let deepest = 100
 
@@ -42,7 +44,7 @@ private final class KMLHandler: XMLHandler {
     switch element {
     case "Placemark":
       number += 1
-      (name, radius, point, polygons) = (nil, nil, nil, [])
+      (name, radius, point, polygons, hasLine) = (nil, nil, nil, [], false)
       identifier = attribute("id")
     case "Polygon": rings = []
     case "Data", "SimpleData": dataName = attribute("name")
@@ -64,6 +66,7 @@ private final class KMLHandler: XMLHandler {
       if parent == "Point" { point = positions.first }
       // The outer ring comes first in KML as in GeoJSON.
       if parent == "LinearRing" { rings.append(.array(positions)) }
+    case "LineString": hasLine = true
     case "Polygon": if !rings.isEmpty { polygons.append(rings) }
     case "Placemark": finish()
     default: break
@@ -76,20 +79,28 @@ private final class KMLHandler: XMLHandler {
     let geometry: JSONValue
     switch polygons.count {
     case 0:
-      guard let point else { return }
-      geometry = .object(["type": .string("Point"), "coordinates": point])
+      geometry =
+        if let point {
+          .object(["type": .string("Point"), "coordinates": point])
+        } else {
+          hasLine ? .object(["type": .string("LineString")]) : .null
+        }
     case 1: geometry = .object(["type": .string("Polygon"), "coordinates": .array(polygons[0])])
     default:
       geometry = .object([
         "type": .string("MultiPolygon"), "coordinates": .array(polygons.map { .array($0) }),
       ])
     }
-    let named = [identifier, name].compactMap { $0 }.first { !$0.isEmpty } ?? "region-\(number)"
     var properties: [String: JSONValue] = [:]
-    if let name, !name.isEmpty { properties["name"] = .string(name) }
     if let radius { properties["radius"] = .number(radius) }
-    features.append(
-      ("placemark \(number)", .feature(named: named, geometry: geometry, properties: properties)))
+    var members: [String: JSONValue] = ["type": .string("Feature"), "geometry": geometry]
+    if let name, !name.isEmpty {
+      properties["name"] = .string(name)
+    } else {
+      members["id"] = .string(identifier.flatMap { $0.isEmpty ? nil : $0 } ?? "region-\(number)")
+    }
+    members["properties"] = .object(properties)
+    features.append(("placemark \(number)", .object(members)))
   }
 
   private var trimmedText: String {

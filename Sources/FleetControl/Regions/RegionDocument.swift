@@ -53,6 +53,9 @@ package struct RegionDocument: Hashable, Sendable {
   /// Names that were there more than once: the last one counts.
   package private(set) var replaced: [String] = []
 
+  /// Features of a file that cannot be regions, with the reason.
+  package var skipped: [String] = []
+
   /// More than this is refused before it is sent.
   package static let largestCount = 10_000
 

@@ -1,8 +1,12 @@
+internal import Compression
 package import Fleet
 package import JSON
 internal import Telemetry
 
-/// Reads regions from GeoJSON, KML or WKT; what a file holds is told by its beginning, not by its name.
+/// Reads regions from GeoJSON, KML, KMZ or WKT. The beginning of a file tells its format, not its name.
+///
+/// Features that cannot be regions (without geometry, lines) are skipped and listed. A region with a fault is an error, and so is a file
+/// in another reference system than WGS 84.
 package enum RegionFile {
   /// Bytes.
   private static let largest = 64 << 20
@@ -25,20 +29,32 @@ package enum RegionFile {
   }
 
   static func parse(
-    _ bytes: [UInt8], radius: Double?, hasRadiusOption: Bool = false
+    _ file: [UInt8], radius: Double?, hasRadiusOption: Bool = false
   ) throws(JSONError) -> RegionDocument {
-    let start = bytes.first {
-      !($0 == 0x20 || (0x09...0x0D).contains($0) || $0 == 0xEF || $0 == 0xBB || $0 == 0xBF)
+    var bytes = file.starts(with: Self.byteOrderMark) ? Array(file.dropFirst(Self.byteOrderMark.count)) : file
+    if ZipArchive.isArchive(bytes) {
+      do throws(CompressionError) {
+        bytes = try ZipArchive.firstFile(of: bytes, suffix: ".kml", limit: largest)
+      } catch {
+        throw JSONError("KMZ: \(error)")
+      }
     }
     var features: [(place: String, json: JSONValue)]
-    switch start {
+    switch bytes.first(where: { !($0 == 0x20 || (0x09...0x0D).contains($0)) }) {
     case UInt8(ascii: "{"): features = try geoJSON(JSONValue(parsing: bytes))
     case UInt8(ascii: "<"): features = try KMLRegions.read(bytes)
     case nil: throw JSONError("it is empty")
     default: features = try WKTRegions.read(bytes)
     }
-    let document = try document(features, radius: radius, hasRadiusOption: hasRadiusOption)
-    guard !document.features.isEmpty else { throw JSONError("there is no region in it") }
+    let skipped = features.filter { !RegionGeometry.isRegion($0.json) }.map { feature in
+      let type = feature.json["geometry"]?["type"]?.string
+      return "\(feature.place): "
+        + (type.map { "\"\($0.prefix(40))\" is not an area" } ?? "it has no geometry")
+    }
+    features.removeAll { !RegionGeometry.isRegion($0.json) }
+    var document = try document(distinct(features), radius: radius, hasRadiusOption: hasRadiusOption)
+    document.skipped = skipped
+    guard !document.features.isEmpty else { throw JSONError(skipped.first ?? "there is no region in it") }
     return document
   }
 
@@ -46,6 +62,36 @@ package enum RegionFile {
   /// - Throws: `JSONError` with the feature for what cannot be a region.
   package static func regions(_ json: JSONValue) throws(JSONError) -> RegionDocument {
     try document(geoJSON(json), radius: nil)
+  }
+
+  private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+  /// Gives features that have a display name alone an identifier of their own: "Zone", "Zone 2", "Zone 3".
+  private static func distinct(
+    _ features: [(place: String, json: JSONValue)]
+  ) -> [(place: String, json: JSONValue)] {
+    var used = Set(features.compactMap { RegionGeometry.identifier(of: $0.json) })
+    return features.map { feature in
+      guard RegionGeometry.identifier(of: feature.json) == nil,
+        let name = RegionGeometry.name(of: feature.json),
+        case .object(var members) = feature.json
+      else { return feature }
+      var identifier = shortened(name, 64)
+      var number = 1
+      while !used.insert(identifier).inserted {
+        number += 1
+        identifier = shortened(name, 56) + " \(number)"
+      }
+      members["id"] = .string(identifier)
+      return (feature.place, .object(members))
+    }
+  }
+
+  /// A text of at most so many bytes of UTF-8.
+  private static func shortened(_ text: String, _ limit: Int) -> String {
+    var text = text
+    while text.utf8.count > limit { text.removeLast() }
+    return text
   }
 
   private static func document(
@@ -66,6 +112,7 @@ package enum RegionFile {
   }
 
   private static func geoJSON(_ json: JSONValue) throws(JSONError) -> [(place: String, json: JSONValue)] {
+    try RegionGeometry.checkReferenceSystem(of: json)
     switch json["type"]?.string {
     case "FeatureCollection":
       guard let features = json["features"]?.array else { throw JSONError("it has no array \"features\"") }

@@ -9,8 +9,8 @@ internal import Telemetry
 
 /// The options of `odograph regions push`.
 package struct RegionsPushOptions: ParsableArguments {
-  @Argument(help: "A GeoJSON, KML or WKT file; - is standard input.", completion: .file()) package var file:
-    String
+  @Argument(help: "A GeoJSON, KML, KMZ or WKT file; - is standard input.", completion: .file()) package
+    var file: String
   @Flag(help: "Beside those wanted before; one of the same name is replaced.") package var add = false
   @Option(help: ArgumentHelp("Radius of points that have none.", valueName: "metres"))
   package var radius: Double?
@@ -41,7 +41,7 @@ package struct RegionsRemoveOptions: ParsableArguments {
 package struct RegionsDiffOptions: ParsableArguments {
   @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
   @Argument(
-    help: "A GeoJSON, KML or WKT file (default: what is wanted of each vehicle).", completion: .file())
+    help: "A GeoJSON, KML, KMZ or WKT file (default: what is wanted of each vehicle).", completion: .file())
   package var file: String?
   @Option(help: ArgumentHelp("Radius of points that have none.", valueName: "metres"))
   package var radius: Double?
@@ -135,6 +135,7 @@ package enum RegionsCommand {
   ) throws(FleetError) -> ExitStatus {
     let targets = try options.change.targets(share: options.share)
     let file = try RegionFile.read(options.file, radius: options.radius, hasRadiusOption: true)
+    for reason in file.skipped { StandardError.say("skipped: \(reason)") }
     for name in file.replaced { StandardError.say("region \"\(name)\" is there twice: the last one counts") }
     let (exchange, retained) = try read(
       options.change.broker, targets, options.change.beginning, reader)

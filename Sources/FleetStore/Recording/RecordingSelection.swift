@@ -29,7 +29,8 @@ package struct RecordingArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Only positions within the polygons, or circles, of this GeoJSON, KML or WKT file.", valueName: "file"),
+      "Only positions within the polygons, or circles, of this GeoJSON, KML, KMZ or WKT file.",
+      valueName: "file"),
     completion: .file())
   package var region: String?
 
@@ -77,7 +78,7 @@ package struct RecordingSelection: Sendable {
     throw .usage("use", "--to \(end.rfc3339)", "it is not after --from")
   }
 
-  /// Reads the polygons, and circles, of a GeoJSON, KML or WKT file.
+  /// Reads the polygons, and circles, of a GeoJSON, KML, KMZ or WKT file.
   /// - Throws: `FleetError` with the file and the region that makes no sense.
   package mutating func setRegion(_ path: String) throws(FleetError) {
     let document = try RegionFile.read(path, radius: nil)

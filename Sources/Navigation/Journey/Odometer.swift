@@ -9,8 +9,8 @@ internal import Spatial
 /// - What nobody has watched, because nothing measured or the agent did not run, is closed by the most plausible way between the
 ///   places before and after (`PlausibleWay`) and counted in `estimated`, too. Between two moments at rest it is closed only where the
 ///   places differ by more than their errors.
-/// - A receiver that tells no speed leaves only places: then all of the way is estimated, with a corner cut wherever two places that
-///   differ beyond their errors are connected.
+/// - A receiver without speed leaves positions alone (`positionMotion`). The way is the straight line between positions that differ by
+///   more than their errors, and is counted in `estimated`, too.
 /// - Where speeds are differences of positions, as some receivers make them, the sum is as good as those positions.
 ///
 /// A value type without I/O: time comes with the samples.
@@ -35,7 +35,22 @@ public struct Odometer: Hashable, Sendable {
     var place: OdometerState.Place?
     var speed: Double?
     var velocity: SIMD2<Double>?
+    /// The newest position; `place` is an earlier one while both agree within their errors.
+    var latest: Coordinate?
   }
+
+  /// Motion by positions alone.
+  public enum PositionMotion: Hashable, Sendable {
+    /// The newest position agrees with the last decision within its error.
+    case undecided
+    /// m/s: the mean since the last decision.
+    case moving(speed: Double)
+    /// For `longestDecision` seconds, positions have agreed within their errors.
+    case resting
+  }
+
+  /// Motion up to the newest sample by positions alone; nil if speeds are measured.
+  public private(set) var positionMotion: PositionMotion?
 
   /// s between two speeds whose mean is the speed in between. A receiver that leaves out an epoch or two is no gap.
   private static let longestStep = 5.0
@@ -45,6 +60,8 @@ public struct Odometer: Hashable, Sendable {
   private static let confidence = 3.0
   /// Metres at 68 % for a place that nobody says the accuracy of.
   fileprivate static let unknownAccuracy = 15.0
+  /// s without a significant difference of positions after which the vehicle is at rest; a longer step is a gap.
+  static let longestDecision = 120.0
   /// s for which speeds alone close a gap between places that are not both known.
   private static let longestWithoutPlaces = 10.0
 
@@ -78,15 +95,22 @@ public struct Odometer: Hashable, Sendable {
   /// Takes how the vehicle moves. Samples come in order of time; one that does not, or is no vehicle's, is passed over.
   public mutating func process(_ sample: OdometerSample) {
     guard sample.isSound else { return }
+    positionMotion = nil
     guard let before = anchor else { return begin(sample) }
     guard let timestamp = before.timestamp else {
       return close(before, sample, seconds: seconds(before, sample))
     }
     let step = sample.timestamp.seconds(since: timestamp)
     guard step > 0 else { return }
+    if sample.speed == nil, before.place != nil, before.speed == nil || step > Self.longestStep {
+      return process(position: sample, after: before, step: step)
+    }
     guard step <= Self.longestStep else { return close(before, sample, seconds: step) }
     // A report without a speed among others, as of a jump, is waited over.
-    guard let speed = sample.speed else { return }
+    guard let speed = sample.speed else {
+      positionMotion = .undecided
+      return
+    }
     let isStopped = sample.isStopped || wheels.areStanding(at: sample.timestamp, receiver: speed)
     let next = Anchor(sample, isStopped: isStopped)
     let motion = StandingTest.Motion(speed: next.speed ?? 0, velocity: next.velocity)
@@ -141,6 +165,36 @@ public struct Odometer: Hashable, Sendable {
     return step
   }
 
+  // MARK: Positions alone
+
+  private mutating func process(position sample: OdometerSample, after before: Anchor, step: Double) {
+    guard let first = before.place, let latest = before.latest else {
+      return close(before, sample, seconds: step)
+    }
+    let next = Anchor(sample, isStopped: sample.isStopped)
+    let error = Self.confidence * hypot(first.radius, sample.accuracy ?? Self.unknownAccuracy)
+    let way = LocalFrame(origin: first.coordinate).offset(of: sample.coordinate).magnitude
+    guard way > error, !sample.isStopped else {
+      positionMotion = .undecided
+      guard step >= Self.longestDecision || sample.isStopped else { return }
+      positionMotion = .resting
+      // The place stays, so that slow motion is seen in the end.
+      var rest = next
+      (rest.place, rest.speed, rest.velocity) = (first, nil, nil)
+      return advance(to: rest)
+    }
+    let moved = LocalFrame(origin: latest).offset(of: sample.coordinate).magnitude
+    positionMotion = .moving(speed: moved / step)
+    guard moved < OdometerSample.fastest * step else {
+      // One of the positions is wrong. The way continues from the new one.
+      positionMotion = .undecided
+      return advance(to: next)
+    }
+    if before.speed == nil { add(estimated: way) } else { close(before, sample, seconds: step) }
+    advance(to: next)
+    standing.interrupt(isMoving: moved > Self.restingSpeed * step)
+  }
+
   // MARK: Gaps
 
   private mutating func close(_ before: Anchor, _ sample: OdometerSample, seconds: Double?) {
@@ -179,6 +233,7 @@ extension Odometer.Anchor {
   fileprivate init(_ sample: OdometerSample, isStopped: Bool) {
     timestamp = sample.timestamp
     time = sample.time
+    latest = sample.coordinate
     place = OdometerState.Place(
       coordinate: sample.coordinate, radius: sample.accuracy ?? Odometer.unknownAccuracy)
     speed = isStopped ? 0 : sample.speed

@@ -15,6 +15,8 @@ extension TripRecorder {
   private static let slowestStart = 2.0
   /// Metres that a receiver may need for its first place: two minutes in a town.
   private static let nearWay = 2000.0
+  /// s between two positions of one drive, and the least share of its way that a vehicle has driven at its speed of now.
+  private static let (longestContinuous, leastShare) = (180.0, 0.5)
   /// m/s: a greater way in a step was closed between two places, whatever else was watched in between.
   static let fastest = 60.0
 
@@ -49,7 +51,11 @@ extension TripRecorder {
       look(back: sample, isMoving: isMoving)
       return
     }
-    if isMoving, way <= Self.nearWay, !isOff {
+    // Seldom positions of a vehicle that drives on: the way agrees with the speed.
+    let isContinuous =
+      seconds.map { $0 <= Self.longestContinuous && way > Self.leastShare * (sample.speed ?? 0) * $0 }
+      ?? false
+    if isMoving, way <= Self.nearWay || isContinuous, !isOff {
       startUnseen(sample, way: way, seconds: seconds, after: before)
     } else {
       report(sample, driving: driving, seconds: seconds, after: before)
@@ -98,6 +104,7 @@ extension TripRecorder {
       trip.moving += wasQueueing ? seconds ?? driving : driving
       trip.hasMoved = true
       trip.extend(to: sample.point)
+      trip.observe(speed: sample.speed)
       if !isMoving { trip.elapsed = max(trip.elapsed, trip.endElapsed) }
       append(sample, to: &trip)
       state.trip = trip
@@ -134,6 +141,7 @@ extension TripRecorder {
     start.time = sample.time?.advanced(bySeconds: -since)
     open(.driven, at: start, elapsed: since, origin: before.distance)
     goOnMoving(sample, moving: since)
+    state.trip?.observe(speed: sample.speed)
     promote(sample)
   }
 

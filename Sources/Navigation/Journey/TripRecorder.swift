@@ -128,7 +128,8 @@ public struct TripRecorder: Hashable, Sendable {
 
   /// Takes what is known of a moment. Moments come in order of time.
   public mutating func process(_ sample: TripSample) {
-    guard sample.isSound else { return }
+    // An undecided moment is part of the step to the next decision.
+    guard sample.isSound, sample.motion != .undecided else { return }
     let sample = sample.screened
     if state.boundary.map({ sample.distance < $0.distance }) ?? true { restart(sample) }
     guard let watched else { return resume(sample) }
@@ -139,7 +140,8 @@ public struct TripRecorder: Hashable, Sendable {
     }
     let before = state.seen ?? sample.point
     let isPossible = sample.distance - before.distance <= Self.fastest * step + Self.leastWay
-    if step <= Self.longestStep, isPossible {
+    let longestStep = sample.isSpeedDerived ? Odometer.longestDecision + Self.longestStep : Self.longestStep
+    if step <= longestStep, isPossible {
       watch(sample, step: step, after: before)
     } else {
       // The end of a stop in between comes first.
@@ -215,9 +217,7 @@ public struct TripRecorder: Hashable, Sendable {
     trip.hasMoved = true
     trip.moving += step
     trip.extend(to: sample.point)
-    if let speed = sample.speed ?? sample.wheelSpeed {
-      trip.greatestSpeed = max(trip.greatestSpeed ?? 0, speed)
-    }
+    trip.observe(speed: sample.speed ?? sample.wheelSpeed)
     append(sample, to: &trip)
     state.trip = trip
     promote(sample)

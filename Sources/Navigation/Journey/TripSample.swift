@@ -15,6 +15,8 @@ public struct TripSample: Hashable, Sendable {
   public var isExact: Bool
   /// m/s over ground, at least 0; nil where it is not measured.
   public var speed: Double?
+  /// Motion by positions alone; nil if speeds are measured. It replaces the speed.
+  public var motion: Odometer.PositionMotion?
   /// Metres of the odometer, and those of them that were closed, not measured.
   public var distance: Double
   public var estimated: Double
@@ -63,9 +65,14 @@ public struct TripSample: Hashable, Sendable {
       && (0...OdometerState.farthest).contains(distance) && estimated >= 0 && estimated.isFinite
   }
 
-  /// Without what a bus says that no vehicle does: signals that were not decoded rightly.
+  /// Whether the speed is the mean since the last decision, from positions alone.
+  var isSpeedDerived: Bool { motion != nil }
+
+  /// With the speed of `motion`, and without implausible signals of the CAN bus, as of a wrong DBC file.
   var screened: TripSample {
     var sample = self
+    if case .moving(let speed) = motion { sample.speed = speed }
+    if case .resting = motion { sample.speed = 0 }
     if let speed = wheelSpeed, !(0..<OdometerSample.fastest).contains(speed) { sample.wheelSpeed = nil }
     if let rate = fuelRate, !(0...Self.greatestFuelRate).contains(rate) { sample.fuelRate = nil }
     if let power, !(-Self.greatestPower...Self.greatestPower).contains(power) { sample.power = nil }

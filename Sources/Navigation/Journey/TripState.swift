@@ -131,6 +131,10 @@ struct OpenTrip: Hashable, Sendable {
     (end, endElapsed, stir) = (point, elapsed, nil)
   }
 
+  mutating func observe(speed: Double?) {
+    if let speed { greatestSpeed = max(greatestSpeed ?? 0, speed) }
+  }
+
   /// What stands in between is the trip's: the clock is known now, or was wrong.
   mutating func observe(_ time: UTCTime?) {
     guard let time else { return }

@@ -99,19 +99,19 @@ final class GPXHandler: XMLHandler {
     guard let element = GPXPoint.Element(rawValue: name) else { return }
     elementsSeen.insert(element)
     guard element == wanted else { return }
-    guard let latitude = attribute("lat").flatMap({ DecimalText.number($0.utf8.span) }),
-      let longitude = attribute("lon").flatMap({ DecimalText.number($0.utf8.span) })
-    else {
-      return fail(line, "<\(name)> lacks a numeric lat or lon", "remove the point or give both in degrees")
-    }
-    let coordinate = Coordinate(latitude: latitude, longitude: longitude)
-    guard coordinate.isValid else {
-      return fail(
-        line, "<\(name)> lies at \(latitude), \(longitude)",
+    pointDepth = depth
+    let latitude = attribute("lat").flatMap { DecimalText.number($0.utf8.span) }
+    let longitude = attribute("lon").flatMap { DecimalText.number($0.utf8.span) }
+    let coordinate = Coordinate(latitude: latitude ?? .nan, longitude: longitude ?? .nan)
+    var open = GPXPoint(line: line, coordinate: coordinate)
+    if latitude == nil || longitude == nil {
+      open.fault = error(line, "<\(name)> lacks a numeric lat or lon", "give both in degrees")
+    } else if !coordinate.isValid {
+      open.fault = error(
+        line, "<\(name)> has the position \(coordinate.latitude), \(coordinate.longitude)",
         "latitude is within ±90 degrees, longitude within ±180")
     }
-    point = GPXPoint(line: line, coordinate: coordinate)
-    pointDepth = depth
+    point = open
   }
 
   func append(_ bytes: Span<UInt8>) {
@@ -128,9 +128,9 @@ final class GPXHandler: XMLHandler {
     if depth == pointDepth {
       points.append(open)
       point = nil
-    } else if let problem = open.set(trimmed(text), of: name) {
-      fail(line, problem, "correct or remove the element")
     } else {
+      let problem = open.set(trimmed(text), of: name)
+      open.fault = open.fault ?? problem.map { error(line, $0, "correct or remove the element") }
       point = open
     }
   }
@@ -143,8 +143,12 @@ final class GPXHandler: XMLHandler {
     return Array(text[first...last])
   }
 
+  private func error(_ line: Int, _ problem: String, _ remedy: String) -> RecordingError {
+    RecordingError(file: path, line: line, problem: problem, remedy: remedy)
+  }
+
   private func fail(_ line: Int, _ problem: String, _ remedy: String) {
-    failure = failure ?? RecordingError(file: path, line: line, problem: problem, remedy: remedy)
+    failure = failure ?? error(line, problem, remedy)
   }
 }
 
@@ -158,10 +162,14 @@ struct GPXPoint: Sendable, Hashable {
   }
 
   let line: Int
+  /// The reason why the point cannot be used; nil for a valid one.
+  var fault: RecordingError?
   /// What the file says; the timestamp comes later.
   private var said: PositionFix
 
   var time: UTCTime? { said.time }
+
+  var hasPosition: Bool { said.mode != .noFix }
 
   init(line: Int, coordinate: Coordinate) {
     self.line = line

@@ -7,8 +7,9 @@ public import Spatial
 ///
 /// - `PositionFix.time` is as recorded; `timestamp` is the time since the first point, plus `startingAt`, and
 ///   stands still while the recorded time runs backwards (`RecordingClock`).
-/// - A file whose first point has no time is played at one point a second, `time` is nil. A file in which only some
-///   points have a time is an error, because no guess would be right.
+/// - A file without times is played at one point a second, `time` is nil. If some points have a time, those without one are skipped
+///   and counted, and so are points with an invalid value.
+/// - A file without any position is an error.
 /// - `ele` is taken as the height above mean sea level, as GPX says. Speed and course are those that the file
 ///   gives (GPX 1.0 elements, or extensions by whatever prefix); otherwise they are nil, never derived.
 /// - Expat reads the file in blocks. Copies of a recording share the reading position.
@@ -22,6 +23,11 @@ public struct GPXRecording: SensorRecording {
   private let origin: Timestamp
   private var count: Int64 = 0
   private var isTimed: Bool?
+  /// The points before it is known whether the file has times.
+  private var pending: [GPXPoint] = []
+  private var progress = ReadingProgress()
+  /// Points without a time after which the file is taken for one without times.
+  private static let mostPending = 10_000
   private var lastTimestamp: Timestamp?
 
   /// - Parameters:
@@ -51,6 +57,8 @@ public struct GPXRecording: SensorRecording {
     return point.fix(at: Timestamp(nanoseconds: 0)).coordinate
   }
 
+  public var skipped: SkippedInput? { progress.skipped }
+
   public mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) {
     if kind == .positioning { gate.setDemand(demand, at: lastTimestamp) }
   }
@@ -58,29 +66,54 @@ public struct GPXRecording: SensorRecording {
   /// The next fix, alone in its block.
   /// - Throws: `RecordingError` with the line.
   public mutating func next() throws(RecordingError) -> SensorEvent? {
-    while let point = try reader.withLock({ (reader) throws(RecordingError) in try reader.next() }) {
-      let timestamp = try timestamp(of: point)
+    while let point = try nextPoint() {
+      guard isTimed == (point.time != nil) else {
+        progress.skip(
+          RecordingError(
+            file: name, line: point.line,
+            problem: isTimed == true
+              ? "the point has no time" : "the point has a time, those before it have none",
+            remedy: "give all points a time, or none"))
+        continue
+      }
+      let timestamp = timestamp(of: point)
       lastTimestamp = timestamp
+      if point.hasPosition { progress.hasPosition = true }
       count += 1
       guard gate.admits(timestamp) else { continue }
       var fix = point.fix(at: timestamp)
       fix.receiver = name
       return .position([fix])
     }
+    try progress.finish(name, remedy: "give a GPX file with a track")
     return nil
   }
 
-  private mutating func timestamp(of point: GPXPoint) throws(RecordingError) -> Timestamp {
-    let expectsTime = isTimed ?? (point.time != nil)
-    isTimed = expectsTime
-    guard expectsTime == (point.time != nil) else {
-      throw RecordingError(
-        file: name, line: point.line,
-        problem: expectsTime
-          ? "the point has no time, the first one has" : "the point has a time, the first has none",
-        remedy: "give all points a time, or none")
+  /// The next point, after it was found out whether the file has times.
+  private mutating func nextPoint() throws(RecordingError) -> GPXPoint? {
+    if isTimed == nil {
+      while pending.count < Self.mostPending, let point = try read() {
+        pending.append(point)
+        if point.time != nil { break }
+      }
+      isTimed = pending.last?.time != nil
+      pending.reverse()
     }
-    guard expectsTime else {
+    if let point = pending.popLast() { return point }
+    return try read()
+  }
+
+  /// The next valid point.
+  private mutating func read() throws(RecordingError) -> GPXPoint? {
+    while let point = try reader.withLock({ (reader) throws(RecordingError) in try reader.next() }) {
+      guard let fault = point.fault else { return point }
+      progress.skip(fault)
+    }
+    return nil
+  }
+
+  private mutating func timestamp(of point: GPXPoint) -> Timestamp {
+    guard isTimed == true else {
       return Timestamp(nanoseconds: origin.nanoseconds &+ count &* 1_000_000_000)
     }
     return clock.timestamp(for: point.time)

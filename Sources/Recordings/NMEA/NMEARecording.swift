@@ -10,14 +10,16 @@ public import Spatial
 ///   `startingAt`; when the receiver's time runs backwards it stands still (`RecordingClock`).
 /// - The date comes from RMC or ZDA. While there was none, it is the one given, and later days are counted as the
 ///   time of day passes midnight; without that either, `time` is nil and the time line still runs.
-/// - A sentence with a wrong or missing checksum is an error that names its line, except a last line without an
-///   end, which a recorder that was cut off leaves. With `toleratingBrokenSentences` such sentences are counted
-///   instead, and only a file without any sound sentence is an error.
+/// - A sentence with a wrong or missing checksum, as of a serial line that lost characters, is skipped and counted. Without
+///   `toleratingBrokenSentences` it is an error that names its line. A last line without an end is ignored, because a recorder that
+///   was cut off leaves it.
+/// - A file without any position is an error.
 public struct NMEARecording: SensorRecording {
   public let name: String
   public let kinds: Set<SensorKind> = [.positioning]
-  /// How many sentences were passed over because of their checksum.
-  public private(set) var brokenSentenceCount = 0
+  /// Sentences that were skipped because of their checksum.
+  public var brokenSentenceCount: Int { progress.skipped?.count ?? 0 }
+  public var skipped: SkippedInput? { progress.skipped }
 
   private var lines: LineReader
   private let toleratesBrokenSentences: Bool
@@ -26,7 +28,7 @@ public struct NMEARecording: SensorRecording {
   private var calendar: NMEACalendar
   private var satellites = NMEASatelliteCount()
   private var epoch = NMEAEpoch()
-  private var soundSentenceCount = 0
+  private var progress = ReadingProgress()
   private var lastTimestamp: Timestamp?
   private var isFinished = false
 
@@ -34,11 +36,11 @@ public struct NMEARecording: SensorRecording {
   ///   - path: the log.
   ///   - startDate: any time on the day on which the log starts (UTC); needed only for logs without RMC and ZDA.
   ///   - startingAt: the time of the first fix on the device's time line.
-  ///   - toleratingBrokenSentences: whether sentences with a bad checksum are counted rather than an error.
+  ///   - toleratingBrokenSentences: whether sentences with a bad checksum are skipped rather than an error.
   /// - Throws: `RecordingError` when the file cannot be opened.
   public init(
     path: String, startDate: UTCTime? = nil, startingAt: Timestamp = Timestamp(nanoseconds: 0),
-    toleratingBrokenSentences: Bool = false
+    toleratingBrokenSentences: Bool = true
   ) throws(RecordingError) {
     name = path
     lines = try LineReader(path: path)
@@ -52,18 +54,15 @@ public struct NMEARecording: SensorRecording {
   }
 
   /// The next fix, alone in its block.
-  /// - Throws: `RecordingError` for a broken sentence, a line that is too long, and at the end of a file that
-  ///   held no sentence at all. After a broken sentence the recording can be read on.
+  /// - Throws: `RecordingError` for a broken sentence that is not tolerated, a line that is too long, and at the end of a file
+  ///   without any position. After a broken sentence the recording can be read on.
   public mutating func next() throws(RecordingError) -> SensorEvent? {
     while !isFinished {
       guard let sentence = try nextSentence() else {
+        if let fix = closeEpoch() { return .position([fix]) }
         isFinished = true
-        guard soundSentenceCount > 0 else {
-          throw RecordingError(
-            file: name, problem: "holds no NMEA sentence with a right checksum",
-            remedy: "give a receiver's NMEA log")
-        }
-        return closeEpoch().map { .position([$0]) }
+        try progress.finish(name, remedy: "give the NMEA log of a receiver with a fix")
+        return nil
       }
       guard epoch.isEnded(by: sentence) else {
         epoch.add(sentence)
@@ -80,17 +79,15 @@ public struct NMEARecording: SensorRecording {
     while let line = try lines.next() {
       do {
         if let sentence = try NMEASentence(line: line) {
-          soundSentenceCount += 1
           return sentence
         }
       } catch {
         guard lines.lineWasTerminated else { continue }
-        brokenSentenceCount += 1
-        if !toleratesBrokenSentences {
-          throw RecordingError(
-            file: name, line: lines.lineNumber, problem: "\(error.description) (\(excerpt(line)))",
-            remedy: "the recording is damaged here; take this line out or record it again")
-        }
+        let fault = RecordingError(
+          file: name, line: lines.lineNumber, problem: "\(error.description) (\(excerpt(line)))",
+          remedy: "delete the line or record again")
+        progress.skip(fault)
+        if !toleratesBrokenSentences { throw fault }
       }
     }
     return nil
@@ -105,8 +102,9 @@ public struct NMEARecording: SensorRecording {
     let moment = calendar.moment(timeOfDay: ended.timeOfDay, date: ended.date, shifting: &clock)
     let timestamp = clock.timestamp(for: moment?.time)
     lastTimestamp = timestamp
-    guard gate.admits(timestamp) else { return nil }
     var fix = ended.fix(at: timestamp)
+    if fix.coordinate != nil { progress.hasPosition = true }
+    guard gate.admits(timestamp) else { return nil }
     fix.time = moment.flatMap { $0.isDated ? $0.time : nil }
     fix.satellitesVisible = satellites.visible
     fix.receiver = name

@@ -1,12 +1,12 @@
-/// Walks through the tokens of a statement.
+/// Reads the tokens of a statement in order.
 struct DBCCursor {
   let line: Int
   private let tokens: [DBCToken]
   private let name: String
-  /// Behind the keyword.
+  /// After the keyword.
   private var index = 1
 
-  init(_ statement: DBCLines.Statement, name: String) {
+  init(_ statement: DBCStatements.Statement, name: String) {
     tokens = statement.tokens
     line = statement.line
     self.name = name
@@ -25,10 +25,8 @@ struct DBCCursor {
   }
 
   private func missing(_ what: String) -> CANError {
-    let found = index < tokens.count ? "\(Self.shown(tokens[index]))" : "the end of the line"
-    return problem(
-      "\(what) is expected, and \(found) found", "write it as the DBC format has it, or export the file again"
-    )
+    let found = index < tokens.count ? "found \(Self.shown(tokens[index]))" : "the statement ends"
+    return problem("expected \(what), but \(found)", "correct the statement, or export the file again")
   }
 
   private static func shown(_ token: DBCToken) -> String {
@@ -39,7 +37,7 @@ struct DBCCursor {
     }
   }
 
-  /// Takes a mark, if it is the next token.
+  /// Reads a mark, if it is the next token.
   mutating func takes(_ mark: Unicode.Scalar) -> Bool {
     guard index < tokens.count, tokens[index].isMark(mark) else { return false }
     index += 1
@@ -83,36 +81,77 @@ struct DBCCursor {
     return text
   }
 
-  /// The words up to the end of the statement.
-  mutating func words() -> [String] {
-    var words: [String] = []
-    while let token = next(), !token.isMark(";") { if let word = token.word { words.append(word) } }
-    return words
-  }
+  /// The word that comes next, without reading it; nil at the end and for another token.
+  var nextWord: String? { index < tokens.count ? tokens[index].word : nil }
 
-  /// A message's identifier; nil for what is none.
-  mutating func identifier() -> UInt32? {
-    guard let number = index < tokens.count ? tokens[index].word.flatMap({ UInt32($0) }) : nil else {
+  /// The second word of the statement after its keyword; nil if it is another token.
+  var secondWord: String? { tokens.count > 2 ? tokens[2].word : nil }
+
+  /// A bound of a range; nil if it is unlimited, as in `-1.#INF`.
+  mutating func bound(_ what: String) throws(CANError) -> Double? {
+    guard let word = nextWord else { throw missing(what) }
+    guard let number = Double(word) else {
+      guard word.contains("#") else { throw missing(what) }
+      index += 1
       return nil
     }
+    index += 1
+    return number.isFinite ? number : nil
+  }
+
+  /// Ranges of values as in `0-0, 2-4`, in ascending order and without overlaps.
+  mutating func ranges(_ what: String) throws(CANError) -> [ClosedRange<UInt64>] {
+    var (ranges, text) = ([ClosedRange<UInt64>](), "")
+    while true {
+      let token = next()
+      if let word = token?.word {
+        text += word
+        continue
+      }
+      let bounds = text.split(separator: "-", omittingEmptySubsequences: false).map { UInt64($0) }
+      guard bounds.count == 2, let first = bounds[0], let last = bounds[1], first <= last else {
+        throw problem(
+          "\(what) are \"\(text.prefix(40))\"", "write ranges as in 0-0, 2-4; export the file again")
+      }
+      ranges.append(first...last)
+      text = ""
+      guard token?.isMark(",") == true else { break }
+    }
+    return ranges.sorted { $0.lowerBound < $1.lowerBound }
+  }
+
+  /// A message's identifier; nil if the next token is not a number.
+  mutating func identifier() -> UInt32? {
+    guard let number = nextWord.flatMap({ UInt32($0) }) else { return nil }
     index += 1
     return number
   }
 }
 
+/// The multiplexing of a signal as `SG_` states it; `SG_MUL_VAL_` adds to it.
+struct DBCSwitch: Hashable {
+  /// `M`, `m3M`.
+  var isMultiplexor = false
+  /// 3 for `m3` and `m3M`; nil for `M` and for a signal of every frame.
+  var value: UInt64?
+
+  var isNone: Bool { self == DBCSwitch() }
+}
+
 extension DBCCursor {
-  /// `Name [M|m3] : start|length@order sign (factor,offset) [min|max] "unit" …`
-  mutating func signal() throws(CANError) -> DBCSignal {
+  /// `Name [M|m3|m3M] : start|length@order sign (factor,offset) [min|max] "unit" …`
+  mutating func signal() throws(CANError) -> (DBCSignal, DBCSwitch) {
     let title = try name("the signal's name")
     let what = "of signal \(title)"
-    var multiplexing = DBCSignal.Multiplexing.none
+    var multiplexing = DBCSwitch()
     if !takes(":") {
       multiplexing = try self.multiplexing(what)
       try mark(":", after: "the multiplexing \(what)")
     }
-    let start = try integer("the start bit \(what)", in: 0...511)
+    let most = DBCReader.longestMessage * 8
+    let start = try integer("the start bit \(what)", in: 0...Int64(most) - 1)
     try mark("|", after: "the start bit \(what)")
-    let length = try integer("the length in bits \(what)", in: 1...64)
+    let length = try integer("the length in bits \(what)", in: 1...Int64(most))
     try mark("@", after: "the length \(what)")
     let (order, isSigned) = try byteOrder(what)
     try mark("(", after: "the byte order \(what)")
@@ -121,38 +160,44 @@ extension DBCCursor {
     let offset = try number("the offset \(what)")
     try mark(")", after: "the offset \(what)")
     try mark("[", after: "factor and offset \(what)")
-    let least = try number("the minimum \(what)")
+    let lower = try bound("the minimum \(what)") ?? -.infinity
     try mark("|", after: "the minimum \(what)")
-    let most = try number("the maximum \(what)")
+    let upper = try bound("the maximum \(what)") ?? .infinity
     try mark("]", after: "the maximum \(what)")
     let unit = try text("the unit \(what)")
-    return DBCSignal(
+    var signal = DBCSignal(
       name: title, start: Int(start), length: Int(length), byteOrder: order,
       format: isSigned ? .signed : .unsigned, factor: factor, offset: offset,
-      range: least < most ? least...most : nil, unit: unit, multiplexing: multiplexing, line: line)
+      range: lower < upper ? lower...upper : nil, unit: unit, isMultiplexor: multiplexing.isMultiplexor,
+      line: line)
+    if length > 64 { signal.fault = "has \(length) bits; at most 64 can be read" }
+    return (signal, multiplexing)
   }
 
-  private mutating func multiplexing(_ what: String) throws(CANError) -> DBCSignal.Multiplexing {
+  private mutating func multiplexing(_ what: String) throws(CANError) -> DBCSwitch {
     let word = try name("the multiplexing \(what)")
-    if word == "M" { return .multiplexor }
-    guard word.first == "m" else { throw unknown(word, what) }
-    if word.last == "M", UInt64(word.dropFirst().dropLast()) != nil { return .extended }
-    guard let value = UInt64(word.dropFirst()) else { throw unknown(word, what) }
-    return .multiplexed(value)
+    if word == "M" { return DBCSwitch(isMultiplexor: true) }
+    let isMultiplexor = word.last == "M"
+    guard word.first == "m", let value = UInt64(word.dropFirst().dropLast(isMultiplexor ? 1 : 0)) else {
+      throw problem(
+        "the multiplexing \(what) is \"\(word.prefix(20))\"", "write M, or m and a number as in m3")
+    }
+    return DBCSwitch(isMultiplexor: isMultiplexor, value: value)
   }
 
-  private func unknown(_ word: String, _ what: String) -> CANError {
-    problem("the multiplexing \(what) is \"\(word.prefix(20))\"", "write M, or m and a number as in m3")
-  }
-
-  /// `1+`, `0-` and so on, which the lines take for a word.
+  /// `1+`, `0-` and so on, which are words to the lexer.
   private mutating func byteOrder(_ what: String) throws(CANError) -> (DBCSignal.ByteOrder, isSigned: Bool) {
-    switch try name("the byte order \(what)") {
+    var word = try name("the byte order \(what)")
+    if word.utf8.count == 1, let sign = nextWord {
+      index += 1
+      word += sign
+    }
+    switch word {
     case "1+": return (.little, false)
     case "1-": return (.little, true)
     case "0+": return (.big, false)
     case "0-": return (.big, true)
-    case let word:
+    default:
       throw problem(
         "the byte order \(what) is \"\(word.prefix(20))\"", "write 1 (Intel) or 0 (Motorola), then + or -")
     }

@@ -1,16 +1,44 @@
-/// What a DBC file says of a bus: its messages, and where in each the signals lie.
+/// The content of a DBC file: the messages of a bus and the layout of their signals.
 public struct DBCDatabase: Hashable, Sendable {
-  /// In the order of the file.
+  /// In the order of the file. Several messages can have the same identifier.
   public internal(set) var messages: [DBCMessage] = []
+  /// Statements that could not be read, in the order of the file. The others are unaffected.
+  public internal(set) var skipped: [DBCSkip] = []
 
-  /// Every signal of a name, or of a message and a name as in `EngineData.Speed`.
+  /// Every readable or unreadable signal with a name, or with a message and a name as in `EngineData.Speed`.
   public func signals(named name: some StringProtocol) -> [(message: DBCMessage, signal: DBCSignal)] {
-    let parts = name.split(separator: ".", maxSplits: 1)
-    return messages.flatMap { message -> [(message: DBCMessage, signal: DBCSignal)] in
-      if parts.count == 2, message.name != parts[0] { return [] }
-      return message.signals.filter { $0.name == parts[parts.count - 1] }.map { (message, $0) }
+    let (message, signal) = Self.parts(of: name)
+    return messages.flatMap { candidate -> [(message: DBCMessage, signal: DBCSignal)] in
+      if let message, candidate.name != message { return [] }
+      return candidate.signals.filter { $0.name == signal }.map { (candidate, $0) }
     }
   }
+
+  /// The reason why a signal, or the message that it belongs to, was skipped; nil if it was not.
+  func reasonForSkipping(_ name: some StringProtocol) -> CANError? {
+    let (message, signal) = Self.parts(of: name)
+    return skipped.first { skip in
+      skip.signal == String(signal) && (message == nil || skip.message == message.map { String($0) })
+        || skip.signal == nil && message != nil && skip.message == message.map { String($0) }
+    }?.error
+  }
+
+  private static func parts<Name: StringProtocol>(
+    of name: Name
+  ) -> (message: Name.SubSequence?, signal: Name.SubSequence) {
+    let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    return parts.count == 2 ? (parts[0], parts[1]) : (nil, parts[0])
+  }
+}
+
+/// A statement of a DBC file that could not be read.
+public struct DBCSkip: Hashable, Sendable {
+  /// Name of the message that the statement is about; nil if unknown.
+  public var message: String?
+  /// Name of the signal that the statement is about; nil for a message, and if unknown.
+  public var signal: String?
+  /// The line, the fault and the remedy.
+  public var error: CANError
 }
 
 /// A message of a DBC file (`BO_`).
@@ -20,19 +48,28 @@ public struct DBCMessage: Hashable, Sendable {
   /// Bytes.
   public var length: Int
   public var signals: [DBCSignal] = []
-  /// Where it stands in the file, from 1.
+  /// Line in the file, from 1.
   public var line: Int
 
-  /// The signal that says which of the multiplexed ones a frame carries (`M`); nil where there is none.
-  public var multiplexor: DBCSignal? { signals.first { $0.multiplexing == .multiplexor } }
+  /// Multiplexors above one another, at most.
+  static let deepestNesting = 8
 
-  /// What a signal says in a frame of this message: nil where the frame is too short for it, or carries other multiplexed
-  /// signals.
+  /// The value of a signal in a frame of this message; nil if the frame is too short for it, or carries other multiplexed signals.
   public func rawValue(of signal: DBCSignal, in data: [UInt8]) -> DBCSignal.RawValue? {
-    if case .multiplexed(let wanted) = signal.multiplexing {
-      guard let selected = multiplexor?.rawValue(in: data)?.bits, selected == wanted else { return nil }
+    isCarried(signal, in: data, depth: 0) ? signal.rawValue(in: data) : nil
+  }
+
+  /// Whether every multiplexor above a signal selects it in a frame.
+  private func isCarried(_ signal: DBCSignal, in data: [UInt8], depth: Int) -> Bool {
+    guard signal.fault == nil else { return false }
+    guard let selection = signal.selection else { return true }
+    guard depth < Self.deepestNesting else { return false }
+    return signals.contains { multiplexor in
+      guard multiplexor.isMultiplexor, multiplexor.name == selection.multiplexor,
+        let value = multiplexor.rawValue(in: data)?.selector, selection.contains(value)
+      else { return false }
+      return isCarried(multiplexor, in: data, depth: depth + 1)
     }
-    return signal.rawValue(in: data)
   }
 }
 
@@ -52,33 +89,37 @@ public struct DBCSignal: Hashable, Sendable {
     case float
   }
 
-  public enum Multiplexing: Hashable, Sendable {
-    /// In every frame.
-    case none
-    /// `M`: says which of the others a frame carries.
-    case multiplexor
-    /// `m3`: in frames whose multiplexor is 3.
-    case multiplexed(UInt64)
-    /// `m3M`: both, as in extended multiplexing.
-    case extended
+  /// The condition under which a frame carries a multiplexed signal.
+  public struct Selection: Hashable, Sendable {
+    /// Name of the signal whose raw value selects this one.
+    public var multiplexor: String
+    /// Raw values of the multiplexor, without overlaps in ascending order.
+    public var values: [ClosedRange<UInt64>]
+
+    func contains(_ value: UInt64) -> Bool { values.contains { $0.contains(value) } }
   }
 
   public var name: String
   /// The bit, from 0, by the numbering of the DBC: bit 0 is the least significant of byte 0, bit 8 of byte 1.
   public var start: Int
-  /// Bits, 1 ... 64.
+  /// Bits, from 1. A signal of more than 64 bits is unreadable.
   public var length: Int
   public var byteOrder: ByteOrder
   public var format: Format
   public var factor: Double
   public var offset: Double
-  /// Physical; nil where the file has `[0|0]`, which says nothing.
+  /// Physical range; nil if the file has `[0|0]`, which means unlimited.
   public var range: ClosedRange<Double>?
-  /// As the file has it; often empty.
+  /// As in the file; often empty.
   public var unit: String
-  public var multiplexing: Multiplexing
-  /// What raw values are called (`VAL_`).
+  /// Whether the raw value selects other signals of the message (`M`, `m3M`).
+  public var isMultiplexor = false
+  /// The condition under which a frame carries this signal (`m3`, `SG_MUL_VAL_`); nil if every frame does.
+  public var selection: Selection?
+  /// The reason why the signal is unreadable, as in "has 1600 bits; at most 64 can be read"; nil if it is readable.
+  public internal(set) var fault: String?
+  /// Names of raw values (`VAL_`).
   public var labels: [Int64: String] = [:]
-  /// Where it stands in the file, from 1.
+  /// Line in the file, from 1.
   public var line: Int
 }

@@ -1,163 +1,230 @@
-/// Reads what of a DBC file says where signals lie: `BO_`, `SG_`, `VAL_`, `SIG_VALTYPE_` and `SG_MUL_VAL_`. The rest (nodes, comments,
-/// attributes) is passed over.
+/// Reads the layout of signals from a DBC file: `BO_`, `SG_`, `VAL_`, `VAL_TABLE_`, `SIG_VALTYPE_` and `SG_MUL_VAL_`. Other statements
+/// (nodes, comments, attributes) are ignored.
+///
+/// A statement that cannot be read is skipped with its reason. Only a file without any readable message is an error.
 struct DBCReader {
-  /// Bytes of a file, and what may stand in it: far beyond what any vehicle has.
+  /// Limits in bytes and entries, far above those of real vehicles.
   static let (longestFile, mostMessages, mostSignals, longestName) = (32 << 20, 20_000, 200_000, 128)
+  /// Bytes of a message: J1939's transport protocol carries 1,785, other protocols more.
+  static let longestMessage = 65_535
 
   private let name: String
   private var database = DBCDatabase()
-  private var indices: [CANFrame.Identifier: Int] = [:]
+  private var multiplexing = DBCMultiplexing()
+  private var tables: [String: [Int64: String]] = [:]
+  /// Labels by reference, as in `VAL_ 500 Gear GearTable;`, by signal.
+  private var tableReferences: [(signal: Place, table: String)] = []
+  private var indices: [CANFrame.Identifier: [Int]] = [:]
   private var signalCount = 0
-  /// The message that `SG_` belongs to; nil after one that is not read.
-  private var current: Int?
-  /// In the list of keywords that opens many files.
-  private var isInNewSymbols = false
+  /// The message that the next `SG_` belongs to.
+  private var current = Current.none
 
-  /// - Parameter name: what errors call the file.
+  private enum Current {
+    case none
+    case message(Int)
+    /// A message that is skipped, and why.
+    case skipped(String, CANError)
+  }
+
+  struct Place: Hashable {
+    var message: Int
+    var signal: Int
+  }
+
+  /// - Parameter name: the file's name in errors.
   init(name: String) {
     self.name = name
   }
 
-  /// - Throws: `CANError` that names the line and the remedy.
+  /// - Throws: `CANError` for a file that is too large or has no readable message.
   mutating func read(_ bytes: [UInt8]) throws(CANError) -> DBCDatabase {
     guard bytes.count <= Self.longestFile else {
       throw CANError(
         place: name, problem: "is longer than \(Self.longestFile >> 20) MB", remedy: "name a DBC file")
     }
-    var lines = DBCLines(bytes)
-    while let statement = lines.next() { try take(statement) }
-    if let line = lines.openText {
-      throw problem(line, "a text begins and never ends", "close it with a quotation mark")
+    var statements = DBCStatements(bytes)
+    while let statement = statements.next() { try read(statement) }
+    if let line = statements.openText {
+      skip(
+        CANError(
+          place: "\(name):\(line)", problem: "a text has no closing quotation mark",
+          remedy: "close it with a quotation mark"))
     }
     guard !database.messages.isEmpty else {
-      throw CANError(place: name, problem: "holds no message (BO_)", remedy: "name a DBC file")
+      throw database.skipped.first { $0.message != nil }?.error
+        ?? CANError(place: name, problem: "has no message (BO_)", remedy: "name a DBC file")
     }
+    for (place, table) in tableReferences {
+      if let labels = tables[table] { database.messages[place.message].signals[place.signal].labels = labels }
+    }
+    multiplexing.resolve(&database)
     return database
   }
 
-  private mutating func take(_ statement: DBCLines.Statement) throws(CANError) {
-    guard let keyword = statement.tokens[0].word else { return }
-    if keyword == "NS_" {
-      isInNewSymbols = true
-      return
-    }
-    if statement.isAtMargin { isInNewSymbols = false }
-    guard !isInNewSymbols else { return }
+  private mutating func skip(_ error: CANError, message: String? = nil, signal: String? = nil) {
+    database.skipped.append(DBCSkip(message: message, signal: signal, error: error))
+  }
+
+  /// - Throws: `CANError` for a file beyond the limits; any other fault is recorded.
+  private mutating func read(_ statement: DBCStatements.Statement) throws(CANError) {
+    guard case .word(let keyword) = statement.tokens[0] else { return }
     var cursor = DBCCursor(statement, name: name)
     switch keyword {
-    case "BO_": try takeMessage(&cursor)
-    case "SG_": try takeSignal(&cursor)
-    case "VAL_": try takeLabels(&cursor)
-    case "SIG_VALTYPE_": try takeFormat(&cursor)
-    case "SG_MUL_VAL_": try takeMultiplexing(&cursor)
-    default: return
+    case "BO_": try readMessage(&cursor)
+    case "SG_": try readSignal(&cursor)
+    case "VAL_", "VAL_TABLE_", "SIG_VALTYPE_", "SG_MUL_VAL_":
+      do throws(CANError) {
+        switch keyword {
+        case "VAL_": try readLabels(&cursor)
+        case "VAL_TABLE_": try readTable(&cursor)
+        case "SIG_VALTYPE_": try readFormat(&cursor)
+        default: try readMultiplexing(&cursor)
+        }
+      } catch {
+        skip(error)
+      }
+    case _ where DBCStatements.isKeyword(keyword): return
+    default:
+      skip(
+        cursor.problem(
+          "\"\(keyword.prefix(40))\" is not a statement of a DBC file", "correct or delete the statement"))
     }
   }
 
-  private mutating func takeMessage(_ cursor: inout DBCCursor) throws(CANError) {
-    current = nil
+  private mutating func readMessage(_ cursor: inout DBCCursor) throws(CANError) {
+    current = .none
+    let title = cursor.secondWord ?? ""
+    let message: DBCMessage?
+    do throws(CANError) {
+      message = try self.message(&cursor)
+    } catch {
+      skip(error, message: title)
+      current = .skipped(title, error)
+      return
+    }
+    guard let message else { return }
+    guard database.messages.count < Self.mostMessages else {
+      throw cursor.problem("more than \(Self.mostMessages) messages", "delete messages that are not needed")
+    }
+    current = .message(database.messages.count)
+    indices[message.identifier, default: []].append(database.messages.count)
+    database.messages.append(message)
+  }
+
+  /// Nil for the placeholder of signals without a message.
+  private func message(_ cursor: inout DBCCursor) throws(CANError) -> DBCMessage? {
     let raw = try cursor.integer("the message's identifier", in: 0...0xFFFF_FFFF)
     let title = try cursor.name("the message's name")
     try cursor.mark(":", after: "the message's name")
-    let length = try cursor.integer("the message's length in bytes", in: 0...65_535)
-    // Where signals stand that no message carries.
-    if raw == 0xC000_0000 { return }
+    let length = try cursor.integer("the message's length in bytes", in: 0...Int64(Self.longestMessage))
+    if raw == 0xC000_0000 || title == "VECTOR__INDEPENDENT_SIG_MSG" { return nil }
     let isExtended = raw & 0x8000_0000 != 0
     guard raw & 0x7FFF_FFFF <= (isExtended ? 0x1FFF_FFFF : 0x7FF) else {
       throw cursor.problem(
         "message \(title): the identifier \(raw) has more than \(isExtended ? 29 : 11) bits",
-        "correct it; extended ones have 2147483648 added")
+        "correct it; extended identifiers have 2147483648 added")
     }
-    guard database.messages.count < Self.mostMessages else {
-      throw cursor.problem("more than \(Self.mostMessages) messages", "leave out what is not needed")
-    }
-    let identifier = CANFrame.Identifier(UInt32(truncatingIfNeeded: raw), isExtended: isExtended)
-    if let other = indices[identifier] {
-      throw cursor.problem(
-        "message \(title) has the identifier of \(database.messages[other].name) in line \(database.messages[other].line)",
-        "leave one of them out")
-    }
-    current = database.messages.count
-    indices[identifier] = database.messages.count
-    database.messages.append(
-      DBCMessage(identifier: identifier, name: title, length: Int(length), line: cursor.line))
+    return DBCMessage(
+      identifier: CANFrame.Identifier(UInt32(truncatingIfNeeded: raw), isExtended: isExtended), name: title,
+      length: Int(length), line: cursor.line)
   }
 
-  private mutating func takeSignal(_ cursor: inout DBCCursor) throws(CANError) {
-    guard let current else { return }
-    let signal = try cursor.signal()
-    signalCount += 1
-    guard signalCount <= Self.mostSignals else {
-      throw cursor.problem("more than \(Self.mostSignals) signals", "leave out what is not needed")
+  private mutating func readSignal(_ cursor: inout DBCCursor) throws(CANError) {
+    let title = cursor.nextWord
+    switch current {
+    case .none: return
+    case .skipped(let message, let error): skip(error, message: message, signal: title)
+    case .message(let index):
+      signalCount += 1
+      guard signalCount <= Self.mostSignals else {
+        throw cursor.problem("more than \(Self.mostSignals) signals", "delete signals that are not needed")
+      }
+      do throws(CANError) {
+        let (signal, multiplexing) = try cursor.signal()
+        let place = Place(message: index, signal: database.messages[index].signals.count)
+        if !multiplexing.isNone { self.multiplexing.switches[place] = multiplexing }
+        database.messages[index].signals.append(signal)
+      } catch {
+        skip(error, message: database.messages[index].name, signal: title)
+      }
     }
-    if signal.multiplexing == .multiplexor, let other = database.messages[current].multiplexor {
-      throw cursor.problem(
-        "signal \(signal.name): \(other.name) is the multiplexor of its message already",
-        "let one of them be M")
-    }
-    database.messages[current].signals.append(signal)
   }
 
-  private mutating func takeLabels(_ cursor: inout DBCCursor) throws(CANError) {
-    // Those of environment variables begin with a name.
-    guard let place = try place(&cursor) else { return }
+  private mutating func readLabels(_ cursor: inout DBCCursor) throws(CANError) {
+    // The labels of an environment variable start with its name.
+    guard let (places, name) = try places(&cursor) else { return }
+    if let table = cursor.nextWord, Int64(table) == nil, Double(table) == nil {
+      tableReferences += places.map { ($0, table) }
+      return
+    }
+    let labels = try labels(&cursor, of: name)
+    for place in places { database.messages[place.message].signals[place.signal].labels = labels }
+  }
+
+  private mutating func readTable(_ cursor: inout DBCCursor) throws(CANError) {
+    let name = try cursor.name("the table's name")
+    tables[name] = try labels(&cursor, of: name)
+  }
+
+  private func labels(_ cursor: inout DBCCursor, of name: String) throws(CANError) -> [Int64: String] {
     var labels: [Int64: String] = [:]
     while !cursor.isAtEnd, !cursor.takes(";") {
-      let value = try cursor.integer("a value of \(place.name)", in: Int64.min...Int64.max)
-      labels[value] = try cursor.text("what \(value) of \(place.name) is called")
+      let value = try cursor.integer("a value of \(name)", in: Int64.min...Int64.max)
+      labels[value] = try cursor.text("the name of \(value) of \(name)")
     }
-    database.messages[place.message].signals[place.signal].labels = labels
+    return labels
   }
 
-  private mutating func takeFormat(_ cursor: inout DBCCursor) throws(CANError) {
-    guard let place = try place(&cursor) else { return }
+  private mutating func readFormat(_ cursor: inout DBCCursor) throws(CANError) {
+    guard let (places, name) = try places(&cursor) else { return }
     _ = cursor.takes(":")
-    let format = try cursor.integer("the value type of \(place.name)", in: 0...3)
+    let format = try cursor.integer("the value type of \(name)", in: 0...3)
     guard format > 0 else { return }
-    let length = database.messages[place.message].signals[place.signal].length
-    guard format < 3, length == (format == 1 ? 32 : 64) else {
-      throw cursor.problem(
-        "signal \(place.name) is floating point of \(length) bits", "give it 32 (1) or 64 bits (2)")
+    for place in places {
+      let length = database.messages[place.message].signals[place.signal].length
+      if format < 3, length == 32 || length == 64 {
+        database.messages[place.message].signals[place.signal].format = .float
+      } else {
+        database.messages[place.message].signals[place.signal].fault =
+          "is floating point of \(length) bits; only 32 and 64 bits can be read"
+      }
     }
-    database.messages[place.message].signals[place.signal].format = .float
   }
 
-  /// Extended multiplexing: a signal may hang on another multiplexor than the message's, or on several of its values, and would then be
-  /// read of frames that do not carry it.
-  private mutating func takeMultiplexing(_ cursor: inout DBCCursor) throws(CANError) {
-    guard let place = try place(&cursor) else { return }
-    let multiplexor = try cursor.name("the multiplexor of \(place.name)")
-    let values = cursor.words()
-    let message = database.messages[place.message]
-    guard case .multiplexed(let value) = message.signals[place.signal].multiplexing,
-      multiplexor != message.multiplexor?.name || values != ["\(value)-\(value)"]
-    else { return }
-    database.messages[place.message].signals[place.signal].multiplexing = .extended
+  private mutating func readMultiplexing(_ cursor: inout DBCCursor) throws(CANError) {
+    guard let (places, name) = try places(&cursor) else { return }
+    let multiplexor = try cursor.name("the multiplexor of \(name)")
+    do throws(CANError) {
+      let values = try cursor.ranges("the multiplexor values of \(name)")
+      for place in places { multiplexing.values[place, default: [:]][multiplexor] = values }
+    } catch {
+      for place in places {
+        database.messages[place.message].signals[place.signal].fault =
+          "has multiplexor values that are not ranges"
+      }
+      throw error
+    }
   }
 
-  /// The signal that a statement is about; nil for one that is not there, of which some tools' files tell.
-  private func place(
-    _ cursor: inout DBCCursor
-  ) throws(CANError) -> (message: Int, signal: Int, name: String)? {
+  /// The signals that a statement is about; nil if none is in the file.
+  private func places(_ cursor: inout DBCCursor) throws(CANError) -> ([Place], name: String)? {
     guard let raw = cursor.identifier() else { return nil }
     let name = try cursor.name("the signal's name")
     let identifier = CANFrame.Identifier(raw, isExtended: raw & 0x8000_0000 != 0)
-    guard raw != 0xC000_0000, let message = indices[identifier],
-      let signal = database.messages[message].signals.firstIndex(where: { $0.name == name })
-    else { return nil }
-    return (message, signal, name)
-  }
-
-  private func problem(_ line: Int, _ problem: String, _ remedy: String) -> CANError {
-    CANError(place: "\(name):\(line)", problem: problem, remedy: remedy)
+    let places = (indices[identifier] ?? []).flatMap { message in
+      database.messages[message].signals.indices.filter {
+        database.messages[message].signals[$0].name == name
+      }.map { Place(message: message, signal: $0) }
+    }
+    return places.isEmpty || raw == 0xC000_0000 ? nil : (places, name)
   }
 }
 
 extension DBCDatabase {
   /// - Parameters:
   ///   - bytes: the file, in UTF-8 or Windows-1252.
-  ///   - name: what errors call it.
-  /// - Throws: `CANError` that names the line and the remedy.
+  ///   - name: the file's name in errors.
+  /// - Throws: `CANError` for a file that is too large or has no readable message.
   public init(parsing bytes: [UInt8], name: String) throws(CANError) {
     var reader = DBCReader(name: name)
     self = try reader.read(bytes)

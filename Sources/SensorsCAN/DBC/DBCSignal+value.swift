@@ -1,15 +1,21 @@
 extension DBCSignal {
-  /// The bits of a signal, before factor and offset.
+  /// The value of a signal, before factor and offset.
   public struct RawValue: Hashable, Sendable {
-    /// As they stand in the frame.
+    /// The bits in the frame.
     public var bits: UInt64
-    /// The number that they are: the sign extended, or the floating-point number.
+    /// The number that the bits represent: with sign, or floating point.
     public var number: Double
-    /// The same as an integer; nil for floating point, and for what does not fit.
+    /// The same as an integer; nil for floating point, and if it does not fit.
     public var integer: Int64?
+
+    /// The value that selects multiplexed signals; nil if it is negative or not whole.
+    var selector: UInt64? {
+      if let integer { return UInt64(exactly: integer) }
+      return Double(bits) == number ? bits : UInt64(exactly: number)
+    }
   }
 
-  /// The bits of this signal in a frame's data; nil where the data is too short for it.
+  /// The value of this signal in a frame's data, whichever multiplexed signals the frame carries; nil if the data is too short.
   public func rawValue(in data: [UInt8]) -> RawValue? {
     guard let bits = bits(in: data) else { return nil }
     switch format {
@@ -31,7 +37,7 @@ extension DBCSignal {
   public func physical(_ raw: RawValue) -> Double { raw.number * factor + offset }
 
   private func bits(in data: [UInt8]) -> UInt64? {
-    guard (1...64).contains(length), (0..<8 * CANFrame.longestData).contains(start) else { return nil }
+    guard (1...64).contains(length), (0..<8 * data.count).contains(start) else { return nil }
     var value: UInt64 = 0
     switch byteOrder {
     case .little:

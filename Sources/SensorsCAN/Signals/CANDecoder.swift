@@ -8,6 +8,8 @@ public struct CANDecoder: Sendable {
   public let filters: [CANFilter]
   /// The paths that something can serve.
   public let paths: Set<String>
+  /// Statements of the DBC file that could not be read, none of which is needed.
+  public let skipped: [DBCSkip]
 
   private let bindings: [CANFrame.Identifier: [SignalBinding]]
   /// Of J1939, by parameter group, whoever sends it.
@@ -27,6 +29,7 @@ public struct CANDecoder: Sendable {
   /// - Throws: `CANError` for a signal that the file does not have, or that nothing serves.
   public init(_ configuration: CANConfiguration, database: DBCDatabase?) throws(CANError) {
     let plan = try SignalPlan(configuration, database: database)
+    skipped = database?.skipped ?? []
     (bindings, groupBindings) = (plan.bindings, plan.groupBindings)
     (parameters, diagnostics) = (plan.parameters, plan.diagnostics)
     (filters, diagnosticPaths, paths, wanted) = (plan.filters, plan.diagnosticPaths, plan.served, plan.wanted)

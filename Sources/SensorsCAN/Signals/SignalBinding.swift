@@ -1,75 +1,123 @@
 internal import Sensors
 internal import Spatial
 
-/// A signal of a DBC file that serves a path.
+/// The signal of a DBC file that serves a path. Several signals of one name are one, if no frame carries two of them.
 struct SignalBinding: Sendable {
   let path: String
+  /// Without the signals that are not needed.
   let message: DBCMessage
-  let signal: DBCSignal
+  private let signals: [(signal: DBCSignal, conversion: UnitConversion)]
   private let form: VehicleSignal.Form?
-  private let conversion: UnitConversion
 
-  /// - Parameter file: what errors call the DBC file.
-  /// - Throws: `CANError` for a signal that is not there, not unique, or cannot serve the path.
+  /// - Parameter file: the DBC file's name in errors.
+  /// - Throws: `CANError` for a signal that is missing, ambiguous or unreadable, or cannot serve the path.
   init(_ wanted: CANConfiguration.Signal, source: String, in database: DBCDatabase, file: String)
     throws(CANError)
   {
-    let found = database.signals(named: source)
-    guard let first = found.first else {
-      throw CANError(
-        place: file, problem: "has no signal \(source), which \(wanted.path) is to come from",
-        remedy: "correct can.signals; names are as after SG_, or MESSAGE.SIGNAL")
+    let (found, signals) = try Self.find(source, for: wanted.path, in: database, file: file)
+    path = wanted.path
+    let form = VehicleSignal.known[wanted.path]?.form
+    self.form = form
+    self.signals = try signals.map { signal throws(CANError) in
+      (signal, try Self.conversion(of: signal, in: found, to: form, for: wanted.path, file: file))
+    }
+    var message = found
+    message.signals.removeAll { signal in
+      !signal.isMultiplexor && !signals.contains { $0.name == signal.name }
+    }
+    self.message = message
+  }
+
+  /// The signals of a name, of which a frame carries at most one.
+  private static func find(
+    _ source: String, for path: String, in database: DBCDatabase, file: String
+  ) throws(CANError) -> (DBCMessage, [DBCSignal]) {
+    var found: [(message: DBCMessage, signals: [DBCSignal])] = []
+    for (message, signal) in database.signals(named: source) {
+      if found.last?.message.line == message.line {
+        found[found.count - 1].signals.append(signal)
+      } else {
+        found.append((message, [signal]))
+      }
+    }
+    // A message that is defined twice in the same way is one.
+    found = found.enumerated().filter { index, entry in
+      !found[..<index].contains { $0.message.isSame(as: entry.message) }
+    }.map(\.element)
+    guard let (message, signals) = found.first else {
+      throw database.reasonForSkipping(source)
+        ?? CANError(
+          place: file, problem: "has no signal \(source), the source of \(path)",
+          remedy: "correct can.signals; names are as after SG_, or MESSAGE.SIGNAL")
     }
     guard found.count == 1 else {
+      let places = found.prefix(5).map { "\($0.message.name) (line \($0.message.line))" }
+      let isDistinct = Set(found.map(\.message.name)).count == found.count
       throw CANError(
-        place: file,
-        problem: "has a signal \(source) in the messages "
-          + found.prefix(5).map(\.message.name).joined(separator: ", "),
-        remedy: "say which in can.signals, as in \(first.message.name).\(first.signal.name)")
+        place: file, problem: "has a signal \(source) in the messages \(places.joined(separator: ", "))",
+        remedy: isDistinct
+          ? "name the message in can.signals, as in \(message.name).\(signals[0].name)"
+          : "rename or delete one of them in the file")
     }
-    (path, message, signal) = (wanted.path, first.message, first.signal)
-    form = VehicleSignal.known[wanted.path]?.form
+    for (index, signal) in signals.enumerated() {
+      guard signals[..<index].allSatisfy({ $0.excludes(signal, in: message) || $0.isSame(as: signal) }) else {
+        throw CANError(
+          place: "\(file):\(signal.line)",
+          problem: "message \(message.name) has the signal \(signal.name) twice in one frame",
+          remedy: "rename or delete one of them in the file")
+      }
+    }
+    return (message, signals)
+  }
+
+  /// Checks that a signal is readable.
+  private static func conversion(
+    of signal: DBCSignal, in message: DBCMessage, to form: VehicleSignal.Form?, for path: String, file: String
+  ) throws(CANError) -> UnitConversion {
     let place = "\(file):\(signal.line)"
-    guard signal.multiplexing != .extended else {
+    if let fault = signal.fault {
       throw CANError(
-        place: place, problem: "signal \(signal.name) is in a multiplexor within another",
-        remedy: "name a signal that is not")
+        place: place, problem: "signal \(signal.name) \(fault)", remedy: "name another signal in can.signals")
     }
-    if case .multiplexed = signal.multiplexing, message.multiplexor == nil {
+    guard message.length <= CANFrame.longestData else {
       throw CANError(
         place: place,
-        problem: "signal \(signal.name) is multiplexed, and its message \(message.name) has no multiplexor",
-        remedy: "mark the multiplexor with M")
+        problem:
+          "signal \(signal.name): its message \(message.name) has \(message.length) bytes; a frame carries "
+          + "\(CANFrame.longestData)", remedy: "name a signal of another message in can.signals")
     }
-    guard signal.neededBytes <= min(message.length, CANFrame.longestData) else {
+    guard signal.neededBytes <= message.length else {
       throw CANError(
         place: place,
         problem:
           "signal \(signal.name) ends beyond the \(message.length) bytes of its message \(message.name)",
         remedy: "correct its start bit or its length")
     }
-    if case .number(let unit?)? = form {
-      guard let conversion = UnitConversion(from: signal.unit, to: unit) else {
-        throw CANError(
-          place: place,
-          problem:
-            "signal \(signal.name) is in \"\(signal.unit)\", of which no \(unit) can be made for \(path)",
-          remedy: "correct the unit, or leave it empty where the values are in \(unit)")
-      }
-      self.conversion = conversion
-    } else {
-      conversion = UnitConversion(factor: 1)
+    guard case .number(let unit?)? = form else { return UnitConversion(factor: 1) }
+    guard let conversion = UnitConversion(from: signal.unit, to: unit) else {
+      throw CANError(
+        place: place,
+        problem:
+          "signal \(signal.name) is in \"\(signal.unit)\", which cannot be converted to \(unit) for \(path)",
+        remedy: "correct the unit, or leave it empty if the values are in \(unit)")
     }
+    return conversion
   }
 
-  /// What a frame says; nil where it says nothing of the signal.
+  /// The value in a frame; nil if the frame does not carry the signal.
   func reading(in data: [UInt8], at time: Timestamp) -> VehicleReading? {
-    guard let raw = message.rawValue(of: signal, in: data) else { return nil }
-    return VehicleReading(
-      timestamp: time, path: path, value: value(raw), resolution: abs(signal.factor * conversion.factor))
+    for (signal, conversion) in signals {
+      guard let raw = message.rawValue(of: signal, in: data) else { continue }
+      return VehicleReading(
+        timestamp: time, path: path, value: value(raw, of: signal, conversion),
+        resolution: abs(signal.factor * conversion.factor))
+    }
+    return nil
   }
 
-  private func value(_ raw: DBCSignal.RawValue) -> VehicleReading.Value? {
+  private func value(_ raw: DBCSignal.RawValue, of signal: DBCSignal, _ conversion: UnitConversion)
+    -> VehicleReading.Value?
+  {
     let label = raw.integer.flatMap { signal.labels[$0] }
     let isNumber = if case .number? = form { true } else { false }
     if let label, Self.saysNothing(label, isNumber: isNumber) { return nil }
@@ -80,25 +128,25 @@ struct SignalBinding: Sendable {
       return .text(
         path == VehicleSignal.systemState ? SystemState.name(label, raw.number) : label ?? "\(physical)")
     case .number:
-      guard physical.isFinite, isInRange(physical) else { return nil }
+      guard physical.isFinite, Self.isInRange(physical, of: signal) else { return nil }
       return .number(conversion(physical))
     case nil:
-      // A path that only the file knows: what has names is told by them.
+      // A path of the file alone: a value with a name is text.
       if let label { return .text(label) }
-      guard physical.isFinite, isInRange(physical) else { return nil }
+      guard physical.isFinite, Self.isInRange(physical, of: signal) else { return nil }
       return .number(physical)
     }
   }
 
-  private func isInRange(_ physical: Double) -> Bool {
+  private static func isInRange(_ physical: Double, of signal: DBCSignal) -> Bool {
     guard let range = signal.range else { return true }
     // Ends are written with few digits.
     let slack = abs(signal.factor) / 2
     return physical >= range.lowerBound - slack && physical <= range.upperBound + slack
   }
 
-  /// What makers call a value that is none.
-  /// - Parameter isNumber: where a fault is no value; among states it is one.
+  /// Whether a label means that there is no value.
+  /// - Parameter isNumber: a fault is no number, but it is a state.
   private static func saysNothing(_ label: String, isNumber: Bool) -> Bool {
     let text = label.lowercased().filter { $0.isLetter }
     if isNumber, ["error", "fault", "undefined"].contains(text) { return true }
@@ -123,5 +171,22 @@ enum SystemState {
     if words.contains(where: { $0 == "RUN" || $0.hasPrefix("IGN") }) { return on }
     if words.contains(where: { $0.hasPrefix("CRANK") || $0.hasPrefix("START") }) { return "START" }
     return "UNDEFINED"
+  }
+}
+
+extension DBCMessage {
+  /// Whether both describe the same frames.
+  fileprivate func isSame(as other: DBCMessage) -> Bool {
+    identifier == other.identifier && name == other.name && length == other.length
+      && signals.elementsEqual(other.signals) { $0.isSame(as: $1) }
+  }
+}
+
+extension DBCSignal {
+  /// Whether both describe the same value.
+  fileprivate func isSame(as other: DBCSignal) -> Bool {
+    var other = other
+    other.line = line
+    return self == other
   }
 }

@@ -19,12 +19,14 @@ public struct Polygon: Hashable, Sendable {
   /// Compares false with everything, so that an edge to or from it is never met.
   static let separator = SIMD2<Float>(.nan, .nan)
 
-  /// - Parameter rings: the outer boundary, then its holes; closed or not, in either sense.
+  /// - Parameter rings: the outer boundary, then its holes; closed or open, clockwise or counterclockwise.
   public init(_ rings: [[Coordinate]]) throws(PolygonError) {
     try self.init(parts: [rings])
   }
 
-  /// - Parameter parts: polygons that do not overlap, each an outer boundary and its holes. Rings are counted through.
+  /// The union of several parts. Overlapping parts and overlapping holes of one part are united.
+  /// - Parameter parts: each an outer boundary and its holes. Errors count the rings of all parts, from 0.
+  /// - Throws: `PolygonError` for a ring that crosses itself or a hole that crosses its boundary.
   public init(parts: [[[Coordinate]]]) throws(PolygonError) {
     let built = try PolygonBuilder(parts)
     plane = built.plane

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Checks rings of coordinates and lays them out in a plane.
+/// Checks rings of coordinates, projects them on a plane, and unites overlapping parts.
 struct PolygonBuilder {
   let plane: GnomonicPlane
   private(set) var points: [SIMD2<Float>] = []
@@ -37,7 +37,11 @@ struct PolygonBuilder {
         holes.append(index > 0 ? outer : nil)
       }
     }
-    if let crossing = EdgeSweep.firstCrossing(of: rings) {
+    // Different parts may overlap, and so may holes of one part.
+    let crossing = EdgeSweep.firstCrossing(of: rings) { i, j in
+      i == j || holes[i] == j || holes[j] == i
+    }
+    if let crossing {
       let (first, second) = (crossing.first, crossing.second)
       throw .selfCrossing(
         ring: first.ring, edge: first.vertex, otherRing: second.ring, otherEdge: second.vertex,
@@ -46,15 +50,24 @@ struct PolygonBuilder {
     for index in rings.indices {
       try rings[index].turn(isHole: holes[index] != nil)
       if let outer = holes[index], !rings[outer].holds(rings[index]) { throw .holeOutside(ring: index) }
-    }
-    points.reserveCapacity(rings.reduce(0) { $0 + $1.points.count + 2 })
-    for ring in rings {
-      points += ring.points
-      points.append(ring.points[0])
-      points.append(Polygon.separator)
-      for point in ring.points {
+      for point in rings[index].points {
         extent = max(extent, SIMD2<Double>(point).squaredLength.squareRoot())
       }
+    }
+    var boundary = rings.map(\.points)
+    if PolygonUnion.isNeeded(rings, holes: holes) {
+      var union = PolygonUnion(rings, holes: holes, extent: extent)
+      guard let rings = union.boundary() else { throw .tooManyCrossings }
+      guard !rings.isEmpty else { throw .zeroArea(ring: 0) }
+      boundary = rings
+      // The grid moves a vertex by half a step.
+      extent *= 1 + 1e-6
+    }
+    points.reserveCapacity(boundary.reduce(0) { $0 + $1.count + 2 })
+    for ring in boundary {
+      points += ring
+      points.append(ring[0])
+      points.append(Polygon.separator)
     }
     points.removeLast()
   }
@@ -175,6 +188,8 @@ public enum PolygonError: Error, Hashable, Sendable, CustomStringConvertible {
   /// It reaches more than 60° (6670 km) from the middle of its vertices.
   case tooLarge
   case holeOutside(ring: Int)
+  /// The edges of different parts cross about a million times.
+  case tooManyCrossings
 
   public var description: String {
     switch self {
@@ -187,7 +202,8 @@ public enum PolygonError: Error, Hashable, Sendable, CustomStringConvertible {
       "edge \(edge) of ring \(ring) crosses edge \(otherEdge) of ring \(otherRing) near latitude \(place.latitude), "
         + "longitude \(place.longitude); put the vertices in order along the boundary"
     case .tooLarge: "reaches more than 6670 km from its middle; split it"
-    case .holeOutside(let ring): "ring \(ring) is a hole outside of what it should be a hole of"
+    case .holeOutside(let ring): "ring \(ring) is a hole outside of its outer ring"
+    case .tooManyCrossings: "the edges of its parts cross too often; merge the parts into one polygon"
     }
   }
 }
@@ -204,7 +220,10 @@ enum EdgeSweep {
   }
 
   /// Two edges whose insides cross; edges that only touch do not. Nil for none.
-  static func firstCrossing(of rings: [PlaneRing]) -> (first: Edge, second: Edge, place: SIMD2<Double>)? {
+  /// - Parameter isChecked: whether the edges of two rings may not cross.
+  static func firstCrossing(
+    of rings: [PlaneRing], isChecked: (Int, Int) -> Bool
+  ) -> (first: Edge, second: Edge, place: SIMD2<Double>)? {
     var edges: [Edge] = []
     edges.reserveCapacity(rings.reduce(0) { $0 + $1.points.count })
     for ring in rings {
@@ -220,7 +239,7 @@ enum EdgeSweep {
       let right = edge.right
       for other in edges[(index + 1)...] {
         if other.left > right { break }
-        if let place = crossing(edge, other) { return (edge, other, place) }
+        if isChecked(edge.ring, other.ring), let place = crossing(edge, other) { return (edge, other, place) }
       }
     }
     return nil

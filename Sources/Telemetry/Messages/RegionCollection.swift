@@ -5,7 +5,8 @@ public import Spatial
 /// Regions from a GeoJSON FeatureCollection (RFC 7946).
 ///
 /// A feature is a region when its geometry is a Polygon, a MultiPolygon, or a Point with a member `radius` (metres) in its
-/// `properties`. Its identifier is the feature's `id`, or `id` or `identifier` of its properties. Further properties:
+/// `properties`. Its identifier is the feature's `id`, or `id`, `identifier` or `name` of its properties. A document in another reference
+/// system than WGS 84 (`crs`) is refused. Further properties:
 /// `dwell` (seconds), `desiredAccuracy` (metres at 68 %, that fixes are to be good for near the boundary), `speedLimit` (m/s,
 /// more than 0, that vehicles are to keep to inside), `notifyOnEntry`, `notifyOnExit` (true when not given), `name`, and `tst`, when it was made or last
 /// changed (seconds since 1970, as OwnTracks has it). Others are ignored. Edges are taken as the shortest ways over the earth, not as straight lines on a map: for an edge of 10 km at 50° north that differs by 2 m.
@@ -38,6 +39,7 @@ public struct RegionCollection: Hashable, Sendable {
     guard let features = json["features"]?.array else {
       throw JSONError("key \"features\": missing or not an array")
     }
+    try RegionGeometry.checkReferenceSystem(of: json)
     for (index, feature) in features.enumerated() {
       do throws(JSONError) {
         var region = try Region(feature: feature)
@@ -46,7 +48,9 @@ public struct RegionCollection: Hashable, Sendable {
         places.append(index)
       } catch {
         problems.append(
-          Problem(index: index, identifier: RegionGeometry.identifier(of: feature), reason: error.description)
+          Problem(
+            index: index, identifier: RegionGeometry.identifier(of: feature, acceptsName: true),
+            reason: error.description)
         )
       }
     }
@@ -68,7 +72,7 @@ extension Region {
   /// - Throws: `JSONError` with the path inside the feature.
   package init(feature: JSONValue) throws(JSONError) {
     guard feature["type"]?.string == "Feature" else { throw JSONError("key \"type\": must be \"Feature\"") }
-    guard let identifier = RegionGeometry.identifier(of: feature) else {
+    guard let identifier = RegionGeometry.identifier(of: feature, acceptsName: true) else {
       throw JSONError("has no identifier; give it an \"id\"")
     }
     try RegionGeometry.check(identifier: identifier)
@@ -89,7 +93,7 @@ extension Region {
       desiredAccuracy = metres
     }
     speedLimit = try Self.speedLimit(properties)
-    name = properties?["name"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+    name = RegionGeometry.name(of: feature)
     if let seconds = properties?["tst"]?.double, (0...9e9).contains(seconds) {
       definedAt = UTCTime(secondsSince1970: seconds)
     }

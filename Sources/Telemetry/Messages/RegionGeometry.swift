@@ -16,7 +16,7 @@ package enum RegionGeometry: Hashable, Sendable {
 
   /// - Throws: `JSONError` with the path inside the feature.
   package init(_ geometry: JSONValue?, _ strictness: Strictness = .strict) throws(JSONError) {
-    guard let geometry else {
+    guard let geometry, geometry != .null else {
       throw JSONError("key \"geometry\": missing; give a Polygon, a MultiPolygon, or a Point with a radius")
     }
     let path = "geometry.coordinates"
@@ -47,11 +47,38 @@ package enum RegionGeometry: Hashable, Sendable {
     }
   }
 
-  /// The name of a feature: its `id`, or `id` or `identifier` of its properties; a number serves too.
-  /// - Parameter acceptsName: whether `name` of its properties does as well, which is all that a GeoJSON from elsewhere often has.
+  /// Whether a feature can be a region: it has a geometry that is not a line.
+  package static func isRegion(_ feature: JSONValue) -> Bool {
+    guard let geometry = feature["geometry"], geometry != .null else { return false }
+    return !["LineString", "MultiLineString", "MultiPoint", "GeometryCollection"].contains(
+      geometry["type"]?.string)
+  }
+
+  /// Checks that a document is in WGS 84, longitude first, the only reference system of GeoJSON. Files of 2008's GeoJSON can name
+  /// another one, and their coordinates would be misplaced.
+  /// - Throws: `JSONError` that names the reference system.
+  package static func checkReferenceSystem(of document: JSONValue) throws(JSONError) {
+    guard let system = document["crs"], system != .null else { return }
+    let name = system["properties"]?["name"]?.string
+    let code = name?.uppercased().split(separator: ":").last
+    guard let code, ["4326", "4979", "CRS84", "CRS84H", "WGS84"].contains(code) else {
+      throw JSONError(
+        "key \"crs\": \"\(name?.prefix(80) ?? "")\" is not WGS 84; convert the file, as with ogr2ogr -t_srs EPSG:4326"
+      )
+    }
+  }
+
+  /// The display name of a feature; nil if it has none.
+  package static func name(of feature: JSONValue) -> String? {
+    // ogr2ogr writes `Name` for KML.
+    ["name", "Name", "NAME"].lazy.compactMap { feature["properties"]?[$0]?.string }.first { !$0.isEmpty }
+  }
+
+  /// The identifier of a feature: its `id`, or `id` or `identifier` of its properties. A number is accepted, too.
+  /// - Parameter acceptsName: whether the display name is accepted, as external files often have no other.
   package static func identifier(of feature: JSONValue, acceptsName: Bool = false) -> String? {
     let properties = feature["properties"]
-    let name = acceptsName ? properties?["name"] : nil
+    let name = acceptsName ? Self.name(of: feature).map { JSONValue.string($0) } : nil
     for value in [feature["id"], properties?["id"], properties?["identifier"], name] {
       switch value {
       case .string(let text) where !text.isEmpty: return text

@@ -76,7 +76,7 @@ import Testing
     (#"{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]}}"#, "has no radius"),
     (
       #"{"type":"Feature","id":"a","geometry":{"type":"LineString","coordinates":[[1,2],[3,4]]}}"#,
-      "\"LineString\" is not Point"
+      "\"LineString\" is not an area"
     ),
     (#"{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]}}"#, "has no name"),
     (
@@ -98,6 +98,53 @@ import Testing
   func errorsSayWhatIsWrong(text: String, cause: String) throws {
     let error = try #require(throws: JSONError.self) { try read(text) }
     #expect(error.description.contains(cause), "\(error)")
+  }
+
+  private static let square = #""geometry":{"type":"Polygon","coordinates":[[[1,1],[2,1],[2,2],[1,1]]]}"#
+
+  @Test func featuresThatCannotBeRegionsAreSkipped() throws {
+    let file = try read(
+      #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"a",\#(Self.square)},"#
+        + #"{"type":"Feature","id":"b","geometry":null},{"type":"Feature","geometry":{"type":"LineString","coordinates":[]}}]}"#
+    )
+    #expect(file.features.map(\.identifier) == ["a"])
+    #expect(file.skipped == ["feature 2: it has no geometry", "feature 3: \"LineString\" is not an area"])
+  }
+
+  @Test(arguments: ["name", "Name", "NAME"]) func aDisplayNameIsAName(key: String) throws {
+    let feature = #"{"type":"Feature","properties":{"\#(key)":"Depot"},\#(Self.square)}"#
+    let file = try read("\u{FEFF}" + #"{"type":"FeatureCollection","features":[\#(feature),\#(feature)]}"#)
+    #expect(file.features.map(\.identifier) == ["Depot", "Depot 2"] && file.replaced.isEmpty)
+    #expect(try read("\u{FEFF}Depot: POLYGON ((0 0, 1 0, 1 1))")["Depot"] != nil)
+  }
+
+  @Test(arguments: [
+    ("urn:ogc:def:crs:EPSG::25832", false), ("EPSG:3857", false), ("", false),
+    ("urn:ogc:def:crs:OGC:1.3:CRS84", true), ("EPSG:4326", true), ("urn:ogc:def:crs:EPSG::4326", true),
+  ])
+  func aForeignReferenceSystemIsRefused(name: String, isRead: Bool) throws {
+    let text =
+      #"{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"\#(name)"}},"features":[{"type":"Feature","id":"a",\#(Self.square)}]}"#
+    do throws(JSONError) {
+      _ = try read(text)
+      #expect(isRead)
+    } catch {
+      #expect(!isRead && "\(error)".contains("WGS 84"))
+    }
+  }
+
+  /// Placemarks as Google Earth writes them, and in a KMZ.
+  @Test func theDisplayNameOfKMLIsTheName() throws {
+    func placemark(_ name: String, _ longitude: Int) -> String {
+      "<Placemark id='0A\(longitude)'><name>\(name)</name><Polygon><outerBoundaryIs><LinearRing><coordinates>"
+        + "\(longitude),1 \(longitude + 1),1 \(longitude + 1),2</coordinates></LinearRing></outerBoundaryIs></Polygon></Placemark>"
+    }
+    let kml = "<kml><Document>" + [1, 3, 5].map { placemark("Zone", $0) }.joined() + "</Document></kml>"
+    #expect(try read(kml).features.map(\.identifier) == ["Zone", "Zone 2", "Zone 3"])
+    #expect(try read(kml.replacing("Zone", with: "")).features.map(\.identifier) == ["0A1", "0A3", "0A5"])
+    let long = String(repeating: "é", count: 60)
+    #expect(
+      try read(kml.replacing("Zone", with: long)).features.allSatisfy { $0.identifier.utf8.count <= 64 })
   }
 
   @Test(arguments: [

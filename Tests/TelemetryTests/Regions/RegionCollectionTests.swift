@@ -80,6 +80,27 @@ import Testing
     }
   }
 
+  /// As ogr2ogr writes KML; the file may begin with a byte order mark.
+  @Test(arguments: ["name", "Name"]) func aDisplayNameIsAnIdentifier(key: String) throws {
+    let text =
+      "\u{FEFF}"
+      + #"{"type":"FeatureCollection","features":[{"type":"Feature","properties":{"\#(key)":"Depot"},"#
+      + #""geometry":{"type":"Polygon","coordinates":[\#(Self.square)]}}]}"#
+    let collection = try RegionCollection(json: JSONValue(parsing: Array(text.utf8)))
+    #expect(collection.regions.map(\.identifier) == ["Depot"] && collection.regions.first?.name == "Depot")
+  }
+
+  @Test(arguments: [
+    ("urn:ogc:def:crs:EPSG::25832", false), ("EPSG:3857", false), ("urn:ogc:def:crs:OGC:1.3:CRS84", true),
+  ])
+  func aForeignReferenceSystemIsRefused(name: String, isRead: Bool) throws {
+    let text =
+      #"{"type":"FeatureCollection","features":[],"crs":{"type":"name","properties":{"name":"\#(name)"}}}"#
+    let json = try JSONValue(parsing: Array(text.utf8))
+    let collection = try? RegionCollection(json: json)
+    #expect((collection != nil) == isRead)
+  }
+
   @Test(arguments: ["0", "-8", "\"30\"", "true"]) func aSpeedLimitIsMoreThanZero(limit: String) throws {
     let collection = try collection(
       #"{"type":"Feature","id":"school","properties":{"radius":50,"speedLimit":\#(limit)},"geometry":{"type":"Point","coordinates":[10,48]}}"#

@@ -1,0 +1,84 @@
+/// Reads single files of a ZIP archive, as KMZ is one.
+package enum ZipArchive {
+  /// Whether bytes start like an archive with a file.
+  package static func isArchive(_ bytes: [UInt8]) -> Bool { bytes.starts(with: [0x50, 0x4B, 3, 4]) }
+
+  /// The first file whose name has an ending.
+  /// - Parameter limit: bytes at most after unpacking.
+  /// - Throws: `CompressionError` for a damaged or encrypted archive, and one without such a file.
+  package static func firstFile(
+    of archive: [UInt8], suffix: String, limit: Int
+  ) throws(CompressionError) -> [UInt8] {
+    for entry in try entries(archive) where entry.name.lowercased().hasSuffix(suffix) {
+      return try content(of: entry, in: archive, limit: limit)
+    }
+    throw CompressionError("no file *\(suffix) in the archive")
+  }
+
+  private struct Entry {
+    var name: String
+    var method: Int
+    var isEncrypted: Bool
+    var packedSize: Int
+    var header: Int
+  }
+
+  private static let damaged = CompressionError("the archive is damaged")
+
+  /// From the directory at the end of the archive, which has the sizes of all files.
+  private static func entries(_ archive: [UInt8]) throws(CompressionError) -> [Entry] {
+    // The end record has 22 bytes and a comment of at most 65,535.
+    let first = max(0, archive.count - 22 - 65_535)
+    guard archive.count >= 22,
+      let end = (first...archive.count - 22).reversed().first(where: {
+        has([0x50, 0x4B, 5, 6], at: $0, archive)
+      })
+    else { throw damaged }
+    var offset = integer(archive, end + 16, 4)
+    var entries: [Entry] = []
+    for _ in 0..<integer(archive, end + 10, 2) {
+      guard offset + 46 <= archive.count, has([0x50, 0x4B, 1, 2], at: offset, archive) else { throw damaged }
+      let nameEnd = offset + 46 + integer(archive, offset + 28, 2)
+      guard nameEnd <= archive.count else { throw damaged }
+      entries.append(
+        Entry(
+          name: String(decoding: archive[offset + 46..<nameEnd], as: UTF8.self),
+          method: integer(archive, offset + 10, 2), isEncrypted: archive[offset + 8] & 1 != 0,
+          packedSize: integer(archive, offset + 20, 4), header: integer(archive, offset + 42, 4)))
+      offset = nameEnd + integer(archive, offset + 30, 2) + integer(archive, offset + 32, 2)
+    }
+    return entries
+  }
+
+  private static func content(
+    of entry: Entry, in archive: [UInt8], limit: Int
+  ) throws(CompressionError) -> [UInt8] {
+    guard !entry.isEncrypted else { throw CompressionError("\(entry.name) is encrypted") }
+    guard entry.header + 30 <= archive.count, has([0x50, 0x4B, 3, 4], at: entry.header, archive) else {
+      throw damaged
+    }
+    let start =
+      entry.header + 30 + integer(archive, entry.header + 26, 2) + integer(archive, entry.header + 28, 2)
+    guard start + entry.packedSize <= archive.count else { throw damaged }
+    let packed = Array(archive[start..<start + entry.packedSize])
+    switch entry.method {
+    case 0:
+      guard packed.count <= limit else {
+        throw CompressionError("\(entry.name) is larger than \(limit) bytes")
+      }
+      return packed
+    case 8: return try Deflate.unpacked(packed, limit: limit, windowBits: -15)
+    default:
+      throw CompressionError("\(entry.name) is packed by method \(entry.method); only deflate can be read")
+    }
+  }
+
+  private static func has(_ signature: [UInt8], at offset: Int, _ bytes: [UInt8]) -> Bool {
+    bytes[offset...].starts(with: signature)
+  }
+
+  /// Least significant byte first.
+  private static func integer(_ bytes: [UInt8], _ offset: Int, _ length: Int) -> Int {
+    (0..<length).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) }
+  }
+}

@@ -1,0 +1,146 @@
+import Glibc
+import Spatial
+import TestSupport
+import Testing
+
+@testable import Navigation
+
+/// Trips of receivers that report positions without speed, and of seldom positions.
+@Suite struct PositionTripTests {
+  private static let origin = Coordinate(latitude: 48, longitude: 11)
+
+  private struct Vehicle {
+    var odometer = Odometer()
+    var recorder = TripRecorder(TripState(series: 7))
+    var records: [TripRecord] = []
+    var positions: [(seconds: Double, coordinate: Coordinate)] = []
+    var greatestSpeed = 0.0
+
+    /// - Parameters:
+    ///   - place: metres east and north.
+    ///   - accuracy: metres; nil if unknown.
+    mutating func report(
+      _ seconds: Double, _ place: SIMD2<Double>, accuracy: Double? = nil, speed: Double? = nil
+    ) {
+      let coordinate = LocalFrame(origin: PositionTripTests.origin).coordinate(at: place)
+      let timestamp = Timestamp(seconds: seconds)
+      let time = UTCTime(nanoseconds: 1_790_000_000_000_000_000).advanced(bySeconds: seconds)
+      odometer.process(
+        OdometerSample(
+          timestamp: timestamp, time: time, coordinate: coordinate, accuracy: accuracy, speed: speed,
+          course: speed == nil ? nil : 90))
+      var sample = TripSample(
+        timestamp: timestamp, time: time, isLocated: true, coordinate: coordinate, accuracy: accuracy,
+        speed: speed, distance: odometer.distance, estimated: odometer.estimated)
+      sample.motion = odometer.positionMotion
+      recorder.process(sample)
+      records += recorder.drain()
+      positions.append((seconds, coordinate))
+      greatestSpeed = max(greatestSpeed, speed ?? 0)
+    }
+
+    mutating func end() {
+      guard let last = positions.last else { return }
+      // A rest at the last position.
+      for minute in 1...8 {
+        let coordinate = LocalFrame(origin: PositionTripTests.origin).offset(of: last.coordinate)
+        report(
+          last.seconds + 60 * Double(minute), coordinate, accuracy: 5, speed: greatestSpeed > 0 ? 0 : nil)
+      }
+      recorder.advance(to: Timestamp(seconds: last.seconds + 100_000))
+      records += recorder.drain()
+    }
+
+    var ended: [TripRecord] { records.filter { $0.phase == .ended } }
+
+    /// m/s: the greatest mean between two positions, or the greatest reported speed.
+    var possibleSpeed: Double {
+      zip(positions, positions.dropFirst()).reduce(greatestSpeed) { greatest, pair in
+        max(greatest, pair.0.coordinate.distance(to: pair.1.coordinate) / (pair.1.seconds - pair.0.seconds))
+      }
+    }
+  }
+
+  /// One drive at 10 m/s, after and before a rest of five minutes.
+  @Test(arguments: [0.1, 1, 5, 12, 30, 60, 120], [nil, 3, 15] as [Double?])
+  func aDriveWithoutSpeedsIsOneTrip(interval: Double, accuracy: Double?) throws {
+    var vehicle = Vehicle()
+    for step in 0...Int(1800 / interval) {
+      let seconds = Double(step) * interval
+      vehicle.report(seconds, SIMD2(10 * min(max(0, seconds - 300), 1200), 0), accuracy: accuracy)
+    }
+    vehicle.end()
+    let trip = try #require(vehicle.ended.first)
+    #expect(vehicle.ended.count == 1 && trip.kind == .driven)
+    #expect(abs(trip.distance - 12_000) < 70, "\(trip.distance)")
+    #expect(try #require(trip.greatestSpeed) <= 10.01)
+    let slowest = interval < 100 ? 8.5 : 7.5
+    #expect(try (slowest...10.01).contains(#require(trip.meanSpeed)), "\(String(describing: trip.meanSpeed))")
+  }
+
+  /// A fast drive with a position a minute, with measured speeds.
+  @Test(arguments: [30, 60, 120]) func seldomPositionsOfAFastDriveAreOneTrip(interval: Int) throws {
+    var vehicle = Vehicle()
+    for step in 0...(3600 / interval) {
+      let seconds = Double(step * interval)
+      let isDriving = (600..<3000).contains(seconds)
+      vehicle.report(
+        seconds, SIMD2(35 * min(max(0, seconds - 600), 2400), 0), accuracy: 3, speed: isDriving ? 35 : 0)
+    }
+    vehicle.end()
+    #expect(vehicle.ended.count == 1 && vehicle.ended.first?.kind == .driven, "\(vehicle.ended.map(\.kind))")
+    #expect(vehicle.ended.first?.greatestSpeed == 35)
+  }
+
+  /// Noise of a parked receiver is no trip.
+  @Test func aParkedVehicleMakesNoTrip() {
+    var random = SplitMix.announced()
+    for interval in [1.0, 10, 60] {
+      var vehicle = Vehicle()
+      for step in 0...Int(7200 / interval) {
+        let noise = SIMD2(random.normal(), random.normal()) * 3
+        vehicle.report(Double(step) * interval, noise, accuracy: 5)
+      }
+      vehicle.end()
+      #expect(vehicle.ended.isEmpty && vehicle.odometer.distance < 20, "\(vehicle.odometer.distance)")
+    }
+  }
+
+  /// Mean speed ≤ greatest speed ≤ what the positions allow.
+  @Test func speedsOfRandomTracksArePossible() throws {
+    var random = SplitMix.announced()
+    var trips = 0
+    for _ in 0..<400 {
+      var vehicle = Vehicle()
+      let interval = exp(random.uniform(log(0.1)...log(120)))
+      let hasSpeed = random.uniform(0...1) < 0.4
+      let accuracy = random.uniform(0...1) < 0.3 ? nil : random.uniform(1...20)
+      let noise = (accuracy ?? 5) / 3
+      var (seconds, place, course, speed) = (0.0, SIMD2(0.0, 0), 0.0, 0.0)
+      for _ in 0..<Int(random.uniform(100...400)) {
+        if random.uniform(0...1) < 0.05 { speed = random.uniform(0...1) < 0.3 ? 0 : random.uniform(1...40) }
+        let step =
+          random.uniform(0...1) < 0.01 ? random.uniform(100...2000) : interval * random.uniform(0.9...1.1)
+        course += random.uniform(-0.2...0.2)
+        place += speed * step * SIMD2(sin(course), cos(course))
+        seconds += step
+        let isMissing = random.uniform(0...1) < 0.05
+        vehicle.report(
+          seconds, place + noise * SIMD2(random.normal(), random.normal()), accuracy: accuracy,
+          speed: hasSpeed && !isMissing ? speed : nil)
+      }
+      vehicle.end()
+      // The odometer measures in a plane, to 0.1 %.
+      let possible = vehicle.possibleSpeed * 1.001
+      for trip in vehicle.ended {
+        trips += 1
+        let greatest = trip.greatestSpeed ?? max(possible, 8)
+        #expect(
+          (trip.meanSpeed ?? 0) <= greatest + 1e-6, "\(interval) \(hasSpeed) \(trip.kind) \(trip.moving)")
+        #expect(greatest <= max(possible, 8) + 1e-6, "\(interval) \(hasSpeed) \(greatest) \(possible)")
+        #expect(trip.moving >= 0 && trip.standing >= 0 && trip.estimated <= trip.distance)
+      }
+    }
+    #expect(trips > 200)
+  }
+}

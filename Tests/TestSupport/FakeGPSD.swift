@@ -1,0 +1,31 @@
+internal import Glibc
+internal import Platform
+
+/// A gpsd on loopback that sends given lines to each client and keeps the connections open.
+public final class FakeGPSD: Sendable {
+  public let port: UInt16
+  private let thread: ServiceThread
+  private let listener: Int32
+
+  public init(lines: [String]) throws {
+    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    port = UInt16(try LoopbackSocket.listen(listener))
+    thread = try ServiceThread()
+    let (listener, thread) = (listener, thread)
+    try thread.start(name: "gpsd") { _ in
+      var clients: [Int32] = []
+      // A source can give up its first attempt to connect.
+      while waitUntilReadable([listener, thread.wake.descriptor], seconds: nil) == listener {
+        let client = accept(listener, nil, nil)
+        _ = LoopbackSocket.sendAll(client, Array((lines.joined(separator: "\n") + "\n").utf8)[...])
+        clients.append(client)
+      }
+      for client in clients { close(client) }
+    }
+  }
+
+  public func stop() {
+    thread.stop()
+    close(listener)
+  }
+}
