@@ -2,49 +2,114 @@ internal import Motion
 internal import Platform
 internal import Positioning
 internal import Sensors
+internal import SensorsIIO
 internal import Spatial
 
-/// The thread of a `LiveDevice`, and what it runs on. It holds itself while it runs, so that a loop over a sequence needs no
-/// device at hand.
+/// The thread of a `LiveDevice` and its state. The thread retains the run, so that a loop over a sequence keeps a released device running.
 final class DeviceRun: Sendable {
   private enum Input: Sendable {
     case event(SensorEvent)
-    /// Consumers or settings have changed, or the end is near.
+    /// Consumers or settings have changed, or the device was stopped or released.
     case wake
+    /// End of the discovery, with the device nodes that may not be read.
+    case discovered(deniedNodes: [String: SensorKind?])
   }
 
   private struct Life {
     var hasStarted = false
     var hasEnded = false
     var isStopping = false
-    /// Nobody holds the device any more.
     var isReleased = false
     var failure: (any Error)?
+    var discoveries: [CheckedContinuation<Void, Never>] = []
+  }
+
+  /// The time line, for other threads.
+  private struct Line {
+    var newest = Timestamp(nanoseconds: 0)
+    var utcOffset: Int64?
   }
 
   let motion: LiveMotion
   let location: LiveLocation
+  let readings: LiveReadings
   private let feed: SensorFeed
-  private let backlog: Backlog?
+  private let contexts: [IIOConfiguration]
+  private let line: Locked<Line>
+  let backlog: Backlog?
   private let queue: BoundedQueue<Input>
   private let life = Monitor(Life())
 
   /// Blocks of some seconds, whatever the sources.
   private static let queueCapacity = 4096
 
+  /// - Parameter contexts: the IIO contexts among the sources, for the check of permissions.
   init(
-    _ feed: SensorFeed, motion: MotionManager, location: LocationManager, monitor: RegionMonitor,
-    heading: HeadingManager
+    _ feed: SensorFeed, contexts: [IIOConfiguration], motion: MotionManager, location: LocationManager,
+    monitor: RegionMonitor, heading: HeadingManager
   ) {
     self.feed = feed
-    // The world does not wait for those who are slow.
+    self.contexts = contexts
+    // Hardware does not wait for slow consumers.
     if case .recorded = feed { backlog = Backlog() } else { backlog = nil }
+    let isLive = if case .live = feed { true } else { false }
     let queue = BoundedQueue<Input>(capacity: Self.queueCapacity)
     self.queue = queue
-    self.motion = LiveMotion(manager: motion, backlog: backlog) { _ in queue.push(.wake) }
-    self.location = LiveLocation(manager: location, monitor: monitor, heading: heading, backlog: backlog) {
-      queue.push(.wake)
+    let line = Locked(Line())
+    self.line = line
+    self.motion = LiveMotion(
+      manager: motion, backlog: backlog, isVirtual: !isLive,
+      utcOffset: {
+        isLive ? SystemClock.realtime &- SystemClock.boottime : line.withLock(\.utcOffset)
+      }, demandsChanged: { _ in queue.push(.wake) })
+    self.location = LiveLocation(
+      manager: location, monitor: monitor, heading: heading, backlog: backlog,
+      clock: { isLive ? Timestamp(nanoseconds: SystemClock.boottime) : line.withLock(\.newest) },
+      needsChanged: { queue.push(.wake) })
+    readings = LiveReadings { queue.push(.wake) }
+    if !isLive { self.location.observe(availability(deniedNodes: [:])) }
+  }
+
+  /// Waits until every source has reported its hardware, `seconds` at most.
+  func discover(within seconds: Double) async throws {
+    try start()
+    let deadline = SystemClock.monotonic &+ Int64(max(0, min(seconds, 3600)) * 1e9)
+    let (feed, contexts, queue) = (feed, contexts, queue)
+    // Discovery blocks. Its end passes the queue behind the states that the sources have reported.
+    try DedicatedThread.start(name: "discovery") {
+      if case .live(let sources) = feed {
+        for source in sources {
+          source.waitForDiscovery(seconds: Double(deadline &- SystemClock.monotonic) * 1e-9)
+        }
+      }
+      queue.push(.discovered(deniedNodes: DevicePermissions().denied(for: contexts)))
+    }.detach()
+    await withCheckedContinuation { continuation in
+      let hasEnded = life.update { life in
+        if !life.hasEnded { life.discoveries.append(continuation) }
+        return life.hasEnded
+      }
+      if hasEnded { continuation.resume() }
     }
+  }
+
+  private func discovered(_ deniedNodes: [String: SensorKind?]) {
+    location.observe(availability(deniedNodes: deniedNodes))
+    let waiting = life.update { life in
+      defer { life.discoveries = [] }
+      return life.discoveries
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  /// Availability by the discovered kinds, with the states that sources have reported.
+  private func availability(deniedNodes: [String: SensorKind?]) -> ServiceAvailability {
+    var availability = location.availability
+    availability.deniedNodes = deniedNodes
+    for kind in Set(SensorKind.allCases).subtracting(feed.kinds) {
+      availability.unavailable[kind] = "no \(kind.rawValue) was found"
+    }
+    return availability
   }
 
   var droppedEvents: Int { queue.overflowCount }
@@ -108,11 +173,17 @@ final class DeviceRun: Sendable {
   private func finish() {
     motion.finish()
     location.finish()
-    life.update { $0.hasEnded = true }
+    readings.finish()
+    let waiting = life.update { life in
+      life.hasEnded = true
+      defer { life.discoveries = [] }
+      return life.discoveries
+    }
+    for continuation in waiting { continuation.resume() }
   }
 
   private var hasConsumers: Bool {
-    location.hasConsumers || motion.withManager { $0.demands.values.contains { $0.isOn } }
+    location.hasConsumers || readings.hasConsumers || motion.demands.values.contains { $0.isOn }
   }
 
   private var isOver: Bool {
@@ -120,28 +191,32 @@ final class DeviceRun: Sendable {
     return isStopping || (isReleased && !hasConsumers)
   }
 
-  /// Takes what sources push, until they have ended.
+  /// Processes events that the sources push, until they have ended.
   private func follow(_ sources: inout FeedSources, _ demands: inout [SensorKind: SensorDemand]) {
     while !isOver, !sources.isOver {
       demand(of: &sources, &demands, at: sources.now)
       let deadline = sources.isLive ? location.nextDeadline : nil
       let limit = deadline.map { SystemClock.monotonic &+ max(0, $0.nanoseconds &- SystemClock.boottime) }
-      if case .element(.event(let event)) = queue.pop(until: limit) {
+      switch queue.pop(until: limit) {
+      case .element(.event(let event)):
         sources.observe(event)
         process(event, &sources)
-      } else if sources.isLive {
-        location.advance(to: sources.now)
+      case .element(.discovered(let deniedNodes)): discovered(deniedNodes)
+      case .element(.wake), .timedOut, .closed: if sources.isLive { location.advance(to: sources.now) }
       }
     }
   }
 
-  /// Takes what a recording says, no faster than the consumers.
+  /// Processes the events of a recording, no faster than the consumers.
   private func pull(_ sources: inout FeedSources, _ demands: inout [SensorKind: SensorDemand]) throws {
     while !isOver {
-      // Its beginning is not for nobody.
-      guard hasConsumers else {
-        _ = queue.pop(until: nil)
+      // Without a consumer it waits. Signals are taken without waiting otherwise.
+      switch queue.pop(until: hasConsumers ? 0 : nil) {
+      case .element(.discovered(let deniedNodes)):
+        discovered(deniedNodes)
         continue
+      case .element: continue
+      case .timedOut, .closed: break
       }
       demand(of: &sources, &demands, at: sources.now)
       guard let event = try sources.pull() else { return }
@@ -151,16 +226,26 @@ final class DeviceRun: Sendable {
   }
 
   private func process(_ event: SensorEvent, _ sources: inout FeedSources) {
+    let now = sources.now
+    line.withLock { $0.newest = now }
     guard let event = sources.admit(event) else { return }
     tell(event)
     if let timestamp = event.timestamp { location.advance(to: timestamp) }
   }
 
-  /// Hands an event to motion and location, and each of them what it needs of the other.
+  /// Passes an event to motion, location and readings, and to each of them what it requires of the others.
   private func tell(_ event: SensorEvent) {
     motion.process(event)
+    readings.process(event)
     for place in location.process(event) {
+      if let altitude = place.altitude,
+        let deviation = place.verticalAccuracy ?? place.horizontalAccuracy.map({ 2 * $0 })
+      {
+        motion.update(
+          altitude: altitude, deviation: deviation, speed: place.speed, at: place.timestamp)
+      }
       guard let time = place.time else { continue }
+      line.withLock { $0.utcOffset = time.nanoseconds &- place.timestamp.nanoseconds }
       motion.withManager {
         $0.update(location: place.coordinate, altitude: place.ellipsoidalAltitude, time: time)
       }
@@ -177,14 +262,14 @@ final class DeviceRun: Sendable {
     }
   }
 
-  /// Makes of the sources what motion and location need together, when that has changed.
+  /// Sets the union of all demands when it has changed.
   private func demand(
     of sources: inout FeedSources, _ demands: inout [SensorKind: SensorDemand], at now: Timestamp
   ) {
-    let inertial = motion.withManager { $0.demands }
-    let wanted = location.demands(at: now).merging(inertial) { $0.combined(with: $1) }
+    let others = motion.demands.merging(readings.demands) { $0.combined(with: $1) }
+    let wanted = location.demands(at: now).merging(others) { $0.combined(with: $1) }
     guard wanted != demands else { return }
     demands = wanted
-    sources.setDemands(wanted, full: location.fullDemands.merging(inertial) { $0.combined(with: $1) })
+    sources.setDemands(wanted, full: location.fullDemands.merging(others) { $0.combined(with: $1) })
   }
 }

@@ -2,7 +2,7 @@ internal import Platform
 package import Sensors
 package import Spatial
 
-/// A feed in use: its sources, what is demanded of them, and what time it is on its time line.
+/// A running feed: its sources, the demands on them, and the time on its time line.
 ///
 /// Hardware pushes on the machine's clock; a recording has a time line of its own, on which only its events move time on. It
 /// is played at a pace by a thread of its own, or pulled as fast as the machine can. On a recording's time line a sensor that
@@ -15,7 +15,7 @@ package struct FeedSources: Sendable {
   private let sources: [any SensorSource]
   private var activeSources: Int
   private var awake = DemandFilter(fixDelay: FixDelay())
-  /// The newest time that an event has told.
+  /// Time of the newest event.
   private var newest: Timestamp
 
   package init(_ feed: SensorFeed) {
@@ -32,7 +32,7 @@ package struct FeedSources: Sendable {
     activeSources = max(1, sources.count)
   }
 
-  /// Where the time line stands.
+  /// The time on the time line.
   package var now: Timestamp { isLive ? Timestamp(nanoseconds: SystemClock.boottime) : newest }
 
   /// Whether events are pulled rather than pushed.
@@ -41,7 +41,7 @@ package struct FeedSources: Sendable {
   /// Whether every source that pushes has ended.
   package var isOver: Bool { activeSources <= 0 }
 
-  /// What a recording that is pulled would say of itself as a source; nil for what is pushed.
+  /// Returns the status of a pulled recording as a source; nil for other feeds.
   package func status(_ state: SourceStatus.State) -> SensorEvent? {
     recording.map {
       .status(
@@ -66,16 +66,16 @@ package struct FeedSources: Sendable {
     return event
   }
 
-  /// Learns of an event that was pushed.
+  /// Observes an event that was pushed.
   package mutating func observe(_ event: SensorEvent) {
     if let timestamp = event.timestamp { newest = max(newest, timestamp) }
     if case .status(let status) = event, status.state == .finished { activeSources -= 1 }
   }
 
-  /// What awake sensors say of an event; nil when that is nothing.
+  /// Returns the part of an event that is in demand; nil if there is none.
   package mutating func admit(_ event: SensorEvent) -> SensorEvent? { isLive ? event : awake.admit(event) }
 
-  /// Makes demands of the sensors.
+  /// Sets the demands on the sensors.
   /// - Parameters:
   ///   - changed: nil when they are as they were.
   ///   - full: what may ever be demanded under this configuration; nil when it is the one as before.
@@ -89,7 +89,7 @@ package struct FeedSources: Sendable {
     for kind in SensorKind.allCases { awake.setDemand(changed[kind] ?? .off, for: kind) }
   }
 
-  /// Tells receivers where they are about; what is recorded needs no help.
+  /// Passes an approximate position to receivers.
   package func assist(_ aid: PositionAid) { for source in sources { source.assist(aid) } }
 
   /// Every kind of every source, because a source may find hardware later that it does not know of yet.

@@ -1,9 +1,10 @@
 public import Motion
 public import Positioning
 public import Sensors
+internal import SensorsIIO
 public import Spatial
 
-/// A device whose sensors run: what wires hardware, a recording or a simulation to `LiveMotion` and `LiveLocation`.
+/// A device with running sensors: connects hardware, a recording or a simulation to `LiveMotion` and `LiveLocation`.
 ///
 /// ```swift
 /// let device = try LiveDevice(.gpsd())
@@ -12,11 +13,11 @@ public import Spatial
 /// for await update in updates { … }
 /// ```
 ///
-/// A thread of its own takes what the sources hand over, fuses, screens and decides, and pushes into the consumers' sequences; no
-/// cooperative thread ever waits for hardware. What the consumers need flows back to the sources: a sensor that nobody needs sleeps.
+/// One thread processes the events of the sources and pushes into the consumers' sequences. No thread of the cooperative pool waits for
+/// hardware. The union of the consumers' demands is set on the sources: a sensor without a consumer sleeps.
 ///
-/// The device runs until `stop`, the end of a recording, or until both the device and the last sequence have been let go of; a loop over a
-/// sequence keeps it alive. Then each sequence ends after what waits in it.
+/// The device runs until `stop`, the end of a recording, or the release of both the device and the last sequence; a loop over a sequence
+/// retains it. Then each sequence ends after its queued elements.
 public final class LiveDevice: Sendable {
   /// Motion: samples of the accelerometer, gyroscope and magnetometer, and what they say together.
   public let motion: LiveMotion
@@ -29,10 +30,10 @@ public final class LiveDevice: Sendable {
   ///   - speed: how many seconds of a recording or a simulation pass in one second, on the machine's time line. Nil pulls it as fast as
   ///     the consumers take it, on a time line of its own: it waits for tasks that have fallen behind, and while there is none, so
   ///     that nothing is lost. A sequence that is held and not iterated holds it up. Hardware has its own.
-  ///   - motion: the settings of what is fused.
-  ///   - location: the settings of location updates.
-  ///   - monitor: the regions that are watched from the beginning.
-  ///   - heading: the settings of headings.
+  ///   - motion: settings of the fusion.
+  ///   - location: settings of location updates.
+  ///   - monitor: the monitored regions.
+  ///   - heading: settings of headings.
   /// - Throws: an error that names file, line and remedy for a recording that cannot be read, `SensorInputError` for an input that names
   ///   nothing, `SystemError` when the process has no descriptor left. Hardware that is not there is no error: an update says so, and
   ///   it is tried again.
@@ -42,41 +43,70 @@ public final class LiveDevice: Sendable {
     location: LocationManager = LocationManager(), monitor: RegionMonitor = RegionMonitor(),
     heading: HeadingManager = HeadingManager()
   ) throws {
+    let contexts: [IIOConfiguration] = if case .hardware(let hardware) = input { hardware.iio } else { [] }
     self.init(
-      try SensorFeed(input, speed: speed), motion: motion, location: location, monitor: monitor,
-      heading: heading)
+      try SensorFeed(input, speed: speed), contexts: contexts, motion: motion, location: location,
+      monitor: monitor, heading: heading)
   }
 
-  /// A device of other sources than those of `SensorInput`, live; the rest as above.
+  /// A device with live sources other than those of `SensorInput`.
   public convenience init(
     sources: [any SensorSource], motion: MotionManager = MotionManager(frame: .xMagneticNorthZVertical),
     location: LocationManager = LocationManager(), monitor: RegionMonitor = RegionMonitor(),
     heading: HeadingManager = HeadingManager()
   ) {
-    self.init(.live(sources), motion: motion, location: location, monitor: monitor, heading: heading)
+    self.init(
+      .live(sources), contexts: [], motion: motion, location: location, monitor: monitor, heading: heading)
   }
 
   private init(
-    _ feed: SensorFeed, motion: MotionManager, location: LocationManager, monitor: RegionMonitor,
-    heading: HeadingManager
+    _ feed: SensorFeed, contexts: [IIOConfiguration], motion: MotionManager, location: LocationManager,
+    monitor: RegionMonitor, heading: HeadingManager
   ) {
-    run = DeviceRun(feed, motion: motion, location: location, monitor: monitor, heading: heading)
+    run = DeviceRun(
+      feed, contexts: contexts, motion: motion, location: location, monitor: monitor, heading: heading)
     self.motion = run.motion
     self.location = run.location
   }
 
   deinit { run.release() }
 
-  /// Starts the sources. Nothing is powered until somebody waits for it. Once is enough.
-  /// - Throws: an error of a source that cannot run at all, and `SystemError` when the kernel has no room for another thread.
+  /// Starts the sources. No sensor is powered without a consumer. Idempotent.
+  /// - Throws: an error of a source that cannot run, and `SystemError` if no thread can be created.
   public func start() throws { try run.start() }
 
-  /// Stops the sources, powers the hardware down and ends all sequences, after what waits in them; returns when that is done.
+  /// Starts the sources and returns when each has reported its hardware, or after the time limit. No sensor is powered. From then on
+  /// `motion.isAccelerometerAvailable`, `motion.availableAttitudeReferenceFrames`, `location.headingAvailable`,
+  /// `location.authorizationStatus` and the like reflect the hardware.
+  /// - Parameter seconds: the time limit.
+  /// - Returns: the availability of the location services, with reasons and remedies.
+  /// - Throws: as `start`.
+  @discardableResult
+  public func discover(within seconds: Double = 10) async throws -> ServiceAvailability {
+    try await run.discover(within: seconds)
+    return location.availability
+  }
+
+  /// The time on the device's time line. Timestamps of samples and locations are on it.
+  public var now: Timestamp { location.now }
+
+  /// Signals of the vehicle's CAN bus, in order. A bus is only listened to.
+  public func vehicleReadings(capacity: Int = 1024) -> AsyncSamples<VehicleReading> {
+    AsyncSamples(capacity: capacity, backlog: run.backlog, run.readings.vehicle)
+  }
+
+  /// Scans of the radios: access points and cells, each with its signal strength. The radios scan while the sequence exists.
+  /// - Parameter interval: seconds between scans, at least 1; radios scan every 5 s at most.
+  public func radioScans(interval: Double = 60, capacity: Int = 64) -> AsyncSamples<RadioScan> {
+    AsyncSamples(capacity: capacity, backlog: run.backlog) { run.readings.radio(interval, $0) }
+  }
+
+  /// Stops the sources, powers the hardware down and ends all sequences after their queued elements. Returns when that is done.
   public func stop() { run.stop() }
 
-  /// Events that were dropped because they came faster than they could be processed, oldest first.
+  /// Events dropped because they came faster than they could be processed, oldest first.
   public var droppedEvents: Int { run.droppedEvents }
 
-  /// Why a recording that is pulled ended before its end, with file and line; nil when nothing was wrong. Locations tell it, too.
+  /// Reason for the early end of a pulled recording, with file and line; nil if there is none. Location updates report it, too.
   public var failure: (any Error)? { run.failure }
 }

@@ -19,6 +19,15 @@ package enum SensorFeed: Sendable {
 }
 
 extension SensorFeed {
+  /// The kinds of sensors of all sources; of hardware, those that were discovered.
+  var kinds: Set<SensorKind> {
+    switch self {
+    case .live(let sources): sources.reduce(into: []) { $0.formUnion($1.kinds) }
+    case .paced(let source): source.kinds
+    case .recorded(let recording): recording.kinds
+    }
+  }
+
   /// What an input asks for. Hardware that is not there is no error here: its source says so and keeps trying.
   /// - Parameters:
   ///   - speed: how many seconds of a recording or a simulation pass in one second; nil pulls it as fast as it is consumed.

@@ -26,11 +26,17 @@ public protocol SensorSource: AnyObject, Sendable {
   /// it does nothing.
   func assist(_ aid: PositionAid)
 
+  /// Returns when the source has discovered its hardware and reported it by `SourceStatus`, or after the time limit. It powers
+  /// nothing. It blocks: call it from a thread of its own, after `start`. By default there is nothing to discover.
+  func waitForDiscovery(seconds: Double)
+
   /// Powers the hardware down, ends the threads and returns when they have ended. No event follows.
   func stop()
 }
 
 extension SensorSource {
+  public func waitForDiscovery(seconds: Double) {}
+
   public func assist(_ aid: PositionAid) {}
 }
 

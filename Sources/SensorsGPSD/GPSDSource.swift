@@ -22,6 +22,7 @@ public final class GPSDSource: SensorSource {
   private let thread: ServiceThread
   private let assists: Bool
   private let orders = Locked(Orders())
+  private let sink = Locked<SensorSink?>(nil)
 
   /// What others want of the thread.
   fileprivate struct Orders {
@@ -46,7 +47,26 @@ public final class GPSDSource: SensorSource {
 
   /// - Throws: `SystemError` when the kernel has no room for another thread. A second call does nothing.
   public func start(_ sink: @escaping SensorSink) throws {
+    self.sink.withLock { $0 = sink }
     try thread.start(name: "gpsd") { [self] in run(sink, $0) }
+  }
+
+  /// Asks gpsd for its receivers, without waking one. A missing gpsd or receiver is reported as unavailable.
+  public func waitForDiscovery(seconds: Double) {
+    var reason: String?
+    do {
+      let probe = try GPSDProbe.run(address, timeLimit: .seconds(max(0.1, min(seconds, 60))))
+      if !probe.devices.contains(where: { device == nil || $0.path == device }) {
+        reason = "\(address) has no receiver\(device.map { " \($0)" } ?? ""); name one in gpsd's DEVICES"
+      }
+    } catch {
+      reason = "\(error)"
+    }
+    guard let reason, let sink = sink.withLock({ $0 }) else { return }
+    let now = Timestamp(nanoseconds: SystemClock.boottime)
+    sink(
+      .status(
+        SourceStatus(timestamp: now, source: name, kinds: kinds, state: .unavailable(reason: reason))))
   }
 
   public func setDemand(_ demand: SensorDemand, for kind: SensorKind) {
@@ -61,7 +81,10 @@ public final class GPSDSource: SensorSource {
     thread.wake.signal()
   }
 
-  public func stop() { thread.stop() }
+  public func stop() {
+    sink.withLock { $0 = nil }
+    thread.stop()
+  }
 
   private func run(_ sink: @escaping SensorSink, _ heartbeat: Heartbeat) {
     var worker = GPSDWorker(

@@ -103,7 +103,7 @@ import Testing
     let (updates, motion) = (
       device.location.liveUpdates(), device.motion.deviceMotionUpdates(capacity: 20_000)
     )
-    let handed = device.motion.startAccelerometerUpdates()
+    let handed = device.motion.accelerometerStream()
     try device.start()
     var iterator = updates.makeAsyncIterator()
     #expect(await iterator.next() != nil)
@@ -126,6 +126,30 @@ import Testing
     #expect(told.count == 2 && told.first?.location != nil)
     #expect(told.last.map { "\($0.failure.map(\.description) ?? "")".contains("drive.json:2") } == true)
     #expect(device.failure != nil)
+  }
+
+  /// Discovery, requests and consumers with settings of their own: the same on a simulation, pulled or at a pace.
+  @Test(.timeLimit(.minutes(1)), arguments: [1000.0, nil])
+  func aSimulationIsDiscoveredAndAnswersRequests(speed: Double?) async throws {
+    let device = try LiveDevice(.simulation(simulation(seconds: 600)), speed: speed)
+    let availability = try await device.discover()
+    #expect(availability.authorizationStatus == .authorized)
+    #expect(device.location.locationServicesEnabled && device.location.headingAvailable)
+    #expect(device.motion.isAccelerometerAvailable && device.motion.isDeviceMotionAvailable)
+    #expect(device.motion.availableAttitudeReferenceFrames.count == 4)
+    let location = try await device.location.requestLocation(accuracy: 50, timeLimit: 120)
+    #expect(location.coordinate.isValid && location.horizontalAccuracy.map { $0 <= 50 } == true)
+    #expect(!device.location.hasConsumers)
+    let all = device.location.liveUpdates(capacity: 1000)
+    let far = device.location.liveUpdates(LocationManager(distanceFilter: 300), capacity: 1000)
+    async let farther = collect(far)
+    let near = try await collect(all).compactMap(\.location)
+    let rare = try await farther.compactMap(\.location)
+    #expect(near.count > 3 * rare.count && rare.count >= 2)
+    for (before, after) in zip(rare, rare.dropFirst()) {
+      #expect(before.coordinate.distance(to: after.coordinate) >= 300)
+    }
+    #expect(device.now > location.timestamp)
   }
 
   @Test func aFileThatIsNotThereIsNamed() throws {

@@ -118,7 +118,7 @@ import Testing
 
   @Test func theEffectiveIntervalIsReported() throws {
     let live = live()
-    let quick = live.startAccelerometerUpdates(interval: 0.001)
+    let quick = live.accelerometerStream(interval: 0.001)
     let slow = live.accelerometerUpdates(interval: 0.5)
     let handled = try live.startGyroUpdates(interval: 0.02) { _ in }
     #expect(quick.effectiveInterval == nil && slow.effectiveInterval == nil)

@@ -174,7 +174,149 @@ import Testing
     }
     drive(live, 1..<6)
     live.finish()
-    #expect(await collect(updates).map(\.timestamp) == seconds(0..<6))
+    let told = await collect(updates)
+    #expect(told.compactMap(\.location?.timestamp) == seconds(0..<6))
+    #expect(told.last?.didFinishDeferredUpdates == true && told.last?.deferralError == .cancelled)
+  }
+
+  /// The end of a deferral and its refusal reach the consumer; no call needs a timestamp.
+  @Test func theEndOfADeferralIsReported() async {
+    let live = LiveLocation()
+    let updates = live.liveUpdates()
+    drive(live, 0..<1)
+    live.allowDeferredLocationUpdates(untilTraveled: nil, timeout: 5)
+    drive(live, 1..<8)
+    live.withManager { $0.distanceFilter = 10 }
+    live.allowDeferredLocationUpdates(untilTraveled: 100, timeout: nil)
+    live.finish()
+    let told = await collect(updates)
+    let ends = told.filter(\.didFinishDeferredUpdates)
+    #expect(ends.map(\.deferralError) == [nil, .distanceFiltered])
+    #expect(told.firstIndex { $0.didFinishDeferredUpdates } == 6, "after its six locations")
+  }
+
+  /// Accuracy, filter and pauses of each consumer are its own; the receiver runs for the most demanding.
+  @Test func consumersHaveSettingsOfTheirOwn() async {
+    let live = LiveLocation(manager: LocationManager(distanceFilter: 45))
+    let shared = live.liveUpdates()
+    let all = live.liveUpdates(LocationManager(desiredAccuracy: .bestForNavigation))
+    let rare = live.liveUpdates(LocationManager(desiredAccuracy: .kilometer, distanceFilter: 185))
+    drive(live, 0..<60)
+    #expect(live.demands(at: Timestamp(seconds: 60))[.positioning]?.isOn == true)
+    all.stop()
+    live.finish()
+    #expect(await collect(shared).count == 12)
+    #expect(await collect(all).count == 60)
+    #expect(await collect(rare).count == 4)
+    #expect(!live.hasConsumers)
+  }
+
+  /// A second consumer without a filter keeps the receiver on; without it, the coarse one lets it sleep.
+  @Test func theReceiverRunsAtTheUnionOfTheDemands() {
+    let live = LiveLocation(manager: LocationManager(desiredAccuracy: .kilometer))
+    let coarse = live.liveUpdates()
+    let fine = live.liveUpdates(LocationManager(desiredAccuracy: .best))
+    #expect(live.demands(at: Timestamp(seconds: 0))[.positioning]?.isOn == true)
+    drive(live, 0..<30)
+    #expect(live.demands(at: Timestamp(seconds: 29.5))[.positioning]?.isOn == true)
+    fine.stop()
+    #expect(live.demands(at: Timestamp(seconds: 29.5))[.positioning] == .off)
+    withExtendedLifetime(coarse) {}
+  }
+
+  @Test func aRequestIsAnsweredOnce() async throws {
+    let live = LiveLocation()
+    let request = Task { try await live.requestLocation(accuracy: 20, timeLimit: 10) }
+    try await eventually { live.hasConsumers }
+    #expect(live.demands(at: Timestamp(seconds: 0))[.positioning]?.isOn == true)
+    drive(live, 0..<3)
+    #expect(try await request.value.timestamp == Timestamp(seconds: 0))
+    try await eventually { !live.hasConsumers }
+    #expect(live.demands(at: Timestamp(seconds: 4))[.positioning] == .off)
+    let failed = Task { try await live.requestLocation(accuracy: 20, timeLimit: 10) }
+    try await eventually { live.hasConsumers }
+    live.advance(to: Timestamp(seconds: 30))
+    live.advance(to: Timestamp(seconds: 41))
+    await #expect(throws: LocationFailure.requestTimedOut(seconds: 10)) { try await failed.value }
+    let late = Task { try await live.requestLocation() }
+    try await eventually { live.hasConsumers }
+    live.finish()
+    await #expect(throws: LocationFailure.self) { try await late.value }
+  }
+
+  /// A request to the shared manager itself is answered to the consumers of updates.
+  @Test func answersOfTheManagerAreUpdates() async {
+    let live = LiveLocation(manager: LocationManager(distanceFilter: 1000))
+    let updates = live.liveUpdates()
+    drive(live, 0..<2)
+    live.withManager { $0.requestLocation(accuracy: 100, timeLimit: 5, at: live.now) }
+    drive(live, 2..<4)
+    live.finish()
+    let told = await collect(updates)
+    #expect(told.map(\.isRequested) == [false, true])
+    #expect(told.last?.location?.timestamp == Timestamp(seconds: 2))
+  }
+
+  @Test func failuresReachConsumersOfRegions() async {
+    let live = LiveLocation()
+    let failures = live.failures()
+    #expect(!live.hasConsumers, "a failure powers nothing")
+    let events = live.regionEvents()
+    live.process(
+      .status(
+        SourceStatus(
+          timestamp: Timestamp(seconds: 1), source: "gpsd", kinds: [.positioning],
+          state: .unavailable(reason: "connection refused"))))
+    live.finish()
+    #expect(await collect(failures) == [.receiverUnavailable(reason: "connection refused")])
+    #expect(await collect(events).isEmpty)
+  }
+
+  @Test func availabilityFollowsTheSources() {
+    let live = LiveLocation()
+    #expect(live.authorizationStatus == .notDetermined && !live.locationServicesEnabled)
+    live.observe(ServiceAvailability(deniedNodes: [:], unavailable: [.magnetometer: "none"]))
+    #expect(live.authorizationStatus == .authorized && live.locationServicesEnabled)
+    #expect(!live.headingAvailable && live.isAvailable(.regions))
+    func status(_ kind: SensorKind, _ state: SourceStatus.State) {
+      live.process(
+        .status(SourceStatus(timestamp: Timestamp(seconds: 1), source: "test", kinds: [kind], state: state)))
+    }
+    status(.magnetometer, .idle)
+    status(.positioning, .unavailable(reason: "unplugged"))
+    #expect(live.headingAvailable && !live.locationServicesEnabled)
+    #expect(live.availability.reason(against: .regions) == "unplugged")
+    status(.positioning, .active(rates: [:]))
+    #expect(live.locationServicesEnabled)
+  }
+
+  @Test func headingConsumersHaveFiltersOfTheirOwn() async {
+    let live = LiveLocation(heading: HeadingManager(headingFilter: 10))
+    let (shared, all) = (live.headingUpdates(), live.headingUpdates(HeadingManager()))
+    for degree in 0..<50 {
+      let turn = Quaternion(angle: (90 - Double(degree)).radians, axis: Vector3(0, 0, 1)).conjugate
+      live.process(
+        attitude: Attitude(quaternion: turn), accuracy: 2, at: Timestamp(seconds: Double(degree) / 10))
+    }
+    live.finish()
+    #expect(await collect(shared).count == 5)
+    #expect(await collect(all).count == 50)
+  }
+
+  /// Each handler runs on a thread of its own.
+  @Test func handlersReceiveLocationsAndRegions() throws {
+    let live = LiveLocation()
+    try live.add(Region(identifier: "depot", center: Place.coordinate(400), radius: 100))
+    let (locations, events) = (Locked(0), Locked<[RegionEvent.Kind]>([]))
+    let updates = try live.startUpdatingLocation { update in
+      if update.location != nil { locations.withLock { $0 += 1 } }
+    }
+    let regions = try live.startMonitoringRegions { event in events.withLock { $0.append(event.kind) } }
+    drive(live, 0..<80)
+    #expect(waitUntil { locations.withLock { $0 } == 80 && events.withLock { $0 } == [.enter, .exit] })
+    updates.stop()
+    regions.stop()
+    #expect(!live.hasConsumers)
   }
 
   @Test func headingsPassTheFilterOfTheirManager() async {

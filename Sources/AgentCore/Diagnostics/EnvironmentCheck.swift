@@ -392,22 +392,9 @@ extension EnvironmentCheck {
   }
 }
 
-/// Looks at which sensor devices of this machine the agent's user may open.
-///
-/// The receiver is not among them: gpsd has it, and whoever reaches gpsd may ask.
-struct DevicePermissions {
-  /// Where the kernel's device nodes are.
-  var folder = "/dev"
-
-  /// The nodes that are there and may not be read, with the kind of sensor behind each, which a node does not say.
+extension DevicePermissions {
+  /// Returns the nodes that the configuration requires and the agent's user may not read.
   func denied(for configuration: AgentConfiguration) -> [String: SensorKind?] {
-    guard configuration.input == .hardware, configuration.iio.contains(where: { $0.uri.hasPrefix("local:") })
-    else { return [:] }
-    var denied: [String: SensorKind?] = [:]
-    for name in SmallFiles.names(in: folder) where name.hasPrefix("iio:device") {
-      let path = "\(folder)/\(name)"
-      if access(path, R_OK) != 0, errno == EACCES || errno == EPERM { denied[path] = .some(nil) }
-    }
-    return denied
+    configuration.input == .hardware ? denied(for: configuration.iio) : [:]
   }
 }

@@ -1,22 +1,21 @@
 internal import Platform
 
-/// One consumer's samples as an asynchronous sequence: every one, in order.
+/// An asynchronous sequence of one consumer's samples: every sample, in order.
 ///
-/// It holds `capacity` samples while the consumer is busy; beyond that the oldest make room and are counted in
-/// `overflowCount`, so that the newest always arrives and no sensor's thread ever waits for a task. A recording that is pulled by
-/// a `LiveDevice` waits instead, and loses nothing. Ending the loop, cancelling its task or letting go of the sequence counts the
-/// consumer out; a cancelled task gets no further sample. When the source has said all, what waits is still handed out, and the
-/// loop ends. One loop only: the samples of two would be shared out between them.
+/// It queues `capacity` samples while the consumer is busy. Beyond that the oldest are dropped and counted in `overflowCount`, so the
+/// thread of a sensor never waits for a task. A recording that is pulled by a `LiveDevice` waits instead and loses nothing. The end of
+/// the loop, the cancellation of its task and the release of the sequence remove the consumer. At the end of the source, queued
+/// samples are still delivered. Use one loop per sequence: two loops would share the samples.
 public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
   public typealias Element = Sample
   public typealias Failure = Never
 
-  /// How many samples are held at most.
+  /// Limit of queued samples.
   public let capacity: Int
   private let stream: AsyncStream<Sample>
   private let source: Source
 
-  /// - Parameter backlog: whom to tell when the consumer falls behind; nil where the oldest samples make room.
+  /// - Parameter backlog: where a consumer that falls behind is reported; nil drops its oldest samples.
   package init(
     capacity: Int, backlog: Backlog? = nil, _ make: (_ outlet: SampleOutlet<Sample>) -> Subscription
   ) {
@@ -36,7 +35,7 @@ public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
           @unknown default: break
           }
         }, finish: finish))
-    // The stream's storage must not hold what holds the stream: the subscription is let go of by either end.
+    // The stream's storage must not retain the owner of the stream: either end releases the subscription.
     continuation.onTermination = { _ in
       subscription.stop()
       counts.end()
@@ -46,14 +45,13 @@ public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
     source = Source(subscription: subscription, counts: counts, finish: finish)
   }
 
-  /// Samples that made room for newer ones since the start.
+  /// Samples dropped since the start.
   public var overflowCount: Int { source.counts.dropped }
 
-  /// Seconds between samples as they really come; nil while the hardware has not said, for what does not come at a rate, and
-  /// after the end.
+  /// Effective seconds between samples; nil while the hardware's rate is unknown, for elements without a rate, and after the end.
   public var effectiveInterval: Double? { source.subscription.effectiveInterval() }
 
-  /// Ends the updates. Samples that wait are still handed out.
+  /// Ends the updates. Queued samples are still delivered.
   public func stop() { source.finish() }
 
   public func makeAsyncIterator() -> AsyncIterator {
@@ -62,7 +60,7 @@ public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
 
   public struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate var iterator: AsyncStream<Sample>.AsyncIterator
-    // A loop over a sequence that nobody else holds must go on.
+    // A loop retains its sequence.
     fileprivate let source: Source
 
     public mutating func next() async -> Sample? { counted(await iterator.next()) }
@@ -77,7 +75,7 @@ public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
     }
   }
 
-  /// Ends the updates when the last copy of the sequence and of its iterators is gone.
+  /// Ends the updates when the last copy of the sequence and its iterators is released.
   fileprivate final class Source: Sendable {
     let subscription: Subscription
     let counts: SampleCounts
@@ -91,7 +89,7 @@ public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// How many of a consumer's samples wait, and how many were dropped.
+/// Counts of a consumer's queued and dropped samples.
 private final class SampleCounts: Sendable {
   private struct State {
     var waiting = 0
@@ -132,7 +130,7 @@ private final class SampleCounts: Sendable {
   }
 }
 
-/// Which consumers have fallen behind, so that a recording that could be played faster than they follow waits for them.
+/// The consumers that have fallen behind. A pulled recording waits for them.
 package final class Backlog: Sendable {
   private struct State {
     var behind: Set<ObjectIdentifier> = []
@@ -155,6 +153,6 @@ package final class Backlog: Sendable {
     state.wait(until: nil) { $0.behind.isEmpty || $0.isOpen ? () : nil }
   }
 
-  /// Nobody is waited for any longer.
+  /// Ends all waiting.
   package func open() { state.update { $0.isOpen = true } }
 }

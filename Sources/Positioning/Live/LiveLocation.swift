@@ -1,41 +1,48 @@
 public import Motion
-internal import Platform
+public import Platform
 public import Sensors
 public import Spatial
 
-/// A `LocationManager`, a `RegionMonitor` and a `HeadingManager` that threads and tasks share: a source puts events in,
-/// consumers take locations, headings and region events as asynchronous sequences.
+/// A `LocationManager`, a `RegionMonitor` and a `HeadingManager` shared by threads and tasks: a source puts events in, consumers
+/// receive locations, headings and region events.
 ///
-/// Reports pass a `FixScreen` first, so only what can be true is told. All consumers of one kind get the same, by the settings of
-/// the one manager; who wants others takes another `LiveLocation`. What can be read of the manager can be read here:
-/// `live.location`, `live.isPaused`.
+/// Reports pass a `FixScreen` first, so implausible fixes are dropped. Consumers share the settings of the one manager, or bring
+/// settings of their own (`liveUpdates(_:capacity:)`); the sensors run at the union of the demands. Properties of the shared manager
+/// can be read directly: `live.location`, `live.isPaused`.
 ///
-/// It starts no thread and asks no clock: whoever puts events in also calls `advance(to:)` at `nextDeadline` and hands `demands(at:)` on
-/// to the sources. `LiveDevice` in `LiveSensors` does all of that.
+/// It starts no thread. The owner calls `advance(to:)` at `nextDeadline` and passes `demands(at:)` on to the sources. `LiveDevice` in
+/// `LiveSensors` does all of that.
 @dynamicMemberLookup
 public final class LiveLocation: Sendable {
-  /// Elements that are held while the consumer is busy: two minutes at 1 Hz.
+  /// Elements that are queued for a busy consumer: two minutes at 1 Hz.
   public static let defaultCapacity = 128
 
   private struct State {
     var services: LocationServices
-    var updates = Outlets<LocationUpdate>()
-    var significantChanges = Outlets<Location>()
-    var headings = Outlets<Heading>()
-    var regions = Outlets<RegionEvent>()
+    var updates = SampleOutlets<LocationUpdate>()
+    var significantChanges = SampleOutlets<Location>()
+    var headings = SampleOutlets<Heading>()
+    var regions = SampleOutlets<RegionEvent>()
+    var failures = SampleOutlets<LocationFailure>()
+    /// Outlets of consumers with settings of their own.
+    var ownUpdates = SampleOutlets<LocationUpdate>()
+    var ownHeadings = SampleOutlets<Heading>()
+    var answers = SampleOutlets<Result<Location, LocationFailure>>()
     var now: Timestamp?
     var nextConsumer = 0
     var isFinished = false
 
-    mutating func pass(to timestamp: Timestamp) { now = max(now ?? timestamp, timestamp) }
-
     func push(_ outputs: [LocationServices.Output]) {
       for output in outputs {
         switch output {
-        case .update(let update): updates.push(update)
+        case .update(let update, nil): updates.push(update)
+        case .update(let update, let consumer?): ownUpdates.push(update, to: consumer)
         case .significantChange(let location): significantChanges.push(location)
-        case .heading(let heading): headings.push(heading)
+        case .heading(let heading, nil): headings.push(heading)
+        case .heading(let heading, let consumer?): ownHeadings.push(heading, to: consumer)
         case .region(let event): regions.push(event)
+        case .failure(let failure): failures.push(failure)
+        case .answer(let answer, let consumer): answers.push(answer, to: consumer)
         }
       }
     }
@@ -51,11 +58,14 @@ public final class LiveLocation: Sendable {
   }
 
   private let state: Locked<State>
+  /// Time of the newest event. Apart from the state, so that `now` can be read within `withManager`.
+  private let newest = Locked<Timestamp?>(nil)
   private let backlog: Backlog?
+  private let clock: (@Sendable () -> Timestamp)?
   private let needsChanged: @Sendable () -> Void
 
-  /// - Parameter needsChanged: called when a consumer comes or goes and when settings change, on the thread that did it: then
-  ///   `demands(at:)` may say something else.
+  /// - Parameter needsChanged: called when consumers or settings change, on the thread that changed them. `demands(at:)` may then
+  ///   return other demands.
   public convenience init(
     manager: LocationManager = LocationManager(), monitor: RegionMonitor = RegionMonitor(),
     heading: HeadingManager = HeadingManager(), needsChanged: @escaping @Sendable () -> Void = {}
@@ -64,25 +74,48 @@ public final class LiveLocation: Sendable {
       manager: manager, monitor: monitor, heading: heading, backlog: nil, needsChanged: needsChanged)
   }
 
-  /// - Parameter backlog: where tasks that fall behind are told of; nil where their oldest elements make room.
+  /// - Parameters:
+  ///   - backlog: where tasks that fall behind are reported; nil drops their oldest elements.
+  ///   - clock: the time on the device's time line; nil uses the time of the newest event.
   package init(
     manager: LocationManager, monitor: RegionMonitor, heading: HeadingManager, backlog: Backlog?,
-    needsChanged: @escaping @Sendable () -> Void
+    clock: (@Sendable () -> Timestamp)? = nil, needsChanged: @escaping @Sendable () -> Void
   ) {
     state = Locked(State(services: LocationServices(manager: manager, monitor: monitor, heading: heading)))
     self.backlog = backlog
+    self.clock = clock
     self.needsChanged = needsChanged
   }
 
-  // Nobody would end the loops that wait.
+  // Loops that wait would never end.
   deinit { finish() }
 
   // MARK: Updates
 
-  /// Locations after the distance filter, with pauses and failures between them. Who comes while something is wrong is told
-  /// of it at once. The corresponding call of Core Location is `CLLocationUpdate.liveUpdates(_:)`.
+  /// Locations after the distance filter, with pauses, failures and ends of deferrals between them. A consumer that subscribes during
+  /// a failure receives it immediately. The corresponding call of Core Location is `CLLocationUpdate.liveUpdates(_:)`.
   public func liveUpdates(capacity: Int = defaultCapacity) -> AsyncSamples<LocationUpdate> {
-    AsyncSamples(capacity: capacity, backlog: backlog) { subscribe(\.updates, $0) }
+    AsyncSamples(capacity: capacity, backlog: backlog, updates)
+  }
+
+  /// The same with settings of its own: accuracy, distance filter, activity and pauses of `manager`. The screen of implausible fixes
+  /// uses the activity of the shared manager.
+  public func liveUpdates(
+    _ manager: LocationManager, capacity: Int = defaultCapacity
+  ) -> AsyncSamples<LocationUpdate> {
+    AsyncSamples(capacity: capacity, backlog: backlog) { updates(manager, $0) }
+  }
+
+  /// Calls a handler for each update on a thread of its own, until the result is stopped or released.
+  /// - Parameter manager: settings of this consumer; nil uses those of the shared manager.
+  /// - Throws: `SystemError` if no thread can be created.
+  public func startUpdatingLocation(
+    _ manager: LocationManager? = nil, capacity: Int = defaultCapacity,
+    handler: @escaping @Sendable (LocationUpdate) -> Void
+  ) throws(SystemError) -> SampleStream<LocationUpdate> {
+    try SampleStream(capacity: capacity) { outlet in
+      manager.map { updates($0, outlet) } ?? updates(outlet)
+    }.handing(to: handler)
   }
 
   /// Locations after moves of some hundred metres, at the lowest power. The corresponding call of Core Location is
@@ -91,21 +124,125 @@ public final class LiveLocation: Sendable {
     AsyncSamples(capacity: capacity, backlog: backlog) { subscribe(\.significantChanges, $0) }
   }
 
+  /// Calls a handler for each significant change, as `startUpdatingLocation`.
+  public func startMonitoringSignificantLocationChanges(
+    capacity: Int = defaultCapacity, handler: @escaping @Sendable (Location) -> Void
+  ) throws(SystemError) -> SampleStream<Location> {
+    try SampleStream(capacity: capacity) { subscribe(\.significantChanges, $0) }.handing(to: handler)
+  }
+
   /// Headings after the heading filter. The corresponding call of Core Location is `startUpdatingHeading()`.
   public func headingUpdates(capacity: Int = defaultCapacity) -> AsyncSamples<Heading> {
     AsyncSamples(capacity: capacity, backlog: backlog) { subscribe(\.headings, $0) }
   }
 
-  /// Entries, exits and stays, in order. The corresponding property of Core Location is `CLMonitor.events`.
+  /// The same with settings of its own: filter and orientation of `manager`.
+  public func headingUpdates(
+    _ manager: HeadingManager, capacity: Int = defaultCapacity
+  ) -> AsyncSamples<Heading> {
+    AsyncSamples(capacity: capacity, backlog: backlog) { headings(manager, $0) }
+  }
+
+  /// Calls a handler for each heading, as `startUpdatingLocation`.
+  public func startUpdatingHeading(
+    _ manager: HeadingManager? = nil, capacity: Int = defaultCapacity,
+    handler: @escaping @Sendable (Heading) -> Void
+  ) throws(SystemError) -> SampleStream<Heading> {
+    try SampleStream(capacity: capacity) { outlet in
+      manager.map { headings($0, outlet) } ?? subscribe(\.headings, outlet)
+    }.handing(to: handler)
+  }
+
+  /// Entries, exits and dwells, in order. The corresponding property of Core Location is `CLMonitor.events`.
   public func regionEvents(capacity: Int = defaultCapacity) -> AsyncSamples<RegionEvent> {
     AsyncSamples(capacity: capacity, backlog: backlog) { subscribe(\.regions, $0) }
   }
 
+  /// Calls a handler for each region event, as `startUpdatingLocation`.
+  public func startMonitoringRegions(
+    capacity: Int = defaultCapacity, handler: @escaping @Sendable (RegionEvent) -> Void
+  ) throws(SystemError) -> SampleStream<RegionEvent> {
+    try SampleStream(capacity: capacity) { subscribe(\.regions, $0) }.handing(to: handler)
+  }
+
+  /// Failures of locations, for consumers of regions, headings and significant changes. It powers nothing. A consumer that subscribes
+  /// during a failure receives it immediately. The corresponding calls of Core Location are `locationManager(_:didFailWithError:)` and
+  /// `locationManager(_:monitoringDidFailFor:withError:)`.
+  public func failures(capacity: Int = defaultCapacity) -> AsyncSamples<LocationFailure> {
+    AsyncSamples(capacity: capacity, backlog: backlog) { outlet in
+      subscribe(\.failures, outlet) { state, _ in
+        if let failure = state.services.manager.failure { outlet.push(failure) }
+      }
+    }
+  }
+
+  // MARK: Requests
+
+  /// Returns one location: the first that is accurate enough, or the best within the time limit.
+  /// - Parameters:
+  ///   - accuracy: metres at 68 %.
+  ///   - timeLimit: seconds.
+  /// - Throws: `LocationFailure` if there was no location; `CancellationError` if the task is cancelled.
+  public func requestLocation(accuracy: Double = 20, timeLimit: Double = 30) async throws -> Location {
+    let answers = AsyncSamples(capacity: 1) { outlet in
+      subscribe(\.answers, outlet) { state, consumer in
+        state.services.add(
+          consumer, accuracy: accuracy, timeLimit: timeLimit, at: self.clock?() ?? state.now)
+      }
+    }
+    for await answer in answers { return try answer.get() }
+    try Task.checkCancellation()
+    throw LocationFailure.receiverUnavailable(reason: "the device was stopped")
+  }
+
+  /// Defers the updates of the consumers that share the manager, as `LocationManager` describes. The deferred locations come in order,
+  /// then an update with `didFinishDeferredUpdates`.
+  /// - Parameters:
+  ///   - distance: metres; nil for no limit.
+  ///   - timeout: seconds; nil for no limit.
+  public func allowDeferredLocationUpdates(untilTraveled distance: Double?, timeout: Double?) {
+    let now = now
+    update { manager in
+      manager.allowDeferredLocationUpdates(untilTraveled: distance, timeout: timeout, at: now)
+    }
+  }
+
+  /// Ends a deferral; its locations are delivered.
+  public func disallowDeferredLocationUpdates() { update { $0.disallowDeferredLocationUpdates() } }
+
+  /// The time on the device's time line, for calls that require one. Without a device, the time of the newest event.
+  public var now: Timestamp { clock?() ?? newest.withLock { $0 ?? Timestamp(nanoseconds: 0) } }
+
+  // MARK: Availability
+
+  /// Availability of the location services, by the discovered hardware; see `LiveDevice.discover(within:)`.
+  public var availability: ServiceAvailability { state.withLock { $0.services.availability } }
+
+  /// `notDetermined` before the discovery.
+  public var authorizationStatus: AuthorizationStatus { availability.authorizationStatus }
+
+  /// Whether a receiver was discovered.
+  public var locationServicesEnabled: Bool { isAvailable(.location) }
+
+  /// Whether a magnetometer and an accelerometer were discovered.
+  public var headingAvailable: Bool { isAvailable(.heading) }
+
+  /// Whether a service is available; false before the discovery.
+  public func isAvailable(_ service: LocationService) -> Bool {
+    let availability = availability
+    return availability.deniedNodes != nil && availability.isAvailable(service)
+  }
+
+  /// Adopts the result of a discovery. States that sources report later refine it.
+  public func observe(_ availability: ServiceAvailability) {
+    state.withLock { $0.services.observe(availability) }
+  }
+
   // MARK: Regions
 
-  /// Watches one region more, in place of one with the same identifier. The corresponding call of Core Location is
+  /// Monitors a region, in place of one with the same identifier. The corresponding call of Core Location is
   /// `CLMonitor.add(_:identifier:)`.
-  /// - Throws: `RegionError`; the regions are then as they were.
+  /// - Throws: `RegionError`; the regions are then unchanged.
   public func add(_ region: Region) throws(RegionError) {
     defer { needsChanged() }
     try state.withLock { state throws(RegionError) in
@@ -114,18 +251,22 @@ public final class LiveLocation: Sendable {
     }
   }
 
-  /// Watches a region no longer; nothing happens when it is not watched.
+  /// Stops monitoring a region; no effect if it is not monitored.
   public func remove(_ identifier: String) { withMonitor { $0.remove(identifier) } }
+
+  /// State of a region; nil if it is not monitored. The corresponding call of Core Location is `requestState(for:)`.
+  public func state(of region: String) -> RegionState? {
+    state.withLock { $0.services.monitor.state(of: region) }
+  }
 
   // MARK: Settings
 
-  /// Reads from the manager, or changes its settings, with exclusive access. Its updates are started and stopped by the
-  /// consumers.
+  /// Reads the shared manager or changes its settings, with exclusive access. The consumers start and stop its updates.
   public func withManager<Result>(_ body: (inout LocationManager) -> Result) -> Result {
     change { body(&$0.services.manager) }
   }
 
-  /// The same for a call that returns events, as `allowDeferredLocationUpdates` does: they are told to the consumers.
+  /// The same for a call that returns events: they are delivered to the consumers.
   public func update(_ body: (inout LocationManager) -> [LocationEvent]) {
     change { state in
       let events = body(&state.services.manager)
@@ -133,17 +274,17 @@ public final class LiveLocation: Sendable {
     }
   }
 
-  /// Reads from the region monitor, or changes what is watched, with exclusive access.
+  /// Reads the region monitor or changes its regions, with exclusive access.
   public func withMonitor<Result>(_ body: (inout RegionMonitor) -> Result) -> Result {
     change { body(&$0.services.monitor) }
   }
 
-  /// Reads from the heading manager, or changes its settings, with exclusive access.
+  /// Reads the shared heading manager or changes its settings, with exclusive access.
   public func withHeading<Result>(_ body: (inout HeadingManager) -> Result) -> Result {
     change { body(&$0.services.heading) }
   }
 
-  /// What the manager says now.
+  /// Reads a property of the shared manager.
   public subscript<Value>(dynamicMember property: KeyPath<LocationManager, Value>) -> Value {
     state.withLock { $0.services.manager[keyPath: property] }
   }
@@ -158,22 +299,22 @@ public final class LiveLocation: Sendable {
 
   // MARK: Sources
 
-  /// Takes in what a source hands over, on the source's thread.
-  /// - Returns: the locations of it that may be believed, in order of time, told or not.
+  /// Processes an event of a source, on the source's thread.
+  /// - Returns: its plausible locations, in order of time, delivered or not.
   @discardableResult
   public func process(_ event: SensorEvent) -> [Location] {
     state.withLock { state in
       let (locations, outputs) = state.services.process(event)
-      if let timestamp = event.timestamp { state.pass(to: timestamp) }
+      if let timestamp = event.timestamp { pass(to: timestamp, &state) }
       state.push(outputs)
       return locations
     }
   }
 
-  /// Takes an attitude against magnetic north, for the headings.
+  /// Processes an attitude against magnetic north, for the headings.
   /// - Parameters:
-  ///   - accuracy: degrees, one standard deviation; nil when unknown.
-  ///   - calibration: of the magnetometer; nil when unknown.
+  ///   - accuracy: degrees, one standard deviation; nil if unknown.
+  ///   - calibration: of the magnetometer; nil if unknown.
   public func process(
     attitude: Attitude, accuracy: Double?, calibration: MagneticFieldCalibrationAccuracy? = nil,
     at timestamp: Timestamp
@@ -185,40 +326,45 @@ public final class LiveLocation: Sendable {
     }
   }
 
-  /// Whether anybody waits for headings, and attitudes are of use.
-  public var isHeadingWanted: Bool { state.withLock { !$0.headings.isEmpty } }
+  private func pass(to timestamp: Timestamp, _ state: inout State) {
+    let now = max(state.now ?? timestamp, timestamp)
+    state.now = now
+    newest.withLock { $0 = now }
+  }
 
-  /// Whether anybody waits for anything.
-  public var hasConsumers: Bool { state.withLock { !$0.services.wanted.isEmpty } }
+  /// Whether a consumer requires headings, and so attitudes.
+  public var isHeadingWanted: Bool { state.withLock { $0.services.isHeadingWanted } }
 
-  /// Lets time pass without an event: call it at `nextDeadline`.
+  /// Whether there is any consumer that requires sensors.
+  public var hasConsumers: Bool { state.withLock { $0.services.hasConsumers } }
+
+  /// Advances time without an event. Call it at `nextDeadline`.
   public func advance(to timestamp: Timestamp) {
     state.withLock { state in
-      state.pass(to: timestamp)
+      pass(to: timestamp, &state)
       state.push(state.services.advance(to: timestamp))
     }
   }
 
-  /// When `advance(to:)` and `demands(at:)` have something to do, if nothing comes before; nil when never.
+  /// Time of the next required call of `advance(to:)` and `demands(at:)`; nil if only an event can change anything.
   public var nextDeadline: Timestamp? { state.withLock { $0.services.nextDeadline } }
 
-  /// What each kind of sensor must deliver from a moment on, as `PowerPlanner` says; kinds that nobody needs are off.
+  /// Returns the demands on each kind of sensor from a moment on, by `PowerPlanner`. Kinds without a consumer are off.
   public func demands(at now: Timestamp) -> [SensorKind: SensorDemand] {
     state.withLock { $0.services.demands(at: now) }
   }
 
-  /// What each kind of sensor must deliver at the most, while nothing sleeps.
+  /// The largest demands on each kind of sensor, without any sleep.
   public var fullDemands: [SensorKind: SensorDemand] { state.withLock { $0.services.fullDemands } }
 
-  /// There will be no further events: what is pending is told, each consumer gets what waits for it, and its updates end.
-  /// Those who come later find them ended.
+  /// Ends all updates, after pending deferrals and the elements that are queued. Later consumers find their updates ended.
   public func finish() {
     let ends = state.withLock { state in
       if !state.isFinished { state.push(state.services.finish()) }
       state.isFinished = true
-      let ends =
-        state.updates.removeAll() + state.significantChanges.removeAll() + state.headings.removeAll()
-        + state.regions.removeAll()
+      var ends = state.updates.removeAll() + state.significantChanges.removeAll()
+      ends += state.headings.removeAll() + state.regions.removeAll() + state.failures.removeAll()
+      ends += state.ownUpdates.removeAll() + state.ownHeadings.removeAll() + state.answers.removeAll()
       state.consumersChanged()
       return ends
     }
@@ -227,20 +373,39 @@ public final class LiveLocation: Sendable {
 
   // MARK: Consumers
 
-  /// Counts a consumer in whose elements are pushed on the source's thread with the lock held.
+  private func updates(_ outlet: SampleOutlet<LocationUpdate>) -> Subscription {
+    subscribe(\.updates, outlet) { state, _ in
+      if let failure = state.services.manager.failure, let now = state.now {
+        outlet.push(LocationUpdate(timestamp: now, failure: failure))
+      }
+    }
+  }
+
+  private func updates(_ manager: LocationManager, _ outlet: SampleOutlet<LocationUpdate>) -> Subscription {
+    subscribe(\.ownUpdates, outlet) { state, consumer in
+      state.services.add(consumer, manager: manager)
+      if let failure = state.services.manager.failure, let now = state.now {
+        outlet.push(LocationUpdate(timestamp: now, failure: failure))
+      }
+    }
+  }
+
+  private func headings(_ manager: HeadingManager, _ outlet: SampleOutlet<Heading>) -> Subscription {
+    subscribe(\.ownHeadings, outlet) { $0.services.add($1, heading: manager) }
+  }
+
+  /// Adds a consumer. Its elements are pushed on the source's thread, with the lock held.
+  /// - Parameter register: called with the number of the consumer, with the lock held.
   private func subscribe<Element: Sendable>(
-    _ outlets: any WritableKeyPath<State, Outlets<Element>> & Sendable, _ outlet: SampleOutlet<Element>
+    _ outlets: any WritableKeyPath<State, SampleOutlets<Element>> & Sendable,
+    _ outlet: SampleOutlet<Element>, _ register: (inout State, Int) -> Void = { _, _ in }
   ) -> Subscription {
     let consumer: Int? = state.withLock { state in
       guard !state.isFinished else { return nil }
       state.nextConsumer += 1
       state[keyPath: outlets].add(outlet, as: state.nextConsumer)
+      register(&state, state.nextConsumer)
       state.consumersChanged()
-      if let failure = state.services.manager.failure, let now = state.now,
-        let update = LocationUpdate(timestamp: now, failure: failure) as? Element
-      {
-        outlet.push(update)
-      }
       return state.nextConsumer
     }
     guard let consumer else {
@@ -252,37 +417,14 @@ public final class LiveLocation: Sendable {
   }
 
   private func stop<Element>(
-    _ consumer: Int, _ outlets: any WritableKeyPath<State, Outlets<Element>> & Sendable
+    _ consumer: Int, _ outlets: any WritableKeyPath<State, SampleOutlets<Element>> & Sendable
   ) {
     let isKnown = state.withLock { state in
       let isKnown = state[keyPath: outlets].remove(consumer)
+      state.services.remove(consumer)
       state.consumersChanged()
       return isKnown
     }
     if isKnown { needsChanged() }
-  }
-}
-
-/// Where the elements of one kind leave, to each of their consumers.
-private struct Outlets<Element: Sendable>: Sendable {
-  private var all: [(consumer: Int, outlet: SampleOutlet<Element>)] = []
-
-  var isEmpty: Bool { all.isEmpty }
-
-  func push(_ element: Element) { for (_, outlet) in all { outlet.push(element) } }
-
-  mutating func add(_ outlet: SampleOutlet<Element>, as consumer: Int) { all.append((consumer, outlet)) }
-
-  /// Whether it was there.
-  mutating func remove(_ consumer: Int) -> Bool {
-    let count = all.count
-    all.removeAll { $0.consumer == consumer }
-    return all.count < count
-  }
-
-  /// Takes all out; what ends their updates.
-  mutating func removeAll() -> [@Sendable () -> Void] {
-    defer { all = [] }
-    return all.map(\.outlet.finish)
   }
 }

@@ -2,23 +2,38 @@ internal import Motion
 internal import Sensors
 internal import Spatial
 
-/// The location side as one value: reports of a receiver and attitudes go in, what consumers are told comes out, and what the
-/// sensors must deliver for it. `LiveLocation` is the lock around it.
+/// The location side as one value: receiver reports and attitudes in, elements for the consumers out, with the demands on the sensors.
+/// `LiveLocation` is the lock around it.
 struct LocationServices: Sendable {
-  /// What consumers wait for.
+  /// A service of the shared managers.
   enum Service: Hashable, Sendable, CaseIterable { case updates, significantChanges, headings, regions }
 
   enum Output: Hashable, Sendable {
-    case update(LocationUpdate)
+    /// Nil addresses all consumers of the shared manager.
+    case update(LocationUpdate, consumer: Int?)
     case significantChange(Location)
-    case heading(Heading)
+    case heading(Heading, consumer: Int?)
     case region(RegionEvent)
+    case failure(LocationFailure)
+    case answer(Result<Location, LocationFailure>, consumer: Int)
+  }
+
+  /// A consumer with a manager of its own.
+  private struct Individual: Sendable {
+    let consumer: Int
+    var manager: LocationManager
+    /// For one-shot requests: whether the manager has the request, which starts with the first known time.
+    var request: (accuracy: Double, timeLimit: Double, isStarted: Bool)?
   }
 
   var manager: LocationManager
   var monitor: RegionMonitor
   var heading: HeadingManager
+  /// Result of the discovery, with the state of the sources since.
+  private(set) var availability = ServiceAvailability()
   private(set) var wanted: Set<Service> = []
+  private var individuals: [Individual] = []
+  private var individualHeadings: [(consumer: Int, manager: HeadingManager)] = []
 
   private var screen: FixScreen
   private var planner: PowerPlanner
@@ -41,7 +56,62 @@ struct LocationServices: Sendable {
 
   // MARK: Consumers
 
-  /// Learns what consumers there are.
+  var hasConsumers: Bool { !wanted.isEmpty || !individuals.isEmpty || !individualHeadings.isEmpty }
+
+  var isHeadingWanted: Bool { wanted.contains(.headings) || !individualHeadings.isEmpty }
+
+  /// Adds a consumer of locations with settings of its own.
+  mutating func add(_ consumer: Int, manager: LocationManager) {
+    var manager = manager
+    manager.startUpdatingLocation()
+    individuals.append(Individual(consumer: consumer, manager: manager))
+    hasNews = true
+  }
+
+  /// Adds a consumer of headings with settings of its own.
+  mutating func add(_ consumer: Int, heading manager: HeadingManager) {
+    var manager = manager
+    manager.declination = manager.declination ?? heading.declination
+    individualHeadings.append((consumer, manager))
+    hasNews = true
+  }
+
+  /// Adds a one-shot request.
+  /// - Parameter now: nil starts its time limit with the next event.
+  mutating func add(_ consumer: Int, accuracy: Double, timeLimit: Double, at now: Timestamp?) {
+    // A copy of the shared manager, so that the request profits from what that has learned of rest and position.
+    var copy = manager
+    _ = copy.stopUpdatingLocation()
+    copy.stopMonitoringSignificantLocationChanges()
+    if copy.needs.isWanted {
+      // Requests of the shared manager have their own recipients.
+      copy = LocationManager(
+        desiredAccuracy: manager.desiredAccuracy, activityType: manager.activityType)
+    }
+    individuals.append(
+      Individual(consumer: consumer, manager: copy, request: (accuracy, timeLimit, false)))
+    if let now { startRequests(at: now) }
+    hasNews = true
+  }
+
+  /// Removes a consumer with settings of its own.
+  mutating func remove(_ consumer: Int) {
+    individuals.removeAll { $0.consumer == consumer }
+    individualHeadings.removeAll { $0.consumer == consumer }
+    hasNews = true
+  }
+
+  private mutating func startRequests(at now: Timestamp) {
+    for index in individuals.indices {
+      guard let request = individuals[index].request, !request.isStarted else { continue }
+      individuals[index].request?.isStarted = true
+      individuals[index].manager.requestLocation(
+        accuracy: request.accuracy, timeLimit: request.timeLimit, at: now)
+      hasNews = true
+    }
+  }
+
+  /// Sets which consumers the shared managers have.
   mutating func want(_ services: Set<Service>) {
     guard services != wanted else { return }
     wanted = services
@@ -49,7 +119,7 @@ struct LocationServices: Sendable {
     if services.contains(.updates) {
       manager.startUpdatingLocation()
     } else {
-      // The fixes of a deferral had been collected for those who are gone.
+      // The consumers of a deferral's fixes are gone.
       _ = manager.stopUpdatingLocation()
     }
     if services.contains(.significantChanges) {
@@ -59,17 +129,18 @@ struct LocationServices: Sendable {
     }
   }
 
-  /// Settings were changed from outside.
+  /// Adopts changed settings.
   mutating func settingsChanged() {
     screen.activity = manager.activityType
     hasNews = true
   }
 
-  // MARK: What goes in
+  // MARK: Input
 
-  /// Takes what a source hands over.
-  /// - Returns: the locations of it that may be believed, and what consumers are told, both in order.
+  /// Processes an event of a source.
+  /// - Returns: its plausible locations, and the elements for the consumers, both in order.
   mutating func process(_ event: SensorEvent) -> (locations: [Location], outputs: [Output]) {
+    if let timestamp = event.timestamp { startRequests(at: timestamp) }
     switch event {
     case .position(let fixes):
       var (locations, outputs): ([Location], [Output]) = ([], [])
@@ -78,15 +149,58 @@ struct LocationServices: Sendable {
       return (locations, outputs)
     case .inertial(let block): return ([], block.flatMap { observeRest($0) })
     case .status(let status): return ([], observe(status))
-    case .barometer, .vehicle, .radio: return ([], [])
+    case .vehicle(let readings):
+      for reading in readings { observe(reading) }
+      return ([], [])
+    case .barometer, .radio: return ([], [])
     }
+  }
+
+  /// The vehicle's own speed, km/h, says whether it is at rest.
+  private mutating func observe(_ reading: VehicleReading) {
+    guard reading.path == "Vehicle.Speed", case .number(let speed)? = reading.value else { return }
+    rest.observe(speed: speed / 3.6, accuracy: nil, at: reading.timestamp)
+  }
+
+  /// Applies an event to the shared manager and to those of single consumers.
+  private mutating func tell(
+    at timestamp: Timestamp, _ body: (inout LocationManager) -> [LocationEvent]
+  ) -> [Output] {
+    var outputs = told(body(&manager), at: timestamp)
+    var answered: [Int] = []
+    for index in individuals.indices {
+      let consumer = individuals[index].consumer
+      for event in body(&individuals[index].manager) {
+        if individuals[index].request == nil {
+          outputs += LocationUpdate.updates(from: event, at: timestamp).map {
+            .update($0, consumer: consumer)
+          }
+          continue
+        }
+        switch event {
+        case .requested(let location): outputs.append(.answer(.success(location), consumer: consumer))
+        case .failed(.requestTimedOut(let limit)):
+          // The cause, if there is one.
+          let failure = individuals[index].manager.failure ?? manager.failure
+          outputs.append(
+            .answer(.failure(failure ?? .requestTimedOut(seconds: limit)), consumer: consumer))
+        default: continue
+        }
+        answered.append(consumer)
+      }
+    }
+    if !answered.isEmpty {
+      individuals.removeAll { answered.contains($0.consumer) }
+      hasNews = true
+    }
+    return outputs
   }
 
   private mutating func process(
     _ fix: PositionFix, _ locations: inout [Location], _ outputs: inout [Output]
   ) {
     if fix.coordinate == nil {
-      outputs += told(manager.observeNoPosition(at: fix.timestamp), at: fix.timestamp)
+      outputs += tell(at: fix.timestamp) { $0.observeNoPosition(at: fix.timestamp) }
     }
     for location in screen.process(fix) {
       locations.append(location)
@@ -99,9 +213,13 @@ struct LocationServices: Sendable {
           at: location.coordinate, altitude: location.ellipsoidalAltitude ?? 0, time: time)
       {
         heading.declination = field.declination
+        for index in individualHeadings.indices {
+          individualHeadings[index].manager.declination = field.declination
+        }
       }
       heading.process(location)
-      outputs += told(manager.process(location), at: location.timestamp)
+      for index in individualHeadings.indices { individualHeadings[index].manager.process(location) }
+      outputs += tell(at: location.timestamp) { $0.process(location) }
       outputs += monitor.process(location).map(Output.region)
     }
   }
@@ -121,76 +239,98 @@ struct LocationServices: Sendable {
     activity = state
     hasNews = true
     planner.observe(isAtRest: state.map { $0 == .stationary }, since: since)
-    return told(manager.observe(state, at: timestamp), at: timestamp)
+    return tell(at: timestamp) { $0.observe(state, at: timestamp) }
   }
 
+  /// Adopts the result of a discovery.
+  mutating func observe(_ discovered: ServiceAvailability) { availability = discovered }
+
   private mutating func observe(_ status: SourceStatus) -> [Output] {
-    guard case .unavailable(let reason) = status.state else { return [] }
+    guard case .unavailable(let reason) = status.state else {
+      for kind in status.kinds { availability.unavailable[kind] = nil }
+      return []
+    }
+    for kind in status.kinds { availability.unavailable[kind] = reason }
     var outputs: [Output] = []
     if status.kinds.contains(.accelerometer) {
       rest = StationaryDetector()
       outputs += learn(nil, since: status.timestamp, at: status.timestamp)
     }
     if status.kinds.contains(.positioning) {
-      outputs += told(manager.fail(.receiverUnavailable(reason: reason)), at: status.timestamp)
+      outputs += tell(at: status.timestamp) { $0.fail(.receiverUnavailable(reason: reason)) }
     }
     return outputs
   }
 
-  /// Takes an attitude against magnetic north.
+  /// Processes an attitude against magnetic north.
   mutating func process(
     attitude: Attitude, accuracy: Double?, calibration: MagneticFieldCalibrationAccuracy?,
     at timestamp: Timestamp
   ) -> [Output] {
-    heading.process(attitude: attitude, accuracy: accuracy, calibration: calibration, at: timestamp)
-      .map { [.heading($0)] } ?? []
+    func process(_ manager: inout HeadingManager, _ consumer: Int?) -> [Output] {
+      manager.process(attitude: attitude, accuracy: accuracy, calibration: calibration, at: timestamp)
+        .map { [.heading($0, consumer: consumer)] } ?? []
+    }
+    var outputs = process(&heading, nil)
+    for index in individualHeadings.indices {
+      outputs += process(&individualHeadings[index].manager, individualHeadings[index].consumer)
+    }
+    return outputs
   }
 
   // MARK: Time
 
-  /// Lets time pass without an event.
+  /// Advances time without an event.
   mutating func advance(to timestamp: Timestamp) -> [Output] {
-    if let due = manager.nextDeadline, due <= timestamp { hasNews = true }
-    let outputs = told(manager.advance(to: timestamp), at: timestamp)
+    startRequests(at: timestamp)
+    if let due = managers.compactMap(\.nextDeadline).min(), due <= timestamp { hasNews = true }
+    let outputs = tell(at: timestamp) { $0.advance(to: timestamp) }
     return outputs + monitor.advance(to: timestamp).map(Output.region)
   }
 
-  /// When `advance` or `demands` has something to do, if nothing comes before.
+  private var managers: [LocationManager] { [manager] + individuals.map(\.manager) }
+
+  /// Time of the next required call of `advance` or `demands`; nil if only an event can change anything.
   var nextDeadline: Timestamp? {
-    [manager.nextDeadline, monitor.nextDeadline, planner.nextDeadline].compactMap { $0 }.min()
+    (managers.map(\.nextDeadline) + [monitor.nextDeadline, planner.nextDeadline]).compactMap { $0 }.min()
   }
 
-  /// What is still to be told when there will be no further events: the fixes of a deferral.
+  /// Returns the last elements at the end of the source: the fixes of a deferral.
   mutating func finish() -> [Output] {
     guard let last = lastSeen?.timestamp else { return [] }
-    return told(manager.stopUpdatingLocation(), at: last)
+    return tell(at: last) { $0.stopUpdatingLocation() }
   }
 
-  /// What events say to the consumers.
+  /// Converts events of the shared manager.
   func told(_ events: [LocationEvent], at timestamp: Timestamp) -> [Output] {
     events.flatMap { event -> [Output] in
       if case .significantChange(let location) = event { return [.significantChange(location)] }
-      return LocationUpdate.updates(from: event, at: timestamp).map(Output.update)
+      let updates = LocationUpdate.updates(from: event, at: timestamp)
+      let outputs = updates.map { Output.update($0, consumer: nil) }
+      guard case .failed(let failure) = event else { return outputs }
+      return outputs + [.failure(failure)]
     }
   }
 
   // MARK: Power
 
-  /// What each kind of sensor must deliver from a moment on.
+  /// Returns the demands on each kind of sensor from a moment on.
   mutating func demands(at now: Timestamp) -> [SensorKind: SensorDemand] {
+    startRequests(at: now)
     guard hasNews || planner.nextDeadline.map({ $0 <= now }) ?? false else { return demands }
     hasNews = false
     demands = planner.demands(for: needs, at: now)
     return demands
   }
 
-  /// What they must deliver at the most, while nothing sleeps.
+  /// The largest demands, without any sleep.
   var fullDemands: [SensorKind: SensorDemand] { PowerPlanner.fullDemands(for: needs) }
 
   private var needs: PowerNeeds {
-    var needs = PowerNeeds(location: manager.needs)
-    needs.location.isHeadingWanted = wanted.contains(.headings)
-    needs.watchesMotion = manager.pausesLocationUpdatesAutomatically
+    let managers = managers
+    var needs = PowerNeeds(location: managers.map(\.needs).reduce(LocationNeeds()) { $0.combined(with: $1) })
+    needs.location.isHeadingWanted = isHeadingWanted
+    needs.watchesMotion = managers.contains(where: \.pausesLocationUpdatesAutomatically)
     if wanted.contains(.regions), monitor.count > 0 {
       // Before the first fix any edge may be near.
       needs.distanceToBoundary = 0
@@ -203,7 +343,7 @@ struct LocationServices: Sendable {
             in: PowerPlanner.approachTime, startingAt: lastSeen.speed ?? mobility.topSpeed))
       }
     }
-    if wanted.contains(.headings) {
+    if isHeadingWanted {
       for kind in [SensorKind.accelerometer, .gyroscope] {
         needs.inertial[kind] = .rate(hertz: MotionManager.fusionRate, latency: Self.headingLatency)
       }
@@ -211,5 +351,24 @@ struct LocationServices: Sendable {
         hertz: MotionManager.fusionMagnetometerRate, latency: Self.headingLatency)
     }
     return needs
+  }
+}
+
+extension LocationNeeds {
+  /// The union of the requirements of two consumers: the finer accuracy, the shorter distance, the earlier time. The receiver sleeps
+  /// only when both allow it.
+  func combined(with other: LocationNeeds) -> LocationNeeds {
+    guard isWanted, other.isWanted else { return isWanted ? self : other }
+    // A consumer without a position requires a fix. Otherwise the newest position counts for both.
+    let isOlder = timestamp.map { mine in other.timestamp.map { $0 < mine } ?? false } ?? true
+    var union = isOlder ? self : other
+    union.desiredAccuracy = desiredAccuracy.stricter(other.desiredAccuracy)
+    union.distance = distance.flatMap { first in other.distance.map { min(first, $0) } }
+    union.notBefore = notBefore.flatMap { first in other.notBefore.map { min(first, $0) } }
+    union.deadline = [deadline, other.deadline].compactMap { $0 }.min()
+    union.patience = min(patience, other.patience)
+    union.isHeadingWanted = isHeadingWanted || other.isHeadingWanted
+    union.isPaused = isPaused && other.isPaused
+    return union
   }
 }

@@ -1,28 +1,38 @@
 public import Spatial
 
-/// One element of `LiveLocation.liveUpdates`: a location, or why there is none. The corresponding type of Core Location is
-/// `CLLocationUpdate`.
+/// One element of `LiveLocation.liveUpdates`: a location, or a change of what the consumer can expect. The corresponding type of Core
+/// Location is `CLLocationUpdate`.
 public struct LocationUpdate: Hashable, Sendable {
-  /// When it was known, on the device's time line.
+  /// Time of the update on the device's time line.
   public var timestamp: Timestamp
-  /// Nil when the update only tells that something has changed.
+  /// Nil if the update only reports a change.
   public var location: Location?
-  /// Whether the device stands and updates pause; the next update comes when it moves.
+  /// Whether the device is at rest and updates are paused. The next update comes when it moves.
   public var isStationary: Bool
-  /// Why there will be no locations until further notice; told once, nil when nothing is wrong.
+  /// Whether the location answers a one-shot request of the manager.
+  public var isRequested: Bool
+  /// Whether deferred updates ended, as `locationManager(_:didFinishDeferredUpdatesWithError:)`. The deferred locations come before it.
+  public var didFinishDeferredUpdates: Bool
+  /// The reason if deferred updates ended before their distance or time; nil otherwise.
+  public var deferralError: DeferralError?
+  /// Reason for missing locations, reported once; nil if there is none.
   public var failure: LocationFailure?
 
   public init(
-    timestamp: Timestamp, location: Location? = nil, isStationary: Bool = false,
+    timestamp: Timestamp, location: Location? = nil, isStationary: Bool = false, isRequested: Bool = false,
+    didFinishDeferredUpdates: Bool = false, deferralError: DeferralError? = nil,
     failure: LocationFailure? = nil
   ) {
     self.timestamp = timestamp
     self.location = location
     self.isStationary = isStationary
+    self.isRequested = isRequested
+    self.didFinishDeferredUpdates = didFinishDeferredUpdates
+    self.deferralError = deferralError
     self.failure = failure
   }
 
-  /// Whether the receiver is gone or has no fix. Locations go on by themselves.
+  /// Whether the receiver is unavailable or has no fix. Locations resume automatically.
   public var isLocationUnavailable: Bool {
     switch failure {
     case .receiverUnavailable, .positionUnknown: true
@@ -30,7 +40,7 @@ public struct LocationUpdate: Hashable, Sendable {
     }
   }
 
-  /// Whether locations are switched off, or a device may not be read.
+  /// Whether locations are disabled, or a device may not be read.
   public var isAuthorizationDenied: Bool {
     switch failure {
     case .denied, .restricted: true
@@ -40,17 +50,20 @@ public struct LocationUpdate: Hashable, Sendable {
 }
 
 extension LocationUpdate {
-  /// What an event says to a consumer of updates, in order.
+  /// Converts an event of the manager to updates, in order. Significant changes have updates of their own.
   static func updates(from event: LocationEvent, at timestamp: Timestamp) -> [LocationUpdate] {
     switch event {
     case .location(let location): [LocationUpdate(timestamp: location.timestamp, location: location)]
     case .batch(let locations): locations.map { LocationUpdate(timestamp: $0.timestamp, location: $0) }
+    case .deferredUpdatesFinished(let error):
+      [LocationUpdate(timestamp: timestamp, didFinishDeferredUpdates: true, deferralError: error)]
+    case .requested(let location):
+      [LocationUpdate(timestamp: location.timestamp, location: location, isRequested: true)]
     case .paused(let location):
       [LocationUpdate(timestamp: timestamp, location: location, isStationary: true)]
     case .resumed: [LocationUpdate(timestamp: timestamp)]
-    // That a request of its own was not answered says nothing of the updates.
-    case .failed(.requestTimedOut), .significantChange, .requested, .deferredUpdatesFinished: []
     case .failed(let failure): [LocationUpdate(timestamp: timestamp, failure: failure)]
+    case .significantChange: []
     }
   }
 }

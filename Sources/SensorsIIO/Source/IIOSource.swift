@@ -20,6 +20,7 @@ public final class IIOSource: SensorSource {
   private let thread: ServiceThread
   /// A thread that was left alone has nothing to say any more.
   private let hasEnded = Locked(false)
+  private let discovery = DiscoveryProgress()
 
   /// Seconds that the threads may take to end. One that waits for a host that does not answer is left alone then.
   private static let patience = 2.0
@@ -40,7 +41,7 @@ public final class IIOSource: SensorSource {
     let supervisor = Supervisor(
       configuration: configuration, board: board, wake: thread.wake,
       sink: { [hasEnded] event in if !hasEnded.withLock({ $0 }) { sink(event) } },
-      isStopping: { [thread] in thread.isStopping },
+      isStopping: { [thread] in thread.isStopping }, discovery: discovery,
       found: { [found] kinds in found.withLock { $0 = kinds } })
     try thread.start(name: "iio") { supervisor.run($0) }
   }
@@ -50,11 +51,41 @@ public final class IIOSource: SensorSource {
     board.set(demand, for: kind)
   }
 
+  /// Returns when the first search is over and each device that it found has reported its state.
+  public func waitForDiscovery(seconds: Double) { discovery.wait(seconds: seconds) }
+
   /// Powers the hardware down and returns when the threads have ended: within a block's length. Threads that wait for a host
   /// that does not answer are left after two seconds, and nothing comes from them any more; they end when libiio gives up.
   public func stop() {
     thread.stop(patience: Self.patience)
     hasEnded.withLock { $0 = true }
+    discovery.end()
     board.removeListener(thread.wake)
+  }
+}
+
+/// How far the first search for hardware has got.
+final class DiscoveryProgress: Sendable {
+  private struct State {
+    /// The kinds that were found; nil while the search lasts.
+    var found: Set<SensorKind>?
+    var reported: Set<SensorKind> = []
+    var hasEnded = false
+  }
+
+  private let state = Monitor(State())
+
+  /// Ends the search. Later searches do not count.
+  func found(_ kinds: Set<SensorKind>) { state.update { $0.found = $0.found ?? kinds } }
+
+  func reported(_ kinds: Set<SensorKind>) { state.update { $0.reported.formUnion(kinds) } }
+
+  func end() { state.update { $0.hasEnded = true } }
+
+  func wait(seconds: Double) {
+    let deadline = SystemClock.monotonic &+ Int64(max(0, min(seconds, 3600)) * 1e9)
+    _ = state.wait(until: deadline) { state in
+      state.hasEnded || state.found.map(state.reported.isSuperset) ?? false ? () : nil
+    }
   }
 }

@@ -13,6 +13,7 @@ final class Supervisor: Sendable {
   private let reporter: StatusReporter
   private let isStopping: @Sendable () -> Bool
   private let found: @Sendable (Set<SensorKind>) -> Void
+  private let discovery: DiscoveryProgress
 
   /// Seconds that a search may take with a host that does not answer: several reads, each with its time limit.
   private static let searchLimit = 120.0
@@ -26,10 +27,11 @@ final class Supervisor: Sendable {
 
   init(
     configuration: IIOConfiguration, board: DemandBoard, wake: EventDescriptor, sink: @escaping SensorSink,
-    isStopping: @escaping @Sendable () -> Bool, found: @escaping @Sendable (Set<SensorKind>) -> Void
+    isStopping: @escaping @Sendable () -> Bool, discovery: DiscoveryProgress,
+    found: @escaping @Sendable (Set<SensorKind>) -> Void
   ) {
     (self.configuration, self.board, self.wake, self.sink) = (configuration, board, wake, sink)
-    (self.isStopping, self.found) = (isStopping, found)
+    (self.isStopping, self.discovery, self.found) = (isStopping, discovery, found)
     reporter = StatusReporter(sink)
   }
 
@@ -64,6 +66,7 @@ final class Supervisor: Sendable {
             found(known)
             start(inventory, sought: sought, posts: &posts)
           }
+          discovery.found(posts.reduce(into: []) { $0.formUnion($1.worker.assignment.kinds) })
           retryAt = SystemClock.monotonic + Int64(backoff.next() * 1e9)
         }
         pause = Double(retryAt - SystemClock.monotonic) * 1e-9
@@ -102,10 +105,11 @@ final class Supervisor: Sendable {
   private func start(_ inventory: IIOInventory, sought: Set<SensorKind>, posts: inout [Post]) {
     for assignment in inventory.assignments(configuration, wanted: sought) {
       let source = "\(configuration.uri) \(assignment.device.title)"
-      let report: @Sendable (SourceStatus.State) -> Void = { [reporter, wake] state in
+      let report: @Sendable (SourceStatus.State) -> Void = { [reporter, discovery, wake] state in
         reporter.report(
           state, source: source, kinds: assignment.kinds,
           device: assignment.device.name ?? assignment.device.label, ranges: assignment.ranges)
+        discovery.reported(assignment.kinds)
         if case .active = state { wake.signal() }
       }
       reporter.regroup(assignment.kinds)
@@ -137,6 +141,7 @@ final class Supervisor: Sendable {
         reporter.report(
           .unavailable(reason: "\(failure)"), source: "\(configuration.uri) \(assignment.device.title)",
           kinds: assignment.kinds)
+        discovery.reported(assignment.kinds)
       }
     }
     posts.removeAll { $0.worker.hasEnded }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The tables of an article that goes through a framework item by item. A table with the columns library, wire, command line and
-/// test tells what is offered; one with a single column beside the item, why something is not.
+/// The tables of an article that goes through a framework item by item. A table with the columns pull, push, wire, command line and
+/// test lists items that are offered; one with a single column beside the item gives the reason why an item is not.
 struct FrameworkTable {
   struct Row {
     /// File and line.
@@ -14,7 +14,9 @@ struct FrameworkTable {
   private(set) var rows: [Row] = []
   private(set) var faults: [String] = []
 
-  static let offered = ["library", "wire", "command line", "test"]
+  static let offered = ["pull", "push", "wire", "command line", "test"]
+  /// The forms of the libraries.
+  static let library = ["pull", "push"]
   static let declined = ["why it is not here"]
 
   init(_ text: String, name: String) {

@@ -92,7 +92,7 @@ private struct CapturedReplay {
     self.trial = trial
     attitudes = [Quaternion?](repeating: nil, count: trial.rows.count)
     let live = LiveMotion(manager: MotionManager(frame: .xArbitraryCorrectedZVertical)) { _ in }
-    let motions = live.startDeviceMotionUpdates(capacity: trial.rows.count)
+    let motions = live.deviceMotionStream(capacity: trial.rows.count)
     var rows: [Timestamp: Int] = [:]
     for event in events {
       let played = event.scans.filter { scan in

@@ -1,0 +1,146 @@
+public import Platform
+public import Spatial
+
+// Intervals and latencies are seconds. An interval longer than the hardware's leaves samples out; nil delivers every sample.
+
+/// Updates that are read from properties: `accelerometerData`, `gyroData`, `magnetometerData`, `deviceMotion`. The sensor is powered
+/// until the corresponding `stop`. A second start replaces the interval.
+extension LiveMotion {
+  public func startAccelerometerUpdates(interval: Double = 0.01, latency: Double = 0.1) {
+    startPulling(.accelerometer, interval: interval, latency: latency)
+  }
+
+  public func startGyroUpdates(interval: Double = 0.01, latency: Double = 0.1) {
+    startPulling(.gyro, interval: interval, latency: latency)
+  }
+
+  public func startMagnetometerUpdates(interval: Double = 0.01, latency: Double = 0.1) {
+    startPulling(.magnetometer, interval: interval, latency: latency)
+  }
+
+  public func startDeviceMotionUpdates(interval: Double = 0.01, latency: Double = 0.1) {
+    startPulling(.deviceMotion, interval: interval, latency: latency)
+  }
+
+  /// Starts device motion in another frame. The frame applies to all consumers.
+  public func startDeviceMotionUpdates(
+    using frame: AttitudeReferenceFrame, interval: Double = 0.01, latency: Double = 0.1
+  ) {
+    withManager { $0.frame = frame }
+    startDeviceMotionUpdates(interval: interval, latency: latency)
+  }
+
+  public func stopAccelerometerUpdates() { stopPulling(.accelerometer) }
+  public func stopGyroUpdates() { stopPulling(.gyro) }
+  public func stopMagnetometerUpdates() { stopPulling(.magnetometer) }
+  public func stopDeviceMotionUpdates() { stopPulling(.deviceMotion) }
+}
+
+/// Updates as asynchronous sequences. The sensor is powered while a sequence or a loop over it exists.
+extension LiveMotion {
+  public func accelerometerUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
+  ) -> AsyncSamples<AccelerometerData> {
+    AsyncSamples(capacity: capacity, backlog: backlog) {
+      subscribe(.accelerometer, interval, latency, \.accelerometer, $0)
+    }
+  }
+
+  public func gyroUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
+  ) -> AsyncSamples<GyroData> {
+    AsyncSamples(capacity: capacity, backlog: backlog) { subscribe(.gyro, interval, latency, \.gyro, $0) }
+  }
+
+  public func magnetometerUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
+  ) -> AsyncSamples<MagnetometerData> {
+    AsyncSamples(capacity: capacity, backlog: backlog) {
+      subscribe(.magnetometer, interval, latency, \.magnetometer, $0)
+    }
+  }
+
+  /// Motion after each gyroscope sample; without a gyroscope, after each accelerometer sample.
+  public func deviceMotionUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
+  ) -> AsyncSamples<DeviceMotion> {
+    AsyncSamples(capacity: capacity, backlog: backlog) {
+      subscribe(.deviceMotion, interval, latency, \.deviceMotion, $0)
+    }
+  }
+}
+
+/// Updates as queues, for threads that may wait. The sensor is powered while the queue exists.
+extension LiveMotion {
+  public func accelerometerStream(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
+  ) -> SampleStream<AccelerometerData> {
+    SampleStream(capacity: capacity) { subscribe(.accelerometer, interval, latency, \.accelerometer, $0) }
+  }
+
+  public func gyroStream(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
+  ) -> SampleStream<GyroData> {
+    SampleStream(capacity: capacity) { subscribe(.gyro, interval, latency, \.gyro, $0) }
+  }
+
+  public func magnetometerStream(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
+  ) -> SampleStream<MagnetometerData> {
+    SampleStream(capacity: capacity) { subscribe(.magnetometer, interval, latency, \.magnetometer, $0) }
+  }
+
+  /// Motion after each gyroscope sample; without a gyroscope, after each accelerometer sample.
+  public func deviceMotionStream(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
+  ) -> SampleStream<DeviceMotion> {
+    SampleStream(capacity: capacity) { subscribe(.deviceMotion, interval, latency, \.deviceMotion, $0) }
+  }
+}
+
+/// Updates by handlers. Each handler runs on a thread of its own until the result is stopped or released. They throw `SystemError`
+/// if no thread can be created.
+extension LiveMotion {
+  public func startAccelerometerUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity,
+    handler: @escaping @Sendable (AccelerometerData) -> Void
+  ) throws(SystemError) -> SampleStream<AccelerometerData> {
+    try accelerometerStream(interval: interval, latency: latency, capacity: capacity).handing(to: handler)
+  }
+
+  public func startGyroUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity,
+    handler: @escaping @Sendable (GyroData) -> Void
+  ) throws(SystemError) -> SampleStream<GyroData> {
+    try gyroStream(interval: interval, latency: latency, capacity: capacity).handing(to: handler)
+  }
+
+  public func startMagnetometerUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity,
+    handler: @escaping @Sendable (MagnetometerData) -> Void
+  ) throws(SystemError) -> SampleStream<MagnetometerData> {
+    try magnetometerStream(interval: interval, latency: latency, capacity: capacity).handing(to: handler)
+  }
+
+  /// Motion after each gyroscope sample; without a gyroscope, after each accelerometer sample.
+  public func startDeviceMotionUpdates(
+    interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity,
+    handler: @escaping @Sendable (DeviceMotion) -> Void
+  ) throws(SystemError) -> SampleStream<DeviceMotion> {
+    try deviceMotionStream(interval: interval, latency: latency, capacity: capacity).handing(to: handler)
+  }
+}
+
+extension LiveMotion {
+  private func subscribe<Sample: Sendable>(
+    _ updates: MotionUpdates, _ interval: Double?, _ latency: Double,
+    _ outlets: WritableKeyPath<MotionServices, [MotionOutlet<Sample>]>, _ outlet: SampleOutlet<Sample>
+  ) -> Subscription {
+    let request =
+      interval.map { MotionRequest(updates, interval: $0, latency: latency) }
+      ?? MotionRequest(updates, latency: latency)
+    return subscribe(MotionServices.Requirements(requests: [request]), outlet) { services, outlet, consumer in
+      services[keyPath: outlets].append(MotionOutlet(outlet, as: consumer, interval: interval))
+    }
+  }
+}

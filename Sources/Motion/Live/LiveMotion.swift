@@ -1,0 +1,148 @@
+internal import Platform
+public import Sensors
+public import Spatial
+
+/// A `MotionManager` shared by threads: sources put events in, consumers on other threads and tasks receive samples.
+///
+/// The manager is a value without I/O. This class adds the lock and one bounded queue for each consumer. Every change of what the
+/// consumers require of the sensors is reported, so that a sensor runs exactly while it has a consumer. Properties of the manager
+/// can be read directly: `live.deviceMotion`, `live.isGyroActive`.
+///
+/// There are four forms of updates, as in Core Motion:
+/// - pull: `startAccelerometerUpdates()` powers the sensor, `accelerometerData` is its newest sample;
+/// - asynchronous sequences: `accelerometerUpdates()`;
+/// - handlers: `startAccelerometerUpdates { sample in … }`;
+/// - queues for threads of the caller: `accelerometerStream()`.
+@dynamicMemberLookup
+public final class LiveMotion: Sendable {
+  /// Samples that are queued for a busy consumer: 5 s at 100 Hz.
+  public static let defaultCapacity = 512
+
+  private let state: Locked<MotionServices>
+  let backlog: Backlog?
+  /// Nanoseconds to add to a timestamp for UTC; nil if unknown.
+  let utcOffset: @Sendable () -> Int64?
+  /// Whether timestamps are of a recording's own time line.
+  let isVirtual: Bool
+  private let demandsChanged: @Sendable ([SensorKind: SensorDemand]) -> Void
+
+  /// - Parameter demandsChanged: called with the requirements of all consumers whenever they have changed, on the thread that
+  ///   changed them.
+  public convenience init(
+    manager: MotionManager, demandsChanged: @escaping @Sendable ([SensorKind: SensorDemand]) -> Void
+  ) {
+    self.init(manager: manager, backlog: nil, demandsChanged: demandsChanged)
+  }
+
+  /// - Parameters:
+  ///   - backlog: where tasks that fall behind are reported; nil drops their oldest samples.
+  ///   - isVirtual: whether timestamps are of a recording's own time line.
+  ///   - utcOffset: nanoseconds to add to a timestamp for UTC, at the time of the call; nil if unknown.
+  package init(
+    manager: MotionManager, backlog: Backlog?, isVirtual: Bool = true,
+    utcOffset: @escaping @Sendable () -> Int64? = { nil },
+    demandsChanged: @escaping @Sendable ([SensorKind: SensorDemand]) -> Void
+  ) {
+    state = Locked(MotionServices(manager: manager))
+    self.backlog = backlog
+    self.isVirtual = isVirtual
+    self.utcOffset = utcOffset
+    self.demandsChanged = demandsChanged
+  }
+
+  // Loops that wait would never end.
+  deinit { finish() }
+
+  /// Ends all updates after the samples that are queued. Later consumers find their updates ended.
+  public func finish() {
+    let ends = change { $0.finish() }
+    for end in ends { end() }
+  }
+
+  /// Processes an event of a source, on the source's thread.
+  public func process(_ event: SensorEvent) { state.withLock { $0.process(event) } }
+
+  /// Processes an altitude of a receiver, for `absoluteAltitudeUpdates`.
+  /// - Parameters:
+  ///   - altitude: metres above mean sea level.
+  ///   - deviation: metres, one standard deviation.
+  ///   - speed: m/s over ground; nil if unknown.
+  public func update(altitude: Double, deviation: Double, speed: Double?, at timestamp: Timestamp) {
+    state.withLock { $0.update(altitude: altitude, deviation: deviation, speed: speed, at: timestamp) }
+  }
+
+  /// Reads or changes the manager with exclusive access. A change of what its consumers require reaches the sensors.
+  public func withManager<Result>(_ body: (inout MotionManager) -> Result) -> Result {
+    change { body(&$0.manager) }
+  }
+
+  /// Reads a property of the manager.
+  public subscript<Value>(dynamicMember property: KeyPath<MotionManager, Value>) -> Value {
+    state.withLock { $0.manager[keyPath: property] }
+  }
+
+  /// Requirements of all consumers. Kinds without a consumer are off.
+  public var demands: [SensorKind: SensorDemand] { state.withLock(\.demands) }
+
+  /// The frames that the discovered sensors can serve. Frames with true north require a receiver.
+  public var availableAttitudeReferenceFrames: Set<AttitudeReferenceFrame> {
+    state.withLock(\.availableAttitudeReferenceFrames)
+  }
+
+  /// Height since the first pressure; nil before it. It is updated while altitude updates run.
+  public var altitudeData: AltitudeData? { state.withLock { $0.altimeter.altitudeData } }
+
+  /// Height above mean sea level; nil before both barometer and receiver have delivered. It is updated while absolute altitude
+  /// updates run.
+  public var absoluteAltitudeData: AbsoluteAltitudeData? {
+    state.withLock { $0.altimeter.absoluteAltitudeData }
+  }
+
+  /// Whether a barometer was discovered.
+  public var isRelativeAltitudeAvailable: Bool { state.withLock { $0.manager.isAvailable(.barometer) } }
+
+  /// Whether a barometer and a receiver were discovered.
+  public var isAbsoluteAltitudeAvailable: Bool {
+    state.withLock { $0.manager.isAvailable(.barometer) && $0.manager.isAvailable(.positioning) }
+  }
+
+  // MARK: Consumers
+
+  func startPulling(_ updates: MotionUpdates, interval: Double, latency: Double) {
+    change { $0.startPulling(MotionRequest(updates, interval: interval, latency: latency)) }
+  }
+
+  func stopPulling(_ updates: MotionUpdates) { change { $0.stopPulling(updates) } }
+
+  /// Adds a consumer. Its elements are pushed on the source's thread, with the lock held.
+  /// - Parameter register: adds the outlet for the number of the consumer.
+  func subscribe<Element: Sendable>(
+    _ requirements: MotionServices.Requirements, _ outlet: SampleOutlet<Element>,
+    _ register: (inout MotionServices, SampleOutlet<Element>, Int) -> Void
+  ) -> Subscription {
+    let consumer: Int? = change { services in
+      guard let consumer = services.add(requirements) else { return nil }
+      register(&services, outlet, consumer)
+      return consumer
+    }
+    guard let consumer else {
+      outlet.finish()
+      return Subscription {}
+    }
+    return Subscription(
+      effectiveInterval: { [weak self] in self?.state.withLock { $0.effectiveInterval(for: consumer) } },
+      stop: { [weak self] in self?.change { $0.remove(consumer) } })
+  }
+
+  /// Every change goes through here: the one place that reports changed requirements.
+  private func change<Result>(_ body: (inout MotionServices) -> Result) -> Result {
+    let (result, demands): (Result, [SensorKind: SensorDemand]?) = state.withLock { services in
+      let before = services.demands
+      let result = body(&services)
+      let after = services.demands
+      return (result, after == before ? nil : after)
+    }
+    if let demands { demandsChanged(demands) }
+    return result
+  }
+}

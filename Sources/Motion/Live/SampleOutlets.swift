@@ -1,0 +1,33 @@
+/// The outlets of one kind of element, one for each consumer.
+package struct SampleOutlets<Element: Sendable>: Sendable {
+  private var all: [(consumer: Int, outlet: SampleOutlet<Element>)] = []
+
+  package init() {}
+
+  package var isEmpty: Bool { all.isEmpty }
+
+  package func push(_ element: Element) { for (_, outlet) in all { outlet.push(element) } }
+
+  /// Pushes to one consumer only.
+  package func push(_ element: Element, to consumer: Int) {
+    for entry in all where entry.consumer == consumer { entry.outlet.push(element) }
+  }
+
+  package mutating func add(_ outlet: SampleOutlet<Element>, as consumer: Int) {
+    all.append((consumer, outlet))
+  }
+
+  /// Returns whether the consumer had an outlet.
+  @discardableResult
+  package mutating func remove(_ consumer: Int) -> Bool {
+    let count = all.count
+    all.removeAll { $0.consumer == consumer }
+    return all.count < count
+  }
+
+  /// Removes all outlets. Returns the calls that end the updates, to be made without the lock.
+  package mutating func removeAll() -> [@Sendable () -> Void] {
+    defer { all = [] }
+    return all.map(\.outlet.finish)
+  }
+}

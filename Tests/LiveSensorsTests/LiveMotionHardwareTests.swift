@@ -1,0 +1,216 @@
+import Foundation
+import LiveSensors
+import Motion
+import Platform
+import Positioning
+import SensorFixtures
+import Sensors
+import SensorsIIO
+import Spatial
+import TestSupport
+import Testing
+
+/// Motion of live hardware: an emulated iiod at real pace that is silent until a sensor is required.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct LiveMotionHardwareTests {
+  private func device(_ server: EmulatedIIOD) throws -> LiveDevice {
+    try LiveDevice(.iio(IIOConfiguration(uri: server.uri)))
+  }
+
+  private func first<Element>(_ elements: AsyncSamples<Element>, _ count: Int = 1) async -> [Element] {
+    var collected: [Element] = []
+    for await element in elements {
+      collected.append(element)
+      if collected.count == count { break }
+    }
+    return collected
+  }
+
+  /// The form of Core Motion without a handler: start, read the property, stop.
+  @Test func pullPowersTheSensor() async throws {
+    let server = try EmulatedIIOD()
+    let device = try device(server)
+    try device.start()
+    #expect(device.motion.accelerometerData == nil && !device.motion.isAccelerometerActive)
+    device.motion.startAccelerometerUpdates(interval: 0.02)
+    try await eventually { device.motion.accelerometerData != nil }
+    let sample = try #require(device.motion.accelerometerData)
+    #expect(abs(sample.acceleration.z + 1) < 0.02 && sample.timestamp <= device.now)
+    #expect(device.motion.isAccelerometerActive && server.isCapturing(.accelerometer))
+    #expect(!server.isCapturing(.magnetometer))
+    device.motion.stopAccelerometerUpdates()
+    try await eventually { !server.isCapturing(.accelerometer) }
+
+    device.motion.startGyroUpdates()
+    device.motion.startMagnetometerUpdates()
+    try await eventually { device.motion.gyroData != nil && device.motion.magnetometerData != nil }
+    device.motion.stopGyroUpdates()
+    device.motion.stopMagnetometerUpdates()
+    try await eventually { !server.isCapturing(.gyroscope) && !server.isCapturing(.magnetometer) }
+
+    device.motion.startDeviceMotionUpdates(using: .xArbitraryZVertical)
+    try await eventually { device.motion.deviceMotion?.attitude != nil }
+    device.stop()
+    #expect(!device.motion.isDeviceMotionActive)
+  }
+
+  /// Whatever changes the requirements reaches the hardware.
+  @Test func anyChangeOfTheManagerReachesTheSensors() async throws {
+    let server = try EmulatedIIOD()
+    let device = try LiveDevice(
+      .iio(IIOConfiguration(uri: server.uri)), motion: MotionManager(frame: .xArbitraryZVertical))
+    try device.start()
+    let consumer = device.motion.withManager { $0.startUpdates(MotionRequest(.deviceMotion)) }
+    try await eventually { server.isCapturing(.gyroscope) }
+    #expect(!server.isCapturing(.magnetometer))
+    device.motion.withManager { $0.frame = .xMagneticNorthZVertical }
+    try await eventually { server.isCapturing(.magnetometer) }
+    device.motion.withManager { $0.stopUpdates(for: consumer) }
+    try await eventually { !server.isCapturing(.gyroscope) && !server.isCapturing(.magnetometer) }
+  }
+
+  @Test func discoveryReportsWhatIsThere() async throws {
+    let server = try EmulatedIIOD()
+    let device = try device(server)
+    #expect(!device.motion.isAccelerometerAvailable && !device.location.headingAvailable)
+    #expect(device.location.authorizationStatus == .notDetermined)
+    try await device.discover()
+    let motion = device.motion
+    #expect(motion.isAccelerometerAvailable && motion.isGyroAvailable && motion.isMagnetometerAvailable)
+    #expect(motion.isDeviceMotionAvailable && motion.isRelativeAltitudeAvailable)
+    #expect(!motion.isAbsoluteAltitudeAvailable, "there is no receiver")
+    #expect(
+      motion.availableAttitudeReferenceFrames
+        == [.xArbitraryZVertical, .xArbitraryCorrectedZVertical, .xMagneticNorthZVertical])
+    #expect(device.location.headingAvailable && device.location.authorizationStatus == .authorized)
+    #expect(!device.location.locationServicesEnabled)
+    #expect(server.captures.isEmpty, "discovery powers nothing")
+  }
+
+  @Test func discoveryReportsWhatIsMissing() async throws {
+    let server = try EmulatedIIOD([EmulatedIIOD.Chip("acc", [.accelerometer])])
+    let device = try device(server)
+    let availability = try await device.discover()
+    #expect(device.motion.isAccelerometerAvailable && !device.motion.isGyroAvailable)
+    #expect(!device.motion.isDeviceMotionAvailable && !device.motion.isMagnetometerAvailable)
+    #expect(device.motion.availableAttitudeReferenceFrames.isEmpty)
+    #expect(!device.location.headingAvailable)
+    #expect(availability.reason(against: .heading)?.contains("magnetometer") == true)
+
+    let port: UInt16 = try FreePort.next()
+    let nothing = try LiveDevice(.iio(IIOConfiguration(uri: "ip:127.0.0.1:\(port)")))
+    let none = try await nothing.discover()
+    #expect(!nothing.motion.isAccelerometerAvailable && !nothing.location.headingAvailable)
+    #expect(none.reason(against: .motionActivity) != nil)
+  }
+
+  /// Each consumer has its interval; the hardware runs at the fastest.
+  @Test func consumersHaveIntervalsOfTheirOwn() async throws {
+    let server = try EmulatedIIOD()
+    let device = try device(server)
+    let fast = device.motion.accelerometerUpdates(interval: 0.01)
+    let slow = device.motion.accelerometerUpdates(interval: 0.1)
+    try device.start()
+    async let slowSamples = first(slow, 5)
+    let samples = await first(fast, 60)
+    #expect(server.frequency(of: .accelerometer) == 100)
+    func steps(_ samples: [AccelerometerData]) -> [Double] {
+      zip(samples, samples.dropFirst()).map { $1.timestamp.seconds(since: $0.timestamp) }
+    }
+    #expect(steps(samples).allSatisfy { abs($0 - 0.01) < 2e-3 })
+    #expect(await steps(slowSamples).allSatisfy { abs($0 - 0.1) < 2e-3 })
+    fast.stop()
+    // The slow one alone requires no more than its rate.
+    try await eventually { server.frequency(of: .accelerometer).map { $0 < 100 } ?? false }
+    slow.stop()
+    try await eventually { !server.isCapturing(.accelerometer) }
+  }
+
+  @Test func shakesAreReported() async throws {
+    let server = try EmulatedIIOD()
+    server.play { time in
+      let swing = (2..<2.8).contains(time) ? 25 * sin(2 * .pi * 4 * time) : 0
+      return EmulatedIIOD.Reading(specificForce: Vector3(swing, 0, 9.81))
+    }
+    let device = try device(server)
+    let shakes = device.motion.shakes()
+    try device.start()
+    let events = await first(shakes, 2)
+    guard case .began? = events.first, case .ended? = events.last else {
+      Issue.record("\(events)")
+      return
+    }
+    #expect(events.allSatisfy { $0.axis == .horizontal })
+  }
+
+  @Test func impactsAreReportedToAHandler() async throws {
+    let server = try EmulatedIIOD()
+    server.play { time in
+      let pulse = (2..<2.08).contains(time) ? 60 * sin(.pi * (time - 2) / 0.08) : 0
+      return EmulatedIIOD.Reading(specificForce: Vector3(0, pulse, 9.81))
+    }
+    let device = try device(server)
+    let seen = Locked<[Impact]>([])
+    let updates = try device.motion.startImpactUpdates { impact in seen.withLock { $0.append(impact) } }
+    try device.start()
+    try await eventually { seen.withLock { !$0.isEmpty } }
+    #expect(seen.withLock { $0[0].peak } > 4)
+    updates.stop()
+    try await eventually { !server.isCapturing(.gyroscope) }
+  }
+
+  /// Orientation and rest power the accelerometer only.
+  @Test func orientationAndRestAreReported() async throws {
+    let server = try EmulatedIIOD()
+    let device = try device(server)
+    let (orientations, activities) = (
+      device.motion.orientationUpdates(), device.motion.activityUpdates()
+    )
+    try device.start()
+    var iterator = orientations.makeAsyncIterator()
+    #expect(await iterator.next() == .faceUp)
+    #expect(await first(activities).first?.state == .stationary)
+    #expect(!server.isCapturing(.gyroscope) && !server.isCapturing(.magnetometer))
+    server.play { _ in EmulatedIIOD.Reading(specificForce: Vector3(0, 9.81, 0)) }
+    #expect(await iterator.next() == .portrait)
+  }
+
+  /// Two consumers of headings, each with its filter: the motion sensors are powered for them.
+  @Test func headingsAreReported() async throws {
+    let server = try EmulatedIIOD()
+    let device = try device(server)
+    let (all, rare) = (
+      device.location.headingUpdates(), device.location.headingUpdates(HeadingManager(headingFilter: 90))
+    )
+    try device.start()
+    #expect(await first(all, 20).allSatisfy { abs(remainder($0.magneticHeading, 360)) < 5 })
+    #expect(server.isCapturing(.magnetometer) && server.isCapturing(.gyroscope))
+    device.stop()
+    #expect(await first(rare, 100).count == 1, "it did not turn")
+  }
+
+  @Test func altitudeIsReported() async throws {
+    let server = try EmulatedIIOD()
+    let device = try device(server)
+    let updates = device.motion.relativeAltitudeUpdates()
+    try device.start()
+    let data = try #require(await first(updates).first)
+    #expect(abs(data.pressure - 101.325) < 0.05 && abs(data.relativeAltitude) < 5)
+    #expect(server.pollCount > 0 && server.captures.isEmpty)
+    #expect(device.motion.altitudeData != nil && device.motion.isRelativeAltitudeAvailable)
+  }
+
+  @Test func theAccelerometerIsRecorded() async throws {
+    let server = try EmulatedIIOD()
+    let scratch = try ScratchFolder()
+    let device = try device(server)
+    try device.start()
+    let before = UTCTime(nanoseconds: SystemClock.realtime)
+    try await device.motion.recordAccelerometer(forDuration: 1, path: scratch.path + "/history")
+    let after = UTCTime(nanoseconds: SystemClock.realtime)
+    let history = try SensorRecorder(reading: scratch.path + "/history")
+      .accelerometerData(from: before, to: after)
+    #expect((49...52).contains(history.samples.count))
+    #expect(history.samples.allSatisfy { abs($0.acceleration.z + 1) < 0.02 })
+    try await eventually { !server.isCapturing(.accelerometer) }
+  }
+}
