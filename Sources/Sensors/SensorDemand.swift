@@ -1,21 +1,22 @@
 public import Spatial
 
-/// What the consumers of a sensor need of it at the least. It flows from the policies up to the source, which
-/// turns it into hardware power.
+/// The minimum that the consumers of a sensor require. It flows from the policies up to the source, which
+/// translates it into hardware power.
 public enum SensorDemand: Hashable, Sendable {
-  /// Nothing: the hardware may sleep. A gpsd watch is left, an IIO buffer destroyed.
+  /// No demand: the hardware can sleep. The source closes a gpsd watch or destroys an IIO buffer.
   case off
-  /// On for a while in every period, off for the rest, samples at the source's natural rate while on.
+  /// On for a part of each period, and off for the rest. While on, samples arrive at the source's natural
+  /// rate.
   case dutyCycle(on: Duration, period: Duration)
-  /// Samples at least this often, handed over at most `latency` after they were taken: the longer that may
-  /// be, the deeper the hardware may buffer and the longer the processor sleeps.
+  /// Samples with at least this rate, delivered at most `latency` after they were measured. A longer latency
+  /// allows deeper hardware buffers and longer sleep of the processor.
   case rate(hertz: Double, latency: Duration)
 
-  /// Whether anything is wanted at all.
+  /// True unless the demand is `off`.
   public var isOn: Bool { self != .off }
 
-  /// What serves both consumers: the faster rate and the shorter latency. Of two duty cycles the one that is on for more of
-  /// the time.
+  /// Returns a demand that satisfies both consumers: the faster rate and the shorter latency. Of two duty
+  /// cycles, the one with the larger share of on-time.
   public func combined(with other: SensorDemand) -> SensorDemand {
     switch (self, other) {
     case (.off, let demand), (let demand, .off): demand
@@ -29,20 +30,21 @@ public enum SensorDemand: Hashable, Sendable {
   }
 }
 
-/// Decides on a recording's own time line what a sensor under a given demand would have said.
+/// A gate that decides on a recording's time line which samples a sensor would have delivered under a given
+/// demand.
 ///
-/// Before the first demand everything passes. A duty cycle starts with its on phase at the time at which the
-/// demand was set. A rate of 1 Hz and above passes everything, because a source delivers at its natural rate; a
-/// lower one lets a sample pass when its interval is over.
+/// Before the first demand every sample passes. A duty cycle starts with its on-time when the demand is set.
+/// A rate of 1 Hz or more passes every sample, because a source delivers at its natural rate; a lower rate
+/// passes a sample after each interval.
 public struct DemandGate: Sendable, Hashable {
-  /// What is needed at present; nil until it was said.
+  /// The current demand; nil before the first.
   public private(set) var demand: SensorDemand?
   private var since: Timestamp?
   private var lastPassed: Timestamp?
 
   public init() {}
 
-  /// Sets what is needed from `time` on; nil before the first sample, and then the first sample's time counts.
+  /// Sets the demand from `time` on; nil before the first sample, whose time is then used.
   public mutating func setDemand(_ demand: SensorDemand, at time: Timestamp?) {
     guard demand != self.demand else { return }
     self.demand = demand
@@ -50,7 +52,8 @@ public struct DemandGate: Sendable, Hashable {
     lastPassed = nil
   }
 
-  /// Whether a sample taken at `time` is said. Ask once for each sample, in order of time.
+  /// Returns whether the sensor would have delivered a sample taken at `time`. Call it once for each sample,
+  /// in order of time.
   public mutating func admits(_ time: Timestamp) -> Bool {
     let start = since ?? time
     since = start
@@ -65,7 +68,7 @@ public struct DemandGate: Sendable, Hashable {
         lastPassed = time
         return hertz > 0
       }
-      // A receiver's seconds are not exact: half a percent early still counts as the interval.
+      // Receivers are not exact: half a percent early still counts as the interval.
       guard hertz > 0, time.seconds(since: last) >= 0.995 / hertz else { return false }
       lastPassed = time
       return true
@@ -73,11 +76,11 @@ public struct DemandGate: Sendable, Hashable {
   }
 }
 
-/// The phases of `SensorDemand.dutyCycle`, in nanoseconds since it was asked for.
+/// The phases of `SensorDemand.dutyCycle`, in nanoseconds since it was requested.
 public struct DutyCycle: Sendable, Hashable {
-  /// Nanoseconds on in every period.
+  /// The on-time in each period in ns.
   public let on: Int64
-  /// Nanoseconds from one start to the next; at least 1.
+  /// The period in ns, at least 1.
   public let period: Int64
 
   public init(on: Duration, period: Duration) {
@@ -85,12 +88,12 @@ public struct DutyCycle: Sendable, Hashable {
     self.period = max(1, Self.nanoseconds(period))
   }
 
-  /// Never on when `on` is not positive, always on when it fills the period.
+  /// Returns whether the cycle is on. Never on if `on` is not positive, always on if it fills the period.
   public func isOn(nanosecondsSinceStart elapsed: Int64) -> Bool {
     on > 0 && (on >= period || max(0, elapsed) % period < on)
   }
 
-  /// When the phase that holds at `elapsed` ends; nil when it never does.
+  /// Returns the end of the phase at `elapsed`; nil if the phase never ends.
   public func endOfPhase(nanosecondsSinceStart elapsed: Int64) -> Int64? {
     guard on > 0, on < period else { return nil }
     let start = max(0, elapsed) / period * period
@@ -100,7 +103,7 @@ public struct DutyCycle: Sendable, Hashable {
   private static func nanoseconds(_ duration: Duration) -> Int64 {
     let (seconds, attoseconds) = duration.components
     let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    // A quarter of the range is 73 years and leaves room for sums.
+    // A quarter of the range is 73 years and avoids overflow in sums.
     guard !overflow, whole.magnitude < UInt64(Int64.max / 4) else {
       return seconds < 0 ? 0 : Int64.max / 4
     }
@@ -108,19 +111,20 @@ public struct DutyCycle: Sendable, Hashable {
   }
 }
 
-/// One `DemandGate` for each kind of sensor: leaves out of events what is not in demand.
+/// A filter that applies one `DemandGate` for each kind of sensor to events.
 public struct DemandFilter: Sendable {
   private var gates: [SensorKind: DemandGate] = [:]
   private var lastTimestamp: Timestamp?
 
   public init() {}
 
-  /// Sets what is needed of one kind, from the time of the last event on.
+  /// Sets the demand for a kind from the time of the last event on.
   public mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) {
     gates[kind, default: DemandGate()].setDemand(demand, at: lastTimestamp)
   }
 
-  /// What is left of an event; nil when that is nothing. A change of a source's state and what a vehicle's bus tells always pass.
+  /// Returns the part of an event that is in demand; nil if there is none. Changes of a source's state and
+  /// vehicle signals always pass.
   public mutating func admit(_ event: SensorEvent) -> SensorEvent? {
     if let time = event.timestamp { lastTimestamp = max(time, lastTimestamp ?? time) }
     switch event {
@@ -156,7 +160,7 @@ public struct DemandFilter: Sendable {
     return scan.sightings.isEmpty ? nil : scan
   }
 
-  /// Without a demand for its kind everything passes.
+  /// Without a demand for its kind every sample passes.
   private mutating func admits(_ kind: SensorKind, at time: Timestamp) -> Bool {
     gates[kind]?.admits(time) ?? true
   }
