@@ -3,29 +3,32 @@ package import FleetConsole
 internal import Platform
 internal import Spatial
 
-/// All that the configuration says of alerts: tables `alerts`, `rules`, `webhooks` and `mail`.
+/// The alert settings of the configuration: the tables `alerts`, `rules`, `webhooks` and `mail`.
 package struct AlertSettings: Hashable, Sendable {
   package static let tables = ["alerts", "rules", "webhooks", "mail"]
 
-  /// The file with the queue and the state.
+  /// The path of the store with queue and state.
   package var store: String
   package var zone = LocalTime.offset(0)
-  /// As the configuration names it.
+  /// The time zone's name in the configuration.
   package var zoneName = "UTC"
-  /// Seconds for which a message is tried, and for which ended alerts are kept.
+  /// The seconds for which a message is retried, and for which ended alerts are stored.
   package var patience = 3 * 86_400.0
   package var keep = 30 * 86_400.0
-  /// Seconds for which a message that a receiver refuses for what is in it holds up those behind it: time to mend a receiver that
-  /// somebody is at work on.
+  /// The seconds for which a message that a receiver rejects because of its content blocks later ones; time
+  /// to repair the receiver.
   package var refusalPatience = 600.0
   package var rules: [AlertRule] = []
   package var receivers: [Receiver] = []
 
   package init(store: String) { self.store = store }
 
-  /// - Parameter running: what holds, for a program that reads the file again: it keeps the clock on the wall that it began with.
-  /// - Returns: nil for a file without rules and receivers: then there is nothing to do.
-  /// - Throws: `FleetError` naming file, line, column and remedy.
+  /// Reads the settings.
+  ///
+  /// - Parameter running: the current settings of a program that reloads the file; it retains its initial
+  ///   time zone.
+  /// - Returns: nil for a file without rules and receivers.
+  /// - Throws: `FleetError` with file, line, column and remedy.
   package init?(_ file: SettingsFile, running: AlertSettings? = nil) throws(FleetError) {
     let table = try file.table(
       "alerts", keys: ["store", "time_zone", "group", "give_up_after", "keep"])
@@ -74,10 +77,10 @@ package struct AlertSettings: Hashable, Sendable {
     keep = try table.duration("keep") ?? keep
   }
 
-  /// Sets this process's clock on the wall. Call it once, at the start.
+  /// Sets the time zone of this process. Call it once at the start.
   package func takeZone() { LocalTime.take(zoneName) }
 
-  /// Who is told of a rule's alerts.
+  /// Returns the receivers of a rule's alerts.
   package func receivers(of rule: AlertRule) -> [Receiver] {
     rule.receivers.isEmpty ? receivers : receivers.filter { rule.receivers.contains($0.name) }
   }

@@ -1,14 +1,14 @@
 internal import Glibc
 package import Spatial
 
-/// What the clock on the wall shows, for the hours of people.
+/// Local time for quiet hours.
 package enum LocalTime: Hashable, Sendable {
-  /// Seconds east of UTC, all year.
+  /// A constant offset in seconds east of UTC.
   case offset(Int)
-  /// The zone of this process (`TZ`), with its summer times, as the C library knows it.
+  /// The time zone of this process (`TZ`) with daylight saving time, from the C library.
   case process
 
-  /// Seconds east of UTC at a time.
+  /// Returns the seconds east of UTC at a time.
   package func offset(at time: UTCTime) -> Int {
     switch self {
     case .offset(let seconds): return seconds
@@ -20,15 +20,16 @@ package enum LocalTime: Hashable, Sendable {
     }
   }
 
-  /// Seconds since midnight.
+  /// Returns the local time in seconds since midnight.
   func secondOfDay(at time: UTCTime) -> Int {
     let seconds = Int(time.nanoseconds / 1_000_000_000) + offset(at: time)
     return ((seconds % 86_400) + 86_400) % 86_400
   }
 
-  /// The clock of a zone. A zone with summer times is known by its name once `take` has made it that of the process.
-  /// - Parameter name: as in `Europe/Berlin`, or `+05:30`.
-  /// - Returns: nil for a zone that nobody knows here.
+  /// Returns the local time of a zone. A zone with daylight saving time is available after `take` has made it
+  /// that of the process.
+  /// - Parameter name: a name such as `Europe/Berlin` or `+05:30`.
+  /// - Returns: nil for a zone that is not installed.
   package static func known(_ name: String) -> LocalTime? {
     if let seconds = seconds(of: name) { return .offset(seconds) }
     let isPlain = name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/_+-".contains($0)) }
@@ -40,15 +41,15 @@ package enum LocalTime: Hashable, Sendable {
     return .process
   }
 
-  /// Makes a zone that is known by its name that of the process. For the start of a program: other threads may be reading what
-  /// this changes.
+  /// Sets the zone of the process. Only call it at the start of a program, because other threads can read the
+  /// environment later.
   package static func take(_ name: String) {
     guard known(name) == .process else { return }
     unsafe setenv("TZ", ":\(name)", 1)
     tzset()
   }
 
-  /// Seconds of `UTC`, `+05:30` or `-03:00`; nil for another text.
+  /// Parses `UTC`, `+05:30` or `-03:00`; nil for other texts.
   private static func seconds(of text: String) -> Int? {
     if text == "UTC" || text == "Z" { return 0 }
     let parts = text.dropFirst().split(separator: ":", omittingEmptySubsequences: false)
@@ -60,13 +61,15 @@ package enum LocalTime: Hashable, Sendable {
   }
 }
 
-/// Hours of each day in which nobody is told, as in 22:00-06:00: the first minute belongs to them, the last does not.
+/// Daily hours without notifications, such as 22:00-06:00: including the first minute, excluding the last.
 package struct QuietHours: Hashable, Sendable, CustomStringConvertible {
   /// Seconds since midnight.
   private let from, until: Int
   package let description: String
 
-  /// - Returns: nil for a text that is no such hours, and for none at all.
+  /// Parses a text.
+  ///
+  /// - Returns: nil for an invalid text or an empty range.
   package init?(_ text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 2, let from = Self.seconds(parts[0]), let until = Self.seconds(parts[1]),
@@ -85,8 +88,8 @@ package struct QuietHours: Hashable, Sendable, CustomStringConvertible {
     return (hour * 3600 + minute * 60) % 86_400
   }
 
-  /// Seconds until they are over; nil outside of them. In the night in which the clock is set it may be an hour off, so
-  /// it is asked again within a minute or so.
+  /// Returns the seconds until the quiet hours end; nil outside of them. The value can be an hour off in the
+  /// night of a clock change, so it is evaluated again within a minute.
   package func remaining(at time: UTCTime, in zone: LocalTime) -> Double? {
     let now = zone.secondOfDay(at: time)
     let length = (until - from + 86_400) % 86_400
