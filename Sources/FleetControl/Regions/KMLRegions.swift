@@ -2,9 +2,9 @@ internal import JSON
 internal import Telemetry
 internal import XML
 
-/// Reads the placemarks of a KML file that are polygons, or points.
+/// A reader of KML placemarks that are polygons or points.
 ///
-/// A point's radius is its extended data `radius`, in metres. Lines and all else are left out.
+/// The radius of a point is its extended data `radius` in metres. Lines and other elements are ignored.
 enum KMLRegions {
   static func read(_ bytes: [UInt8]) throws(JSONError) -> [(place: String, json: JSONValue)] {
     let handler = KMLHandler()
@@ -17,7 +17,7 @@ enum KMLRegions {
   }
 }
 
-/// Collects placemarks while the parser calls back.
+/// A handler that collects placemarks.
 private final class KMLHandler: XMLHandler {
   private(set) var features: [(place: String, json: JSONValue)] = []
   private(set) var problem: JSONError?
@@ -31,7 +31,7 @@ private final class KMLHandler: XMLHandler {
   private var point: JSONValue?
   private var polygons: [[JSONValue]] = []
   private var rings: [JSONValue] = []
-  /// Deeper than any KML is.
+  /// The maximum nesting depth.
   private static let deepest = 100
 
   var wantsMore: Bool { problem == nil }
@@ -99,7 +99,7 @@ private final class KMLHandler: XMLHandler {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Tuples of longitude, latitude and perhaps a height, with space between them.
+  /// Parses tuples of longitude, latitude and an optional height, separated by white space.
   private func coordinates() -> [JSONValue] {
     trimmedText.split(whereSeparator: \.isWhitespace).compactMap { tuple in
       let numbers = tuple.split(separator: ",").map { Double($0) }
