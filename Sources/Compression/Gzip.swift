@@ -62,11 +62,11 @@ package struct GzipSum: Hashable, Sendable {
   package enum Flush: Sendable {
     /// Only the bytes that are ready; more input follows.
     case none
-    /// All bytes, so that a reader can decompress everything so far.
+    /// Every pending byte, so that a reader can decompress everything so far.
     case sync
-    /// All bytes; later output has no references to earlier input.
+    /// Every pending byte; later output has no references to earlier input.
     case independent
-    /// All bytes and the end of the stream.
+    /// Every pending byte and the end of the stream.
     case end
 
     fileprivate var code: Int32 {
