@@ -61,8 +61,10 @@ final class Recorder: Sendable {
     } catch { throw FleetError(error) }
   }
 
-  /// Ends the recorder.
-  /// - Parameter limit: the time limit in seconds.
+  /// Waits for the recorder to end.
+  /// - Parameters:
+  ///   - abandoning: true to stop retrying when the store does not accept messages.
+  ///   - limit: the time limit in seconds.
   /// - Returns: true if it has ended.
   @discardableResult
   func end(abandoning: Bool, limit: Double) -> Bool {

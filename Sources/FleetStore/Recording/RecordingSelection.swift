@@ -56,7 +56,7 @@ package struct RecordingSelection: Sendable {
   /// The time range by the vehicle's clock, including the start and excluding the end.
   package var from: UTCTime?
   package var to: UTCTime?
-  /// The areas that contain a position; empty for all positions.
+  /// The areas in which positions must be; empty for no restriction.
   var areas: [Area] = []
   /// The vehicles that the user can see.
   package var scope = RecordingScope.all

@@ -229,6 +229,6 @@ extension StoredMessage {
     return levels.count >= 5 && TopicScheme.isOrder(path: levels.suffix(2).joined(separator: "/"))
   }
 
-  /// The end of `owntracks/USER/DEVICE/cmd`.
+  /// The last level of `owntracks/USER/DEVICE/cmd`.
   private static let ownTracksCommand = "cmd"
 }

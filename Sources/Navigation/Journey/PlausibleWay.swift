@@ -23,9 +23,9 @@ struct PlausibleWay: Hashable, Sendable {
   var length: Double
   var least: Double
 
-  /// The longest gap in s for which speeds are used. For drives without a long stop a larger value is better
-  /// (gaps of 160 s: 60 s 14 to 58 %, 160 s 13 to 43 %), but a vehicle that was parked overnight must not
-  /// count as driving all the time.
+  /// The maximum time in s for which the speeds at the ends influence the path. On drives without a long stop
+  /// a larger value is better (gaps of 160 s: 60 s 14 to 58 %, 160 s 13 to 43 %), but a vehicle that was
+  /// parked overnight must not count as driving all the time.
   static let longestMemory = 120.0
   /// The speed in m/s below which a vehicle is at rest; receivers never report exactly zero.
   private static let standing = 0.5
