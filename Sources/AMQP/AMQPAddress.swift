@@ -1,22 +1,24 @@
 public import MQTT
 
-/// Where the nodes of a cluster are, as people write it: `amqps://[user@]host[:port][,host[:port]…][/vhost]`; `amqp://` without
-/// TLS. After the URI of AMQP 0-9-1, with a list of hosts as libpq has it.
+/// The address of a cluster: `amqps://[user@]host[:port][,host[:port]…][/vhost]`, or `amqp://` without TLS.
+/// The format is the URI of AMQP 0-9-1 with a list of hosts, as in libpq.
 public struct AMQPAddress: Hashable, Sendable {
-  /// In order of preference; never empty.
+  /// The nodes in order of preference; never empty.
   public var nodes: [MQTTConfiguration.Broker]
   public var usesTLS: Bool
   public var user: String?
-  /// `/` unless told otherwise.
+  /// The virtual host; `/` by default.
   public var virtualHost: String
 
-  /// Whether a text means to be such an address.
+  /// Returns whether a text has the scheme of such an address.
   public static func isOne(_ text: String) -> Bool {
     let text = text.lowercased()
     return text.hasPrefix("amqp://") || text.hasPrefix("amqps://")
   }
 
-  /// - Throws: `AMQPError` naming the part that is wrong.
+  /// Parses an address.
+  ///
+  /// - Throws: `AMQPError` with the invalid part.
   public init(parsing text: String) throws(AMQPError) {
     func wrong(_ cause: String) -> AMQPError {
       AMQPError(operation: "read", object: "address \"\(text.prefix(100))\"", cause: cause)
@@ -26,7 +28,7 @@ public struct AMQPAddress: Hashable, Sendable {
     var rest = text.dropFirst(usesTLS ? 8 : 7)
     guard !rest.contains("?") else { throw wrong("it has no options after a \"?\"; leave them out") }
     virtualHost = "/"
-    // A name may hold an "@", the list of hosts none.
+    // A user name can contain "@", the list of hosts cannot.
     let hostsEnd =
       rest.lastIndex(of: "@").flatMap { rest[$0...].firstIndex(of: "/") } ?? rest.firstIndex(of: "/")
     if let slash = hostsEnd {
@@ -62,7 +64,7 @@ public struct AMQPAddress: Hashable, Sendable {
     }
   }
 
-  /// Without the escapes of RFC 3986; nil where one of them is none, or not UTF-8.
+  /// Decodes the escapes of RFC 3986; nil for an invalid escape or invalid UTF-8.
   private static func decoded(_ text: Substring) -> String? {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]
@@ -79,6 +81,6 @@ public struct AMQPAddress: Hashable, Sendable {
     return String(validating: bytes, as: UTF8.self)
   }
 
-  /// What the nodes are called in front of people.
+  /// The nodes as text for messages.
   public var name: String { nodes.map(\.description).joined(separator: ", ") }
 }

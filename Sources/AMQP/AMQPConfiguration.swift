@@ -1,31 +1,35 @@
 public import MQTT
 
-/// How a consumer reaches its queue. Every default is written here.
+/// The settings of a consumer: its cluster, queue and limits, with their defaults.
 public struct AMQPConfiguration: Hashable, Sendable {
   public var address: AMQPAddress
-  /// nil proves by the certificate who this is (SASL EXTERNAL).
+  /// The user name; nil to authenticate with the client certificate (SASL EXTERNAL).
   public var user: String?
   public var password: MQTTSecret?
-  /// nil speaks plain text. Files are read anew for every connection; a shared key is not possible.
+  /// The TLS settings; nil for a plain connection. Files are read again for every connection. Pre-shared keys
+  /// are not supported.
   public var tls: MQTTTLS?
-  /// 1...255 bytes. Consumers of the same queue split its messages.
+  /// The name of the queue, 1...255 bytes. Consumers of the same queue split its messages.
   public var queue: String
-  /// The topic exchange that RabbitMQ's MQTT plugin publishes to.
+  /// The topic exchange to which RabbitMQ's MQTT plugin publishes.
   public var exchange = "amq.topic"
-  /// Patterns of routing keys, as from `RoutingKey.pattern`. A queue keeps those that it was bound with before.
+  /// Patterns of routing keys, such as those of `RoutingKey.pattern`. Existing bindings of the queue are
+  /// retained.
   public var patterns: [String]
-  /// 1...65,535: the most messages that the broker sends ahead of their acknowledgement. It begins with fewer; see
-  /// `PrefetchWindow`.
+  /// The maximum number of messages that the broker may send before they are acknowledged, 1...65,535. It
+  /// starts with fewer; see `PrefetchWindow`.
   public var mostPrefetch = 4000
-  /// The most messages that are read or under way and not acknowledged; below `mostPrefetch` it is that.
+  /// The maximum number of unacknowledged messages; at least `mostPrefetch`.
   public var mostUnacknowledged = 10_000
-  /// Seconds for a TCP connection with its TLS handshake, of one node.
+  /// The time limit in seconds for TCP connection and TLS handshake with one node.
   public var connectTimeout = 10.0
-  /// Seconds for each answer of the broker after that: the election of a queue's leader is within it.
+  /// The time limit in seconds for each later answer of the broker, including the election of a queue's
+  /// leader.
   public var answerTimeout = 20.0
-  /// Seconds between signs of life; a node that gives none for twice as long is left. RabbitMQ's guide advises 5 to 20.
+  /// The heartbeat interval in seconds; a node that is silent for twice as long is disconnected. RabbitMQ's
+  /// guide recommends 5 to 20.
   public var heartbeat: Int32 = 5
-  /// Seconds above which no wait for the next attempt rises.
+  /// The maximum delay in seconds before the next attempt to connect.
   public var backoffLimit = 10.0
 
   public init(address: AMQPAddress, queue: String, patterns: [String]) {
@@ -36,8 +40,8 @@ public struct AMQPConfiguration: Hashable, Sendable {
     if address.usesTLS { tls = MQTTTLS(trust: .system) }
   }
 
-  /// Checks the bounds that this page states.
-  /// - Throws: `AMQPError` naming the setting and what it accepts.
+  /// Checks the limits that are documented here.
+  /// - Throws: `AMQPError` with the setting and its valid values.
   public func validate() throws(AMQPError) {
     func check(_ holds: Bool, _ setting: String, _ cause: String) throws(AMQPError) {
       if !holds { throw AMQPError(operation: "configure", object: setting, cause: cause) }

@@ -2,8 +2,8 @@ internal import CRabbitMQ
 internal import Glibc
 internal import MQTT
 
-/// One connection to a node with one channel, over librabbitmq. Used by one thread; each call blocks for a bounded time, the
-/// lookup of a name apart.
+/// A connection to a node with one channel, over librabbitmq. For use by one thread; each call blocks for a
+/// limited time, except for DNS lookups.
 @safe struct AMQPConnection: ~Copyable {
   private let state: amqp_connection_state_t
   private let node: MQTTConfiguration.Broker
@@ -18,8 +18,8 @@ internal import MQTT
     (self.node, self.queue) = (node, queue)
   }
 
-  /// Connects and logs in, and makes the queue with its bindings where they are not there yet.
-  /// - Parameter makesQueue: false leaves the queue as it is, there or not.
+  /// Connects, logs in, and creates the queue with its bindings if they are missing.
+  /// - Parameter makesQueue: false to leave the queue unchanged, whether it exists or not.
   static func opened(
     to node: MQTTConfiguration.Broker, _ configuration: AMQPConfiguration, makesQueue: Bool = true
   ) throws(AMQPDisconnection) -> AMQPConnection {
@@ -36,7 +36,7 @@ internal import MQTT
 
   deinit { _ = unsafe amqp_destroy_connection(state) }
 
-  /// What to hand to `poll(2)`, with `POLLIN`.
+  /// The descriptor for `poll(2)` with `POLLIN`.
   var descriptor: Int32 { unsafe amqp_get_sockfd(state) }
 
   private func failure(_ phase: AMQPDisconnection.Phase, _ cause: AMQPDisconnection.Cause)
@@ -112,7 +112,8 @@ internal import MQTT
     }
   }
 
-  /// Subscribes to the queue, anew where it is subscribed to already: the broker takes another window for new consumers only.
+  /// Subscribes to the queue. Replaces an existing subscription, because the broker applies a new window only
+  /// to new consumers.
   mutating func consume(prefetch: Int) throws(AMQPDisconnection) {
     _ = unsafe amqp_basic_qos(state, Self.channel, 0, UInt16(clamping: prefetch), 0)
     try unsafe check(amqp_get_rpc_reply(state), .consume)
@@ -121,21 +122,22 @@ internal import MQTT
     try unsafe check(odograph_amqp_consume(state, Self.channel, queue, Self.tag(consumers)), .consume)
   }
 
-  /// Ends the subscription. What came before can still be acknowledged.
+  /// Cancels the subscription. Earlier deliveries can still be acknowledged.
   func cancel() throws(AMQPDisconnection) {
     try unsafe check(odograph_amqp_cancel(state, Self.channel, Self.tag(consumers)), .established)
   }
 
   private static func tag(_ number: Int) -> String { "odograph-\(number)" }
 
-  /// Tells the broker that all up to this delivery is stored.
+  /// Acknowledges all deliveries up to this one.
   func acknowledge(through tag: UInt64) throws(AMQPDisconnection) {
     let status = unsafe amqp_basic_ack(state, Self.channel, tag, 1)
     guard status == 0 else { throw failure(.established, Self.cause(of: status)) }
   }
 
-  /// Takes what has come, and waits for no more. Also lets the library give its signs of life, and miss the other side's.
-  /// - Returns: the tag of the last delivery; nil when none came.
+  /// Reads the deliveries that have arrived, without waiting. Also lets the library send heartbeats and check
+  /// those of the broker.
+  /// - Returns: the tag of the last delivery; nil if there was none.
   func read(_ messages: inout [MQTTMessage], most: Int) throws(AMQPDisconnection) -> UInt64? {
     var last: UInt64?
     while messages.count < most {
@@ -162,7 +164,7 @@ internal import MQTT
     return last
   }
 
-  /// What is no delivery: the broker closes or cancels something.
+  /// Handles a frame that is not a delivery: the broker closes or cancels something.
   private func takeMethod() throws(AMQPDisconnection) {
     var frame = unsafe amqp_frame_t()
     var none = Self.none
@@ -174,10 +176,11 @@ internal import MQTT
     if unsafe method.id == odograph_amqp_cancel_method { throw failure(.established, .cancelled) }
   }
 
-  /// Leaves in order; what is not acknowledged goes back to the queue.
+  /// Closes the connection; unacknowledged messages return to the queue.
   func close() { _ = unsafe amqp_connection_close(state, 200) }
 
-  /// Whether the queue is there. Where it is not, the broker has closed the channel: the connection is of no more use.
+  /// Returns whether the queue exists. If not, the broker has closed the channel, and the connection is
+  /// unusable.
   func hasQueue() throws(AMQPDisconnection) -> Bool {
     do throws(AMQPDisconnection) {
       try unsafe check(odograph_amqp_find(state, Self.channel, queue), .declare)
@@ -188,7 +191,7 @@ internal import MQTT
     }
   }
 
-  /// Ends the queue with what is in it.
+  /// Deletes the queue with its messages.
   func deleteQueue() throws(AMQPDisconnection) {
     try unsafe check(odograph_amqp_delete(state, Self.channel, queue), .declare)
   }
@@ -236,8 +239,8 @@ extension AMQPConnection {
     unsafe Array(UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.len))
   }
 
-  /// A delivery as the message that MQTT would have brought. The plugin keeps the quality of service as a header; that a
-  /// message is to be retained it does not say, as MQTT does not to who is subscribed.
+  /// Converts a delivery to the message that MQTT would have delivered. The plugin adds the quality of
+  /// service as a header. It does not transfer the retain flag, as MQTT does not for existing subscribers.
   private static func message(_ envelope: amqp_envelope_t) -> MQTTMessage {
     let properties = unsafe envelope.message.properties
     let level = unsafe withUnsafePointer(to: properties) {

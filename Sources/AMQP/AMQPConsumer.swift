@@ -2,23 +2,25 @@ internal import Glibc
 public import MQTT
 internal import Platform
 
-/// What a consumer tells about its connection.
+/// A change of a consumer's connection.
 public enum AMQPConsumerState: Hashable, Sendable {
-  /// The queue is there and bound, and its messages come.
+  /// The queue exists with its bindings, and messages are delivered.
   case connected
-  /// There is no connection to any node; the consumer goes on trying.
+  /// No node is connected; the consumer keeps trying.
   case disconnected(AMQPDisconnection)
 }
 
-/// One of the readers that split a quorum queue among them, on a thread of its own, until it is stopped.
+/// A consumer of a quorum queue that shares its messages with other consumers. It runs on its own thread
+/// until it is stopped.
 ///
-/// Messages are acknowledged when the batch that they came with, and each before it, is settled. Until then the broker keeps
-/// them; when the connection ends it gives them to another reader, or to this one again. The order of a queue holds for one
-/// reader only, and not across such an end.
+/// Messages are acknowledged when their batch and all earlier ones are settled. Until then the broker stores
+/// them. If the connection ends, it delivers them to another consumer, or to this one again. The order of a
+/// queue is only retained for a single consumer, and not across a disconnection.
 public final class AMQPConsumer: Sendable {
-  /// What is called, always on the consumer's thread.
+  /// The callbacks, always on the consumer's thread.
   public struct Handlers: Sendable {
-    /// Takes a batch, which is never empty; returns the number under which it is settled, larger than the one before.
+    /// Receives a batch, never empty. Returns the number under which it will be settled, larger than the
+    /// previous one.
     public var received: @Sendable ([MQTTMessage]) -> UInt64
     public var connection: @Sendable (AMQPConsumerState) -> Void
 
@@ -33,7 +35,7 @@ public final class AMQPConsumer: Sendable {
 
   private struct Wishes {
     var settledThrough: UInt64 = 0
-    /// When leaving ends at the latest (`SystemClock.monotonic`, ns); nil while nobody asked to leave.
+    /// The deadline for leaving (`SystemClock.monotonic`, ns); nil until `stop` is called.
     var deadline: Int64?
     var wasClean = false
   }
@@ -43,12 +45,14 @@ public final class AMQPConsumer: Sendable {
   private let wishes = Locked(Wishes())
   private let service: ServiceThread
 
-  /// Messages of one batch at most: the recorder puts batches together.
+  /// The maximum number of messages in a batch; the recorder combines batches.
   private static let portion = 500
-  /// Seconds between two looks at the signs of life.
+  /// The interval in seconds between two checks of the heartbeats.
   private static let pulse = 1.0
 
-  /// - Throws: `AMQPError` when the settings cannot work.
+  /// Creates a consumer.
+  ///
+  /// - Throws: `AMQPError` for invalid settings.
   public init(_ configuration: AMQPConfiguration, handlers: Handlers) throws(AMQPError) {
     try configuration.validate()
     self.configuration = configuration
@@ -56,32 +60,33 @@ public final class AMQPConsumer: Sendable {
     do throws(SystemError) { service = try ServiceThread() } catch { throw AMQPError(error) }
   }
 
-  /// Starts to connect; returns at once.
+  /// Starts to connect, and returns immediately.
   public func start() throws(AMQPError) {
     do throws(SystemError) { try service.start(name: "amqp") { [self] heartbeat in run(heartbeat) } } catch {
       throw AMQPError(error)
     }
   }
 
-  /// Batches up to this number are stored. From any thread.
+  /// Reports that batches up to this number are stored. Can be called from any thread.
   public func settle(through number: UInt64) {
     wishes.withLock { $0.settledThrough = max($0.settledThrough, number) }
     service.wake.signal()
   }
 
-  /// Takes no more, waits until what came is settled and acknowledged, and leaves. Call it once.
-  /// - Parameter drain: seconds after which it leaves regardless.
-  /// - Returns: whether everything was acknowledged.
+  /// Stops consuming, waits until all received messages are settled and acknowledged, and disconnects. Call
+  /// it once.
+  /// - Parameter drain: the time limit in seconds.
+  /// - Returns: true if everything was acknowledged.
   @discardableResult
   public func stop(drain: Double) -> Bool {
     wishes.withLock { $0.deadline = SystemClock.monotonic + Int64(max(0, min(drain, 1e8)) * 1e9) }
-    // A lookup of a name, or an answer that does not come, holds the thread for as long as that may take.
+    // A DNS lookup or a missing answer can block the thread this long.
     service.stop(patience: drain + configuration.answerTimeout)
     return wishes.withLock(\.wasClean)
   }
 
-  /// Ends a queue with what is in it, from the calling thread.
-  /// - Returns: whether there was such a queue.
+  /// Deletes a queue with its messages; blocks the calling thread.
+  /// - Returns: true if the queue existed.
   public static func deleteQueue(_ configuration: AMQPConfiguration) throws(AMQPDisconnection) -> Bool {
     var failure: AMQPDisconnection?
     for node in configuration.address.nodes {
@@ -114,7 +119,8 @@ public final class AMQPConsumer: Sendable {
           }
           return
         } catch {
-          // What a node says of the first attempt tells most: the others' answers are the same or follow from it.
+          // The failure of the first attempt is the most informative; those of the other nodes are identical
+          // or consequences.
           failure = failure ?? error
           place = (place + 1) % configuration.address.nodes.count
           guard error.phase == .established else { continue }
@@ -129,8 +135,8 @@ public final class AMQPConsumer: Sendable {
 
   private var isLeaving: Bool { wishes.withLock { $0.deadline != nil } }
 
-  /// Takes messages and acknowledges them until it is to leave, and then until all is acknowledged.
-  /// - Parameter begun: called when the queue may be read.
+  /// Reads and acknowledges messages until `stop` is called, and then until everything is acknowledged.
+  /// - Parameter begun: called when the queue can be read.
   private func serve(
     _ first: consuming AMQPConnection, _ heartbeat: Heartbeat, begun: () -> Void
   ) throws(AMQPDisconnection) {
@@ -152,7 +158,7 @@ public final class AMQPConsumer: Sendable {
           window.acknowledged(due.count, bytes: due.bytes, rest: ledger.unacknowledged)
         {
           do throws(AMQPDisconnection) { try connection.consume(prefetch: window.size) } catch {
-            // The connection stood: whoever has its messages is told that it is gone.
+            // The connection was established, so its loss is reported to the owner of its messages.
             throw AMQPDisconnection(node: error.node, phase: .established, cause: error.cause)
           }
         }

@@ -1,13 +1,13 @@
 public import MQTT
 
-/// A mistake in what the caller asked for, or a thing the machine could not give: what was tried, on what, and how to put it
-/// right. What the network and the broker do is an `AMQPDisconnection`, because the consumer goes on.
+/// An invalid request of the caller or a local failure: operation, object, cause and remedy. Failures of
+/// network and broker are an `AMQPDisconnection`, because the consumer retries after them.
 public struct AMQPError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What was being done, as in "read".
+  /// The operation, such as "read".
   public var operation: String
-  /// What it was done to: an address, a topic, a file.
+  /// The object of the operation: an address, a topic, a file.
   public var object: String
-  /// The cause, and where there is one the remedy, in a sentence.
+  /// The cause, and the remedy if there is one, in a sentence.
   public var cause: String
 
   public init(operation: String, object: String, cause: String) {
@@ -19,9 +19,9 @@ public struct AMQPError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String { "AMQP: cannot \(operation) \(object): \(cause)" }
 }
 
-/// Why there is no consumer at a node of the cluster.
+/// The reason why a consumer is not connected to a node.
 public struct AMQPDisconnection: Error, Hashable, Sendable, CustomStringConvertible {
-  /// How far the attempt had come.
+  /// The stage that the attempt had reached.
   public enum Phase: String, Hashable, Sendable {
     case connect = "connection"
     case login
@@ -32,17 +32,17 @@ public struct AMQPDisconnection: Error, Hashable, Sendable, CustomStringConverti
   }
 
   public enum Cause: Hashable, Sendable {
-    /// Nobody listens there, no such name, or the way is lost; in the library's words.
+    /// A network failure such as connection refused or an unknown host, in the library's words.
     case network(String)
-    /// Certificate, key or protocol do not fit.
+    /// An invalid certificate, key or protocol.
     case tls(String)
-    /// Nothing came back in time.
+    /// A timeout.
     case timedOut
-    /// The broker closed the channel or the connection: its number (AMQP 0-9-1, section 1.2) and its words.
+    /// The broker closed the channel or the connection: reply code (AMQP 0-9-1, section 1.2) and text.
     case refused(code: Int, text: String)
-    /// The broker has ended the subscription: the queue was deleted.
+    /// The broker cancelled the subscription because the queue was deleted.
     case cancelled
-    /// The settings cannot work: a missing file, for one.
+    /// Invalid settings, such as a missing file.
     case configuration(String)
   }
 
@@ -69,7 +69,7 @@ public struct AMQPDisconnection: Error, Hashable, Sendable, CustomStringConverti
     }
   }
 
-  /// What a person can do about it; nil when waiting is all.
+  /// The remedy for the operator; nil if waiting is sufficient.
   public var remedy: String? {
     switch cause {
     case .network where phase == .connect:

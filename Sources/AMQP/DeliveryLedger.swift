@@ -1,7 +1,7 @@
-/// Which deliveries belong to which batch, until they are acknowledged. Pure.
+/// The assignment of deliveries to batches until they are acknowledged. A pure value type.
 ///
-/// Batches are numbered over the consumer's whole life, deliveries anew on each channel, which has a ledger of its own: with a
-/// channel go all of its deliveries, which the broker hands out again.
+/// Batches are numbered over the consumer's lifetime, deliveries anew on each channel. Each channel therefore
+/// has its own ledger: when it closes, the broker redelivers all of its deliveries.
 package struct DeliveryLedger: Sendable {
   private struct Entry {
     var number: UInt64
@@ -12,25 +12,25 @@ package struct DeliveryLedger: Sendable {
 
   private var entries: [Entry] = []
   private var settledThrough: UInt64 = 0
-  /// Messages that are handed over and not acknowledged on this channel.
+  /// The number of received, unacknowledged messages on this channel.
   package private(set) var unacknowledged = 0
 
   package init() {}
 
-  /// A batch was handed over.
+  /// Records that a batch was handed over.
   /// - Parameters:
   ///   - number: larger than those before.
-  ///   - tag: of its last delivery.
-  ///   - bytes: of all its payloads.
+  ///   - tag: the tag of its last delivery.
+  ///   - bytes: the size of all its payloads.
   package mutating func held(_ number: UInt64, tag: UInt64, count: Int, bytes: Int) {
     entries.append(Entry(number: number, tag: tag, count: count, bytes: bytes))
     unacknowledged += count
   }
 
-  /// Batches up to this number are stored.
+  /// Records that batches up to this number are stored.
   package mutating func settle(through number: UInt64) { settledThrough = max(settledThrough, number) }
 
-  /// What is to be acknowledged now, all up to a delivery's tag; nil for nothing.
+  /// Returns what can be acknowledged now: all deliveries up to a tag; nil if nothing.
   package mutating func due() -> (tag: UInt64, count: Int, bytes: Int)? {
     let end = entries.firstIndex { $0.number > settledThrough } ?? entries.count
     guard end > 0 else { return nil }

@@ -1,11 +1,12 @@
-/// How RabbitMQ's MQTT plugin writes a topic for a topic exchange: dots between the levels where MQTT has slashes, `*` for
-/// `+`. A dot within a level comes out as one more level, so names that hold dots cannot be told apart there. Pure.
+/// The mapping of MQTT topics to routing keys in RabbitMQ's MQTT plugin: dots between levels instead of
+/// slashes, `*` instead of `+`. A dot within a level becomes a further level, so names with dots are
+/// ambiguous. Pure functions.
 package enum RoutingKey {
-  /// Bytes that a routing key may have (AMQP 0-9-1, short string).
+  /// The maximum length of a routing key in bytes (AMQP 0-9-1, short string).
   package static let longest = 255
 
-  /// The pattern that a queue is bound with for an MQTT filter.
-  /// - Throws: `AMQPError` for what a topic exchange cannot select.
+  /// Returns the binding pattern for an MQTT filter.
+  /// - Throws: `AMQPError` for a filter that a topic exchange cannot express.
   package static func pattern(for filter: String) throws(AMQPError) -> String {
     func wrong(_ cause: String) -> AMQPError {
       AMQPError(operation: "bind to", object: "\"\(filter.prefix(100))\"", cause: cause)
@@ -36,8 +37,8 @@ package enum RoutingKey {
     return pattern
   }
 
-  /// The topic that a message was published under, as far as its routing key tells. A zero byte, which MQTT forbids and the plugin
-  /// takes, comes out as U+FFFD: no database keeps it in a text, and the message would come again for ever.
+  /// Returns the topic of a routing key. A zero byte, which MQTT forbids but the plugin accepts, becomes
+  /// U+FFFD: databases cannot store it in a text, and the message would be redelivered forever.
   package static func topic(of key: String) -> String {
     var topic: [UInt8] = []
     topic.reserveCapacity(key.utf8.count)

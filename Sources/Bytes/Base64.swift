@@ -22,7 +22,10 @@ package enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// - Returns: nil for a text that `encode` does not write: of another length, with foreign characters, or with bits behind the end.
+  /// Decodes a text.
+  ///
+  /// - Returns: nil for a text that `encode` cannot produce: wrong length, invalid characters or non-zero
+  ///   padding bits.
   package static func decode(_ text: String) -> [UInt8]? {
     var characters = Array(text.utf8)
     guard characters.count.isMultiple(of: 4) else { return nil }

@@ -1,4 +1,5 @@
-/// FNV-1a (G. Fowler, L. Noll, K.-P. Vo): the same in every process, unlike `Hasher`, and no protection against forgery.
+/// The FNV-1a hash (G. Fowler, L. Noll, K.-P. Vo). Unlike `Hasher` it is the same in every process. It does
+/// not protect against forgery.
 package enum FNV1a {
   @inlinable package static func hash64(_ bytes: some Sequence<UInt8>) -> UInt64 {
     bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
@@ -15,8 +16,8 @@ package enum FNV1a {
   }
 }
 
-/// CRC-32 as in IEEE 802.3, gzip and PNG: finds every burst of errors up to 32 bits, and a torn write with all but one
-/// chance in four thousand million.
+/// CRC-32 as in IEEE 802.3, gzip and PNG. Detects every error burst of up to 32 bits; a torn write is
+/// undetected with a probability of one in four billion.
 package enum CRC32 {
   private static let table: [UInt32] = (0..<256).map { index in
     (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ (value >> 1) : value >> 1 }
@@ -27,7 +28,7 @@ package enum CRC32 {
   }
 }
 
-// Integers in files, the low byte first.
+// Little-endian integers in files.
 
 extension [UInt8] {
   package mutating func append<Number: FixedWidthInteger>(little number: Number) {
@@ -38,7 +39,9 @@ extension [UInt8] {
 }
 
 extension FixedWidthInteger {
-  /// - Precondition: the bytes reach so far.
+  /// Decodes an integer.
+  ///
+  /// - Precondition: `offset` plus the size of the integer is within the bytes.
   package init(little bytes: [UInt8], at offset: Int) {
     self = 0
     for index in 0..<(Self.bitWidth / 8) {

@@ -1,6 +1,6 @@
-/// Packs numbers of any width, the high bits first.
+/// A writer that packs numbers of any width, most significant bit first.
 package struct BitWriter: Sendable {
-  /// The last one is filled up with zeros.
+  /// The packed bytes; the last one is padded with zeros.
   package private(set) var bytes: [UInt8] = []
   private var free = 0
 
@@ -22,11 +22,12 @@ package struct BitWriter: Sendable {
     }
   }
 
-  /// What follows begins at a whole byte.
+  /// Aligns the next number to a byte boundary.
   package mutating func align() { free = 0 }
 
-  /// Appends numbers below 2^`width` that grow strictly: for n of them at most n (width - log2 n + 2) bits (P. Elias, "Efficient storage
-  /// and retrieval by content and address of static files", 1974). How many there are must be said before.
+  /// Appends strictly ascending numbers below 2^`width`. n numbers need at most n (width - log2 n + 2) bits
+  /// (P. Elias, "Efficient storage and retrieval by content and address of static files", 1974). The reader
+  /// must know their count.
   package mutating func append(growing numbers: [UInt64], width: Int) {
     let low = Self.low(count: numbers.count, width: width)
     var high: UInt64 = 0
@@ -38,24 +39,26 @@ package struct BitWriter: Sendable {
     for number in numbers { append(number, low) }
   }
 
-  /// Low bits that are written as they are.
+  /// Returns the number of low bits that are stored unchanged.
   fileprivate static func low(count: Int, width: Int) -> Int {
     guard count > 1 else { return width }
     return max(0, width - (Int.bitWidth - (count - 1).leadingZeroBitCount))
   }
 }
 
-/// Reads what `BitWriter` has packed. Whatever the bytes are, it reads no further than their end.
+/// A reader of what `BitWriter` packed. Safe for any input: it never reads beyond the end.
 package struct BitReader: Sendable {
   private let bytes: [UInt8]
   private var place = 0
 
   package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Whether all whole bytes were read.
+  /// True if all bytes were read.
   package var isAtEnd: Bool { (place + 7) / 8 >= bytes.count }
 
-  /// - Returns: the next `width` bits, 0 ... 64; nil where there are not as many.
+  /// Reads the next number.
+  ///
+  /// - Returns: the next `width` bits, 0 ... 64; nil if fewer remain.
   package mutating func next(_ width: Int) -> UInt64? {
     guard width <= 8 * bytes.count - place else { return nil }
     var number: UInt64 = 0
@@ -73,10 +76,12 @@ package struct BitReader: Sendable {
 
   package mutating func align() { place = (place + 7) / 8 * 8 }
 
-  /// - Returns: nil where there are not as many, or they do not grow or fit.
+  /// Reads strictly ascending numbers.
+  ///
+  /// - Returns: nil if too few bits remain, or if the numbers do not ascend or exceed the width.
   package mutating func growing(count: Int, width: Int) -> [UInt64]? {
     let low = BitWriter.low(count: count, width: width)
-    // Each takes a bit at least: no more is made room for than was sent.
+    // Each number needs at least one bit, so memory is reserved only for numbers that can exist.
     guard count <= 8 * bytes.count - place else { return nil }
     var highs: [UInt64] = []
     var high: UInt64 = 0

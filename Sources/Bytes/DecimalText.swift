@@ -1,12 +1,14 @@
-// `rounded()` is in the C library's mathematics, which this links.
+// `rounded()` is in libm, so this module links Glibc.
 internal import Glibc
 
-/// Decimal numbers in ASCII, without a locale and, for the usual ones, without a string in between.
+/// Locale-independent conversion between numbers and ASCII decimals. Common numbers need no intermediate
+/// string.
 package enum DecimalText {
-  /// A number like `-12.75`; nil for anything else, exponents and empty text included.
+  /// Parses a number like `-12.75`; nil for any other text, including exponents and empty text.
   ///
-  /// Correctly rounded: digits of at most 53 bits and a power of ten that a double holds need one division (W. Clinger,
-  /// "How to read floating point numbers accurately", 1990); longer ones are the standard library's.
+  /// Correctly rounded: digits of at most 53 bits and a power of ten that a double represents exactly need
+  /// one division (W. Clinger, "How to read floating point numbers accurately", 1990). Longer numbers are
+  /// parsed by the standard library.
   package static func plain(_ bytes: Span<UInt8>) -> Double? {
     guard bytes.count > 0 else { return nil }
     let isNegative = bytes[0] == UInt8(ascii: "-")
@@ -34,7 +36,8 @@ package enum DecimalText {
     return isNegative ? -magnitude : magnitude
   }
 
-  /// A finite number, with an exponent or without; nil for anything else, `nan`, `inf` and hexadecimal included.
+  /// Parses a finite number with or without an exponent; nil for any other text, including `nan`, `inf` and
+  /// hexadecimal.
   package static func number(_ bytes: Span<UInt8>) -> Double? {
     if let number = plain(bytes) { return number }
     for index in bytes.indices {
@@ -48,7 +51,7 @@ package enum DecimalText {
     return convert(bytes)
   }
 
-  /// An unsigned integer of at most nine digits; nil for anything else.
+  /// Parses an unsigned integer of at most nine digits; nil for any other text.
   package static func integer(_ bytes: Span<UInt8>) -> Int? {
     guard bytes.count > 0, bytes.count <= 9 else { return nil }
     var value = 0
@@ -65,7 +68,7 @@ package enum DecimalText {
     return Double(text).flatMap { $0.isFinite ? $0 : nil }
   }
 
-  /// Those that a double holds exactly.
+  /// The powers of ten that a double represents exactly.
   fileprivate static let powersOfTen: [Double] = (0...22).map { exponent in
     (0..<exponent).reduce(1) { value, _ in value * 10 }
   }
@@ -83,9 +86,9 @@ extension [UInt8] {
     self[start...].reverse()
   }
 
-  /// Appends a number with at most `decimals` (0 to 9) places after the point, never as -0, and beyond 1e18 in its shortest
-  /// form. Appends nothing and returns false for NaN and infinities.
-  /// - Parameter isPadded: whether trailing zeros stay.
+  /// Appends a number with at most `places` (0 to 9) decimals, never as -0; above 1e18 in its shortest form.
+  /// Appends nothing and returns false for NaN and infinities.
+  /// - Parameter isPadded: true to retain trailing zeros.
   @discardableResult
   package mutating func append(decimal number: Double, places: Int, isPadded: Bool = false) -> Bool {
     guard number.isFinite else { return false }

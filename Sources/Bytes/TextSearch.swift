@@ -1,8 +1,8 @@
-// Finding a text in another. The standard library's own searches bring its regular expressions with them, a megabyte of
-// the agent's program.
+// Substring search. That of the standard library links its regular expressions, which add 1 MB to the agent's
+// binary.
 
 extension StringProtocol {
-  /// Where a text that is not empty occurs first, byte for byte; nil where it does not.
+  /// Returns the first range of a non-empty text, compared byte by byte; nil if it does not occur.
   package func firstRange(ofText text: String) -> Range<Index>? {
     let (bytes, wanted) = (utf8, text.utf8)
     guard let first = wanted.first else { return nil }
@@ -14,6 +14,6 @@ extension StringProtocol {
     return nil
   }
 
-  /// Whether a text that is not empty occurs in it, byte for byte.
+  /// Returns whether the string contains a non-empty text, compared byte by byte.
   package func contains(text: String) -> Bool { firstRange(ofText: text) != nil }
 }

@@ -1,20 +1,20 @@
 internal import CZlib
 
-/// What is wrong with packed bytes, or with packing them.
+/// A failure to compress or decompress.
 package struct CompressionError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What was done, and zlib's word or the limit.
+  /// The operation, and zlib's status or the exceeded limit.
   package let description: String
 
   init(_ description: String) { self.description = description }
 }
 
-/// Bytes in zlib's format (RFC 1950), which every language's library unpacks.
+/// The zlib format (RFC 1950), which libraries of every language can decompress.
 package enum Deflate {
   private static let chunk = 16 * 1024
 
-  /// Packs sections one after the other, each by a Huffman code of its own and nothing else: for bytes that are noise but for how often
-  /// each comes, looking for repetitions costs a tenth more.
-  /// - Throws: `CompressionError` where there is no memory for it.
+  /// Compresses sections, each with a Huffman code of its own and without searching for repetitions. The
+  /// bytes are noise apart from their frequencies, so that a search would make the result 10 % larger.
+  /// - Throws: `CompressionError` if memory is exhausted.
   package static func huffman(_ sections: [[UInt8]]) throws(CompressionError) -> [UInt8] {
     var stream = unsafe z_stream()
     let start = unsafe deflateInit2_(
@@ -29,9 +29,10 @@ package enum Deflate {
     return packed
   }
 
-  /// Unpacks what is in zlib's format as a whole.
-  /// - Parameter limit: bytes at most: a few can be made to unpack to a thousand times as many.
-  /// - Throws: `CompressionError` for bytes that are damaged, end early, go on, or unpack to more.
+  /// Decompresses a complete zlib stream.
+  /// - Parameter limit: the maximum size of the result in bytes. A crafted stream can expand a thousandfold.
+  /// - Throws: `CompressionError` if the bytes are damaged, truncated or followed by others, or exceed the
+  ///   limit.
   package static func unpacked(_ bytes: [UInt8], limit: Int) throws(CompressionError) -> [UInt8] {
     try unpacked(bytes, limit: limit, windowBits: 15)
   }
@@ -49,9 +50,9 @@ package enum Deflate {
     return result
   }
 
-  /// Unpacks what can be of bytes that may be damaged.
-  /// - Parameter limit: bytes at most.
-  /// - Returns: what came before the damage, and whether that was all.
+  /// Decompresses as much as possible of bytes that may be damaged.
+  /// - Parameter limit: the maximum size of the result in bytes.
+  /// - Returns: the bytes before the damage, and true if the stream was complete.
   package static func readable(of bytes: [UInt8], limit: Int) -> (bytes: [UInt8], isWhole: Bool) {
     var stream = unsafe z_stream()
     guard unsafe inflateInit2_(&stream, 15, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
@@ -79,7 +80,7 @@ package enum Deflate {
     guard unsafe stream.avail_in == 0 else { throw CompressionError("unpack: bytes follow the end") }
   }
 
-  /// Calls `step` until it has taken the input and gives nothing more.
+  /// Calls `step` until all input is consumed and no output is left.
   static func run(
     _ stream: inout z_stream, _ input: [UInt8], into output: inout [UInt8], limit: Int,
     _ step: (inout z_stream) -> Int32
@@ -100,7 +101,7 @@ package enum Deflate {
         if output.count + count > limit { failure = CompressionError("unpack: more than \(limit) bytes") }
         output += room.prefix(count)
         if status == Z_STREAM_END { break }
-        // There was nothing left to do.
+        // No input and no output were left.
         if status == Z_BUF_ERROR { break }
         guard status == Z_OK else {
           failure = CompressionError("the bytes are damaged (zlib says \(status))")

@@ -1,26 +1,27 @@
 internal import CZlib
 
-/// Bytes in gzip's format (RFC 1952), which every browser and command line unpacks.
+/// The gzip format (RFC 1952), which every browser and shell can decompress.
 package enum Gzip {
-  /// Packs all at once.
-  /// - Parameter level: 1 is fast, 9 small.
-  /// - Throws: `CompressionError` where there is no memory for it.
+  /// Compresses bytes into one member.
+  /// - Parameter level: from 1 (fast) to 9 (small).
+  /// - Throws: `CompressionError` if memory is exhausted.
   package static func packed(_ bytes: [UInt8], level: Int) throws(CompressionError) -> [UInt8] {
     let packer = try GzipPacker(level: level)
     return try packer.pack(bytes, .end)
   }
 
-  /// Unpacks one member as a whole.
-  /// - Parameter limit: bytes at most: a few can be made to unpack to a thousand times as many.
-  /// - Throws: `CompressionError` for bytes that are damaged, end early, go on, or unpack to more.
+  /// Decompresses one complete member.
+  /// - Parameter limit: the maximum size of the result in bytes. A crafted stream can expand a thousandfold.
+  /// - Throws: `CompressionError` if the bytes are damaged, truncated or followed by others, or exceed the
+  ///   limit.
   package static func unpacked(_ bytes: [UInt8], limit: Int) throws(CompressionError) -> [UInt8] {
     try Deflate.unpacked(bytes, limit: limit, windowBits: 15 + 16)
   }
 
-  /// What a member begins with whose blocks are made by `GzipPacker(blocksAt:)`.
+  /// The header of a member that is assembled from blocks of `GzipPacker(blocksAt:)`.
   package static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
 
-  /// What ends such a member: an empty last block, and what was in all blocks.
+  /// Returns the trailer of such a member: an empty final block, and the checksum and length of all blocks.
   package static func trailer(_ sum: GzipSum) -> [UInt8] {
     var bytes: [UInt8] = [3, 0]
     for shift in stride(from: UInt32(0), to: 32, by: 8) {
@@ -34,12 +35,12 @@ package enum Gzip {
   }
 }
 
-/// The check and the length of what was packed: those of parts make up that of the whole.
+/// The CRC-32 and the length of uncompressed bytes. The sums of parts can be combined into that of the whole.
 package struct GzipSum: Hashable, Sendable {
   package private(set) var crc: UInt32 = 0
   package private(set) var length = 0
 
-  /// Of nothing.
+  /// Creates the sum of no bytes.
   package init() {}
 
   package init(of bytes: [UInt8]) {
@@ -47,25 +48,25 @@ package struct GzipSum: Hashable, Sendable {
     length = bytes.count
   }
 
-  /// Takes in what follows.
+  /// Appends the sum of the bytes that follow.
   package mutating func append(_ next: GzipSum) {
     crc = UInt32(truncatingIfNeeded: crc32_combine(UInt(crc), UInt(next.crc), next.length))
     length += next.length
   }
 }
 
-/// Packs a stream piece by piece. One thread at a time.
-// Safe: the stream is made and ended with this, and nobody else has its address.
+/// A streaming compressor, for use by one thread at a time.
+// Safe: the zlib stream has the same lifetime as this object, and its address does not escape.
 @safe package final class GzipPacker {
-  /// What is to come of what was packed so far.
+  /// The state of the output after a call.
   package enum Flush: Sendable {
-    /// As much as there is: more follows.
+    /// Only the bytes that are ready; more input follows.
     case none
-    /// All of it, so that a reader can go on with it.
+    /// Every pending byte, so that a reader can decompress everything so far.
     case sync
-    /// All of it; what follows refers to nothing before it.
+    /// Every pending byte; later output has no references to earlier input.
     case independent
-    /// All of it, and no more follows.
+    /// Every pending byte and the end of the stream.
     case end
 
     fileprivate var code: Int32 {
@@ -78,13 +79,14 @@ package struct GzipSum: Hashable, Sendable {
     }
   }
 
-  // zlib keeps the address.
+  // Allocated separately, because zlib stores its address.
   private let stream: UnsafeMutablePointer<z_stream>
 
-  /// Packs a whole gzip member.
+  /// Creates a compressor for a complete gzip member.
   package convenience init(level: Int) throws(CompressionError) { try self.init(level, windowBits: 15 + 16) }
 
-  /// Packs bare blocks. Those that are packed as independent can stand in any member, in any order, behind `Gzip.header`.
+  /// Creates a compressor for bare blocks. Blocks that are flushed as independent can be combined in any
+  /// order after `Gzip.header`.
   package convenience init(blocksAt level: Int) throws(CompressionError) {
     try self.init(level, windowBits: -15)
   }
@@ -103,8 +105,10 @@ package struct GzipSum: Hashable, Sendable {
     unsafe stream.deallocate()
   }
 
-  /// - Returns: what is ready to be sent, which may be nothing.
-  /// - Throws: `CompressionError` after the end.
+  /// Compresses the next bytes.
+  ///
+  /// - Returns: the output that is ready, possibly empty.
+  /// - Throws: `CompressionError` after the end of the stream.
   package func pack(_ bytes: [UInt8], _ flush: Flush) throws(CompressionError) -> [UInt8] {
     var packed: [UInt8] = []
     try unsafe Deflate.run(&stream.pointee, bytes, into: &packed, limit: .max) {

@@ -1,21 +1,21 @@
 package import MQTT
 package import Platform
 
-/// How a command of `odograph` ends, as the shell sees it. Scripts rely on these numbers: they do not change.
+/// The exit status of an `odograph` command. Scripts rely on these numbers, so they do not change.
 ///
 /// The numbers are those of `sysexits.h`, and 128 plus the signal's number.
 public enum ExitStatus: Int32, Error, Hashable, Sendable {
-  /// All that was asked for was done; also when the reader of the output left first.
+  /// The command succeeded, also if the reader of the output closed it early.
   case done = 0
   /// A comparison found differences, as with diff(1).
   case differs = 1
-  /// The command line makes no sense.
+  /// The command line is invalid.
   case usage = 64
-  /// The broker cannot be reached, or does not let this client in.
+  /// The broker is unreachable or rejected this client.
   case unavailable = 69
   /// The output cannot be written.
   case outputFailed = 74
-  /// The time was over before the asked number of messages had come.
+  /// The time limit expired before the requested number of messages arrived.
   case timedOut = 75
   /// Ctrl-C (SIGINT).
   case interrupted = 130
@@ -23,15 +23,14 @@ public enum ExitStatus: Int32, Error, Hashable, Sendable {
   case terminated = 143
 }
 
-/// Why a command cannot do what it was asked for: what was tried, on what, the cause, and where there is one the
-/// remedy, in a sentence.
+/// The reason why a command failed: operation, object, cause, and the remedy if there is one, in a sentence.
 public struct FleetError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What was being done, as in "reach".
+  /// The operation, such as "reach".
   public var operation: String
-  /// What it was done to: a broker, a file.
+  /// The object of the operation: a broker, a file.
   public var object: String
   public var cause: String
-  /// How a command ends that cannot go on after this.
+  /// The exit status of a command that stops because of this error.
   public var exit: ExitStatus
 
   public init(operation: String, object: String, cause: String, exit: ExitStatus) {
@@ -45,12 +44,12 @@ public struct FleetError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension FleetError {
-  /// A command line, or a file that it names, makes no sense.
+  /// Creates an error for an invalid command line, or for an invalid file that it names.
   package static func usage(_ operation: String, _ object: String, _ cause: String) -> FleetError {
     FleetError(operation: operation, object: object, cause: cause, exit: .usage)
   }
 
-  /// The broker does not grant a subscription.
+  /// Creates an error for a subscription that the broker rejected.
   package static func refused(filter: String, reason: String) -> FleetError {
     FleetError(
       operation: "subscribe to", object: "\"\(filter)\"",
@@ -66,10 +65,10 @@ extension FleetError {
       exit: .outputFailed)
   }
 
-  /// A mistake in the settings of a session.
+  /// Creates an error for invalid session settings.
   package init(_ error: MQTTError) { self = .usage(error.operation, error.object, error.cause) }
 
-  /// Why the broker cannot be used, for a command that ends on it.
+  /// Creates an error for a command that stops because the broker is unavailable.
   package init(_ reason: MQTTDisconnection) {
     self.init(
       operation: "reach", object: "the broker",

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// A file that a command line names.
+/// A file named on the command line.
 package enum InputFile {
-  /// All of it; nil when it is longer than the limit, in bytes, or cannot be read.
-  /// - Parameter path: `-` is standard input.
+  /// Returns the whole file; nil if it is unreadable or longer than the limit in bytes.
+  /// - Parameter path: `-` for standard input.
   package static func read(_ path: String, limit: Int = 64 << 20) -> [UInt8]? {
     let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }

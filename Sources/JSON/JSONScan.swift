@@ -1,17 +1,17 @@
-/// The outcome of a scan, which tells whether bytes are JSON without making anything of them: a reader that passes payloads
-/// on does not need their values, and one that wants a few of them looks at those as they pass (`JSONVisitor`). Building
-/// them all costs many times as much.
+/// The result of a scan, which validates bytes as JSON without building values. A caller that forwards
+/// payloads needs no values, and a caller that needs a few of them reads them during the scan
+/// (`JSONVisitor`). Building all values takes many times as long.
 ///
-/// This is the one grammar: `JSONValue` is built by a visitor of it. RFC 8259 in UTF-8, and as in I-JSON (RFC 7493) no half of
-/// a surrogate pair alone, which no string can hold.
+/// This is the only JSON grammar of the project: `JSONValue` is built by a visitor of it. It accepts RFC 8259
+/// in UTF-8 and, as in I-JSON (RFC 7493), rejects unpaired surrogates, which no string can represent.
 @usableFromInline package enum JSONScan: Hashable, Sendable {
-  /// Not one JSON value, or nested deeper than `deepest`; the offset of the first byte that does not fit.
+  /// Not exactly one JSON value, or nested deeper than `deepest`; with the offset of the first invalid byte.
   case invalid(at: Int)
-  /// The visitor wanted no more.
+  /// The visitor stopped the scan.
   case stopped
-  /// JSON that can stand in a line of output as it is.
+  /// Valid JSON that can be printed unchanged in one line.
   case valid
-  /// JSON with tabs or line breaks between its parts, or with characters in its strings that a terminal acts upon.
+  /// Valid JSON with tabs or line breaks between tokens, or with terminal control characters in strings.
   case validAfterEscaping
 
   @inlinable package static var deepest: Int { 512 }
@@ -38,17 +38,19 @@
   private struct Nobody: JSONVisitor {}
 }
 
-/// What a scan tells of a text: names, scalars and brackets in their order, as ranges of bytes.
+/// A receiver of the tokens of a scan: names, scalars and brackets in order, as byte ranges.
 ///
-/// `depth` counts the objects and arrays around: a member of the outermost object has depth 1. A function that returns
-/// false stops the scan. What was told holds only if the outcome is valid.
+/// `depth` is the number of enclosing objects and arrays: a member of the outermost object has depth 1. A
+/// method that returns false stops the scan. The tokens are valid only if the result of the scan is valid.
 @usableFromInline package protocol JSONVisitor {
-  /// A member's name, without its quotes; its value comes next.
+  /// Visits a member's name, without quotes. Its value follows.
   mutating func visit(name: Range<Int>, hasEscapes: Bool, depth: Int, of bytes: Span<UInt8>) -> Bool
-  /// A string with its quotes, a number or a word.
+  /// Visits a string with its quotes, a number or a literal name.
   mutating func visit(_ scalar: JSONScalar, _ range: Range<Int>, depth: Int, of bytes: Span<UInt8>) -> Bool
   mutating func open(isObject: Bool, at offset: Int, depth: Int, of bytes: Span<UInt8>) -> Bool
-  /// - Parameter offset: of the bracket.
+  /// Leaves an object or array.
+  ///
+  /// - Parameter offset: the offset of the bracket.
   mutating func close(at offset: Int, depth: Int) -> Bool
 }
 
@@ -71,15 +73,17 @@ extension JSONVisitor {
   @inlinable package mutating func close(at offset: Int, depth: Int) -> Bool { true }
 }
 
-/// A reader of members of the outermost object.
+/// A receiver of the members of the outermost object.
 @usableFromInline package protocol JSONMemberVisitor {
+  /// Visits a member.
+  ///
   /// - Parameters:
-  ///   - name: without its quotes; members whose names have escapes are passed over.
-  ///   - value: with its quotes; of an object or array the first byte.
+  ///   - name: the range without quotes; members whose names contain escapes are skipped.
+  ///   - value: the range including quotes; only the first byte of an object or array.
   mutating func visit(_ name: Range<Int>, _ value: Range<Int>, of bytes: Span<UInt8>)
 }
 
-/// Tells a reader of members what a scan tells.
+/// An adapter that passes the members of the outermost object to a reader.
 @usableFromInline struct JSONMembers<Reader: JSONMemberVisitor>: JSONVisitor {
   @usableFromInline var reader: Reader
   @usableFromInline var name = 0..<0

@@ -1,4 +1,4 @@
-/// The grammar of JSON as a loop: no recursion, nothing allocated.
+/// An iterative JSON scanner: no recursion, no allocation.
 @usableFromInline struct JSONScanner<Visitor: JSONVisitor> {
   @usableFromInline var visitor: Visitor
   @usableFromInline var position = 0
@@ -30,7 +30,7 @@
     return isWanted
   }
 
-  /// After a value inside of an object or array: its end, or a comma and another value.
+  /// Continues after a value inside an object or array: with its end, or with a comma and the next value.
   @inlinable mutating func next(_ bytes: Span<UInt8>) -> Bool {
     guard position < bytes.count else { return false }
     let isObject = levels.isLastObject
@@ -47,7 +47,7 @@
     return value(bytes)
   }
 
-  /// A member's name and what is before its value.
+  /// Scans a member's name and the colon.
   @inlinable mutating func name(_ bytes: Span<UInt8>) -> Bool {
     guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else { return false }
     position += 1
@@ -65,7 +65,8 @@
     return true
   }
 
-  /// A value, or the opening of an object or array with its first value; an empty one ends at once.
+  /// Scans a value, or the opening bracket of an object or array and its first value. An empty one is closed
+  /// immediately.
   @inlinable mutating func value(_ bytes: Span<UInt8>) -> Bool {
     while position < bytes.count {
       let start = position
@@ -112,7 +113,7 @@
   }
 
   @inlinable @inline(__always) mutating func skipSpace(_ bytes: Span<UInt8>) {
-    // Most texts have none.
+    // Most texts have no spaces here.
     if position < bytes.count, bytes[position] <= 0x20 { skipSpaces(bytes) }
   }
 
@@ -135,7 +136,7 @@
   }
 
   @inlinable mutating func number(_ bytes: Span<UInt8>) -> Bool {
-    // In a variable of its own, which stays in a register.
+    // A local variable, so that the compiler can use a register.
     var index = position
     defer { position = index }
     if index < bytes.count, bytes[index] == UInt8(ascii: "-") { index += 1 }
@@ -165,10 +166,11 @@
     return index > start
   }
 
-  /// The rest of a string whose opening quote was read.
+  /// Scans the rest of a string after its opening quote.
   @inlinable mutating func string(_ bytes: Span<UInt8>) -> Bool {
     while position < bytes.count {
-      // In a variable of its own, which stays in a register: most bytes of a payload pass here.
+      // A local variable, so that the compiler can use a register. Most bytes of a payload are processed
+      // here.
       var index = bytes.plainEnd(from: position)
       while index < bytes.count, bytes[index].isPlainInJSON { index += 1 }
       position = index
@@ -196,7 +198,8 @@
   }
 }
 
-/// Which of the open brackets are objects, a bit each: an array would be allocated for every payload.
+/// A stack of open brackets with one bit each (1 for objects). An array would need an allocation for every
+/// payload.
 @usableFromInline struct JSONLevels {
   @usableFromInline var count = 0
   @usableFromInline var bits = InlineArray<8, UInt64>(repeating: 0)
@@ -205,7 +208,9 @@
 
   @inlinable var isLastObject: Bool { bits[(count - 1) >> 6] >> UInt64((count - 1) & 63) & 1 == 1 }
 
-  /// - Precondition: there are fewer than `JSONScan.deepest`.
+  /// Appends a level.
+  ///
+  /// - Precondition: the stack has fewer than `JSONScan.deepest` levels.
   @inlinable mutating func append(isObject: Bool) {
     let bit: UInt64 = 1 << UInt64(count & 63)
     if isObject { bits[count >> 6] |= bit } else { bits[count >> 6] &= ~bit }

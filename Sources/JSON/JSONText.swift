@@ -1,7 +1,7 @@
 internal import Bytes
 
 extension UInt8 {
-  /// Whether it stands in a JSON string as it is, and nobody acts upon it.
+  /// True for a byte that needs no escape in a JSON string and is harmless on a terminal.
   @inlinable package var isPlainInJSON: Bool {
     self >= 0x20 && self < 0x7F && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")
   }
@@ -15,12 +15,12 @@ extension UInt8 {
   }
 }
 
-/// One character of UTF-8 beyond ASCII.
+/// A UTF-8 character outside ASCII.
 @usableFromInline struct UTF8Scalar {
   @usableFromInline let length: Int
   private var value: UInt32
 
-  /// Nil where the bytes are not well-formed (Unicode, table 3-7).
+  /// Decodes a character; nil if the bytes are not well-formed (Unicode, table 3-7).
   @usableFromInline init?(at position: Int, _ bytes: Span<UInt8>) {
     let lead = bytes[position]
     let second: ClosedRange<UInt8>
@@ -45,9 +45,10 @@ extension UInt8 {
   @usableFromInline var isUnseen: Bool { scalar.isUnseen }
 }
 
-/// A backslash and what belongs to it.
+/// A JSON escape sequence.
 @usableFromInline enum JSONEscape {
-  /// Where it ends; nil where it is none. Two halves of a surrogate pair are one, and one alone is none.
+  /// Returns the end of an escape sequence; nil if it is invalid. A surrogate pair counts as one sequence; a
+  /// single surrogate is invalid.
   @usableFromInline static func end(at position: Int, _ bytes: Span<UInt8>) -> Int? {
     guard position + 1 < bytes.count else { return nil }
     switch bytes[position + 1] {
@@ -65,7 +66,7 @@ extension UInt8 {
     }
   }
 
-  /// The code unit of `\uXXXX`; nil where there is none.
+  /// Returns the code unit of `\uXXXX`; nil for any other bytes.
   private static func unit(at position: Int, _ bytes: Span<UInt8>) -> UInt16? {
     guard position + 6 <= bytes.count, bytes[position] == UInt8(ascii: "\\"),
       bytes[position + 1] == UInt8(ascii: "u")
@@ -78,7 +79,7 @@ extension UInt8 {
     return unit
   }
 
-  /// The character that a valid escape stands for.
+  /// Returns the character of a valid escape sequence.
   fileprivate static func scalar(at position: Int, _ bytes: Span<UInt8>) -> Unicode.Scalar {
     switch bytes[position + 1] {
     case UInt8(ascii: "b"): return "\u{8}"
@@ -96,7 +97,7 @@ extension UInt8 {
   }
 }
 
-/// What the bytes of a value mean; they were scanned and are valid.
+/// Decoding of scanned, valid values.
 extension Span where Element == UInt8 {
   @inlinable package func equals(_ range: Range<Int>, _ text: StaticString) -> Bool {
     guard range.count == text.utf8CodeUnitCount else { return false }
@@ -106,8 +107,8 @@ extension Span where Element == UInt8 {
     return true
   }
 
-  /// Goes on while eight bytes at a time are plain: a word has a byte less than n where (word - n·0x01…) has borrowed
-  /// (S. E. Anderson, "Bit twiddling hacks").
+  /// Returns the end of the plain characters, tested eight at a time: a word has a byte less than n where
+  /// (word - n·0x01…) has borrowed (S. E. Anderson, "Bit twiddling hacks").
   @inlinable func plainEnd(from position: Int) -> Int {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let highs: UInt64 = 0x8080_8080_8080_8080
@@ -125,7 +126,7 @@ extension Span where Element == UInt8 {
     return index
   }
 
-  /// The text of a name or of what is between a string's quotes.
+  /// Decodes a name, or a string's content without its quotes.
   package func text(_ range: Range<Int>, hasEscapes: Bool) -> String {
     let part = extracting(range)
     guard hasEscapes else {
@@ -146,7 +147,7 @@ extension Span where Element == UInt8 {
     return String(decoding: utf8, as: UTF8.self)
   }
 
-  /// The text of a string, given with its quotes; nil for any other value.
+  /// Decodes a string, given with its quotes; nil for any other value.
   package func jsonString(_ range: Range<Int>) -> String? {
     guard self[range.lowerBound] == UInt8(ascii: "\"") else { return nil }
     let inner = range.lowerBound + 1..<range.upperBound - 1
@@ -155,10 +156,11 @@ extension Span where Element == UInt8 {
     return text(inner, hasEscapes: hasEscapes)
   }
 
-  /// A finite number; nil for any other value.
+  /// Decodes a finite number; nil for any other value.
   package func jsonNumber(_ range: Range<Int>) -> Double? { DecimalText.number(extracting(range)) }
 
-  /// A number without sign, fraction and exponent that a signed integer holds.
+  /// Decodes a number without sign, fraction and exponent that fits in a signed integer; nil for any other
+  /// value.
   package func jsonNatural(_ range: Range<Int>) -> Int64? {
     guard range.count <= 19 else { return nil }
     var number: Int64 = 0
@@ -174,7 +176,7 @@ extension Span where Element == UInt8 {
 }
 
 extension [UInt8] {
-  /// Appends a text as a JSON string. What a terminal acts upon becomes escapes.
+  /// Appends a text as a JSON string. Escapes terminal control characters.
   package mutating func appendJSON(quoting text: String) {
     append(UInt8(ascii: "\""))
     var text = text
@@ -182,14 +184,14 @@ extension [UInt8] {
     append(UInt8(ascii: "\""))
   }
 
-  /// Appends valid JSON as part of a line: tabs and line breaks become blanks, and what a terminal acts upon, which stands in
-  /// strings, escapes.
+  /// Appends valid JSON as part of a line. Replaces tabs and line breaks by spaces, and escapes terminal
+  /// control characters in strings.
   package mutating func appendJSON(line json: Span<UInt8>) { appendEscaped(json, isText: false) }
 
   private mutating func appendEscaped(_ utf8: Span<UInt8>, isText: Bool) {
     var index = 0
     while index < utf8.count {
-      // Nearly all text needs no escape, and is copied in one go.
+      // Most text needs no escape and is copied in one piece.
       var end = utf8.plainEnd(from: index)
       while end < utf8.count, utf8[end].isPlainInJSON { end += 1 }
       unsafe utf8.extracting(index..<end).withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
@@ -225,13 +227,13 @@ extension [UInt8] {
 }
 
 extension Unicode.Scalar {
-  /// Whether it is not shown but acted upon, or hides what it stands beside: control characters, the marks that turn the
-  /// direction of text (Unicode Standard Annex #9), separators of lines, and invisible format characters. Text from
-  /// elsewhere that goes to a terminal raw must hold none.
+  /// True for characters that are invisible or act on the display: control characters, bidirectional
+  /// formatting (Unicode Standard Annex #9), line separators, and format characters. Untrusted text that is
+  /// printed raw on a terminal must not contain any.
   ///
-  /// The joiners U+200C and U+200D are not among them: words of some languages, and many emoji, are written with them.
+  /// The joiners U+200C and U+200D are excluded: words of some languages and many emoji contain them.
   public var isUnseen: Bool {
-    // What there is most of first.
+    // The most frequent characters come first.
     if value < 0xAD { return value < 0x20 || (0x7F...0x9F).contains(value) }
     if (0x2070..<0xFEFF).contains(value) { return false }
     switch value {

@@ -1,6 +1,6 @@
-/// Why a text is not the JSON that it should be.
+/// An error in a JSON text: invalid syntax, or an unexpected value.
 public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What is wrong, with line and column for a syntax error or the path of the key for a wrong value.
+  /// The reason, with line and column for a syntax error or with the key's path for an unexpected value.
   public var description: String
 
   public init(_ description: String) {
@@ -8,8 +8,8 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// A parsed JSON value. Objects keep the last of duplicate keys; a number is an integer only where the text has
-/// neither a fraction nor an exponent, and 64 bits hold it.
+/// A parsed JSON value. Of duplicate keys in an object the last one is used. A number is an integer only if
+/// its text has neither a fraction nor an exponent and it fits in 64 bits.
 public enum JSONValue: Sendable, Hashable {
   case null
   case bool(Bool)
@@ -36,7 +36,7 @@ public enum JSONValue: Sendable, Hashable {
     }
   }
 
-  /// Line and column (in bytes), both from 1.
+  /// Returns line and column (in bytes), both counted from 1.
   private static func place(of offset: Int, in bytes: [UInt8]) -> String {
     let before = bytes[..<offset]
     let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
@@ -45,10 +45,10 @@ public enum JSONValue: Sendable, Hashable {
   }
 }
 
-/// Makes values of what a scan tells.
+/// A visitor that builds values from tokens.
 private struct JSONBuilder: JSONVisitor {
   private(set) var root = JSONValue.null
-  /// Where a number is too large.
+  /// The offset of a number that is too large.
   private(set) var offset = 0
   private var open: [Level] = []
 
@@ -111,7 +111,7 @@ private struct JSONBuilder: JSONVisitor {
   }
 }
 extension JSONValue {
-  /// The member of an object; nil when this is no object or has no such key, or the member is null.
+  /// The member of an object; nil if this is not an object, the key is missing or the member is null.
   public subscript(name: String) -> JSONValue? {
     guard case .object(let members) = self, let member = members[name], member != .null else { return nil }
     return member
@@ -122,7 +122,7 @@ extension JSONValue {
   public var array: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
   public var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
 
-  /// Any number as a double.
+  /// Any number as a double; nil for other values.
   public var double: Double? {
     switch self {
     case .integer(let number): Double(number)
@@ -131,7 +131,7 @@ extension JSONValue {
     }
   }
 
-  /// As compact JSON, members in the order of their names, numbers with every digit.
+  /// The value as compact JSON, with members sorted by name and numbers with all digits.
   public var text: String {
     switch self {
     case .null: return "null"
@@ -153,7 +153,7 @@ extension JSONValue {
   }
 }
 
-// Members checked for type and range. Unknown members are ignored by never being looked at.
+// Members with checks of type and range. Unknown members are ignored.
 
 extension JSONValue {
   package func required(_ name: String, in range: ClosedRange<Double>) throws(JSONError) -> Double {

@@ -3,7 +3,7 @@ public import Sensors
 internal import Spatial
 
 extension NavigationFilter {
-  /// Takes the speed of the wheels.
+  /// Processes a wheel speed.
   public mutating func process(_ speed: WheelSpeed) {
     guard origin != nil, speed.speed.isFinite, speed.speed >= 0, speed.speed < 150 else { return }
     let time = seconds(speed.timestamp)
@@ -11,9 +11,10 @@ extension NavigationFilter {
     pendingSpeed = (time, speed.speed, speed.deviation)
   }
 
-  /// Takes the pressure of the air, Pa; once a second is enough. Through an outage it keeps the height.
+  /// Processes an air pressure in Pa; one value a second is sufficient. Stabilizes the height during an
+  /// outage.
   public mutating func process(_ pressure: PressureData) {
-    // A height that the receiver has not told yet is none to go on from.
+    // Without a first height of the receiver there is none to continue from.
     guard origin != nil, state == .aligned, receiver.isEllipsoidal != nil, pressure.pressure.isFinite else {
       return
     }
@@ -30,12 +31,12 @@ extension NavigationFilter {
       pressureHeight: measured.height - frameAltitude, variance: measured.variance, gate: parameters.gate)
   }
 
-  /// Takes the newest speed when the samples have reached it.
+  /// Applies the latest wheel speed when the samples have reached its time.
   mutating func takeSpeed() {
     guard let speed = pendingSpeed, speed.time <= now else { return }
     pendingSpeed = nil
     let age = now - speed.time
-    // One that says how exact it is may be an OBD answer, which is some tenths of a second late.
+    // A speed with a stated deviation can be an OBD response, which is some tenths of a second late.
     guard age < (speed.deviation == nil ? 0.3 : 0.8) else { return }
     let outcome = filter.update(
       wheelSpeed: speed.speed, age: age, deviation: speed.deviation, parameters)
@@ -44,13 +45,13 @@ extension NavigationFilter {
 
   // MARK: Outages
 
-  /// s since the last position that was believed.
+  /// The time since the last accepted position, s.
   var sinceAccepted: Double { receiver.lastAccepted.map { max(0, now - $0) } ?? .infinity }
 
-  /// Whether a position is overdue.
+  /// True if a position is overdue.
   var isOutage: Bool { sinceAccepted > 1.5 * receiver.interval + 0.5 }
 
-  /// Remembers the way through an outage, and for ten seconds after it corrects it.
+  /// Records the track during an outage, and for ten seconds after it for the corrections.
   mutating func rememberOutage() {
     switch outage {
     case .none, .finished:
@@ -75,16 +76,17 @@ extension NavigationFilter {
     }
   }
 
-  /// m/s: what a receiver says beyond it is not taken either; and m from the origin, which is moved along before.
+  /// The largest plausible speed in m/s, and distance from the origin in m; the origin is moved long before.
   private static let (fastest, farthest) = (200.0, 1e5)
 
-  /// Whether it is where and as fast as a vehicle can be. A receiver that is believed after all may be a continent away.
+  /// True if position and speed are plausible. A receiver that is accepted after repeated rejections can be
+  /// on another continent.
   private var isOnTheRoad: Bool {
     filter.state.velocity.length < Self.fastest
       && hypot(filter.state.position.x, filter.state.position.y) < Self.farthest
   }
 
-  /// Gives up what is of no more use or contradicts itself.
+  /// Revokes a position that is too uncertain or implausible.
   mutating func judgeAccuracy() {
     guard filter.state.isFinite, filter.covariance.isValid, isOnTheRoad else {
       kept = nil
@@ -107,13 +109,13 @@ extension NavigationFilter {
   }
 }
 
-/// Where the way through an outage stands.
+/// The state of the track through an outage.
 enum OutagePhase: Hashable, Sendable {
   case none
-  /// No receiver, since this time (s).
+  /// No receiver since this time (s).
   case running(since: Double)
-  /// The receiver is back since this time (s), and what it says still corrects the way.
+  /// The receiver returned at this time (s), and its fixes still correct the track.
   case settling(since: Double)
-  /// The way can be taken.
+  /// The track is final.
   case finished
 }

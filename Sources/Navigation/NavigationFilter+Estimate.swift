@@ -3,7 +3,8 @@ internal import Sensors
 public import Spatial
 
 extension NavigationFilter {
-  /// Where the vehicle is; nil unless aligned. Before that the receiver's own fixes are all there is.
+  /// The estimate of position, motion and attitude; nil unless aligned. Before the alignment only the
+  /// receiver's own fixes are available.
   public var estimate: NavigationEstimate? {
     guard state == .aligned, let frame, let origin else { return nil }
     let filterState = filter.state
@@ -34,20 +35,21 @@ extension NavigationFilter {
       acceleration: filter.acceleration, positionLatency: filterState.positionLatency)
   }
 
-  /// Whether nothing that the receiver has said of late contradicts the position, and whether it has confirmed one that was kept.
+  /// True if no recent fix was rejected, and a position resumed from storage has been confirmed.
   public var isConfirmed: Bool { receiver.refusedInARow == 0 && !resumption.isUnconfirmed }
 
-  /// The position `seconds` before or after the newest sample, by the velocity.
+  /// Returns the position `seconds` after (before, if negative) the last sample, extrapolated with the
+  /// velocity.
   public func coordinate(after seconds: Double) -> Coordinate? {
     guard state == .aligned, let frame else { return nil }
     let position = filter.state.position + filter.state.velocity * seconds
     return frame.coordinate(at: SIMD2(position.x, position.y))
   }
 
-  /// Metres that hold 68 and 95 %.
+  /// Returns the 68 and 95 % radii in m.
   func radii() -> (share68: Double, share95: Double) {
-    // The filter averages the receiver's errors as if they were independent in the end; half of their variance is
-    // what neighbouring fixes have in common.
+    // The filter assumes that the receiver's errors become independent; half of their variance is common to
+    // consecutive fixes.
     let common = 0.5 * receiver.deviation * receiver.deviation
     let scale = parameters.radiusFactor * parameters.radiusFactor
     return ErrorRadius.radii(
@@ -55,18 +57,19 @@ extension NavigationFilter {
       covariance: scale * filter.covariance[0, 1])
   }
 
-  /// Whether the way through the last outage is as good as it will be: ten seconds after the receiver came back.
+  /// True if the track through the last outage is final, ten seconds after the receiver returned.
   public var isTrackFinished: Bool { outage == .finished && filter.track.count > 0 }
 
-  /// The way through the last outage as it is known now, one position a second, two or more where it was long; empty
-  /// where there is none.
+  /// The current track through the last outage, with a position every second, or less often for a long one;
+  /// empty if there is none.
   public var correctedTrack: [CorrectedPosition] {
     guard let frame, let origin else { return [] }
     let track = filter.track
     let common = 0.5 * receiver.deviation * receiver.deviation
     return (0..<track.count).map { index in
       let point = track[index]
-      // The smoother's own variance is too small by 1.4² (fitted): what it does not model is the same before and after.
+      // The smoother's variance is too small by 1.4² (fitted): unmodelled errors are the same before and
+      // after.
       let scale = 1.4 * 1.4
       let radii = ErrorRadius.radii(
         east: scale * point.eastVariance + common, north: scale * point.northVariance + common,
@@ -81,7 +84,7 @@ extension NavigationFilter {
     }
   }
 
-  /// Takes the finished way through the last outage; nil when there is none, or it was taken.
+  /// Removes and returns the final track through the last outage; nil if there is none.
   public mutating func drainCorrectedTrack() -> [CorrectedPosition]? {
     guard isTrackFinished else { return nil }
     defer {

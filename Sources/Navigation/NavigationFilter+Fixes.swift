@@ -2,20 +2,20 @@ internal import Glibc
 public import Sensors
 internal import Spatial
 
-/// What is remembered of the receiver's reports.
+/// The state of the receiver's reports.
 struct ReceiverState: Hashable, Sendable {
-  /// s: time of the newest fix, and of the newest that was believed.
+  /// The times of the last fix and of the last accepted fix, s.
   var lastFix: Double?
   var lastAccepted: Double?
-  /// s: time of the newest report, in use or not.
+  /// The time of the last report, used or not, s.
   var lastReport: Double?
-  /// m in the local frame, and one deviation by axis, of the newest that was believed.
+  /// Position in the local frame and standard deviation by axis of the last accepted fix, m.
   var position: Vector3?
   var deviation = 0.0
-  /// s between fixes.
+  /// The interval between fixes in s.
   var interval = 1.0
   var refusedInARow = 0
-  /// Whether heights are above the ellipsoid; nil before there was one.
+  /// True if heights are above the ellipsoid; nil before the first height.
   var isEllipsoidal: Bool?
 
   mutating func accept(_ fix: GNSSMeasurement) {
@@ -28,13 +28,14 @@ struct ReceiverState: Hashable, Sendable {
 }
 
 extension NavigationFilter {
-  /// From a radius that holds 95 % to a deviation by axis, and from a 95 % interval to a deviation.
+  /// The ratios of a 95 % radius and of a 95 % interval to the standard deviation by axis.
   private static let radial95 = 2.4477
   private static let normal95 = 1.96
-  /// m/s below which a speed without a course says that the vehicle all but stands.
+  /// The speed in m/s below which a report without a course means that the vehicle is almost at rest.
   private static let slowest = 1.0
 
-  /// Takes a report of the receiver. Its time is that of the scans; how late it comes is found out.
+  /// Processes a report of the receiver, with a time on the time line of the scans. The filter estimates its
+  /// latency.
   public mutating func process(_ fix: PositionFix) {
     guard origin != nil else { return }
     let time = seconds(fix.timestamp)
@@ -56,13 +57,13 @@ extension NavigationFilter {
     pendingFixes.append(measurement)
   }
 
-  /// The report in the local frame; nil when there is nothing in it.
+  /// Returns the report in the local frame; nil if it has no usable content.
   private mutating func measurement(_ fix: PositionFix, time: Double, interval: Double) -> GNSSMeasurement? {
     let horizontal: Double
     if let error = fix.horizontalError, error.isFinite, error >= 0 {
       horizontal = error / Self.radial95
     } else {
-      // 3 m for a dilution of one, by axis over √2.
+      // 3 m at a dilution of one, by axis over √2.
       horizontal = 2.1 * max(0.7, fix.horizontalDilution ?? 1.5)
     }
     let vertical = fix.verticalError.map { $0 / Self.normal95 } ?? 2 * horizontal
@@ -76,7 +77,7 @@ extension NavigationFilter {
       if let course = fix.course, course.isFinite {
         velocity = Vector3(speed * sin(course.radians), speed * cos(course.radians), climb ?? 0)
       } else if speed < Self.slowest {
-        // Receivers tell no course near a standstill, and the speed there is half noise.
+        // Receivers report no course near rest, and half of the speed is noise there.
         velocity = Vector3(0, 0, climb ?? 0)
         deviation = max(deviation, speed)
       }
@@ -88,7 +89,7 @@ extension NavigationFilter {
       hasClimb: climb != nil, velocityDeviation: deviation)
   }
 
-  /// m east, north, up, and whether up is known.
+  /// Returns the position east, north, up in m, and true if up is valid.
   private mutating func position(_ fix: PositionFix) -> (Vector3?, Bool) {
     guard let coordinate = fix.coordinate, coordinate.isValid, abs(coordinate.latitude) < 89.9 else {
       return (nil, false)
@@ -103,13 +104,14 @@ extension NavigationFilter {
       if altitude != nil { receiver.isEllipsoidal = fix.altitudeEllipsoidal != nil }
     }
     let height = altitude.flatMap { abs($0) < 1e5 ? $0 : nil }
-    // What was believed before stays as it is: of a vehicle that stands it is good to metres in the next frame, too.
+    // Previously accepted fixes are retained: for a vehicle at rest they are accurate to metres in the next
+    // frame, too.
     if state != .aligned, state != .aligning, pendingFixes.isEmpty { frame = nil }
     let frame: LocalFrame
     if let own = self.frame {
       frame = own
       if !hadHeight, let height {
-        // The first reports may have none, and what was known of the height until now began at zero.
+        // The first reports can lack a height; the height state then started at zero.
         frameAltitude = height - (state == .aligned ? filter.state.position.z : 0)
         earth = Earth(latitude: coordinate.latitude, altitude: frameAltitude)
       }
@@ -124,7 +126,7 @@ extension NavigationFilter {
     return (Vector3(offset.x, offset.y, (height ?? frameAltitude) - frameAltitude), height != nil)
   }
 
-  /// Moves the origin along, as a flat frame is exact only near it.
+  /// Moves the origin with the vehicle, because a flat frame is accurate only near it.
   mutating func recenter() {
     let position = filter.state.position
     guard let old = frame, hypot(position.x, position.y) > 2000 else { return }

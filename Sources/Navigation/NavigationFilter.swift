@@ -2,17 +2,17 @@ internal import Glibc
 public import Sensors
 public import Spatial
 
-/// Where a vehicle is: GNSS, inertial sensors, wheels and pressure made one, with a position that goes on where there is no
-/// sky.
+/// A navigation filter that combines GNSS, inertial sensors, wheel speed and air pressure. Positions continue
+/// during GNSS outages.
 ///
-/// An error-state Kalman filter with 28 errors (see `ErrorStateFilter`) at the rate of the inertial samples. It finds the
-/// mounting of the device by itself: a start runs twelve hypotheses of yaw until driving has left one
-/// (`YawAlignment`). A vehicle neither slides nor flies, and when it stands it stands: this keeps the position
-/// through an outage (`ErrorStateFilter.constrain`, `StopDetector`). After an outage the way through it is corrected by
-/// what came later (`OutageTrack`).
+/// An error-state Kalman filter with 28 errors (see `ErrorStateFilter`) at the rate of the inertial samples.
+/// It finds the mounting of the device automatically: a start runs twelve yaw hypotheses until driving leaves
+/// one (`YawAlignment`). The constraints of a vehicle, no side slip and exact rest, bound the drift during an
+/// outage (`ErrorStateFilter.constrain`, `StopDetector`). After an outage the track through it is corrected
+/// by later measurements (`OutageTrack`).
 ///
-/// Scans have passed a `ScanScreen`. Fixes, speeds and pressures may come up to two seconds late, all on the time line of
-/// the scans. Nothing is allocated after `init` but the buffer of a copy.
+/// Scans have passed a `ScanScreen`. Fixes, speeds and pressures can be up to two seconds late, all on the
+/// time line of the scans. After `init`, only copies allocate memory.
 public struct NavigationFilter: Sendable {
   public let parameters: Parameters
   public internal(set) var state = NavigationState.waiting(.noInertialSamples)
@@ -28,38 +28,42 @@ public struct NavigationFilter: Sendable {
   private var window = SampleWindow()
   private var sampling = ScanPairing()
 
-  /// Times are seconds since the first scan.
+  /// The time of the first scan; all other times are seconds since then.
   var origin: Timestamp?
-  /// s of the newest sample.
+  /// The time of the last sample, s.
   var now = 0.0
-  /// s since when there are samples without a long gap.
+  /// The time since which samples arrive without a long gap, s.
   var sampledSince = 0.0
   private var previousForce = Vector3.zero
   private var previousRate = Vector3.zero
   private var hasSample = false
-  /// s since the constraint was applied.
+  /// The time since the last constraint, s.
   private var sinceConstraint = 0.0
 
   var frame: LocalFrame?
-  /// m: altitude of the frame's origin.
+  /// The altitude of the frame's origin, m.
   var frameAltitude = 0.0
   var earth = Earth(latitude: 45, altitude: 0)
   var receiver = ReceiverState()
   var outage = OutagePhase.none
-  /// Fixes that the samples have not reached yet.
+  /// Fixes later than the last sample.
   var pendingFixes: [GNSSMeasurement] = []
   var pendingSpeed: (time: Double, speed: Double, deviation: Double?)?
-  /// What was kept of an earlier run, until it is used or contradicted.
+  /// The calibration of an earlier run, until it is used or contradicted.
   var kept: NavigationCalibration?
   var resumption = Resumption.none
 
   static let mostPendingFixes = 8
 
+  /// Creates a filter.
+  ///
   /// - Parameters:
-  ///   - calibration: what an earlier run has kept of this device; it is given up where it is contradicted.
-  ///   - keptAt: when that was, on the time line of the scans, which may be before its zero. With it navigation goes on
-  ///     from the place that was kept without waiting for a receiver, where the vehicle stood and lies as it did, or where
-  ///     it moved and only seconds have passed. Nil where it is not known: a start waits for a fix.
+  ///   - calibration: the stored calibration of this device from an earlier run; discarded if it is
+  ///     contradicted.
+  ///   - keptAt: the time of the calibration on the time line of the scans, possibly negative. With it,
+  ///     navigation resumes from the stored position without a receiver, if the vehicle is at rest in its old
+  ///     attitude, or if it was moving and only seconds have passed. Nil if unknown: the start then waits for
+  ///     a fix.
   public init(
     _ parameters: Parameters = Parameters(), calibration: NavigationCalibration? = nil,
     keptAt: Timestamp? = nil
@@ -73,7 +77,7 @@ public struct NavigationFilter: Sendable {
 
   // MARK: Samples
 
-  /// Takes an inertial scan (m/s², rad/s, device time). Its magnetic field is not used.
+  /// Processes an inertial scan (m/s², rad/s, device time). Its magnetic field is not used.
   public mutating func process(_ scan: InertialScan) {
     switch sampling.pair(scan) {
     case .none: return
@@ -83,7 +87,7 @@ public struct NavigationFilter: Sendable {
     }
   }
 
-  /// s since the first scan.
+  /// Returns the time in s since the first scan.
   mutating func seconds(_ timestamp: Timestamp) -> Double {
     guard let origin else {
       self.origin = timestamp
@@ -105,7 +109,7 @@ public struct NavigationFilter: Sendable {
     let interval = time - now
     guard interval > 0 else {
       counters.refusedSamples += 1
-      // A clock that was set back stays there.
+      // A clock that was set back does not recover, so the filter restarts.
       if interval < -1 { interrupt(at: time) }
       return
     }
@@ -136,11 +140,11 @@ public struct NavigationFilter: Sendable {
     closeStep(force: meanForce, rate: meanRate)
   }
 
-  /// Samples are missing: nobody knows how it turned meanwhile.
+  /// Continues after missing samples, with an increased uncertainty of the attitude.
   private mutating func bridgeGap(_ interval: Double) {
     counters.gaps += 1
     guard state == .aligned else { return }
-    // Half of what was turning may have changed, and 1 m/s² of acceleration may have come.
+    // Half of the rotation can have changed, and an acceleration of 1 m/s² can have occurred.
     let turn = 0.5 * (previousRate - filter.state.gyroscopeBias).length * interval + 0.02 * interval
     filter.covariance.add(turn * turn, toVector: ErrorState.attitude)
     filter.covariance.add(interval * interval, toVector: ErrorState.velocity)
@@ -148,7 +152,7 @@ public struct NavigationFilter: Sendable {
 
   // MARK: Steps
 
-  /// Ten times a second, and when a fix is due.
+  /// Processes a step, ten times a second and when a fix is due.
   private mutating func closeStep(force: Vector3, rate: Vector3) {
     let isFixDue = pendingFixes.first.map { $0.time <= now } ?? false
     switch state {
@@ -188,7 +192,7 @@ public struct NavigationFilter: Sendable {
     }
   }
 
-  /// Takes the fixes that the samples have reached.
+  /// Processes the fixes up to the time of the last sample.
   private mutating func takeFixes() {
     while let fix = pendingFixes.first, fix.time <= now {
       pendingFixes.removeFirst()
@@ -199,7 +203,7 @@ public struct NavigationFilter: Sendable {
   private mutating func take(_ fix: GNSSMeasurement) {
     receiver.lastFix = fix.time
     if let velocity = fix.velocity {
-      // What the receiver calls a speed of zero grows with its error.
+      // The speed that counts as zero grows with the receiver's error.
       let limit = 0.15 + min(0.5, fix.velocityDeviation)
       stops.learn(
         speed: hypot(velocity.x, velocity.y), limit: limit, interval: fix.interval,
@@ -214,7 +218,7 @@ public struct NavigationFilter: Sendable {
     }
   }
 
-  /// Takes a fix into the filter, or refuses it.
+  /// Updates the filter with a fix, or rejects it.
   private mutating func correct(_ fix: GNSSMeasurement) {
     let isGated = receiver.refusedInARow <= parameters.longestRefusal
     let outcome = filter.update(fix, now: now, gate: isGated ? parameters.gate : nil, parameters)
@@ -236,7 +240,7 @@ public struct NavigationFilter: Sendable {
 
   // MARK: Start
 
-  /// Begins an alignment when the receiver says that it moves.
+  /// Starts an alignment when the receiver reports motion.
   private mutating func considerStart(_ fix: GNSSMeasurement) {
     receiver.accept(fix)
     guard let position = fix.position else {
@@ -254,7 +258,7 @@ public struct NavigationFilter: Sendable {
       return
     }
     if startFromKept(fix, speed: speed) { return }
-    // What was kept needs a course, and that is known from 3 m/s on.
+    // A stored calibration requires a course, which is reliable from 3 m/s.
     guard speed > (kept == nil ? 1 : 3) else {
       state = .waiting(.standing)
       return
@@ -292,7 +296,7 @@ public struct NavigationFilter: Sendable {
     state = .aligned
   }
 
-  /// Goes back to the start, keeping what was learned of the sensors.
+  /// Restarts, and retains what was learned about the sensors.
   mutating func giveUp(_ reason: NavigationState.Reason) {
     if state == .aligned { counters.realignments += 1 }
     if reason == .contradicted { counters.contradictions += 1 }
@@ -305,13 +309,13 @@ public struct NavigationFilter: Sendable {
     resumption = .none
   }
 
-  /// Time has jumped, or samples were missing for too long: the sensors slept, or a driver hung.
+  /// Handles a time jump or a long gap: the sensors slept, or a driver hung.
   private mutating func interrupt(at time: Double) {
     var pending: Timestamp?
     if case .pending(let keptAt) = resumption { pending = keptAt }
     if let known = calibration {
       kept = known
-      // Of a clock that was set back nobody knows how long it was.
+      // If the clock was set back, the duration of the gap is unknown.
       if time > now { pending = origin?.advanced(bySeconds: now) }
     }
     (now, sampledSince) = (time, time)

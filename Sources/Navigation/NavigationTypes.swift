@@ -2,128 +2,130 @@ internal import Glibc
 public import Sensors
 public import Spatial
 
-/// How far navigation has come.
+/// The state of navigation.
 public enum NavigationState: Hashable, Sendable {
-  /// It cannot begin yet.
+  /// Not started.
   case waiting(Reason)
-  /// It watches how the vehicle moves; 8 to 40 s of driving with a turn or a change of speed are enough.
+  /// Observing the vehicle's motion; 8 to 40 s of driving with a turn or a change of speed are sufficient.
   case aligning
-  /// Attitude and mounting are known, and positions are carried on without a receiver.
+  /// Attitude and mounting are known, and positions continue without a receiver.
   case aligned
 
-  /// Why navigation is not aligned.
+  /// The reason why navigation is not aligned.
   public enum Reason: String, Hashable, Sendable, CaseIterable {
-    /// No inertial samples yet.
+    /// No inertial samples have arrived.
     case noInertialSamples
-    /// There is no gyroscope: nothing can be carried on.
+    /// The gyroscope is missing, so dead reckoning is impossible.
     case noGyroscope
-    /// There is no accelerometer.
+    /// The accelerometer is missing.
     case noAccelerometer
     /// The receiver has no position.
     case noFix
-    /// The receiver does not say its velocity.
+    /// The receiver does not report a velocity.
     case noVelocity
-    /// The vehicle has not moved yet: yaw and mounting cannot be seen at rest.
+    /// The vehicle has not moved: yaw and mounting are not observable at rest.
     case standing
-    /// What was measured contradicts the mounting: the device was turned or taken out.
+    /// Measurements contradict the mounting: the device was turned or removed.
     case contradicted
     /// The device is carried by a person.
     case walking
     /// Inertial samples were missing for too long.
     case gap
-    /// The position without a receiver became too uncertain.
+    /// The position without a receiver has become too uncertain.
     case uncertain
   }
 }
 
-/// Where the vehicle is, how it moves and how it lies, with its accuracy.
+/// Position, motion and attitude of the vehicle, with their accuracy.
 public struct NavigationEstimate: Hashable, Sendable {
-  /// The time of the newest inertial sample.
+  /// The time of the last inertial sample.
   public var timestamp: Timestamp
-  /// Position of the device.
+  /// The position of the device.
   public var coordinate: Coordinate
-  /// Position of the receiver's antenna, as far as it was found out where that is: what the receiver would say.
+  /// The position of the receiver's antenna, as far as its lever arm is known; comparable with the receiver's
+  /// fixes.
   public var antennaCoordinate: Coordinate
-  /// Metres above the surface that the receiver's altitudes refer to; nil before there was one.
+  /// The altitude in m above the reference surface of the receiver's altitudes; nil before the first one.
   public var altitude: Double?
-  /// Whether the altitude is above the WGS 84 ellipsoid; else it is above mean sea level.
+  /// True if the altitude is above the WGS 84 ellipsoid, false if above mean sea level.
   public var isAltitudeEllipsoidal: Bool
-  /// m/s east, north, up.
+  /// The velocity east, north, up in m/s.
   public var velocity: Vector3
-  /// m/s, one deviation of the velocity about its worse axis in the plane.
+  /// The standard deviation of the horizontal velocity about its worse axis, m/s.
   public var velocityDeviation: Double
-  /// From the device frame to east, north, up.
+  /// The rotation from the device frame to east, north, up.
   public var attitude: Quaternion
-  /// From right, forward, up of the vehicle to east, north, up.
+  /// The rotation from right, forward, up of the vehicle to east, north, up.
   public var vehicleAttitude: Quaternion
-  /// From the device frame to right, forward, up of the vehicle.
+  /// The rotation from the device frame to right, forward, up of the vehicle.
   public var mounting: Quaternion
-  /// Heading of the vehicle, degrees clockwise from true north, 0 ..< 360.
+  /// The heading of the vehicle in degrees clockwise from true north, 0 ..< 360.
   public var heading: Double
-  /// Deviation of attitude about a horizontal axis and about the vertical, degrees.
+  /// The standard deviations of the attitude about a horizontal axis and about the vertical, degrees.
   public var tiltDeviation: Double
   public var headingDeviation: Double
-  /// Deviation of the mounting about the vehicle's right and up axes, degrees.
+  /// The standard deviations of the mounting about the vehicle's right and up axes, degrees.
   public var mountingDeviation: SIMD2<Double>
-  /// Metres of circles around the position that hold the true one in 68 and 95 % of cases.
+  /// The radii in m of circles around the position that contain the true one with 68 and 95 % probability.
   public var radius68: Double
   public var radius95: Double
-  /// m, one deviation of the height.
+  /// The standard deviation of the height, m.
   public var verticalDeviation: Double
   public var source: PositionSource
-  /// s since the last position of the receiver that was believed.
+  /// The time since the last accepted position of the receiver, s.
   public var sinceFix: Double
-  /// Whether the vehicle stands.
+  /// True if the vehicle is at rest.
   public var isStopped: Bool
-  /// rad/s, device frame: what to subtract from the gyroscope.
+  /// The gyroscope bias in the device frame in rad/s, to be subtracted.
   public var gyroscopeBias: Vector3
-  /// m/s², device frame: what to subtract from the accelerometer.
+  /// The accelerometer bias in the device frame in m/s², to be subtracted.
   public var accelerometerBias: Vector3
-  /// m/s², east, north, up: acceleration without gravity, low-passed over 0.15 s.
+  /// The acceleration east, north, up without gravity in m/s², low-passed over 0.15 s.
   public var acceleration: Vector3
-  /// s that positions of the receiver are late by on the inertial sensors' time line.
+  /// The latency of the receiver's positions on the time line of the inertial sensors, s.
   public var positionLatency: Double
 }
 
 extension NavigationEstimate {
-  /// m/s from which a velocity has a direction.
+  /// The speed in m/s from which the course is defined.
   private static let slowest = 1.0
-  /// s over which `acceleration` is low-passed.
+  /// The time constant of the low-pass of `acceleration`, s.
   static let accelerationTime = 0.15
 
-  /// m/s over ground; zero while the vehicle stands.
+  /// The ground speed in m/s; zero if the vehicle is at rest.
   public var speed: Double { isStopped ? 0 : hypot(velocity.x, velocity.y) }
 
-  /// Direction of travel, degrees clockwise from true north, 0 ..< 360; nil below 1 m/s.
+  /// The course in degrees clockwise from true north, 0 ..< 360; nil below 1 m/s.
   public var course: Double? {
     speed >= Self.slowest ? normalizedDegrees(atan2(velocity.x, velocity.y).degrees) : nil
   }
 
-  /// Degrees, one deviation of the course.
+  /// The standard deviation of the course in degrees; nil without a course.
   public var courseDeviation: Double? {
     course == nil ? nil : min(180, (velocityDeviation / speed).degrees)
   }
 }
 
-/// One position of an outage, corrected afterwards.
+/// A position during an outage, corrected afterwards.
 public struct CorrectedPosition: Hashable, Sendable {
   public var timestamp: Timestamp
-  /// Of the device, and of the receiver's antenna.
+  /// The positions of the device and of the receiver's antenna.
   public var coordinate: Coordinate
   public var antennaCoordinate: Coordinate
-  /// What was known of the device's at the time.
+  /// The position of the device as estimated at that time.
   public var live: Coordinate
-  /// Metres of circles that hold the true position in 68 and 95 % of cases.
+  /// The radii in m of circles that contain the true position with 68 and 95 % probability.
   public var radius68: Double
   public var radius95: Double
 }
 
-/// Forward speed of the wheels, from CAN or OBD.
+/// The speed of the wheels, from CAN or OBD.
 public struct WheelSpeed: Hashable, Sendable {
   public var timestamp: Timestamp
-  /// m/s, at least 0 in either direction.
+  /// The speed in m/s, at least 0 in either direction.
   public var speed: Double
-  /// m/s, one standard deviation; nil for that of `NavigationFilter.Parameters`, which is right for wheels on CAN.
+  /// The standard deviation in m/s; nil for that of `NavigationFilter.Parameters`, which is for wheels on
+  /// CAN.
   public var deviation: Double?
 
   public init(timestamp: Timestamp, speed: Double, deviation: Double? = nil) {
@@ -133,26 +135,27 @@ public struct WheelSpeed: Hashable, Sendable {
   }
 }
 
-/// What happened since the start.
+/// Counters since the start.
 public struct NavigationCounters: Hashable, Sendable {
-  /// Samples that were not in order, not finite or absurd.
+  /// Samples that were out of order, not finite or implausible.
   public var refusedSamples = 0
   /// Gaps in the inertial samples.
   public var gaps = 0
-  /// Fixes that came too late, with a time ahead of the samples, or were not finite.
+  /// Fixes that were too late, ahead of the samples or not finite.
   public var refusedFixes = 0
   /// Fixes whose position contradicted the motion.
   public var outliers = 0
-  /// Times that a contradiction lasted, and the receiver was believed after all.
+  /// Persistent contradictions after which the receiver was accepted again.
   public var jumps = 0
   /// Wheel speeds that contradicted the motion.
   public var refusedSpeeds = 0
-  /// Alignments, and how often one was given up.
+  /// Alignments, and the number of those that were revoked.
   public var alignments = 0
   public var realignments = 0
-  /// Times that the motion or the receiver contradicted what was taken for known.
+  /// Contradictions between the alignment and the motion or the receiver.
   public var contradictions = 0
-  /// Starts from a kept place without a receiver, and how many of them the first fixes contradicted.
+  /// Starts from a stored position without a receiver, and the number of those that the first fixes
+  /// contradicted.
   public var resumptions = 0
   public var contradictedResumptions = 0
 }

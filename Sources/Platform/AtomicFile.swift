@@ -1,12 +1,14 @@
 internal import Glibc
 
-/// Small files that are read and replaced as a whole: a reader finds the old contents or the new ones, never a mixture.
+/// Small files that are read and replaced atomically: a reader finds the old or the new contents, never a
+/// mixture.
 public enum AtomicFile {
-  /// Writes a file beside the old one, makes it safe on the disk and renames it into its place.
+  /// Writes a temporary file, synchronizes it and renames it to the path.
   /// - Parameters:
-  ///   - mode: of a file that is not there yet.
-  ///   - isDurable: false for a file that is worth nothing after a loss of power: it is not synchronized, which spares the disk.
-  /// - Throws: `SystemError` naming what failed; the old file is then untouched.
+  ///   - mode: the permissions of a new file.
+  ///   - isDurable: false for a file that need not survive a power loss. It is not synchronized, which
+  ///     reduces wear of the disk.
+  /// - Throws: `SystemError`; the old file is then unchanged.
   public static func write(
     _ bytes: [UInt8], to path: String, mode: UInt32 = 0o640, isDurable: Bool = true
   ) throws(SystemError) {
@@ -29,7 +31,7 @@ public enum AtomicFile {
     if isDurable { try file.synchronize() }
   }
 
-  /// Gives a file another name, in the place of one that has it already, so that a loss of power does not undo it.
+  /// Renames a file durably and replaces an existing one.
   public static func move(
     _ path: String, to newPath: String, isDurable: Bool = true
   ) throws(SystemError) {
@@ -40,7 +42,7 @@ public enum AtomicFile {
     try synchronize(folderOf: newPath)
   }
 
-  /// Deletes a file so that a loss of power does not bring it back. One that is not there is no error.
+  /// Deletes a file durably. A missing file is not an error.
   public static func remove(_ path: String) throws(SystemError) {
     guard unsafe unlink(path) == 0 else {
       if errno == ENOENT || errno == ENOTDIR { return }
@@ -49,7 +51,7 @@ public enum AtomicFile {
     try synchronize(folderOf: path)
   }
 
-  /// A name is safe when its folder is.
+  /// Synchronizes the folder, because a file's name is durable only if its folder is.
   static func synchronize(folderOf path: String) throws(SystemError) {
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -60,8 +62,8 @@ public enum AtomicFile {
     }
   }
 
-  /// The contents of a file of at most `limit` bytes; nil when there is none.
-  /// - Throws: `SystemError`; `EFBIG` for a longer one.
+  /// Returns the contents of a file of at most `limit` bytes; nil if the file does not exist.
+  /// - Throws: `SystemError`; `EFBIG` for a longer file.
   public static func read(_ path: String, limit: Int = 64 << 20) throws(SystemError) -> [UInt8]? {
     do throws(SystemError) { return try contents(of: path, limit: limit) } catch {
       if error.code == ENOENT { return nil }
@@ -69,12 +71,12 @@ public enum AtomicFile {
     }
   }
 
-  /// The contents of a file of at most `limit` bytes.
-  /// - Throws: `SystemError`; `ENOENT` when there is none, `EFBIG` for a longer one.
+  /// Returns the contents of a file of at most `limit` bytes.
+  /// - Throws: `SystemError`; `ENOENT` for a missing file, `EFBIG` for a longer one.
   public static func contents(of path: String, limit: Int = 64 << 20) throws(SystemError) -> [UInt8] {
     let file = try RandomAccessFile(path: path, access: .readOnly)
     var bytes: [UInt8] = []
-    // Files of /proc and pipes do not know their size.
+    // Files in /proc and pipes report no size.
     while bytes.count <= limit {
       let chunk = try file.read(count: min(limit + 1 - bytes.count, 1 << 16), at: Int64(bytes.count))
       if chunk.isEmpty { return bytes }
@@ -83,7 +85,7 @@ public enum AtomicFile {
     throw SystemError(operation: "read", object: path, code: EFBIG)
   }
 
-  /// When the file was last written, in nanoseconds since 1970; nil when that cannot be told.
+  /// Returns the file's modification time in nanoseconds since 1970; nil if unavailable.
   public static func modificationTime(of path: String) -> Int64? {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else { return nil }

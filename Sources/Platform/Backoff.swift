@@ -1,14 +1,14 @@
-/// How long to wait before the next attempt: exponential with full jitter, so that a fleet that lost its
-/// broker does not come back in step.
+/// A retry delay: exponential with full jitter, so that the vehicles of a fleet do not reconnect
+/// simultaneously.
 ///
-/// After A. Brooker, "Exponential Backoff and Jitter" (2015): uniform between zero and a ceiling that
-/// doubles up to a limit. A floor keeps a lucky draw from hammering.
+/// After A. Brooker, "Exponential Backoff and Jitter" (2015): uniform between zero and a ceiling that doubles
+/// up to a limit. A minimum delay prevents rapid retries.
 public struct Backoff: Sendable {
-  /// Seconds below which no wait falls.
+  /// The minimum delay in seconds.
   public var floor: Double
-  /// Seconds that the ceiling starts with.
+  /// The initial ceiling in seconds.
   public var base: Double
-  /// Seconds above which no wait rises.
+  /// The maximum delay in seconds.
   public var limit: Double
   private var attempt = 0
 
@@ -18,7 +18,7 @@ public struct Backoff: Sendable {
     self.limit = limit
   }
 
-  /// Seconds to wait before the next attempt.
+  /// Returns the delay before the next attempt in seconds.
   public mutating func next(using generator: inout some RandomNumberGenerator) -> Double {
     let ceiling = min(limit, base * Double(UInt64(1) << UInt64(min(attempt, 20))))
     attempt += 1
@@ -26,12 +26,12 @@ public struct Backoff: Sendable {
     return Double.random(in: floor...ceiling, using: &generator)
   }
 
-  /// Seconds to wait before the next attempt, drawn from the system's generator.
+  /// Returns the delay before the next attempt in seconds, from the system's random generator.
   public mutating func next() -> Double {
     var generator = SystemRandomNumberGenerator()
     return next(using: &generator)
   }
 
-  /// Starts over: call it when an attempt succeeded and held.
+  /// Resets the delay. Call it after an attempt succeeded and the connection was stable.
   public mutating func reset() { attempt = 0 }
 }

@@ -1,19 +1,19 @@
 internal import CBuild
 
-/// Which version of the programs this is, and where it was built.
+/// The version of the programs, with commit and build date.
 public struct BuildInformation: Hashable, Sendable {
-  /// As in "0.1.0".
+  /// The version, such as "0.1.0".
   public var version: String
-  /// The abbreviated commit, with "-modified" where the tree had changes; nil in a development build.
+  /// The abbreviated commit, with "-modified" if the tree had changes; nil in a development build.
   public var commit: String?
-  /// The day of the build, UTC, as in "2026-11-21"; nil in a development build.
+  /// The build date in UTC, such as "2026-11-21"; nil in a development build.
   public var date: String?
 
   public init(version: String, commit: String? = nil, date: String? = nil) {
     (self.version, self.commit, self.date) = (version, commit, date)
   }
 
-  /// Of the running program.
+  /// The version of the running program.
   public static let current = BuildInformation(
     version: unsafe String(cString: odograph_version()),
     commit: unsafe text(odograph_commit()),
@@ -26,7 +26,8 @@ public struct BuildInformation: Hashable, Sendable {
 }
 
 extension BuildInformation: CustomStringConvertible {
-  /// As `--version` prints it: "0.1.0 (commit 5169b0e, built 2026-11-21)", or "0.1.0 (development version)".
+  /// The text that `--version` prints: "0.1.0 (commit 5169b0e, built 2026-11-21)", or "0.1.0 (development
+  /// version)".
   public var description: String {
     let origin = [commit.map { "commit \($0)" }, date.map { "built \($0)" }].compactMap { $0 }
     return "\(version) (\(origin.isEmpty ? "development version" : origin.joined(separator: ", ")))"

@@ -2,17 +2,17 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// An operating-system thread of its own for work that blocks: reading a device, talking to gpsd or a
-/// broker. Blocking calls never run on Swift's cooperative pool.
+/// An operating-system thread for blocking work, such as device reads and connections to gpsd or a broker.
+/// Blocking calls never run on Swift's cooperative pool.
 public struct DedicatedThread: Sendable {
   private let handle: pthread_t
 
   /// Starts a thread.
   /// - Parameters:
-  ///   - name: shown by `top -H` and in core dumps; the kernel keeps the first 15 bytes.
-  ///   - stackSize: bytes; the pages are taken only when touched.
-  ///   - body: runs once; the thread ends when it returns.
-  /// - Throws: `SystemError` when the kernel has no room for another thread.
+  ///   - name: shown by `top -H` and in core dumps; the kernel stores the first 15 bytes.
+  ///   - stackSize: bytes; pages are allocated on first use.
+  ///   - body: runs once; the thread exits when it returns.
+  /// - Throws: `SystemError` if the kernel cannot create a thread.
   public static func start(
     name: String, stackSize: Int = 512 * 1024, _ body: @escaping @Sendable () -> Void
   ) throws(SystemError) -> DedicatedThread {
@@ -38,10 +38,10 @@ public struct DedicatedThread: Sendable {
     return DedicatedThread(handle: handle)
   }
 
-  /// Waits until the thread has ended. Call it once, from another thread.
+  /// Waits until the thread has exited. Call it once, from another thread.
   public func join() { pthread_join(handle, nil) }
 
-  /// Nobody will wait for its end: what the thread holds is given back then. Call either this or `join`.
+  /// Detaches the thread: its resources are released when it exits. Call either this or `join`.
   public func detach() { pthread_detach(handle) }
 }
 
@@ -55,46 +55,48 @@ private final class ThreadBody: Sendable {
   }
 }
 
-/// A thread's sign of life: the thread counts each turn of its loop, and whoever doubts it calls and looks whether another
-/// turn follows. A thread that waits is therefore never woken for it unless somebody watches.
+/// A heartbeat of a thread. The thread counts each iteration of its loop. A watchdog requests an iteration
+/// and checks that the count increases, so that a waiting thread wakes up only if it is monitored.
 public final class Heartbeat: Sendable {
-  /// As the kernel shows the thread in `top -H`.
+  /// The thread's name, as `top -H` shows it.
   public let name: String
   private let turnCount = Atomic(0)
   private let pauseEnd = Atomic<Int64>(0)
   private let caller: @Sendable () -> Void
 
-  /// - Parameter call: makes the thread's loop turn, from any thread and without waiting.
+  /// Creates a heartbeat.
+  ///
+  /// - Parameter call: wakes the thread's loop, from any thread and without blocking.
   public init(name: String, call: @escaping @Sendable () -> Void) {
     self.name = String(name.prefix(15))
     caller = call
   }
 
-  /// Counts a turn. The thread's own to call.
+  /// Counts an iteration. Called by the thread itself.
   public func beat() {
     turnCount.add(1, ordering: .relaxed)
     if pauseEnd.load(ordering: .relaxed) != 0 { pauseEnd.store(0, ordering: .relaxed) }
   }
 
-  /// Says that what follows, until the next turn, may take so many seconds with good reason, as the lookup of a name does.
+  /// Announces that the current iteration can take up to `seconds`, for example for a DNS lookup.
   public func expectPause(seconds: Double) {
     pauseEnd.store(SystemClock.monotonic &+ Int64(min(seconds, 1e6) * 1e9), ordering: .relaxed)
   }
 
-  /// Asks for a turn.
+  /// Requests an iteration.
   public func call() { caller() }
 
   public var turns: Int { turnCount.load(ordering: .relaxed) }
 
-  /// Until when (`SystemClock.monotonic`, ns) the thread has excused itself; 0 when it has not.
+  /// The end of the announced pause (`SystemClock.monotonic`, ns); 0 if there is none.
   public var excusedUntil: Int64 { pauseEnd.load(ordering: .relaxed) }
 }
 
-/// The threads of this process whose loops must turn.
+/// The monitored threads of this process.
 public enum WatchedThreads {
   private static let roster = Locked<[Heartbeat]>([])
 
-  /// Those that run now.
+  /// The heartbeats of all running threads.
   public static var all: [Heartbeat] { roster.withLock { $0 } }
 
   static func add(_ heartbeat: Heartbeat) { roster.withLock { $0.append(heartbeat) } }
@@ -103,11 +105,11 @@ public enum WatchedThreads {
 }
 
 extension DedicatedThread {
-  /// Starts a thread whose body is a loop that can be watched from its start to its end.
+  /// Starts a monitored thread whose body is a loop.
   /// - Parameters:
-  ///   - call: makes the loop turn, from any thread and without waiting.
-  ///   - body: is handed its heartbeat, and lets it beat in each turn.
-  /// - Throws: `SystemError` when the kernel has no room for another thread.
+  ///   - call: wakes the loop, from any thread and without blocking.
+  ///   - body: receives the heartbeat and calls `beat` in each iteration.
+  /// - Throws: `SystemError` if the kernel cannot create a thread.
   public static func startWatched(
     name: String, stackSize: Int = 512 * 1024, call: @escaping @Sendable () -> Void,
     _ body: @escaping @Sendable (Heartbeat) -> Void
@@ -126,13 +128,15 @@ extension DedicatedThread {
   }
 }
 
-/// The thread of a source: started once, watched, and stopped once; it waits on `wake`.
+/// The thread of a source: started once, monitored, and stopped once. It waits on `wake`.
 public final class ServiceThread: Sendable {
   public let wake: EventDescriptor
   private let ended: EventDescriptor
   private let state = Locked<(thread: DedicatedThread?, isStopping: Bool)>((nil, false))
 
-  /// - Throws: `SystemError` when the process has no file descriptor left.
+  /// Creates the descriptors.
+  ///
+  /// - Throws: `SystemError` if the process has no free file descriptors.
   public init() throws(SystemError) {
     wake = try EventDescriptor()
     ended = try EventDescriptor()
@@ -140,8 +144,8 @@ public final class ServiceThread: Sendable {
 
   public var isStopping: Bool { state.withLock { $0.isStopping } }
 
-  /// Starts the thread; a second call, or one after `stop`, does nothing.
-  /// - Throws: `SystemError` when the kernel has no room for another thread.
+  /// Starts the thread. A second call, or a call after `stop`, has no effect.
+  /// - Throws: `SystemError` if the kernel cannot create a thread.
   public func start(name: String, _ body: @escaping @Sendable (Heartbeat) -> Void) throws(SystemError) {
     try state.withLock { state throws(SystemError) in
       guard state.thread == nil, !state.isStopping else { return }
@@ -154,9 +158,10 @@ public final class ServiceThread: Sendable {
     }
   }
 
-  /// Wakes the thread and returns when it has ended, or after a time at most: then it is left alone.
-  /// - Parameter patience: seconds; nil waits for ever.
-  /// - Returns: whether it has ended.
+  /// Wakes the thread and waits until it has exited or the time limit has passed. A thread that does not exit
+  /// in time is detached.
+  /// - Parameter patience: the time limit in seconds; nil for none.
+  /// - Returns: true if the thread has exited.
   @discardableResult
   public func stop(patience: Double? = nil) -> Bool {
     let thread = state.withLock { state in

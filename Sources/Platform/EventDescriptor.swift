@@ -1,13 +1,15 @@
 internal import CLinux
 internal import Glibc
 
-/// A file descriptor that another thread makes readable, to wake one that waits in `poll(2)` (eventfd).
+/// A file descriptor (eventfd) that another thread makes readable, to wake a thread that waits in `poll(2)`.
 // Sendable: the descriptor is constant, and eventfd reads and writes are atomic in the kernel.
 public final class EventDescriptor: Sendable {
-  /// What to hand to `poll(2)`, with `POLLIN`.
+  /// The descriptor for `poll(2)` with `POLLIN`.
   public let descriptor: Int32
 
-  /// - Throws: `SystemError` when the process has no descriptor left.
+  /// Creates an eventfd.
+  ///
+  /// - Throws: `SystemError` if the process has no free file descriptors.
   public init() throws(SystemError) {
     descriptor = eventfd(0, odograph_efd_flags)
     guard descriptor >= 0 else { throw SystemError(operation: "create", object: "eventfd", code: errno) }
@@ -27,7 +29,7 @@ public final class EventDescriptor: Sendable {
     _ = unsafe read(descriptor, &count, 8)
   }
 
-  /// Waits until signalled or until the time is over. Returns whether it was signalled, and drains it.
+  /// Waits for a signal for at most `seconds`. Returns true and drains the descriptor if it was signalled.
   public func wait(seconds: Double) -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     // Rounded up: a wait that ends early would spin through its last millisecond.
@@ -38,15 +40,16 @@ public final class EventDescriptor: Sendable {
   }
 }
 
-/// Signals as a file descriptor (signalfd), so that a program waits for them where it waits for everything else and no
-/// handler runs at a random moment.
+/// A file descriptor (signalfd) for signals. A program can wait for them in `poll(2)`, and no handler runs
+/// asynchronously.
 public final class SignalDescriptor: Sendable {
-  /// What to hand to `poll(2)`, with `POLLIN`.
+  /// The descriptor for `poll(2)` with `POLLIN`.
   public let descriptor: Int32
 
-  /// Blocks the signals in this thread and in all that it starts later: make it before the first thread.
+  /// Blocks the signals in this thread and in all threads that it starts later. Create it before the first
+  /// thread.
   ///
-  /// - Throws: `SystemError` when the process has no descriptor left.
+  /// - Throws: `SystemError` if the process has no free file descriptors.
   public init(_ signals: [Int32]) throws(SystemError) {
     var set = sigset_t()
     unsafe sigemptyset(&set)
@@ -58,8 +61,8 @@ public final class SignalDescriptor: Sendable {
 
   deinit { close(descriptor) }
 
-  /// The signals that arrived since the last call, each once however often it was sent; empty when there are none.
-  /// Never waits.
+  /// Returns the signals that arrived since the last call, each at most once; empty if there are none. Never
+  /// blocks.
   public func received() -> [Int32] {
     var numbers: [Int32] = []
     var information = signalfd_siginfo()
@@ -68,21 +71,22 @@ public final class SignalDescriptor: Sendable {
     return numbers
   }
 
-  /// Whether one of these signals has arrived and nobody has looked: for work that is under way before the loop that does.
+  /// Returns whether one of these signals is pending. For work that runs before the loop that handles
+  /// signals.
   public static func isPending(_ signals: [Int32]) -> Bool {
     var set = sigset_t()
     return unsafe sigpending(&set) == 0 && signals.contains { unsafe sigismember(&set, $0) == 1 }
   }
 
-  /// Lets writes to a closed pipe or socket fail with an error instead of ending the process.
+  /// Ignores SIGPIPE, so that writes to a closed pipe or socket fail with an error.
   public static func ignoreBrokenPipes() {
     signal(SIGPIPE, SIG_IGN)
   }
 }
 
-/// Waits until one of the descriptors is readable; returns which. Nil when the time is over.
+/// Waits until one of the descriptors is readable, and returns it. Nil after the time limit.
 ///
-/// - Parameter seconds: the time limit; nil waits for as long as it takes.
+/// - Parameter seconds: the time limit; nil for none.
 public func waitUntilReadable(_ descriptors: [Int32], seconds: Double? = nil) -> Int32? {
   var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
   let milliseconds = seconds.map { Int32(max(0, min($0 * 1000, 86_400_000)).rounded(.up)) } ?? -1

@@ -1,11 +1,12 @@
 internal import CLinux
 internal import Glibc
 
-// Not in AtomicFile.swift: the first file of a module that is compiled as a whole decides by the order of its imports
-// whether `stat` and `timespec` are Glibc's or CLinux's, and all others name Glibc.
+// Separate from AtomicFile.swift: with whole-module compilation, the order of imports in the module's first
+// file decides whether `stat` and `timespec` belong to Glibc or to CLinux. All other files use those of
+// Glibc.
 extension AtomicFile {
-  /// Gives two files or folders of one file system each other's names, at once.
-  /// - Throws: `SystemError`; `EINVAL` where the file system cannot.
+  /// Exchanges the names of two files or folders of one file system atomically.
+  /// - Throws: `SystemError`; `EINVAL` if the file system does not support it.
   public static func exchange(_ path: String, with other: String) throws(SystemError) {
     guard unsafe odograph_exchange(path, other) == 0 else {
       throw SystemError(operation: "exchange", object: path, code: errno)
@@ -13,8 +14,8 @@ extension AtomicFile {
     try synchronize(folderOf: other)
   }
 
-  /// Whether a file's folder is in memory, so that writing it often wears nothing and a loss of power takes it, and belongs to this
-  /// user alone; false for a folder that is not there.
+  /// Returns whether a file's folder is in memory and belongs to this user only. Frequent writes then cause
+  /// no wear, and the file is lost on power loss. False for a missing folder.
   public static func isInMemory(_ path: String) -> Bool {
     unsafe odograph_is_in_memory(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".") != 0
   }

@@ -1,13 +1,14 @@
 internal import CLinux
 internal import Glibc
 
-// Not in AtomicFile.swift, for the reason given in FileExchange.swift.
+// Separate from AtomicFile.swift for the reason given in FileExchange.swift.
 extension AtomicFile {
-  /// Gives a file another name that nothing has yet, so that a loss of power does not undo it.
+  /// Renames a file durably to a name that does not exist yet.
   ///
-  /// Nothing is replaced, also when it was made a moment before. Where the file system cannot rename so, the file gets a
-  /// second name, and loses its first; where it has no second names either, only what was there before is seen.
-  /// - Throws: `SystemError`; `EEXIST` when something has the name.
+  /// Never replaces a file, even if it was created a moment before. If the file system lacks an exclusive
+  /// rename, a hard link is created and the old name is removed. If it lacks hard links, too, the check for
+  /// an existing file is not atomic.
+  /// - Throws: `SystemError`; `EEXIST` if the name exists.
   public static func moveToNewName(_ path: String, to newPath: String) throws(SystemError) {
     if unsafe odograph_rename_new(path, newPath) != 0 {
       guard [EINVAL, ENOSYS].contains(errno) else {
@@ -18,7 +19,7 @@ extension AtomicFile {
     try synchronize(folderOf: newPath)
   }
 
-  /// The way of `moveToNewName` on file systems that know no flags of rename.
+  /// Implements `moveToNewName` for file systems without rename flags.
   static func moveBySecondName(_ path: String, to newPath: String) throws(SystemError) {
     if unsafe link(path, newPath) == 0 {
       unsafe unlink(path)

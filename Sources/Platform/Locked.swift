@@ -1,11 +1,11 @@
 internal import DequeModule
 internal import Glibc
 
-/// A value behind a pthread mutex.
+/// A value protected by a pthread mutex.
 ///
-/// `Synchronization.Mutex` would do the same, but the thread sanitizer does not see its futex and
-/// reports false races; a pthread mutex is checked properly.
-// Sendable: `value` is reached only between lock and unlock of the one mutex that belongs to it.
+/// `Synchronization.Mutex` would suffice, but the thread sanitizer does not recognize its futex and reports
+/// false races. It checks a pthread mutex correctly.
+// Sendable: `value` is accessed only while its mutex is locked.
 @safe public final class Locked<Value>: @unchecked Sendable {
   fileprivate let mutex: UnsafeMutablePointer<pthread_mutex_t>
   fileprivate var value: Value
@@ -22,7 +22,7 @@ internal import Glibc
     unsafe mutex.deallocate()
   }
 
-  /// Runs `body` with exclusive access to the value.
+  /// Calls `body` with exclusive access to the value.
   public func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -32,8 +32,8 @@ internal import Glibc
   }
 }
 
-/// A value behind a lock whose changes other threads can wait for: a mutex and its condition variable.
-// Sendable: the value is reached only between lock and unlock of its mutex.
+/// A value protected by a mutex with a condition variable, so that threads can wait for changes.
+// Sendable: the value is accessed only while its mutex is locked.
 @safe package final class Monitor<Value>: @unchecked Sendable {
   private let locked: Locked<Value>
   private let changed: UnsafeMutablePointer<pthread_cond_t>
@@ -42,7 +42,7 @@ internal import Glibc
     locked = Locked(value)
     unsafe changed = .allocate(capacity: 1)
     unsafe changed.initialize(to: pthread_cond_t())
-    // The default clock of a condition is the wall clock, which steps when the receiver sets it.
+    // By default a condition uses the wall clock, which steps when the receiver sets it.
     var attributes = pthread_condattr_t()
     unsafe pthread_condattr_init(&attributes)
     unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
@@ -55,7 +55,7 @@ internal import Glibc
     unsafe changed.deallocate()
   }
 
-  /// Runs `body` with exclusive access to the value, then wakes the threads that wait for it to change.
+  /// Calls `body` with exclusive access to the value, then wakes all waiting threads.
   package func update<Result>(_ body: (inout Value) -> Result) -> Result {
     locked.withLock { value in
       defer { unsafe pthread_cond_broadcast(changed) }
@@ -63,11 +63,11 @@ internal import Glibc
     }
   }
 
-  /// Runs `body` with exclusive access to the value, for a look that changes nothing which others wait for.
+  /// Calls `body` with exclusive access to the value, without waking waiting threads.
   package func withLock<Result>(_ body: (inout Value) -> Result) -> Result { locked.withLock(body) }
 
-  /// Waits until `body` returns something, at the longest until `deadline` (`SystemClock.monotonic`, ns); nil waits for as
-  /// long as it takes. `body` runs once at least, and again after each change.
+  /// Waits until `body` returns a value, at most until `deadline` (`SystemClock.monotonic`, ns; nil for no
+  /// limit). Calls `body` at least once, and after each change.
   package func wait<Result>(until deadline: Int64?, for body: (inout Value) -> Result?) -> Result? {
     unsafe pthread_mutex_lock(locked.mutex)
     defer { unsafe pthread_mutex_unlock(locked.mutex) }
@@ -86,17 +86,17 @@ internal import Glibc
   }
 }
 
-/// A first-in, first-out hand-over between threads with a bound.
+/// A bounded first-in, first-out queue between threads.
 ///
-/// When the queue is full the *oldest* element makes room, because a late sensor value is worth less
-/// than a fresh one; each element dropped so is counted in `overflowCount`.
+/// A full queue drops its *oldest* element, because a fresh sensor value is worth more than a late one.
+/// `overflowCount` counts the dropped elements.
 public final class BoundedQueue<Element: Sendable>: Sendable {
-  /// What `pop` came back with.
+  /// The result of `pop`.
   public enum Outcome: Sendable {
     case element(Element)
-    /// Nothing arrived before the time limit.
+    /// No element arrived before the deadline.
     case timedOut
-    /// The queue was closed and is drained.
+    /// The queue is closed and empty.
     case closed
   }
 
@@ -109,10 +109,12 @@ public final class BoundedQueue<Element: Sendable>: Sendable {
   private let capacity: Int
   private let state = Monitor(State())
 
-  /// - Parameter capacity: how many elements wait at most; at least 1.
+  /// Creates a queue.
+  ///
+  /// - Parameter capacity: the maximum number of elements, at least 1.
   public init(capacity: Int) { self.capacity = max(1, capacity) }
 
-  /// Appends an element; a full queue drops its oldest. After `close()` the element is ignored.
+  /// Appends an element; a full queue drops its oldest. Ignored after `close()`.
   public func push(_ element: Element) {
     state.update { state in
       guard !state.isClosed else { return }
@@ -124,8 +126,8 @@ public final class BoundedQueue<Element: Sendable>: Sendable {
     }
   }
 
-  /// Takes the oldest element, waiting for one until `deadline` (`SystemClock.monotonic`, ns); nil waits
-  /// for as long as it takes.
+  /// Removes and returns the oldest element. Waits for one until `deadline` (`SystemClock.monotonic`, ns; nil
+  /// for no limit).
   public func pop(until deadline: Int64?) -> Outcome {
     let outcome: Outcome? = state.wait(until: deadline) { state in
       state.waiting.popFirst().map(Outcome.element) ?? (state.isClosed ? .closed : nil)
@@ -133,9 +135,9 @@ public final class BoundedQueue<Element: Sendable>: Sendable {
     return outcome ?? .timedOut
   }
 
-  /// No further element is taken in; those that wait are still handed out.
+  /// Closes the queue for new elements. The remaining elements can still be popped.
   public func close() { state.update { $0.isClosed = true } }
 
-  /// How many elements were dropped because the queue was full.
+  /// The number of elements dropped because the queue was full.
   public var overflowCount: Int { state.withLock { $0.dropped } }
 }

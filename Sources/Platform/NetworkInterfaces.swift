@@ -1,9 +1,10 @@
-/// The network interfaces of this machine, as the kernel lists them.
+/// The network interfaces of this machine, from the kernel.
 public enum NetworkInterfaces {
-  /// One folder for each, with its attributes as files.
+  /// The folder with one subfolder per interface; its attributes are files.
   public static let folder = "/sys/class/net"
 
-  /// Whether a text can be the name of one: 1 to 15 letters, digits, points, dashes or underscores.
+  /// Returns whether a text is a valid interface name: 1 to 15 letters, digits, points, dashes or
+  /// underscores.
   public static func isName(_ text: String) -> Bool {
     (1...15).contains(text.utf8.count) && text != "." && text != ".."
       && text.utf8.allSatisfy { byte in
@@ -12,7 +13,7 @@ public enum NetworkInterfaces {
       }
   }
 
-  /// Whether one was brought up; no for one that is not there.
+  /// Returns whether an interface is up; false for a missing one.
   public static func isUp(_ name: String, in folder: String = folder) -> Bool {
     let flags = SmallFiles.text("\(folder)/\(name)/flags").flatMap { Int($0.dropFirst(2), radix: 16) }
     // IFF_UP is the lowest bit.

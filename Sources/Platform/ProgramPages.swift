@@ -1,9 +1,10 @@
 internal import Glibc
 
-/// The pages of a program and its libraries that are mapped into its memory.
+/// The memory-mapped pages of a program and its libraries.
 public enum ProgramPages {
-  /// Gives back the pages of code that have been mapped so far: what only the start has run, as reading a configuration, stays with the kernel,
-  /// and what goes on running is mapped again, for about a hundred microseconds in all. Code is never written, so nothing is lost.
+  /// Releases the pages of code that are mapped. Code that only runs at startup, such as the configuration
+  /// parser, then uses no memory of the process. Pages that are still needed are mapped again, which takes
+  /// about 100 µs in total. Code pages are never modified, so no data are lost.
   public static func release() {
     for range in executable(in: maps()) {
       guard let start = unsafe UnsafeMutableRawPointer(bitPattern: range.lowerBound) else { continue }
@@ -11,7 +12,7 @@ public enum ProgramPages {
     }
   }
 
-  /// The addresses of code that was mapped from files and that nobody may write.
+  /// Returns the address ranges of read-only code that is mapped from files.
   static func executable(in maps: String) -> [Range<UInt>] {
     maps.split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ", maxSplits: 5)
@@ -28,7 +29,7 @@ public enum ProgramPages {
     guard descriptor >= 0 else { return "" }
     defer { close(descriptor) }
     var (text, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 4096))
-    // A program with its libraries has some hundred lines.
+    // A program with its libraries has about a hundred lines.
     while text.count < 1 << 20 {
       let count = unsafe read(descriptor, &buffer, buffer.count)
       guard count > 0 else { break }

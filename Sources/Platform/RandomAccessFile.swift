@@ -1,16 +1,18 @@
 internal import Glibc
 
-/// A file that is read and written at chosen places (`pread(2)`, `pwrite(2)`). Closed when its owner lets go of it.
+/// A file with random access (`pread(2)`, `pwrite(2)`). Closed at the end of its lifetime.
 public struct RandomAccessFile: ~Copyable, Sendable {
   public let path: String
   private let descriptor: Int32
 
   public enum Access: Sendable {
     case readOnly
-    /// Made when it is not there, and locked (`flock(2)`) against a second writer.
+    /// Created if missing, and locked (`flock(2)`) against a second writer.
     case readWrite
   }
 
+  /// Opens a file.
+  ///
   /// - Parameters:
   ///   - mode: of a file that is made.
   ///   - followsLinks: false refuses a symbolic link in the file's place (`ELOOP`).
@@ -40,7 +42,7 @@ public struct RandomAccessFile: ~Copyable, Sendable {
 
   deinit { close(descriptor) }
 
-  /// Bytes.
+  /// The size in bytes.
   public var size: Int64 {
     get throws(SystemError) {
       var status = stat()
@@ -49,7 +51,7 @@ public struct RandomAccessFile: ~Copyable, Sendable {
     }
   }
 
-  /// Up to `count` bytes from `offset`; fewer at the end of the file.
+  /// Reads up to `count` bytes at `offset`; fewer at the end of the file.
   public func read(count: Int, at offset: Int64) throws(SystemError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     var done = 0
@@ -68,8 +70,8 @@ public struct RandomAccessFile: ~Copyable, Sendable {
     return Array(bytes.prefix(done))
   }
 
-  /// Writes all bytes from `offset` on.
-  /// - Throws: `SystemError`, as `ENOSPC`; a part may then have been written.
+  /// Writes all bytes at `offset`.
+  /// - Throws: `SystemError`, such as `ENOSPC`; a part of the bytes can have been written.
   public func write(_ bytes: [UInt8], at offset: Int64) throws(SystemError) {
     var done = 0
     while done < bytes.count {
@@ -85,12 +87,12 @@ public struct RandomAccessFile: ~Copyable, Sendable {
     }
   }
 
-  /// Cuts the file off, or fills it up with zeros.
+  /// Truncates the file, or extends it with zeros.
   public func truncate(to size: Int64) throws(SystemError) {
     guard ftruncate(descriptor, off_t(size)) == 0 else { throw error("truncate") }
   }
 
-  /// Returns when the contents would survive a loss of power (`fdatasync(2)`).
+  /// Synchronizes the contents to the disk (`fdatasync(2)`).
   public func synchronize() throws(SystemError) {
     guard fdatasync(descriptor) == 0 else { throw error("synchronize") }
   }
@@ -101,6 +103,6 @@ public struct RandomAccessFile: ~Copyable, Sendable {
 }
 
 extension SystemError {
-  /// Whether it is for want of room: no space, over quota, or over the largest size a file may have.
+  /// True if the cause is missing space: disk full, over quota, or file too large.
   public var isShortOfSpace: Bool { [ENOSPC, EDQUOT, EFBIG].contains(code) }
 }

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// Reads the small text files in which the kernel tells about the machine, and the folders that they are in.
+/// A reader of the small text files that the kernel provides, such as those in /sys, and of their folders.
 public enum SmallFiles {
-  /// The first kilobytes of a file without the white space and zero bytes at its ends; nil when it cannot be read or has
-  /// nothing else.
+  /// Returns the first 4 kB of a file without surrounding white space and zero bytes; nil if the file is
+  /// unreadable or empty.
   public static func text(_ path: String) -> String? {
-    // A driver that takes its time must not hold up the agent.
+    // Non-blocking, because a slow driver must not block the agent.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
@@ -18,10 +18,11 @@ public enum SmallFiles {
     return String(decoding: content[...end], as: UTF8.self)
   }
 
-  /// Of a file that has a number and nothing else; else nil.
+  /// Returns the number in a file that contains nothing else; nil otherwise.
   public static func number(_ path: String) -> Double? { text(path).flatMap(Double.init) }
 
-  /// The names in a folder, sorted, without those that begin with a dot; none when there is no such folder.
+  /// Returns the names in a folder, sorted, without those that start with a dot; empty if there is no such
+  /// folder.
   public static func names(in folder: String) -> [String] {
     guard let directory = unsafe opendir(folder) else { return [] }
     defer { unsafe closedir(directory) }

@@ -1,16 +1,18 @@
 internal import CLinux
 internal import Glibc
 
-/// A failed system call: what was tried, on what, and the kernel's reason.
+/// A failed system call: operation, object and the kernel's reason.
 public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What was being done, as in "open" or "start thread".
+  /// The operation, such as "open" or "start thread".
   public var operation: String
-  /// What it was done to: a path, an address, a device.
+  /// The object of the operation: a path, an address, a device.
   public var object: String
   /// The `errno` value.
   public var code: Int32
 
-  /// - Parameter code: the `errno` value; read it right after the call that failed.
+  /// Creates an error.
+  ///
+  /// - Parameter code: the `errno` value; read it immediately after the failed call.
   public init(operation: String, object: String, code: Int32) {
     self.operation = operation
     self.object = object
@@ -34,7 +36,8 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Repeats a system call while it is interrupted by a signal; returns its value, or the negative `errno` of its failure.
+/// Repeats a system call while it is interrupted by a signal. Returns its value, or the negative `errno` of
+/// its failure.
 public func retryingOnInterrupt(_ call: () -> Int32) -> Int32 {
   while true {
     let value = call()
@@ -50,20 +53,18 @@ public struct SystemErrno: RawRepresentable, Error, Hashable, Sendable {
   public init(rawValue: Int32) { self.rawValue = rawValue }
 }
 
-/// The kernel's clocks, in nanoseconds. Only the edges read them: an algorithm gets its time with its data.
+/// The kernel's clocks, in nanoseconds. Only I/O code reads them; algorithms receive time with their data.
 public enum SystemClock {
-  /// Since boot, never stepped, counting while the machine sleeps (`CLOCK_BOOTTIME`).
+  /// Time since boot, including sleep; never steps (`CLOCK_BOOTTIME`).
   public static var boottime: Int64 { read(CLOCK_BOOTTIME) }
 
-  /// Since boot, never stepped, standing still while the machine sleeps (`CLOCK_MONOTONIC`): the clock of
-  /// waits with a time limit.
+  /// Time since boot, excluding sleep; never steps (`CLOCK_MONOTONIC`). The clock of all deadlines.
   public static var monotonic: Int64 { read(CLOCK_MONOTONIC) }
 
-  /// Since 1970-01-01 UTC (`CLOCK_REALTIME`); steps when it is set.
+  /// Time since 1970-01-01 UTC (`CLOCK_REALTIME`). Steps when the clock is set.
   public static var realtime: Int64 { read(CLOCK_REALTIME) }
 
-  /// Whether something keeps `realtime` right, as the kernel knows of it from who does: a time daemon (adjtimex(2) without
-  /// STA_UNSYNC).
+  /// True if the kernel's clock is synchronized by a time daemon (adjtimex(2) without STA_UNSYNC).
   public static var isSynchronized: Bool { odograph_clock_is_unsynchronized() == 0 }
 
   private static func read(_ clock: clockid_t) -> Int64 {

@@ -1,23 +1,24 @@
 internal import CSQLite
 internal import Glibc
 
-/// A connection to one database file, used by one thread at a time. The corresponding C type is `sqlite3`.
+/// A connection to a database file, for use by one thread at a time. The corresponding C type is `sqlite3`.
 @safe package struct Database: ~Copyable {
   package enum Access {
-    /// An existing file, which stays as it is.
+    /// An existing file, which is not modified.
     case readOnly
-    /// A file that nobody changes meanwhile, in a folder where nothing can be written: no lock is looked for, and no log.
+    /// A file that no process modifies, in a read-only folder. SQLite uses neither locks nor the write-ahead
+    /// log.
     case immutable
-    /// An existing file.
+    /// An existing file, for reading and writing.
     case readWrite
     /// A missing file is created; only its owner can read it.
     case create
   }
 
   package enum TransactionKind: String {
-    /// Begins as a reader, and waits for the write lock at the first change.
+    /// Starts as a reader, and acquires the write lock at the first change.
     case deferred = "BEGIN"
-    /// Waits for the write lock at once.
+    /// Acquires the write lock immediately.
     case immediate = "BEGIN IMMEDIATE"
   }
 
@@ -25,7 +26,7 @@ internal import Glibc
   private let handle: OpaquePointer
   private let watch: Watch?
 
-  /// The address (RFC 8089) of a file that nobody changes.
+  /// Returns the URI (RFC 8089) for access to an unmodified file.
   private static func immutable(_ path: String) -> String {
     var address = "file:"
     for byte in path.utf8 {
@@ -38,7 +39,7 @@ internal import Glibc
     return address + "?immutable=1"
   }
 
-  /// The library's memory statistics cost a lock for every allocation, and nobody asks for them.
+  /// Disables SQLite's memory statistics, which need a lock for every allocation and are not used.
   private static let withoutMemoryStatistics = odograph_sqlite_without_memory_statistics()
 
   /// Creates an empty file with mode 0600 if there is none: SQLite would make one that everybody can read, and gives its log the
@@ -50,9 +51,9 @@ internal import Glibc
 
   /// Opens a database file.
   /// - Parameters:
-  ///   - busyTimeout: how long a call waits for locks of other connections before it fails with `busy`.
-  ///   - goesOn: asked some times a second while a call works or waits; when it says no, the call fails with `interrupted`, or
-  ///     with `busy` where it waited.
+  ///   - busyTimeout: the time to wait for locks of other connections before a call fails with `busy`.
+  ///   - goesOn: called several times a second while a call runs or waits. If it returns false, the call
+  ///     fails with `interrupted`, or with `busy` if it was waiting.
   package init(
     path: String, access: Access, busyTimeout: Duration = .seconds(2), goesOn: (() -> Bool)? = nil
   ) throws(SQLiteError) {
@@ -91,16 +92,16 @@ internal import Glibc
     unsafe sqlite3_busy_handler(opened, { unsafe Watch.from($0).waits(attempt: Int($1)) ? 1 : 0 }, context)
   }
 
-  // Statements that outlive this keep it open until they are finalized.
+  // The connection remains open until all its statements are finalized.
   deinit { unsafe sqlite3_close_v2(handle) }
 
-  /// Runs statements that return nothing, or whose rows do not matter.
+  /// Executes statements and ignores their rows.
   package func execute(_ sql: String) throws(SQLiteError) {
     guard unsafe sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw error(sql) }
   }
 
   /// Compiles a statement.
-  /// - Parameter isPersistent: whether it is used again and again.
+  /// - Parameter isPersistent: true if the statement is reused many times.
   package func prepare(_ sql: String, isPersistent: Bool = true) throws(SQLiteError) -> Statement {
     var statement: OpaquePointer?
     let flags = isPersistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
@@ -109,22 +110,22 @@ internal import Glibc
     return unsafe Statement(handle: statement, sql: sql, file: path)
   }
 
-  /// The first column of the first row as a number; nil when there is no row or it is null.
+  /// Returns the first column of the first row as a number; nil if there is no row or the value is null.
   package func integer(_ sql: String) throws(SQLiteError) -> Int64? {
     var statement = try prepare(sql, isPersistent: false)
     return try statement.step() ? statement.integer(0) : nil
   }
 
-  /// The first column of the first row as text; nil when there is no row or it is null.
+  /// Returns the first column of the first row as text; nil if there is no row or the value is null.
   package func text(_ sql: String) throws(SQLiteError) -> String? {
     var statement = try prepare(sql, isPersistent: false)
     return try statement.step() ? statement.text(0) : nil
   }
 
-  /// How many rows the last statement changed.
+  /// The number of rows changed by the last statement.
   package var changes: Int { Int(unsafe sqlite3_changes(handle)) }
 
-  /// Runs `body` in a transaction: all of it happens, or, when `body` throws or the commit fails, nothing.
+  /// Runs `body` in a transaction. Rolls back if `body` throws or the commit fails.
   package func transaction<Result>(
     _ kind: TransactionKind = .immediate, _ body: () throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
@@ -134,25 +135,26 @@ internal import Glibc
       try execute("COMMIT")
       return result
     } catch {
-      // Some failures, as of a full disk, have ended the transaction already.
+      // Some failures, such as a full disk, already ended the transaction.
       if unsafe sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
       throw error
     }
   }
 
-  /// Moves what is in the write-ahead log into the database and empties the log, as far as other connections allow.
+  /// Moves the contents of the write-ahead log to the database and truncates the log, as far as other
+  /// connections allow.
   package func checkpoint() throws(SQLiteError) { try execute("PRAGMA wal_checkpoint(TRUNCATE)") }
 
-  /// The number that a program keeps in the file for its schema; 0 in a new file.
+  /// Returns the schema version that is stored in the file; 0 for a new file.
   package func userVersion() throws(SQLiteError) -> Int { Int(try integer("PRAGMA user_version") ?? 0) }
 
-  /// Brings the schema up to date, one transaction for each step.
+  /// Migrates the schema, with one transaction per step.
   /// - Parameters:
-  ///   - steps: the SQL that leads from version 0 to 1, from 1 to 2, …. Released steps never change.
-  ///   - version: says which version a file has; called inside the transaction. `userVersion` unless told otherwise.
-  ///   - fill: does what SQL alone cannot; called inside of each step's transaction, behind its SQL, with the version that it
-  ///     leads to.
-  /// - Returns: false, and changes nothing, when the file's version is above the last step's.
+  ///   - steps: the SQL for the migration from version 0 to 1, from 1 to 2, …. Released steps never change.
+  ///   - version: returns the version of the file; called inside the transaction. By default `userVersion`.
+  ///   - fill: performs the part of a step that SQL cannot express. Called inside the step's transaction
+  ///     after its SQL, with the new version.
+  /// - Returns: false, without any change, if the file's version is above that of the last step.
   package func migrate(
     _ steps: [String], version: (borrowing Database) throws(SQLiteError) -> Int,
     fill: (Int, borrowing Database) throws(SQLiteError) -> Void = { _, _ in }
@@ -161,7 +163,7 @@ internal import Glibc
       let found = try version(self)
       guard found < steps.count else { return found == steps.count }
       try transaction { () throws(SQLiteError) in
-        // Another process may have been quicker.
+        // Another process can have migrated the file in the meantime.
         guard try version(self) == found else { return }
         try execute(steps[found])
         try fill(found + 1, self)
@@ -181,17 +183,19 @@ internal import Glibc
   }
 }
 
-/// Asks, while SQLite works or waits, whether it is to go on.
+/// A callback that asks the caller whether SQLite should continue.
 private final class Watch {
-  /// Instructions of SQLite's machine between two questions: a millisecond or so.
+  /// Instructions of SQLite's virtual machine between two calls: about a millisecond.
   static let steps: Int32 = 100_000
-  /// Milliseconds between two attempts to get a lock.
+  /// Milliseconds between two attempts to acquire a lock.
   private static let pause = 20
 
   let goesOn: () -> Bool
   private let attempts: Int
 
-  /// - Parameter milliseconds: for which a lock is waited.
+  /// Creates a watch.
+  ///
+  /// - Parameter milliseconds: the time to wait for a lock.
   init(_ goesOn: @escaping () -> Bool, milliseconds: Int) {
     self.goesOn = goesOn
     attempts = milliseconds / Self.pause
@@ -208,15 +212,16 @@ private final class Watch {
   }
 }
 
-/// A call of SQLite that failed.
+/// A failed SQLite call.
 package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// A result code of SQLite, extended or not. Open: a newer library may have more than are named here.
+  /// A SQLite result code, primary or extended. An open type, because newer versions of SQLite can return
+  /// more codes.
   package struct Code: RawRepresentable, Hashable, Sendable {
     package var rawValue: Int32
 
     package init(rawValue: Int32) { self.rawValue = rawValue }
 
-    /// The code without its extension.
+    /// The primary result code.
     package var primary: Code { Code(rawValue: rawValue & 0xFF) }
 
     package static let busy = Code(rawValue: SQLITE_BUSY)
@@ -239,7 +244,9 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The database file.
   package var file: String
 
-  /// - Parameter message: nil for SQLite's general text for the code.
+  /// Creates an error.
+  ///
+  /// - Parameter message: nil for SQLite's generic text for the code.
   package init(code: Code, message: String?, sql: String, file: String) {
     self.code = code
     self.message = unsafe message ?? String(cString: sqlite3_errstr(code.rawValue))
@@ -247,7 +254,7 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
     self.file = file
   }
 
-  /// Whether the file's content is broken, as opposed to the disk being unwilling.
+  /// True if the file's content is corrupt, as opposed to an I/O error.
   package var isDamage: Bool { [.corrupt, .notADatabase].contains(code.primary) }
 
   package var description: String {

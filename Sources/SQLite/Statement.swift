@@ -1,9 +1,9 @@
 internal import CSQLite
 
-/// A compiled statement: bind values, then `run` it, or `step` through its rows. Parameters count from 1, columns from 0.
-/// The corresponding C type is `sqlite3_stmt`.
+/// A compiled statement: bind values, then call `run`, or call `step` for each row. Parameters count from 1,
+/// columns from 0. The corresponding C type is `sqlite3_stmt`.
 ///
-/// Bound values last until the statement has run or was `reset`; a parameter that is not bound is null.
+/// Bindings are cleared when the statement has finished or was `reset`. Unbound parameters are null.
 @safe package struct Statement: ~Copyable {
   private let handle: OpaquePointer
   private let sql: String
@@ -41,7 +41,7 @@ internal import CSQLite
     recordFailure(unsafe odograph_bind_text(handle, Int32(clamping: parameter), start, count))
   }
 
-  /// Binds UTF-8 as text.
+  /// Binds UTF-8 bytes as text.
   package mutating func bind(_ parameter: Int, utf8 value: [UInt8]) {
     let (start, count) = unsafe value.withUnsafeBytes { unsafe values.append($0) }
     recordFailure(unsafe odograph_bind_text(handle, Int32(clamping: parameter), start, count))
@@ -58,8 +58,8 @@ internal import CSQLite
 
   // MARK: Running
 
-  /// Advances to the next row. Returns false, and makes the statement ready for its next use, after the last.
-  /// - Throws: `SQLiteError`, also of a value that could not be bound; the statement then is ready for its next use.
+  /// Advances to the next row. After the last row, returns false and resets the statement for its next use.
+  /// - Throws: `SQLiteError`, also for a value that could not be bound. The statement is then reset.
   package mutating func step() throws(SQLiteError) -> Bool {
     if let code = bindingFailure {
       reset()
@@ -76,10 +76,10 @@ internal import CSQLite
     return false
   }
 
-  /// Runs a statement whose rows, if it has any, do not matter.
+  /// Runs the statement and ignores its rows.
   package mutating func run() throws(SQLiteError) { while try step() {} }
 
-  /// Abandons the rows that are left and the bound values.
+  /// Discards the remaining rows and the bindings.
   package mutating func reset() {
     unsafe sqlite3_reset(handle)
     unsafe sqlite3_clear_bindings(handle)
@@ -97,26 +97,26 @@ internal import CSQLite
     isNull(column) ? nil : unsafe sqlite3_column_int64(handle, Int32(clamping: column))
   }
 
-  /// A value that is never null; 0 for null all the same.
+  /// Returns the value of a column that is never null; 0 for null.
   package func int64(_ column: Int) -> Int64 { unsafe sqlite3_column_int64(handle, Int32(clamping: column)) }
 
   package func double(_ column: Int) -> Double? {
     isNull(column) ? nil : unsafe sqlite3_column_double(handle, Int32(clamping: column))
   }
 
-  /// The value as text, which a number is turned into; what is no UTF-8 is repaired.
+  /// Returns the value as text. Numbers are converted, and invalid UTF-8 is repaired.
   package func text(_ column: Int) -> String? {
     guard let start = unsafe sqlite3_column_text(handle, Int32(clamping: column)) else { return nil }
     let count = Int(unsafe sqlite3_column_bytes(handle, Int32(clamping: column)))
     return unsafe String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
   }
 
-  /// A copy of a blob's or a text's bytes; empty for null.
+  /// Returns a copy of the bytes of a blob or text; empty for null.
   package func bytes(_ column: Int) -> [UInt8] {
     unsafe withUnsafeBytes(column) { unsafe Array($0) }
   }
 
-  /// Lends the bytes of a blob or a text where SQLite has them; none for null.
+  /// Calls `body` with SQLite's own bytes of a blob or text; empty for null.
   package func withBytes<Result>(_ column: Int, _ body: (RawSpan) -> Result) -> Result {
     unsafe withUnsafeBytes(column) { unsafe body($0.bytes) }
   }
@@ -128,14 +128,14 @@ internal import CSQLite
   }
 }
 
-/// Where a statement keeps the texts and blobs that are bound to it: SQLite reads them from here, which spares it an
-/// allocation and a copy for each.
+/// The storage of bound texts and blobs. SQLite reads them from here, which saves an allocation and a copy
+/// for each.
 @safe struct BoundBytes: ~Copyable {
-  /// Blocks in use; only the last has room. What is bound never moves.
+  /// Blocks in use; only the last has free space. Bound bytes never move.
   private var blocks: [UnsafeMutableRawBufferPointer]
   private var used = 0
 
-  /// Bytes that are kept from one run to the next at most.
+  /// The maximum size in bytes of the block that is reused for the next run.
   private static let mostKept = 1 << 20
 
   init() { unsafe blocks = [] }
@@ -144,8 +144,9 @@ internal import CSQLite
     for index in unsafe blocks.indices { unsafe blocks[index].deallocate() }
   }
 
-  /// Copies bytes to a place where they stay until `removeAll`.
-  /// - Returns: the place, and the count as C functions want it. One that is too large for them is too large for SQLite.
+  /// Copies bytes to an address that is valid until `removeAll`.
+  /// - Returns: the address, and the count in the type of the C functions. A count that overflows it also
+  ///   exceeds SQLite's limit.
   mutating func append(_ bytes: UnsafeRawBufferPointer) -> (start: UnsafeRawPointer?, count: Int32) {
     guard bytes.count > 0 else { return (nil, 0) }
     if unsafe (blocks.last?.count ?? 0) - used < bytes.count {
@@ -160,7 +161,7 @@ internal import CSQLite
     return (UnsafeRawPointer(place.baseAddress), Int32(clamping: bytes.count))
   }
 
-  /// Makes room for the next run. The largest block stays.
+  /// Clears the storage for the next run. Retains the largest block.
   mutating func removeAll() {
     used = 0
     while let last = unsafe blocks.last, unsafe blocks.count > 1 || last.count > Self.mostKept {

@@ -1,23 +1,23 @@
 public import Spatial
 
-/// Standard gravity, m/s², by which g and m/s² are converted.
+/// Standard gravity in m/s², for conversion between g and m/s².
 public let standardGravity = 9.80665
 
-/// What the inertial sensors of one device measured at one moment, in SI units (the field in µT).
+/// One simultaneous measurement of the inertial sensors of a device, in SI units (the field in µT).
 ///
-/// A chip with several sensors delivers them together, and they stay together until the attitude filter. Sensors on
-/// separate devices come as separate scans, each with its own part filled.
+/// A chip with several sensors delivers them together, and they stay together up to the attitude filter.
+/// Sensors on separate devices deliver separate scans with only their own fields.
 ///
-/// Copies are made of it at every hop, so it is packed: 89 bytes, where optional vectors take 240.
+/// The struct is packed because it is copied often: 89 bytes instead of 240 with optional vectors.
 @frozen
 public struct InertialScan: Hashable, Sendable {
-  /// When the hardware or the driver took it, on the device's time line.
+  /// The time of the measurement by hardware or driver, on the device's time line.
   public var timestamp: Timestamp
   @usableFromInline var force = PackedVector()
   @usableFromInline var rate = PackedVector()
   @usableFromInline var field = PackedVector()
   @usableFromInline var celsius = 0.0
-  /// What of it is there; what is not is zero, so that equal scans are equal to the bit.
+  /// A bit mask of the present fields; missing fields are zero, so that equal scans are equal bit by bit.
   @usableFromInline var contents: UInt8 = 0
 
   @inlinable
@@ -32,8 +32,8 @@ public struct InertialScan: Hashable, Sendable {
     self.temperature = temperature
   }
 
-  /// m/s², device frame: what an accelerometer measures. A device at rest, face up, reads (0, 0, +9.81); nil when the
-  /// accelerometer is not in the scan.
+  /// Specific force in m/s², device frame. A device at rest, face up, reads (0, 0, +9.81). Nil if the scan
+  /// has no accelerometer data.
   @inlinable public var specificForce: Vector3? {
     get { contents & 1 != 0 ? force.vector : nil }
     set {
@@ -42,7 +42,8 @@ public struct InertialScan: Hashable, Sendable {
     }
   }
 
-  /// rad/s, device frame, right-handed, bias included; nil when the gyroscope is not in the scan.
+  /// Rotation rate in rad/s, device frame, right-handed, including bias; nil if the scan has no gyroscope
+  /// data.
   @inlinable public var rotationRate: Vector3? {
     get { contents & 2 != 0 ? rate.vector : nil }
     set {
@@ -51,7 +52,8 @@ public struct InertialScan: Hashable, Sendable {
     }
   }
 
-  /// µT, device frame, hard and soft iron included; nil when the magnetometer is not in the scan.
+  /// Magnetic field in µT, device frame, including hard and soft iron; nil if the scan has no magnetometer
+  /// data.
   @inlinable public var magneticField: Vector3? {
     get { contents & 4 != 0 ? field.vector : nil }
     set {
@@ -60,7 +62,7 @@ public struct InertialScan: Hashable, Sendable {
     }
   }
 
-  /// °C of the chip; nil when the thermometer is not in the scan.
+  /// Temperature of the chip in °C; nil if the scan has no thermometer data.
   @inlinable public var temperature: Double? {
     get { contents & 8 != 0 ? celsius : nil }
     set {
@@ -69,10 +71,10 @@ public struct InertialScan: Hashable, Sendable {
     }
   }
 
-  /// Whether nothing is in it.
+  /// True if the scan has no data.
   @inlinable public var isEmpty: Bool { contents == 0 }
 
-  /// Whether a kind of sensor is in it.
+  /// Returns whether the scan has data of a kind of sensor.
   @inlinable
   public func contains(_ kind: SensorKind) -> Bool {
     switch kind {
@@ -84,7 +86,7 @@ public struct InertialScan: Hashable, Sendable {
     }
   }
 
-  /// Takes a kind of sensor out of it.
+  /// Removes the data of a kind of sensor.
   @inlinable
   public mutating func remove(_ kind: SensorKind) {
     switch kind {
@@ -97,7 +99,7 @@ public struct InertialScan: Hashable, Sendable {
   }
 }
 
-/// Three numbers without the padding of a vector register.
+/// A vector without the padding of a vector register.
 @frozen @usableFromInline
 struct PackedVector: Hashable, Sendable {
   @usableFromInline var x, y, z: Double
@@ -114,7 +116,7 @@ struct PackedVector: Hashable, Sendable {
 @frozen
 public struct PressureData: Hashable, Sendable {
   public var timestamp: Timestamp
-  /// Pa.
+  /// Pressure in Pa.
   public var pressure: Double
 
   @inlinable

@@ -1,14 +1,14 @@
 public import Spatial
 
-/// How a sensor sits in the device: turns a vector from the sensor's own axes into the device frame.
+/// The mounting of a sensor in the device: converts a vector from the sensor's axes to the device frame.
 ///
-/// It is the kernel's `mount_matrix` (Documentation/ABI/testing/sysfs-bus-iio): rows separated by `;`, numbers by
-/// `,`, as in `"0, 1, 0; -1, 0, 0; 0, 0, 1"`, and `device = matrix * sensor`.
+/// It corresponds to the kernel's `mount_matrix` (Documentation/ABI/testing/sysfs-bus-iio): rows separated by
+/// `;`, numbers by `,`, such as `"0, 1, 0; -1, 0, 0; 0, 0, 1"`, and `device = matrix * sensor`.
 public struct MountMatrix: Hashable, Sendable, CustomStringConvertible {
   /// The nine numbers, by row.
   public let rows: RotationMatrix
 
-  /// Whether the sensor's axes are the device's.
+  /// True if the sensor's axes are those of the device.
   public var isIdentity: Bool { rows == .identity }
 
   /// Whether it turns the axes and does nothing else: rows of length 1, at right angles, not mirrored. Roundings of 2 % are accepted.
@@ -36,15 +36,15 @@ public struct MountMatrix: Hashable, Sendable, CustomStringConvertible {
 
   public static var identity: MountMatrix { MountMatrix(valid: .identity) }
 
-  /// Nil for what is no mounting: a number that is not finite, or rows that do not span space (some firmware
-  /// says all zeros). A reflection is accepted, because some chips count an axis the other way.
+  /// Creates a mounting; nil if a number is not finite or the rows are linearly dependent (some firmware
+  /// reports all zeros). Reflections are accepted, because some chips have a left-handed frame.
   public init?(_ rows: RotationMatrix) {
     let determinant = rows.determinant
     guard determinant.isFinite, abs(determinant) > 1e-3 else { return nil }
     self.init(valid: rows)
   }
 
-  /// From the text of the kernel's attribute or of a configuration; nil for anything else.
+  /// Parses the text of the kernel's attribute or of the configuration; nil for any other text.
   public init?(parsing text: some StringProtocol) {
     let rows = text.split(separator: ";", omittingEmptySubsequences: false)
     guard rows.count == 3 else { return nil }
@@ -68,10 +68,10 @@ public struct MountMatrix: Hashable, Sendable, CustomStringConvertible {
 
   private init(valid rows: RotationMatrix) { self.rows = rows }
 
-  /// The vector in the device frame.
+  /// Returns the vector in the device frame.
   public func callAsFunction(_ vector: Vector3) -> Vector3 { rows * vector }
 
-  /// The kernel's notation.
+  /// The matrix in the kernel's notation.
   public var description: String {
     "\(rows.m11), \(rows.m12), \(rows.m13); \(rows.m21), \(rows.m22), \(rows.m23); "
       + "\(rows.m31), \(rows.m32), \(rows.m33)"

@@ -1,13 +1,13 @@
 public import Spatial
 
-/// Where a receiver is about, from somebody else than its satellites: told to it so that it finds them sooner.
+/// An approximate position from another source, sent to a receiver so that it finds its satellites sooner.
 public struct PositionAid: Hashable, Sendable {
-  /// When it was so, on the device's time line.
+  /// The time of the position on the device's time line.
   public var timestamp: Timestamp
   public var coordinate: Coordinate
-  /// Metres at 68 %, above 0.
+  /// The 68 % radius in m, above 0.
   public var horizontalAccuracy: Double
-  /// Civil time at `timestamp`; nil where the clock is not known to be right.
+  /// Civil time at `timestamp`; nil if the clock is not known to be correct.
   public var time: UTCTime?
 
   public init(timestamp: Timestamp, coordinate: Coordinate, horizontalAccuracy: Double, time: UTCTime? = nil)

@@ -1,40 +1,40 @@
 public import Spatial
 
-/// How much of a position a receiver knows.
+/// The dimensions of a fix.
 public enum FixMode: Int, Hashable, Sendable, CaseIterable {
   /// The receiver has no fix.
   case noFix = 1
-  /// Latitude and longitude.
+  /// Latitude and longitude are available.
   case twoDimensional = 2
-  /// Latitude, longitude and altitude.
+  /// Latitude, longitude and altitude are available.
   case threeDimensional = 3
 }
 
-/// One report of a positioning receiver. Whatever the receiver did not say is nil, never zero.
+/// A report of a positioning receiver. Values that the receiver did not report are nil, never zero.
 public struct PositionFix: Hashable, Sendable {
-  /// When the report reached us, on the device's time line.
+  /// The time of arrival on the device's time line.
   public var timestamp: Timestamp
   /// The receiver's own time of the fix.
   public var time: UTCTime?
-  /// Nil when the receiver has not said.
+  /// The dimensions of the fix; nil if not reported.
   public var mode: FixMode?
-  /// Nil when the receiver has not said.
+  /// The method of the fix; nil if not reported.
   public var quality: FixQuality?
-  /// Nil unless both latitude and longitude were given, with a fix.
+  /// The position; nil unless latitude and longitude were reported with a fix.
   public var coordinate: Coordinate?
-  /// Metres above the WGS 84 ellipsoid.
+  /// Altitude above the WGS 84 ellipsoid in m.
   public var altitudeEllipsoidal: Double?
-  /// Metres above mean sea level.
+  /// Altitude above mean sea level in m.
   public var altitudeMeanSeaLevel: Double?
-  /// Metres per second over ground, at least 0.
+  /// Ground speed in m/s, at least 0.
   public var speed: Double?
-  /// Direction of travel, degrees clockwise from true north, 0 ..< 360.
+  /// Course in degrees clockwise from true north, 0 ..< 360.
   public var course: Double?
-  /// Metres per second upward.
+  /// Climb rate in m/s, positive upward.
   public var climb: Double?
   /// The receiver's estimate of its horizontal error, m (gpsd's `eph`).
   public var horizontalError: Double?
-  /// Whether the horizontal error is no word of the receiver's, but its dilution times a constant.
+  /// True if the horizontal error was not reported by the receiver, but computed from its dilution.
   public var isHorizontalErrorFromDilution = false
   /// The receiver's estimate of its vertical error, m (gpsd's `epv`).
   public var verticalError: Double?
@@ -44,11 +44,11 @@ public struct PositionFix: Hashable, Sendable {
   public var courseError: Double?
   /// Horizontal dilution of precision.
   public var horizontalDilution: Double?
-  /// How many satellites the fix used.
+  /// The number of satellites used for the fix.
   public var satellitesUsed: Int?
-  /// How many satellites are in view.
+  /// The number of satellites in view.
   public var satellitesVisible: Int?
-  /// The receiver's device path or the recording's name.
+  /// The receiver's device path, or the name of the recording.
   public var receiver: String?
 
   public init(timestamp: Timestamp, time: UTCTime? = nil, mode: FixMode? = nil, coordinate: Coordinate? = nil)
@@ -60,30 +60,31 @@ public struct PositionFix: Hashable, Sendable {
   }
 }
 
-/// What a position comes from.
+/// The origin of a position.
 public enum PositionSource: String, Hashable, Sendable, CaseIterable {
   /// The receiver alone.
   case gnss
   /// Receiver and inertial sensors.
   case fused
-  /// Inertial sensors, and wheels where there are some; the receiver is silent or refused.
+  /// Inertial sensors, and wheels if available; the receiver is silent or rejected.
   case inertial
-  /// Transmitters whose places are known: access points and cells. Good to tens of metres, or to kilometres.
+  /// Radio beacons with known positions: access points and cells. Accurate to tens of metres, or to
+  /// kilometres.
   case coarse
 }
 
-/// How a receiver found its position.
+/// The method by which a receiver determined its position.
 public enum FixQuality: String, Hashable, Sendable, CaseIterable {
-  /// From the satellites alone.
+  /// Satellites without corrections.
   case autonomous
-  /// With corrections of code ranges, as from a satellite-based augmentation system.
+  /// Code range corrections, such as those of a satellite-based augmentation system.
   case differential
-  /// With carrier phases whose ambiguities are not resolved.
+  /// Carrier phases with unresolved ambiguities.
   case realTimeKinematicFloat
-  /// With carrier phases whose ambiguities are resolved.
+  /// Carrier phases with resolved ambiguities.
   case realTimeKinematicFixed
-  /// Carried on by the vehicle's own motion, with few satellites or none.
+  /// Dead reckoning, with few satellites or none.
   case deadReckoning
-  /// Typed in, surveyed or simulated.
+  /// Entered manually, surveyed or simulated.
   case notMeasured
 }

@@ -1,20 +1,24 @@
 public import Spatial
 
-/// What was heard of the transmitters around, at one moment.
+/// The radio transmitters received at one time.
 ///
-/// Names of networks never get here: a driver leaves out what its owner does not want mapped, and then the name.
+/// A scan never contains network names: the driver removes networks whose owners opted out of mapping, and
+/// then the names.
 public struct RadioScan: Hashable, Sendable {
-  /// When the scan ended.
+  /// The end of the scan.
   public var timestamp: Timestamp
-  /// In no order; no beacon twice.
+  /// The sightings, unordered, at most one per beacon.
   public var sightings: [BeaconSighting]
-  /// Access points whose networks are on no map by their owner's will: hidden, or named so. Whoever has them on a map takes them off it.
+  /// Access points whose owners opted out of mapping by a hidden or marked network name. Any map must remove
+  /// them.
   public var optedOut: [Beacon] = []
-  /// Which radio was asked, also where it heard nothing; nil where only the sightings tell.
+  /// The radio that scanned, even if it received nothing; nil if only the sightings determine it.
   public var kind: SensorKind?
-  /// Seconds for which the radio worked for it: 0 when it was not asked for its sake, nil when that is not known.
+  /// The time in s for which the radio was active: 0 if the scan was not requested by the agent, nil if
+  /// unknown.
   public var duration: Double?
-  /// No for a scan that was broken off because nobody wanted it any more: it tells what it cost, and nothing of what is around.
+  /// False for a scan that was aborted because it was no longer required. It reports its cost, but not the
+  /// surroundings.
   public var isComplete: Bool
 
   public init(
@@ -28,23 +32,24 @@ public struct RadioScan: Hashable, Sendable {
     self.isComplete = isComplete
   }
 
-  /// Whether a kind of sensor has a part in it.
+  /// Returns whether a kind of sensor contributed to the scan.
   package func contains(_ kind: SensorKind) -> Bool {
     self.kind == kind
       || sightings.contains { $0.beacon.technology.isCell ? kind == .cellular : kind == .wifi }
   }
 }
 
-/// One transmitter as it was heard.
+/// A received transmitter.
 public struct BeaconSighting: Hashable, Sendable {
   public var beacon: Beacon
-  /// dBm, as received; nil when the radio does not say.
+  /// Received signal strength in dBm; nil if not reported.
   public var signal: Double?
-  /// Seconds between when it was last heard and the scan's `timestamp`.
+  /// Seconds between the last reception and the scan's `timestamp`.
   public var age: Double
-  /// Metres from the transmitter by the time that the signal takes (a cell's timing advance); nil where there is none.
+  /// Distance to the transmitter in m by signal propagation time (the timing advance of a cell); nil if
+  /// unknown.
   public var distance: Double?
-  /// Whether it is the cell that serves the modem.
+  /// True for the serving cell of the modem.
   public var isServing: Bool
 
   public init(
@@ -58,7 +63,8 @@ public struct BeaconSighting: Hashable, Sendable {
   }
 }
 
-/// A transmitter's identity, exact in 64 bits: in the highest four what it is, below that its address or its cell's number.
+/// The identity of a transmitter in 64 bits: the technology in the highest four, then the address or the
+/// cell's numbers.
 public struct Beacon: Hashable, Sendable, Comparable {
   public enum Technology: UInt64, Hashable, Sendable, CaseIterable {
     case wifi = 1
@@ -72,26 +78,29 @@ public struct Beacon: Hashable, Sendable, Comparable {
 
   public let rawValue: UInt64
 
-  /// - Parameter rawValue: as from `rawValue`; nil for what is no beacon's.
+  /// Creates a beacon.
+  ///
+  /// - Parameter rawValue: a value of `rawValue`; nil is returned for an invalid one.
   public init?(rawValue: UInt64) {
     guard Technology(rawValue: rawValue >> 60) != nil else { return nil }
     self.rawValue = rawValue
   }
 
-  /// An access point; nil for an address that is not of 48 bits, is a group's, locally administered or zero, because such
-  /// an address is not one device's for good.
+  /// Creates an access point. Nil for an address that is not of 48 bits, or is a group, locally administered
+  /// or zero address, because it does not permanently identify one device.
   public init?(accessPoint address: UInt64) {
     guard address > 0, address < 1 << 48, address >> 40 & 0b11 == 0 else { return nil }
     rawValue = Technology.wifi.rawValue << 60 | address
   }
 
-  /// A cell of a mobile network.
+  /// Creates a cell of a mobile network.
   /// - Parameters:
   ///   - country: the mobile country code, 1 ... 999.
   ///   - network: the mobile network code, 0 ... 999.
-  ///   - area: GSM's location area, of 16 bits; other technologies' cells have numbers of their own in a network, and no area.
-  ///   - cell: 16 bits with GSM, 28 with UMTS and LTE, 36 with NR.
-  /// - Returns: nil for a number out of its range; all ones stand for "unknown" and are out of it.
+  ///   - area: the location area of GSM, 16 bits; cells of other technologies have unique numbers in a
+  ///     network, and no area.
+  ///   - cell: 16 bits for GSM, 28 for UMTS and LTE, 36 for NR.
+  /// - Returns: nil for a number out of range; a number of all ones means "unknown" and is out of range.
   public init?(_ technology: Technology, country: UInt64, network: UInt64, area: UInt64 = 0, cell: UInt64) {
     let bits: UInt64 =
       switch technology {
@@ -110,7 +119,7 @@ public struct Beacon: Hashable, Sendable, Comparable {
 
   public var technology: Technology { Technology(rawValue: rawValue >> 60) ?? .wifi }
 
-  /// Of an access point; nil for a cell.
+  /// The address of an access point; nil for a cell.
   public var address: UInt64? { technology == .wifi ? rawValue & (1 << 48 - 1) : nil }
 
   public static func < (a: Beacon, b: Beacon) -> Bool { a.rawValue < b.rawValue }

@@ -1,21 +1,22 @@
 public import Spatial
 
-/// What the consumers of a sensor need of it at the least. It flows from the policies up to the source, which
-/// turns it into hardware power.
+/// The minimum that the consumers of a sensor require. It flows from the policies up to the source, which
+/// translates it into hardware power.
 public enum SensorDemand: Hashable, Sendable {
-  /// Nothing: the hardware may sleep. A gpsd watch is left, an IIO buffer destroyed.
+  /// No demand: the hardware can sleep. The source closes a gpsd watch or destroys an IIO buffer.
   case off
-  /// On for a while in every period, off for the rest, samples at the source's natural rate while on.
+  /// On for a part of each period, and off for the rest. While on, samples arrive at the source's natural
+  /// rate.
   case dutyCycle(on: Duration, period: Duration)
-  /// Samples at least this often, handed over at most `latency` after they were taken: the longer that may
-  /// be, the deeper the hardware may buffer and the longer the processor sleeps.
+  /// Samples with at least this rate, delivered at most `latency` after they were measured. A longer latency
+  /// allows deeper hardware buffers and longer sleep of the processor.
   case rate(hertz: Double, latency: Duration)
 
-  /// Whether anything is wanted at all.
+  /// True unless the demand is `off`.
   public var isOn: Bool { self != .off }
 
-  /// What serves both consumers: the faster rate and the shorter latency. Of two duty cycles the one that is on for more of
-  /// the time.
+  /// Returns a demand that satisfies both consumers: the faster rate and the shorter latency. Of two duty
+  /// cycles, the one with the larger share of on-time.
   public func combined(with other: SensorDemand) -> SensorDemand {
     switch (self, other) {
     case (.off, let demand), (let demand, .off): demand
@@ -79,7 +80,7 @@ public struct DemandGate: Sendable, Hashable {
         lastPassed = time
         return hertz > 0
       }
-      // A receiver's seconds are not exact: half a percent early still counts as the interval.
+      // Receivers are not exact: half a percent early still counts as the interval.
       guard hertz > 0, time.seconds(since: last) >= 0.995 / hertz else { return false }
       lastPassed = time
       return true
@@ -87,11 +88,11 @@ public struct DemandGate: Sendable, Hashable {
   }
 }
 
-/// The phases of `SensorDemand.dutyCycle`, in nanoseconds since it was asked for.
+/// The phases of `SensorDemand.dutyCycle`, in nanoseconds since it was requested.
 public struct DutyCycle: Sendable, Hashable {
-  /// Nanoseconds on in every period.
+  /// The on-time in each period in ns.
   public let on: Int64
-  /// Nanoseconds from one start to the next; at least 1.
+  /// The period in ns, at least 1.
   public let period: Int64
 
   public init(on: Duration, period: Duration) {
@@ -99,12 +100,12 @@ public struct DutyCycle: Sendable, Hashable {
     self.period = max(1, Self.nanoseconds(period))
   }
 
-  /// Never on when `on` is not positive, always on when it fills the period.
+  /// Returns whether the cycle is on. Never on if `on` is not positive, always on if it fills the period.
   public func isOn(nanosecondsSinceStart elapsed: Int64) -> Bool {
     on > 0 && (on >= period || max(0, elapsed) % period < on)
   }
 
-  /// When the phase that holds at `elapsed` ends; nil when it never does.
+  /// Returns the end of the phase at `elapsed`; nil if the phase never ends.
   public func endOfPhase(nanosecondsSinceStart elapsed: Int64) -> Int64? {
     guard on > 0, on < period else { return nil }
     let start = max(0, elapsed) / period * period
@@ -114,7 +115,7 @@ public struct DutyCycle: Sendable, Hashable {
   private static func nanoseconds(_ duration: Duration) -> Int64 {
     let (seconds, attoseconds) = duration.components
     let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    // A quarter of the range is 73 years and leaves room for sums.
+    // A quarter of the range is 73 years and avoids overflow in sums.
     guard !overflow, whole.magnitude < UInt64(Int64.max / 4) else {
       return seconds < 0 ? 0 : Int64.max / 4
     }
@@ -191,7 +192,7 @@ public struct DemandFilter: Sendable {
     return scan.sightings.isEmpty ? nil : scan
   }
 
-  /// Without a demand for its kind everything passes.
+  /// Without a demand for its kind every sample passes.
   private mutating func admits(_ kind: SensorKind, at time: Timestamp) -> Bool {
     gates[kind]?.admits(time) ?? true
   }

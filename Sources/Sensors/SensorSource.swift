@@ -1,29 +1,29 @@
 public import Spatial
 
-/// Takes what a source hands over. Called on the source's own thread; must not block for long.
+/// A receiver of a source's events. Called on the source's own thread, which it must not block for long.
 public typealias SensorSink = @Sendable (SensorEvent) -> Void
 
-/// Live hardware: it runs on threads of its own and pushes events into a sink.
+/// A live source: it runs on its own threads and pushes events into a sink.
 ///
-/// A driver is these few functions; fakes, simulators and drivers are peers.
+/// Drivers, simulators and fakes implement the same few functions.
 public protocol SensorSource: AnyObject, Sendable {
-  /// What to call the source in logs and in `status`.
+  /// The name of the source in logs and in `status`.
   var name: String { get }
 
-  /// The kinds of sensor that it can deliver. A source that finds its hardware only later may say so by a
-  /// `SourceStatus` with more kinds.
+  /// The kinds of sensor that the source can deliver. A source that finds its hardware later can report more
+  /// kinds with a `SourceStatus`.
   var kinds: Set<SensorKind> { get }
 
-  /// Starts the source's threads. Nothing is powered until a demand is set.
+  /// Starts the source's threads. No hardware is powered before a demand is set.
   ///
-  /// A source that cannot reach its hardware does not fail here: it says `unavailable` and keeps trying.
+  /// A source whose hardware is unreachable does not throw: it reports `unavailable` and keeps trying.
   func start(_ sink: @escaping SensorSink) throws
 
-  /// Sets what is needed of one kind. May be called from any thread, before or after `start`.
+  /// Sets the demand for one kind. Can be called from any thread, before or after `start`.
   func setDemand(_ demand: SensorDemand, for kind: SensorKind)
 
-  /// Tells a receiver where it is about. May be called from any thread, before or after `start`; whoever has no receiver that takes
-  /// it does nothing.
+  /// Sends an approximate position to a receiver. Can be called from any thread, before or after `start`; has
+  /// no effect without a receiver that supports it.
   func assist(_ aid: PositionAid)
 
   /// Returns when the source has discovered its hardware and reported it by `SourceStatus`, or after the time limit. It powers
@@ -40,13 +40,13 @@ extension SensorSource {
   public func assist(_ aid: PositionAid) {}
 }
 
-/// Recorded or computed sensor data: it is pulled, in order of time, and so runs at life speed or as fast as
-/// the machine can on a virtual clock, with the same result.
+/// A source of recorded or computed sensor data. Events are pulled in order of time, either in real time or
+/// as fast as possible on a virtual clock, with the same result.
 public protocol SensorRecording: Sendable {
-  /// What to call the recording in logs.
+  /// The name of the recording in logs.
   var name: String { get }
 
-  /// The kinds of sensor that it holds.
+  /// The kinds of sensor in the recording.
   var kinds: Set<SensorKind> { get }
 
   /// Input that was skipped so far; nil if none was.
@@ -54,11 +54,11 @@ public protocol SensorRecording: Sendable {
 
   /// The next event, nil at the end. The time of an event is never before that of the one before it.
   ///
-  /// - Throws: an error that names the file and the line, for input that is not what it claims to be.
+  /// - Throws: an error with file and line for invalid input.
   mutating func next() throws -> SensorEvent?
 
-  /// Sets what is needed of one kind, from the time of the last event on: a recording leaves out what a
-  /// sleeping sensor would not have said.
+  /// Sets the demand for one kind from the time of the last event on: a recording omits what a sleeping
+  /// sensor would not have delivered.
   mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind)
 }
 
@@ -81,15 +81,15 @@ public struct SkippedInput: Sendable, Hashable {
 
 /// What a source hands over: a block of scans, samples or fixes in order of time, or a change of its own state.
 ///
-/// Sources hand over blocks, never single samples, because a hand-over between threads costs as much as
-/// several dozen samples' worth of filtering.
+/// Sources deliver blocks instead of single samples, because passing data between threads costs as much as
+/// filtering several dozen samples.
 public enum SensorEvent: Sendable, Hashable {
   case inertial([InertialScan])
   case barometer([PressureData])
   case position([PositionFix])
-  /// What the vehicle's own bus tells. No demand is made of it: a bus is only listened to.
+  /// Vehicle signals. They have no demand: the CAN bus is only monitored.
   case vehicle([VehicleReading])
-  /// What a radio heard of the transmitters around.
+  /// Radio scans of the surroundings.
   case radio([RadioScan])
   case status(SourceStatus)
 
@@ -105,7 +105,7 @@ public enum SensorEvent: Sendable, Hashable {
     }
   }
 
-  /// Samples of one kind of sensor in the block.
+  /// Returns the number of samples of one kind in the block.
   public func count(of kind: SensorKind) -> Int {
     switch self {
     case .inertial(let block): block.reduce(0) { $1.contains(kind) ? $0 + 1 : $0 }
@@ -116,7 +116,7 @@ public enum SensorEvent: Sendable, Hashable {
     }
   }
 
-  /// The same event that much later on the time line.
+  /// Returns the event shifted on the time line.
   package func shifted(byNanoseconds nanoseconds: Int64) -> SensorEvent {
     func shift<Sample>(_ block: [Sample], _ time: WritableKeyPath<Sample, Timestamp>) -> [Sample] {
       block.map { sample in
@@ -141,25 +141,25 @@ public enum SensorEvent: Sendable, Hashable {
 /// A source's state, sent once per change.
 public struct SourceStatus: Sendable, Hashable {
   public enum State: Sendable, Hashable {
-    /// Delivers. `rates` holds the effective rate in Hz of each kind, where the source knows it.
+    /// The source delivers. `rates` has the effective rate in Hz of each kind for which it is known.
     case active(rates: [SensorKind: Double])
-    /// Asleep because nobody wants anything of it.
+    /// The source sleeps because there is no demand.
     case idle
-    /// Not reachable; the source keeps trying. The reason is a sentence for the person on call.
+    /// The source is unreachable and keeps trying. The reason is a sentence for the operator.
     case unavailable(reason: String)
-    /// A recording is over.
+    /// The recording has ended.
     case finished
   }
 
   public var timestamp: Timestamp
-  /// The source's name, as in "gpsd://127.0.0.1:2947" or "iio:device0 (lsm6dsox)".
+  /// The source's name, such as "gpsd://127.0.0.1:2947" or "iio:device0 (lsm6dsox)".
   public var source: String
   public var kinds: Set<SensorKind>
   public var state: State
-  /// What the hardware is, by a name that stays the same across restarts, as in "lsm6dsox"; nil when it does not say.
+  /// The name of the hardware, constant across restarts, such as "lsm6dsox"; nil if unknown.
   public var device: String?
-  /// The largest value that an axis of the sensor can have, in the unit of its samples (m/s², rad/s); without the kinds whose
-  /// driver does not say it.
+  /// The largest value of an axis in the unit of the samples (m/s², rad/s); without kinds for which the
+  /// driver does not report it.
   public var ranges: [SensorKind: Double]
   /// Input that was skipped so far; nil if none was.
   public var skipped: SkippedInput?
@@ -178,7 +178,7 @@ public struct SourceStatus: Sendable, Hashable {
   }
 }
 
-/// What a sensor measures.
+/// A kind of sensor.
 public enum SensorKind: String, Hashable, Sendable, CaseIterable, Comparable {
   case accelerometer
   case gyroscope
@@ -187,12 +187,12 @@ public enum SensorKind: String, Hashable, Sendable, CaseIterable, Comparable {
   case thermometer
   /// A satellite receiver.
   case positioning
-  /// Scans for the access points around.
+  /// Scans of Wi-Fi access points.
   case wifi
-  /// The cells that a modem hears.
+  /// Scans of mobile network cells.
   case cellular
 
-  /// The kinds that an `InertialScan` holds.
+  /// The kinds in an `InertialScan`.
   public static let inertial: [SensorKind] = [.gyroscope, .accelerometer, .magnetometer, .thermometer]
 
   public static func < (a: SensorKind, b: SensorKind) -> Bool { a.rawValue < b.rawValue }

@@ -1,6 +1,6 @@
 public import Spatial
 
-/// One value that the vehicle's own bus tells: a signal by its COVESA VSS path, in the unit that VSS has for it.
+/// A value of a vehicle signal: a COVESA VSS path with a value in the unit of VSS.
 public struct VehicleReading: Hashable, Sendable {
   public enum Value: Hashable, Sendable {
     case number(Double)
@@ -8,23 +8,23 @@ public struct VehicleReading: Hashable, Sendable {
     case text(String)
   }
 
-  /// How it came, which says how exact and how late it is.
+  /// The origin of a value, which determines its accuracy and latency.
   public enum Origin: String, Hashable, Sendable {
-    /// A signal that a control unit broadcasts, read by a DBC file or by SAE J1939.
+    /// A broadcast of a control unit, decoded with a DBC file or by SAE J1939.
     case broadcast
-    /// The answer to an OBD-II request: whole units, some tenths of a second late.
+    /// A response to an OBD-II request: whole units, with a latency of some tenths of a second.
     case diagnostic
-    /// Made of other signals.
+    /// Computed from other signals.
     case derived
   }
 
   public var timestamp: Timestamp
-  /// As in `Vehicle.Speed`.
+  /// The path, such as `Vehicle.Speed`.
   public var path: String
-  /// Nil when the vehicle says that it has no valid value now.
+  /// The value; nil if the vehicle reports that it is currently invalid.
   public var value: Value?
   public var origin: Origin
-  /// What one step of the raw value is worth, in the signal's unit; nil when it is not a number or not known.
+  /// The size of a raw step in the signal's unit; nil if the value is not a number or the step is unknown.
   public var resolution: Double?
 
   public init(

@@ -1,63 +1,64 @@
 public import Sensors
 
-/// Which IIO hardware to use and how. Every default works for one chip on this machine.
+/// The selection and settings of IIO hardware. The defaults work for one local chip.
 public struct IIOConfiguration: Hashable, Sendable {
-  /// Where the hardware is: `local:`, `ip:HOST`, `ip:HOST:PORT`, `usb:` or any other libiio URI.
+  /// The libiio URI of the hardware: `local:`, `ip:HOST`, `ip:HOST:PORT`, `usb:` or any other.
   public var uri: String
 
-  /// The kinds that the source looks for.
+  /// The kinds that the source searches for.
   public var kinds: Set<SensorKind> = [
     .accelerometer, .gyroscope, .magnetometer, .barometer, .thermometer,
   ]
 
-  /// The kinds that only help others: one that is not there is neither missed nor sought for ever.
+  /// Optional kinds: a missing one is neither reported nor searched for permanently.
   public var helpers: Set<SensorKind> = [.thermometer, .barometer]
 
-  /// The device for a kind, by identifier ("iio:device0"), name ("lsm6dsox") or label; a kind that is not named
-  /// here is taken from the first device that has it.
+  /// The device for a kind, by identifier ("iio:device0"), name ("lsm6dsox") or label. Kinds without an entry
+  /// use the first device that has the kind.
   public var devices: [SensorKind: String] = [:]
 
-  /// The mounting of a device, by identifier, name or label. It counts where the device has no `mount_matrix`
-  /// attribute of its own, or one that is the identity, which drivers report when nobody told them.
+  /// The mounting of a device, by identifier, name or label. Used if the device has no `mount_matrix`
+  /// attribute, or the identity, which is the default of drivers.
   public var mountMatrices: [String: MountMatrix] = [:]
 
-  /// Hz that a demand is raised or lowered to; nil is no limit. For chips that are noisy or hot beyond some rate.
+  /// The limits of a demand in Hz; nil for none. For chips that are noisy or hot above some rate.
   public var minimumFrequency: Double?
   public var maximumFrequency: Double?
 
-  /// Hz of a duty cycle's on-time, where samples come at the source's natural rate.
+  /// The rate in Hz during the on-time of a duty cycle.
   public var naturalFrequency: Double = 50
 
-  /// The trigger for devices that need one, by name; nil takes the device's own (`NAME-devN`), then a
+  /// The name of the trigger for devices that need one; nil for the device's own (`NAME-devN`), or a
   /// high-resolution timer trigger.
   public var trigger: String?
 
-  /// Scans that the kernel keeps while the reader is late; nil takes two seconds' worth. At least four blocks of
-  /// `watermark` scans are kept, at most 200.
+  /// The number of scans that the kernel buffers for a late reader; nil for two seconds. At least 4 and at
+  /// most 200 blocks of `watermark` scans are buffered.
   public var bufferLength: Int?
 
-  /// Scans after which the processor is woken; nil derives it from the demand's latency. At least 1.
+  /// The number of scans after which the processor is woken, at least 1; nil to derive it from the demand's
+  /// latency.
   public var watermark: Int?
 
-  /// Hz above which sensors without a buffer are not polled.
+  /// The maximum rate in Hz at which sensors without a buffer are polled.
   public var pollFrequency: Double = 25
 
-  /// Hz at which a temperature is read, at most.
+  /// The maximum rate in Hz of temperatures.
   public var temperatureFrequency: Double = 1
 
-  /// Seconds that a read of the context waits before the connection counts as lost. Over the network the server
-  /// gives its hardware half of that.
+  /// The time limit in seconds for a read from the context, after which the connection counts as lost. Over
+  /// the network the server waits half of that for its hardware.
   public var timeout: Double = 5
 
   public init(uri: String = "local:") { self.uri = uri }
 
-  /// The demand in Hz within the limits.
+  /// Returns the rate in Hz within the limits.
   package func limited(_ hertz: Double) -> Double {
     let raised = max(hertz, minimumFrequency ?? hertz)
     return min(raised, maximumFrequency ?? raised)
   }
 
-  /// Whether a device goes by that identifier, name or label.
+  /// Returns whether a device has this identifier, name or label.
   package static func matches(_ key: String, identifier: String, name: String?, label: String?) -> Bool {
     key == identifier || key == name || key == label
   }

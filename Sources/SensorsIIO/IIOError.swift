@@ -1,15 +1,15 @@
 internal import Glibc
 internal import Platform
 
-/// What went wrong with IIO hardware: what was tried, on what, why, and what helps.
+/// A failure of IIO hardware: operation, object, reason and remedy.
 public struct IIOError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What was being done.
+  /// The failed operation.
   public enum Operation: Hashable, Sendable, CustomStringConvertible {
     case open, find, parse, read, decode, poll
-    /// A capture begins with it.
+    /// The start of a capture.
     case startBuffer
     case readBuffer
-    /// A setting, as in "the mode of".
+    /// Setting an attribute, such as "the mode of".
     case set(String)
 
     public var description: String {
@@ -28,14 +28,14 @@ public struct IIOError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   public var operation: Operation
-  /// The context's URI, with the device and attribute where it is about one.
+  /// The context's URI, with the device and attribute if there is one.
   public var object: String
-  /// The `errno` value, nil where it was not the system that refused.
+  /// The `errno` value; nil if the failure was not a system call.
   public var code: Int32? = nil
-  /// Why, and what helps, as a clause.
+  /// The reason and the remedy, as a clause.
   public var reason: String
 
-  /// The URI of this machine ends with the colon already.
+  /// The URI of this machine already ends with a colon.
   public var description: String {
     "cannot \(operation) \(object)\(object.hasSuffix(":") ? "" : ":") \(reason)"
   }
@@ -43,14 +43,16 @@ public struct IIOError: Error, Hashable, Sendable, CustomStringConvertible {
 
 extension IIOError {
 
-  /// A refused libiio call. - Parameter code: the positive `errno` value.
+  /// Creates the error of a failed libiio call.
+  ///
+  /// - Parameter code: the positive `errno` value.
   init(operation: Operation, object: String, errno code: Int32) {
     self.init(
       operation: operation, object: object, code: code,
       reason: SystemError.message(for: code) + Self.remedy(for: code))
   }
 
-  /// A context that did not open; the remedy depends on the kind of URI.
+  /// Creates the error of a context that could not be opened; the remedy depends on the kind of URI.
   init(opening uri: String, errno code: Int32) {
     let cause = SystemError.message(for: code)
     let reason: String

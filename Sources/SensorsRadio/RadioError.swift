@@ -1,10 +1,10 @@
-/// What keeps a radio from being asked what it hears: the place, the fault and what helps.
+/// The reason why a radio cannot scan: its name, the problem and the remedy.
 public struct RadioError: Error, Hashable, Sendable, CustomStringConvertible {
   /// An interface, "modem" or a setting.
   public var place: String
-  /// What was found, as in "is down".
+  /// The problem, such as "is down".
   public var problem: String
-  /// What the reader of the message can do.
+  /// The remedy for the operator.
   public var remedy: String
 
   public init(place: String, problem: String, remedy: String) {

@@ -1,8 +1,8 @@
 public import Sensors
 internal import Spatial
 
-/// A receiver that never finds its position: a report without a fix every second, as a simulator's
-/// "no location".
+/// A receiver that never has a position: it reports every second without a fix, like a simulator's "no
+/// location".
 public struct NoLocation: SensorRecording {
   public let name = "no location"
   public let kinds: Set<SensorKind> = [.positioning]
@@ -12,15 +12,17 @@ public struct NoLocation: SensorRecording {
   private var gate = DemandGate()
   private var lastTimestamp: Timestamp?
 
-  /// - Parameter duration: when it ends; nil for never.
+  /// Creates a recording.
+  ///
+  /// - Parameter duration: the length; nil for infinite.
   public init(duration: Duration? = nil) { self.duration = duration }
 
   public mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) {
     if kind == .positioning { gate.setDemand(demand, at: lastTimestamp) }
   }
 
-  /// The next second's report. While none is wanted the block is empty: time passes all the same, and a
-  /// recording that never ends must not keep its reader waiting.
+  /// Returns the next second's report. Without a demand the block is empty, so that time still advances and
+  /// an infinite recording does not block its reader.
   public mutating func next() -> SensorEvent? {
     if let duration, Duration.seconds(second) >= duration { return nil }
     let timestamp = Timestamp(nanoseconds: second * 1_000_000_000)

@@ -1,20 +1,19 @@
 public import Spatial
 
-/// Where a simulated vehicle drives: a closed loop of straight streets between waypoints, driven in order; the
-/// last waypoint leads back to the first.
+/// The route of a simulated vehicle: a closed loop of straight streets between waypoints in order; the last
+/// one leads back to the first.
 public struct Route: Hashable, Sendable {
-  /// A point where streets meet. The vehicle rounds it, so it passes beside the point rather than over it.
+  /// A point where streets meet. The vehicle rounds the corner, so it passes beside the point.
   public struct Waypoint: Hashable, Sendable {
     public var coordinate: Coordinate
-    /// Speed limit of the street that leaves this waypoint, m/s; nil keeps that of the street before.
+    /// Speed limit in m/s of the street that leaves this waypoint; nil for that of the previous street.
     public var speedLimit: Double?
-    /// How long the vehicle stands still here, s: at a stop line, where the turn begins. Nil for passing
-    /// through.
+    /// Duration of a stop here in s, at a stop line where the turn starts; nil for none.
     public var stopDuration: Double?
-    /// Tightest radius of the turn, m, as far as the streets are long enough for it. Nil chooses one that
-    /// suits the angle: 10 m round a street corner, wide curves for slight bends.
+    /// Tightest radius of the turn in m, limited by the length of the streets. Nil for a radius that suits
+    /// the angle: 10 m at a street corner, wide curves for slight bends.
     public var turnRadius: Double?
-    /// Whether the street that leaves this waypoint runs in a tunnel, where no satellite is heard.
+    /// True if the street that leaves this waypoint is a tunnel without satellite reception.
     public var beginsTunnel: Bool
 
     public init(
@@ -31,13 +30,13 @@ public struct Route: Hashable, Sendable {
 
   public var waypoints: [Waypoint]
 
-  /// A loop through waypoints; whether it can be driven is checked when a `SimulatedDrive` is made of it.
+  /// Creates a loop through waypoints; `SimulatedDrive` checks whether it can be driven.
   public init(waypoints: [Waypoint]) {
     self.waypoints = waypoints
   }
 
-  /// Seven kilometres of invented streets in the middle of Munich: a ring road with traffic lights, a tunnel,
-  /// a fast avenue, a parking stop and narrow side streets with turns both ways.
+  /// A loop of seven kilometres of invented streets in the middle of Munich: a ring road with traffic lights,
+  /// a tunnel, a fast avenue, a parking stop, and narrow side streets with turns in both directions.
   public static let demo: Route = {
     let frame = LocalFrame(origin: Coordinate(latitude: 48.1381, longitude: 11.5812))
     func waypoint(

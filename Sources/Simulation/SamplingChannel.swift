@@ -1,26 +1,26 @@
 internal import Sensors
 internal import Spatial
 
-/// When one sensor samples, and in which blocks it hands its samples over.
+/// The sample times of a sensor, and their division into blocks.
 ///
-/// Samples lie on a fixed grid of the sensor's highest rate, whatever is demanded: a lower rate takes every
-/// n-th, so a change of demand never moves a sample.
+/// Samples are on a fixed grid of the sensor's highest rate. A lower demand uses every n-th grid point, so
+/// that a change of demand never shifts a sample.
 struct SamplingChannel: Sendable {
-  /// Which samples the next event holds.
+  /// The samples in the next event.
   struct Block {
-    /// Nanoseconds since the start.
+    /// Time of the first sample in ns since the start.
     var first: Int64
     var interval: Int64
     var count: Int
-    /// Whether the sensor was asleep before the first sample.
+    /// True if the sensor was asleep before the first sample.
     var wakes: Bool
 
     var end: Int64 { first + Int64(count - 1) * interval }
 
-    /// The moments of its samples.
+    /// The times of its samples.
     var times: [Int64] { (0..<Int64(count)).map { first + $0 * interval } }
 
-    /// Whether both hold samples of the same moments.
+    /// Returns whether both blocks have the same sample times.
     func coincides(with other: Block) -> Bool {
       first == other.first && interval == other.interval && count == other.count
     }
@@ -29,12 +29,12 @@ struct SamplingChannel: Sendable {
   private struct DutyCycle: Sendable {
     var on: Int64
     var period: Int64
-    /// When the first "on" began.
+    /// Start of the first on-time.
     var since: Int64
   }
 
   let kind: SensorKind
-  /// The highest rate, Hz.
+  /// The highest rate in Hz.
   let highestRate: Double
   private let gridInterval: Int64
   private let lastTime: Int64
@@ -46,17 +46,19 @@ struct SamplingChannel: Sendable {
   private var dutyCycle: DutyCycle?
   private var nextIndex: Int64 = 0
   private var isAwake = false
-  /// No event may end before this.
+  /// The earliest possible end of the next event.
   private var now: Int64 = 0
-  /// Nil when asleep, or when the recording is over.
+  /// The next block; nil if the sensor is asleep or the recording is over.
   private(set) var nextBlock: Block?
 
-  /// More samples than this are never held back, as in a chip's buffer.
+  /// The maximum number of samples in a block, as in a chip's buffer.
   private static let deepestBuffer = 1024
 
+  /// Creates a channel.
+  ///
   /// - Parameters:
-  ///   - blockDuration: nanoseconds that a block spans until somebody demands otherwise.
-  ///   - lastTime: nanoseconds since the start after which no sample is taken.
+  ///   - blockDuration: duration of a block in ns until there is another demand.
+  ///   - lastTime: time of the last possible sample in ns since the start.
   init(kind: SensorKind, rate: Double, blockDuration: Int64, lastTime: Int64) {
     self.kind = kind
     highestRate = rate
@@ -68,13 +70,13 @@ struct SamplingChannel: Sendable {
     plan()
   }
 
-  /// Samples per second while awake; nil while nobody wants any.
+  /// Samples per second while awake; nil without a demand.
   var rate: Double? { demand.isOn ? highestRate / Double(stride) : nil }
 
-  /// Takes effect after `now`, nanoseconds since the start, -1 before anything was handed over.
+  /// Sets the demand after `now`, in ns since the start; -1 before the first event.
   ///
-  /// A sensor that stays on at its rate or a higher one loses no sample; one that slows down or sleeps drops
-  /// what it has not handed over.
+  /// A sensor that stays on at its rate or a higher one loses no sample. One that slows down or sleeps drops
+  /// the samples that were not delivered.
   mutating func setDemand(_ demand: SensorDemand, now: Int64) {
     guard demand != self.demand else { return }
     let (wasContinuous, strideBefore) = (self.demand.isOn && dutyCycle == nil, stride)
@@ -88,7 +90,7 @@ struct SamplingChannel: Sendable {
       let (on, period) = (max(1, on.clampedNanoseconds), period.clampedNanoseconds)
       if on < period { dutyCycle = DutyCycle(on: on, period: period, since: max(0, now)) }
     case .rate(let hertz, let latency):
-      // A rate that divides the highest one and is not below what is wanted.
+      // A rate that divides the highest one and is at least the requested one.
       let slowest = Double(Duration.seconds(31_536_000).clampedNanoseconds / gridInterval)
       let ratio = hertz > 0 ? min(slowest, highestRate / hertz * (1 + 1e-9)) : slowest
       stride = max(1, Int64(ratio.rounded(.down)))
@@ -100,7 +102,7 @@ struct SamplingChannel: Sendable {
     plan()
   }
 
-  /// The block has been handed over.
+  /// Advances to the next block.
   mutating func advance() {
     guard let block = nextBlock else { return }
     nextIndex = block.end / gridInterval + stride
@@ -122,17 +124,17 @@ struct SamplingChannel: Sendable {
       }
       let since = dutyCycle.since
       if (first - since) / dutyCycle.period > max(0, now - since) / dutyCycle.period { wakes = true }
-      // Even an "on" too short for the grid yields a sample.
+      // Even an on-time shorter than the grid yields a sample.
       last = max(first, first - (first - since) % dutyCycle.period + dutyCycle.on - 1)
     }
     guard first <= lastTime else { return }
     let interval = stride * gridInterval
     var count = min(Int64(Self.deepestBuffer), max(1, latency / interval))
-    // Samples that a shorter block would have handed over before now come late, but come.
+    // Samples that a shorter block would have delivered before now are late, but not lost.
     if now > first { count = max(count, (now - first).quotientRoundedUp(by: interval) + 1) }
     count = min(count, (min(last, lastTime) - first) / interval + 1)
     let block = Block(first: first, interval: interval, count: Int(count), wakes: wakes)
-    // The recording's end leaves no later sample for the ones before now to come with.
+    // At the end of the recording there is no later block for samples before now.
     if block.end >= now { nextBlock = block }
   }
 }
@@ -144,7 +146,7 @@ extension Int64 {
 }
 
 extension Duration {
-  /// Whole nanoseconds, clamped to ten years either way.
+  /// Whole nanoseconds, clamped to ±10 years.
   var clampedNanoseconds: Int64 {
     let limit: Int64 = 315_360_000
     let (seconds, attoseconds) = components

@@ -1,18 +1,20 @@
 internal import Glibc
 public import Spatial
 
-/// A small random number generator whose sequence depends on nothing but its seed: xoshiro256++ (D. Blackman,
-/// S. Vigna, 2019), filled by SplitMix64 as its authors advise.
+/// A small random number generator whose sequence depends only on its seed: xoshiro256++ (D. Blackman, S.
+/// Vigna, 2019), initialized by SplitMix64 as its authors recommend.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
-  /// What it was made from, to be printed by a test.
+  /// The seed, for test output.
   public let seed: UInt64
   private var state: (UInt64, UInt64, UInt64, UInt64)
   private var spareNormal: Double?
 
+  /// Creates a generator.
+  ///
   /// - Parameters:
   ///   - seed: any number; equal seeds give equal sequences.
-  ///   - stream: numbers independent sequences of the same seed, so that what one sensor draws does not
-  ///     change what another one does.
+  ///   - stream: the number of an independent sequence of the same seed, so that the sensors' random numbers
+  ///     are independent of each other.
   public init(seed: UInt64, stream: UInt64 = 0) {
     self.seed = seed
     var fill = SplitMix64(state: seed)
@@ -32,12 +34,13 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     return result
   }
 
-  /// Uniform in 0 ..< 1, with 53 random bits.
+  /// Returns a uniform number in 0 ..< 1 with 53 random bits.
   public mutating func nextUniform() -> Double {
     Double(next() >> 11) * 0x1p-53
   }
 
-  /// Normally distributed with mean 0 and standard deviation 1 (G. Marsaglia's polar method).
+  /// Returns a normally distributed number with mean 0 and standard deviation 1 (G. Marsaglia's polar
+  /// method).
   public mutating func nextNormal() -> Double {
     if let spare = spareNormal {
       spareNormal = nil
@@ -53,18 +56,18 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
   }
 
-  /// Three independent normal numbers.
+  /// Returns three independent normal numbers.
   public mutating func nextNormalVector() -> Vector3 {
     Vector3(nextNormal(), nextNormal(), nextNormal())
   }
 
-  /// Exponentially distributed with the given mean: the wait for the next of events that happen at random.
+  /// Returns an exponentially distributed number with the given mean: the time between random events.
   public mutating func nextExponential(mean: Double) -> Double {
     -mean * log(1 - nextUniform())
   }
 }
 
-/// G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators" (2014).
+/// The generator of G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators" (2014).
 private struct SplitMix64 {
   var state: UInt64
 

@@ -2,18 +2,18 @@ internal import Sensors
 public import Spatial
 
 extension SimulatedDrive {
-  /// What happens in a simulation.
+  /// The scenario of a simulation.
   public enum Scenario: String, Hashable, Sendable, CaseIterable {
-    /// The vehicle drives its route round and round.
+    /// The vehicle drives its route repeatedly.
     case drive
-    /// The vehicle stands at the start of its route with the engine off.
+    /// The vehicle is at rest at the start of its route with the engine off.
     case parked
-    /// The vehicle drives, but its receiver never hears a satellite.
+    /// The vehicle drives, but its receiver has no reception.
     case noLocation
   }
 
-  /// How often each sensor samples at most, Hz; 0.001 ... 10,000, or 0 for a sensor that the vehicle has not
-  /// got. A demand may ask for less.
+  /// The maximum sample rate of each sensor in Hz: 0.001 ... 10,000, or 0 for a missing sensor. A demand can
+  /// be lower.
   public struct Rates: Hashable, Sendable {
     public var accelerometer = 100.0
     public var gyroscope = 100.0
@@ -37,40 +37,40 @@ extension SimulatedDrive {
     }
   }
 
-  /// All that a simulation depends on: equal configurations give equal samples, bit by bit.
+  /// The parameters of a simulation. Equal configurations give bit-identical samples.
   public struct Configuration: Hashable, Sendable {
     public var scenario = Scenario.drive
-    /// From which all noise, bias, hills and random outages are drawn.
+    /// Seed of all noise, biases, hills and random outages.
     public var seed: UInt64 = 1
-    /// The streets; within some 20 km of their middle, farther out the flat frame stretches distances by more
-    /// than a few parts in a thousand.
+    /// The streets, within about 20 km of their middle. Farther out, the flat frame distorts distances by
+    /// more than a few parts in a thousand.
     public var route = Route.demo
     public var style = DrivingStyle()
     public var suspension = Suspension()
-    /// Metres above mean sea level, the middle height of the hills.
+    /// Mean altitude of the hills, m above mean sea level.
     public var altitude = 519.0
-    /// The steepest slope, metres of height per metre; 0 for flat streets, 0.15 at most.
+    /// Steepest slope in metres of height per metre: 0 for flat streets, at most 0.15.
     public var steepestGrade = 0.035
     public var rates = Rates()
     public var inertialErrors = InertialErrors()
     public var environment = Environment()
     public var receiver = Receiver()
-    /// A stop of at least this long is parking, s: the engine is switched off meanwhile.
+    /// Minimum duration of a stop in s for which the engine is switched off.
     public var parkingTime = 60.0
-    /// How long a block of samples spans as long as no demand says otherwise, s.
+    /// Duration of a block of samples in s without another demand.
     public var blockDuration = 0.2
-    /// How long nothing is said at the most, s: then the status is said again, so that time passes.
+    /// Maximum time without events in s; after it the status is repeated, so that time advances.
     public var longestSilence = 1.0
-    /// The simulated time of its start, for the fixes' `time`; nil leaves that out, for callers that stamp.
+    /// Civil time of the start, for the `time` of fixes; nil to omit it.
     public var startTime: UTCTime?
-    /// Where the device's time line begins.
+    /// Start of the device's time line.
     public var startTimestamp = Timestamp(nanoseconds: 0)
-    /// After how many seconds the simulation ends; nil for never.
+    /// Duration of the simulation in s; nil for infinite.
     public var duration: Double?
 
     public init() {}
 
-    /// Sensors without any error, on the same drive.
+    /// Sensors without errors, on the same drive.
     public static var ideal: Configuration {
       var configuration = Configuration()
       configuration.inertialErrors = .ideal
@@ -152,13 +152,13 @@ extension SimulatedDrive.Configuration {
   }
 }
 
-/// Why a simulation cannot be set up: the caller's mistake, found before anything runs.
+/// An invalid configuration of a simulation, detected before it runs.
 public enum SimulationError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// A waypoint cannot be driven; waypoints count from 0.
+  /// A waypoint cannot be driven; waypoints are numbered from 0.
   case waypoint(Int, problem: String)
   /// The route as a whole cannot be driven.
   case route(problem: String)
-  /// A field of `SimulatedDrive.Configuration` is out of its range.
+  /// A field of `SimulatedDrive.Configuration` is out of range.
   case configuration(field: String, problem: String)
 
   public var description: String {

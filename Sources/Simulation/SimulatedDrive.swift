@@ -1,8 +1,8 @@
 public import Sensors
 public import Spatial
 
-/// A vehicle that drives a route, and what its sensors say of it: samples and fixes that agree with each other
-/// because all come from one motion in closed form (`VehicleState`), each with its own seeded errors.
+/// A simulated vehicle on a route with its sensors. Samples and fixes are consistent, because all derive from
+/// one motion in closed form (`VehicleState`), each with its own seeded errors.
 ///
 /// ```swift
 /// var configuration = SimulatedDrive.Configuration()
@@ -11,10 +11,10 @@ public import Spatial
 /// while let event = drive.next() { … }
 /// ```
 ///
-/// It is a value: a copy drives on independently with the same future. Memory does not grow with the time
-/// driven. Everything is on at its highest rate until a demand says otherwise; what is off is not computed.
-/// When no sensor has had anything to say for a second (`longestSilence`), the status is said again, so that time passes and
-/// a caller that plays the drive at life speed can change its demands.
+/// A value type: a copy continues independently with the same future. Memory use is constant. Every sensor
+/// runs at its highest rate until there is a demand; sensors that are off are not computed. After a second
+/// without events (`longestSilence`) the status is repeated, so that time advances and a caller that plays
+/// the drive in real time can change its demands.
 public struct SimulatedDrive: SensorRecording {
   public let configuration: Configuration
   public let kinds: Set<SensorKind>
@@ -24,9 +24,9 @@ public struct SimulatedDrive: SensorRecording {
   private let parkedTimes: [Range<Double>]
   private let lastTime: Int64
   private var channels: [SamplingChannel]
-  /// Nanoseconds from the start to the last event; -1 leaves the very first moment to come.
+  /// Time of the last event in ns since the start; -1 before the start.
   private var now: Int64 = -1
-  /// When each channel's sensor sampled last, for noise that wanders with time.
+  /// The time of each channel's previous sample, for correlated noise.
   private var lastSamples: [Int64?]
   private var hasNews = true
   private var isFinished = false
@@ -38,7 +38,9 @@ public struct SimulatedDrive: SensorRecording {
   private var thermometer: ThermometerModel
   private var receiver: GNSSModel
 
-  /// - Throws: a `SimulationError` that names the waypoint or the setting which makes no sense.
+  /// Creates a simulation.
+  ///
+  /// - Throws: a `SimulationError` with the invalid waypoint or setting.
   public init(_ configuration: Configuration = Configuration()) throws(SimulationError) {
     try configuration.check()
     self.configuration = configuration
@@ -79,16 +81,16 @@ public struct SimulatedDrive: SensorRecording {
 
   public var name: String { "simulated \(configuration.scenario.rawValue), seed \(configuration.seed)" }
 
-  /// The time of the last event; the start before the first one.
+  /// The time of the last event; that of the start before the first one.
   public var timestamp: Timestamp { timestamp(at: max(0, now)) }
 
-  /// Seconds that the vehicle takes once around, stops included.
+  /// The duration of a lap in s, including stops.
   public var lapDuration: Double { dynamics.profile.duration }
 
-  /// Metres once around.
+  /// The length of a lap in m.
   public var lapLength: Double { dynamics.path.length }
 
-  /// The vehicle's true state at any moment, past or future; before the start, that of the start.
+  /// Returns the true state of the vehicle at any time; before the start, that at the start.
   public func truth(at timestamp: Timestamp) -> VehicleState {
     let start = configuration.startTimestamp
     return state(at: max(timestamp, start).nanoseconds - start.nanoseconds)
@@ -133,7 +135,7 @@ public struct SimulatedDrive: SensorRecording {
     }
   }
 
-  /// At equal times the slow sensors' news come after the fast ones'.
+  /// At equal times, events of slow sensors follow those of fast ones.
   private static let order: [SensorKind] = [
     .gyroscope, .accelerometer, .magnetometer, .barometer, .thermometer, .positioning,
   ]
@@ -188,14 +190,14 @@ public struct SimulatedDrive: SensorRecording {
               wakes: block.wakes && time == block.first,
               utc: configuration.startTime?.advanced(bySeconds: Double(time) * 1e-9)))
         })
-    // No radios are simulated, and so no channel is theirs.
+    // Radios are not simulated, so no channel has these kinds.
     case .wifi, .cellular:
       channels[index].advance()
       return .radio([])
     }
   }
 
-  /// One chip: the sensors that sample at the same moments deliver them as one scan.
+  /// Returns a single chip: sensors with equal sample times deliver them as one scan.
   private mutating func inertialEvent(_ block: SamplingChannel.Block) -> SensorEvent {
     let parts = channels.indices.filter { index in
       SensorKind.inertial.contains(channels[index].kind)
@@ -223,7 +225,7 @@ public struct SimulatedDrive: SensorRecording {
       })
   }
 
-  /// Seconds since the channel's sample before.
+  /// Returns the seconds since the channel's previous sample.
   private mutating func elapsed(_ index: Int, _ time: Int64) -> Double {
     defer { lastSamples[index] = time }
     return Double(time - (lastSamples[index] ?? time)) * 1e-9

@@ -26,10 +26,11 @@ public enum WGS84 {
 }
 
 extension Coordinate {
-  /// Metres along the geodesic to another position.
+  /// Returns the distance along the geodesic in metres.
   ///
-  /// T. Vincenty, "Direct and inverse solutions of geodesics on the ellipsoid" (1975), to 0.5 mm; for nearly
-  /// antipodal pairs, where the iteration does not converge, the great circle on the mean sphere (0.5 %).
+  /// T. Vincenty, "Direct and inverse solutions of geodesics on the ellipsoid" (1975), accurate to 0.5 mm.
+  /// For nearly antipodal pairs, where the iteration does not converge, it returns the great circle on the
+  /// mean sphere (0.5 %).
   public func distance(to other: Coordinate) -> Double {
     geodesic(to: other).distance
   }
@@ -70,8 +71,8 @@ extension Coordinate {
     return greatCircle(to: other)
   }
 
-  /// The position at the end of a geodesic of `distance` metres that starts at `bearing` degrees clockwise
-  /// from true north. Vincenty's direct solution (1975).
+  /// Returns the end point of a geodesic of `distance` metres with the initial bearing `bearing` (degrees
+  /// clockwise from true north). Uses Vincenty's direct solution (1975).
   public func destination(distance: Double, bearing: Double) -> Coordinate {
     let (f, b) = (WGS84.flattening, WGS84.semiMinorAxis)
     let (sinAlpha1, cosAlpha1) = (sin(bearing.radians), cos(bearing.radians))

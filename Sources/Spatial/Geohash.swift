@@ -1,25 +1,28 @@
 internal import Glibc
 
-/// A cell of the earth by its geohash (G. Niemeyer, 2008): each character halves longitude and latitude five times in turn.
+/// A cell of the earth's surface, identified by its geohash (G. Niemeyer, 2008). Each character halves
+/// longitude and latitude alternately, five times in total.
 ///
-/// Of four characters it is 0.176° high and 0.352° wide: 20 by 39 km at the equator, 20 by 26 km at 48°.
+/// A cell of four characters is 0.176° high and 0.352° wide: 20 by 39 km at the equator, 20 by 26 km at 48°.
 public struct Geohash: Hashable, Sendable, Comparable, CustomStringConvertible {
-  /// 1 ... 12 characters.
+  /// The geohash, 1 ... 12 characters.
   public let text: String
-  /// Degrees: the corners in the south west and the north east.
+  /// The south-west and north-east corners in degrees.
   public let (southWest, northEast): (Coordinate, Coordinate)
 
   public var description: String { text }
 
   private static let alphabet = Array("0123456789bcdefghjkmnpqrstuvwxyz".utf8)
 
+  /// Creates the cell that contains a coordinate.
+  ///
   /// - Parameters:
-  ///   - coordinate: within the cell; nil comes of one that is not valid.
-  ///   - length: characters, 1 ... 12.
+  ///   - coordinate: a point in the cell; nil is returned for an invalid one.
+  ///   - length: the number of characters, 1 ... 12.
   public init?(_ coordinate: Coordinate, length: Int) {
     guard coordinate.isValid, (1...12).contains(length) else { return nil }
     let bits = 5 * length
-    // The sides in the north and the east belong to the last cell of each.
+    // The northern and eastern limits of the coordinates belong to the last row and column.
     let latitudes = UInt64(1) << UInt64(bits / 2)
     let longitudes = UInt64(1) << UInt64(bits - bits / 2)
     let row = min(latitudes - 1, UInt64((coordinate.latitude + 90) / 180 * Double(latitudes)))
@@ -38,7 +41,9 @@ public struct Geohash: Hashable, Sendable, Comparable, CustomStringConvertible {
     self.init(String(decoding: characters, as: UTF8.self))
   }
 
-  /// - Parameter text: lower case; nil comes of one that is no geohash of 1 ... 12 characters.
+  /// Parses a geohash.
+  ///
+  /// - Parameter text: 1 ... 12 lower-case characters; nil is returned for any other text.
   public init?(_ text: String) {
     guard (1...12).contains(text.utf8.count) else { return nil }
     var (south, north, west, east) = (-90.0, 90.0, -180.0, 180.0)
@@ -59,16 +64,18 @@ public struct Geohash: Hashable, Sendable, Comparable, CustomStringConvertible {
     northEast = Coordinate(latitude: north, longitude: east)
   }
 
-  /// Whether a place is in it, or on its border.
+  /// Returns whether a point lies in the cell or on its border.
   public func contains(_ coordinate: Coordinate) -> Bool {
     (southWest.latitude...northEast.latitude).contains(coordinate.latitude)
       && (southWest.longitude...northEast.longitude).contains(coordinate.longitude)
   }
 
-  /// The cells that a square around a place touches, in order.
+  /// Returns the cells that intersect a square around a point, in ascending order.
+  ///
   /// - Parameters:
-  ///   - margin: metres from the place to the square's sides, at most some kilometres less than a cell is wide.
-  ///   - length: characters, 1 ... 12.
+  ///   - margin: metres from the point to the sides of the square; at most some kilometres less than the
+  ///     width of a cell.
+  ///   - length: the number of characters, 1 ... 12.
   public static func around(_ coordinate: Coordinate, margin: Double, length: Int) -> [Geohash] {
     let north = margin / 111_195
     let east = north / max(0.01, cos(coordinate.latitude.radians))

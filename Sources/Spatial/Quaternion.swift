@@ -2,8 +2,8 @@ internal import Glibc
 
 /// A rotation as a unit quaternion: scalar first, Hamilton's product, right-handed.
 ///
-/// A quaternion "from A to B" turns the coordinates that a vector has in frame A into those that it has in
-/// frame B: `v_B = q.rotate(v_A)`, and rotations compose right to left, `ac = bc * ab`.
+/// A quaternion "from A to B" converts the coordinates of a vector in frame A to its coordinates in frame B:
+/// `v_B = q.rotate(v_A)`. Rotations compose from right to left: `ac = bc * ab`.
 @frozen
 public struct Quaternion: Hashable, Sendable {
   public var w: Double
@@ -19,10 +19,11 @@ public struct Quaternion: Hashable, Sendable {
     self.z = z
   }
 
-  /// No rotation.
+  /// The identity rotation.
   @inlinable public static var identity: Quaternion { Quaternion(w: 1, x: 0, y: 0, z: 0) }
 
-  /// A rotation by `angle` (rad) about `axis`, which need not have length one. A zero axis gives no rotation.
+  /// Creates a rotation by `angle` (rad) about `axis`, which may have any length. A zero axis gives the
+  /// identity.
   public init(angle: Double, axis: Vector3) {
     guard let unit = axis.normalized else {
       self = .identity
@@ -32,7 +33,7 @@ public struct Quaternion: Hashable, Sendable {
     self.init(w: cos(angle / 2), x: unit.x * s, y: unit.y * s, z: unit.z * s)
   }
 
-  /// A rotation by the length of `rotationVector` (rad) about its direction.
+  /// Creates a rotation about the direction of `rotationVector` by its length (rad).
   public init(rotationVector: Vector3) {
     let angle = rotationVector.length
     // Below this, sin(a/2)/a is 1/2 to double precision.
@@ -56,14 +57,14 @@ public struct Quaternion: Hashable, Sendable {
 
   @inlinable public var norm: Double { (w * w + x * x + y * y + z * z).squareRoot() }
 
-  /// Scaled to length one; the identity where the length is zero or not finite.
+  /// The quaternion scaled to length one; the identity if the length is zero or not finite.
   @inlinable public var normalized: Quaternion {
     let n = norm
     guard n > 0, n.isFinite else { return .identity }
     return Quaternion(w: w / n, x: x / n, y: y / n, z: z / n)
   }
 
-  /// The vector turned by this rotation.
+  /// Returns the vector rotated by this quaternion.
   @inlinable
   public func rotate(_ v: Vector3) -> Vector3 {
     let u = Vector3(x, y, z)
@@ -80,11 +81,12 @@ public struct Quaternion: Hashable, Sendable {
 }
 
 extension Quaternion {
-  /// The shortest rotation that turns one direction into another; half a turn about some perpendicular axis where they
-  /// are opposite, the identity where one has no direction.
+  /// Returns the shortest rotation from one direction to another. Opposite directions give half a turn about
+  /// some perpendicular axis; a vector without a direction gives the identity.
   public static func shortest(from: Vector3, to: Vector3) -> Quaternion {
     guard let a = from.normalized, let b = to.normalized else { return .identity }
-    // The half-way vector keeps full precision at both ends, where the arc cosine does not.
+    // The vector half-way between the two has full precision at both ends of the range; the arc cosine does
+    // not.
     if let half = (a + b).normalized, (a + b).length > 1e-9 {
       let axis = a.cross(half)
       return Quaternion(w: a.dot(half), x: axis.x, y: axis.y, z: axis.z).normalized

@@ -1,5 +1,6 @@
 /// A point on the device's own time line: nanoseconds since boot (`CLOCK_BOOTTIME`), or since the start of a
-/// recording. It never steps, so algorithms measure intervals with it; `UTCTime` says when that was.
+/// recording. It never steps, so algorithms use it to measure intervals. `UTCTime` is the corresponding civil
+/// time.
 @frozen
 public struct Timestamp: Hashable, Comparable, Sendable {
   public var nanoseconds: Int64
@@ -9,21 +10,21 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     self.nanoseconds = nanoseconds
   }
 
-  /// Seconds since boot, rounded to the nearest nanosecond; values outside the representable range (or
-  /// NaN) are clamped to its ends (to zero).
+  /// Creates a timestamp from seconds since boot, rounded to the nearest nanosecond. Values outside the
+  /// representable range are clamped, and NaN becomes zero.
   public init(seconds: Double) {
     nanoseconds = Int64(clamping: seconds * 1e9)
   }
 
   @inlinable public var seconds: Double { Double(nanoseconds) * 1e-9 }
 
-  /// Seconds from `earlier` to this; negative when `earlier` is the later one.
+  /// Seconds from `earlier` to this timestamp; negative if `earlier` is later.
   @inlinable
   public func seconds(since earlier: Timestamp) -> Double {
     Double(nanoseconds &- earlier.nanoseconds) * 1e-9
   }
 
-  /// The point `seconds` later (earlier for a negative number).
+  /// Returns the timestamp `seconds` later (earlier for a negative number).
   public func advanced(bySeconds seconds: Double) -> Timestamp {
     Timestamp(nanoseconds: nanoseconds.addingClamped(Int64(clamping: seconds * 1e9)))
   }
@@ -33,7 +34,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 }
 
 extension Int64 {
-  /// The nearest integer; the ends of the range for values beyond it, zero for NaN.
+  /// Creates the nearest integer; clamps values outside the range and converts NaN to zero.
   init(clamping value: Double) {
     if value.isNaN {
       self = 0
@@ -52,8 +53,8 @@ extension Int64 {
   }
 }
 
-/// Civil time: nanoseconds since 1970-01-01T00:00:00Z without leap seconds, from the receiver or the
-/// machine's clock. It may step; intervals are measured with `Timestamp`.
+/// Civil time: nanoseconds since 1970-01-01T00:00:00Z without leap seconds, from the receiver or the system
+/// clock. It can step; use `Timestamp` to measure intervals.
 @frozen
 public struct UTCTime: Hashable, Comparable, Sendable {
   public var nanoseconds: Int64
@@ -63,14 +64,15 @@ public struct UTCTime: Hashable, Comparable, Sendable {
     self.nanoseconds = nanoseconds
   }
 
-  /// Seconds since 1970-01-01T00:00:00Z; clamped to the representable range (NaN to zero).
+  /// Creates a time from seconds since 1970-01-01T00:00:00Z. Values outside the representable range are
+  /// clamped, and NaN becomes zero.
   public init(secondsSince1970: Double) {
     nanoseconds = Int64(clamping: secondsSince1970 * 1e9)
   }
 
   @inlinable public var secondsSince1970: Double { Double(nanoseconds) * 1e-9 }
 
-  /// Seconds from `earlier` to this.
+  /// Seconds from `earlier` to this time.
   @inlinable
   public func seconds(since earlier: UTCTime) -> Double {
     Double(nanoseconds &- earlier.nanoseconds) * 1e-9
@@ -83,7 +85,7 @@ public struct UTCTime: Hashable, Comparable, Sendable {
   @inlinable
   public static func < (a: UTCTime, b: UTCTime) -> Bool { a.nanoseconds < b.nanoseconds }
 
-  /// From the fields of a calendar date and time of day in UTC. Nil when a field is out of its range.
+  /// Creates a time from a calendar date and time of day in UTC; nil if a field is out of range.
   public init?(
     year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0,
     nanosecond: Int = 0
@@ -97,13 +99,14 @@ public struct UTCTime: Hashable, Comparable, Sendable {
     nanoseconds = Int64(seconds) * 1_000_000_000 + Int64(nanosecond)
   }
 
-  /// Reads RFC 3339, as in `2026-11-21T08:15:30.125Z` or with an offset like `+02:00`. Nil when it is not.
+  /// Parses RFC 3339, such as `2026-11-21T08:15:30.125Z` or with an offset like `+02:00`. Nil for any other
+  /// text.
   public init?(rfc3339 text: String) { self.init(rfc3339UTF8: text.utf8.span) }
 
-  /// The same of a part of a text.
+  /// Parses RFC 3339 from a substring.
   public init?(rfc3339 text: Substring) { self.init(rfc3339UTF8: text.utf8.span) }
 
-  /// The same of its bytes, for readers of many messages: nothing is copied.
+  /// Parses RFC 3339 from UTF-8 bytes, without a copy.
   public init?(rfc3339UTF8 bytes: Span<UInt8>) {
     var reader = DigitReader()
     guard let year = reader.number(digits: 4, bytes), reader.skip("-", bytes),
@@ -132,12 +135,12 @@ public struct UTCTime: Hashable, Comparable, Sendable {
     nanoseconds = time.nanoseconds + Int64(offset) * 1_000_000_000
   }
 
-  /// RFC 3339 in UTC with milliseconds, rounded down, as the wire contract has it.
+  /// RFC 3339 in UTC with milliseconds, rounded down, as the wire contract requires.
   public var rfc3339: String {
     String(decoding: rfc3339Bytes, as: UTF8.self)
   }
 
-  /// The ASCII bytes of `rfc3339`: always 24.
+  /// The 24 ASCII bytes of `rfc3339`.
   public var rfc3339Bytes: [UInt8] {
     let milliseconds = nanoseconds.flooredQuotient(1_000_000)
     let days = milliseconds.flooredQuotient(86_400_000)
@@ -171,8 +174,8 @@ public struct UTCTime: Hashable, Comparable, Sendable {
     Self.civilDate(daysSinceEpoch: Int(nanoseconds.flooredQuotient(86_400_000_000_000)))
   }
 
-  // The two conversions between days and dates are H. Hinnant's `days_from_civil` and `civil_from_days`;
-  // the C library's need a `struct tm`, a locale and, for the inverse, the GNU-only `timegm`.
+  // Conversions between days and dates, after H. Hinnant's `days_from_civil` and `civil_from_days`. Those of
+  // the C library need a `struct tm`, a locale and, for the inverse, the GNU-only `timegm`.
   private static func daysSinceEpoch(year: Int, month: Int, day: Int) -> Int {
     let shifted = month <= 2 ? year - 1 : year
     let era = (shifted >= 0 ? shifted : shifted - 399) / 400
@@ -228,7 +231,8 @@ private struct DigitReader {
     return value
   }
 
-  /// Digits after the decimal point, scaled to `digits` of them; further ones are cut off.
+  /// Parses the digits after the decimal point and scales them to `digits` places. Further digits are
+  /// truncated.
   mutating func fraction(digits: Int, _ bytes: Span<UInt8>) -> Int? {
     guard var value = nextDigit(bytes) else { return nil }
     var count = 1
@@ -253,7 +257,8 @@ private struct DigitReader {
 }
 
 extension UTCTime {
-  /// The year with the elapsed part of it as a fraction, as in 2027.5: how geophysical models state dates.
+  /// The year with the elapsed part as a fraction, such as 2027.5; the form in which geophysical models state
+  /// dates.
   public var decimalYear: Double {
     let year = date.year
     guard let start = UTCTime(year: year, month: 1, day: 1),

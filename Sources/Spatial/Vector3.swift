@@ -1,14 +1,14 @@
-/// Three components along x, y and z of whatever frame the context names.
+/// Three components along x, y and z in the frame given by the context.
 public typealias Vector3 = SIMD3<Double>
 
 extension SIMD3 where Scalar == Double {
-  /// The scalar product with another vector.
+  /// Returns the scalar product with another vector.
   @inlinable
   public func dot(_ other: Self) -> Double {
     x * other.x + y * other.y + z * other.z
   }
 
-  /// The right-handed vector product with another vector.
+  /// Returns the right-handed vector product with another vector.
   @inlinable
   public func cross(_ other: Self) -> Self {
     Self(
@@ -20,14 +20,14 @@ extension SIMD3 where Scalar == Double {
   /// The Euclidean length.
   @inlinable public var length: Double { dot(self).squareRoot() }
 
-  /// The same direction with length one; nil for a zero or non-finite vector, which has no direction.
+  /// The unit vector in the same direction; nil for a zero or non-finite vector.
   @inlinable public var normalized: Self? {
     let length = self.length
     guard length > 0, length.isFinite else { return nil }
     return self / length
   }
 
-  /// Whether all three components are finite numbers.
+  /// True if all three components are finite numbers.
   @inlinable public var isFinite: Bool { x.isFinite && y.isFinite && z.isFinite }
 }
 
@@ -53,7 +53,7 @@ public struct RotationMatrix: Hashable, Sendable {
     RotationMatrix(m11: 1, m12: 0, m13: 0, m21: 0, m22: 1, m23: 0, m31: 0, m32: 0, m33: 1)
   }
 
-  /// The matrix that turns vectors as `quaternion.rotate` does.
+  /// Creates the matrix of the same rotation as `quaternion.rotate`.
   @inlinable
   public init(_ quaternion: Quaternion) {
     let q = quaternion

@@ -1,27 +1,30 @@
 internal import CTOML
 
-/// What a TOML text sets, in the order of the text, each with the place where it stands.
+/// The tables and keys of a TOML text in their order, each with its position.
 ///
-/// The parser is toml++ behind `CTOML`, because TOML's rules are many and it keeps the position of every node. Hostile text
-/// ends in a `TOMLError`: nesting and the parts of a key are bounded, and what the parser only asserts is an error.
+/// The parser is toml++ behind `CTOML`: TOML has many rules, and toml++ records the position of every node.
+/// Malicious text results in a `TOMLError`: nesting and the number of parts in a key are limited, and
+/// assertions of the parser are errors.
 package struct TOMLDocument: Sendable {
   /// A table, or a key with its value.
   package struct Entry: Sendable, Hashable {
-    /// The names of the tables around it, and its own.
+    /// The names of the enclosing tables and the entry's own name.
     package let path: [String]
     package let keyPosition: TOMLPosition
     package let value: TOMLValue
-    /// Where the value begins; of a table, its header.
+    /// The position of the value; for a table, that of its header.
     package let position: TOMLPosition
 
-    /// The path as it is written: `mqtt.broker`.
+    /// The dotted path, such as `mqtt.broker`.
     package var name: String { path.joined(separator: ".") }
   }
 
-  /// Tables come before their members. What is in tables that are elements of an array is left out.
+  /// All entries; tables precede their members. Members of tables in arrays are omitted.
   package let entries: [Entry]
 
-  /// - Throws: `TOMLError` without a file, for what is not TOML.
+  /// Parses a TOML text.
+  ///
+  /// - Throws: `TOMLError` without a file name, for invalid TOML.
   package init(parsing text: String) throws(TOMLError) {
     var text = text
     let parsed = text.withUTF8 { utf8 in
@@ -55,7 +58,7 @@ package struct TOMLDocument: Sendable {
     self.entries = entries
   }
 
-  /// The value at an index, which moves behind it and, of an array, behind its elements.
+  /// Returns the value at an index, and advances the index past it and its elements.
   private static func value(
     of nodes: UnsafeBufferPointer<ctoml_node>, at index: inout Int
   ) -> TOMLValue {
@@ -91,11 +94,11 @@ package enum TOMLValue: Sendable, Hashable, CustomStringConvertible {
   case number(Double)
   case flag(Bool)
   case array([TOMLValue])
-  /// A date, a time or both; none of ours is written as one.
+  /// A date, a time or both. No configuration key has this type.
   case time
   case table
 
-  /// The text, or the texts of an array; nil for anything else.
+  /// The text, or the texts of an array; nil for any other value.
   package var texts: [String]? {
     switch self {
     case .text(let text): return [text]
@@ -107,7 +110,7 @@ package enum TOMLValue: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// For a message about it.
+  /// A description for error messages.
   package var description: String {
     switch self {
     case .text(let text): "\"\(text.prefix(80))\""
@@ -123,9 +126,9 @@ package enum TOMLValue: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension TOMLValue {
-  /// Reads one value as it is written behind the equals sign in a file, as in `["a", "b"]`.
+  /// Parses a single value as it appears after the equals sign in a file, such as `["a", "b"]`.
   ///
-  /// - Throws: `TOMLError` without a file, whose columns count from the start of the text.
+  /// - Throws: `TOMLError` without a file name; columns count from the start of the text.
   package init(parsing text: String) throws(TOMLError) {
     let prefix = "v = "
     let document: TOMLDocument
@@ -143,7 +146,7 @@ extension TOMLValue {
     self = value
   }
 
-  /// Whether a text is meant as an array or a string in quotes, whatever is wrong with it.
+  /// Returns whether a text starts like an array or a quoted string, even if it is invalid.
   package static func isQuotedOrArray(_ text: String) -> Bool {
     ["[", "\"", "'"].contains(text.first { $0 != " " && $0 != "\t" })
   }

@@ -1,11 +1,13 @@
 internal import Glibc
 internal import Platform
 
-/// Reads the text of a TOML file. What people write is small, so that anything large is a mistake.
+/// A reader of TOML files. Configuration files are small, so a large file is an error.
 package enum TOMLFile {
   package static let sizeLimit = 1 << 20
 
-  /// - Throws: `TOMLError` when the file cannot be read, is too large or not text.
+  /// Reads the text of a file.
+  ///
+  /// - Throws: `TOMLError` if the file cannot be read, is too large or is not UTF-8.
   package static func read(_ path: String) throws(TOMLError) -> String {
     func unreadable(_ problem: String) -> TOMLError {
       TOMLError(kind: .unreadable, file: path, problem: problem)
@@ -24,7 +26,7 @@ package enum TOMLFile {
     guard information.st_size <= sizeLimit else {
       throw unreadable("is \(information.st_size) bytes; at most \(sizeLimit) are read")
     }
-    // The size of a pipe or a device is not known beforehand, so the limit is watched while reading too.
+    // Pipes and devices have no known size, so the limit also applies while reading.
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {
@@ -44,31 +46,31 @@ package enum TOMLFile {
   }
 }
 
-/// A place in a text, counted from 1; columns in characters as Unicode counts them (code points).
+/// A position in a text, counted from 1. Columns count Unicode code points.
 package struct TOMLPosition: Sendable, Hashable, CustomStringConvertible {
   package let line: Int
   package let column: Int
 
   init(line: UInt32, column: UInt32) { (self.line, self.column) = (Int(line), Int(column)) }
 
-  /// `line:column`, as editors read it behind a file's name.
+  /// `line:column`, the form that editors accept after a file name.
   package var description: String { "\(line):\(column)" }
 }
 
-/// Why a text or a file cannot be read as TOML.
+/// A failure to read a text or a file as TOML.
 package struct TOMLError: Error, Sendable, Hashable, CustomStringConvertible {
   package enum Kind: Sendable, Hashable {
-    /// There is no such file.
+    /// The file does not exist.
     case missing
-    /// The file is forbidden, too large, or no text.
+    /// The file is not readable, too large, or not text.
     case unreadable
     case syntax
   }
 
   package let kind: Kind
-  /// Nil for a text that is from no file.
+  /// The path of the file; nil for a text without a file.
   package var file: String?
-  /// Nil where the whole is meant.
+  /// The position of the error; nil if it concerns the whole file.
   package let position: TOMLPosition?
   package let problem: String
 
@@ -79,7 +81,7 @@ package struct TOMLError: Error, Sendable, Hashable, CustomStringConvertible {
     self.problem = problem
   }
 
-  /// `file:line:column`.
+  /// The location as `file:line:column`.
   package var place: String {
     switch (file, position) {
     case (let file?, let position?): "\(file):\(position)"

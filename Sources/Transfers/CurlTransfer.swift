@@ -2,14 +2,14 @@ internal import CCurl
 internal import Glibc
 internal import Platform
 
-/// The times and sizes that a transfer has at most.
+/// The time and size limits of a transfer.
 package struct TransferLimits: Hashable, Sendable {
-  /// Milliseconds until there is a connection, and until all of the answer is there.
+  /// The limits in milliseconds for connecting, and for the complete transfer.
   package var connect: Int
   package var total: Int
-  /// Milliseconds beyond `total` until what was uploaded as a whole is answered.
+  /// The additional time in milliseconds, beyond `total`, for the response to a complete upload.
   package var verdict: Int
-  /// Bytes of an answer.
+  /// The maximum size of the response in bytes.
   package var size: Int
 
   package init(connect: Int = 5_000, total: Int = 15_000, verdict: Int = 0, size: Int = 1 << 16) {
@@ -17,26 +17,27 @@ package struct TransferLimits: Hashable, Sendable {
   }
 }
 
-/// Why there is no answer.
+/// The reason why a transfer has no response.
 package struct TransferFailure: Error, Hashable, Sendable {
   package enum Kind: Hashable, Sendable {
-    /// The program is to end.
+    /// The program is shutting down.
     case interrupted
-    /// The answer has more bytes than the limit.
+    /// The response exceeds the size limit.
     case tooLong
-    /// The certificate or encryption of the other side is not to be trusted.
+    /// The peer's certificate or encryption cannot be trusted.
     case untrusted
-    /// Anything else, as a refused connection or a time that is over.
+    /// Any other failure, such as a refused connection or a timeout.
     case failed
   }
 
   package var kind: Kind
-  /// A sentence of the library's.
+  /// An error message of libcurl.
   package var text: String
 }
 
-/// A handle of libcurl's, for one transfer after the other, by one thread at a time. What comes is bounded in size and time, and not
-/// unpacked; certificates are checked; nothing is followed elsewhere. The corresponding C type is `CURL`.
+/// A libcurl handle, for consecutive transfers by one thread at a time. Responses are limited in size and
+/// time and are not decompressed. Certificates are verified, and redirects are not followed. The
+/// corresponding C type is `CURL`.
 @safe final class CurlTransfer {
   private let limits: TransferLimits
   private let goesOn: () -> Bool
@@ -46,16 +47,18 @@ package struct TransferFailure: Error, Hashable, Sendable {
   private var upload: ArraySlice<UInt8> = []
   private var uploadCount = 0
   private var isTooLong = false
-  /// `SystemClock.monotonic`: until then an upload is over; nil where only the whole has a time.
+  /// The deadline of an upload (`SystemClock.monotonic`); nil if only the complete transfer is limited.
   private var uploadEnd: Int64?
   private var isLate = false
   private(set) var answer: [UInt8] = []
 
-  /// Once for the process, before the first handle.
+  /// Initializes libcurl once per process, before the first handle.
   private static let isReady: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-  /// - Parameter goesOn: asked some times a second; when it says no, the transfer is left.
-  /// - Returns: nil when the library cannot be used.
+  /// Creates a handle.
+  ///
+  /// - Parameter goesOn: called several times a second; the transfer is aborted if it returns false.
+  /// - Returns: nil if libcurl cannot be initialized.
   init?(_ limits: TransferLimits, goesOn: @escaping () -> Bool) {
     guard Self.isReady, let handle = unsafe curl_easy_init() else { return nil }
     (self.limits, self.goesOn) = (limits, goesOn)
@@ -74,12 +77,13 @@ package struct TransferFailure: Error, Hashable, Sendable {
     while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) }
   }
 
-  /// One transfer, from its settings to its end.
+  /// Performs one transfer.
   /// - Parameters:
-  ///   - headers: lines of an HTTP request; empty for none.
-  ///   - recipients: of a letter; empty for none.
-  ///   - upload: what is sent as the transfer's own text, piece by piece.
-  /// - Throws: `TransferFailure` where there is no answer: what cannot be bounded is not tried.
+  ///   - headers: the lines of an HTTP request; empty for none.
+  ///   - recipients: the recipients of a mail; empty for none.
+  ///   - upload: the body to upload, sent in pieces.
+  /// - Throws: `TransferFailure` if there is no response. A transfer whose limits cannot be set is not
+  ///   attempted.
   func perform(
     texts: [(CURLoption, String)], numbers: [(CURLoption, Int)] = [], headers: [String] = [],
     recipients: [String] = [], upload: [UInt8] = []
@@ -130,18 +134,18 @@ package struct TransferFailure: Error, Hashable, Sendable {
     return unsafe list
   }
 
-  /// The last status of the other side: of HTTP, or of SMTP.
+  /// The last status of the peer, of HTTP or SMTP.
   var status: Int { unsafe odograph_curl_status(handle) }
 
-  /// Whether the other side was given all of what there was to upload.
+  /// True if the complete upload was sent.
   var isUploaded: Bool { uploadCount > 0 && upload.isEmpty }
 
-  /// The media type that the other side states; empty for none.
+  /// The media type of the response; empty if unknown.
   var contentType: String {
     unsafe odograph_curl_content_type(handle).map { unsafe String(cString: $0) } ?? ""
   }
 
-  /// Seconds after which the other side wants to be asked again; nil where it does not say.
+  /// The delay in seconds after which the peer accepts a retry; nil if it did not specify one.
   var retryAfter: Double? {
     let seconds = unsafe odograph_curl_retry_after(handle)
     return seconds > 0 ? Double(seconds) : nil
@@ -159,13 +163,15 @@ package struct TransferFailure: Error, Hashable, Sendable {
     unsafe from(context).mayGoOn() ? 0 : 1
   }
 
-  /// The library calls back while `perform` holds the object only.
+  /// libcurl calls back only during `perform`, which retains the object.
   private static func from(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
-    // It is what `perform` has given, never nil.
+    // The pointer was set by `perform` and is never nil.
     unsafe Unmanaged<CurlTransfer>.fromOpaque(context.unsafelyUnwrapped).takeUnretainedValue()
   }
 
-  /// - Returns: how many bytes were taken; fewer end the transfer.
+  /// Appends received bytes.
+  ///
+  /// - Returns: the number of accepted bytes; a smaller number aborts the transfer.
   private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
     guard answer.count + bytes.count <= limits.size else {
       isTooLong = true

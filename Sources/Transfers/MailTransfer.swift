@@ -1,16 +1,16 @@
 internal import CCurl
 internal import Platform
 
-/// How letters are sent.
+/// A mail server and its credentials.
 package struct MailServer: Hashable, Sendable {
   /// `smtp://host:port` or `smtps://host:port`.
   package var url: String
-  /// Whether nothing is sent before the connection is encrypted (STARTTLS).
+  /// True to require an encrypted connection (STARTTLS) before anything is sent.
   package var requiresEncryption: Bool
-  /// nil for a server that wants none.
+  /// The user name; nil for a server without authentication.
   package var user: String?
   package var password: String?
-  /// Certificates to trust in place of the system's; nil for those.
+  /// The trusted certificates; nil for those of the system.
   package var authorities: String?
 
   package init(
@@ -22,27 +22,33 @@ package struct MailServer: Hashable, Sendable {
   }
 }
 
-/// Sends letters by SMTP, one after the other. Blocks: not for the cooperative pool.
+/// A client that sends mails by SMTP, one after the other. Blocks, so it must not run on the cooperative
+/// pool.
 package final class MailTransfer {
   private let transfer: CurlTransfer
   private let limits: TransferLimits
 
-  /// - Parameter goesOn: asked some times a second; when it says no, the letter is left.
-  /// - Returns: nil when the library cannot be used.
+  /// Creates a client.
+  ///
+  /// - Parameter goesOn: called several times a second; the mail is aborted if it returns false.
+  /// - Returns: nil if libcurl cannot be initialized.
   package init?(_ limits: TransferLimits = TransferLimits(), goesOn: @escaping () -> Bool) {
     guard let transfer = CurlTransfer(limits, goesOn: goesOn) else { return nil }
     (self.transfer, self.limits) = (transfer, limits)
   }
 
-  /// The server's status where it has read the last letter and does not want it, for good (RFC 5321, 4.2.1); nil for any other failure.
+  /// The server's status if it received the last mail and rejected it permanently (RFC 5321, 4.2.1); nil for
+  /// any other failure.
   package var refusal: Int? {
     transfer.isUploaded && 500...599 ~= transfer.status ? transfer.status : nil
   }
 
+  /// Sends a mail.
+  ///
   /// - Parameters:
   ///   - sender: an address without a name.
-  ///   - letter: head and body as RFC 5322 has them, lines ended by CR LF.
-  /// - Throws: `TransferFailure` for a letter that was not taken.
+  ///   - letter: header and body in the format of RFC 5322, with CR LF line endings.
+  /// - Throws: `TransferFailure` if the mail was not accepted.
   package func send(
     _ letter: [UInt8], from sender: String, to recipients: [String], by server: MailServer
   ) throws(TransferFailure) {
@@ -58,7 +64,7 @@ package final class MailTransfer {
       texts: texts,
       numbers: [
         (CURLOPT_USE_SSL, Int(encryption.rawValue)), (CURLOPT_UPLOAD, 1), (CURLOPT_MAIL_RCPT_ALLLOWFAILS, 1),
-        // libcurl's own is two minutes.
+        // The default of libcurl is two minutes.
         (CURLOPT_SERVER_RESPONSE_TIMEOUT, max(120, (limits.total + limits.verdict) / 1000)),
       ],
       recipients: recipients.map { "<\($0)>" }, upload: letter)

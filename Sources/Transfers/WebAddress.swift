@@ -1,12 +1,14 @@
-/// An address of the web in its parts, as far as it has to be known before anything is sent there.
+/// The parts of a URL that must be checked before a request is sent.
 package struct WebAddress: Hashable, Sendable {
-  /// In small letters, as in `https`.
+  /// The scheme in lower case, such as `https`.
   package let scheme: String
-  /// What is between `://` and the path, a port and whatever else included.
+  /// The text between `://` and the path, including a port and user information.
   package let authority: Substring
-  /// Without the port, an IPv6 address in its brackets; empty where there is none.
+  /// The host without the port; an IPv6 address includes its brackets. Empty if missing.
   package let host: String
 
+  /// Parses a URL.
+  ///
   /// - Returns: nil for a text without `://`.
   package init?(_ url: String) {
     guard let end = url.firstRange(of: "://") else { return nil }
@@ -23,12 +25,12 @@ package struct WebAddress: Hashable, Sendable {
     return String(authority.prefix { $0 != ":" })
   }
 
-  /// Whether the host is of letters, digits and what else names have.
+  /// True if the host consists of the characters that host names and addresses can contain.
   package var hasSoundHost: Bool {
     !host.isEmpty && host.allSatisfy { $0.isLetter || $0.isNumber || ".-:[]_".contains($0) }
   }
 
-  /// Whether it is this machine.
+  /// True if the host is this machine.
   package var isLoopback: Bool {
     let octets = host.split(separator: ".", omittingEmptySubsequences: false)
     return host.lowercased() == "localhost" || host == "[::1]"

@@ -1,16 +1,16 @@
 internal import CCurl
 internal import Platform
 
-/// What is posted.
+/// An HTTP POST request.
 package struct WebRequest: Sendable {
   package var url: String
-  /// Lines, as in `Accept: application/json`.
+  /// Header lines, such as `Accept: application/json`.
   package var headers: [String]
-  /// Text without zero bytes.
+  /// The request body, a text without zero bytes.
   package var body: String
-  /// Whether it goes through no proxy; else the environment says (http_proxy, no_proxy).
+  /// True to bypass any proxy; otherwise the environment decides (http_proxy, no_proxy).
   package var isDirect: Bool
-  /// Certificates to trust in place of the system's; nil for those.
+  /// The trusted certificates; nil for those of the system.
   package var authorities: String?
 
   package init(
@@ -21,31 +21,36 @@ package struct WebRequest: Sendable {
   }
 }
 
-/// What came back.
+/// An HTTP response.
 package struct WebAnswer: Hashable, Sendable {
   package var status: Int
-  /// The media type; empty for none.
+  /// The media type; empty if unknown.
   package var type: String
-  /// Seconds after which it wants to be asked again; nil where it does not say.
+  /// The delay in seconds after which the server accepts a retry; nil if it did not specify one.
   package var retryAfter: Double?
   package var body: [UInt8]
 }
 
-/// Posts by HTTP, one after the other; connections are used again. Blocks: not for the cooperative pool.
+/// A client that sends HTTP POST requests, one after the other, and reuses connections. Blocks, so it must
+/// not run on the cooperative pool.
 package final class WebTransfer {
   private let transfer: CurlTransfer
 
-  /// - Parameter goesOn: asked some times a second; when it says no, the question is left.
-  /// - Returns: nil when the library cannot be used.
+  /// Creates a client.
+  ///
+  /// - Parameter goesOn: called several times a second; the request is aborted if it returns false.
+  /// - Returns: nil if libcurl cannot be initialized.
   package init?(_ limits: TransferLimits = TransferLimits(), goesOn: @escaping () -> Bool) {
     guard let transfer = CurlTransfer(limits, goesOn: goesOn) else { return nil }
     self.transfer = transfer
   }
 
-  /// The status of the last answer, also of one that was too long; 0 for none.
+  /// The status of the last response, also of one that was too long; 0 for none.
   package var status: Int { transfer.status }
 
-  /// - Throws: `TransferFailure` where nothing was answered.
+  /// Sends a request.
+  ///
+  /// - Throws: `TransferFailure` if there is no response.
   package func post(_ request: WebRequest) throws(TransferFailure) -> WebAnswer {
     var texts: [(CURLoption, String)] = [
       (CURLOPT_URL, request.url), (CURLOPT_PROTOCOLS_STR, "http,https"),
@@ -54,7 +59,7 @@ package final class WebTransfer {
     ]
     if request.isDirect { texts.append((CURLOPT_PROXY, "")) }
     if let authorities = request.authorities { texts.append((CURLOPT_CAINFO, authorities)) }
-    // An empty Expect says that the body is not to be announced and waited for.
+    // An empty Expect header disables `100-continue`.
     try transfer.perform(
       texts: texts, numbers: [(CURLOPT_HTTP09_ALLOWED, 0)], headers: request.headers + ["Expect:"])
     return WebAnswer(

@@ -1,35 +1,37 @@
 internal import CExpat
 
-/// What a parser tells as it reads. Names are without a namespace's prefix.
+/// A receiver of parsing events. Names have no namespace prefix.
 package protocol XMLHandler: AnyObject {
-  /// False ends the reading.
+  /// False stops the parser.
   var wantsMore: Bool { get }
-  /// - Parameter attribute: the value of an attribute; asked for only where it matters.
+  /// Starts an element.
+  ///
+  /// - Parameter attribute: a function that returns the value of an attribute by name; nil if it is missing.
   func begin(_ element: String, line: Int, attribute: (String) -> String?)
-  /// Text inside the innermost element; it may come in pieces.
+  /// Appends text of the innermost element; a text can arrive in several pieces.
   func append(_ text: Span<UInt8>)
   func end(_ element: String, line: Int)
 }
 
-/// Why a text is not well-formed XML, and in which line.
+/// A syntax error with its line.
 package struct XMLError: Error, Hashable, Sendable {
   package var line: Int
   package var reason: String
 }
 
-/// Reads XML with Expat, piece by piece: the size of a text does not matter.
+/// A streaming XML parser on top of Expat. Memory use is independent of the size of the text.
 ///
-/// A class, because Expat keeps a pointer to it. Safe to use: Expat's parser lives exactly as long, and calls back only
-/// inside of `parse`.
+/// A class, because Expat stores a pointer to it. Memory-safe: the Expat parser has the same lifetime, and
+/// calls back only inside `parse`.
 @safe package final class XMLParser {
-  /// Bytes of one tag or piece of markup above which a text is not believed; Expat keeps it whole in memory.
+  /// The maximum size of one tag or other markup in bytes; Expat holds it in memory.
   package static let longestMarkup = 1 << 20
 
   private let parser: XML_Parser
   private let handler: any XMLHandler
   private var given = 0
 
-  /// Nil when there is no memory.
+  /// Creates a parser; nil if memory is exhausted.
   package init?(_ handler: any XMLHandler) {
     guard let parser = unsafe XML_ParserCreate(nil) else { return nil }
     unsafe self.parser = parser
@@ -58,8 +60,8 @@ package struct XMLError: Error, Hashable, Sendable {
 
   deinit { unsafe XML_ParserFree(parser) }
 
-  /// Reads the next piece. Does nothing more once the handler wants no more.
-  /// - Parameter isLast: whether the text ends with it.
+  /// Parses the next piece of the text. Does nothing after the handler stopped the parser.
+  /// - Parameter isLast: true for the last piece.
   package func parse(_ bytes: [UInt8], isLast: Bool) throws(XMLError) {
     guard handler.wantsMore else { return }
     given += bytes.count

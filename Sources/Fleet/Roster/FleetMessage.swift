@@ -3,25 +3,25 @@ internal import Positioning
 internal import Spatial
 package import Telemetry
 
-/// What comes on a vehicle's topics, in whatever format.
+/// A message on a vehicle's topics, in any format.
 package enum FleetMessage: Hashable, Sendable {
-  /// What the vehicle says.
+  /// A message of the vehicle.
   case message(VehicleMessage)
-  /// A batch of its history: it counts in the sequence and is not shown, so its points are not read.
+  /// A batch of location history. It counts in the sequence but is not shown, so its points are not decoded.
   case history(MessageIdentity?)
-  /// What the vehicle is to watch.
+  /// The regions that the vehicle is to monitor.
   case wantedRegions([RegionShape])
-  /// What it watches, without having been asked: one more region, or in place of all others.
+  /// The regions that the vehicle monitors without a request: an additional region, or a replacement of all.
   case watchedRegions([RegionShape], replacesAll: Bool)
 
-  /// Reads a payload of the native format; nil for what is not shown of a vehicle.
+  /// Decodes a payload of the native format; nil for kinds that are not shown.
   /// - Parameter path: the topic below the vehicle's.
   init?(native json: JSONValue, path: String) throws(JSONError) {
     guard case .object = json else { throw JSONError("not an object") }
     switch path {
     case MessageKind.track.rawValue: self = .history(json.identity)
     case MessageKind.trip.rawValue:
-      // Its way may be as long as a track, and is not shown.
+      // The path can be as long as a track and is not shown.
       guard case .object(var members) = json else { return nil }
       members["way"] = nil
       var trip = try TripMessage(json: .object(members))
@@ -40,8 +40,8 @@ package enum FleetMessage: Hashable, Sendable {
     }
   }
 
-  /// Reads a payload of the OwnTracks format, of the agent or of a phone; nil for types that say nothing of the vehicle
-  /// that is shown, as configurations, cards and commands.
+  /// Decodes a payload of the OwnTracks format, from the agent or a phone; nil for types without vehicle
+  /// data, such as configurations, cards and commands.
   init?(ownTracks json: JSONValue) throws(JSONError) {
     switch json["_type"]?.string {
     case "waypoint":
@@ -58,7 +58,7 @@ package enum FleetMessage: Hashable, Sendable {
     }
   }
 
-  /// Its number in the vehicle's sequence.
+  /// The message's identity in the vehicle's sequence; nil if it has none.
   var identity: MessageIdentity? {
     switch self {
     case .message(let message): message.identity
@@ -69,7 +69,7 @@ package enum FleetMessage: Hashable, Sendable {
 }
 
 extension TopicAddress {
-  /// `owntracks/USER/DEVICE[/…]`. The device's own topic has locations and the will.
+  /// Parses `owntracks/USER/DEVICE[/…]`. The device's own topic has locations and the will.
   init?(ownTracks topic: String, root: String) {
     guard let address = TopicAddress(topic: topic, root: root) else {
       self.init(topic: "\(topic)/\(MessageKind.location.rawValue)", root: root)
@@ -81,8 +81,8 @@ extension TopicAddress {
 }
 
 extension VehicleMessage {
-  /// Seconds from the vehicle's clock to ours; nil where the two clocks cannot be meant to agree. A will carries the
-  /// time at which it was left with the broker, so it says nothing of delays.
+  /// Returns the seconds from the vehicle's clock to the local clock; nil if the clocks are unrelated. A will
+  /// has the time of the session start, so it contains no delay.
   func delay(at moment: Moment) -> Double? {
     if case .status(let message) = self, message.isWill { return nil }
     guard let time else { return nil }
@@ -118,7 +118,7 @@ extension VehicleEvent {
 }
 
 extension TripMessage {
-  /// Leaves of texts what is shown: whoever speaks for a vehicle does not fill the memory.
+  /// Truncates texts to the shown length, so that a publisher cannot exhaust the memory.
   mutating func shorten() {
     driver = driver.map { String($0.prefix(80)) }
     purpose = purpose.map { String($0.prefix(80)) }
@@ -128,7 +128,8 @@ extension TripMessage {
     events = Dictionary(shown) { first, _ in first }
   }
 
-  /// Whether it is a later trip of the series than another, or says more of the same; of another series, whether it began later.
+  /// Returns whether this is a later trip or revision in the same series; for different series, whether it
+  /// started later.
   func isNewer(than other: TripMessage?) -> Bool {
     guard let other else { return true }
     guard trip.series == other.trip.series else { return start.time > other.start.time }
@@ -137,14 +138,14 @@ extension TripMessage {
 }
 
 extension DrivingEventMessage {
-  /// Leaves of texts what is shown.
+  /// Truncates texts to the shown length.
   mutating func shorten() {
     if case .other(let name) = event { event = .other(String(name.prefix(80))) }
     region = region.map { String($0.prefix(80)) }
   }
 
-  /// Whether it is a later event of the series than another, or the same as it goes on; of another series, whether it began
-  /// later.
+  /// Returns whether this is a later event in the same series, or an update of the same event; for different
+  /// series, whether it started later.
   func isNewer(than other: DrivingEventMessage?) -> Bool {
     guard let other else { return true }
     guard journal.series == other.journal.series else { return time > other.time }
@@ -161,7 +162,7 @@ extension RegionShape {
 }
 
 extension VehicleRecord {
-  /// Takes in how it stands with all regions. Returns whether that changed anything: one that comes late does not.
+  /// Applies the states of all regions. Returns true if anything changed; a late message changes nothing.
   private mutating func apply(_ states: RegionsStateMessage) -> Bool {
     if let known = regionStates?.identity, let new = states.identity {
       if known.epoch == new.epoch, new.seq <= known.seq { return false }
@@ -173,8 +174,8 @@ extension VehicleRecord {
     return true
   }
 
-  /// Takes in what is not shown in the table: the regions, which are drawn on the map. Returns whether that changed
-  /// anything.
+  /// Applies data that are not in the table: the regions, which are drawn on the map. Returns true if
+  /// anything changed.
   mutating func apply(aside message: FleetMessage) -> Bool {
     switch message {
     // What the vehicle's own file has is no answer to what is wanted.

@@ -1,16 +1,18 @@
 package import MQTT
 
-/// Sees each message that changed what is known of a vehicle, on the connection's thread.
+/// An observer of each message that changed a vehicle's state. Called on the connection's thread.
 ///
-/// It looks and returns: while it runs, nothing else comes from the broker. What takes longer belongs on a thread of its own.
+/// Methods must return quickly: they block the connection. Longer work belongs on a separate thread.
 package protocol FleetObserver: Sendable {
+  /// Observes a message.
+  ///
   /// - Parameters:
-  ///   - vehicle: with the message taken in.
-  ///   - moment: when it arrived.
+  ///   - vehicle: the vehicle's state, including the message.
+  ///   - moment: the time of arrival.
   func observe(_ message: MQTTMessage, of vehicle: VehicleRecord, at moment: Moment)
-  /// Learns that a vehicle was retired: nothing is known of it any more. Whatever comes of it later makes it known anew.
+  /// Observes the removal of a vehicle; all its state is deleted. A later message creates it again.
   func observe(removalOf key: VehicleKey, at moment: Moment)
-  /// Learns what becomes of the connection, on its thread too.
+  /// Observes a change of the connection, on the same thread.
   func observe(_ connection: FleetConnection)
 }
 

@@ -1,7 +1,7 @@
 internal import Telemetry
 
-/// The last messages of the kinds that not every vehicle sends. In the record itself they would take 1.5 kB of each, sent or
-/// not.
+/// The last messages of the kinds that only some vehicles send. Stored in the record itself they would use
+/// 1.5 kB of every vehicle.
 struct LastMessages: Sendable {
   var heading = OutOfLine<Received<HeadingMessage>>()
   var attitude = OutOfLine<Received<AttitudeMessage>>()
@@ -13,9 +13,10 @@ struct LastMessages: Sendable {
   var regionStates = OutOfLine<RegionsStateMessage>()
 }
 
-/// A value that few vehicles have, kept outside of the record: one that is not there takes a word and not its whole size.
+/// A value that few vehicles have, stored outside of the record. A missing value uses one word instead of its
+/// full size.
 ///
-/// What is in the box never changes, so copies of a record share it; a new value gets a new box.
+/// The box is immutable, so copies of a record share it; a new value gets a new box.
 struct OutOfLine<Value: Sendable>: Sendable {
   private final class Box: Sendable {
     let value: Value

@@ -2,23 +2,24 @@ package import JSON
 package import Spatial
 internal import Telemetry
 
-/// The outline of a region, as far as it is drawn and compared.
+/// The outline of a region for drawing and comparison.
 package struct RegionShape: Hashable, Sendable {
   package enum Outline: Hashable, Sendable {
-    /// The radius in metres.
+    /// A circle with its radius in metres.
     case circle(Coordinate, radius: Double)
-    /// Rings of coordinates, of all its parts, holes included; each closed.
+    /// The closed rings of all parts, including holes.
     case rings([[Coordinate]])
   }
 
   package var identifier: String
   package var outline: Outline
 
-  /// Regions and corners that are read at most.
+  /// The maximum numbers of regions and corners that are read.
   package static let largestCount = 256
   static let mostCorners = 20_000
 
-  /// The regions of a GeoJSON FeatureCollection. What cannot be drawn is left out: this is for showing, not for judging.
+  /// Returns the regions of a GeoJSON FeatureCollection. Features that cannot be drawn are omitted, because
+  /// the result is only used for display.
   package static func regions(inGeoJSON json: JSONValue) -> [RegionShape] {
     var corners = 0
     var shapes: [RegionShape] = []
@@ -42,7 +43,7 @@ package struct RegionShape: Hashable, Sendable {
     return shapes
   }
 
-  /// The outline as closed lines; a circle as 36 corners.
+  /// The outline as closed lines; a circle has 36 corners.
   package var lines: [[Coordinate]] {
     switch outline {
     case .rings(let rings): return rings.map { $0 + $0.prefix(1) }
@@ -52,13 +53,13 @@ package struct RegionShape: Hashable, Sendable {
   }
 }
 
-/// Where a vehicle has been of late, for a map: thinned to some metres, bounded, a kilobyte at most.
+/// The recent track of a vehicle for a map: thinned to some metres, bounded to a kilobyte.
 package struct Trail: Hashable, Sendable {
   static let capacity = 96
-  /// Steps of 1e-7 degrees (a centimetre) by which the vehicle has to have moved to be noted: 5 m.
+  /// The minimum distance between two points in steps of 1e-7 degrees (a centimetre): 5 m.
   private static let step: Int32 = 450
 
-  /// Latitude and longitude in 1e-7 degrees, in a ring.
+  /// Latitude and longitude in 1e-7 degrees, in a ring buffer.
   private var points: [SIMD2<Int32>] = []
   private var next = 0
 
@@ -82,7 +83,7 @@ package struct Trail: Hashable, Sendable {
     points.isEmpty ? nil : points[(next + points.count - 1) % points.count]
   }
 
-  /// Oldest first.
+  /// The points, oldest first.
   package var coordinates: [Coordinate] {
     points.indices.map { index in
       let point = points[(next + index) % points.count]

@@ -1,34 +1,36 @@
 package import Spatial
 package import Telemetry
 
-/// What places a message in the order of its topic.
+/// The position of a message in the order of its topic.
 package struct MessageStamp: Hashable, Sendable {
   package var identity: MessageIdentity?
   /// The vehicle's time of the message.
   package var time: UTCTime
-  /// Kept by the broker from before the subscription.
+  /// True if the broker retained the message from before the subscription.
   package var isRetained: Bool
-  /// When it arrived here.
+  /// The local time of arrival.
   package var receivedAt: Moment
 
-  /// Seconds that a vehicle's clock may be ahead of this one's before its time is no evidence of order: receivers
-  /// have been seen to be years ahead after a week rollover.
+  /// The time in seconds by which a vehicle's clock may be ahead before it is ignored for the order.
+  /// Receivers were observed to be years ahead after a week rollover.
   package static let clockTolerance = 300.0
 
   var isTimeCredible: Bool { time.seconds(since: receivedAt.time) <= Self.clockTolerance }
 }
 
-/// Whether a message says something newer than the one before it.
+/// The order of a message relative to the previous one.
 ///
-/// A message comes twice when a broker or a vehicle did not see an acknowledgement, late when it waited in a queue,
-/// and out of the past when the broker kept it. Numbers decide where both messages have them; a new epoch is a new
-/// store and so a later one; the vehicle's time decides the rest, as far as it can be believed.
+/// A message arrives twice if a broker or a vehicle missed an acknowledgement, late if it was queued, and out
+/// of the past if the broker retained it. The sequence numbers decide if both messages have them. A new epoch
+/// is a new store and therefore later. Otherwise the vehicle's time decides if it is credible.
 enum MessageOrder: Hashable, Sendable {
   case newer
   case duplicate
   case older
 
-  /// - Parameter formerEpochs: epochs of this vehicle that a later one has taken the place of.
+  /// Compares a message with the previous one.
+  ///
+  /// - Parameter formerEpochs: epochs of this vehicle that were replaced by a later one.
   init(of message: MessageStamp, after last: MessageStamp?, formerEpochs: [String] = []) {
     guard let last else {
       self = .newer
@@ -43,7 +45,7 @@ enum MessageOrder: Hashable, Sendable {
         self = .older
         return
       }
-      // A live message of an epoch never seen: the store was made anew, whatever its clock says.
+      // A live message with an unknown epoch: the store was recreated, regardless of its clock.
       if !message.isRetained {
         self = .newer
         return
@@ -57,8 +59,8 @@ enum MessageOrder: Hashable, Sendable {
       }
       return
     }
-    // Without numbers and without a clock the order of arrival is left; what the broker kept never replaces
-    // what came live.
+    // Without numbers and a credible clock, the order of arrival decides; a retained message never replaces a
+    // live one.
     self = message.isRetained && !last.isRetained ? .older : .newer
   }
 }
@@ -70,8 +72,8 @@ struct MessageStamps: Sendable {
     var stamp: MessageStamp
   }
 
-  // Not a dictionary: this is looked up for every message. Not a member for each kind either: most vehicles send a few of
-  // them, and there are many vehicles.
+  // An array instead of a dictionary, because it is searched for every message; and instead of one property
+  // per kind, because most vehicles send few kinds, and there are many vehicles.
   private var entries: [Entry] = []
 
   subscript(kind: MessageKind) -> MessageStamp? {

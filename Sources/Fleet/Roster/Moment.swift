@@ -1,8 +1,8 @@
 internal import Platform
 public import Spatial
 
-/// When something happened at this end: by the calendar, to compare with what vehicles say, and on this machine's own
-/// time line, which never steps and so measures ages.
+/// A local time: civil time, for comparison with vehicles' times, and the monotonic time line of this
+/// machine, for measuring ages.
 public struct Moment: Hashable, Sendable {
   public var time: UTCTime
   public var timestamp: Timestamp
@@ -12,12 +12,12 @@ public struct Moment: Hashable, Sendable {
     self.timestamp = timestamp
   }
 
-  /// Seconds from `earlier` to this.
+  /// Returns the seconds from `earlier` to this moment.
   package func seconds(since earlier: Moment) -> Double { timestamp.seconds(since: earlier.timestamp) }
 }
 
 extension Moment {
-  /// Now, by this machine's clocks.
+  /// The current time of this machine's clocks.
   package static var now: Moment {
     Moment(
       time: UTCTime(nanoseconds: SystemClock.realtime),
@@ -25,28 +25,28 @@ extension Moment {
   }
 }
 
-/// The last message of a kind, and how it came.
+/// The last message of a kind, with its arrival.
 public struct Received<Message: Hashable & Sendable>: Hashable, Sendable {
   public var message: Message
   public var receivedAt: Moment
-  /// The broker had kept it from before the subscription: it may be of any age.
+  /// True if the broker retained it from before the subscription; it can be of any age.
   public var isRetained: Bool
 
-  /// Seconds since the message was true: since its arrival when it came live; by the vehicle's clock, which may be
-  /// wrong, when it had been kept. Never negative.
+  /// Returns the age in seconds, never negative: since its arrival for a live message, and by the vehicle's
+  /// clock, which may be wrong, for a retained one.
   package func age(at now: Moment, time: UTCTime) -> Double {
     max(0, isRetained ? now.time.seconds(since: time) : now.seconds(since: receivedAt))
   }
 }
 
-/// Something that happened to a vehicle.
+/// An event of a vehicle.
 public struct VehicleEvent: Hashable, Sendable {
-  /// What, in a few words, as in "enter depot" or "lost". From the wire: not made harmless for a terminal yet.
+  /// A short description, such as "enter depot" or "lost". Untrusted text, not yet escaped for a terminal.
   public var summary: String
-  /// The vehicle's time of it; nil when not given.
+  /// The vehicle's time of the event; nil if not given.
   public var time: UTCTime?
-  /// The region that it is about; nil for another event.
+  /// The region of the event; nil for other events.
   package var region: String?
-  /// Whether the vehicle is inside afterwards; nil for an event that says nothing of it.
+  /// True if the vehicle is inside afterwards; nil if the event does not determine it.
   var entersRegion: Bool?
 }

@@ -1,9 +1,9 @@
-/// Names in the order in which people count: `sim-2` before `sim-10`.
+/// Natural order of names: `sim-2` before `sim-10`.
 ///
-/// Runs of digits are compared as numbers, all else byte by byte. Names that differ in leading zeros alone stand in the
-/// order of their bytes.
+/// Runs of digits are compared as numbers, everything else byte by byte. Names that differ only in leading
+/// zeros are in byte order.
 package enum NaturalOrder {
-  /// Whether a name stands before another.
+  /// Returns whether a name precedes another.
   package static func precedes(_ a: String, _ b: String) -> Bool {
     var (x, y) = (a.utf8[...], b.utf8[...])
     while let p = x.first, let q = y.first {
@@ -21,9 +21,11 @@ package enum NaturalOrder {
     return x.isEmpty == y.isEmpty ? a < b : x.isEmpty
   }
 
-  /// A text whose plain order is the natural order of the name: each number has its count of digits before it.
+  /// Returns a sort key whose byte order is the natural order of the name: each number is preceded by its
+  /// number of digits.
   ///
-  /// Comparing such texts costs a third of `precedes`, which counts where ten thousand names are sorted for each screen.
+  /// Comparing keys costs a third of `precedes`, which matters if ten thousand names are sorted for each
+  /// screen.
   package static func key(_ name: String) -> String {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(name.utf8.count + 4)
@@ -35,7 +37,7 @@ package enum NaturalOrder {
         continue
       }
       let number = takeNumber(from: &rest)
-      // A nine says that the count goes on in the next place.
+      // A nine means that the count continues in the next character.
       bytes.append(contentsOf: repeatElement(UInt8(ascii: "9"), count: number.count / 9))
       bytes.append(UInt8(ascii: "0") + UInt8(number.count % 9))
       bytes.append(contentsOf: number)
@@ -43,7 +45,7 @@ package enum NaturalOrder {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The digits at the beginning without leading zeros; none for zero.
+  /// Removes the digits at the start, and returns them without leading zeros; empty for zero.
   private static func takeNumber(from text: inout Substring.UTF8View) -> Substring.UTF8View {
     let digits = text.prefix(while: isDigit)
     text = text[digits.endIndex...]

@@ -2,31 +2,30 @@ internal import JSON
 internal import Spatial
 internal import Telemetry
 
-/// Who is in a fleet and what each vehicle last said.
+/// The vehicles of a fleet with their last messages.
 ///
-/// A value without any I/O: messages go in with the moment of their arrival, in the order of their arrival, and what
-/// is known comes out. Whatever the messages say, an older one never takes the place of a newer one, nothing traps,
-/// and memory is bounded by `capacity`.
+/// A value type without I/O: messages are applied in the order of their arrival, with the time of arrival. An
+/// older message never replaces a newer one, no input traps, and memory is bounded by `capacity`.
 public struct Roster: Sendable {
-  /// What became of a message.
+  /// The result of applying a message.
   public enum Outcome: Hashable, Sendable {
-    /// It changed what is known.
+    /// A message that changed the state.
     case applied
-    /// It had been seen before.
+    /// A duplicate of an applied message.
     case duplicate
-    /// It is older than what is known, or the will of a session that has ended since.
+    /// A message older than the state, or the will of a session that has been replaced.
     case outdated
-    /// Its payload is not what its topic promises.
+    /// A payload that does not match its topic.
     case malformed(String)
-    /// Its topic is not a vehicle's, or of a kind that is not kept here.
+    /// A topic that does not belong to a vehicle, or a kind that is not stored here.
     case ignored
-    /// It is of a vehicle more than there is room for.
+    /// A message of a vehicle beyond the capacity.
     case refused
-    /// The broker keeps nothing of the vehicle any more: it has been taken out.
+    /// The last cleared retained message of a vehicle, which was removed.
     case removed
   }
 
-  /// How often each outcome came about.
+  /// Counters of the outcomes.
   public struct Counters: Hashable, Sendable {
     public var messages = 0
     public var bytes = 0
@@ -40,22 +39,24 @@ public struct Roster: Sendable {
   }
 
   public let root: String
-  /// In which words the vehicles speak.
+  /// The wire format of the vehicles.
   public let profile: MessageProfile
-  /// Vehicles at most; a broker with a million made-up topics does not take all memory.
+  /// The maximum number of vehicles, so that invented topics cannot exhaust the memory.
   public let capacity: Int
-  /// In the order in which they were first heard of; the last one takes the place of one that is taken out.
+  /// The vehicles in order of their first message; the last one fills the gap of a removed one.
   public internal(set) var vehicles: [VehicleRecord] = []
   public internal(set) var counters = Counters()
-  /// Seconds that the last live messages took from the vehicle's clock to here.
+  /// Delays in seconds from the vehicles' clocks to here, of the last live messages.
   public internal(set) var delays = DelayWindow()
-  /// Rises with each change.
+  /// A number that increases with each change.
   public internal(set) var revision: UInt64 = 0
-  /// Vehicles that were taken out since the start.
+  /// The number of removed vehicles since the start.
   public private(set) var removals: UInt64 = 0
   private var places: [VehicleKey: Int] = [:]
 
-  /// - Parameter root: nil for the profile's usual one.
+  /// Creates an empty roster.
+  ///
+  /// - Parameter root: the topic root; nil for that of the profile.
   public init(root: String? = nil, profile: MessageProfile = .native, capacity: Int = 100_000) {
     self.root = root ?? profile.usualRoot
     self.profile = profile
@@ -64,18 +65,18 @@ public struct Roster: Sendable {
 
   public subscript(key: VehicleKey) -> VehicleRecord? { places[key].map { vehicles[$0] } }
 
-  /// The vehicle whose topic it is; nil for another topic.
+  /// Returns the vehicle of a topic; nil for other topics.
   package func key(of topic: String) -> VehicleKey? { profile.address(of: topic, root: root)?.key }
 
-  /// How many vehicles are in a state.
+  /// Returns the number of vehicles in a state.
   public func count(of state: VehicleState) -> Int {
     vehicles.reduce(0) { $0 + ($1.state == state ? 1 : 0) }
   }
 
-  /// Takes in one message.
+  /// Applies a message.
   /// - Parameters:
-  ///   - retained: the broker had kept it from before the subscription.
-  ///   - moment: when it arrived.
+  ///   - retained: true if the broker retained it from before the subscription.
+  ///   - moment: the time of arrival.
   @discardableResult
   public mutating func apply(topic: String, payload: [UInt8], retained: Bool, at moment: Moment) -> Outcome {
     counters.messages += 1
@@ -105,11 +106,11 @@ public struct Roster: Sendable {
     guard profile.reads(address.path) else { return .ignored }
     let key = address.key
     guard !payload.isEmpty else { return takeBack(address.path, of: key) }
-    // Made-up vehicles beyond the capacity cost no more than this look.
+    // Messages of invented vehicles beyond the capacity cost only this check.
     guard vehicles.count < capacity || places[key] != nil else { return .refused }
     do throws(JSONError) {
       guard let message = try profile.read(address, JSONValue(parsing: payload)) else { return .ignored }
-      // A piece of history shows nothing of a vehicle, so it makes none.
+      // History alone does not create a vehicle.
       if case .history = message, places[key] == nil { return .ignored }
       guard let place = place(of: key) else { return .refused }
       vehicles[place].messageCount += 1
@@ -132,7 +133,7 @@ public struct Roster: Sendable {
       }
       return outcome
     } catch {
-      // Somebody speaks for a vehicle: it is shown, with what is wrong.
+      // An unreadable message still creates the vehicle, so that the problem is visible.
       guard let place = place(of: key) else { return .refused }
       vehicles[place].unreadable += 1
       revision += 1
@@ -141,14 +142,14 @@ public struct Roster: Sendable {
     }
   }
 
-  /// An empty payload takes back what the broker keeps. What came live stays true, until nothing is kept of how the vehicle stands:
-  /// somebody has retired it then.
+  /// Handles an empty payload, which clears a retained message. Live state remains valid until both status
+  /// and location are cleared; the vehicle is then removed.
   private mutating func takeBack(_ path: String, of key: VehicleKey) -> Outcome {
     guard let place = places[key], let kind = MessageKind(rawValue: path),
       kind == .status || kind == .location
     else { return .ignored }
     vehicles[place].takenBack.insert(kind)
-    // The will of OwnTracks is on the topic of locations.
+    // In the OwnTracks format the will is on the location topic.
     if profile == .ownTracks, kind == .location { vehicles[place].takenBack.insert(.status) }
     guard vehicles[place].isTakenBack else { return .ignored }
     let last = vehicles.count - 1
@@ -170,20 +171,22 @@ public struct Roster: Sendable {
   }
 }
 
-/// How a message came.
+/// The arrival of a message.
 struct Arrival: Hashable, Sendable {
   var kind: MessageKind
   var isRetained: Bool
   var moment: Moment
 }
 
-/// The delays of the last messages, for a median and a tail that follow what happens now.
+/// The delays of the last messages, for a current median and tail.
 public struct DelayWindow: Hashable, Sendable {
   private var seconds: [Double] = []
   private var next = 0
   private let length: Int
 
-  /// - Parameter length: how many messages are looked back on.
+  /// Creates an empty window.
+  ///
+  /// - Parameter length: the number of messages in the window.
   public init(length: Int = 512) { self.length = max(1, length) }
 
   package mutating func add(_ delay: Double) {
@@ -195,7 +198,7 @@ public struct DelayWindow: Hashable, Sendable {
     next = (next + 1) % length
   }
 
-  /// The delay in seconds that a share of the messages (0...1) stayed below; nil when there were none.
+  /// Returns the delay in seconds below which a share of the messages (0...1) stayed; nil without messages.
   public func quantile(_ share: Double) -> Double? {
     guard !seconds.isEmpty else { return nil }
     let sorted = seconds.sorted()

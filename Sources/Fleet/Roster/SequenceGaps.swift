@@ -1,42 +1,45 @@
-/// Which numbers of a sequence have come, and which are still missing.
+/// The received and missing numbers of a sequence.
 ///
-/// Numbers may come late: a vehicle sends events before tracks, so after an outage the sequence fills from several
-/// sides. What is missing is kept as ranges, oldest first; memory is bounded, and a range beyond the bound is given
-/// up as missing for good.
+/// Numbers can arrive late: a vehicle sends events before tracks, so that after an outage the sequence is
+/// filled from several sides. Missing numbers are stored as ranges, oldest first. Memory is bounded; numbers
+/// in ranges beyond the bound are considered lost.
 ///
-/// A vehicle that was killed goes on at the next multiple of `block`: what a gap leaves out directly below one was most likely never
-/// given to a message, and does not count as missing. Should it come all the same, it is late.
+/// A vehicle that was killed continues at the next multiple of `block`. Numbers skipped directly below such a
+/// multiple were most likely never assigned, and do not count as missing. If one arrives nevertheless, it is
+/// late.
 package struct SequenceGaps: Hashable, Sendable {
   package enum Outcome: Hashable, Sendable {
-    /// The next one, or one further on.
+    /// The next number, or a later one.
     case next
-    /// One that was missing.
+    /// A missing number.
     case late
-    /// One that had come before.
+    /// A number that was received before.
     case duplicate
-    /// Of before the first one that was seen, or of a gap that was given up: nothing can be said of it.
+    /// A number before the first one, or in a gap that was given up.
     case unknown
   }
 
-  /// Gaps that are remembered at most.
+  /// The maximum number of stored gaps.
   package static let capacity = 128
 
-  /// After a crash or a power cut, numbers go on at a multiple of this (the wire contract says so).
+  /// The numbers continue at a multiple of this after a crash or a power cut, as the wire contract defines.
   package static let block: UInt64 = 1 << 16
 
-  /// Crashes in a row without a message in between that are believed.
+  /// The maximum number of consecutive crashes without a message in between.
   private static let skippedBlocks: UInt64 = 16
 
   private(set) var gaps: [ClosedRange<UInt64>] = []
   package private(set) var missing: UInt64 = 0
-  /// What was skipped below a multiple of the block, oldest first.
+  /// The ranges that were skipped below a multiple of the block, oldest first.
   private var skipped: [ClosedRange<UInt64>] = []
   private var first: UInt64
   private var highest: UInt64
-  /// Below it, gaps were given up.
+  /// The number below which gaps were given up.
   private var givenUpBelow: UInt64 = 0
 
-  /// - Parameter number: the first that came; nothing is said of those before.
+  /// Creates the state after the first number.
+  ///
+  /// - Parameter number: the first received number; earlier ones are ignored.
   package init(startingWith number: UInt64) {
     first = number
     highest = number
@@ -56,7 +59,7 @@ package struct SequenceGaps: Hashable, Sendable {
       return .next
     }
     guard number >= first else { return .unknown }
-    // The newest gaps are asked first: that is where late ones come from.
+    // The newest gaps are checked first, because late numbers mostly belong to them.
     guard let place = gaps.lastIndex(where: { $0.lowerBound <= number }), gaps[place].contains(number) else {
       if let place = skipped.lastIndex(where: { $0.contains(number) }) {
         Self.remove(number, from: &skipped, at: place)

@@ -1,33 +1,34 @@
 internal import Positioning
 public import Spatial
 
-/// Where a vehicle that reports within bounds is now, as far as it promised.
+/// The current position of a vehicle with bounded reporting, within its guaranteed error.
 public struct PredictedPosition: Hashable, Sendable {
-  /// The moment on the vehicle's clock that it is for: the promised delay ago.
+  /// The time on the vehicle's clock to which the position applies: the guaranteed delay ago.
   public var time: UTCTime
   public var coordinate: Coordinate
-  /// Metres: the vehicle's fix of that moment is within. Once the promise has lapsed, this grows as fast as the vehicle
-  /// could get away.
+  /// The maximum distance to the vehicle's fix of that time, m. After the guarantee has expired, it grows
+  /// with the largest possible speed.
   public var bound: Double
-  /// Whether the vehicle promised its bound for that moment; it withdraws that when nothing watches over it.
+  /// True if the vehicle guarantees its bound for that time. It withdraws the guarantee if its position is no
+  /// longer monitored.
   public var isPromised: Bool
 }
 
-/// A subscriber's side of bounded reporting, on the vehicle's own clock.
+/// The subscriber's side of bounded reporting, on the vehicle's own clock.
 struct VehiclePrediction: Sendable {
   private var follower = ReportFollower()
-  /// Nanoseconds from the vehicle's clock to ours where the two cannot be meant to agree, as in the replay of an old
-  /// recording; otherwise none, so that a late message does not shift the vehicle.
+  /// The offset in nanoseconds from the vehicle's clock to the local clock if they are unrelated, as in the
+  /// replay of an old recording. Otherwise 0, so that a late message does not shift the vehicle.
   private var skew: Int64 = 0
 
-  /// Seconds after which a promise that has lapsed is no ground for a prediction any more.
+  /// The seconds after the end of a guarantee for which positions are still predicted.
   private static let patience = 120.0
 
-  /// Takes a report.
+  /// Applies a report.
   ///
-  /// - Parameter clocksAgree: whether the message's time can be one of our clock.
+  /// - Parameter clocksAgree: true if the message's time is plausible on the local clock.
   mutating func receive(_ report: ReportPredictor, at moment: Moment, clocksAgree: Bool) {
-    // A report is sent when the delay after its moment is over.
+    // A report is sent after its time plus the delay.
     let sent = report.moment.advanced(bySeconds: report.delay)
     skew = clocksAgree ? 0 : moment.time.nanoseconds &- sent.nanoseconds
     follower.receive(report)
@@ -43,7 +44,7 @@ struct VehiclePrediction: Sendable {
       isPromised: shown.isPromised)
   }
 
-  /// The reports that what is shown may still need, in the order in which they take effect.
+  /// The reports that the shown position can still require, in order of their validity.
   var reports: [ReportPredictor] {
     var found: [ReportPredictor] = []
     var end = Int64.max

@@ -2,7 +2,7 @@ package import Positioning
 public import Spatial
 public import Telemetry
 
-/// Names one vehicle of all that a broker knows.
+/// The name of a vehicle, unique on a broker.
 public struct VehicleKey: Hashable, Sendable, Comparable, CustomStringConvertible {
   public var fleet: String
   public var vehicle: String
@@ -14,27 +14,27 @@ public struct VehicleKey: Hashable, Sendable, Comparable, CustomStringConvertibl
 
   public var description: String { "\(fleet)/\(vehicle)" }
 
-  /// By fleet and then by vehicle, numbers in names by their values: `sim-2` before `sim-10`.
+  /// Orders by fleet, then by vehicle, with numbers by value: `sim-2` before `sim-10`.
   public static func < (a: VehicleKey, b: VehicleKey) -> Bool {
     a.fleet == b.fleet
       ? NaturalOrder.precedes(a.vehicle, b.vehicle) : NaturalOrder.precedes(a.fleet, b.fleet)
   }
 
-  /// A text whose plain order is that of keys; those of names that differ in leading zeros alone are alike.
+  /// A sort key whose byte order is that of keys; names that differ only in leading zeros have the same key.
   var sortKey: String { NaturalOrder.key(fleet) + "\0" + NaturalOrder.key(vehicle) }
 }
 
 extension TopicAddress {
-  /// The vehicle whose topic it is.
+  /// The vehicle of the topic.
   package var key: VehicleKey { VehicleKey(fleet: fleet, vehicle: vehicle) }
 }
 
-/// Whether a vehicle is there, as far as its status says.
+/// The presence of a vehicle according to its status.
 public enum VehicleState: String, Hashable, Sendable, CaseIterable, Comparable {
   case online
   case asleep
   case offline
-  /// It never sent a status that could be read.
+  /// No valid status was received.
   case unknown
 
   public static func < (a: Self, b: Self) -> Bool { a.order < b.order }
@@ -42,10 +42,10 @@ public enum VehicleState: String, Hashable, Sendable, CaseIterable, Comparable {
   private var order: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
-/// What is known of one vehicle.
+/// The state of one vehicle.
 public struct VehicleRecord: Sendable {
   public let key: VehicleKey
-  /// What vehicles are sorted by where there are many of them; see `NaturalOrder.key(_:)`.
+  /// The sort key for long lists; see `NaturalOrder.key(_:)`.
   package let sortKey: String
   public internal(set) var state: VehicleState = .unknown
   public internal(set) var status: Received<StatusMessage>?
@@ -58,22 +58,22 @@ public struct VehicleRecord: Sendable {
     get { last.attitude.value }
     set { last.attitude.value = newValue }
   }
-  /// The newest of what the vehicle's own bus told.
+  /// The latest vehicle signals.
   public internal(set) var signals: Received<VehicleSignals>? {
     get { last.signals.value }
     set { last.signals.value = newValue }
   }
-  /// How high it is by its barometer, and on which level of a garage.
+  /// The latest barometric altitude, with the level of a garage.
   public internal(set) var altitude: Received<AltitudeMessage>? {
     get { last.altitude.value }
     set { last.altitude.value = newValue }
   }
-  /// The newest trip, without its way.
+  /// The latest trip, without its track.
   public internal(set) var trip: Received<TripMessage>? {
     get { last.trip.value }
     set { last.trip.value = newValue }
   }
-  /// The newest of how it was driven and what was done to it.
+  /// The latest driving event.
   public internal(set) var drivingEvent: Received<DrivingEventMessage>? {
     get { last.drivingEvent.value }
     set { last.drivingEvent.value = newValue }
@@ -86,7 +86,7 @@ public struct VehicleRecord: Sendable {
   public internal(set) var event: Received<VehicleEvent>? {
     didSet { if let event, event != oldValue { remember(event) } }
   }
-  /// The last ones, oldest first, the newest included.
+  /// The last events, oldest first, including the newest.
   public private(set) var recentEvents: [Received<VehicleEvent>] = []
   /// Sequence numbers that have not arrived since the subscription: lost, or still on their way.
   public var missing: Int { Int(clamping: lost &+ (sequence?.missing ?? 0)) }
@@ -94,32 +94,35 @@ public struct VehicleRecord: Sendable {
   public private(set) var lastGap: Moment?
   /// The status as it came, for whoever shows more of it than this version knows.
   package var statusPayload: [UInt8] = []
-  /// What the vehicle is to watch, and which of it it has accepted; nil before it has said so.
+  /// The regions that the vehicle is to monitor, and those of them that it accepted; nil before it reported
+  /// them.
   package internal(set) var wantedRegions: [RegionShape] = []
   package internal(set) var acceptedRegions: Set<String>?
-  /// What the vehicle watches, as far as it has said so.
+  /// The regions that the vehicle monitors, as far as it reported them.
   package var regions: [RegionShape] {
     wantedRegions.filter { acceptedRegions?.contains($0.identifier) == true }
   }
-  /// Regions that it is in: as it told last of all of them (`regions/state`), and then of single ones.
+  /// The regions that contain the vehicle: from its last report of all regions (`regions/state`) and later
+  /// single events.
   package var insideRegions: [String] = []
-  /// How it stands with the regions, as the vehicle told last; nil before it has.
+  /// The vehicle's last report of all region states; nil before the first.
   package internal(set) var regionStates: RegionsStateMessage? {
     get { last.regionStates.value }
     set { last.regionStates.value = newValue }
   }
   package var trail = Trail()
-  /// When the vehicle itself was last heard: a kept message or a will is no sign of life. Nil when it was not heard
-  /// since the subscription.
+  /// The time of the vehicle's last live message; retained messages and wills do not count. Nil if there was
+  /// none since the subscription.
   public internal(set) var lastHeard: Moment?
-  /// Messages below the vehicle's topic, of any kind.
+  /// The number of messages below the vehicle's topic.
   public internal(set) var messageCount = 0
-  /// Messages below the vehicle's topic that are not what their topic promises, kept ones among them.
+  /// The number of messages below the vehicle's topic that could not be decoded, including retained ones.
   public internal(set) var unreadable = 0
-  /// Rises with each change, across all vehicles: what changed since a number is what is above it.
+  /// The number of the last change, increasing across all vehicles: vehicles with a higher number changed
+  /// later.
   public internal(set) var revision: UInt64 = 0
 
-  /// Kinds of which the broker keeps nothing any more, since the last message of each.
+  /// The kinds whose retained message was cleared since their last message.
   var takenBack: Set<MessageKind> = []
 
   private var last = LastMessages()
@@ -133,17 +136,18 @@ public struct VehicleRecord: Sendable {
   package static let gapDuration = 900.0
   private var sequence: SequenceGaps?
   private var sequenceEpoch: String?
-  /// Missing numbers of former epochs: they will not come any more.
+  /// Missing numbers of former epochs, which will not arrive any more.
   private var lost: UInt64 = 0
 
-  /// How the vehicle's position goes on, for one that reports within bounds.
+  /// The predicted position; nil for a vehicle without bounded reporting.
   var prediction: VehiclePrediction?
-  // The order of each kind is kept apart from what is shown: a will replaces the state, not the order.
+  // The order of each kind is stored separately from its data, because a will replaces the state but not the
+  // order.
   var stamps = MessageStamps()
-  /// The newest epoch, and those that it took the place of, newest last.
+  /// The current epoch, and those that it replaced, newest last.
   package var epoch: String?
   var formerEpochs: [String] = []
-  /// Start of the newest session that a status spoke of.
+  /// The start of the latest session reported by a status.
   package var sessionStart: UTCTime?
 
   package init(key: VehicleKey) {
@@ -151,12 +155,12 @@ public struct VehicleRecord: Sendable {
     sortKey = key.sortKey
   }
 
-  /// Of a vehicle that is asleep: when it means to be heard again, by its own clock. Nil when it did not say, as one that
-  /// only an event wakes.
+  /// The next announced contact of a vehicle that is asleep, by its own clock. Nil if it announced none, such
+  /// as a vehicle that only wakes on events.
   public var nextContact: UTCTime? { state == .asleep ? status?.message.nextContact : nil }
 
-  /// Whether a vehicle that is asleep should have been heard by now.
-  /// - Parameter tolerance: seconds, for a connection that takes its time and clocks that do not agree.
+  /// Returns whether a vehicle that is asleep has missed its announced contact.
+  /// - Parameter tolerance: seconds for a slow connection and clock differences.
   public func isOverdue(at now: Moment, tolerance: Double = 300) -> Bool {
     nextContact.map { now.time.seconds(since: $0) > tolerance } ?? false
   }
@@ -200,8 +204,8 @@ public struct VehicleRecord: Sendable {
     return !(0..<Self.storedDuration).contains(age)
   }
 
-  /// Seconds since the vehicle was heard; where it was not heard since the subscription, since the newest message
-  /// that the broker had kept was written. Nil when there is neither.
+  /// Returns the seconds since the last live message; without one, since the latest retained message was
+  /// written. Nil if there is neither.
   public func age(at now: Moment) -> Double? {
     if let lastHeard { return max(0, now.seconds(since: lastHeard)) }
     let written = [status?.message.time, location?.message.time].compactMap { $0 }.max()
@@ -210,8 +214,9 @@ public struct VehicleRecord: Sendable {
 }
 
 extension VehicleRecord {
-  /// Whether somebody has deleted at the broker how the vehicle stands. `odographd check` publishes an empty status, which the
-  /// broker does not keep: one that is online and has no position is not taken for deleted by that alone.
+  /// True if the vehicle's retained messages were deleted at the broker. `odographd check` publishes an empty
+  /// status that is not retained; an online vehicle without a position is therefore not regarded as deleted
+  /// by that alone.
   var isTakenBack: Bool {
     guard takenBack.contains(.status) else { return false }
     return takenBack.contains(.location) || location == nil && state != .online
@@ -219,18 +224,18 @@ extension VehicleRecord {
 }
 
 extension VehicleRecord {
-  /// Where a vehicle is shown.
+  /// The position at which a vehicle is shown.
   public struct ShownPosition: Hashable, Sendable {
     public var coordinate: Coordinate
-    /// Metres: the vehicle's fix is no farther away; nil when nothing is promised, as for a position that was reported and
-    /// not predicted.
+    /// The maximum distance to the vehicle's fix, m; nil without a guarantee, as for a reported position that
+    /// is not predicted.
     public var bound: Double?
-    /// Whether the vehicle promised that bound for now; false once it has withdrawn it or fallen silent, and where nothing
-    /// is promised.
+    /// True if the vehicle currently guarantees the bound; false after it was withdrawn or has expired, and
+    /// without a guarantee.
     public var isPromised = false
   }
 
-  /// What is known of the magnetometer, from the newer of heading and status; nil when neither says anything of it.
+  /// The state of the magnetometer from the newer of heading and status; nil if neither contains it.
   public var compass: CompassReport? {
     guard let heading, heading.message.compass.calibration != nil, !heading.isRetained else {
       return status?.message.compass
@@ -239,7 +244,8 @@ extension VehicleRecord {
     return status.message.compass ?? heading.message.compass
   }
 
-  /// Where the vehicle is now by its own prediction; without one, where it was last. Nil before the first position.
+  /// Returns the vehicle's predicted position; without a prediction, its last one. Nil before the first
+  /// position.
   public func shownPosition(at now: Moment) -> ShownPosition? {
     if let predicted = predictedPosition(at: now) {
       return ShownPosition(
@@ -250,10 +256,10 @@ extension VehicleRecord {
 }
 
 extension VehicleRecord {
-  /// As many as a vehicle is believed to have had stores while somebody watched.
+  /// The maximum number of stored former epochs.
   private static let rememberedEpochs = 8
 
-  /// Takes in a message of this vehicle.
+  /// Applies a message of this vehicle.
   mutating func apply(_ message: VehicleMessage, _ arrival: Arrival) -> Roster.Outcome {
     if case .status(let status) = message, status.isWill { return applyWill(status, arrival) }
     let stamp = MessageStamp(
@@ -279,7 +285,8 @@ extension VehicleRecord {
   private func order(of stamp: MessageStamp, _ arrival: Arrival) -> MessageOrder {
     switch arrival.kind {
     case .heading, .attitude:
-      // QoS 0 keeps the order of its connection and repeats nothing: a clock that was set back holds nothing up.
+      // QoS 0 retains the order of its connection and never repeats, so a clock that was set back does not
+      // block messages.
       guard !arrival.isRetained, let last = stamps[arrival.kind] else { break }
       return stamp.time == last.time ? .duplicate : .newer
     default: break
@@ -287,8 +294,8 @@ extension VehicleRecord {
     return MessageOrder(of: stamp, after: stamps[arrival.kind], formerEpochs: formerEpochs)
   }
 
-  /// A will was written when its session began and arrives when that ended without a word. It counts unless a later
-  /// session has begun since; its time says nothing about when.
+  /// Applies a will. It was written at the start of its session and arrives when the session ended
+  /// unexpectedly. It is valid unless a later session has started; its time is not the time of the event.
   private mutating func applyWill(_ will: StatusMessage, _ arrival: Arrival) -> Roster.Outcome {
     if let sessionStart, will.sessionStart < sessionStart { return .outdated }
     if state == .offline, status?.message.isWill == true, will.sessionStart == sessionStart {
@@ -334,7 +341,7 @@ extension VehicleRecord {
       event = received(crossing)
       recordCrossing(crossing)
     case .trip(let message):
-      // What is told again of an earlier one, as who has driven, is not the newest.
+      // An update of an earlier trip, such as its driver, is not the newest.
       if message.isNewer(than: trip?.message) { trip = received(message) }
     case .drivingEvent(let message):
       if message.isNewer(than: drivingEvent?.message) { drivingEvent = received(message) }
@@ -352,14 +359,14 @@ extension VehicleRecord {
     if insideRegions.count > 32 { insideRegions.removeFirst() }
   }
 
-  /// A change of state is an event too. What the broker had kept was no change that anyone saw.
+  /// Records a change of state as an event. Retained messages are not changes.
   private mutating func record(_ summary: String, _ arrival: Arrival, time: UTCTime? = nil) {
     guard !arrival.isRetained else { return }
     event = Received(
       message: VehicleEvent(summary: summary, time: time), receivedAt: arrival.moment, isRetained: false)
   }
 
-  /// A live location says that the vehicle is there, in a profile that has no other word for it.
+  /// Sets the vehicle online after a live location, in a profile without a status.
   mutating func observePresence(_ arrival: Arrival) {
     guard !arrival.isRetained, state != .online else { return }
     if state == .offline { record(VehicleState.online.rawValue, arrival) }
@@ -377,29 +384,28 @@ extension VehicleRecord {
 }
 
 extension VehicleRecord {
-  /// Where the vehicle is now by its own prediction, and how wrong that may be; nil for one that does not report within
-  /// bounds, before its first report takes effect, when the vehicle is gone, as nobody keeps the promise then, and two minutes
-  /// after the promise has lapsed.
+  /// Returns the predicted position with its error bound. Nil without bounded reporting, before the first
+  /// report takes effect, for an offline vehicle, and two minutes after the guarantee has expired.
   public func predictedPosition(at now: Moment) -> PredictedPosition? {
     guard state == .online || state == .asleep else { return nil }
     return prediction?.position(at: now)
   }
 
-  /// The vehicle's own reports that a subscriber may still need to show it, in the order in which they take effect, for
-  /// whoever predicts without asking again; none where `predictedPosition` is nil for good.
+  /// The reports that a client needs to predict the position itself, in order of their validity; empty if
+  /// `predictedPosition` is permanently nil.
   package var promisedReports: [ReportPredictor] {
     state == .online || state == .asleep ? prediction?.reports ?? [] : []
   }
 
-  /// Whether the position's time can be meant to be of our clock. In the replay of an old recording it is not: what was
-  /// measured is as old as its message then.
+  /// True if the position's time is plausible on the local clock. In the replay of an old recording it is
+  /// not: the measurement is then as old as its message.
   package var isLocationOfOurTime: Bool {
     guard let location else { return true }
     return VehicleMessage.location(location.message).delay(at: location.receivedAt) != nil
   }
 
-  /// Follows how a location goes on; one that does not say ends the prediction, and so does one of days ago that
-  /// the broker had kept.
+  /// Updates the prediction with a location. A location without a prediction ends it, and so does a retained
+  /// one that is days old.
   mutating func predict(from message: LocationMessage, _ arrival: Arrival) {
     let agrees = VehicleMessage.location(message).delay(at: arrival.moment) != nil
     guard let report = message.predictor, agrees || !arrival.isRetained else {

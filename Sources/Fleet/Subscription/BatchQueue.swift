@@ -2,10 +2,11 @@ internal import Glibc
 package import MQTT
 internal import Platform
 
-/// What was received and waits to be consumed, and what was consumed and is not yet stored.
+/// A queue of received batches that are not consumed, and of consumed ones that are not stored yet.
 ///
-/// Batches are numbered as they come. `settled` is told, in order, up to which number everything is stored, whatever
-/// the order in which a consumer stores them. One consumer at a time.
+/// Batches are numbered in order of arrival. `settled` is called, in ascending order, with the number up to
+/// which all batches are stored, regardless of the order in which the consumer stores them. There can be one
+/// consumer at a time.
 package final class BatchQueue: Sendable {
   private struct Waiting {
     var number: UInt64
@@ -17,7 +18,7 @@ package final class BatchQueue: Sendable {
     var waiting: [Waiting] = []
     var messages = 0
     var receivedAt: Moment?
-    /// First and last numbers of what consumers hold.
+    /// The first and last numbers of batches held by the consumer.
     var outstanding: [(first: UInt64, last: UInt64)] = []
     var isFinished = false
     var problem: FleetError?
@@ -25,9 +26,11 @@ package final class BatchQueue: Sendable {
   }
 
   package enum Arrival: Sendable {
-    /// - Parameter isExhausted: no more came for a while.
+    /// A batch.
+    ///
+    /// - Parameter isExhausted: true if no more messages arrived for a while.
     case batch(FleetBatch, isExhausted: Bool)
-    /// Nothing within the time.
+    /// The time limit expired without messages.
     case nothing
     case finished
   }
@@ -41,7 +44,7 @@ package final class BatchQueue: Sendable {
     do throws(SystemError) { arrived = try EventDescriptor() } catch { throw FleetError(error) }
   }
 
-  /// Takes in a batch, which may be empty; returns its number.
+  /// Appends a batch, possibly empty, and returns its number.
   package func push(_ messages: [MQTTMessage], at moment: Moment) -> UInt64 {
     let (number, consumer) = state.withLock { state in
       state.lastNumber += 1
@@ -55,7 +58,7 @@ package final class BatchQueue: Sendable {
     return number
   }
 
-  /// Nothing more will come. What waits is still handed out.
+  /// Ends the queue; waiting batches are still delivered.
   package func finish(_ problem: FleetError? = nil) {
     let consumer = state.withLock { state in
       state.isFinished = true
@@ -66,29 +69,30 @@ package final class BatchQueue: Sendable {
     consumer?.resume()
   }
 
-  /// Leaves out what waits, as its broker sends it again. What consumers hold is theirs, and comes a second time.
+  /// Drops the waiting batches, because the broker sends them again. Batches held by the consumer will arrive
+  /// a second time.
   package func dropWaiting() {
     state.withLock { state in
       guard let first = state.waiting.first, let last = state.waiting.last else { return }
-      // The numbers are settled as those of batches of nothing are.
+      // Their numbers are settled like those of empty batches.
       state.waiting = [first.number, last.number].map { Waiting(number: $0, messages: []) }
       if first.number == last.number { state.waiting.removeLast() }
       (state.messages, state.receivedAt) = (0, nil)
     }
   }
 
-  /// How many messages wait.
+  /// The number of waiting messages.
   package var count: Int { state.withLock { $0.messages } }
 
-  /// Waits on the calling thread, which must not be one of the cooperative pool.
+  /// Blocks the calling thread until a batch arrives; must not run on the cooperative pool.
   /// - Parameters:
-  ///   - enough: this many messages are not waited beyond.
-  ///   - linger: seconds to wait for more, from the first on, so that one commit takes many.
-  ///   - pause: seconds without an arrival after which waiting for more is pointless.
+  ///   - enough: the number of messages at which waiting ends.
+  ///   - linger: the seconds to wait for more messages after the first, so that one commit stores many.
+  ///   - pause: the seconds without an arrival after which waiting ends early.
   package func next(enough: Int, linger: Double, pause: Double, limit: Double) -> Arrival {
     let end = SystemClock.monotonic + Int64(limit * 1e9)
     while count == 0 {
-      // Something may have come since the look; only a batch of nothing settles itself.
+      // Messages can have arrived since the check; only an empty batch settles itself.
       if let batch = drain() {
         if !batch.messages.isEmpty { return .batch(batch, isExhausted: false) }
         batch.acknowledge()
@@ -106,7 +110,7 @@ package final class BatchQueue: Sendable {
     return drain().map { .batch($0, isExhausted: isExhausted) } ?? .nothing
   }
 
-  /// The next batch; nil when there will be none.
+  /// Returns the next batch; nil at the end of the queue.
   package func next() async throws(FleetError) -> FleetBatch? {
     while !Task.isCancelled {
       if let batch = drain() {
@@ -133,7 +137,7 @@ package final class BatchQueue: Sendable {
     return nil
   }
 
-  /// All that waits as one batch; it may be empty of messages. nil when nothing waits.
+  /// Returns all waiting messages as one batch, possibly empty; nil if nothing is waiting.
   private func drain() -> FleetBatch? {
     state.withLock { state in
       guard let first = state.waiting.first, let last = state.waiting.last else { return nil }
@@ -151,7 +155,7 @@ package final class BatchQueue: Sendable {
     }
   }
 
-  /// The batch that begins with this number is stored. A second time changes nothing.
+  /// Marks the batch that starts with this number as stored. Repeated calls have no effect.
   private func acknowledge(_ first: UInt64) {
     let through: UInt64? = state.withLock { state in
       guard let index = state.outstanding.firstIndex(where: { $0.first == first }) else { return nil }

@@ -1,15 +1,17 @@
 public import Telemetry
 
-/// Which messages of a fleet to receive.
+/// A selection of messages of a fleet.
 public struct FleetSelection: Hashable, Sendable {
   public var profile: MessageProfile
   public var root: String
-  /// None stands for all, in each of the three.
+  /// The fleets, vehicles and kinds; an empty list selects all.
   public var fleets: [String]
   public var vehicles: [String]
   public var kinds: [MessageKind]
 
-  /// - Parameter root: nil for the profile's usual one.
+  /// Creates a selection.
+  ///
+  /// - Parameter root: the topic root; nil for that of the profile.
   public init(
     profile: MessageProfile = .native, root: String? = nil, fleets: [String] = [], vehicles: [String] = [],
     kinds: [MessageKind] = []
@@ -21,10 +23,10 @@ public struct FleetSelection: Hashable, Sendable {
     self.kinds = kinds
   }
 
-  /// The MQTT filters that select them: one for each combination.
-  /// - Throws: `FleetError` for a name that cannot stand in a topic.
+  /// Returns the MQTT topic filters of the selection, one for each combination.
+  /// - Throws: `FleetError` for a name that is not valid in a topic.
   public func filters() throws(FleetError) -> [String] {
-    // The contract's own rule says what a name may hold.
+    // The topic scheme defines which names are valid.
     for (name, what) in fleets.map({ ($0, "fleet") }) + vehicles.map({ ($0, "vehicle") }) {
       do throws(TopicError) {
         let (fleet, vehicle) = what == "fleet" ? (name, "v") : ("f", name)
@@ -48,7 +50,7 @@ public struct FleetSelection: Hashable, Sendable {
     }
     return filters
   }
-  /// What follows the vehicle in a topic, without repetition and in the order of the kinds.
+  /// Returns the topic levels after the vehicle, without duplicates, in the order of the kinds.
   private func paths() throws(FleetError) -> [String] {
     guard !kinds.isEmpty else { return ["#"] }
     var paths: [String] = []

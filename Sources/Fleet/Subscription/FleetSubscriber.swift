@@ -5,7 +5,7 @@ internal import Spatial
 
 /// Messages that arrived together.
 public struct FleetBatch: Sendable {
-  /// In order of arrival; never empty.
+  /// The messages in order of arrival; never empty.
   public var messages: [MQTTMessage]
   public var receivedAt: Moment
   private let acknowledgement: (@Sendable () -> Void)?
@@ -16,47 +16,50 @@ public struct FleetBatch: Sendable {
     self.acknowledgement = acknowledgement
   }
 
-  /// Tells the broker that the batch is stored and need not be sent again. For the batches of the sequence; those that
-  /// a handler is given are acknowledged by what it returns.
+  /// Acknowledges the batch to the broker, after it was stored. Only for batches of the sequence; batches
+  /// passed to a handler are acknowledged by its return value.
   public func acknowledge() { acknowledgement?() }
 }
 
-/// What a subscriber tells about its connection.
+/// A change of a subscriber's connection.
 public enum FleetConnection: Hashable, Sendable {
-  /// The broker has accepted, and all subscriptions are asked for.
+  /// The broker accepted the connection, and all subscriptions were requested.
   case connected
-  /// The broker has granted every subscription: what it had kept is under way.
+  /// The broker granted all subscriptions; retained messages follow.
   case subscribed
-  /// The broker does not grant a subscription.
+  /// The broker rejected a subscription.
   case refused(filter: String, reason: String)
-  /// The broker may not do what was asked, and would not say so.
+  /// The broker possibly does not support a request and did not answer it.
   case doubtful(String)
-  /// There is no connection. The subscriber goes on trying.
+  /// The connection is lost. The subscriber keeps trying to reconnect.
   case disconnected(MQTTDisconnection)
 }
 
-/// The consumer's end of a fleet: receives what vehicles send, in batches, until it is stopped.
+/// A consumer of a fleet's messages in batches.
 ///
 /// As an `AsyncSequence`, for a backend:
 ///
 ///     let broker = MQTTConfiguration.consumer(of: try BrokerAddress(parsing: "mqtts://broker.example"))
 ///     let session = SubscriberSession(clientID: "backend-1")
-///     let fleet = try FleetSubscriber(broker: broker, filters: try FleetSelection().filters(), session: session)
+///     let fleet = try FleetSubscriber(broker: broker, filters: try FleetSelection().filters(), session:
+///     session)
 ///     for try await batch in fleet {
 ///       try await database.insert(batch.messages)
 ///       batch.acknowledge()
 ///     }
 ///
-/// The broker is told that a message came once its batch, and each before it, is acknowledged. Until then it keeps the
-/// message, and with a `clientID` also beyond the end of this process. While the consumer is busy, messages are
-/// received up to the session's bounds; then the network holds the broker back. The sequence connects when it is
-/// first iterated, bears lost connections, and ends with `leave()`; it has one consumer.
+/// A message is acknowledged to the broker when its batch and all earlier ones are acknowledged. Until then
+/// the broker stores the message; with a `clientID` it does so even after this process has exited. While the
+/// consumer is busy, messages are received up to the session's limits; after that, TCP flow control slows the
+/// broker down. The sequence connects at its first iteration, reconnects automatically, and ends with
+/// `leave()`. It has one consumer.
 ///
-/// Or with handlers on the connection's own thread, for a tool that keeps nothing. A batch is acknowledged to the broker only after its handler has returned `.kept`, so a handler that writes to a
-/// database first loses nothing when it fails; with a lasting session the broker sends the batch again. Handlers run
-/// on the connection's own thread, one at a time, and hold up the connection while they run.
+/// Or with handlers, for a tool that stores nothing. A batch is acknowledged only after its handler returned
+/// `.kept`. A handler that writes to a database before it returns loses nothing if it fails: with a
+/// persistent session the broker sends the batch again. Handlers run on the connection's thread, one at a
+/// time, and block the connection.
 public final class FleetSubscriber: Sendable {
-  /// What is called, always on the connection's thread.
+  /// The callbacks, always on the connection's thread.
   public struct Handlers: Sendable {
     public var received: @Sendable (FleetBatch) -> MQTTSession.BatchOutcome
     public var connection: @Sendable (FleetConnection) -> Void
@@ -71,19 +74,22 @@ public final class FleetSubscriber: Sendable {
   }
 
   private let session: MQTTSession
-  /// nil for a subscriber with handlers.
+  /// The queue of the sequence; nil for a subscriber with handlers.
   package let queue: BatchQueue?
   private let level: Locked<UInt8?>
 
-  /// In which version of MQTT the broker speaks: 5, or 4 for 3.1.1; nil before the first connection.
+  /// The broker's MQTT protocol level: 5, or 4 for 3.1.1; nil before the first connection.
   package var protocolLevel: UInt8? { level.withLock { $0 } }
 
+  /// Creates a subscriber with handlers.
+  ///
   /// - Parameters:
-  ///   - filters: MQTT topic filters, as from `FleetSelection.filters()`.
-  ///   - qos: the highest at which the broker delivers.
-  ///   - share: a group whose members split the messages among them. Before it leaves, a member takes all that the
-  ///     broker has for it: its handler is called until `stop` returns.
-  /// - Throws: `FleetError` when options or filters are wrong.
+  ///   - filters: MQTT topic filters, such as those of `FleetSelection.filters()`.
+  ///   - qos: the maximum quality of service.
+  ///   - share: the name of a shared subscription, whose members split the messages. Before it leaves, a
+  ///     member receives all messages that the broker has assigned to it: its handler is called until `stop`
+  ///     returns.
+  /// - Throws: `FleetError` for invalid options or filters.
   public convenience init(
     broker: MQTTConfiguration, filters: [String], qos: QoS = .atLeastOnce, share: String? = nil,
     handlers: Handlers
@@ -91,17 +97,20 @@ public final class FleetSubscriber: Sendable {
     let session = SubscriberSession(share: share)
     var configuration = broker
     configuration.endsSession = share != nil
-    // A broker that keeps something of thousands of vehicles sends it at once, and drops what goes beyond this and its
-    // queue (mosquitto, unless told otherwise: 1000). The members of a group rather leave it to one another.
+    // A broker sends the retained messages of thousands of vehicles at once, and drops those beyond this
+    // limit and its queue (mosquitto: 1000 by default). Members of a group leave excess messages to each
+    // other instead.
     if share == nil { configuration.receiveMaximum = .max }
     try self.init(configuration, try session.filters(filters), qos, handlers, queue: nil)
   }
 
-  /// A subscriber for a tool that ends when it has all that the broker keeps; see `RetainedReading`.
+  /// Creates a subscriber for a tool that exits after it has received all retained messages; see
+  /// `RetainedReading`.
   ///
-  /// At QoS 0, at which a broker sends at the connection's own pace; at QoS 1 it drops what is beyond its queue.
-  /// - Parameter marked: called when the broker has answered behind the subscriptions: what it keeps came before, or, of a
-  ///   broker of several nodes, follows soon.
+  /// It uses QoS 0, at which a broker sends at the pace of the connection; at QoS 1 the broker drops messages
+  /// beyond its queue.
+  /// - Parameter marked: called when the broker has answered the marker subscription. Retained messages came
+  ///   before, or, with a broker of several nodes, follow soon.
   package convenience init(
     broker: MQTTConfiguration, readingKept filters: [String], marked: @escaping @Sendable () -> Void,
     handlers: Handlers
@@ -110,7 +119,10 @@ public final class FleetSubscriber: Sendable {
     try self.init(broker, filters, .atMostOnce, handlers, queue: nil, mark: mark)
   }
 
-  /// - Parameter mark: a filter to ask for behind the others, and what its answer is told to, granted or not.
+  /// Creates a subscriber.
+  ///
+  /// - Parameter mark: a marker filter to subscribe to after the others, and a function called with the
+  ///   broker's answer, granted or not.
   package init(
     _ configuration: MQTTConfiguration, _ filters: [String], _ qos: QoS, _ handlers: Handlers,
     queue: BatchQueue?, mark: (filter: String, answered: @Sendable () -> Void)? = nil
@@ -121,7 +133,8 @@ public final class FleetSubscriber: Sendable {
     let waiting = Locked(Set(filters))
     let all = Set(filters)
     let shared = filters.first { $0.hasPrefix("$share/") }
-    // Connections in a row that ended without a word before the subscriptions were answered.
+    // The number of consecutive connections that were closed without a reason before the subscriptions were
+    // answered.
     let wordlessEnds = Locked(0)
     let wasDoubted = Locked(false)
     let isFirstDoubt: @Sendable () -> Bool = {
@@ -148,7 +161,7 @@ public final class FleetSubscriber: Sendable {
             handlers.connection(.refused(filter: shared, reason: "the broker has no shared subscriptions"))
             return
           }
-          // MQTT 3.1.1 has no other answer to what a broker does not know.
+          // A broker of MQTT 3.1.1 can only close the connection if it does not support a request.
           let isWordless = reason.phase == .established && reason.cause == .closedByPeer
           if let shared, isWordless, waiting.withLock({ !$0.isEmpty }) {
             let ends = wordlessEnds.withLock { ends in
@@ -189,7 +202,7 @@ public final class FleetSubscriber: Sendable {
     } catch { throw FleetError(error) }
   }
 
-  /// A connection may end just then by chance, once.
+  /// Tolerates one connection that is closed by coincidence at this point.
   private static let mostWordlessEnds = 2
   private static let wordless =
     "the broker ended the connection at it, twice, and may not know shared subscriptions (RabbitMQ before 4 does not: record "
@@ -198,18 +211,18 @@ public final class FleetSubscriber: Sendable {
   private static let doubt =
     "MQTT 3.1.1 has no shared subscriptions, and this broker may have none beside it: when nothing comes, leave out --share"
 
-  /// Starts to connect; returns at once.
+  /// Starts to connect, and returns immediately.
   public func start() throws(FleetError) {
     do throws(MQTTError) { try session.start() } catch { throw FleetError(error) }
   }
 
-  /// Leaves the broker and waits until the last batch is dealt with.
-  /// - Parameter drain: seconds after which it ends regardless.
-  /// - Returns: whether everything was acknowledged.
+  /// Disconnects, and waits until the last batch has been processed.
+  /// - Parameter drain: the time limit in seconds.
+  /// - Returns: true if everything was acknowledged.
   @discardableResult
   public func stop(drain: Double = 2) -> Bool { session.stop(drain: drain) }
 
-  /// Batches up to this number are stored.
+  /// Reports that batches up to this number are stored.
   package func settle(through number: UInt64) { session.settle(through: number) }
 
 }
@@ -221,8 +234,8 @@ extension FleetSubscriber: AsyncSequence {
   public struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate let subscriber: FleetSubscriber
 
-    /// The next batch; nil after `leave()` or when the task is cancelled.
-    /// - Throws: `FleetError` when the broker refuses a subscription, or never let this client in.
+    /// Returns the next batch; nil after `leave()` or if the task is cancelled.
+    /// - Throws: `FleetError` if the broker rejects a subscription, or has never accepted this client.
     public mutating func next() async throws(FleetError) -> FleetBatch? {
       try await next(isolation: nil)
     }
@@ -237,11 +250,11 @@ extension FleetSubscriber: AsyncSequence {
 
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscriber: self) }
 
-  /// A subscriber to iterate over.
+  /// Creates a subscriber to iterate over.
   /// - Parameters:
-  ///   - filters: MQTT topic filters, as from `FleetSelection.filters()`.
-  ///   - connection: told of the connection's changes, on the connection's thread.
-  /// - Throws: `FleetError` when options or filters are wrong.
+  ///   - filters: MQTT topic filters, such as those of `FleetSelection.filters()`.
+  ///   - connection: called with changes of the connection, on the connection's thread.
+  /// - Throws: `FleetError` for invalid options or filters.
   public convenience init(
     broker: MQTTConfiguration, filters: [String], session: SubscriberSession,
     connection: @escaping @Sendable (FleetConnection) -> Void = { _ in }
@@ -257,7 +270,7 @@ extension FleetSubscriber: AsyncSequence {
       received: { batch in
         guard queue.count <= capacity else { return .notKept("the consumer is too far behind") }
         let messages = sequencer.map { $0.withLock { $0.filter(batch.messages) } } ?? batch.messages
-        // Also a batch of nothing but repetitions waits for what it repeats.
+        // A batch of only duplicates also waits for the batches that it duplicates.
         return .held(queue.push(messages, at: batch.receivedAt))
       },
       connection: { state in
@@ -276,20 +289,20 @@ extension FleetSubscriber: AsyncSequence {
     owner.withLock { $0.subscriber = self }
   }
 
-  /// Leaves the broker in order: takes what is under way, and of a shared subscription all that the broker has for
-  /// this member, waits until the consumer has acknowledged it, and ends the sequence.
-  /// - Parameter drain: seconds after which it leaves regardless; what is not acknowledged then is sent again.
-  /// - Returns: whether everything was acknowledged.
+  /// Disconnects in order: receives messages in transit and, of a shared subscription, all messages assigned
+  /// to this member. Then waits until the consumer has acknowledged everything, and ends the sequence.
+  /// - Parameter drain: the time limit in seconds; messages that are not acknowledged by then are sent again.
+  /// - Returns: true if everything was acknowledged.
   @discardableResult
   public func leave(drain: Double = 30) async -> Bool {
     await withCheckedContinuation { continuation in
       let work: @Sendable () -> Void = { continuation.resume(returning: self.leaveBlocking(drain: drain)) }
-      // Waiting for the session blocks, which no thread of the pool must.
+      // Waiting for the session blocks, which is not allowed on the cooperative pool.
       if let thread = try? DedicatedThread.start(name: "leave", work) { thread.detach() } else { work() }
     }
   }
 
-  /// The same for threads that may block.
+  /// Leaves, for callers that may block.
   package func leaveBlocking(drain: Double) -> Bool {
     let isClean = stop(drain: drain)
     queue?.finish()
@@ -301,33 +314,33 @@ private struct WeakSubscriber {
   weak var subscriber: FleetSubscriber?
 }
 
-/// How a subscriber stands with its broker: what the broker keeps for it while it is away, with whom it shares the
-/// messages, and how much it takes in before something is stored.
+/// The session settings of a subscriber: storage at the broker while it is disconnected, shared subscription,
+/// and limits of unacknowledged messages.
 public struct SubscriberSession: Hashable, Sendable {
-  /// The name under which the broker keeps subscriptions and messages while the subscriber is away, 1...65,535 bytes;
-  /// one subscriber at a time. nil takes a name of its own and leaves nothing behind.
+  /// The client identifier under which the broker stores subscriptions and messages while the subscriber is
+  /// disconnected, 1...65,535 bytes; unique among connected clients. Nil for a random identifier whose
+  /// session is discarded.
   public var clientID: String?
-  /// Seconds for which the broker keeps them (MQTT 5; under 3.1.1 it keeps them for ever).
+  /// The seconds for which the broker stores the session (MQTT 5; indefinitely with 3.1.1).
   public var expiry: UInt32 = 86_400
-  /// Members of a group (`$share/GROUP/…`) split the messages among them. A member that leaves in order takes all
-  /// that the broker has for it before it goes, and leaves no session behind.
+  /// The name of a shared subscription (`$share/GROUP/…`), whose members split the messages. A member that
+  /// leaves in order first receives all messages assigned to it, and leaves no session behind.
   public var share: String?
-  /// The highest quality of service at which the broker delivers.
+  /// The maximum quality of service.
   public var qos: QoS = .atLeastOnce
-  /// 1...65,535: how many messages of QoS 1 the broker sends ahead of their acknowledgement. Large is fast; a broker
-  /// may allow fewer (mosquitto: `max_inflight_messages`).
+  /// The number of QoS 1 messages that the broker may send before they are acknowledged, 1...65,535. A large
+  /// value is fast; a broker can allow fewer (mosquitto: `max_inflight_messages`).
   public var receiveMaximum: UInt16 = 4000
-  /// How many messages the consumer stores at once, about: so many are read before something is stored, and what comes
-  /// meanwhile waits in the network.
+  /// The approximate number of messages that the consumer stores at once. This many are read before any is
+  /// stored; further ones wait in the network.
   public var portion = 2000
-  /// How many messages, and bytes of payload, wait here at most for a consumer that stores nothing for a while.
+  /// The maximum numbers of messages and of payload bytes buffered here for a slow consumer.
   public var bufferedMessages = 10_000
   public var bufferedBytes = 16 << 20
-  /// Leave out messages that came before, and put those of a vehicle that came together into the order of their
-  /// numbers.
+  /// True to remove duplicates and to sort the messages of a vehicle in a batch by their numbers.
   public var isOnceInOrder = true
 
-  /// Whether a broker that was never reached ends the sequence; else it is waited for.
+  /// True if the sequence ends when the broker could never be reached; false to keep trying.
   package var endsUnreached = true
 
   public init(clientID: String? = nil, share: String? = nil) {
@@ -335,8 +348,8 @@ public struct SubscriberSession: Hashable, Sendable {
     self.share = share
   }
 
-  /// The filters as the broker is asked for them.
-  /// - Throws: `FleetError` when the group's name cannot stand in a filter.
+  /// Returns the filters as sent to the broker.
+  /// - Throws: `FleetError` for an invalid group name.
   package func filters(_ filters: [String]) throws(FleetError) -> [String] {
     guard let share else { return filters }
     guard !share.isEmpty, !share.contains(where: { "/+#\0".contains($0) }) else {
@@ -347,7 +360,7 @@ public struct SubscriberSession: Hashable, Sendable {
     return filters.map { "$share/\(share)/\($0)" }
   }
 
-  /// Writes itself into the session's settings.
+  /// Applies the settings to an MQTT configuration.
   package func apply(to configuration: inout MQTTConfiguration) {
     configuration.receiveMaximum = max(1, receiveMaximum)
     configuration.heldPortion = max(1, portion)
@@ -362,29 +375,31 @@ public struct SubscriberSession: Hashable, Sendable {
 }
 
 extension MQTTConfiguration {
-  /// The settings of a consumer, which is back within some seconds of its broker: TLS as the address says, the system's
-  /// authorities, and a client identifier of its own.
+  /// Returns the configuration of a consumer that reconnects within some seconds: TLS according to the
+  /// address, the system's certificate authorities, and a random client identifier.
   public static func consumer(of address: BrokerAddress) -> MQTTConfiguration {
     let random = UInt32.random(in: 0 ... .max)
     var configuration = MQTTConfiguration(
       brokers: [address.broker], clientID: "odograph-\(getpid())-\(String(random, radix: 16))")
     configuration.userName = address.user
     configuration.backoffLimit = 10
-    // A broker that does not know MQTT 5 may say so by closing: it is asked with 3.1.1 before anybody hears of a failure.
+    // A broker without MQTT 5 can reject it by closing the connection. 3.1.1 is tried before the failure is
+    // reported.
     configuration.tellsEachBroker = false
     if address.usesTLS { configuration.tls = MQTTTLS(trust: .system) }
     return configuration
   }
 
-  /// Adds the other nodes of a cluster, which are tried when the first does not answer. A node that was cut off says nothing: what
-  /// is silent for some seconds is left for the next one.
+  /// Adds the other nodes of a cluster, to be tried if the first does not answer. A node without a response
+  /// for some seconds is replaced by the next.
   package mutating func add(nodes: [Broker]) {
     guard !nodes.isEmpty else { return }
     brokers += nodes
-    // Seconds: enough for a slow handshake, and few beside the minutes in which a cluster moves what a node had.
+    // Seconds: enough for a slow handshake, and short compared to the minutes that a cluster needs for a
+    // failover.
     (keepAlive, connectTimeout) = (10, 10)
   }
 
-  /// What the brokers are called in front of people.
+  /// The names of the brokers for messages.
   package var brokerName: String { brokers.map(\.description).joined(separator: ", ") }
 }

@@ -1,18 +1,18 @@
 package import JSON
 package import Telemetry
 
-/// In which words vehicles say what they say: where their topics are and what payloads mean. (A connection's profile, from
-/// the profile file, is another thing.)
+/// The wire format of a fleet: topic layout and payload codec. (Not to be confused with a connection profile
+/// in the profile file.)
 ///
-/// Everything behind the subscription speaks the native vocabulary: a profile gives each topic its native path, and reads
-/// a payload into the same typed message, whatever its form.
+/// Everything after the subscription uses native terms: a profile maps each topic to its native path, and
+/// decodes a payload into the same typed message.
 public enum MessageProfile: String, Hashable, Sendable, CaseIterable {
-  /// The contract of this project.
+  /// The wire contract of this project.
   case native
-  /// OwnTracks: `owntracks/USER/DEVICE`, the user being the fleet and the device the vehicle.
+  /// OwnTracks: `owntracks/USER/DEVICE`, where the user is the fleet and the device the vehicle.
   case ownTracks = "owntracks"
 
-  /// Where its topics begin, if nothing else is said.
+  /// The default topic root.
   public var usualRoot: String {
     switch self {
     case .native: TopicScheme.defaultRoot
@@ -20,10 +20,10 @@ public enum MessageProfile: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Whether a live location is all that says that a vehicle is there.
+  /// True if a live location is the only sign of a vehicle's presence.
   var locationShowsPresence: Bool { self == .ownTracks }
 
-  /// Takes a topic apart; `path` is the native one where there is one for it.
+  /// Parses a topic; `path` is the native one if there is one.
   package func address(of topic: String, root: String) -> TopicAddress? {
     switch self {
     case .native: return TopicAddress(topic: topic, root: root)
@@ -31,15 +31,15 @@ public enum MessageProfile: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// The topics, below a vehicle's, on which a kind of message comes; nil for a kind that it does not have. An empty one
-  /// is the vehicle's own.
+  /// Returns the topics below a vehicle's for a kind of message; nil for a kind that the format lacks. An
+  /// empty path is the vehicle's own topic.
   package func paths(of kind: MessageKind) -> [String]? {
     switch self {
     case .native: return [kind.rawValue]
     case .ownTracks:
       switch kind {
       case .location, .track: return [""]
-      // The will is on the vehicle's own.
+      // The will is on the vehicle's own topic.
       case .status: return ["", "status"]
       case .region: return ["event"]
       case .heading, .attitude, .altitude, .motion, .locationEvent, .trip, .drivingEvent, .trace, .vehicle,
@@ -49,7 +49,7 @@ public enum MessageProfile: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Whether what comes on a native path is read at all: what else a vehicle publishes may be of any form.
+  /// Returns whether messages on a native path are decoded. Other topics of a vehicle can have any content.
   package func reads(_ path: String) -> Bool {
     switch self {
     case .native:
@@ -59,7 +59,7 @@ public enum MessageProfile: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Reads a payload as what its topic says it is; nil for what is not shown of a vehicle.
+  /// Decodes a payload according to its topic; nil for kinds that are not shown.
   package func read(_ address: TopicAddress, _ json: JSONValue) throws(JSONError) -> FleetMessage? {
     switch self {
     case .native: try FleetMessage(native: json, path: address.path)

@@ -1,11 +1,12 @@
 internal import MQTT
 internal import Telemetry
 
-/// Lets each durable message through once, and those of a vehicle that came together in the order of their numbers.
+/// A filter that removes duplicates of durable messages, and sorts those of a vehicle in a batch by their
+/// numbers.
 ///
-/// A broker sends again what it has not seen acknowledged, and a vehicle does too, so a message may come twice, and a
-/// part of a backlog after what is newer. What was seen is remembered by vehicle and epoch as ranges of numbers, few
-/// as long as few are missing. Messages without numbers pass as they are.
+/// Brokers and vehicles send unacknowledged messages again, so a message can arrive twice, and part of a
+/// backlog after newer messages. The received numbers are stored as ranges by vehicle and epoch; there are
+/// few ranges as long as few numbers are missing. Messages without numbers pass unchanged.
 struct MessageSequencer {
   private struct Key: Hashable {
     var source: String
@@ -13,11 +14,10 @@ struct MessageSequencer {
   }
 
   private var seen: [Key: SeenNumbers] = [:]
-  /// Topics by what is before the kind, so that it is cut off once.
+  /// A cache from topics to their part before the kind.
   private var sources: [String: String] = [:]
 
-  /// More vehicles and epochs than this are not remembered at once: beyond, memory begins anew, and so may
-  /// repetitions.
+  /// The maximum number of vehicles and epochs. Beyond it the memory is cleared, and duplicates can pass.
   static let most = 200_000
 
   private(set) var duplicates = 0
@@ -61,15 +61,15 @@ struct MessageSequencer {
   }
 }
 
-/// A set of numbers that mostly follow one another.
+/// A set of mostly consecutive numbers.
 struct SeenNumbers: Hashable {
-  /// Apart from one another, in order.
+  /// Disjoint ranges in ascending order.
   private(set) var ranges: [ClosedRange<Int64>] = []
 
-  /// Beyond so many the oldest is forgotten.
+  /// The maximum number of ranges; the lowest one is dropped beyond it.
   static let mostRanges = 1000
 
-  /// Whether the number is new; it is remembered.
+  /// Inserts a number, and returns true if it is new.
   mutating func insert(_ number: Int64) -> Bool {
     var low = 0
     var high = ranges.count
@@ -89,7 +89,7 @@ struct SeenNumbers: Hashable {
     case (false, true): ranges[low] = number...ranges[low].upperBound
     case (false, false): ranges.insert(number...number, at: low)
     }
-    // Forgetting lets a repetition through; the other way would lose a message.
+    // Dropping a range can let a duplicate pass; the alternative would lose a message.
     if ranges.count > Self.mostRanges { ranges.removeFirst() }
     return true
   }

@@ -5,8 +5,8 @@ internal import Sensors
 package import Spatial
 internal import Telemetry
 
-/// The members of a payload that have a column of their own, read without building the rest of it: making a tree of
-/// values costs several times as much as storing the message. Of the native profile and of OwnTracks.
+/// The members of a payload that have their own database column, in the native and the OwnTracks format. They
+/// are read without building the JSON tree, which would cost several times as much as storing the message.
 package struct PayloadFields: Hashable {
   package var time: UTCTime?
   package var epoch: String?
@@ -15,23 +15,24 @@ package struct PayloadFields: Hashable {
   package var longitude: Double?
   package var altitude: Double?
   package var accuracy: Double?
-  /// m/s.
+  /// The speed in m/s.
   package var speed: Double?
   package var course: Double?
-  /// What happened, or the state, in the native profile's words; `coarse` of a position that is by radios and no fix.
+  /// The event or the state, in terms of the native format; `coarse` for a position from radio beacons.
   package var event: String?
-  /// The OwnTracks format's will.
+  /// True for the will of the OwnTracks format.
   package var isWill = false
 
-  /// An epoch is sixteen bytes or so; longer ones are not believed, nor those that a database could not hold.
+  /// The maximum length of an epoch in characters; normal ones have about sixteen. Longer ones, and those
+  /// that a database cannot store, are ignored.
   fileprivate static let longestEpoch = 128
 
-  /// Whether the payload is JSON: text, then, and without a zero.
+  /// True if the payload is valid JSON without a zero character.
   package var isJSON = false
 
-  /// Reads them where the payload is a JSON object. Members of the wrong type, or with values that cannot be, are as
-  /// if they were not there; of a repeated member, the last counts.
-  /// - Parameter onlyIdentity: for a reader that wants no more than `epoch` and `seq`.
+  /// Reads the members if the payload is a JSON object. Members of the wrong type or with impossible values
+  /// are ignored; of duplicates the last one counts.
+  /// - Parameter onlyIdentity: true to read only `epoch` and `seq`.
   package init(_ payload: [UInt8], onlyIdentity: Bool = false) {
     guard payload.first.map({ $0 == UInt8(ascii: "{") || $0 <= 0x20 }) == true else { return }
     var reader = PayloadReader(onlyIdentity: onlyIdentity)
@@ -49,17 +50,17 @@ package struct PayloadFields: Hashable {
   fileprivate init() {}
 }
 
-/// Takes the members of a payload as they pass.
+/// A visitor that reads the members during the scan.
 private struct PayloadReader: JSONMemberVisitor {
   let onlyIdentity: Bool
   private(set) var fields = PayloadFields()
-  /// Whether units are those of OwnTracks.
+  /// True if the units are those of OwnTracks.
   private(set) var isOwnTracks = false
 
-  // Inside of the scan's loop it would take the registers that most bytes need.
+  // Not inlined: in the scan's loop it would occupy the registers that most bytes need.
   @inline(never) mutating func visit(_ key: Range<Int>, _ value: Range<Int>, of bytes: Span<UInt8>) {
     func named(_ text: StaticString) -> Bool { bytes.equals(key, text) }
-    // By length first: most members of a message have no column.
+    // Compared by length first, because most members have no column.
     switch key.count {
     case 3 where named("seq"): fields.seq = bytes.jsonNatural(value)
     case 5 where named("epoch"):
@@ -93,7 +94,7 @@ private struct PayloadReader: JSONMemberVisitor {
     }
   }
 
-  /// A word for a person, of bounded length.
+  /// Returns a text for display, with bounded length.
   private static func label(_ value: Range<Int>, _ bytes: Span<UInt8>) -> String? {
     bytes.jsonString(value).map {
       String($0.unicodeScalars.filter { $0.value != 0 }.prefix(80).map(Character.init))
@@ -112,19 +113,19 @@ private struct PayloadReader: JSONMemberVisitor {
   }
 }
 
-/// What a count needs of a payload: its number and its time, found in one pass and without building anything of the
-/// rest, which would cost ten times as much.
+/// The sequence number and time of a payload, for counting. They are read in one pass without building the
+/// JSON tree, which would cost ten times as much.
 ///
-/// Only members of the outermost object count. What is no JSON object has nothing.
+/// Only members of the outermost object count. A payload that is not a JSON object has none.
 package struct MessageGlance: Hashable, Sendable {
-  /// A hash of the epoch's text; nil without one.
+  /// A hash of the epoch; nil without one.
   package var epoch: UInt64?
   package var seq: Int64?
   package var time: UTCTime?
   package var isWill = false
-  /// Whether the payload is one JSON object.
+  /// True if the payload is a JSON object.
   package var isObject = false
-  /// Whether it names a time that is none.
+  /// True if its time is invalid.
   package var hasWrongTime = false
 
   package init(_ payload: [UInt8]) {
@@ -139,11 +140,11 @@ package struct MessageGlance: Hashable, Sendable {
 }
 
 extension MessageGlance: JSONMemberVisitor {
-  // Inside of the scan's loop it would take the registers that most bytes need.
+  // Not inlined: in the scan's loop it would occupy the registers that most bytes need.
   @inline(never) package mutating func visit(_ key: Range<Int>, _ value: Range<Int>, of bytes: Span<UInt8>) {
     switch key.count {
     case 3 where bytes.equals(key, "seq"): seq = bytes.jsonNatural(value)
-    // The OwnTracks format's time, and its will.
+    // The time of the OwnTracks format, and its will.
     case 3 where bytes.equals(key, "tst"):
       time = bytes.jsonNatural(value).flatMap { seconds in
         seconds < 9_000_000_000 ? UTCTime(nanoseconds: seconds * 1_000_000_000) : nil

@@ -1,48 +1,50 @@
-/// When everything that a broker keeps below some subscriptions has come: a rule without a clock of its own.
+/// A detector for the end of a broker's retained messages; it has no clock of its own.
 ///
-/// Right behind the subscriptions, one more filter is asked for, which nothing matches. A broker works in order, so what
-/// it keeps is on its way before that answer; brokers of several nodes send some of it a little later, which is what the
-/// silence is for. Silence before the answer says nothing: the broker, or the way to it, may just be slow. A broker
-/// whose queue for this client overflows throws the answer away as well (seen with mosquitto 2.0.11), so that its
-/// absence tells of a loss.
+/// After the subscriptions, a marker filter is subscribed to that matches nothing. A broker works in order,
+/// so its retained messages are sent before the answer to the marker. Brokers of several nodes send some of
+/// them a little later, hence the additional silence. Silence before the answer has no meaning: broker or
+/// network may be slow. A broker whose queue for this client overflows also drops the answer (observed with
+/// mosquitto 2.0.11), so a missing answer indicates a loss.
 package struct RetainedReading: Hashable, Sendable {
-  /// Nanoseconds without a kept message, after the answer, that say that there is no more.
+  /// The nanoseconds without a retained message after the answer at which reading is complete.
   package let silence: Int64
-  /// Nanoseconds without a kept message, before the answer, after which nothing is hoped for.
+  /// The nanoseconds without a retained message before the answer at which reading is abandoned.
   package let patience: Int64
   private var isMarked = false
-  /// When the last kept message, or the answer, came.
+  /// The time of the last retained message or of the answer.
   private var last: Int64
 
-  /// - Parameter time: when the further filter is asked for; monotonic nanoseconds, as all times here.
+  /// Creates a detector.
+  ///
+  /// - Parameter time: the time of the marker subscription; monotonic nanoseconds, as all times here.
   package init(silence: Double = 0.4, patience: Double = 30, at time: Int64) {
     self.silence = Int64(silence * 1e9)
     self.patience = Int64(patience * 1e9)
     last = time
   }
 
-  /// The further filter, to be asked for behind these; nil for none.
+  /// Returns the marker filter for these filters; nil if there are none.
   package static func mark(behind filters: [String]) -> String? {
-    // Whoever may read a topic may on most access lists read below it too; a refusal is an answer as good as any.
+    // Most access lists allow topics below a readable one; a rejection is also a valid answer.
     filters.last.map { $0.hasSuffix("#") ? $0.dropLast() + "end" : $0 + "/end" }
   }
 
-  /// A kept message came. Live ones say nothing of those: a large fleet is never silent.
+  /// Records a retained message. Live ones are ignored, because a large fleet is never silent.
   package mutating func kept(at time: Int64) { last = max(last, time) }
 
-  /// The further filter was answered, granted or not.
+  /// Records the answer to the marker subscription, granted or not.
   package mutating func marked(at time: Int64) {
     isMarked = true
     last = max(last, time)
   }
 
-  /// Until when the next message is waited for.
+  /// The time until which to wait for the next message.
   package var deadline: Int64 { last + (isMarked ? silence : patience) }
 
   package enum Outcome: Hashable, Sendable {
     case goesOn
     case complete
-    /// The broker did not say that this was all.
+    /// The broker did not confirm that the messages are complete.
     case unknown
   }
 

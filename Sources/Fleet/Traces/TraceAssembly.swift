@@ -2,7 +2,7 @@ internal import Bytes
 internal import Spatial
 public import Telemetry
 
-/// Identifies a trace among those of a fleet.
+/// The identity of a trace in a fleet.
 public struct TraceKey: Hashable, Sendable {
   public var vehicle: VehicleKey
   public var trace: JournalNumber
@@ -10,30 +10,32 @@ public struct TraceKey: Hashable, Sendable {
   public init(vehicle: VehicleKey, trace: JournalNumber) { (self.vehicle, self.trace) = (vehicle, trace) }
 }
 
-/// Puts traces together of the messages `trace` and `trace/piece`, in whatever order and how often they come.
+/// An assembler of traces from `trace` and `trace/piece` messages, in any order and with duplicates.
 ///
-/// Of a trace's messages the one of the greatest revision says how many pieces and bytes it has, and their CRC-32; what agrees with that
-/// is whole. A vehicle that lost its power may cut a trace anew: of two pieces of one number the one that was cut later counts. Whatever
-/// comes, no more is held than `Limits` say. A value type, without a clock.
+/// The message of the highest revision announces the number of pieces and bytes and their CRC-32; pieces that
+/// match are a complete trace. A vehicle that lost its power can cut a trace anew: of two pieces with the
+/// same number the one that was cut later is used. Memory is bounded by `Limits` for any input. A value type
+/// without a clock.
 public struct TraceAssembly: Sendable {
-  /// How much is held at most.
+  /// The memory limits.
   public struct Limits: Hashable, Sendable {
-    /// Bytes of one trace. 30 s of six axes take 46 kB at 400 Hz, and 1 MB at 8 kHz.
+    /// The maximum size of a trace in bytes. 30 s of six axes need 46 kB at 400 Hz, and 1 MB at 8 kHz.
     public var traceBytes = 16 << 20
-    /// Bytes of all that are held; that to which nothing was added for the longest time makes room.
+    /// The maximum size of all stored data in bytes; the least recently extended trace is dropped.
     public var bytes = 64 << 20
-    /// Traces that are held.
+    /// The maximum number of stored traces.
     public var traces = 4096
 
     public init() {}
   }
 
   public enum State: Hashable, Sendable {
-    /// Nothing was heard of it that says what it consists of: only pieces, or that it is being recorded.
+    /// No announcement has arrived: only pieces, or a message of a trace that is still being recorded.
     case unannounced
-    /// The pieces that have not come yet, of so many.
+    /// The missing pieces, and the total number.
     case missing([ClosedRange<Int>], of: Int)
-    /// All pieces are there, and are not what was announced: why. Pieces that were cut later can mend it.
+    /// A complete set of pieces that does not match the announcement, with the reason. Pieces that were cut
+    /// later can repair it.
     case damaged(String)
     case whole([UInt8])
   }
@@ -43,7 +45,7 @@ public struct TraceAssembly: Sendable {
     var bytes: [UInt8]
   }
 
-  /// The pieces of one cutting, by their number.
+  /// The pieces of one cutting, by number.
   private struct Cut: Sendable {
     var pieces: [Int: Piece] = [:]
     var size = 0
@@ -52,38 +54,38 @@ public struct TraceAssembly: Sendable {
 
   private struct Parts: Sendable {
     var message: TraceMessage?
-    /// By how many pieces they say that there are.
+    /// The cuttings, by their total number of pieces.
     var cuts: [Int: Cut] = [:]
     var used: UInt64 = 0
 
     var cost: Int { TraceAssembly.overhead + cuts.values.reduce(0) { $0 + TraceAssembly.cost(of: $1) } }
   }
 
-  /// Bytes that a trace, and a piece, take beside their contents.
+  /// The overhead of a trace and of a piece in bytes.
   private static let overhead = 1024
   private static let pieceOverhead = 96
-  /// Numbers of pieces that are believed of one trace at once: more than one only where it was cut anew.
+  /// The maximum number of cuttings of a trace; more than one exists only if it was cut anew.
   private static let mostCuts = 3
 
   private let limits: Limits
   private var traces: [TraceKey: Parts] = [:]
   private var cost = 0
   private var clock: UInt64 = 0
-  /// Messages and pieces that cannot be: too large, or two of one number and time that are not alike.
+  /// Invalid messages and pieces: too large, or different from another one with the same number and time.
   public private(set) var refused = 0
-  /// Traces that made room for others before they were whole.
+  /// Incomplete traces that were dropped in favour of others.
   public private(set) var forgotten = 0
 
   public init(limits: Limits = Limits()) { self.limits = limits }
 
-  /// Those of which something is held.
+  /// The keys of all stored traces.
   public var keys: some Collection<TraceKey> { traces.keys }
 
-  /// What is known best of a trace; nil where no message of it has come.
+  /// Returns the latest message of a trace; nil if none has arrived.
   public func message(of key: TraceKey) -> TraceMessage? { traces[key]?.message }
 
-  /// Takes a message in. One of a smaller revision than was heard changes nothing.
-  /// - Returns: the trace where this has made it whole; nil where it is not, or was before.
+  /// Adds a message. A lower revision than the stored one changes nothing.
+  /// - Returns: the trace if this message completed it; nil otherwise.
   @discardableResult
   public mutating func add(_ message: TraceMessage, of vehicle: VehicleKey) -> [UInt8]? {
     guard message.size ?? 0 <= limits.traceBytes, message.cause.name.utf8.count <= Self.overhead / 2 else {
@@ -101,8 +103,8 @@ public struct TraceAssembly: Sendable {
     (message.revision, message.size == nil ? 0 : 1)
   }
 
-  /// Takes a piece in.
-  /// - Returns: as of a message.
+  /// Adds a piece.
+  /// - Returns: the trace if this piece completed it; nil otherwise.
   @discardableResult
   public mutating func add(_ piece: TracePieceMessage, of vehicle: VehicleKey) -> [UInt8]? {
     guard piece.piece >= 1, piece.piece <= piece.pieces, piece.pieces <= limits.traceBytes,
@@ -129,7 +131,7 @@ public struct TraceAssembly: Sendable {
       }
       cut.size = size
       cut.pieces[piece.piece] = Piece(time: piece.time.nanoseconds, bytes: piece.bytes)
-      // This one is not among the others now.
+      // This cutting is not one of the others yet.
       if parts.cuts.count >= Self.mostCuts {
         let others = parts.cuts.filter { $0.key != parts.message?.pieces }
         if let oldest = others.min(by: { $0.value.used < $1.value.used }) { parts.cuts[oldest.key] = nil }
@@ -140,12 +142,12 @@ public struct TraceAssembly: Sendable {
     return whole
   }
 
-  /// Forgets a trace, as when it is whole and has been dealt with.
+  /// Removes a trace, for example after it was processed.
   public mutating func remove(_ key: TraceKey) {
     if let parts = traces.removeValue(forKey: key) { cost -= parts.cost }
   }
 
-  /// How far a trace is.
+  /// Returns the state of a trace.
   public func state(of key: TraceKey) -> State {
     guard let parts = traces[key], let message = parts.message, let size = message.size,
       let count = message.pieces, let checksum = message.checksum
@@ -174,8 +176,8 @@ public struct TraceAssembly: Sendable {
 
   private static func cost(of cut: Cut) -> Int { cut.size + pieceOverhead * cut.pieces.count }
 
-  /// Changes what is held of a trace, and makes room.
-  /// - Parameter body: whether it has changed anything.
+  /// Modifies a stored trace, and drops others if necessary.
+  /// - Parameter body: returns true if it changed anything.
   private mutating func change(_ key: TraceKey, _ body: (inout Parts) -> Bool) -> [UInt8]? {
     clock += 1
     var parts = traces.removeValue(forKey: key) ?? Parts()

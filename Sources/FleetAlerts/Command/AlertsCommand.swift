@@ -8,7 +8,7 @@ internal import Spatial
 internal import Telemetry
 internal import Transfers
 
-/// Shows alerts, tries receivers, silences what is known, and ends what nothing ends any more.
+/// The `odograph alerts` commands: list alerts, test receivers, silence alerts, and end alerts manually.
 package enum AlertsCommand {
   // MARK: list
 
@@ -60,7 +60,7 @@ package enum AlertsCommand {
     return StyledText(parts.joined(separator: "  ")).plain + "\n"
   }
 
-  /// What waits for receivers, and what was given up.
+  /// Returns the messages that wait for receivers or were given up.
   private static func problems(_ store: borrowing AlertStore) throws(SQLiteError) -> [String] {
     var statement = try store.database.prepare(
       """
@@ -129,7 +129,7 @@ package enum AlertsCommand {
     guard !receivers.isEmpty else {
       throw .usage("test", options.file.config, "it has no receiver; add [webhooks.NAME] or [mail.NAME]")
     }
-    // Each is tried on this thread, one after the other: a command has nothing else to do.
+    // Receivers are tested one after the other on this thread.
     let waiter = try CommandWaiter()
     var status = ExitStatus.done
     for receiver in receivers {
@@ -186,7 +186,7 @@ package enum AlertsCommand {
     return .done
   }
 
-  /// Which alerts, and until when: a name without a fleet is a fleet's.
+  /// Describes a silence with its end. A name without a fleet is that of a fleet.
   private static func sentence(of silence: Silence) -> String {
     let vehicles =
       switch (silence.fleet, silence.vehicle) {
@@ -244,7 +244,7 @@ package enum AlertsCommand {
 
   // MARK: Arguments
 
-  /// The file that a server has made: one made here would be read by nobody.
+  /// Opens the store of a running server; a new one would be used by no server.
   private static func opened(_ settings: AlertSettings) throws(FleetError) -> AlertStore {
     guard unsafe access(settings.store, F_OK) == 0 else {
       throw .usage(

@@ -2,7 +2,7 @@ package import ArgumentParser
 internal import Fleet
 internal import FleetConsole
 
-/// The file that `odograph serve` reads too.
+/// The configuration file, which `odograph serve` reads, too.
 package struct AlertsFileArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp("The configuration of odograph serve.", valueName: "file"), completion: .file())
@@ -16,7 +16,9 @@ package struct AlertsFileArguments: ParsableArguments {
 
   package init() {}
 
-  /// - Throws: `FleetError` for a file that is wrong, and for one without alerts.
+  /// Reads the settings.
+  ///
+  /// - Throws: `FleetError` for an invalid file or one without alerts.
   func settings() throws(FleetError) -> AlertSettings {
     let file = try SettingsFile(path: config)
     guard var settings = try AlertSettings(file) else {

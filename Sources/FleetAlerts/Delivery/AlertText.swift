@@ -2,23 +2,25 @@ internal import Fleet
 package import JSON
 package import Spatial
 
-/// What receivers are told.
+/// The texts sent to receivers.
 package enum AlertText {
-  /// An alert's name for receivers: its number alone would begin anew with a new file.
+  /// Returns an alert's external identifier. The epoch makes it unique, because numbers restart with a new
+  /// store.
   package static func identifier(_ number: Int64, epoch: String) -> String { "\(epoch)-\(number)" }
 
   static func key(_ item: Notice.Item, epoch: String) -> String {
     "\(identifier(item.alert.number, epoch: epoch)):\(item.transition.rawValue)"
   }
 
-  /// The idempotency key of a message: of one alert its number and transition; of several those of the first, and how many more.
+  /// Returns the idempotency key of a message: number and transition of its first alert, and the count of the
+  /// others.
   static func key(_ notice: Notice, epoch: String) -> String {
     guard let first = notice.items.first else { return epoch }
     return key(first, epoch: epoch) + (notice.items.count > 1 ? "+\(notice.items.count - 1)" : "")
   }
 
-  /// Writes the fields of an alert into the object that is open.
-  /// - Parameter silenced: until when nobody is told of it.
+  /// Writes the fields of an alert into the open object.
+  /// - Parameter silenced: the end of its silence; nil if it is not silenced.
   package static func write(
     _ alert: Alert, epoch: String, silenced: UTCTime? = nil, to json: inout JSONWriter
   ) {
@@ -41,7 +43,7 @@ package enum AlertText {
     json.field("value", alert.value, decimals: 3)
   }
 
-  /// The body for a webhook.
+  /// Returns the body for a webhook.
   static func body(_ notice: Notice, severity: Severity, epoch: String) -> [UInt8] {
     JSONWriter.object { json in
       json.field("version", 1)
@@ -63,7 +65,7 @@ package enum AlertText {
     }
   }
 
-  /// One line.
+  /// Returns the subject line.
   static func subject(_ notice: Notice) -> String {
     guard let first = notice.items.first else { return notice.rule }
     if notice.items.count == 1 { return line(first) }
@@ -78,15 +80,15 @@ package enum AlertText {
   static func line(_ item: Notice.Item) -> String {
     let reason = item.alert.reason.map { ": \($0.words)" } ?? ""
     let end = item.transition == .ended ? ", ended\(reason)" : ""
-    // Of names from the wire: a letter has a line for each alert.
+    // Names are untrusted; a mail has one line per alert.
     let text = "\(item.alert.rule): \(item.alert.vehicle): \(item.alert.summary)\(end)"
     return String(text.map { $0.isNewline ? " " : $0 })
   }
 
-  /// Lines in a letter at most.
+  /// The maximum number of lines in a mail.
   private static let lineLimit = 500
 
-  /// A letter's text: a line for each alert.
+  /// Returns the text of a mail with a line for each alert.
   static func letter(_ notice: Notice, epoch: String) -> [UInt8] {
     var text = "\(subject(notice))\n\n"
     for item in notice.items.prefix(lineLimit) {
@@ -100,7 +102,7 @@ package enum AlertText {
     return Array(text.utf8)
   }
 
-  /// What `odograph alerts test` sends: marked, so that nobody takes it for one.
+  /// Returns the message of `odograph alerts test`, marked as a test.
   static func test(_ key: String, at time: UTCTime) -> (subject: String, json: [UInt8], letter: [UInt8]) {
     let subject = "test: this is a test of odograph's alerts, nothing has happened"
     let json = JSONWriter.object { json in

@@ -4,14 +4,14 @@ internal import HeapModule
 internal import Platform
 package import Spatial
 
-/// Which message goes to a receiver next. A value without I/O.
+/// The order of messages to one receiver. A value type without I/O.
 ///
-/// Messages of one vehicle go one after the other, in the order of their numbers; a message of several waits for all of them. What
-/// failed is tried again later, and holds up its own vehicles only; when nothing at all gets through, the receiver is left in peace for a
-/// while.
+/// Messages of one vehicle are sent one after the other in order of their numbers; a message about several
+/// vehicles waits for all of them. A failed message is retried later and blocks only its own vehicles. If
+/// nothing is accepted, the receiver is paused.
 package struct DeliveryQueue: Sendable {
   package struct Entry: Hashable, Sendable {
-    /// Grows from message to message.
+    /// The number, increasing from message to message.
     package var number: Int64
     package var vehicles: [VehicleKey]
 
@@ -27,8 +27,8 @@ package struct DeliveryQueue: Sendable {
     static func < (a: Self, b: Self) -> Bool { (a.due, a.number) < (b.due, b.number) }
   }
 
-  /// Failures in succession after which the receiver itself is believed to be away: with a third of answers failing by chance, once in
-  /// 6,561 messages.
+  /// The number of consecutive failures after which the receiver counts as unavailable. If a third of all
+  /// attempts fail at random, this happens once in 6,561 messages.
   private static let failuresOfAnAbsence = 8
 
   private var entries: [Int64: Entry] = [:]
@@ -48,7 +48,7 @@ package struct DeliveryQueue: Sendable {
 
   package func contains(_ number: Int64) -> Bool { entries[number] != nil }
 
-  /// Failures since the last message that was taken.
+  /// The number of failures since the last accepted message.
   package var failuresInSuccession: Int { failures }
 
   package mutating func add(_ entry: Entry, at now: Timestamp) {
@@ -57,12 +57,12 @@ package struct DeliveryQueue: Sendable {
     if isFirst(entry) { turns.insert(Turn(due: now, number: entry.number)) }
   }
 
-  /// The next message, which is under way from now on; nil where none may go.
+  /// Returns the next message to send and marks it as in progress; nil if none is due.
   package mutating func next(at now: Timestamp) -> Int64? {
     if let awayUntil, now < awayUntil || !underWay.isEmpty { return nil }
     while let turn = turns.min, turn.due <= now {
       _ = turns.popMin()
-      // What was given up meanwhile has no turn any more.
+      // Messages that were given up in the meantime are skipped.
       guard let entry = entries[turn.number], isFirst(entry), !underWay.contains(turn.number) else {
         continue
       }
@@ -72,14 +72,14 @@ package struct DeliveryQueue: Sendable {
     return nil
   }
 
-  /// When there may be a next one; nil where that depends on what is under way.
+  /// The time at which the next message can be due; nil if that depends on messages in progress.
   package var deadline: Timestamp? {
     guard let due = turns.min?.due else { return nil }
     guard let awayUntil else { return due }
     return underWay.isEmpty ? max(due, awayUntil) : nil
   }
 
-  /// It was taken, or is given up.
+  /// Removes a message that was accepted or given up.
   package mutating func remove(_ number: Int64, wasTaken: Bool, at now: Timestamp) {
     underWay.remove(number)
     backoffs[number] = nil
@@ -90,7 +90,7 @@ package struct DeliveryQueue: Sendable {
     guard let entry = entries.removeValue(forKey: number) else { return }
     for vehicle in Set(entry.vehicles) {
       guard lanes[vehicle]?.first == number else {
-        // It was given up while it waited for others.
+        // It was given up while waiting for others.
         lanes[vehicle]?.removeAll { $0 == number }
         continue
       }
@@ -99,13 +99,13 @@ package struct DeliveryQueue: Sendable {
         lanes[vehicle] = nil
         continue
       }
-      // A message of several vehicles is first of all of them once, when the last has made way.
+      // A message about several vehicles is due when it is the first of all of them.
       if let next = entries[first], isFirst(next) { turns.insert(Turn(due: now, number: first)) }
     }
   }
 
-  /// It was not taken.
-  /// - Parameter after: seconds that the receiver wants to be left in peace; nil where it does not say.
+  /// Records a failed attempt.
+  /// - Parameter after: the delay in seconds requested by the receiver; nil if none.
   package mutating func fail(
     _ number: Int64, after: Double?, at now: Timestamp, using generator: inout some RandomNumberGenerator
   ) {
@@ -120,7 +120,7 @@ package struct DeliveryQueue: Sendable {
     }
   }
 
-  /// Was given to nobody after all: it goes again at once.
+  /// Returns a message that was not sent; it is due again immediately.
   package mutating func giveBack(_ number: Int64, at now: Timestamp) {
     guard underWay.remove(number) != nil, entries[number] != nil else { return }
     turns.insert(Turn(due: now, number: number))

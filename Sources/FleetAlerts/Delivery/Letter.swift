@@ -1,10 +1,12 @@
 internal import Glibc
 internal import Spatial
 
-/// A letter as RFC 5322 has it. Whatever a vehicle calls itself, it adds no line to the head: controls become blanks, and what is not
-/// ASCII is encoded (RFC 2047).
+/// The format of a mail (RFC 5322). Names of vehicles cannot add header lines: control characters become
+/// spaces, and non-ASCII text is encoded (RFC 2047).
 enum Letter {
-  /// - Parameter key: names it, so that whoever gets it twice sees that it is one.
+  /// Returns a complete mail.
+  ///
+  /// - Parameter key: the message identifier, by which duplicates can be detected.
   static func text(
     from sender: String, to recipients: [String], subject: String, body: [UInt8], key: String,
     at time: UTCTime
@@ -21,7 +23,8 @@ enum Letter {
     return Array(lines.joined(separator: "\r\n").utf8)
   }
 
-  /// A field's text: as it is where it is short and plain ASCII, else in encoded words of at most 75 characters.
+  /// Returns a header value: unchanged if it is short plain ASCII, otherwise in encoded words of at most 75
+  /// characters.
   static func header(_ text: String) -> String {
     let text = safe(String(text.prefix(200)), keepsLines: false)
     if text.utf8.count <= 60, text.utf8.allSatisfy({ (0x20...0x7e).contains($0) }), !text.contains("=?") {
@@ -31,20 +34,20 @@ enum Letter {
     var piece: [UInt8] = []
     func word(_ bytes: [UInt8]) -> String { "=?UTF-8?B?\(Signature.base64(bytes, lineLength: 100))?=" }
     for character in text {
-      // 45 bytes are 60 characters of base64, and 12 more are around them; no character is cut.
+      // 45 bytes are 60 characters of base64, plus 12 around them; characters are not split.
       let bytes = Array(character.utf8)
       if !piece.isEmpty, piece.count + bytes.count > 45 {
         words.append(word(piece))
         piece = []
       }
-      // A character may be of many marks: as many as fit.
+      // A character with many combining marks can be too long.
       piece += bytes.count > 45 ? Array("?".utf8) : bytes
     }
     if !piece.isEmpty { words.append(word(piece)) }
     return words.joined(separator: "\r\n ")
   }
 
-  /// Controls, and what turns the direction of writing, become blanks.
+  /// Replaces control characters and bidirectional formatting by spaces.
   static func safe(_ text: String, keepsLines: Bool) -> String {
     String(
       String.UnicodeScalarView(
@@ -57,7 +60,7 @@ enum Letter {
         }))
   }
 
-  /// As in `Mon, 23 Nov 2026 18:55:04 +0000`.
+  /// Returns a date such as `Mon, 23 Nov 2026 18:55:04 +0000`.
   static func date(_ time: UTCTime) -> String {
     var seconds = time_t(time.nanoseconds / 1_000_000_000)
     var fields = unsafe tm()

@@ -2,14 +2,15 @@ internal import Fleet
 internal import Spatial
 internal import Transfers
 
-/// Hands messages to one receiver, one after the other; it blocks, and belongs to one thread.
+/// A client that sends messages to one receiver, one after the other. It blocks, and belongs to one thread.
 final class ReceiverClient {
   enum Outcome: Hashable, Sendable {
     case taken(String)
-    /// Why not, and seconds after which it wants to be asked again, where it says so.
-    /// - Parameter isRefusal: whether it does not want this message, and may well take others.
+    /// The reason of a failure, and the retry delay in seconds requested by the receiver.
+    /// - Parameter isRefusal: true if the receiver rejects this message because of its content, and can
+    ///   accept others.
     case failed(String, after: Double?, isRefusal: Bool = false)
-    /// The program is to end: nobody knows whether it was taken.
+    /// The program is shutting down; the result is unknown.
     case left
   }
 
@@ -20,7 +21,9 @@ final class ReceiverClient {
 
   private let way: Way
 
-  /// - Returns: nil when libcurl cannot be used.
+  /// Creates a client.
+  ///
+  /// - Returns: nil if libcurl cannot be used.
   init?(_ receiver: Receiver, goesOn: @escaping () -> Bool) {
     switch receiver.way {
     case .webhook(let hook):
@@ -34,11 +37,11 @@ final class ReceiverClient {
     }
   }
 
-  /// Statuses by which a receiver does not want what is in a message.
+  /// The statuses with which a receiver rejects the content of a message.
   private static let refusals = [400, 413, 415, 422]
 
-  /// Milliseconds in which a server that has the whole letter says whether it takes it, as RFC 5321 (4.5.3.2.6) has it: who left it
-  /// earlier would send again what may have been taken.
+  /// The time limit in ms for the answer of a mail server that has the complete mail, from RFC 5321
+  /// (4.5.3.2.6). A shorter limit could send an accepted mail again.
   private static let verdict = 600_000
 
   private static func limits(_ seconds: Double) -> TransferLimits {
@@ -46,9 +49,11 @@ final class ReceiverClient {
     return TransferLimits(connect: min(5000, total), total: total, size: 1 << 16)
   }
 
+  /// Sends a message.
+  ///
   /// - Parameters:
-  ///   - attempt: from 1.
-  ///   - time: now, for the signature.
+  ///   - attempt: the number of the attempt, from 1.
+  ///   - time: the current time, for the signature.
   func deliver(_ message: AlertMessage, attempt: Int, at time: UTCTime) -> Outcome {
     do throws(TransferFailure) {
       switch way {
@@ -62,7 +67,7 @@ final class ReceiverClient {
         return .taken("taken by \(mail.server.url)")
       }
     } catch {
-      // Whatever it says beside it, it has said whether it was taken.
+      // The status is valid even if the response is too long.
       if case .web(let transfer, _) = way, error.kind == .tooLong {
         return 200...299 ~= transfer.status
           ? .taken("status \(transfer.status)")

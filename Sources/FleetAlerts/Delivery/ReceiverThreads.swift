@@ -3,7 +3,8 @@ internal import Fleet
 internal import Platform
 internal import Spatial
 
-/// The threads that hand messages to one receiver. They keep nothing: what they are given comes back with what became of it.
+/// The threads that send messages to one receiver. They store nothing, and report the result of every
+/// message.
 final class ReceiverThreads: Sendable {
   struct Result: Sendable {
     var receiver: String
@@ -14,7 +15,7 @@ final class ReceiverThreads: Sendable {
   private struct State: Sendable {
     var jobs = Deque<AlertMessage>()
     var isStopping = false
-    /// `SystemClock.monotonic`: until then what is under way may go on.
+    /// The deadline of transfers in progress (`SystemClock.monotonic`).
     var patience = Int64.max
   }
 
@@ -23,15 +24,19 @@ final class ReceiverThreads: Sendable {
   private let threads = Locked<[DedicatedThread]>([])
   private let report: @Sendable (Result) -> Void
 
+  /// Creates the threads' state.
+  ///
   /// - Parameter report: called on the threads.
   init(_ receiver: Receiver, report: @escaping @Sendable (Result) -> Void) {
     (self.receiver, self.report) = (receiver, report)
   }
 
-  /// How many messages it is given at a time: one under way on each thread, and one that is next.
+  /// The maximum number of messages to hold: one in progress and one waiting for each thread.
   var capacity: Int { receiver.connections * 2 }
 
-  /// - Throws: `SystemError` when the kernel has no room for another thread.
+  /// Starts the threads.
+  ///
+  /// - Throws: `SystemError` if the kernel cannot create a thread.
   func start() throws(SystemError) {
     for _ in 0..<receiver.connections {
       let thread = try DedicatedThread.start(name: "to \(receiver.name)") { self.run() }
@@ -41,8 +46,8 @@ final class ReceiverThreads: Sendable {
 
   func give(_ message: AlertMessage) { state.update { $0.jobs.append(message) } }
 
-  /// What waits is left; what is under way has so many seconds.
-  /// - Returns: the numbers of what is left, of which nothing is reported.
+  /// Stops the threads. Drops waiting messages; transfers in progress have `patience` seconds left.
+  /// - Returns: the numbers of messages without a reported result.
   func stop(patience: Double) -> [Int64] {
     let left = state.update { state in
       state.isStopping = true

@@ -1,9 +1,13 @@
 internal import COpenSSL
 
-/// HMAC-SHA256 (RFC 2104, FIPS 180-4), by which a receiver knows who has sent a message, and that nobody has changed it.
+/// HMAC-SHA256 (RFC 2104, FIPS 180-4), with which a receiver verifies the sender and the integrity of a
+/// message.
 enum Signature {
-  /// - Parameter timestamp: seconds since 1970 at which it is sent: the receiver refuses old ones, which somebody may have kept.
-  /// - Returns: the digest of `timestamp.body` in hexadecimal digits; nil where the library fails.
+  /// Returns the signature of a message.
+  ///
+  /// - Parameter timestamp: the time of sending in seconds since 1970; receivers reject old ones, which can
+  ///   be replayed.
+  /// - Returns: the digest of `timestamp.body` in hexadecimal digits; nil if the library fails.
   static func hex(of body: [UInt8], timestamp: Int, secret: [UInt8]) -> String? {
     let text = Array("\(timestamp).".utf8) + body
     var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
@@ -15,7 +19,7 @@ enum Signature {
     }.joined()
   }
 
-  /// Base64 (RFC 4648) in lines of 76 characters, ended by CR LF.
+  /// Encodes as base64 (RFC 4648) in lines of 76 characters, terminated by CR LF.
   static func base64(_ bytes: [UInt8], lineLength: Int = 76) -> String {
     guard !bytes.isEmpty else { return "" }
     var text = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)

@@ -1,38 +1,40 @@
 package import Fleet
 package import Spatial
 
-/// That a rule's condition held of a vehicle: from its beginning to its end, or at once over for what just happens.
+/// An alert: a rule's condition was satisfied for a vehicle. It lasts until the condition ends; instantaneous
+/// events are already over.
 package struct Alert: Hashable, Sendable {
-  /// Counts from 1 in a store; each number is used once.
+  /// The number of the alert in its store, from 1; never reused.
   package var number: Int64
   package var rule: String
   package var vehicle: VehicleKey
-  /// The region or event that it is of; empty for a vehicle as a whole. From the wire: not made harmless for a terminal.
+  /// The region or event concerned; empty for the vehicle as a whole. Untrusted text, not escaped for a
+  /// terminal.
   package var subject: String
   package var severity: Severity
-  /// A few words for people. From the wire, as the subject.
+  /// A short description. Untrusted text, like the subject.
   package var summary: String
   package var began: UTCTime
-  /// nil while it is open.
+  /// The end; nil while the alert is open.
   package var ended: UTCTime?
-  /// Where the vehicle was when it began; nil where that was not known.
+  /// The vehicle's position at the start; nil if unknown.
   package var place: Coordinate?
-  /// What was compared with the rule's limit, in the rule's unit; nil where nothing is.
+  /// The value compared with the rule's limit, in the rule's unit; nil for rules without a value.
   package var value: Double?
-  /// Why it ended before its condition did; nil where that ended it, and while it is open.
+  /// The reason why it ended before its condition; nil while it is open or if the condition ended.
   package var reason: EndReason?
 }
 
-/// What ends an alert beside its condition. The raw values are on disk and on the wire.
+/// A reason other than the condition for the end of an alert. The raw values are stored and published.
 package enum EndReason: String, Hashable, Sendable, CaseIterable {
-  /// What the broker keeps of the vehicle was deleted: it was retired.
+  /// The vehicle was removed: its retained messages were deleted.
   case forgotten
-  /// No rule asks for it any more.
+  /// The rule was removed or no longer covers the vehicle.
   case rule
-  /// Somebody has ended it.
+  /// The operator ended it.
   case byHand = "operator"
 
-  /// For people, behind "ended: ".
+  /// The text after "ended: ".
   var words: String {
     switch self {
     case .forgotten: "the vehicle was taken out of the fleet"
@@ -42,11 +44,11 @@ package enum EndReason: String, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// What has become of an alert.
+/// A change of an alert.
 package enum AlertChange: Hashable, Sendable {
   case began(Alert)
   case ended(Alert)
-  /// It began and was over at once.
+  /// An event that started and ended immediately.
   case happened(Alert)
 
   package var alert: Alert {
@@ -64,7 +66,7 @@ package enum AlertChange: Hashable, Sendable {
   }
 }
 
-/// What is told of an alert. The raw values are on disk and on the wire.
+/// A reported transition of an alert. The raw values are stored and published.
 package enum Transition: String, Hashable, Sendable, CaseIterable {
   case began, ended, happened
 }

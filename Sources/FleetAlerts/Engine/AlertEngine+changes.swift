@@ -1,10 +1,11 @@
 package import Fleet
 internal import Spatial
 
-/// What ends alerts beside their conditions: other rules, vehicles that are retired, and people.
+/// Alerts that end for other reasons than their conditions: changed rules, removed vehicles, and the
+/// operator.
 extension AlertEngine {
-  /// Goes on by other rules. What is known of conditions that are still asked for stays, with the times since when; what no rule asks
-  /// for any more ends.
+  /// Replaces the rules. The states of conditions that are still monitored are retained with their times;
+  /// alerts without a rule end.
   package mutating func use(_ rules: [AlertRule], at moment: Moment) -> [AlertChange] {
     var changes = advance(to: moment)
     let former = self.rules
@@ -15,7 +16,7 @@ extension AlertEngine {
         for subject in subjects.keys.sorted() {
           let key = EntryKey(rule: name, vehicle: vehicle, subject: subject)
           if let rule = self.rules[name], isAsked(key, formerly: kind) {
-            // How long it has to hold may be another.
+            // The required duration can have changed.
             if rule != former[name] { lookAgain(at: key) }
           } else {
             forget(key, &changes, because: .rule)
@@ -26,8 +27,8 @@ extension AlertEngine {
     return changes + advance(to: moment)
   }
 
-  /// Whether a rule asks for it.
-  /// - Parameter kind: of the rule that it is known by; nil where nobody knows.
+  /// Returns whether a rule monitors the condition.
+  /// - Parameter kind: the kind of the rule under which the condition was stored; nil if unknown.
   func isAsked(_ key: EntryKey, formerly kind: AlertRule.Kind?) -> Bool {
     guard let rule = rules[key.rule], rule.covers(key.vehicle),
       kind ?? rule.condition.kind == rule.condition.kind
@@ -38,7 +39,7 @@ extension AlertEngine {
     }
   }
 
-  /// A vehicle was retired: its alerts end, and nothing is known of it. What comes of it later makes it known anew.
+  /// Ends the alerts of a removed vehicle and deletes its state. A later message creates it again.
   mutating func forget(_ vehicle: VehicleKey) -> [AlertChange] {
     var changes: [AlertChange] = []
     for rule in entries.keys.sorted() {
@@ -50,8 +51,9 @@ extension AlertEngine {
     return changes
   }
 
-  /// Ends an alert that somebody does not wait for any more. Its condition may still hold: it makes the next one after it has not held.
-  /// - Returns: nil for an alert that is not open.
+  /// Ends an alert on behalf of the operator. If its condition persists, the next alert starts only after the
+  /// condition has ended once.
+  /// - Returns: the changes; empty for an alert that is not open.
   package mutating func end(byHand number: Int64, at moment: Moment) -> [AlertChange] {
     var changes = advance(to: moment)
     guard let alert = open[number] else { return changes }

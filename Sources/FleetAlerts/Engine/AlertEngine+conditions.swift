@@ -2,11 +2,11 @@ internal import Fleet
 internal import Spatial
 
 extension AlertRule {
-  /// Which messages say something of it.
+  /// The kinds of messages that affect the condition.
   var topics: Set<VehicleFacts.Topic> {
     let own: Set<VehicleFacts.Topic> =
       switch condition {
-      // Of phones a location says that they are there.
+      // For phones, a location indicates presence.
       case .offline: [.status, .position]
       case .battery, .queue: [.status]
       case .speed: [.position, .status]
@@ -18,7 +18,7 @@ extension AlertRule {
     return states.isEmpty ? own : own.union([.status])
   }
 
-  /// What is said of an alert.
+  /// Returns the description of an alert.
   func summary(_ value: Double?, subject: String) -> String {
     switch condition {
     case .offline: "offline"
@@ -33,7 +33,7 @@ extension AlertRule {
     }
   }
 
-  /// Vehicles tell numbers of any size.
+  /// Rounds a value; vehicles can report numbers of any size.
   private static func whole(_ value: Double) -> Int { Int(max(-1e15, min(1e15, value)).rounded()) }
 }
 
@@ -45,7 +45,8 @@ extension AlertRule.Condition {
     }
   }
 
-  /// Whether what is known counts also while it does not hold: a region that was left is not left again.
+  /// True if the state is also stored while the condition is not satisfied: a region that was left cannot be
+  /// left again.
   var remembers: Bool {
     switch self {
     case .entered, .left, .queue: true
@@ -55,7 +56,7 @@ extension AlertRule.Condition {
 }
 
 extension AlertEngine {
-  /// Takes in what a message says of a rule's condition.
+  /// Evaluates a message for a rule's condition.
   mutating func judge(_ rule: AlertRule, _ facts: VehicleFacts, _ changes: inout [AlertChange]) {
     switch rule.condition {
     case .offline:
@@ -64,7 +65,7 @@ extension AlertEngine {
     case .battery(let below, let until):
       compare(rule, facts, facts.battery, begins: { $0 < below }, ends: { $0 >= until }, &changes)
     case .speed(let above, let until):
-      // How fast a vehicle is that has gone, nobody knows: what it said last is over, and so is its alert.
+      // The speed of an offline vehicle is unknown, so its speed alert ends.
       guard facts.state != .offline else {
         return forget(EntryKey(rule: rule.name, vehicle: facts.key, subject: ""), &changes)
       }
@@ -101,7 +102,7 @@ extension AlertEngine {
     settle(entry, key, rule, &changes)
   }
 
-  /// Between its two limits a condition stays as it was.
+  /// Evaluates a value with hysteresis: between the two limits the state is unchanged.
   private mutating func compare(
     _ rule: AlertRule, _ facts: VehicleFacts, _ value: Double?, begins: (Double) -> Bool,
     ends: (Double) -> Bool, _ changes: inout [AlertChange]
@@ -112,7 +113,8 @@ extension AlertEngine {
     judge(rule, facts, value: value, holds: holds, &changes)
   }
 
-  /// It holds while the queue is above the limit and no smaller than before; an alert ends at the lower limit.
+  /// Evaluates the queue length: satisfied while it is above the limit and not decreasing. An alert ends at
+  /// the lower limit.
   private mutating func compareQueue(
     _ rule: AlertRule, _ facts: VehicleFacts, _ above: Double, _ until: Double,
     _ changes: inout [AlertChange]
@@ -124,13 +126,14 @@ extension AlertEngine {
     judge(rule, facts, value: value, holds: holds, &changes)
   }
 
-  /// The rule's regions of which a message says something; of a rule of all regions those, and what the vehicle was in.
+  /// Returns the rule's regions that a message affects. For a rule without regions, these are the regions in
+  /// the message and those that the vehicle was in.
   private func names(_ facts: VehicleFacts, _ regions: [String]) -> [String] {
     let told = Set(facts.inside + facts.outside)
     return (regions.isEmpty ? told : told.intersection(regions)).sorted()
   }
 
-  /// Of a region that the vehicle no longer watches it will never tell that it came back: its alert ends.
+  /// Ends alerts of regions that the vehicle no longer monitors, because it will not report their end.
   private mutating func forgetUnwatched(
     _ rule: AlertRule, _ facts: VehicleFacts, _ changes: inout [AlertChange]
   ) {
@@ -140,7 +143,7 @@ extension AlertEngine {
     }
   }
 
-  /// How it stood with a region when it was first heard of is no crossing: nobody saw the vehicle come in or go out.
+  /// Evaluates a region. The first known state is not a crossing, because no entry or exit was observed.
   private mutating func cross(
     _ rule: AlertRule, _ facts: VehicleFacts, _ region: String, begins: Bool, _ changes: inout [AlertChange]
   ) {
@@ -150,7 +153,7 @@ extension AlertEngine {
       isFromBefore: isFirst && !facts.isCrossing, &changes)
   }
 
-  /// Events happen at once, or have an end that is told with the same number.
+  /// Evaluates an event, which is instantaneous or has an end with the same number.
   mutating func judgeEvent(
     _ rule: AlertRule, _ facts: VehicleFacts, _ isNews: Bool, _ changes: inout [AlertChange]
   ) {
@@ -158,7 +161,7 @@ extension AlertEngine {
     let key = EntryKey(rule: rule.name, vehicle: facts.key, subject: event.key)
     let known = entry(key)
     switch rule.condition {
-    // The end of what is open counts, also when the rule names other events by now.
+    // The end of an open event counts even if the rule no longer includes the event.
     case .event(let names):
       guard facts.topic == .event, known != nil || names.isEmpty || names.contains(event.name) else { return }
     case .trace(let causes):

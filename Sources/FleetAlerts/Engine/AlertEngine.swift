@@ -1,13 +1,14 @@
 package import Fleet
 package import Spatial
 
-/// Decides which alerts there are. A value without I/O: what vehicles tell goes in with its moment, and what has changed comes out.
+/// A rule engine that decides which alerts exist. A value type without I/O: reports of vehicles are applied
+/// with their time, and changes are returned.
 ///
-/// What it knows can be written down (`drainChanges`) and taken up again (`restore`), so that a restart raises nothing twice and ends
-/// what has ended meanwhile. What was taken up is believed once its vehicle has been heard again; until then no timer of it runs out.
-/// Memory is bounded by `capacity`, whatever vehicles make up.
+/// Its state can be stored (`drainChanges`) and restored (`restore`), so that a restart reports nothing
+/// twice, and ends alerts whose condition ended in the meantime. Restored state is confirmed by the vehicle's
+/// next message; no timer expires before that. Memory is bounded by `capacity` for any input.
 package struct AlertEngine: Sendable {
-  /// One condition of one vehicle, or of one of its regions or events.
+  /// The key of a condition: rule, vehicle, and the region or event.
   package struct EntryKey: Hashable, Sendable, Comparable {
     package var rule: String
     package var vehicle: VehicleKey
@@ -23,20 +24,21 @@ package struct AlertEngine: Sendable {
     }
   }
 
-  /// How it stands with a condition.
+  /// The state of a condition.
   package struct Entry: Hashable, Sendable {
     package var holds = false
-    /// Since when it holds, or does not.
+    /// The time since which it is satisfied, or not satisfied.
     package var since: Timestamp
-    /// The open alert of it.
+    /// The number of its open alert; nil if there is none.
     package var alert: Int64?
     package var value: Double?
-    /// When a sleeping vehicle will be overdue.
+    /// The time at which a sleeping vehicle will be overdue.
     package var overdue: Timestamp?
     package var place: Coordinate?
-    /// Whether it held when the vehicle was first heard of, so that nobody saw it begin.
+    /// True if the condition was satisfied in the vehicle's first message, so that its start was not
+    /// observed.
     package var isFromBefore = false
-    /// Whether the vehicle was heard since this was taken up.
+    /// True if the vehicle sent a message since this state was restored.
     package var isConfirmed = true
 
     package init(since: Timestamp) { self.since = since }
@@ -44,16 +46,16 @@ package struct AlertEngine: Sendable {
 
   package static let subjectsPerVehicle = 64
   static let rememberedEvents = 32
-  /// Bytes of a vehicle's names: topics may be of 64 KiB.
+  /// The maximum length of a vehicle's names in bytes; topics can have 64 KiB.
   private static let longestName = 512
 
   private(set) var rules: [String: AlertRule] = [:]
   let capacity: Int
   /// The number of the next alert.
   package private(set) var nextNumber: Int64
-  /// Whether no timer runs out: while nothing is heard, nobody knows whether what held still does.
+  /// True while timers are stopped: without a connection it is unknown whether conditions persist.
   package var isPaused = false
-  /// What was not watched, because there was no room for it.
+  /// The number of conditions that were not monitored because of the capacity.
   package private(set) var refused = 0
   private(set) var now: Moment
   private(set) var entries: [String: [VehicleKey: [String: Entry]]] = [:]
@@ -66,9 +68,11 @@ package struct AlertEngine: Sendable {
   private var changedSeen: Set<VehicleKey> = []
   private var rulesOfTopic: [VehicleFacts.Topic: [AlertRule]] = [:]
 
+  /// Creates an engine.
+  ///
   /// - Parameters:
-  ///   - capacity: conditions that something is known of, at most.
-  ///   - nextNumber: of the first alert.
+  ///   - capacity: the maximum number of conditions with a state.
+  ///   - nextNumber: the number of the first alert.
   package init(
     rules: [AlertRule], at now: Moment, nextNumber: Int64 = 1, capacity: Int = 400_000
   ) {
@@ -84,15 +88,15 @@ package struct AlertEngine: Sendable {
     }
   }
 
-  /// Whether any rule asks for what such a message says.
+  /// Returns whether any rule uses this kind of message.
   package func asks(for topic: VehicleFacts.Topic) -> Bool { rulesOfTopic[topic] != nil }
 
   package var openAlerts: [Alert] { open.values.sorted { $0.number < $1.number } }
 
-  /// When something happens without a message; nil for never.
+  /// The next time at which something changes without a message; nil if never.
   package var deadline: Timestamp? { isPaused ? nil : nextDeadline }
 
-  /// Takes in what a vehicle told. Time goes on to its moment first.
+  /// Applies a vehicle's report, after advancing to its time.
   package mutating func observe(_ facts: VehicleFacts) -> [AlertChange] {
     var changes = advance(to: facts.at)
     guard facts.key.fleet.utf8.count + facts.key.vehicle.utf8.count <= Self.longestName else {
@@ -115,7 +119,7 @@ package struct AlertEngine: Sendable {
     return changes
   }
 
-  /// Lets time pass: what has held, or not held, for long enough becomes an alert, or ends one.
+  /// Advances time: conditions that were satisfied, or not satisfied, for long enough start or end an alert.
   package mutating func advance(to moment: Moment) -> [AlertChange] {
     if moment.timestamp > now.timestamp { now = moment }
     guard !isPaused, let nextDeadline, nextDeadline <= now.timestamp else { return [] }
@@ -142,7 +146,9 @@ package struct AlertEngine: Sendable {
     entries[rule]?[vehicle]?.keys.sorted() ?? []
   }
 
-  /// - Returns: whether there is room for it.
+  /// Stores an entry.
+  ///
+  /// - Returns: true if there is space for it.
   @discardableResult
   private mutating func store(_ entry: Entry?, _ key: EntryKey) -> Bool {
     let isThere = self.entry(key) != nil
@@ -167,8 +173,8 @@ package struct AlertEngine: Sendable {
     return true
   }
 
-  /// Among many regions of a vehicle, that of which nothing has been heard for the longest makes way, unless something is open of it or
-  /// about to be: the next crossing of it is told by its own message.
+  /// Makes space for a region of a vehicle: drops the least recently reported region without an open or
+  /// imminent alert. Its next crossing is reported by its own message.
   private mutating func makeRoom(_ key: EntryKey) -> Bool {
     guard let known = entries[key.rule]?[key.vehicle], known.count >= Self.subjectsPerVehicle else {
       return true
@@ -183,7 +189,7 @@ package struct AlertEngine: Sendable {
     return true
   }
 
-  /// Ends what is open of a condition, and knows nothing of it any more.
+  /// Ends the open alert of a condition, and deletes its state.
   mutating func forget(_ key: EntryKey, _ changes: inout [AlertChange], because reason: EndReason? = nil) {
     guard let entry = entry(key) else { return }
     if let number = entry.alert, let alert = end(number, at: now.time, because: reason) {
@@ -193,7 +199,8 @@ package struct AlertEngine: Sendable {
     deadlines[key] = nil
   }
 
-  /// Sees whether a condition's time has come, keeps what is worth it, and remembers when to look again.
+  /// Checks whether a condition has started or ended an alert, stores its state, and schedules the next
+  /// check.
   mutating func settle(
     _ entry: Entry, _ key: EntryKey, _ rule: AlertRule, _ changes: inout [AlertChange],
     summary: String? = nil
@@ -229,13 +236,13 @@ package struct AlertEngine: Sendable {
     if let look { nextDeadline = min(nextDeadline ?? look, look) }
   }
 
-  /// Has a condition settled when time passes next.
+  /// Schedules a condition for evaluation at the next advance.
   mutating func lookAgain(at key: EntryKey) {
     deadlines[key] = now.timestamp
     nextDeadline = min(nextDeadline ?? now.timestamp, now.timestamp)
   }
 
-  /// The civil time of a moment on this machine's line.
+  /// Returns the civil time of a local timestamp.
   private func time(of timestamp: Timestamp) -> UTCTime {
     now.time.advanced(bySeconds: timestamp.seconds(since: now.timestamp))
   }
@@ -260,7 +267,7 @@ package struct AlertEngine: Sendable {
     return alert
   }
 
-  /// What happens at once.
+  /// Creates an alert for an instantaneous event.
   mutating func happen(_ event: VehicleFacts.Event, _ rule: AlertRule, _ facts: VehicleFacts) -> Alert {
     let time = event.time ?? facts.at.time
     defer { nextNumber += 1 }
@@ -269,7 +276,7 @@ package struct AlertEngine: Sendable {
       summary: event.summary, began: time, ended: time, place: event.place)
   }
 
-  /// A vehicle that is in no state of the rule's: what has not become an alert does not; what is one stays.
+  /// Drops pending conditions of a vehicle that is in none of the rule's states; open alerts remain.
   private mutating func forgetPending(_ rule: AlertRule, _ vehicle: VehicleKey) {
     for subject in subjects(rule.name, vehicle) {
       let key = EntryKey(rule: rule.name, vehicle: vehicle, subject: subject)
@@ -279,12 +286,12 @@ package struct AlertEngine: Sendable {
     }
   }
 
-  /// What happened to a vehicle is not known any more.
+  /// Deletes the stored events of a vehicle.
   mutating func forgetEvents(of vehicle: VehicleKey) {
     if seen.removeValue(forKey: vehicle) != nil { changedSeen.insert(vehicle) }
   }
 
-  /// Whether an event has not been told before, by a message that comes again.
+  /// Returns whether an event is new, and not a repeated message.
   private mutating func isNew(_ event: VehicleFacts.Event, _ facts: VehicleFacts) -> Bool {
     let key = "\(facts.topic):\(event.key)"
     var known = seen[facts.key] ?? []
@@ -302,9 +309,9 @@ package struct AlertEngine: Sendable {
 }
 
 extension AlertEngine {
-  /// What is written down of it, since the last time.
+  /// The changes to store since the last call.
   package struct Written: Sendable {
-    /// nil for what is no longer known.
+    /// The changed entries; nil for deleted ones.
     package var entries: [(key: EntryKey, entry: Entry?)]
     package var seen: [(vehicle: VehicleKey, keys: [String])]
   }
@@ -316,9 +323,10 @@ extension AlertEngine {
       seen: changedSeen.sorted().map { ($0, seen[$0] ?? []) })
   }
 
-  /// Takes up what was written down. What no rule is about any more is left out.
-  /// - Parameter kinds: of the rules that it was written down by; one that is not among them is believed to have been what it is now.
-  /// - Returns: open alerts without a condition, which nothing would end: they have ended now.
+  /// Restores stored state; omits conditions without a rule.
+  /// - Parameter kinds: the kinds of the rules under which the state was stored; a missing one is assumed to
+  ///   be unchanged.
+  /// - Returns: open alerts without a condition, which nothing would end; they are ended now.
   package mutating func restore(
     entries restored: [(key: EntryKey, entry: Entry)], open alerts: [Alert],
     seen: [(vehicle: VehicleKey, keys: [String])], kinds: [String: AlertRule.Kind] = [:]

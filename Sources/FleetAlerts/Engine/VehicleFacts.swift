@@ -3,28 +3,28 @@ internal import Positioning
 package import Spatial
 package import Telemetry
 
-/// What a message has told of a vehicle, as far as rules ask for it.
+/// The content of a message as far as rules use it.
 package struct VehicleFacts: Hashable, Sendable {
-  /// What the message was about.
+  /// The subject of a message.
   package enum Topic: Hashable, Sendable {
     case status, position, regions, event, trace
-    /// That the vehicle was retired; of no message of its own.
+    /// The removal of the vehicle; there is no message for it.
     case removal
 
-    /// Whether it tells of what happens, and not of how things stand.
+    /// True for events, as opposed to states.
     var isOfEvents: Bool { self == .event || self == .trace }
   }
 
-  /// Something that happened, once or for a while.
+  /// An instantaneous or lasting event.
   package struct Event: Hashable, Sendable {
     package var name: String
-    /// For people.
+    /// A description for people.
     package var summary: String
     package var time: UTCTime?
     package var place: Coordinate?
-    /// The same for each message that tells of the same event.
+    /// A key that is equal for all messages about the same event.
     package var key: String
-    /// Whether there is another message when it is over; nil for what happens at once.
+    /// True while the event lasts, false at its end; nil for an instantaneous event.
     package var isOngoing: Bool?
 
     package init(
@@ -39,26 +39,27 @@ package struct VehicleFacts: Hashable, Sendable {
   package var key: VehicleKey
   package var topic: Topic
   package var at: Moment
-  /// The broker had kept it: it tells how things stand, and not that they have just become so.
+  /// True if the broker retained the message: it reports a state, not a change.
   package var isRetained: Bool
   package var state: VehicleState
-  /// Seconds until a vehicle that sleeps is overdue, negative once it is; nil for one that did not say when it wakes.
+  /// The time in seconds until a sleeping vehicle is overdue, negative afterwards; nil if it announced no
+  /// wake-up.
   package var overdue: Double?
-  /// Share, 0 ... 1.
+  /// The battery charge, 0 ... 1.
   package var battery: Double?
-  /// Messages that wait in the vehicle.
+  /// The number of messages that wait in the vehicle.
   package var queue: Double?
-  /// m/s.
+  /// The speed in m/s.
   package var speed: Double?
-  /// Metres at 68 %; infinite where the vehicle says that it has no position.
+  /// The 68 % accuracy in m; infinite if the vehicle reports that it has no position.
   package var accuracy: Double?
   package var place: Coordinate?
-  /// Regions that it is in, and of others those of which it said that it is not.
+  /// The regions that contain the vehicle, and those of which it reported that it is outside.
   package var inside: [String] = []
   package var outside: [String] = []
-  /// All regions that it watches; nil where the message does not tell them all.
+  /// The regions that the vehicle monitors; nil if the message does not list all of them.
   package var watched: Set<String>?
-  /// Whether the vehicle has told that it just came in or went out.
+  /// True if the vehicle reported an entry or exit.
   package var isCrossing = false
   package var event: Event?
 
@@ -70,13 +71,16 @@ package struct VehicleFacts: Hashable, Sendable {
 }
 
 extension VehicleFacts {
-  /// Seconds by which a sleeping vehicle may be late: its clock and its network take their time, as `VehicleRecord.isOverdue` has it.
+  /// The seconds by which a sleeping vehicle can be late because of its clock and network, as in
+  /// `VehicleRecord.isOverdue`.
   private static let tolerance = 300.0
 
+  /// Extracts the facts of a message.
+  ///
   /// - Parameters:
-  ///   - message: what came; nil for what is no message of a kind that rules ask for.
-  ///   - record: with the message taken in.
-  /// - Returns: nil for what no rule asks for.
+  ///   - message: the message; nil for kinds that rules do not use.
+  ///   - record: the vehicle's state, including the message.
+  /// - Returns: nil for a message that no rule uses.
   package init?(_ message: VehicleMessage, isRetained: Bool, of record: VehicleRecord, at moment: Moment) {
     let topic: Topic
     switch message {
@@ -137,14 +141,14 @@ extension VehicleFacts {
 }
 
 extension String {
-  /// Its beginning: of scalars, as a character may have any number of marks.
+  /// Returns a prefix of Unicode scalars, because a character can have any number of combining marks.
   fileprivate func cut(_ length: Int) -> String {
     String(String.UnicodeScalarView(unicodeScalars.prefix(length)))
   }
 }
 
 extension VehicleFacts.Event {
-  /// Leaves of texts what is shown: whoever speaks for a vehicle does not fill memory and disk.
+  /// Truncates texts to the shown length, so that a publisher cannot fill memory and disk.
   fileprivate mutating func shorten() {
     name = name.cut(80)
     summary = summary.cut(120)

@@ -1,7 +1,7 @@
 package import Fleet
 package import Spatial
 
-/// Alerts of one rule that are told together, in the order in which they came about.
+/// The alerts of one rule in a message, in chronological order.
 package struct Notice: Hashable, Sendable {
   package struct Item: Hashable, Sendable {
     package var alert: Alert
@@ -16,12 +16,14 @@ package struct Notice: Hashable, Sendable {
   package var items: [Item]
 }
 
-/// Decides who hears of an alert when: at once, with others of its rule, or after quiet hours and silences. A value without I/O.
+/// A plan of notifications: immediately, grouped by rule, or after quiet hours and silences. A value type
+/// without I/O.
 ///
-/// What begins while nobody is to be told is held. When that is over, what is still open is told, and events of quiet hours are; what has
-/// ended meanwhile never is. The end of what was told is told at once, so that nobody waits for it.
+/// Alerts that start during quiet hours or a silence are held. Afterwards, those still open are reported, and
+/// after quiet hours also events; alerts that have ended in the meantime are not. The end of a reported alert
+/// is reported immediately.
 package struct NoticePlan: Sendable {
-  /// Alerts in a message at most.
+  /// The maximum number of alerts in a message.
   package static let largestGroup = 1000
 
   private struct Window: Sendable {
@@ -29,21 +31,22 @@ package struct NoticePlan: Sendable {
     var items: [Notice.Item]
   }
 
-  /// What is written down of it, since the last time.
+  /// The changes to store since the last call.
   package struct Written: Sendable {
     package var held: [Int64] = []
     package var released: [Int64] = []
     package var gathered: [Notice.Item] = []
   }
 
-  /// Seconds until held alerts are looked at again, at most: the clock may be set meanwhile, also by a summer time.
+  /// The maximum interval in s between two checks of held alerts, because the clock can be set, also by
+  /// daylight saving time.
   private static let longestLook = 60.0
-  /// Seconds after a start until held alerts are told: what has ended meanwhile is known by then.
+  /// The time in s after a start before held alerts are reported; by then it is known which have ended.
   private static let settling = 10.0
 
   private var rules: [String: AlertRule] = [:]
   private var zone: LocalTime
-  /// Told when they no longer must not be.
+  /// The alerts to report after quiet hours and silences.
   package private(set) var held: [Int64: Alert] = [:]
   package private(set) var silences: [Silence] = []
   private var windows: [String: Window] = [:]
@@ -60,19 +63,19 @@ package struct NoticePlan: Sendable {
     self.rules = Dictionary(rules.map { ($0.name, $0) }) { first, _ in first }
   }
 
-  /// Goes on by other rules and another clock on the wall. What is being gathered is told when it would have been.
+  /// Replaces rules and time zone. Alerts that are being grouped are reported at their scheduled time.
   package mutating func use(_ rules: [AlertRule], zone: LocalTime, at now: Moment) {
     ask(rules)
     self.zone = zone
     release(now)
   }
 
-  /// When something is to be told without anything new; nil for never.
+  /// The next time at which a notification is due without new alerts; nil if never.
   package var deadline: Timestamp? {
     (windows.values.map(\.closes) + [nextLook].compactMap { $0 }).min()
   }
 
-  /// What waits for others of its rule.
+  /// The alerts that are being grouped by rule.
   package var gathered: [Notice] {
     windows.sorted { $0.key < $1.key }.map { Notice(rule: $0.key, items: $0.value.items) }
   }
@@ -94,13 +97,15 @@ package struct NoticePlan: Sendable {
         written.released.append(alert.number)
       }
     case .happened:
-      // What was over before a silence ended is not worth its end.
+      // An event that was over before the end of a silence is not reported.
       if isSilenced(alert, now) { return }
       if isHeld(alert, now) { hold(alert, now) } else { gather(.init(alert, .happened), now) }
     }
   }
 
-  /// - Returns: what is to be told now.
+  /// Advances time.
+  ///
+  /// - Returns: the notices to send now.
   package mutating func advance(to now: Moment) -> [Notice] {
     if let nextLook, nextLook <= now.timestamp { release(now) }
     for (rule, window) in windows.sorted(by: { $0.key < $1.key }) where window.closes <= now.timestamp {
@@ -111,31 +116,31 @@ package struct NoticePlan: Sendable {
     return ready
   }
 
-  /// Takes silences in place of those before.
+  /// Replaces the silences.
   package mutating func silence(_ silences: [Silence], at now: Moment) {
     guard silences != self.silences else { return }
     self.silences = silences
     release(now)
   }
 
-  /// Takes up what waited when the program ended. Windows close as if they had just been opened.
+  /// Restores the held and grouped alerts of an earlier run. Group windows restart.
   package mutating func restore(held: [Alert], gathered: [Notice], silences: [Silence], at now: Moment) {
     self.silences = silences
     for alert in held { self.held[alert.number] = alert }
     for notice in gathered { for item in notice.items { gather(item, now) } }
-    // They are written down as gathered already; what is let go now is not.
+    // These are already stored as grouped; those released from now on are not.
     written = Written()
     if !held.isEmpty { nextLook = now.timestamp.advanced(bySeconds: Self.settling) }
   }
 
-  /// Until when an alert is told to nobody; nil where it may be told.
+  /// Returns the end of an alert's silence; nil if it is not silenced.
   package func silenced(_ alert: Alert, at time: UTCTime) -> UTCTime? {
     silences.filter { $0.until > time && $0.covers(rule: alert.rule, alert.vehicle) }.map(\.until).max()
   }
 
   private func isSilenced(_ alert: Alert, _ now: Moment) -> Bool { silenced(alert, at: now.time) != nil }
 
-  /// Seconds for which it is told to nobody; nil where it may be told.
+  /// Returns the seconds until an alert may be reported; nil if it may be reported now.
   private func remaining(_ alert: Alert, _ now: Moment) -> Double? {
     let quiet = rules[alert.rule]?.quiet?.remaining(at: now.time, in: zone)
     let silence = silenced(alert, at: now.time).map { $0.seconds(since: now.time) }
@@ -168,7 +173,7 @@ package struct NoticePlan: Sendable {
   private mutating func gather(_ item: Notice.Item, _ now: Moment) {
     let rule = item.alert.rule
     let length = rules[rule]?.group ?? 0
-    // What is gathered already goes before what a rule tells at once by now.
+    // Alerts that are already grouped precede those of a rule that now reports immediately.
     guard length > 0 || windows[rule] != nil else { return tell(rule, [item]) }
     if windows[rule] == nil {
       windows[rule] = Window(closes: now.timestamp.advanced(bySeconds: length), items: [])

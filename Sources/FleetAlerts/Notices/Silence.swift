@@ -1,12 +1,12 @@
 package import Fleet
 package import Spatial
 
-/// That nobody is told of some alerts for a time. Alerts that are open when it is over are told then; those that have ended never
-/// are.
+/// A silence: some alerts are not reported for a time. Alerts that are still open at its end are reported
+/// then; those that have ended are not.
 package struct Silence: Hashable, Sendable {
-  /// nil for all rules.
+  /// The rule; nil for all.
   package var rule: String?
-  /// nil for all fleets, and for all vehicles of the fleet.
+  /// The fleet and the vehicle; nil for all fleets, and for all vehicles of the fleet.
   package var fleet: String?
   package var vehicle: String?
   package var until: UTCTime
@@ -22,7 +22,8 @@ package struct Silence: Hashable, Sendable {
 }
 
 extension [Silence] {
-  /// With another one. Of those of the same rule and vehicles the longest is kept, and what is over at `time` is not.
+  /// Returns the silences with another one added. Of those with the same rule and vehicles the longest is
+  /// retained; those over at `time` are dropped.
   package func adding(_ silence: Silence, at time: UTCTime) -> [Silence] {
     var kept = filter { $0.until > time }
     if let place = kept.firstIndex(where: {

@@ -8,14 +8,16 @@ extension AlertRule {
     "when", "below", "above", "until", "regions", "events", "causes", "fleets", "vehicles", "states", "for",
     "hold", "severity", "quiet", "group", "receivers",
   ]
-  /// Names of events that vehicles of this version tell.
+  /// The names of the events that vehicles of this version report.
   package static let eventNames =
     DrivingEventMessage.Kind.known.map(\.name) + StationaryDetector.State.allCases.map(\.rawValue)
     + ["impact", "shake", "orientation", "failed", "paused", "resumed", "deferralEnded"]
   private static let causes = ["impact", "command"]
 
-  /// - Parameter group: seconds, for a rule that does not say.
-  /// - Throws: `FleetError` for the first key that is wrong or missing.
+  /// Reads a rule.
+  ///
+  /// - Parameter group: the default in seconds.
+  /// - Throws: `FleetError` for the first invalid or missing key.
   init(_ table: SettingsTable, group: Double) throws(FleetError) {
     let name: String = table.name
     guard !name.isEmpty, name.utf8.count <= 80,
@@ -55,7 +57,7 @@ extension AlertRule {
     receivers = try table.texts("receivers") ?? []
   }
 
-  /// Seconds, 0 for `"none"`; nil where the table does not say.
+  /// Reads the group time in seconds, 0 for `"none"`; nil if missing.
   static func group(_ table: SettingsTable) throws(FleetError) -> Double? {
     if table.has("group"), try table.text("group") == "none" { return 0 }
     guard let seconds = try table.duration("group") else { return nil }
@@ -63,7 +65,7 @@ extension AlertRule {
     return seconds
   }
 
-  /// A key that says nothing of this kind is a mistake.
+  /// Rejects keys that do not apply to this kind of rule.
   private static func check(_ table: SettingsTable, _ kind: Kind) throws(FleetError) {
     let own: [String] =
       switch kind {
@@ -86,7 +88,7 @@ extension AlertRule {
     case .offline: return .offline
     case .battery:
       let below = try limit(table, "below", 0...1, "below = 0.2 is 20 %")
-      // Levels are told in whole percents by most gauges, and swing by some of them.
+      // Most gauges report the charge in whole per cent, and fluctuate by some of them.
       let until = try table.number("until", in: 0...1) ?? min(1, below + 0.05)
       guard until >= below else { throw table.wrong("until", "it is not less than below") }
       return .battery(below: below, until: until)
@@ -94,7 +96,8 @@ extension AlertRule {
     case .left: return .left(try table.texts("regions") ?? [])
     case .event: return .event(try known(table, "events", eventNames))
     case .trace: return .trace(try known(table, "causes", causes))
-    // Seconds of a receiver's noise, and of what a fix is worth: a tenth and a fifth below the limit it is over.
+    // The default hysteresis for speed and accuracy, against the receiver's noise: the alert ends a tenth and
+    // a fifth below the limit.
     case .speed:
       let (above, until) = try limits(table, 0...1000, "above = 36.1 is 130 km/h", share: 0.9)
       return .speed(above: above, until: until)

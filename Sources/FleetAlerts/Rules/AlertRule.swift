@@ -1,6 +1,6 @@
 package import Fleet
 
-/// How much an alert matters.
+/// The severity of an alert.
 package enum Severity: String, Hashable, Sendable, CaseIterable, Comparable {
   case info, warning, critical
 
@@ -15,29 +15,30 @@ package enum Severity: String, Hashable, Sendable, CaseIterable, Comparable {
   }
 }
 
-/// What makes an alert, of which vehicles, and who is told.
+/// A rule: a condition, the vehicles that it covers, and the receivers of its alerts.
 package struct AlertRule: Hashable, Sendable {
-  /// What has to hold of a vehicle. What is compared has two limits: one beyond which it holds, and one at which it no longer does.
+  /// The condition of a rule. Values have two limits: one beyond which the condition is satisfied, and one at
+  /// which it ends.
   package enum Condition: Hashable, Sendable {
-    /// The vehicle said that it leaves, its connection ended without a word, or it sleeps and is overdue.
+    /// The vehicle signed off, its connection was lost, or it is asleep and overdue.
     case offline
-    /// Share, 0 ... 1.
+    /// The battery charge, 0 ... 1.
     case battery(below: Double, until: Double)
-    /// Identifiers of regions; none stands for all.
+    /// The identifiers of regions; empty for all.
     case entered([String])
     case left([String])
-    /// Names of driving, motion and location events; none stands for all.
+    /// The names of driving, motion and location events; empty for all.
     case event([String])
-    /// m/s.
+    /// The speed in m/s.
     case speed(above: Double, until: Double)
-    /// Messages that wait in the vehicle, and have not become fewer.
+    /// The number of messages that wait in the vehicle and do not decrease.
     case queue(above: Double, until: Double)
-    /// Metres at 68 %; a vehicle that says that it has no position is worse than any.
+    /// The 68 % accuracy in m; a vehicle without a position exceeds any limit.
     case accuracy(above: Double, until: Double)
-    /// What traces are kept for; none stands for all.
+    /// The causes of traces; empty for all.
     case trace([String])
 
-    /// The word of it in the configuration.
+    /// The keyword in the configuration.
     package var kind: Kind {
       switch self {
       case .offline: .offline
@@ -57,27 +58,28 @@ package struct AlertRule: Hashable, Sendable {
     case offline, battery, entered, left, event, speed, queue, accuracy, trace
   }
 
-  /// As in the configuration: `[rules.NAME]`.
+  /// The name in the configuration: `[rules.NAME]`.
   package var name: String
   package var condition: Condition
-  /// None stands for all, in each of the three; a vehicle is named `FLEET/VEHICLE`.
+  /// The fleets, vehicles (`FLEET/VEHICLE`) and states that the rule covers; an empty set covers all.
   package var fleets: Set<String> = []
   package var vehicles: Set<VehicleKey> = []
   package var states: Set<VehicleState> = []
-  /// Seconds for which it has to hold until there is an alert, and has not to hold until the alert has ended.
+  /// The seconds for which the condition must be satisfied to start an alert, and not satisfied to end it.
   package var duration = 0.0
   package var hold = 0.0
   package var severity = Severity.warning
-  /// When nobody is told; nil for never.
+  /// The quiet hours; nil for none.
   package var quiet: QuietHours?
-  /// Seconds in which alerts of several vehicles become one message; 0 tells each at once.
+  /// The seconds within which alerts of several vehicles are combined in one message; 0 reports each
+  /// immediately.
   package var group = 0.0
-  /// Names of receivers; none stands for all.
+  /// The names of receivers; empty for all.
   package var receivers: [String] = []
 
   package init(name: String, condition: Condition) { (self.name, self.condition) = (name, condition) }
 
-  /// Whether a vehicle is among those that it is about, in whatever state.
+  /// Returns whether the rule covers a vehicle, regardless of its state.
   package func covers(_ key: VehicleKey) -> Bool {
     if fleets.isEmpty && vehicles.isEmpty { return true }
     return fleets.contains(key.fleet) || vehicles.contains(key)

@@ -3,18 +3,18 @@ package import FleetConsole
 internal import Platform
 internal import Spatial
 
-/// All that the configuration says of alerts: tables `alerts`, `rules`, `webhooks` and `mail`.
+/// The alert settings of the configuration: the tables `alerts`, `rules`, `webhooks` and `mail`.
 package struct AlertSettings: Hashable, Sendable {
   package static let tables = ["alerts", "rules", "webhooks", "mail"]
 
-  /// The file with the queue and the state.
+  /// The path of the store with queue and state.
   package var store: String
   package var zone = LocalTime.offset(0)
   /// Seconds for which a message is tried, and for which ended alerts are kept.
   package var patience = 3 * 86_400.0
   package var keep = 30 * 86_400.0
-  /// Seconds for which a message that a receiver refuses for what is in it holds up those behind it: time to mend a receiver that
-  /// somebody is at work on.
+  /// The seconds for which a message that a receiver rejects because of its content blocks later ones; time
+  /// to repair the receiver.
   package var refusalPatience = 600.0
   package var rules: [AlertRule] = []
   package var receivers: [Receiver] = []

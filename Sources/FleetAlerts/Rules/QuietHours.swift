@@ -2,12 +2,12 @@ package import Spatial
 
 /// The local time that quiet hours are given in.
 package enum LocalTime: Hashable, Sendable {
-  /// Seconds east of UTC, all year.
+  /// A constant offset in seconds east of UTC.
   case offset(Int)
   /// A zone of the system's database, with its summer times.
   case zone(TimeZoneFile)
 
-  /// Seconds east of UTC at a time.
+  /// Returns the seconds east of UTC at a time.
   package func offset(at time: UTCTime) -> Int {
     switch self {
     case .offset(let seconds): seconds
@@ -15,7 +15,7 @@ package enum LocalTime: Hashable, Sendable {
     }
   }
 
-  /// Seconds since midnight.
+  /// Returns the local time in seconds since midnight.
   func secondOfDay(at time: UTCTime) -> Int {
     let seconds = Int(time.nanoseconds / 1_000_000_000) + offset(at: time)
     return ((seconds % 86_400) + 86_400) % 86_400
@@ -33,7 +33,7 @@ package enum LocalTime: Hashable, Sendable {
     }
   }
 
-  /// Seconds of `UTC`, `+05:30` or `-03:00`; nil for another text.
+  /// Parses `UTC`, `+05:30` or `-03:00`; nil for other texts.
   private static func seconds(of text: String) -> Int? {
     if text == "UTC" || text == "Z" { return 0 }
     let parts = text.dropFirst().split(separator: ":", omittingEmptySubsequences: false)
@@ -45,13 +45,15 @@ package enum LocalTime: Hashable, Sendable {
   }
 }
 
-/// Hours of each day in which nobody is told, as in 22:00-06:00: the first minute belongs to them, the last does not.
+/// Daily hours without notifications, such as 22:00-06:00: including the first minute, excluding the last.
 package struct QuietHours: Hashable, Sendable, CustomStringConvertible {
   /// Seconds since midnight.
   private let from, until: Int
   package let description: String
 
-  /// - Returns: nil for a text that is no such hours, and for none at all.
+  /// Parses a text.
+  ///
+  /// - Returns: nil for an invalid text or an empty range.
   package init?(_ text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 2, let from = Self.seconds(parts[0]), let until = Self.seconds(parts[1]),
@@ -70,8 +72,8 @@ package struct QuietHours: Hashable, Sendable, CustomStringConvertible {
     return (hour * 3600 + minute * 60) % 86_400
   }
 
-  /// Seconds until they are over; nil outside of them. In the night in which the clock is set it may be an hour off, so
-  /// it is asked again within a minute or so.
+  /// Returns the seconds until the quiet hours end; nil outside of them. The value can be an hour off in the
+  /// night of a clock change, so it is evaluated again within a minute.
   package func remaining(at time: UTCTime, in zone: LocalTime) -> Double? {
     let now = zone.secondOfDay(at: time)
     let length = (until - from + 86_400) % 86_400

@@ -3,17 +3,17 @@ internal import FleetConsole
 internal import Platform
 package import Transfers
 
-/// Who is told of alerts.
+/// A receiver of alerts.
 package struct Receiver: Hashable, Sendable {
   package enum Way: Hashable, Sendable {
     case webhook(WebhookReceiver)
     case mail(MailReceiver)
   }
 
-  /// As in the configuration.
+  /// The name in the configuration.
   package var name: String
   package var way: Way
-  /// How many messages are under way at a time, each of other vehicles.
+  /// The number of messages in progress at a time, each about different vehicles.
   package var connections: Int
 
   package init(name: String, way: Way, connections: Int = 4) {
@@ -33,15 +33,15 @@ package struct Receiver: Hashable, Sendable {
   }
 }
 
-/// A program that takes alerts by HTTP.
+/// A program that receives alerts by HTTP.
 package struct WebhookReceiver: Hashable, Sendable {
   static let keys = ["url", "secret_file", "ca_file", "timeout", "connections"]
 
   package var url: String
-  /// What messages are signed with; nil for those without a signature, which are taken on this machine only.
+  /// The key for signatures; nil for unsigned messages, which are only allowed on this machine.
   package var secret: [UInt8]?
   package var authorities: String?
-  /// Seconds until the whole answer is there.
+  /// The time limit in seconds for the complete response.
   package var timeout = 10.0
   package var isLocal: Bool
 
@@ -83,7 +83,7 @@ package struct WebhookReceiver: Hashable, Sendable {
   }
 }
 
-/// People who read alerts in their mail.
+/// A mail receiver.
 package struct MailReceiver: Hashable, Sendable {
   static let keys = [
     "server", "from", "to", "user", "password_file", "ca_file", "starttls", "timeout", "connections",
@@ -138,7 +138,8 @@ package struct MailReceiver: Hashable, Sendable {
     }
   }
 
-  /// Plain addresses: what has blanks, quotes or brackets is refused, as no such thing may come into a letter's head.
+  /// Returns whether a text is a plain address. Spaces, quotes and brackets are rejected to protect the
+  /// mail's header.
   static func isAddress(_ text: String) -> Bool {
     let parts = text.split(separator: "@", omittingEmptySubsequences: false)
     return parts.count == 2 && !parts.contains("") && text.utf8.count <= 254
@@ -148,8 +149,8 @@ package struct MailReceiver: Hashable, Sendable {
 }
 
 extension SettingsTable {
-  /// The first line of a file.
-  /// - Throws: `FleetError` for a file that cannot be read, and one without such a line.
+  /// Reads the first line of a file.
+  /// - Throws: `FleetError` for an unreadable file or a missing line.
   fileprivate func secret(_ path: String, key: String) throws(FleetError) -> String {
     let bytes: [UInt8]
     do throws(SystemError) { bytes = try AtomicFile.contents(of: path, limit: 4096) } catch {

@@ -2,10 +2,10 @@ internal import Bytes
 internal import Fleet
 
 extension AlertsView {
-  /// Series of single alerts at most.
+  /// The maximum number of time series for single alerts.
   private static let seriesLimit = 10_000
 
-  /// In Prometheus' text format, so that Alertmanager can take over: each open alert is a series of its own.
+  /// The metrics in Prometheus' text format, usable by Alertmanager: each open alert is a time series.
   package var metrics: String {
     var text = ""
     func family(_ name: String, _ type: String, _ help: String, _ lines: [String]) {
@@ -20,7 +20,7 @@ extension AlertsView {
     let alerts = open.values.sorted { $0.number < $1.number }
     family(
       "odograph_alert_active", "gauge", "1 for each open alert, of the first \(Self.seriesLimit).",
-      // A rule may have several of a vehicle: of its regions and events.
+      // A rule can have several alerts of a vehicle, for its regions and events.
       alerts.prefix(Self.seriesLimit).map { alert in
         "{id=\(label(AlertText.identifier(alert.number, epoch: epoch))),rule=\(label(alert.rule)),severity=\(label(alert.severity.rawValue)),"
           + "fleet=\(label(alert.vehicle.fleet)),vehicle=\(label(alert.vehicle.vehicle))} 1"

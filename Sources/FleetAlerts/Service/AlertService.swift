@@ -7,55 +7,56 @@ internal import SQLite
 internal import Spatial
 internal import Telemetry
 
-/// Watches vehicles by rules, and tells receivers.
+/// A service that evaluates rules for vehicles and notifies receivers.
 ///
-/// One thread of its own decides and writes; each receiver has threads that only send. What is sent was written before, in one
-/// transaction with what led to it, and is removed after it was taken: a message may come twice, with the same key, and none is lost.
+/// Its thread decides and stores; each receiver has threads that only send. A message is stored before it is
+/// sent, in one transaction with its cause, and removed after it was accepted. It can arrive twice, with the
+/// same key, but is never lost.
 package final class AlertService: FleetObserver {
   struct Inbox: Sendable {
     var facts = Deque<VehicleFacts>()
-    /// What the broker keeps until it is written, with the number that it is told by.
+    /// Batches of events that the broker stores until they are written here, with the number to settle.
     var events = Deque<EventBatch>()
     var results: [ReceiverThreads.Result] = []
     var silences: [Silence] = []
-    /// Numbers of alerts that somebody has ended.
+    /// The numbers of alerts that the operator ended.
     var ends: [Int64] = []
-    /// What is to hold from now on; nil for what holds.
+    /// New settings; nil if unchanged.
     var settings: AlertSettings?
-    /// Whether the broker is heard; nil where nobody has said so.
+    /// The state of the connection; nil if unchanged.
     var isConnected: Bool?
     var dropped = 0
     var isStopping = false
-    /// Whether nothing can be written now: what comes then is left until it can be.
+    /// True while the store is not writable; input then waits.
     var isStuck = false
 
-    /// Whether there is something to do.
+    /// True if there is nothing to do.
     var isEmpty: Bool {
       (isStuck || facts.isEmpty && events.isEmpty) && results.isEmpty && silences.isEmpty
         && ends.isEmpty && settings == nil && isConnected == nil && !isStopping
     }
   }
 
-  /// Messages that came together in a session of the broker's.
+  /// Messages that arrived together in the broker's session.
   struct EventBatch: Sendable {
     var number: UInt64
     var messages: [MQTTMessage]
     var at: Moment
   }
 
-  /// The session in which events come, and what is known of their vehicles.
+  /// The session of events, with access to the vehicles' states.
   struct EventSource: Sendable {
     var vehicle: @Sendable (_ topic: String) -> VehicleRecord?
-    /// Batches up to this number are written.
+    /// Settles batches up to this number after they were written.
     var settle: @Sendable (UInt64) -> Void
   }
 
-  /// Messages of vehicles that wait for the thread.
+  /// The maximum number of vehicle reports that wait for the thread.
   static let inboxLimit = 20_000
-  /// That a vehicle was retired, no later message says again.
+  /// The limit for removals, which no later message repeats.
   private static let removalLimit = 120_000
 
-  /// What is asked for now.
+  /// The settings in use and the kinds of messages that they need.
   private struct Asked: Sendable {
     var settings: AlertSettings
     var topics: Set<VehicleFacts.Topic>
@@ -72,14 +73,16 @@ package final class AlertService: FleetObserver {
   let inbox = Monitor(Inbox())
   let view = Locked(AlertsView())
   let source = Locked<EventSource?>(nil)
-  /// The number of the newest batch of any session: what an earlier session's number says of a later one's is nothing.
+  /// The number of the last batch of any session; numbers of different sessions are unrelated.
   let lastBatch = Locked<UInt64>(0)
   let say: @Sendable (String) -> Void
   private let thread = Locked<DedicatedThread?>(nil)
 
+  /// Creates a service.
+  ///
   /// - Parameters:
-  ///   - root: of topics; nil for the profile's usual one.
-  ///   - say: takes a sentence for whoever operates this.
+  ///   - root: the topic root; nil for that of the profile.
+  ///   - say: logs a sentence for the operator.
   package init(
     _ settings: AlertSettings, profile: MessageProfile = .native, root: String? = nil,
     say: @escaping @Sendable (String) -> Void
@@ -89,11 +92,11 @@ package final class AlertService: FleetObserver {
     asked = Locked(Asked(settings))
   }
 
-  /// As the configuration has it now.
+  /// The current settings.
   package var settings: AlertSettings { asked.withLock { $0.settings } }
 
-  /// Goes on by other rules and receivers: what is known of conditions that are still asked for stays, and what no rule asks for any more
-  /// ends, which is told. The store stays what it is.
+  /// Reloads rules and receivers. The states of conditions that are still monitored are retained; alerts
+  /// without a rule end, and their end is reported. The store is unchanged.
   package func reload(_ settings: AlertSettings) {
     var settings = settings
     settings.store = self.settings.store
@@ -101,11 +104,11 @@ package final class AlertService: FleetObserver {
     inbox.update { $0.settings = settings }
   }
 
-  /// Opens the file, takes up what was there, and starts to tell it.
-  /// - Throws: `FleetError` for a file that cannot be used.
+  /// Opens the store, restores its state, and starts to send.
+  /// - Throws: `FleetError` if the store cannot be used.
   package func start() throws(FleetError) {
     let worker = try AlertWorker(self)
-    // Only the thread that is started here has it.
+    // Only the thread that is started here uses it.
     let box = Locked<AlertWorker?>(worker)
     do throws(SystemError) {
       let started = try DedicatedThread.start(name: "alerts", stackSize: 1 << 20) {
@@ -121,7 +124,8 @@ package final class AlertService: FleetObserver {
     }
   }
 
-  /// Ends in order: what was observed is written, what is under way has three seconds, and the rest is told after the next start.
+  /// Stops in order: stores all reports, waits three seconds for transfers in progress, and leaves the rest
+  /// for the next start.
   package func stop() {
     inbox.update { $0.isStopping = true }
     let started = thread.withLock { thread in
@@ -133,7 +137,7 @@ package final class AlertService: FleetObserver {
 
   package func observe(_ message: MQTTMessage, of vehicle: VehicleRecord, at moment: Moment) {
     guard let facts = facts(message, at: moment, { vehicle }) else { return }
-    // Those come in a session of their own, which the broker keeps.
+    // Events arrive in a separate session that the broker stores.
     guard source.withLock({ $0 }) == nil || !facts.topic.isOfEvents else { return observePlace(facts) }
     observe(facts)
   }
@@ -142,7 +146,7 @@ package final class AlertService: FleetObserver {
     observe(VehicleFacts(key: key, topic: .removal, at: moment, state: .unknown))
   }
 
-  /// An event of the location says also how good the position is, which is not to wait for the other session.
+  /// Observes the accuracy in a location event, which must not wait for the other session.
   private func observePlace(_ facts: VehicleFacts) {
     guard facts.accuracy != nil else { return }
     var facts = facts
@@ -150,7 +154,7 @@ package final class AlertService: FleetObserver {
     observe(facts)
   }
 
-  /// What a message tells of what rules ask for; nil for any other.
+  /// Returns the facts of a message; nil if no rule uses it.
   func facts(_ message: MQTTMessage, at moment: Moment, _ vehicle: () -> VehicleRecord?) -> VehicleFacts? {
     guard let address = profile.address(of: message.topic, root: root), asks(for: address.path),
       let json = try? JSONValue(parsing: message.payload),
@@ -162,7 +166,7 @@ package final class AlertService: FleetObserver {
     return facts
   }
 
-  /// Whether a rule asks for what comes on such a topic, as far as that shows before it is read.
+  /// Returns whether a rule can use messages of a topic, before the payload is read.
   private func asks(for path: String) -> Bool {
     let topics = asked.withLock { $0.topics }
     guard !topics.isEmpty, profile == .native, let kind = MessageKind(rawValue: path) else {
@@ -178,13 +182,14 @@ package final class AlertService: FleetObserver {
     }
   }
 
-  /// Waits for a while where the thread is behind, which holds up the broker; after that it is counted and left out.
+  /// Adds a report. Waits for a while if the thread is behind, which slows down the broker; after that the
+  /// report is dropped and counted.
   package func observe(_ facts: VehicleFacts) {
     let deadline = SystemClock.monotonic + 5_000_000_000
     let wasTaken: Bool? = inbox.wait(until: deadline) { inbox in
       let limit = facts.topic == .removal ? Self.removalLimit : Self.inboxLimit
       guard inbox.facts.count >= limit else { return !inbox.isStopping }
-      // A disk that is full for hours is not to hold up what shows the fleet.
+      // A disk that is full for hours must not block the map.
       return inbox.isStopping || inbox.isStuck ? false : nil
     }
     inbox.update { inbox in
@@ -192,28 +197,28 @@ package final class AlertService: FleetObserver {
     }
   }
 
-  /// Tells of the connection: while there is none, no timer runs out, because nobody knows what has happened.
+  /// Observes the connection. Without one, timers are stopped, because the state of conditions is unknown.
   package func observe(_ connection: FleetConnection) {
     switch connection {
-    // What is granted beside a refused filter is heard.
+    // The granted filters deliver, even if another was rejected.
     case .subscribed, .refused: inbox.update { $0.isConnected = true }
     case .disconnected: inbox.update { $0.isConnected = false }
     case .connected, .doubtful: break
     }
   }
 
-  /// Tells nobody of some alerts for a time.
+  /// Silences alerts for a time.
   package func silence(_ silence: Silence) { inbox.update { $0.silences.append(silence) } }
 
-  /// Ends an alert that nobody waits for any more, which is told.
+  /// Ends an alert on behalf of the operator, and reports its end.
   package func end(_ number: Int64) { inbox.update { $0.ends.append(number) } }
 
-  /// How it stands now.
+  /// The current state.
   package var state: AlertsView { view.withLock { $0 } }
 
-  /// Rises with each change of what `state` says.
+  /// A number that increases with each change of `state`.
   package var revision: UInt64 { view.withLock { $0.revision } }
 
-  /// For `/metrics`.
+  /// The metrics for `/metrics`.
   package var metrics: String { state.metrics }
 }

@@ -3,9 +3,9 @@ internal import Platform
 internal import SQLite
 internal import Spatial
 
-/// What goes out: messages are made, written, handed to receivers, and given up.
+/// Outgoing messages: they are created, stored, sent and given up.
 extension AlertWorker {
-  /// Makes the messages of a notice, one for each receiver that is told something of it.
+  /// Creates the messages of a notice, one for each receiver.
   func compose(_ notice: Notice, at now: Moment) {
     writes.told += notice.items
     let current = engine.rules[notice.rule].map { settings.receivers(of: $0).map(\.name) }
@@ -37,9 +37,9 @@ extension AlertWorker {
     writes.receivers[number] = names
   }
 
-  /// The end goes to who was told of the beginning; where none of them is there any more, as when a receiver has another name now, to
-  /// those of the rule.
-  /// - Parameter current: receivers of the rule; nil where there is no such rule any more.
+  /// Returns whether a receiver is notified. The end of an alert goes to the receivers of its start; if none
+  /// of them exists any more, for example after a rename, to those of the rule.
+  /// - Parameter current: the receivers of the rule; nil if the rule does not exist any more.
   private func isTold(_ receiver: String, of item: Notice.Item, _ current: [String]?) -> Bool {
     let told = addressees[item.alert.number]
     guard item.transition == .ended else { return (current ?? told)?.contains(receiver) ?? true }
@@ -89,7 +89,7 @@ extension AlertWorker {
     }
   }
 
-  /// What has been tried for too long is told to whoever operates this, and kept aside.
+  /// Reports messages that failed for too long to the operator, and sets them aside.
   func giveUp(_ now: Moment) {
     guard nextTidying <= now.timestamp else { return }
     nextTidying = now.timestamp.advanced(bySeconds: min(60, max(1, settings.patience / 10)))
@@ -114,7 +114,7 @@ extension AlertWorker {
     }
   }
 
-  /// Nobody is told anything more of what is over.
+  /// Deletes the receivers of alerts that are over.
   private func forgetAddressees() {
     let gathered = Set(plan.gathered.flatMap { $0.items.map(\.alert.number) })
     addressees = addressees.filter { number, _ in
@@ -122,9 +122,9 @@ extension AlertWorker {
     }
   }
 
-  /// Puts what is in the file, and in no queue, into the queues.
+  /// Loads stored messages that are in no queue into the queues.
   func takeUpMessages(at now: Moment) throws(SQLiteError) {
-    // What was settled since the last commit stands in the file still.
+    // Messages settled since the last commit are still in the store.
     let settled = Set(writes.taken).union(writes.gone.map(\.0))
     for (receiver, entry, time) in try store.waiting()
     where created[entry.number] == nil && !settled.contains(entry.number) {
@@ -137,7 +137,9 @@ extension AlertWorker {
     }
   }
 
-  /// - Returns: whether everything is written; else it is tried again, and nothing is told meanwhile.
+  /// Commits all pending writes.
+  ///
+  /// - Returns: true if everything is stored; otherwise it is retried, and nothing is sent in the meantime.
   func commit(_ now: Moment) -> Bool {
     guard !writes.isEmpty else { return true }
     do throws(SQLiteError) {

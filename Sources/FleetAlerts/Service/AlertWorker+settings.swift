@@ -2,7 +2,7 @@ internal import Fleet
 internal import SQLite
 internal import Spatial
 
-/// Other settings, while the service goes on.
+/// Changes of the settings while the service runs.
 extension AlertWorker {
   func use(_ new: AlertSettings, at now: Moment) {
     for change in engine.use(new.rules, at: now) { take(change, at: now) }
@@ -27,7 +27,8 @@ extension AlertWorker {
     publishes = true
   }
 
-  /// What waits for a receiver that is not there any more is kept aside; one that comes back is sent it by `odograph alerts retry`.
+  /// Removes a receiver. Its waiting messages are set aside; if it returns, `odograph alerts retry` sends
+  /// them.
   private func remove(_ name: String) {
     let numbers = queues.removeValue(forKey: name)?.numbers ?? []
     counters.receivers[name] = nil

@@ -5,7 +5,7 @@ internal import Platform
 internal import SQLite
 internal import Spatial
 
-/// What comes in: what vehicles tell, what has changed, and what other programs have put into the file.
+/// Input: vehicle reports, alert changes, and requests of other programs in the store.
 extension AlertWorker {
   func observe(connection isConnected: Bool?, at now: Moment) {
     if let isConnected {
@@ -24,7 +24,7 @@ extension AlertWorker {
         guard var facts = service.facts(message, at: batch.at, { source.vehicle(message.topic) }),
           facts.topic.isOfEvents
         else { continue }
-        // It may be from long ago: how good the position is, the other session says.
+        // The message can be old; the other session reports the accuracy.
         facts.accuracy = nil
         for change in engine.observe(facts) { take(change, at: now) }
       }
@@ -32,7 +32,7 @@ extension AlertWorker {
     }
   }
 
-  /// What is written, the broker need not keep.
+  /// Settles written events, so that the broker need not store them any more.
   func settleEvents() {
     guard let number = unsettled else { return }
     unsettled = nil
@@ -53,7 +53,7 @@ extension AlertWorker {
     publishes = true
   }
 
-  /// Other programs put silences in, and messages back.
+  /// Reads silences and retried messages that other programs stored.
   func lookAtFile(_ now: Moment) {
     guard nextLook <= now.timestamp else { return }
     nextLook = now.timestamp.advanced(bySeconds: Self.look)
@@ -67,7 +67,7 @@ extension AlertWorker {
     try? takeUpMessages(at: now)
   }
 
-  /// Alerts that somebody has ended by `odograph alerts end`.
+  /// Applies the ends stored by `odograph alerts end`.
   func takeEnds(at now: Moment) {
     guard let numbers = try? store.ends() else { return }
     for number in numbers where !writes.ends.contains(number) {

@@ -5,29 +5,29 @@ internal import Platform
 internal import SQLite
 internal import Spatial
 
-/// What the thread of an `AlertService` does: it decides, writes, and hands out what is written.
+/// The work of an `AlertService`'s thread: it decides, stores, and sends what is stored.
 final class AlertWorker {
-  /// Seconds after the subscriptions were granted until what the broker has kept is believed to have come.
+  /// The seconds after the subscription by which all retained messages should have arrived.
   static let settling = 5.0
-  /// Messages that wait for a receiver at most; what is more is given up at once.
+  /// The maximum number of messages that wait for a receiver; further ones are given up immediately.
   static let queueLimit = 200_000
-  /// Seconds in which other programs' changes of the file are seen.
+  /// The interval in seconds for checking the store for changes by other programs.
   static let look = 1.0
 
   let service: AlertService
-  /// As the configuration has it now.
+  /// The current settings.
   var settings: AlertSettings
   let store: AlertStore
   var engine: AlertEngine
   var plan: NoticePlan
   var queues: [String: DeliveryQueue] = [:]
-  /// Since when messages wait, on this machine's line: a clock that is set makes none older.
+  /// The local times since which messages wait; independent of clock changes.
   var created: [Int64: Timestamp] = [:]
-  /// Who is told of alerts that are not over, by number: the end goes to those who were told of the beginning.
+  /// The receivers of alerts that are not over, by number: the end is sent to the receivers of the start.
   var addressees: [Int64: [String]] = [:]
   var nextMessage: Int64
   var writes = AlertWrites()
-  /// Messages that go into their queues once they are written.
+  /// Messages that enter their queues after they have been stored.
   var unwritten: [AlertMessage] = []
   var counters = AlertsView.Counters()
   var threads: [String: ReceiverThreads] = [:]
@@ -35,19 +35,21 @@ final class AlertWorker {
   var nextLook: Timestamp
   var nextTidying: Timestamp
   var resumes: Timestamp?
-  /// When the vehicles' states are believed to have come, so that events can be judged by them; nil before the first connection.
+  /// The time by which the vehicles' states have arrived, so that events can be evaluated; nil before the
+  /// first connection.
   var knows: Timestamp?
-  /// Events that wait for that.
+  /// The events that wait for that time.
   var events = Deque<AlertService.EventBatch>()
-  /// The last batch of events that is taken in, and not settled.
+  /// The last batch of events that was processed but not settled.
   var unsettled: UInt64?
   var generator = SystemRandomNumberGenerator()
   var ended: [Alert]
   var publishes = true
-  /// When failures of a receiver are told again: one that fails now and then does not fill the log.
+  /// The time at which failures of a receiver are reported again, so that intermittent ones do not fill the
+  /// log.
   var nextComplaint: [String: Timestamp] = [:]
   static let complaints = 60.0
-  /// Since when a receiver refuses a message for what is in it.
+  /// The time since which a receiver rejects a message because of its content.
   var refusedSince: [Int64: Timestamp] = [:]
   var nextPublication: Timestamp
 
@@ -95,7 +97,7 @@ final class AlertWorker {
       if mail.isStopping { break }
     }
     for threads in threads.values { _ = threads.stop(patience: 3) }
-    // What was taken while they ended is not to be sent again.
+    // Messages that were accepted during the shutdown must not be sent again.
     step(
       service.inbox.update { inbox in
         defer { inbox = AlertService.Inbox() }
@@ -110,14 +112,14 @@ final class AlertWorker {
     self.threads[receiver.name] = threads
   }
 
-  /// What has come, as soon as something has or is due.
+  /// Returns the input as soon as there is any or something is due.
   func next() -> AlertService.Inbox {
     let now = Moment.now.timestamp
     let own = [
       engine.deadline, plan.deadline, nextLook, resumes, publishes ? nextPublication : nil,
       events.isEmpty ? nil : knows,
     ]
-    // A queue whose threads are busy is looked at again when one of them reports.
+    // A queue with busy threads is checked again when one of them reports.
     let isBusy = queues.contains { $0.value.underWay.count >= threads[$0.key]?.capacity ?? 0 }
     let due = (isBusy ? own : own + queues.values.map(\.deadline)).compactMap { $0 }.min() ?? now
     let wait = writes.isEmpty ? max(0, due.seconds(since: now)) : 1
@@ -164,7 +166,7 @@ final class AlertWorker {
       publishes = true
     }
     if publishes, nextPublication <= now.timestamp || mail.isStopping {
-      // Whoever looks has a copy of it, so that each change of the next costs one.
+      // Readers have a copy, so each change after it costs another one.
       nextPublication = now.timestamp.advanced(bySeconds: 0.1)
       publish()
     }

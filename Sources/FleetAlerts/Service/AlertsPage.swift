@@ -1,11 +1,11 @@
 internal import Fleet
 
-/// Some of many alerts, in an order, and where the rest begins.
+/// A page of alerts, with the position of the next page.
 package struct AlertsPage: Sendable {
-  /// Which come first.
+  /// The sort order.
   package enum Order: String, Hashable, Sendable, CaseIterable {
     case newest
-    /// The most severe, and of those the newest.
+    /// By severity, then newest first.
     case severity
   }
 
@@ -13,14 +13,16 @@ package struct AlertsPage: Sendable {
     case open, ended, all
   }
 
-  /// Where an alert stands in either order, as in `critical-17`; it need not be there any more.
+  /// The position of an alert in either order, such as `critical-17`; the alert itself can be gone.
   package struct Place: Hashable, Sendable, CustomStringConvertible {
     var severity: Severity
     var number: Int64
 
     init(_ alert: Alert) { (severity, number) = (alert.severity, alert.number) }
 
-    /// - Returns: nil for a text that is no such place.
+    /// Parses a position.
+    ///
+    /// - Returns: nil for an invalid text.
     package init?(_ text: String) {
       let parts = text.split(separator: "-", omittingEmptySubsequences: false)
       guard parts.count == 2, let severity = Severity(rawValue: String(parts[0])),
@@ -37,7 +39,7 @@ package struct AlertsPage: Sendable {
     }
   }
 
-  /// How many of a rule and a severity there are.
+  /// The number of alerts of a rule and severity.
   package struct Group: Hashable, Sendable {
     package var rule: String
     package var severity: Severity
@@ -45,16 +47,18 @@ package struct AlertsPage: Sendable {
   }
 
   package var alerts: [Alert]
-  /// Behind which the rest stands; nil where there is none.
+  /// The position after which the next page starts; nil on the last page.
   package var next: Place?
-  /// How many there are before and behind, too.
+  /// The total number of alerts on all pages.
   package var count: Int
-  /// The same by rule, the most severe first, and of those the most.
+  /// The numbers by rule, the most severe first, then the most frequent.
   package var groups: [Group]
 }
 
 extension AlertsView {
-  /// - Parameter selects: what may be seen and was asked for.
+  /// Returns a page of alerts.
+  ///
+  /// - Parameter selects: the filter for permissions and for the request.
   package func page(
     _ state: AlertsPage.State, _ order: AlertsPage.Order, after place: AlertsPage.Place? = nil, limit: Int,
     where selects: (Alert) -> Bool

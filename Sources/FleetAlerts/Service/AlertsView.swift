@@ -2,14 +2,14 @@ internal import Fleet
 internal import JSON
 package import Spatial
 
-/// What is known of alerts now, for whoever shows them.
+/// A snapshot of all alerts for display.
 package struct AlertsView: Sendable {
-  /// Rises with each change.
+  /// A number that increases with each change.
   package var revision: UInt64 = 0
-  /// Names alerts for the outside.
+  /// The prefix of external identifiers.
   package var epoch = ""
   package var open: [Int64: Alert] = [:]
-  /// The last ones that have ended, oldest first.
+  /// The last ended alerts, oldest first.
   package var ended: [Alert] = []
   package var silences: [Silence] = []
   package var counters = Counters()
@@ -17,13 +17,13 @@ package struct AlertsView: Sendable {
   static let endedLimit = 1000
 
   package struct Counters: Hashable, Sendable {
-    /// By rule, since the start.
+    /// The number of alerts by rule since the start.
     package var begun: [String: Int] = [:]
     package var receivers: [String: ReceiverCounters] = [:]
-    /// What was not watched, because there was no room, and messages of vehicles that were not looked at.
+    /// The numbers of conditions beyond the capacity, and of dropped reports.
     package var refused = 0
     package var dropped = 0
-    /// Why nothing can be written; nil while it can.
+    /// The reason why the store is not writable; nil while it is.
     package var storeProblem: String?
   }
 
@@ -32,16 +32,16 @@ package struct AlertsView: Sendable {
     package var failed = 0
     package var gone = 0
     package var waiting = 0
-    /// Why the last one was not taken; nil once one is.
+    /// The reason of the last failure; nil after a success.
     package var failure: String?
   }
 
-  /// Until when nobody is told of an alert; nil where one may be.
+  /// Returns the end of an alert's silence; nil if it is not silenced.
   package func silenced(_ alert: Alert, at time: UTCTime) -> UTCTime? {
     silences.filter { $0.until > time && $0.covers(rule: alert.rule, alert.vehicle) }.map(\.until).max()
   }
 
-  /// The alert that the outside calls so; nil for another name.
+  /// Returns the alert with an external identifier; nil if there is none.
   package func alert(_ identifier: String) -> Alert? {
     let parts = identifier.split(separator: "-")
     guard parts.count == 2, parts[0] == epoch, let number = Int64(parts[1]) else { return nil }

@@ -4,23 +4,26 @@ package import MQTT
 internal import Platform
 package import Telemetry
 
-/// Hears of what happens once, in a session that the broker keeps: what a vehicle tells while this program is away is told when it is
-/// back, and a batch is the broker's until the service has written what follows from it.
+/// A persistent broker session for events. Events that vehicles publish while this program is down are
+/// delivered later. The broker stores a batch until the service has written its consequences.
 package final class EventSession: Sendable {
   private let service: AlertService
   private let subscriber: FleetSubscriber
 
-  /// Seconds for which the broker keeps it (MQTT 5; under 3.1.1 it keeps it for ever, with as much as it is set up to).
+  /// The seconds for which the broker stores the session (MQTT 5; indefinitely with 3.1.1, up to its limits).
   private static let expiry: UInt32 = 86_400
-  /// Messages that come ahead of being written. As many events of a vehicle are remembered, so that all of them may come twice.
+  /// The number of unacknowledged messages. The same number of events of a vehicle is remembered, so that all
+  /// of them may arrive twice.
   private static let ahead = UInt16(AlertEngine.rememberedEvents)
 
+  /// Creates the session.
+  ///
   /// - Parameters:
-  ///   - service: started, so that its file is open: the session is named after it.
-  ///   - selection: vehicles that are watched.
-  ///   - vehicle: what is known of the vehicle of a topic.
-  /// - Returns: nil where no rule asks for events that such vehicles tell.
-  /// - Throws: `FleetError` where the settings cannot work.
+  ///   - service: a started service; the session is named after its store.
+  ///   - selection: the monitored vehicles.
+  ///   - vehicle: returns the state of a topic's vehicle.
+  /// - Returns: nil if no rule uses events of such vehicles.
+  /// - Throws: `FleetError` for invalid settings.
   package convenience init?(
     of service: AlertService, broker: MQTTConfiguration, selection: FleetSelection,
     vehicle: @escaping @Sendable (_ topic: String) -> VehicleRecord?
@@ -53,7 +56,7 @@ package final class EventSession: Sendable {
             last += 1
             return last
           }
-          // The session may be of an earlier selection.
+          // The session can have subscriptions of an earlier selection.
           let messages = batch.messages.filter { message in
             filters.contains { MQTTTopic.matches(filter: $0, topic: message.topic) }
           }
@@ -66,7 +69,7 @@ package final class EventSession: Sendable {
           case .refused(let filter, let reason):
             text = FleetError.refused(filter: filter, reason: reason).description
           case .disconnected(let reason):
-            // The broker sends again what waits here; the number of what comes later settles it.
+            // The broker sends the waiting messages again; later numbers settle them.
             inbox.update { $0.events.removeAll() }
             guard reason.cause != .stopped else { return }
             text = FleetError(reason).description
@@ -87,14 +90,14 @@ package final class EventSession: Sendable {
 
   package func start() throws(FleetError) { try subscriber.start() }
 
-  /// Leaves; what is not written stays at the broker.
+  /// Disconnects; the broker stores events that are not written.
   package func stop() {
     subscriber.stop(drain: 2)
   }
 }
 
 extension AlertService {
-  /// What rules ask for of that which happens once.
+  /// The kinds of events that rules use.
   package var eventKinds: [MessageKind] {
     let conditions = settings.rules.map(\.condition.kind)
     return (conditions.contains(.event) ? [.motion, .locationEvent, .drivingEvent] : [])

@@ -1,4 +1,4 @@
-/// The tables of the alerts' file. Times are nanoseconds since 1970 in UTC. Released steps never change.
+/// The schema of the alert store. Times are nanoseconds since 1970 in UTC. Released steps never change.
 enum AlertSchema {
   static let steps = [
     """
@@ -31,8 +31,8 @@ enum AlertSchema {
     );
     CREATE INDEX messages_waiting ON messages (receiver, number) WHERE gone = 0;
     """,
-    // `receivers`: names of who is told of it, a line each; NULL where nobody knows. `rules`: by which conditions are known. `ends`:
-    // alerts that somebody has ended, and that the service has not ended yet.
+    // `receivers`: the names of an alert's receivers, one per line; NULL if unknown. `rules`: the rules under
+    // which conditions are stored. `ends`: alerts that the operator ended but the service has not yet.
     """
     ALTER TABLE alerts ADD COLUMN receivers TEXT;
     ALTER TABLE alerts ADD COLUMN reason TEXT;

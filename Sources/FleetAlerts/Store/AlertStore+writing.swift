@@ -2,29 +2,29 @@ internal import Fleet
 internal import SQLite
 internal import Spatial
 
-/// What is to be written in one transaction.
+/// The writes of one transaction.
 struct AlertWrites {
   var entries: [AlertEngine.EntryKey: AlertEngine.Entry?] = [:]
   var seen: [VehicleKey: [String]] = [:]
-  /// In order; later ones take the place of earlier ones.
+  /// Changed alerts in order; later ones replace earlier ones.
   var alerts: [Alert] = []
-  /// Who is told of an alert, where that is new.
+  /// New receivers of alerts.
   var receivers: [Int64: [String]] = [:]
-  /// The rules that conditions are known by from now on.
+  /// The rules under which conditions are stored from now on.
   var rules: [AlertRule]?
-  /// Alerts that somebody has ended, and that have ended.
+  /// Processed ends of the operator.
   var ends: [Int64] = []
   var plan = NoticePlan.Written()
-  /// What is told now, and so no longer gathered.
+  /// Items that were reported and are no longer grouped.
   var told: [Notice.Item] = []
   var messages: [AlertMessage] = []
   var silences: [Silence] = []
-  /// Numbers of messages that were taken.
+  /// The numbers of accepted messages.
   var taken: [Int64] = []
   var failed: [(number: Int64, failure: String)] = []
-  /// Those that are given up.
+  /// The messages that were given up.
   var gone: [(number: Int64, failure: String)] = []
-  /// Whether something is removed for its age, and what ended before these times.
+  /// The time before which ended alerts are deleted; nil if none are.
   var forgottenBefore: UTCTime?
 
   var isEmpty: Bool {
@@ -48,8 +48,8 @@ struct AlertWrites {
 }
 
 extension AlertStore {
-  /// Writes all of it, or nothing.
-  /// - Parameter now: times of this machine's line become civil ones by it.
+  /// Commits all writes in one transaction.
+  /// - Parameter now: used to convert local times to civil ones.
   func write(_ writes: AlertWrites, at now: Moment) throws(SQLiteError) {
     guard isCurrent else {
       throw SQLiteError(
@@ -199,7 +199,7 @@ extension AlertStore {
     try used(last.number, "messages")
   }
 
-  /// A number is used once, also when what had it is no longer there.
+  /// Records the last number of a table, so that numbers are never reused.
   private func used(_ number: Int64, _ table: String) throws(SQLiteError) {
     try database.execute(
       """
@@ -237,7 +237,7 @@ extension AlertStore {
     }
   }
 
-  /// Of those of the same rule and vehicles the longest is kept.
+  /// Adds a silence; of those with the same rule and vehicles the longest is retained.
   func add(_ silence: Silence) throws(SQLiteError) {
     var longer = try database.prepare(
       """
@@ -258,7 +258,7 @@ extension AlertStore {
     try statement.run()
   }
 
-  /// Ends silences of a rule and vehicle, all of them for nils.
+  /// Deletes the silences of a rule and vehicle; nil matches all.
   func endSilences(rule: String?, fleet: String?, vehicle: String?) throws(SQLiteError) -> Int {
     var statement = try database.prepare(
       """
@@ -272,14 +272,14 @@ extension AlertStore {
     return database.changes
   }
 
-  /// Asks the service to end alerts.
+  /// Requests the service to end alerts.
   func requestEnds(_ numbers: [Int64]) throws(SQLiteError) {
     try database.transaction { () throws(SQLiteError) in
       try mark(numbers, "INSERT OR IGNORE INTO ends VALUES (?1)")
     }
   }
 
-  /// Messages that were given up go again from the start.
+  /// Makes the messages that were given up due again.
   func retryGone(at time: UTCTime) throws(SQLiteError) -> Int {
     var statement = try database.prepare("UPDATE messages SET gone = 0, created = ?1 WHERE gone = 1")
     statement.bind(1, time.nanoseconds)

@@ -3,40 +3,45 @@ internal import Glibc
 internal import SQLite
 internal import Spatial
 
-/// A message to a receiver, as it is written before it is sent.
+/// A message to a receiver, stored before it is sent.
 struct AlertMessage: Hashable, Sendable {
-  /// Grows from message to message.
+  /// The number, increasing from message to message.
   var number: Int64
   var receiver: String
-  /// The same for each attempt: whoever has taken it once knows it again.
+  /// The key, equal for each attempt, by which receivers detect duplicates.
   var key: String
   var created: UTCTime
   var subject: String
   var body: [UInt8]
   var vehicles: [VehicleKey]
   var attempts = 0
-  /// Why it was not taken the last time.
+  /// The reason of the last failed attempt; nil if there was none.
   var failure: String?
 }
 
-/// The alerts' file: what the engine knows, the alerts, and the queue of messages, which change together or not at all.
+/// The alert store: the state of the engine, the alerts and the message queue, which change in one
+/// transaction.
 ///
-/// The service writes; commands read beside it, and put silences in. A commit is on the disk when it returns (`synchronous = FULL`).
+/// The service writes; commands read concurrently and add silences. A commit is on the disk when it returns
+/// (`synchronous = FULL`).
 struct AlertStore: ~Copyable {
   let database: Database
-  /// Random, made together with the file: a new file starts alerts of other names.
+  /// A random prefix created with the store, so that a new store has different identifiers.
   let epoch: String
   private let lock: AlertLock?
-  /// Which file is open.
+  /// The identity of the open file.
   private let identity: FileIdentity?
 
+  /// Opens a store.
+  ///
   /// - Parameters:
-  ///   - isReader: for a file that must be there.
-  ///   - isService: for the one program that tells what is in it.
+  ///   - isReader: true if the file must exist.
+  ///   - isService: true for the one program that sends the messages.
   init(path: String, isReader: Bool = false, isService: Bool = false) throws(FleetError) {
     let held = isService ? try AlertLock(path) : nil
     if !isReader {
-      // Places of vehicles are for this user alone, and SQLite would let everybody read them. Where that fails, SQLite says why.
+      // Positions are private to this user, but SQLite would create a file that everybody can read. If this
+      // fails, SQLite reports the reason.
       let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
       if descriptor >= 0 { close(descriptor) }
     }
@@ -85,10 +90,10 @@ struct AlertStore: ~Copyable {
     return .usage("use the alerts in", path, cause)
   }
 
-  /// Whether the file of its name is still the one that is open.
+  /// True if the file under this name is still the open one.
   var isCurrent: Bool { FileIdentity(database.path) == identity }
 
-  /// Changes whenever another program has changed the file.
+  /// Returns a number that changes when another program has modified the file.
   func version() throws(SQLiteError) -> Int64 { try database.integer("PRAGMA data_version") ?? 0 }
 
   // MARK: Reading
@@ -121,7 +126,9 @@ struct AlertStore: ~Copyable {
     return Coordinate(latitude: latitude, longitude: longitude)
   }
 
-  /// - Parameter now: civil times become ones of this machine's line by it.
+  /// Returns the stored conditions.
+  ///
+  /// - Parameter now: used to convert civil times to local ones.
   func entries(at now: Moment) throws(SQLiteError) -> [(key: AlertEngine.EntryKey, entry: AlertEngine.Entry)]
   {
     var statement = try database.prepare(
@@ -132,7 +139,7 @@ struct AlertStore: ~Copyable {
     func moment(_ nanoseconds: Int64) -> Timestamp {
       now.timestamp.advanced(bySeconds: UTCTime(nanoseconds: nanoseconds).seconds(since: now.time))
     }
-    // A clock that was set back meanwhile makes nothing begin later than now.
+    // No start is in the future, even if the clock was set back.
     func past(_ nanoseconds: Int64) -> Timestamp { min(moment(nanoseconds), now.timestamp) }
     var found: [(key: AlertEngine.EntryKey, entry: AlertEngine.Entry)] = []
     while try statement.step() {
@@ -150,7 +157,7 @@ struct AlertStore: ~Copyable {
     return found
   }
 
-  /// Who is told of alerts that are not over, by number; those of which nobody knows are missing.
+  /// Returns the receivers of alerts that are not over, by number; without those that are unknown.
   func receivers() throws(SQLiteError) -> [Int64: [String]] {
     var statement = try database.prepare(
       """
@@ -158,7 +165,7 @@ struct AlertStore: ~Copyable {
         AND (ended IS NULL OR held = 1 OR number IN (SELECT number FROM gathered))
       """, isPersistent: false)
     var found: [Int64: [String]] = [:]
-    // Most alerts have the same.
+    // Most alerts have the same receivers.
     var lists: [String: [String]] = [:]
     while try statement.step() {
       let text = statement.text(1) ?? ""
@@ -169,7 +176,7 @@ struct AlertStore: ~Copyable {
     return found
   }
 
-  /// Kinds of the rules that conditions are known by.
+  /// Returns the kinds of the rules under which conditions are stored.
   func kinds() throws(SQLiteError) -> [String: AlertRule.Kind] {
     var statement = try database.prepare("SELECT name, kind FROM rules", isPersistent: false)
     var found: [String: AlertRule.Kind] = [:]
@@ -179,7 +186,7 @@ struct AlertStore: ~Copyable {
     return found
   }
 
-  /// Numbers of alerts that somebody has ended.
+  /// Returns the numbers of alerts that the operator ended.
   func ends() throws(SQLiteError) -> [Int64] {
     var statement = try database.prepare("SELECT number FROM ends ORDER BY number", isPersistent: false)
     var found: [Int64] = []
@@ -197,7 +204,7 @@ struct AlertStore: ~Copyable {
     return found
   }
 
-  /// What was being gathered, by rule and in order.
+  /// Returns the alerts being grouped, by rule and in order.
   func gathered() throws(SQLiteError) -> [Notice] {
     var alerts: [Int64: Alert] = [:]
     for (alert, _) in try self.alerts(where: "number IN (SELECT number FROM gathered)") {
@@ -232,7 +239,7 @@ struct AlertStore: ~Copyable {
     return found
   }
 
-  /// Numbers, receivers and vehicles of what waits, in order.
+  /// Returns number, receiver and vehicles of the waiting messages, in order.
   func waiting() throws(SQLiteError) -> [(receiver: String, entry: DeliveryQueue.Entry, created: UTCTime)] {
     var statement = try database.prepare(
       "SELECT number, receiver, vehicles, created FROM messages WHERE gone = 0 ORDER BY number",
@@ -249,7 +256,7 @@ struct AlertStore: ~Copyable {
     return found
   }
 
-  /// What is sent; nil for a message that is no longer there.
+  /// Returns a message; nil if it does not exist any more.
   func message(_ number: Int64) throws(SQLiteError) -> AlertMessage? {
     var statement = try database.prepare(
       "SELECT receiver, key, created, subject, body, attempts FROM messages WHERE number = ?1",
@@ -269,8 +276,8 @@ struct AlertStore: ~Copyable {
   }
 }
 
-/// Keeps a second service away from a file: both would tell of everything. The kernel releases it when the process ends, however it
-/// ends.
+/// A lock that prevents a second service from using the store, which would report everything twice. The
+/// kernel releases it when the process exits.
 private final class AlertLock: Sendable {
   private let descriptor: Int32
 
@@ -285,7 +292,7 @@ private final class AlertLock: Sendable {
 }
 
 extension VehicleKey {
-  /// As it is written; no name of a topic has such characters in it.
+  /// Parses the stored list; topic names cannot contain these separators.
   static func list(_ text: String) -> [VehicleKey] {
     text.split(separator: "\n").compactMap { line in
       let parts = line.split(separator: "/", maxSplits: 1).map(String.init)

@@ -4,7 +4,7 @@ package import MQTT
 package import Spatial
 internal import Telemetry
 
-/// Where a command begins from, at a broker that does not hand out what was said before.
+/// The option `--recording`: the initial state of a command, for brokers without retained messages.
 package struct BeginningArguments: ParsableArguments {
   package init() {}
 
@@ -14,8 +14,9 @@ package struct BeginningArguments: ParsableArguments {
       valueName: "store"), completion: .file())
   package var recording: String?
 
-  /// What the recording has, with a sentence on standard error; nothing where none is named.
-  /// - Throws: `FleetError` for a recording that is not there, or cannot be asked for this.
+  /// Reads the initial state from the recording, and reports it on standard error; empty if no recording is
+  /// named.
+  /// - Throws: `FleetError` for a recording that is missing or cannot be queried.
   package func read(
     _ query: BeginningQuery, _ reader: BeginningReader
   ) throws(FleetError) -> RecordedBeginning {
@@ -26,17 +27,17 @@ package struct BeginningArguments: ParsableArguments {
   }
 }
 
-/// What a command wants to know of the time before it.
+/// A query for the state of vehicles before a command.
 package struct BeginningQuery: Hashable, Sendable {
   package var profile = MessageProfile.native
   package var root: String
-  /// None stands for all.
+  /// The fleets and vehicles; an empty list selects all.
   package var fleets: [String]
   package var vehicles: [String]
-  /// Native paths below a vehicle, beside that of its position.
+  /// The native paths below a vehicle, in addition to its position.
   package var paths: [String]
 
-  /// What a broker keeps of a vehicle, and the table and the map show.
+  /// The retained messages that table and map show.
   package static let shown = [
     MessageKind.status.rawValue, MessageKind.altitude.rawValue, MessageKind.vehicle.rawValue,
     TopicScheme.regionsDesired, TopicScheme.regionsReported, TopicScheme.regionsState,
@@ -46,7 +47,7 @@ package struct BeginningQuery: Hashable, Sendable {
     (self.root, self.fleets, self.vehicles, self.paths) = (root, fleets, vehicles, paths)
   }
 
-  /// Of those that are listened to.
+  /// Creates the query for the selected vehicles.
   package init(_ selection: FleetSelection) {
     self.init(
       root: selection.root, fleets: selection.fleets, vehicles: selection.vehicles, paths: Self.shown)
@@ -54,23 +55,23 @@ package struct BeginningQuery: Hashable, Sendable {
   }
 }
 
-/// Asks a recording, by its file or URL.
+/// A function that queries a recording by its path or URL.
 package typealias BeginningReader = (_ place: String, BeginningQuery) throws(FleetError) -> RecordedBeginning
 
-/// What a broker would hand out of vehicles, out of a recording.
+/// The messages of a recording that a broker would have retained.
 package struct RecordedBeginning: Hashable, Sendable {
-  /// For people: a path, or a database's address without its secrets.
+  /// The name for display: a path, or a database's address without credentials.
   package var name: String
-  /// The last of each topic, those that were recorded first in front, as a broker hands out what it keeps.
+  /// The last message of each topic, in order of recording.
   package var messages: [MQTTMessage] = []
-  /// Of which there is something.
+  /// The vehicles with messages.
   package var vehicles: [VehicleKey] = []
-  /// When the last of them was recorded; nil for none.
+  /// The time of the latest message; nil without messages.
   package var newest: UTCTime?
 
   package init(name: String) { self.name = name }
 
-  /// With what a broker has handed out: of a topic that it keeps, what it says counts.
+  /// Returns these messages with those retained by the broker, which take precedence.
   package func adding(_ kept: [MQTTMessage]) -> [MQTTMessage] {
     let known = Set(kept.map(\.topic))
     return messages.filter { !known.contains($0.topic) } + kept

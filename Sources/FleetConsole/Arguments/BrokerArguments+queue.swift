@@ -1,12 +1,15 @@
 package import Fleet
 package import MQTT
 
-/// What of the options for a broker is meant for a cluster's queue, too: who one is, and whom to believe.
+/// The broker options that also apply to a queue of a cluster: credentials and trusted certificates.
 extension BrokerArguments {
+  /// Returns the credentials.
+  ///
   /// - Parameters:
-  ///   - usesTLS: what the address says of it.
-  ///   - addressUser: who the address says one is.
-  /// - Throws: `FleetError` for options that contradict one another or the address, and those that only MQTT has.
+  ///   - usesTLS: true if the address requires TLS.
+  ///   - addressUser: the user in the address.
+  /// - Throws: `FleetError` for options that contradict each other or the address, and for those that only
+  ///   MQTT supports.
   package func queueCredentials(
     usesTLS: Bool, user addressUser: String?
   ) throws(FleetError) -> (tls: MQTTTLS?, user: String?, password: MQTTSecret?) {
@@ -43,7 +46,7 @@ extension BrokerArguments {
     var tls = usesTLS ? MQTTTLS(trust: authorities ?? .system) : nil
     tls?.identity = certificates.map { .init(certificateFile: $0, keyFile: $1) }
     tls?.minimumVersion = version
-    // The certificate says who this is where no password does.
+    // The client certificate authenticates if there is no password.
     return password == nil || user == nil ? (tls, nil, nil) : (tls, user, password)
   }
 }

@@ -3,7 +3,8 @@ package import Fleet
 internal import Glibc
 package import MQTT
 
-/// How to reach the broker: the same for all commands. A flag goes before the environment, and that before the profile.
+/// The options for the connection to the broker, common to all commands. Options take precedence over the
+/// environment, and the environment over the profile.
 package struct BrokerArguments: ParsableArguments {
   package init() {}
 
@@ -94,17 +95,17 @@ package struct BrokerArguments: ParsableArguments {
   package var root: String?
 
   package var topicRoot: String {
-    // What is wrong with the profile is told by `configuration()`, which every command asks too.
+    // `configuration()`, which every command calls, reports errors of the profile.
     root ?? environment("ODOGRAPH_ROOT") ?? (try? usedProfile())?[.topicRoot] ?? FleetSelection().root
   }
 
-  /// The fleets that are meant: those given, else the profile's, else all.
+  /// Returns the fleets: those given, otherwise the profile's, otherwise all.
   package func fleets(_ given: [String]) -> [String] {
     given.isEmpty ? (try? usedProfile())?.fleets ?? [] : given
   }
 
-  /// The settings of a session at the broker.
-  /// - Throws: `FleetError` for options that make no sense or contradict one another, and for a profile that does.
+  /// Returns the MQTT configuration.
+  /// - Throws: `FleetError` for invalid or contradictory options, and for an invalid profile.
   package func configuration() throws(FleetError) -> MQTTConfiguration {
     if broker != nil, host != nil {
       throw .usage("use", "--host", "--broker names the host already; give one of them")
@@ -116,7 +117,7 @@ package struct BrokerArguments: ParsableArguments {
     let certificates = try pair(
       (cert ?? environment("ODOGRAPH_CERT") ?? profile?[.certificateFile], "--cert"),
       (key ?? environment("ODOGRAPH_KEY") ?? profile?[.keyFile], "--key"), "a certificate and its key")
-    // TLS by a file alone means TLS's port too, where none is given.
+    // TLS implied by a certificate file also changes the default port.
     if authorities != nil || certificates != nil { address.usesTLS = true }
     func node(_ own: BrokerAddress) -> MQTTConfiguration.Broker {
       let usual = address.usesTLS ? 8883 : 1883
@@ -155,7 +156,8 @@ package struct BrokerArguments: ParsableArguments {
     return secret.map { .value($0) }
   }
 
-  /// Whom to believe; nil when nothing is said of it. The profile's are taken as a whole, where none is given.
+  /// Returns the trusted certificates; nil if none are configured. The profile's are used only as a whole, if
+  /// none are given.
   func trust(_ profile: Profile?) throws(FleetError) -> MQTTTLS.Trust? {
     var file = ca ?? environment("ODOGRAPH_CA")
     var folder = caFolder ?? environment("ODOGRAPH_CA_FOLDER")
@@ -180,7 +182,7 @@ package struct BrokerArguments: ParsableArguments {
     return ways.first
   }
 
-  /// Two values that make sense together only; nil without either.
+  /// Returns two values that require each other; nil without either.
   func pair(
     _ a: (value: String?, option: String), _ b: (value: String?, option: String), _ what: String
   ) throws(FleetError) -> (String, String)? {
@@ -191,13 +193,13 @@ package struct BrokerArguments: ParsableArguments {
     return nil
   }
 
-  /// The broker, or the nodes of a cluster; never empty. The first says the user, and whether there is TLS.
+  /// Returns the broker or the nodes of a cluster; never empty. The first determines user and TLS.
   private func addresses(_ profile: Profile?) throws(FleetError) -> [BrokerAddress] {
     if let port, !(1...65_535).contains(port) {
       throw .usage("use", "--port \(port)", "a port is a number from 1 to 65535")
     }
     if let host {
-      // Through the same door as a URL, so that what is no host name is refused alike.
+      // Parsed like a URL, so that invalid host names are rejected in the same way.
       return [try Self.address(host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host)]
     }
     guard let text = broker ?? environment("ODOGRAPH_BROKER") ?? profile?[.broker] else { return [.local] }
@@ -217,8 +219,8 @@ package struct BrokerArguments: ParsableArguments {
     do throws(MQTTError) { return try BrokerAddress(parsing: text) } catch { throw FleetError(error) }
   }
 
-  /// The profile to fill in what is not said otherwise. A broker that is given leaves the unnamed profile aside: one
-  /// broker's password is not for another.
+  /// Returns the profile for missing options. If a broker is given, the default profile is not used, because
+  /// its password is for another broker.
   func usedProfile() throws(FleetError) -> Profile? {
     let name = profile ?? environment("ODOGRAPH_PROFILE")
     let isBrokerGiven = broker != nil || host != nil || environment("ODOGRAPH_BROKER") != nil
@@ -235,7 +237,7 @@ package struct BrokerArguments: ParsableArguments {
   }
 }
 
-/// An environment variable that is set and not empty.
+/// Returns an environment variable; nil if it is unset or empty.
 package func environment(_ name: String) -> String? {
   guard let value = unsafe getenv(name) else { return nil }
   let text = unsafe String(cString: value)

@@ -1,15 +1,15 @@
 package import Fleet
 
-/// Times as people write them: a number with `s`, `m`, `h` or `d`, or of seconds alone.
+/// Durations: a number with `s`, `m`, `h` or `d`, or a number of seconds.
 package enum DurationText {
   private static let units: [(suffix: String, seconds: Double)] = [
     ("min", 60), ("s", 1), ("m", 60), ("h", 3600), ("d", 86_400),
   ]
   private static let most = 3650.0 * 86_400
 
-  /// Seconds, more than 0 and at most ten years.
-  /// - Parameter option: what it is the value of, for the error.
-  /// - Throws: `FleetError` for what is no such time.
+  /// Parses a duration; returns seconds, more than 0 and at most ten years.
+  /// - Parameter option: the name of the option, for the error.
+  /// - Throws: `FleetError` for an invalid duration.
   package static func seconds(parsing text: String, of option: String) throws(FleetError) -> Double {
     let unit = units.first { text.hasSuffix($0.suffix) }
     let number = text.dropLast(unit?.suffix.count ?? 0)

@@ -3,7 +3,7 @@ package import Fleet
 package import MQTT
 public import Telemetry
 
-/// Which vehicles a command is for, or listens to.
+/// The options that select vehicles.
 package struct VehicleArguments: ParsableArguments {
   package init() {}
 
@@ -13,7 +13,7 @@ package struct VehicleArguments: ParsableArguments {
   @Option(help: "Only this vehicle; repeat for several.")
   package var vehicle: [String] = []
 
-  /// Whom to listen to.
+  /// Returns the selection of messages.
   package func selection(
     _ broker: BrokerArguments, _ words: MessageProfileArguments, kinds: [MessageKind] = []
   ) throws(FleetError) -> FleetSelection {
@@ -23,7 +23,7 @@ package struct VehicleArguments: ParsableArguments {
   }
 }
 
-/// Which messages a command takes: by their vehicles and kinds, or by any filter.
+/// The options that select messages: by vehicles and kinds, or by topic filter.
 package struct TopicArguments: ParsableArguments {
   package init() {}
 
@@ -52,7 +52,7 @@ package struct TopicArguments: ParsableArguments {
 
 extension MessageKind: ExpressibleByArgument {}
 
-/// In which words the vehicles speak: the same for all commands that listen.
+/// The option for the wire format, common to all commands that subscribe.
 package struct MessageProfileArguments: ParsableArguments {
   package init() {}
 
@@ -75,14 +75,14 @@ package struct MessageProfileArguments: ParsableArguments {
     return profile
   }
 
-  /// Where topics begin. What the environment or a profile says of it is meant for native topics.
+  /// Returns the topic root. The root in the environment or a profile applies to the native format only.
   package func root(_ broker: BrokerArguments) throws(FleetError) -> String {
     let profile = try profile(broker)
     return profile == .native ? broker.topicRoot : broker.root ?? profile.usualRoot
   }
 }
 
-/// How hard the broker is asked to try.
+/// The option for the quality of service.
 package struct QualityArguments: ParsableArguments {
   package init() {}
 
@@ -100,7 +100,7 @@ package struct QualityArguments: ParsableArguments {
   }
 }
 
-/// When a command that goes on for ever ends by itself: the same, by either of its names, for all of them.
+/// The option for the time limit of commands that otherwise run indefinitely; it has two names.
 package struct TimeLimitArguments: ParsableArguments {
   package init() {}
 

@@ -2,10 +2,9 @@ internal import Fleet
 internal import TOML
 internal import Telemetry
 
-/// What a person has written down once, so that it need not be typed again: a broker, how to be let in there, and which
-/// fleet is usually meant.
+/// A connection profile of the user: a broker, its credentials and the default fleet.
 struct Profile: Hashable, Sendable {
-  /// What a profile can say, by its name in the file. The names are those of the agent's `[mqtt]`.
+  /// A key in the profile file. The names are those of the agent's `[mqtt]`.
   enum Key: String, CaseIterable, Sendable {
     case broker
     case user
@@ -18,27 +17,27 @@ struct Profile: Hashable, Sendable {
     case sharedKeyFile = "psk_file"
     case applicationProtocol = "alpn"
     case minimumTLS = "tls_minimum"
-    /// Nil takes what the broker knows.
+    /// The protocol version; nil to negotiate it with the broker.
     case mqttProtocol = "protocol"
     case topicRoot = "topic_root"
     case messageProfile = "message_profile"
     case fleet
   }
 
-  /// The file and table that it is from, as in `/home/ann/.config/odograph/profile.toml [work]`.
+  /// The file and table, such as `/home/ann/.config/odograph/profile.toml [work]`.
   let place: String
   private var texts: [Key: String] = [:]
   private(set) var fleets: [String] = []
 
   init(place: String) { self.place = place }
 
-  /// Nil for what is not said. Files are absolute, or from the working folder on.
+  /// The value of a key; nil if missing. Paths of files are absolute, or relative to the working folder.
   subscript(key: Key) -> String? { texts[key] }
 
-  /// Sets a key; returns what is wrong with the value when it does not fit.
+  /// Sets a key; returns the error for an invalid value.
   /// - Parameters:
-  ///   - folder: the profile file's, from which on paths of files are written.
-  ///   - home: for paths that begin with `~/`.
+  ///   - folder: the folder of the profile file, to which paths are relative.
+  ///   - home: the home folder for paths that start with `~/`.
   fileprivate mutating func set(_ key: Key, to value: TOMLValue, folder: String, home: String?) -> String? {
     var text: String? { if case .text(let text) = value, !text.isEmpty { text } else { nil } }
     let choices: [String]
@@ -74,7 +73,8 @@ struct Profile: Hashable, Sendable {
   }
 }
 
-/// The file with a person's profiles: TOML, a table for each, of which `[default]` is used when none is named.
+/// The file with the user's profiles: TOML with a table for each profile. `[default]` is used if none is
+/// named.
 ///
 /// ```toml
 /// [default]
@@ -92,7 +92,7 @@ struct ProfileFile: Sendable {
 
   static let usualName = "default"
 
-  /// Where it is when nobody says: `$XDG_CONFIG_HOME/odograph/profile.toml`, or below `~/.config`.
+  /// Returns the default path: `$XDG_CONFIG_HOME/odograph/profile.toml`, or below `~/.config`.
   /// - Parameter environment: returns a variable that is set and not empty.
   static func usualPath(_ environment: (String) -> String?) -> String? {
     if let folder = environment("XDG_CONFIG_HOME"), folder.hasPrefix("/") {
@@ -101,9 +101,9 @@ struct ProfileFile: Sendable {
     return environment("HOME").map { $0 + "/.config/odograph/profile.toml" }
   }
 
-  /// Reads a file; nil when there is none.
-  /// - Parameter home: the home folder, for paths that begin with `~/`.
-  /// - Throws: `FleetError` with file, line and column for what is wrong in it.
+  /// Reads a file; nil if it does not exist.
+  /// - Parameter home: the home folder for paths that start with `~/`.
+  /// - Throws: `FleetError` with file, line and column of an error.
   init?(path: String, home: String?) throws(FleetError) {
     let text: String
     do throws(TOMLError) {
@@ -115,7 +115,9 @@ struct ProfileFile: Sendable {
     try self.init(text: text, path: path, home: home)
   }
 
-  /// - Throws: `FleetError` with file, line and column for what is wrong in the text.
+  /// Parses the text of a file.
+  ///
+  /// - Throws: `FleetError` with file, line and column of an error.
   init(text: String, path: String, home: String?) throws(FleetError) {
     self.path = path
     func wrong(_ place: String, _ cause: String) -> FleetError {
@@ -154,7 +156,7 @@ struct ProfileFile: Sendable {
     self.profiles = profiles
   }
 
-  /// The profile of a name; of none, `default`, which need not be there.
+  /// Returns the profile with a name, or `default`, which can be missing.
   /// - Throws: `FleetError` for a name that is not in the file.
   func profile(named name: String?) throws(FleetError) -> Profile? {
     guard let name else { return profiles[Self.usualName] }

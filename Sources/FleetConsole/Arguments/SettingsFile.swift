@@ -3,14 +3,16 @@ internal import Glibc
 internal import TOML
 internal import Telemetry
 
-/// A command's configuration file: TOML, of which each table is read by the part that it configures. What is wrong is told
-/// with file, line and column.
+/// The TOML configuration file of a command. Each table is read by the part that it configures. Errors
+/// contain file, line and column.
 package struct SettingsFile: Sendable {
   package let path: String
   fileprivate let folders: SettingsFolders
   fileprivate let entries: [TOMLDocument.Entry]
 
-  /// - Throws: `FleetError` for a file that cannot be read or is not TOML.
+  /// Reads a file.
+  ///
+  /// - Throws: `FleetError` for a file that is unreadable or not TOML.
   package init(path: String) throws(FleetError) {
     let text: String
     do throws(TOMLError) { text = try TOMLFile.read(path) } catch {
@@ -19,9 +21,11 @@ package struct SettingsFile: Sendable {
     try self.init(text: text, path: path)
   }
 
+  /// Parses the text of a file.
+  ///
   /// - Parameters:
-  ///   - path: for errors, and for the files that are named from its folder on.
-  ///   - variable: finds a variable of the environment.
+  ///   - path: for errors, and for relative paths in the file.
+  ///   - variable: returns an environment variable.
   package init(
     text: String, path: String, variable: (String) -> String? = { environment($0) }
   ) throws(FleetError) {
@@ -32,12 +36,13 @@ package struct SettingsFile: Sendable {
     }
   }
 
-  /// Where a file of that name is kept, unless the configuration says otherwise: where the service keeps what is to last for its
-  /// own configuration, else beside the configuration.
+  /// Returns the default path of a state file: in the service's state folder for the service's own
+  /// configuration, otherwise beside the configuration.
   package func stateFile(_ name: String) -> String { SettingsFolders.join(folders.state, name) }
 
-  /// Which of some tables, or keys in tables, another reading of the file has differently, as `[server]` or `state in [access]`.
-  /// - Parameter paths: each the names of tables around it, and its own.
+  /// Returns the given tables and keys that differ from another version of the file, such as `[server]` or
+  /// `state in [access]`.
+  /// - Parameter paths: the names of the enclosing tables and the own name.
   package func changes(from other: SettingsFile, of paths: [[String]]) -> [String] {
     paths.filter { values(below: $0) != other.values(below: $0) }.map { path in
       path.count == 1
@@ -53,7 +58,9 @@ package struct SettingsFile: Sendable {
     return values
   }
 
-  /// - Throws: `FleetError` for the first table, or key outside of a table, that is none of these.
+  /// Checks the names of tables.
+  ///
+  /// - Throws: `FleetError` for the first unknown table, or for a key outside of tables.
   package func check(tables: [String]) throws(FleetError) {
     for entry in entries where entry.path.count == 1 {
       let name = entry.path[0]
@@ -71,14 +78,15 @@ package struct SettingsFile: Sendable {
     }
   }
 
-  /// The table of a name, whose keys are known.
-  /// - Throws: `FleetError` for the first key that is none of these.
+  /// Returns the table with a name.
+  /// - Throws: `FleetError` for the first unknown key.
   package func table(_ name: String, keys: [String]) throws(FleetError) -> SettingsTable {
     try table([name], keys: keys)
   }
 
-  /// The tables in a table, as `[users.ann]` and `[users.bob]` in `users`, in the order of the file.
-  /// - Throws: `FleetError` for the first key that is none of these, and for one that stands beside the tables.
+  /// Returns the subtables of a table, such as `[users.ann]` and `[users.bob]` in `users`, in the order of
+  /// the file.
+  /// - Throws: `FleetError` for the first unknown key, and for a key beside the subtables.
   package func tables(in name: String, keys: [String]) throws(FleetError) -> [SettingsTable] {
     var tables: [SettingsTable] = []
     for entry in entries where entry.path.count == 2 && entry.path[0] == name {
@@ -113,22 +121,23 @@ package struct SettingsFile: Sendable {
   }
 }
 
-/// A table of a configuration file. Each value is checked where it is read; nil is what the file does not say.
+/// A table of a configuration file. Values are checked when they are read; missing ones are nil.
 package struct SettingsTable: Sendable {
   /// The last part of its header.
   package let name: String
   fileprivate let path: String
   fileprivate let folders: SettingsFolders
-  /// Of its header, as file, line and column; nil for a table that the file does not have.
+  /// The position of its header (file, line and column); nil for a missing table.
   fileprivate let place: String?
   fileprivate let values: [String: TOMLDocument.Entry]
 
   package var isEmpty: Bool { values.isEmpty }
 
-  /// Whether the file says a key.
+  /// Returns whether the table has a key.
   package func has(_ key: String) -> Bool { values[key] != nil }
 
-  /// What is wrong with a key's value, at its place; of one that is missing, at its table's, and so of the table as a whole for "".
+  /// Returns an error about a key's value at its position. For a missing key it has the position of the
+  /// table, and for "" it concerns the whole table.
   package func wrong(_ key: String, _ cause: String) -> FleetError {
     let place = values[key].map { "\(path):\($0.position)" } ?? place ?? "\(path) [\(name)]"
     return .usage("use", place, key.isEmpty ? cause : "key \(key): \(cause)")
@@ -142,7 +151,7 @@ package struct SettingsTable: Sendable {
     return text
   }
 
-  /// One text, or several.
+  /// Returns one or several texts.
   package func texts(_ key: String) throws(FleetError) -> [String]? {
     guard let entry = values[key] else { return nil }
     guard let texts = entry.value.texts, !texts.contains("") else {
@@ -151,7 +160,7 @@ package struct SettingsTable: Sendable {
     return texts
   }
 
-  /// One of some words.
+  /// Returns one of several keywords.
   package func word<Word: RawRepresentable & CaseIterable>(_ key: String) throws(FleetError) -> Word?
   where Word.RawValue == String {
     guard let text = try text(key) else { return nil }
@@ -189,7 +198,7 @@ package struct SettingsTable: Sendable {
     return number
   }
 
-  /// Seconds, written as `"90s"`, `"10m"`, `"2h"` or `"3d"`.
+  /// Returns a duration in seconds, written as `"90s"`, `"10m"`, `"2h"` or `"3d"`.
   package func duration(_ key: String) throws(FleetError) -> Double? {
     guard let text = try text(key) else { return nil }
     do throws(FleetError) { return try DurationText.seconds(parsing: text, of: key) } catch {
@@ -197,25 +206,27 @@ package struct SettingsTable: Sendable {
     }
   }
 
-  /// A path; one that is not absolute is meant from the configuration's folder on.
+  /// Returns the path of an input file; relative to the configuration's folder.
   package func file(_ key: String) throws(FleetError) -> String? {
     try text(key).map { SettingsFolders.join(folders.read, $0) }
   }
 
-  /// The path of something that is written; one that is not absolute is meant as `SettingsFile.stateFile` has it.
+  /// Returns the path of an output file; relative paths are resolved as in `SettingsFile.stateFile`.
   package func stateFile(_ key: String) throws(FleetError) -> String? {
     try text(key).map { SettingsFolders.join(folders.state, $0) }
   }
 }
 
-/// The folders that a configuration's relative paths begin at; nil for the one that the program runs in.
+/// The folders of a configuration's relative paths; nil for the working folder.
 private struct SettingsFolders {
-  /// Of what is read. A service that runs on a copy of its configuration names the original's.
+  /// The folder of input files. A service that runs with a copy of its configuration uses the folder of the
+  /// original.
   var read: String?
-  /// Of what is written: where the service manager has what is to last, also for commands beside the service.
+  /// The folder of output files: the service manager's state folder, also for commands beside the service.
   var state: String?
 
-  /// The folder of the service's configuration, and what systemd makes of `StateDirectory=odograph-serve`.
+  /// The folder of the service's configuration, and the one that systemd creates for
+  /// `StateDirectory=odograph-serve`.
   private static let service = (configuration: "/etc/odograph", state: "/var/lib/odograph-serve")
 
   init(of path: String, variable: (String) -> String?) {
@@ -225,7 +236,7 @@ private struct SettingsFolders {
       ?? (Self.resolved(read ?? ".") == Self.service.configuration ? Self.service.state : read)
   }
 
-  /// Without links and points; as it is where there is no such folder.
+  /// Resolves links and dots; returns the path unchanged if there is no such folder.
   private static func resolved(_ folder: String) -> String {
     guard let resolved = unsafe realpath(folder.isEmpty ? "/" : folder, nil) else { return folder }
     defer { unsafe free(resolved) }

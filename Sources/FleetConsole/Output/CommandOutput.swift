@@ -2,17 +2,19 @@ package import Fleet
 internal import Glibc
 package import Platform
 
-/// What a command prints on stdout.
+/// The standard output of a command.
 package enum CommandOutput {
-  /// Whether colours and other looks may be used: see https://no-color.org.
+  /// True if colours and other styles may be used: see https://no-color.org.
   package static var usesStyles: Bool { usesColor && isatty(STDOUT_FILENO) == 1 }
 
   static var usesColor: Bool { environment("NO_COLOR") == nil }
 
-  /// - Throws: `FleetError` when it cannot be written. A reader that has left is no failure.
+  /// Prints a text.
+  ///
+  /// - Throws: `FleetError` if it cannot be written. A closed output is not a failure.
   package static func print(_ text: String) throws(FleetError) { try print(Array(text.utf8)) }
 
-  /// Writes; returns how the command ends when the output is gone, and says why where that is no reader who has left.
+  /// Writes a text; returns the exit status if the output is closed or failed, and reports a failure.
   package static func write(_ text: String) -> ExitStatus? {
     guard let problem = OutputStream.write(Array(text.utf8), to: STDOUT_FILENO) else { return nil }
     if problem.rawValue == EPIPE { return .done }
@@ -38,18 +40,19 @@ package enum CommandOutput {
   }
 }
 
-/// Writes to a descriptor until all is written.
+/// Complete writes to a file descriptor.
 package enum OutputStream {
-  /// What a pipe takes at once, or not at all: so much is written without waiting once it says that it has room.
+  /// The size that a pipe accepts atomically: this much is written without blocking when the pipe is
+  /// writable.
   private static let portion = 4096
 
-  /// Returns nil when all bytes were written, and else why not; `EPIPE` means that the reader has left.
+  /// Writes all bytes; returns nil, or the error. `EPIPE` means that the reader has closed the output.
   package static func write(_ bytes: [UInt8], to descriptor: Int32) -> SystemErrno? {
     write(bytes[...], to: descriptor)
   }
 
-  /// The same, for a reader that may let it wait for ever.
-  /// - Parameter goesOn: asked while it does; `ECANCELED` when it says no.
+  /// Writes all bytes to a reader that may block forever.
+  /// - Parameter goesOn: called while blocked; returns `ECANCELED` if it returns false.
   package static func write(_ bytes: [UInt8], to descriptor: Int32, goesOn: () -> Bool) -> SystemErrno? {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -67,7 +70,7 @@ package enum OutputStream {
       if written >= 0 {
         rest = rest.dropFirst(written)
       } else if errno == EAGAIN {
-        // Somebody who shares the terminal has made it non-blocking.
+        // Another process that shares the terminal has made it non-blocking.
         _ = poll(descriptor, milliseconds: 1000)
       } else if errno != EINTR {
         return SystemErrno(rawValue: errno)
@@ -76,7 +79,7 @@ package enum OutputStream {
     return nil
   }
 
-  /// Returns false when `goesOn` says no before.
+  /// Waits until the descriptor is writable; returns false if `goesOn` returned false.
   private static func waitForRoom(_ descriptor: Int32, _ goesOn: () -> Bool) -> Bool {
     while !poll(descriptor, milliseconds: 50) {
       guard goesOn() else { return false }
@@ -90,7 +93,7 @@ package enum OutputStream {
   }
 }
 
-/// One line on stderr that tells how long work goes on; nothing where stderr is no terminal.
+/// A progress line on standard error; nothing if it is not a terminal.
 package struct ProgressLine {
   package init() {}
 
@@ -98,7 +101,9 @@ package struct ProgressLine {
   private var shownAt: Int64 = 0
   private var isShown = false
 
-  /// - Parameter seconds: shows at most so often.
+  /// Shows a text.
+  ///
+  /// - Parameter seconds: the minimum interval between updates.
   package mutating func show(every seconds: Double = 0.1, _ text: () -> String) {
     guard isTerminal else { return }
     let now = SystemClock.monotonic
@@ -110,7 +115,7 @@ package struct ProgressLine {
     _ = OutputStream.write(Array("\r\(line)\u{1B}[K".utf8), to: STDERR_FILENO)
   }
 
-  /// Takes the line away, so that ordinary output can follow.
+  /// Removes the line, so that normal output can follow.
   package mutating func clear() {
     guard isShown else { return }
     isShown = false

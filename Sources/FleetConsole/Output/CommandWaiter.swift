@@ -3,22 +3,23 @@ internal import Glibc
 internal import MQTT
 internal import Platform
 
-/// Where a command's main thread waits, while the connection's thread does the work, until something ends it.
+/// The wait of a command's main thread, while the connection's thread does the work, until an event ends the
+/// command.
 package final class CommandWaiter: Sendable {
   package enum Ending: Sendable {
     case timedOut
     case ended(ExitStatus)
     case failed(FleetError)
 
-    /// Nothing ended the wait but its time.
+    /// True if the time limit expired.
     package var isTimeOver: Bool { if case .timedOut = self { true } else { false } }
 
-    /// Whether Ctrl-C or the like ended it.
+    /// True if a signal such as Ctrl-C ended it.
     package var isSignal: Bool {
       if case .ended(let status) = self { status == .interrupted || status == .terminated } else { false }
     }
 
-    /// How the command ends.
+    /// Returns the exit status.
     package func status() throws(FleetError) -> ExitStatus {
       switch self {
       case .timedOut: .timedOut
@@ -32,16 +33,17 @@ package final class CommandWaiter: Sendable {
     var ending: Ending?
     var wasConnected = false
     var isConnected = false
-    /// Whether this side has ended the last connection: one that follows is another, and no return.
+    /// True if this side closed the last connection: a later one is not a reconnection.
     var hasLeft = false
     var refusals = 0
   }
 
   private let state = Locked(State())
   private let wake: EventDescriptor
-  // Made with this, on the main thread, before there is any other.
+  // Created on the main thread before any other thread.
   private let signals: SignalDescriptor
-  /// Called at SIGHUP, which then ends nothing; nil where SIGHUP ends the command as a closed terminal does.
+  /// The action for SIGHUP, which then does not end the command; nil if SIGHUP ends it, as for a closed
+  /// terminal.
   private let reload: Locked<(@Sendable () -> Void)?> = Locked(nil)
 
   package init() throws(FleetError) {
@@ -53,10 +55,10 @@ package final class CommandWaiter: Sendable {
     }
   }
 
-  /// From now on SIGHUP does this, on the thread that waits, and ends nothing.
+  /// Sets the action for SIGHUP, called on the waiting thread; the signal then does not end the command.
   package func onHangUp(_ action: @escaping @Sendable () -> Void) { reload.withLock { $0 = action } }
 
-  /// A signal that ends the command; nil when there was none, or one that only asked to read settings again.
+  /// Returns a received signal that ends the command; nil if there is none, or only one to reload settings.
   private func endingSignal() -> Int32? {
     let action = reload.withLock { $0 }
     for number in signals.received() {
@@ -66,7 +68,7 @@ package final class CommandWaiter: Sendable {
     return nil
   }
 
-  /// Ends the command; the first ending counts.
+  /// Ends the command; only the first call has an effect.
   package func end(_ ending: Ending) {
     state.withLock { state in
       if state.ending == nil { state.ending = ending }
@@ -74,8 +76,8 @@ package final class CommandWaiter: Sendable {
     wake.signal()
   }
 
-  /// Tells of the connection on stderr, and ends the command when it never stood: then an option is wrong, or the
-  /// broker does not run. A connection that stood once is waited for.
+  /// Reports the connection's state on standard error. Ends the command if the broker was never connected,
+  /// because an option is wrong or the broker is not running. A lost connection is waited for.
   package func observe(_ connection: FleetConnection) {
     switch connection {
     case .connected: observeConnection()
@@ -87,7 +89,7 @@ package final class CommandWaiter: Sendable {
     }
   }
 
-  /// Tells of a connection that stands, of whatever protocol.
+  /// Reports an established connection of any protocol.
   package func observeConnection() {
     let isBack = state.withLock { state in
       defer { (state.wasConnected, state.isConnected, state.hasLeft) = (true, true, false) }
@@ -96,11 +98,11 @@ package final class CommandWaiter: Sendable {
     if isBack { StandardError.say("connected again") }
   }
 
-  /// Tells of a connection that does not stand, of whatever protocol.
+  /// Reports a lost connection of any protocol.
   /// - Parameters:
-  ///   - reason: for a connection that will be made again.
-  ///   - error: how the command ends when it never stood.
-  ///   - isOurs: whether this side has ended it.
+  ///   - reason: the reason, for a connection that will be retried.
+  ///   - error: the error of a command that was never connected.
+  ///   - isOurs: true if this side closed the connection.
   package func observeLoss(_ reason: String, _ error: FleetError, isOurs: Bool = false) {
     let (wasConnected, wasLost) = state.withLock { state in
       defer { (state.isConnected, state.hasLeft) = (false, isOurs) }
@@ -113,17 +115,17 @@ package final class CommandWaiter: Sendable {
     }
   }
 
-  /// Whether the broker has ever let this command in.
+  /// True if the broker has ever accepted the connection.
   package var wasConnected: Bool { state.withLock { $0.wasConnected } }
 
-  /// A signal that comes within some seconds, whatever has ended before; nil when none does.
+  /// Returns a signal that arrives within some seconds, regardless of an earlier ending; nil if none does.
   package func newSignal(within seconds: Double) -> Ending? {
     guard waitUntilReadable([signals.descriptor], seconds: seconds) != nil else { return nil }
     return endingSignal().map { .ended(ExitStatus(signal: $0)) }
   }
 
-  /// Waits until the broker has acknowledged what was sent; what it waits for is said when that takes a while. A further
-  /// signal ends it.
+  /// Waits until the broker has acknowledged all messages, and reports a longer wait. A further signal ends
+  /// it.
   package func drain(seconds: Double, pending: () -> Int) {
     let begin = SystemClock.monotonic
     let deadline = begin + Int64(seconds * 1e9)
@@ -139,9 +141,9 @@ package final class CommandWaiter: Sendable {
     }
   }
 
-  /// Waits until the broker has answered, an ending or a signal.
-  /// - Parameter limit: seconds; nil leaves it to the connection's own limit.
-  /// - Throws: `FleetError` when the time is over before.
+  /// Waits for an answer of the broker, an ending or a signal.
+  /// - Parameter limit: the time limit in seconds; nil for that of the connection.
+  /// - Throws: `FleetError` if the time limit expires first.
   package func waitForAnswer(limit: Double?, hasAnswered: () -> Bool) throws(FleetError) -> Ending {
     let begin = SystemClock.monotonic
     while true {
@@ -152,14 +154,14 @@ package final class CommandWaiter: Sendable {
     }
   }
 
-  /// For a command whose time is over: that nobody was there is no success.
-  /// - Throws: `FleetError` when the broker has never let this command in.
+  /// Checks that the broker was connected before the time limit; otherwise the command is not successful.
+  /// - Throws: `FleetError` if the broker has never accepted the connection.
   package func requireAnswer(within limit: Double?) throws(FleetError) {
     guard !wasConnected, let limit else { return }
     throw FleetError.unanswered(within: limit)
   }
 
-  /// Waits for an ending, a signal, or until the time is over; nil waits for as long as it takes.
+  /// Waits for an ending, a signal or the time limit; nil for no limit.
   package func wait(seconds: Double?) -> Ending {
     let deadline = seconds.map { SystemClock.monotonic + Int64(min(max(0, $0), 1e8) * 1e9) }
     while true {
@@ -176,14 +178,14 @@ package final class CommandWaiter: Sendable {
       _ = unsafe poll(&entries, nfds_t(entries.count), left)
       if entries[0].revents != 0 { wake.drain() }
       if let number = endingSignal() { return .ended(ExitStatus(signal: number)) }
-      // Only now: a wait without time sees a signal, too.
+      // Checked after the signals, so that a wait without time notices a signal, too.
       if left == 0 { return state.withLock(\.ending) ?? .timedOut }
     }
   }
 }
 
 extension FleetError {
-  /// A command's time was over before the broker had let it in.
+  /// Creates the error for a time limit that expired before the broker accepted the connection.
   package static func unanswered(within limit: Double) -> FleetError {
     FleetError(
       operation: "reach", object: "the broker",
@@ -193,19 +195,19 @@ extension FleetError {
 }
 
 extension ExitStatus {
-  /// How a command ends that a signal asked to end.
+  /// Creates the exit status for a signal.
   package init(signal: Int32) { self = signal == SIGINT ? .interrupted : .terminated }
 }
 
-/// Sentences for the person at the keyboard, beside the output.
+/// Messages for the user on standard error.
 package enum StandardError {
-  /// The time was over before the count that was asked for was reached.
+  /// Reports that the time limit expired before the requested count.
   package static func sayMissed(_ count: Int, came: Int) {
     say(
       "the time is over: \(came) of \(count) messages came; wait longer, or look at the selection of topics")
   }
 
-  /// Writes one line; control characters in it are made harmless.
+  /// Writes one line; escapes control characters.
   package static func say(_ sentence: String) {
     let line = "odograph: " + StyledText(sentence).plain + "\n"
     _ = OutputStream.write(Array(line.utf8), to: STDERR_FILENO)

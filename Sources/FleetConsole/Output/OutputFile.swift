@@ -2,27 +2,29 @@ package import Fleet
 internal import Glibc
 internal import Platform
 
-/// Where a command writes what `--output` asks for: standard output, a device or pipe as it is, or a file that is there only
-/// when it is whole.
+/// The output of `--output`: standard output, a device or pipe, or a file that appears only when it is
+/// complete.
 ///
-/// A file is written under another name in the same folder and takes its own name, and the mode of the one that was there
-/// before, at the end; that one stays as it is until then, and when anything fails. Links are followed: what they lead to is
-/// replaced, not the link.
+/// A file is written under a temporary name in the same folder. At the end it is renamed and gets the mode of
+/// an existing file, which is unchanged until then and after a failure. Links are followed: their target is
+/// replaced.
 @safe package struct OutputFile: ~Copyable {
   private let descriptor: Int32
-  /// nil for standard output.
+  /// The path; nil for standard output.
   private let path: String?
-  /// The file that is written and the name that it gets; nil for what is written as it is.
+  /// The temporary file and its final name; nil for a stream.
   private let draft: (path: String, target: String)?
   private let replaces: Bool
   private var isFinished = false
 
+  /// Opens the output.
+  ///
   /// - Parameters:
-  ///   - path: nil or `-` is standard output.
-  ///   - replaces: whether a file that is there already may be replaced.
-  ///   - inputs: files that the command reads, which are never replaced.
-  ///   - goesOn: asked while a pipe that nobody reads is waited for.
-  /// - Throws: `FleetError` for what cannot, or is not to, be written.
+  ///   - path: nil or `-` for standard output.
+  ///   - replaces: true if an existing file may be replaced.
+  ///   - inputs: input files of the command, which are never replaced.
+  ///   - goesOn: called while waiting for a reader of a pipe; false aborts.
+  /// - Throws: `FleetError` for an output that cannot or must not be written.
   package init(
     path: String?, replaces: Bool, inputs: [String] = [], goesOn: () -> Bool = { true }
   ) throws(FleetError) {
@@ -31,7 +33,7 @@ internal import Platform
     (descriptor, draft) = try Self.destination(path ?? "-", replaces, inputs, goesOn)
   }
 
-  /// Whether a path is written as it is, as standard output, pipes and devices are.
+  /// Returns whether a path is a stream: standard output, a pipe or a device.
   package static func isStream(_ path: String?) -> Bool {
     guard let path, path != "-" else { return true }
     return FileState(path).map { !$0.isRegular && !$0.isFolder } ?? false
@@ -59,10 +61,10 @@ internal import Platform
     if let draft, !isFinished { unsafe unlink(draft.path) }
   }
 
-  /// Whether nothing of a command that ends early is left: the file is whole or it is not there.
+  /// True if a failed command leaves no partial output.
   package var leavesNothing: Bool { draft != nil }
 
-  /// Returns false when whoever reads the output has left, or `goesOn` says no.
+  /// Writes bytes. Returns false if the reader has closed the output or `goesOn` returned false.
   package func write(_ bytes: [UInt8], goesOn: () -> Bool = { true }) throws(FleetError) -> Bool {
     let problem =
       draft == nil
@@ -72,8 +74,9 @@ internal import Platform
     throw Self.failure("write", path, problem.rawValue)
   }
 
-  /// Gives the file its name.
-  /// - Throws: `FleetError` also when another program has made that file meanwhile and it is not to be replaced.
+  /// Renames the file to its final name.
+  /// - Throws: `FleetError`, also if another program has created the file in the meantime and it must not be
+  ///   replaced.
   package mutating func finish() throws(FleetError) {
     guard let draft else { return }
     guard fsync(descriptor) == 0 else { throw Self.failure("write", path, errno) }
@@ -94,10 +97,11 @@ internal import Platform
     isFinished = true
   }
 
-  /// What a path leads to when all links are followed; a link that leads nowhere leads to what would be made.
+  /// Returns the target of a path after following all links; a broken link leads to the file that would be
+  /// created.
   static func target(of path: String) throws(FleetError) -> String {
     var path = path
-    // As many as the kernel follows.
+    // The kernel's limit of links.
     for _ in 0..<40 {
       var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
       let count = unsafe readlink(path, &buffer, buffer.count)
@@ -131,7 +135,7 @@ internal import Platform
     throw error
   }
 
-  /// Opens what is no regular file. A pipe is waited for until somebody reads it.
+  /// Opens a stream, and waits until a pipe has a reader.
   private static func open(_ path: String, _ goesOn: () -> Bool) throws(FleetError) -> Int32 {
     while true {
       let descriptor = unsafe Glibc.open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
@@ -149,18 +153,18 @@ internal import Platform
   }
 }
 
-/// What a path leads to.
+/// The status of a path's target.
 struct FileState {
   private let status: stat
 
-  /// nil when there is nothing.
+  /// Reads the status; nil if there is no file.
   init?(_ path: String) {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else { return nil }
     self.status = status
   }
 
-  /// Of a link itself, not what it leads to; nil when there is nothing.
+  /// Reads the status of a link itself; nil if there is no file.
   init?(link path: String) {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else { return nil }

@@ -2,42 +2,46 @@ package import Fleet
 internal import Glibc
 internal import Platform
 
-/// Where a command writes files in folders of one folder, as partitions are: it is there only when all of it is whole.
+/// An output folder with files in subfolders, such as partitions. It appears only when it is complete.
 ///
-/// Everything is written under another name beside it, and takes its own name, and the mode of the folder that was there
-/// before, at the end. What is replaced is exchanged at once, and then removed. Links are followed.
+/// All files are written to a temporary folder beside it. At the end it is renamed and gets the mode of an
+/// existing folder, which is exchanged atomically and then removed. Links are followed.
 ///
-/// Or it goes into a folder that is there: then each partition takes its place by itself, and all others stay.
+/// Alternatively an existing folder is updated: each partition is replaced separately, and all others are
+/// unchanged.
 @safe package struct OutputFolder: ~Copyable {
   private let plan: Plan
   private var isFinished = false
 
-  /// What is to be done at the end.
+  /// The plan for the final step.
   private struct Plan {
-    /// As it was given.
+    /// The given path.
     var path: String
-    /// The folder that is written and the name that it gets.
+    /// The temporary folder and its final name.
     var draft: String
     var target: String
-    /// The folder that is there before; nil when there is none.
+    /// The status of an existing folder; nil if there is none.
     var found: FileState?
-    /// Its files, which are replaced: folder and name.
+    /// The existing files that are replaced: folder and name.
     var replaced: [(folder: String, name: String)]
-    /// Whether what is written goes into the folder that is there.
+    /// True if partitions of an existing folder are updated.
     var isUpdate = false
     let isOurs: (String) -> Bool
   }
 
-  /// Folders that were made for files, in order.
+  /// The created folders in order.
   private var partitions: [String] = []
 
+  /// Creates the temporary folder.
+  ///
   /// - Parameters:
-  ///   - path: of the folder; an empty one may be there already.
-  ///   - replaces: whether one with files may be there.
-  ///   - updates: whether partitions go into the folder that is there, in the place of the same ones.
-  ///   - inputs: files that the command reads, which are never replaced.
-  ///   - isOurs: whether "folder/name" is a file that this folder is for. Nothing else is ever removed.
-  /// - Throws: `FleetError` for what cannot, or is not to, be written.
+  ///   - path: the folder; an empty one may exist.
+  ///   - replaces: true if a folder with files may be replaced.
+  ///   - updates: true to replace partitions in an existing folder.
+  ///   - inputs: input files of the command, which are never replaced.
+  ///   - isOurs: returns whether "folder/name" is a file of this kind of output. Other files are never
+  ///     removed.
+  /// - Throws: `FleetError` for an output that cannot or must not be written.
   package init(
     path: String, replaces: Bool, updates: Bool = false, inputs: [String],
     isOurs: @escaping (String) -> Bool
@@ -45,7 +49,7 @@ internal import Platform
     plan = try Self.begin(path, replaces, updates, inputs, isOurs)
   }
 
-  /// Makes the draft, once nothing speaks against it.
+  /// Checks the output and creates the temporary folder.
   private static func begin(
     _ path: String, _ replaces: Bool, _ updates: Bool, _ inputs: [String],
     _ isOurs: @escaping (String) -> Bool
@@ -85,7 +89,7 @@ internal import Platform
     if !isFinished { Self.removeTree(plan.draft) }
   }
 
-  /// Where to write a file, in a folder, or a folder of a folder, that is made.
+  /// Returns the path for a file in a subfolder, which is created.
   package mutating func file(_ name: String, in folder: String) throws(FleetError) -> String {
     try Self.makeFolders(folder, in: plan.draft)
     if partitions.last != folder { partitions.append(folder) }
@@ -102,7 +106,7 @@ internal import Platform
     }
   }
 
-  /// Gives the folder its name.
+  /// Renames the folder to its final name.
   package mutating func finish() throws(FleetError) {
     if plan.isUpdate { return try finishUpdate() }
     let (path, draft, replaced) = (plan.path, plan.draft, plan.replaced)
@@ -111,7 +115,7 @@ internal import Platform
     }
     do throws(SystemError) {
       if replaced.isEmpty {
-        // An empty folder gives way.
+        // An empty folder is replaced.
         try AtomicFile.move(draft, to: plan.target)
       } else {
         try AtomicFile.exchange(draft, with: plan.target)
@@ -136,7 +140,7 @@ internal import Platform
     }
   }
 
-  /// Puts each partition into its place in the folder that is there, once nothing speaks against any of them.
+  /// Moves each partition to the existing folder, after checking all of them.
   private mutating func finishUpdate() throws(FleetError) {
     var replaced: [[(folder: String, name: String)]] = []
     for partition in partitions {
@@ -166,7 +170,7 @@ internal import Platform
     unsafe rmdir(plan.draft)
   }
 
-  /// Folders with those that they are in, as far as they are empty.
+  /// Removes folders and their parents if they are empty.
   private static func removeFolders(of folders: [String], in root: String) {
     var all: Set<String> = []
     for folder in folders {
@@ -185,9 +189,9 @@ internal import Platform
     }
   }
 
-  /// The files of a folder that is to be replaced, at any depth, by their folders' names in it.
-  /// - Parameter part: of the folder, which is looked at; nil for all of it.
-  /// - Throws: `FleetError` unless it holds nothing else than what may be.
+  /// Returns the files of a folder that will be replaced, at any depth, with their subfolders.
+  /// - Parameter part: the subfolder to check; nil for the whole folder.
+  /// - Throws: `FleetError` if it contains other files.
   private static func files(
     of folder: String, within part: String? = nil, _ path: String, _ inputs: [String],
     _ isOurs: (String) -> Bool
@@ -197,7 +201,7 @@ internal import Platform
     func stranger() -> FleetError {
       .usage("write", path, "it holds \(part ?? ""), which is none of an export's; name another folder")
     }
-    // A link in it leads elsewhere, where nothing may be removed.
+    // A link leads to another folder, in which no file may be removed.
     guard part == nil || FileState(link: place)?.isFolder == true else { throw stranger() }
     var files: [(folder: String, name: String)] = []
     for name in try names(in: place) {
@@ -213,7 +217,7 @@ internal import Platform
       else { throw .usage("write", path, "\(inner) is what is read, or a folder; name another") }
       files.append((part, name))
     }
-    // An empty folder is none of an export's.
+    // An export creates no empty folders.
     guard part == nil || !files.isEmpty else { throw stranger() }
     return files
   }
@@ -231,7 +235,7 @@ internal import Platform
     return names.sorted()
   }
 
-  /// A folder of this type's own making, of which no link is followed.
+  /// Removes a temporary folder without following links.
   private static func removeTree(_ folder: String) {
     for name in (try? names(in: folder)) ?? [] {
       let place = "\(folder)/\(name)"

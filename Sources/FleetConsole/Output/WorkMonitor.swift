@@ -1,26 +1,26 @@
 internal import Glibc
 internal import Platform
 
-/// Looks after work of the main thread that takes its time: shows on a terminal how far it is, or for how long it waits, and
-/// tells when a signal asks to end it.
+/// A monitor of long work on the main thread: shows progress or waiting time on a terminal, and detects
+/// signals that request a stop.
 ///
-/// What blocks asks `goesOn` some times a second, so that a command ends within a second of Ctrl-C or SIGTERM also while a
-/// database thinks or a reader of the output sleeps.
+/// Blocking code calls `goesOn` several times a second, so that a command stops within a second of Ctrl-C or
+/// SIGTERM even during a database query or while the reader of the output is blocked.
 package final class WorkMonitor {
   private let waiter: CommandWaiter
   private let isQuiet: Bool
   private var line = ProgressLine()
-  /// What the work waits for when it makes no step, as in "database".
+  /// The object that the work waits for between steps, such as "database".
   package var awaited = "database"
   private var lastLook: Int64 = 0
-  /// When `show` was last called.
+  /// The time of the last call of `show`.
   private var lastStep = SystemClock.monotonic
-  /// How the command ends, once a signal or the connection has ended it.
+  /// The ending after a signal or a lost connection; nil before.
   package private(set) var ending: CommandWaiter.Ending?
 
   /// Nanoseconds.
   private static let lookInterval: Int64 = 20_000_000
-  /// Seconds without a step after which a person is told what is waited for.
+  /// The time without a step in s after which waiting is shown.
   private static let patience = 1.0
 
   package init(_ waiter: CommandWaiter, isQuiet: Bool) {
@@ -28,10 +28,10 @@ package final class WorkMonitor {
     self.isQuiet = isQuiet
   }
 
-  /// Whether progress is seen by anybody.
+  /// True if progress is shown.
   package var isShown: Bool { !isQuiet && isatty(STDERR_FILENO) == 1 }
 
-  /// Whether nothing has ended the work yet.
+  /// Returns whether the work may continue.
   package func goesOn() -> Bool {
     let now = SystemClock.monotonic
     guard ending == nil else { return false }
@@ -42,7 +42,7 @@ package final class WorkMonitor {
     return !waits(seconds: 0)
   }
 
-  /// Waits, unless something ends the work. Returns whether it did.
+  /// Waits, unless the work is ended; returns true if the wait was complete.
   package func waits(seconds: Double) -> Bool {
     if ending == nil {
       let ending = waiter.wait(seconds: seconds)
@@ -51,7 +51,7 @@ package final class WorkMonitor {
     return ending != nil
   }
 
-  /// One step is done.
+  /// Records a completed step.
   package func show(_ text: () -> String) {
     lastStep = SystemClock.monotonic
     if !isQuiet { line.show(text) }

@@ -37,16 +37,19 @@ package struct StatsOptions: ParsableArguments {
   package init() {}
 }
 
-/// Counts what a fleet says: rates, delays, what is missing, what came twice, bytes.
+/// The `odograph stats` command: counts the messages of a fleet, with rates, delays, missing and duplicate
+/// messages and bytes.
 ///
-/// Messages are counted on the connection's thread, a batch at a time, and forgotten.
+/// Messages are counted on the connection's thread in batches, and not stored.
 package enum StatsCommand {
-  /// Seconds between two redraws.
+  /// The interval in seconds between redraws.
   private static let interval = 0.5
-  /// Seconds that `--once` counts when nothing else is said.
+  /// The default duration of `--once` in seconds.
   private static let usualTime = 10.0
 
-  /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached.
+  /// Runs the command.
+  ///
+  /// - Throws: `FleetError` for invalid options and an unreachable broker.
   package static func run(_ options: StatsOptions) throws(FleetError) -> ExitStatus {
     let seconds = try options.time.limit()
     if let seconds, !(0.1...1e8).contains(seconds) {
@@ -95,7 +98,7 @@ package enum StatsCommand {
       connection: waiter.observe)
     try subscriber.start()
     defer { subscriber.stop(drain: options.share == nil ? 2 : 30) }
-    // The time runs from the subscription on, which the broker has as long to grant.
+    // The time limit starts with the subscription, which has the same limit.
     var ending = try waiter.waitForAnswer(limit: limit) { model.withState { $0.begin != nil } }
     var progress = ProgressLine()
     let limit = limit ?? (options.once && options.count == nil ? usualTime : nil)
@@ -108,7 +111,7 @@ package enum StatsCommand {
     }
     progress.clear()
     if case .failed(let error) = ending { throw error }
-    // What a member of a group still takes over while it leaves comes to nobody else: it counts.
+    // A leaving group member receives messages that no other member gets, so they are counted.
     if options.share != nil { subscriber.stop(drain: 30) }
     let (statistics, begin) = model.withState { ($0.value, $0.begin) }
     let seconds = max(begin.map { Moment.now.seconds(since: $0) } ?? 0, 0.001)
@@ -138,7 +141,7 @@ package enum StatsCommand {
     try model.waitForConnection(to: broker.brokerName, signals)
     var view = StatsView(title: broker.brokerName)
     var meter = RateMeter()
-    // Messages are no news: the table is drawn at its own pace, which is the idle one.
+    // The table is redrawn at its own interval, not for each message.
     let screen = LiveScreen(
       signals: signals, news: model.changed, interval: interval, timeout: limit,
       usesColor: CommandOutput.usesColor)

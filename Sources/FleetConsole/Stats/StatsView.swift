@@ -2,7 +2,7 @@ internal import Fleet
 internal import Spatial
 internal import Telemetry
 
-/// The table of counts and how keys change it: everything about it but the terminal.
+/// The table of counters with its key bindings, independent of the terminal.
 struct StatsView: Sendable {
   var sorting = StatsColumn.vehicle
   var isReversed = false
@@ -32,7 +32,9 @@ struct StatsView: Sendable {
 
   private var pageRows: Int { max(1, size.rows - 4) }
 
-  /// - Parameter seconds: since counting began.
+  /// Returns the screen.
+  ///
+  /// - Parameter seconds: the duration of the count.
   mutating func frame(
     of statistics: StreamStatistics, seconds: Double, rates: Rates, size: TerminalSize,
     trouble: String?
@@ -58,7 +60,7 @@ struct StatsView: Sendable {
     return frame
   }
 
-  /// The table as text: what is printed at the end.
+  /// Returns the table as text, printed at the end.
   func text(of statistics: StreamStatistics, seconds: Double, width: Int, styles: Bool) -> String {
     let rates = Rates(
       messages: Double(statistics.messages - statistics.retained) / seconds,
@@ -135,7 +137,7 @@ struct StatsView: Sendable {
   }
 }
 
-/// A column of the table of counts.
+/// A column of the table of counters.
 enum StatsColumn: Int, CaseIterable, Hashable, Sendable {
   case vehicle
   case rate
@@ -163,7 +165,7 @@ enum StatsColumn: Int, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// Columns of the terminal.
+  /// The width in terminal columns.
   var width: Int {
     switch self {
     case .vehicle: 12
@@ -200,7 +202,7 @@ enum StatsColumn: Int, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// What it is sorted by, the most first; nil for the name.
+  /// Returns the sort value, descending; nil to sort by name.
   func value(_ vehicle: VehicleStatistics) -> Double? {
     switch self {
     case .vehicle: nil
@@ -215,7 +217,7 @@ enum StatsColumn: Int, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// The columns that fit, with their widths; what is left over goes to the name.
+  /// Returns the columns that fit, with their widths; remaining space is added to the name.
   static func layout(width: Int, longestName: Int) -> [(column: StatsColumn, width: Int)] {
     var left = width - vehicle.width
     var kept: [StatsColumn] = [.vehicle]
@@ -230,7 +232,7 @@ enum StatsColumn: Int, CaseIterable, Hashable, Sendable {
 }
 
 extension QuantityText {
-  /// A count, shortened from a million on.
+  /// Formats a count, abbreviated from a million.
   package static func count(_ number: Int) -> String {
     switch number {
     case ..<1_000_000: "\(number)"
@@ -239,12 +241,12 @@ extension QuantityText {
     }
   }
 
-  /// Messages in a second.
+  /// Formats a rate of messages per second.
   package static func rate(_ perSecond: Double) -> String {
     fixed(perSecond, decimals: perSecond < 10 ? 2 : (perSecond < 1000 ? 1 : 0)) ?? "–"
   }
 
-  /// Bytes.
+  /// Formats a number of bytes.
   package static func volume(_ bytes: Double) -> String {
     switch bytes {
     case ..<1000: (fixed(bytes, decimals: 0) ?? "–") + " B"

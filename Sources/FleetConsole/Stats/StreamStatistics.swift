@@ -5,11 +5,11 @@ internal import MQTT
 internal import Spatial
 internal import Telemetry
 
-/// Counts a stream of messages: how many, how large, how late, which are missing and which came twice, by vehicle.
+/// Statistics of a stream of messages by vehicle: count, size, delay, missing and duplicate messages.
 ///
-/// A value without any I/O. Nothing that arrives can trap, and memory is bounded by `capacity`.
+/// A value type without I/O. No input traps, and memory is bounded by `capacity`.
 struct StreamStatistics: Sendable {
-  /// Where a topic is counted.
+  /// The counters of a topic.
   private struct Place: Sendable {
     var vehicle: Int
     var kind: MessageKind?
@@ -17,7 +17,7 @@ struct StreamStatistics: Sendable {
 
   let root: String
   let profile: MessageProfile
-  /// Vehicles at most.
+  /// The maximum number of vehicles.
   let capacity: Int
   private(set) var vehicles: [VehicleStatistics] = []
   private(set) var delays = DelayHistogram()
@@ -25,25 +25,28 @@ struct StreamStatistics: Sendable {
   private(set) var bytes = 0
   private(set) var retained = 0
   private(set) var retainedBytes = 0
-  /// Live messages.
+  /// The live messages by kind.
   private(set) var byKind: [MessageKind: Int] = [:]
-  /// Payloads of this contract's kinds that are no JSON object or of no time, kept ones among them.
+  /// The number of payloads of known kinds that are not a JSON object or have an invalid time, including
+  /// retained ones.
   private(set) var unreadable = 0
-  /// Topics that are no vehicle's.
+  /// The number of messages on topics that do not belong to a vehicle.
   private(set) var foreign = 0
-  /// Messages of vehicles for which there was no room.
+  /// The number of messages of vehicles beyond the capacity.
   private(set) var withoutRoom = 0
   private var places: [String: Place] = [:]
   private var indices: [VehicleKey: Int] = [:]
 
-  /// - Parameter root: nil for the profile's usual one.
+  /// Creates empty statistics.
+  ///
+  /// - Parameter root: the topic root; nil for that of the profile.
   init(root: String? = nil, profile: MessageProfile = .native, capacity: Int = 100_000) {
     self.root = root ?? profile.usualRoot
     self.profile = profile
     self.capacity = max(1, capacity)
   }
 
-  /// Topics whose place is remembered.
+  /// The number of cached topics.
   var cachedTopics: Int { places.count }
 
   var duplicates: Int { vehicles.reduce(0) { $0 + $1.duplicates } }
@@ -55,7 +58,9 @@ struct StreamStatistics: Sendable {
   }
   var late: Int { vehicles.reduce(0) { $0 + $1.late } }
 
-  /// - Parameter moment: of arrival.
+  /// Adds a message.
+  ///
+  /// - Parameter moment: the time of arrival.
   mutating func add(_ message: MQTTMessage, at moment: Moment) {
     add(topic: message.topic, payload: message.payload, retained: message.retain, at: moment)
   }
@@ -82,10 +87,10 @@ struct StreamStatistics: Sendable {
       vehicles[place.vehicle].bytes += size
     }
     guard let kind = place.kind else { return }
-    // An empty payload takes a kept message back.
+    // An empty payload clears a retained message.
     let glance = payload.isEmpty ? nil : MessageGlance(payload)
     if !retained {
-      // An OwnTracks device's will comes on the topic of its locations.
+      // The will of an OwnTracks device is on its location topic.
       byKind[kind == .location && glance?.isWill == true ? .status : kind, default: 0] += 1
     }
     guard let glance else { return }
@@ -94,12 +99,12 @@ struct StreamStatistics: Sendable {
       vehicles[place.vehicle].unreadable += 1
       return
     }
-    // What was kept says nothing of gaps and delays.
+    // Retained messages do not contribute to gaps and delays.
     guard !retained else { return }
     if let epoch = glance.epoch, let seq = glance.seq {
       vehicles[place.vehicle].add(epoch: epoch, seq: UInt64(seq))
     }
-    // A will carries the time at which it was left with the broker, and a track that of its first fix.
+    // A will has the time of the session start, and a track that of its first fix.
     guard let time = glance.time, !glance.isWill, kind != .track else { return }
     let delay = moment.time.seconds(since: time)
     guard delay > -MessageStamp.clockTolerance, delay < 86_400 else { return }
@@ -119,7 +124,7 @@ struct StreamStatistics: Sendable {
       return nil
     }
     let place = Place(vehicle: vehicle, kind: address.kind)
-    // Topics of known kinds are as many as vehicles; others could be without end.
+    // Topics of known kinds are limited by the vehicles; others are unbounded.
     if place.kind != nil { places[topic] = place }
     return place
   }
@@ -133,23 +138,23 @@ struct StreamStatistics: Sendable {
   }
 }
 
-/// What was counted of one vehicle.
+/// The statistics of one vehicle.
 struct VehicleStatistics: Sendable {
   let key: VehicleKey
-  /// Live messages: what the broker had kept is counted apart.
+  /// The live messages; retained ones are counted separately.
   var messages = 0
   var bytes = 0
   var retained = 0
   var unreadable = 0
   var duplicates = 0
   var late = 0
-  /// Stores that it had: each has a sequence of its own.
+  /// The number of epochs, each with its own sequence.
   var epochs = 0
-  /// Seconds from the vehicle's clock to ours.
+  /// Delays in seconds from the vehicle's clock to the local one.
   var delaySum = 0.0
   var delayCount = 0
   var longestDelay = 0.0
-  /// Missing numbers of former epochs: they will not come any more.
+  /// Missing numbers of former epochs, which will not arrive any more.
   private var lost: UInt64 = 0
   private var epoch: UInt64?
   private var formerEpoch: UInt64?
@@ -157,14 +162,14 @@ struct VehicleStatistics: Sendable {
 
   init(key: VehicleKey) { self.key = key }
 
-  /// Numbers that have not come.
+  /// The number of missing messages.
   var missing: Int { Int(clamping: lost &+ (sequence?.missing ?? 0)) }
 
   var meanDelay: Double? { delayCount > 0 ? delaySum / Double(delayCount) : nil }
 
   mutating func add(epoch new: UInt64, seq: UInt64) {
     if new != epoch {
-      // A copy of before the change says nothing about what is missing now.
+      // A copy from the former epoch is irrelevant for the current one.
       if new == formerEpoch { return }
       lost &+= sequence?.missing ?? 0
       formerEpoch = epoch
@@ -187,8 +192,8 @@ struct VehicleStatistics: Sendable {
   }
 }
 
-/// Delays counted in steps of a twentieth, from a millisecond to a day: as many messages as there are cost the same,
-/// and a quantile is right to 2.5 %.
+/// A histogram of delays in steps of 5 %, from a millisecond to a day. Its size is constant, and a quantile
+/// is accurate to 2.5 %.
 struct DelayHistogram: Hashable, Sendable {
   private static let shortest = 0.001
   private static let ratio = 1.05
@@ -199,7 +204,9 @@ struct DelayHistogram: Hashable, Sendable {
   private(set) var count = 0
   private(set) var longest = 0.0
 
-  /// - Parameter seconds: a delay; a negative one, of a clock that runs ahead, counts as none.
+  /// Adds a delay.
+  ///
+  /// - Parameter seconds: the delay; negative ones, of a clock ahead, count as zero.
   mutating func add(_ seconds: Double) {
     guard seconds.isFinite else { return }
     let place = seconds <= Self.shortest ? 0 : Int(log(seconds / Self.shortest) / Self.logarithm) + 1
@@ -208,7 +215,7 @@ struct DelayHistogram: Hashable, Sendable {
     longest = max(longest, seconds)
   }
 
-  /// The delay in seconds that a share of the messages (0...1) stayed below; nil when there were none.
+  /// Returns the delay in seconds below which a share of the messages (0...1) stayed; nil without messages.
   func quantile(_ share: Double) -> Double? {
     guard count > 0 else { return nil }
     let wanted = Int((Double(count - 1) * max(0, min(1, share))).rounded())
@@ -216,7 +223,7 @@ struct DelayHistogram: Hashable, Sendable {
     for (place, number) in counts.enumerated() {
       sum += number
       guard sum > wanted else { continue }
-      // The middle of the step; the longest of all is known exactly.
+      // The middle of the step; the maximum is exact.
       let middle = place == 0 ? Self.shortest / 2 : Self.shortest * pow(Self.ratio, Double(place) - 0.5)
       return min(middle, longest)
     }
@@ -225,8 +232,8 @@ struct DelayHistogram: Hashable, Sendable {
 }
 
 extension StreamStatistics {
-  /// All counts as one JSON object. Delays are in seconds; what is not known is left out.
-  /// - Parameter seconds: for which was counted.
+  /// Returns all statistics as a JSON object. Delays are in seconds; unknown values are omitted.
+  /// - Parameter seconds: the duration of the count.
   func json(seconds: Double) -> [UInt8] {
     JSONWriter.object { json in
       json.field("seconds", seconds, decimals: 3)

@@ -5,14 +5,15 @@ package import MQTT
 package import Spatial
 internal import Telemetry
 
-/// Writes received messages as JSON lines: `{"topic","qos","retain","payload"}`, the form that the agent prints too.
+/// A writer of received messages as JSON lines: `{"topic","qos","retain","payload"}`, the same form that the
+/// agent prints.
 ///
-/// A payload that is JSON is passed on as it came. Any other is a string when it is UTF-8 text, and
-/// `{"base64":"…"}` when it is not. A line holds no character that a terminal acts upon.
+/// A JSON payload is embedded unchanged. Any other payload is a string if it is UTF-8 text, and
+/// `{"base64":"…"}` otherwise. Lines contain no terminal control characters.
 package struct MessageLines {
   package init() {}
 
-  /// Whole lines, ready to be written.
+  /// The complete lines.
   package private(set) var bytes: [UInt8] = []
 
   package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
@@ -21,7 +22,9 @@ package struct MessageLines {
     append(topic: message.topic, qos: message.qos.rawValue, retain: message.retain, payload: message.payload)
   }
 
-  /// - Parameter received: when it came, for a message out of a recording.
+  /// Appends a message.
+  ///
+  /// - Parameter received: the time of arrival, for a recorded message.
   package mutating func append(
     topic: String, qos: UInt8, retain: Bool, payload: [UInt8], received: UTCTime? = nil
   ) {

@@ -37,13 +37,13 @@ package struct TailOptions: ParsableArguments {
   package init() {}
 }
 
-/// Prints messages as JSON lines.
+/// The `odograph tail` command: prints messages as JSON lines.
 ///
-/// All of the work is done on the connection's thread: a batch comes in, its lines go out in one write, and only then
-/// is it acknowledged. An output that is slow slows the broker down, and nothing piles up in between.
+/// All work is done on the connection's thread: a batch is received, its lines are written at once, and then
+/// it is acknowledged. A slow output slows down the broker, without buffering in between.
 package enum TailCommand {
-  /// Runs until the count is reached, the time is over, the reader has left or a signal comes.
-  /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached.
+  /// Runs until the count, the time limit, a closed output or a signal.
+  /// - Throws: `FleetError` for invalid options and an unreachable broker.
   package static func run(_ options: TailOptions) throws(FleetError) -> ExitStatus {
     if let count = options.count, count < 1 {
       throw .usage("print", "\(count) messages", "--count is 1 or more")
@@ -77,15 +77,16 @@ package enum TailCommand {
   }
 }
 
-/// Chooses the messages to print and writes them.
+/// A printer that selects and writes messages.
 struct TailPrinter {
-  /// Whether only, or none of, the messages that the broker had kept; nil takes both.
+  /// True for only retained messages, false for only live ones; nil for both.
   private let retained: Bool?
-  /// Messages that are still to be printed; nil for all that come.
+  /// The number of messages to print; nil for all.
   private(set) var left: Int?
   private var lines = MessageLines()
   private var hasEnded = false
-  /// What comes after the last of the count is nobody else's: it is printed too.
+  /// True for a group member: messages after the last of the count are delivered to no other member, so they
+  /// are printed, too.
   private let isMember: Bool
 
   init(_ options: TailOptions) {
@@ -94,7 +95,7 @@ struct TailPrinter {
     isMember = options.share != nil
   }
 
-  /// Writes a batch. Returns how the command ends when that was the last of it.
+  /// Writes a batch. Returns the ending if it was the last one.
   mutating func print(_ messages: [MQTTMessage], to descriptor: Int32 = STDOUT_FILENO) -> CommandWaiter
     .Ending?
   {
@@ -106,7 +107,7 @@ struct TailPrinter {
     }
     if let problem = OutputStream.write(lines.bytes, to: descriptor) {
       hasEnded = true
-      // `odograph tail | head` is no failure: the reader has what it wanted.
+      // A closed output as in `odograph tail | head` is not a failure.
       if problem.rawValue == EPIPE { return .ended(.done) }
       return .failed(
         FleetError(

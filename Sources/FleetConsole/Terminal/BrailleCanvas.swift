@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// A drawing of dots, two by four in each character place (U+2800 to U+28FF), and characters over it.
+/// A drawing of dots, two by four in each character cell (U+2800 to U+28FF), with text above it.
 struct BrailleCanvas: Sendable {
-  /// In character places.
+  /// The size in character cells.
   let columns: Int
   let rows: Int
   private var dots: [UInt8]
@@ -17,7 +17,7 @@ struct BrailleCanvas: Sendable {
     styles = Array(repeating: .plain, count: self.columns * self.rows)
   }
 
-  /// In dots; x to the right, y down.
+  /// The size in dots; x to the right, y down.
   var width: Int { columns * 2 }
   var height: Int { rows * 4 }
 
@@ -30,7 +30,7 @@ struct BrailleCanvas: Sendable {
     styles[place] = style
   }
 
-  /// A straight line, of which only what is on the canvas is drawn, however far it goes beyond.
+  /// Draws a straight line, clipped to the canvas.
   mutating func line(from a: SIMD2<Double>, to b: SIMD2<Double>, style: TextStyle = .plain) {
     guard let (a, b) = clipped(a, b) else { return }
     let steps = max(1, Int(max(abs(b.x - a.x), abs(b.y - a.y)).rounded(.up)))
@@ -50,7 +50,7 @@ struct BrailleCanvas: Sendable {
     }
   }
 
-  /// Text over the dots, from a character place on, cut at the edge. Returns whether all of it found free places.
+  /// Puts text over the dots from a cell on, cut at the edge. Returns true if all of its cells were free.
   @discardableResult
   mutating func put(_ text: StyledText, column: Int, row: Int, onlyIfFree: Bool = false) -> Bool {
     guard (0..<rows).contains(row), column >= 0, column < columns else { return false }
@@ -77,7 +77,7 @@ struct BrailleCanvas: Sendable {
       })
   }
 
-  /// The part of a line that lies on the canvas (Y. Liang, B. Barsky, 1984); nil for none.
+  /// Returns the part of a line on the canvas (Y. Liang, B. Barsky, 1984); nil if there is none.
   private func clipped(
     _ a: SIMD2<Double>, _ b: SIMD2<Double>
   ) -> (SIMD2<Double>, SIMD2<Double>)? {

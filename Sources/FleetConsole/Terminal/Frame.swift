@@ -3,17 +3,17 @@ struct TerminalSize: Hashable, Sendable {
   var columns: Int
   var rows: Int
 
-  /// Sizes are bounded, so that a terminal that claims to be endless takes no endless memory.
+  /// Limited, so that a huge reported size does not exhaust the memory.
   init(columns: Int, rows: Int) {
     self.columns = max(1, min(columns, 1000))
     self.rows = max(1, min(rows, 500))
   }
 
-  /// What terminals have been since the VT100, for one that does not say.
+  /// The size of a VT100, used if the terminal does not report one.
   static let usual = TerminalSize(columns: 80, rows: 24)
 }
 
-/// A whole screen: what each place on it shows.
+/// A complete screen of cells.
 struct Frame: Hashable, Sendable {
   let size: TerminalSize
   private(set) var cells: [Cell]
@@ -23,7 +23,7 @@ struct Frame: Hashable, Sendable {
     cells = Array(repeating: .blank, count: size.columns * size.rows)
   }
 
-  /// Writes text from a place on, cut at the right edge. Places outside the screen are left out.
+  /// Puts text from a cell on, cut at the right edge; ignored outside the screen.
   mutating func put(_ text: StyledText, row: Int, column: Int = 0) {
     guard row >= 0, row < size.rows, column >= 0, column < size.columns else { return }
     let room = size.columns - column
@@ -36,7 +36,7 @@ struct Frame: Hashable, Sendable {
     cells[(row * size.columns)..<((row + 1) * size.columns)]
   }
 
-  /// The screen as lines of text without trailing blanks: for tests and for documents.
+  /// The screen as lines of text without trailing spaces, for tests and documents.
   var lines: [String] {
     (0..<size.rows).map { row in
       var line = self[row: row].reduce(into: "") { $0 += $1.text }
@@ -46,18 +46,20 @@ struct Frame: Hashable, Sendable {
   }
 }
 
-/// What to send to a terminal so that it shows one frame where it showed another.
+/// The bytes that update a terminal from one frame to another.
 ///
-/// Only what changed is sent: over a slow line that is the difference between a live table and a slide show. The
-/// cursor is moved to each changed run by its absolute place, so a terminal that disagrees about the width of some
-/// character spoils one run and not the rest of the line.
+/// Only changes are sent, which keeps a live table responsive over a slow line. The cursor is positioned
+/// absolutely for each changed run, so that a terminal with another character width only garbles one run
+/// instead of the rest of the line.
 enum FrameDifference {
-  /// Unchanged cells between two changed ones that cost no more to repeat than to jump over.
+  /// The number of unchanged cells that are cheaper to repeat than to skip.
   private static let cheaperToRepeat = 4
 
+  /// Returns the update.
+  ///
   /// - Parameters:
-  ///   - previous: what the terminal shows; nil when that is not known, and all is drawn anew.
-  ///   - usesColor: false leaves colours out, and keeps bold, dim and reverse.
+  ///   - previous: the frame on the terminal; nil if unknown, to redraw everything.
+  ///   - usesColor: false to omit colours; bold, dim and reverse remain.
   static func bytes(from previous: Frame?, to next: Frame, usesColor: Bool = true) -> [UInt8] {
     var output = Output(usesColor: usesColor)
     let known = previous.flatMap { $0.size == next.size ? $0 : nil }
@@ -77,7 +79,7 @@ enum FrameDifference {
     return output.finished()
   }
 
-  /// The columns to draw again, in order, never beginning with the right half of a wide character.
+  /// Returns the columns to redraw, in order, never starting with the right half of a wide character.
   static func changedRuns(from old: [Cell], to new: [Cell]) -> [Range<Int>] {
     var runs: [Range<Int>] = []
     for column in new.indices where column >= old.count || old[column] != new[column] {

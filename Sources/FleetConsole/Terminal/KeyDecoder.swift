@@ -1,4 +1,4 @@
-/// A key that was pressed.
+/// A pressed key.
 enum Key: Hashable, Sendable {
   case character(Character)
   case up
@@ -14,23 +14,23 @@ enum Key: Hashable, Sendable {
   case backspace
   case delete
   case tab
-  /// Control with a letter, in lower case.
+  /// Control with a lower-case letter.
   case control(Character)
 }
 
-/// Turns the bytes of a terminal into keys: UTF-8 text, control characters and the cursor sequences of ECMA-48 in
-/// the forms that xterm and its kin send.
+/// A decoder from terminal input to keys: UTF-8 text, control characters and the cursor sequences of ECMA-48
+/// as sent by xterm and its relatives.
 ///
-/// Pure. Input may be cut anywhere; a lone escape is one key or the beginning of another, which only time can tell,
-/// so the caller says when no more came (`flush`).
+/// A pure value type. Input can be split anywhere. A lone escape is a key or the start of a sequence, which
+/// only time can decide: the caller calls `flush` if nothing follows.
 struct KeyDecoder: Sendable {
   private var pending: [UInt8] = []
-  /// A sequence longer than this is noise.
+  /// The maximum length of a sequence; longer ones are dropped.
   private static let longestSequence = 32
 
   init() {}
 
-  /// Whether an unfinished sequence waits.
+  /// True if an incomplete sequence is pending.
   var isPending: Bool { !pending.isEmpty }
 
   mutating func feed(_ bytes: some Sequence<UInt8>) -> [Key] {
@@ -43,14 +43,14 @@ struct KeyDecoder: Sendable {
     return keys
   }
 
-  /// No more bytes came for a while: what waits is all there is.
+  /// Returns the pending escape as a key, because no further bytes followed.
   mutating func flush() -> [Key] {
     defer { pending = [] }
     return pending.first == 0x1B ? [.escape] : []
   }
 
-  /// The first key and its length in bytes, the key nil for a sequence that means nothing here; nil when more bytes
-  /// are needed.
+  /// Returns the first key and its length in bytes; the key is nil for an unknown sequence, the result nil if
+  /// more bytes are needed.
   private static func first(in bytes: ArraySlice<UInt8>) -> (key: Key?, length: Int)? {
     guard let byte = bytes.first else { return nil }
     switch byte {
@@ -87,7 +87,7 @@ struct KeyDecoder: Sendable {
       guard bytes.count >= 3 else { return nil }
       return (cursorKey(final: bytes[start + 2]), 3)
     }
-    // An escape before anything but a sequence is the escape key, and what follows is read on its own.
+    // An escape before other bytes is the escape key; the bytes after it are decoded separately.
     guard introducer == UInt8(ascii: "[") else { return (.escape, 1) }
     guard let end = bytes[(start + 2)...].firstIndex(where: { (0x40...0x7E).contains($0) }) else {
       return bytes.count > longestSequence ? (nil, bytes.count) : nil

@@ -2,38 +2,38 @@ internal import Fleet
 internal import Glibc
 internal import Platform
 
-/// What a key has changed.
+/// The effect of a key.
 enum LiveAction: Hashable, Sendable {
   case none
   case redraw
   case quit
 }
 
-/// A full-screen view that lives: one thread that waits for keys, signals and news, and redraws at most at its
+/// A full-screen live view. One thread waits for keys, signals and updates, and redraws at most once per
 /// interval, so that a thousand messages cost one redraw.
 struct LiveScreen {
-  /// Seconds after which the view is drawn anew even when nothing came: ages go on.
+  /// The interval in seconds for redrawing without updates, because ages change.
   private static let idleInterval = 1.0
-  /// Seconds within which the rest of a key's sequence follows its escape.
+  /// The time in seconds within which the rest of an escape sequence follows.
   private static let escapeDelay = 0.05
 
-  /// The signals that such a view deals with.
+  /// The signals that the view handles.
   static let signals = [SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP]
 
-  /// Of `signals`.
+  /// The descriptor for `signals`.
   let signals: SignalDescriptor
-  /// Readable when there is something new to draw.
+  /// The descriptor that is readable after updates.
   let news: EventDescriptor
-  /// Seconds between two redraws at least.
+  /// The minimum interval in seconds between redraws.
   var interval: Double
-  /// Seconds, from the start, after which it ends; nil goes on.
+  /// The time limit in seconds from the start; nil for none.
   var timeout: Double?
   var usesColor: Bool
 
-  /// Runs until a key, a signal, the time limit or a failure ends it. The terminal is given back in each case.
+  /// Runs until a key, a signal, the time limit or a failure. Restores the terminal in every case.
   /// - Parameters:
-  ///   - handle: takes a key.
-  ///   - draw: makes the frame for a terminal of a size, after `news` was drained.
+  ///   - handle: handles a key.
+  ///   - draw: returns the frame for a terminal size, after `news` was drained.
   func run(
     handle: (Key) -> LiveAction, draw: (TerminalSize) throws(FleetError) -> Frame
   ) throws(FleetError) -> ExitStatus {
@@ -70,7 +70,7 @@ struct LiveScreen {
       for key in keys {
         switch handle(key) {
         case .quit: return .done
-        // A key is answered at once.
+        // A key has an immediate effect.
         case .redraw: (isDirty, drawnAt) = (true, 0)
         case .none: break
         }
@@ -93,7 +93,7 @@ struct LiveScreen {
 
   private func wait(until deadline: Int64, forNews: Bool) -> (input: Bool, news: Bool) {
     let left = max(0, deadline - SystemClock.monotonic)
-    // poll(2) passes over negative descriptors.
+    // poll(2) ignores negative descriptors.
     var entries = [
       pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
       pollfd(fd: forNews ? news.descriptor : -1, events: Int16(POLLIN), revents: 0),
@@ -104,7 +104,7 @@ struct LiveScreen {
     return (entries[0].revents != 0, entries[1].revents != 0)
   }
 
-  /// Whether input and output are a terminal that knows control sequences, which an editor's does not.
+  /// True if input and output are a terminal with control sequences, unlike that of an editor.
   static var isPossible: Bool {
     guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else { return false }
     guard let term = unsafe getenv("TERM") else { return false }

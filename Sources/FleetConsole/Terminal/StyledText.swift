@@ -1,40 +1,40 @@
 internal import CLinux
 internal import Glibc
 
-/// One place on a terminal: a character, or the right half of one that takes two columns.
+/// A terminal cell: a character, or the right half of a wide one.
 package struct Cell: Hashable, Sendable {
-  /// A character with the marks that join it; empty in the right half of a wide one.
+  /// The character with its combining marks; empty in the right half of a wide one.
   var text: String
   var style: TextStyle
-  /// Columns that the character takes: 1, 2, or 0 for the right half.
+  /// The width in columns: 1, 2, or 0 for the right half.
   var width: UInt8
 
   static let blank = Cell(text: " ", style: .plain, width: 1)
 }
 
-/// A run of cells: text that has been made harmless, measured and given its looks.
+/// A run of cells: escaped, measured and styled text.
 ///
-/// Names of vehicles and what else comes over the network pass through here on their way to a terminal, in a table
-/// as in plain lines; nothing that a terminal would act upon comes out.
+/// Vehicle names and other untrusted texts are converted to this type before they are printed; the result
+/// contains no terminal control characters.
 package struct StyledText: Hashable, Sendable {
   private(set) var cells: [Cell]
 
   package init(cells: [Cell] = []) { self.cells = cells }
 
-  /// Text from anywhere. What must not reach a terminal is shown as U+FFFD; a character keeps at most two combining
-  /// marks, so that none grows over its neighbours.
+  /// Creates cells from untrusted text. Unsafe characters become U+FFFD. A character retains at most two
+  /// combining marks, so that it cannot cover its neighbours.
   package init(_ text: String, style: TextStyle = .plain) {
     cells = []
     append(text, style: style)
   }
 
-  /// Columns on a terminal.
+  /// The width in terminal columns.
   package var width: Int { cells.count }
 
-  /// The text without its looks.
+  /// The text without styles.
   package var plain: String { cells.reduce(into: "") { $0 += $1.text } }
 
-  /// Columns that a text takes on a terminal: `StyledText(text).width`.
+  /// Returns the width of a text in terminal columns: `StyledText(text).width`.
   static func width(of text: String) -> Int {
     isPlainASCII(text) ? text.utf8.count : StyledText(text).width
   }
@@ -53,7 +53,8 @@ package struct StyledText: Hashable, Sendable {
     for scalar in text.unicodeScalars {
       switch DisplayWidth.columns(of: scalar) {
       case nil:
-        // Joiners and variation selectors are common in honest emoji: they vanish, all else leaves a trace.
+        // Joiners and variation selectors are common in emoji, so they are dropped; other format characters
+        // leave a mark.
         guard scalar.value != 0x200D else { continue }
         cells.append(Cell(text: "\u{FFFD}", style: style, width: 1))
         marks = 2
@@ -77,14 +78,14 @@ package struct StyledText: Hashable, Sendable {
   private var lastCharacter: Int? { cells.lastIndex { $0.width > 0 } }
 }
 
-/// Where text stands in a column that is wider than it.
+/// The alignment of text in a wider column.
 package enum TextAlignment: Hashable, Sendable {
   case left
   case right
 }
 
 extension StyledText {
-  /// The columns of a table's row, side by side.
+  /// Creates the cells of a table row from its columns.
   init(columns: [(text: StyledText, width: Int, alignment: TextAlignment)]) {
     cells = []
     for (place, column) in columns.enumerated() {
@@ -93,7 +94,7 @@ extension StyledText {
     }
   }
 
-  /// The text in exactly `width` columns: filled with blanks, or cut with an ellipsis.
+  /// Returns the text in exactly `width` columns: padded with spaces, or cut with an ellipsis.
   package func fitted(to width: Int, alignment: TextAlignment = .left) -> StyledText {
     guard width > 0 else { return StyledText() }
     if cells.count <= width {
@@ -101,7 +102,7 @@ extension StyledText {
       return StyledText(cells: alignment == .left ? cells + fill : fill + cells)
     }
     var kept = Array(cells.prefix(width - 1))
-    // A wide character that lost its right half goes too.
+    // A wide character without its right half is removed.
     if let last = kept.last, last.width == 2 { kept[kept.count - 1] = .blank }
     kept.append(Cell(text: "…", style: cells[kept.count].style, width: 1))
     return StyledText(cells: kept)
@@ -111,7 +112,7 @@ extension StyledText {
     StyledText(cells: cells.map { Cell(text: $0.text, style: style, width: $0.width) })
   }
 
-  /// The text with or without control sequences for its looks, ready for a line of output.
+  /// Returns the text with or without control sequences for its styles.
   func rendered(styles: Bool) -> String {
     guard styles else { return plain }
     var text = ""
@@ -128,9 +129,9 @@ extension StyledText {
   }
 }
 
-/// How a piece of text looks on a terminal.
+/// The style of text on a terminal.
 package struct TextStyle: Hashable, Sendable {
-  /// The colours that every terminal has, named by what they are told to be; the user's theme decides.
+  /// The standard terminal colours; the user's theme determines their appearance.
   package enum Color: UInt8, Hashable, Sendable {
     case standard = 39
     case red = 31
@@ -157,12 +158,12 @@ package struct TextStyle: Hashable, Sendable {
   package static let bold = TextStyle(bold: true)
   package static let dim = TextStyle(dim: true)
 
-  /// The same without its colour, for users who set `NO_COLOR`.
+  /// The style without its colour, for users who set `NO_COLOR`.
   var withoutColor: TextStyle {
     TextStyle(.standard, bold: isBold, dim: isDim, reversed: isReversed)
   }
 
-  /// The control sequence that selects this style, whatever was selected before.
+  /// The control sequence that selects this style, independent of the previous one.
   var selectGraphicRendition: String {
     var codes = "0"
     if isBold { codes += ";1" }
@@ -173,12 +174,12 @@ package struct TextStyle: Hashable, Sendable {
   }
 }
 
-/// How many columns of a terminal a character takes, and whether it may go there at all.
+/// The width of characters on a terminal, and whether they are safe.
 enum DisplayWidth {
-  /// 0 for a mark that joins the character before it, 1, or 2 for East Asian and emoji characters; nil for what must
-  /// not reach a terminal: control characters, and format characters that reorder or hide text.
+  /// Returns the width of a character: 0 for a combining mark, 1, or 2 for East Asian and emoji characters.
+  /// Nil for unsafe ones: control characters, and format characters that reorder or hide text.
   ///
-  /// The table is the C library's, by wcwidth(3) in the C.UTF-8 locale.
+  /// The table is that of the C library: wcwidth(3) in the C.UTF-8 locale.
   static func columns(of scalar: Unicode.Scalar) -> Int? {
     let value = scalar.value
     if value < 0x7F { return value < 0x20 ? nil : 1 }
@@ -194,7 +195,7 @@ enum DisplayWidth {
     }
   }
 
-  // Of the thread alone: the process keeps the locale that it was started with.
+  // Only for this thread; the locale of the process is unchanged.
   private static func inUTF8Locale<Result>(_ body: () -> Result) -> Result {
     guard let locale = unsafe utf8Locale else { return body() }
     let previous = unsafe uselocale(locale)
@@ -202,6 +203,6 @@ enum DisplayWidth {
     return body()
   }
 
-  // Made once and never changed or freed.
+  // Created once and never changed or freed.
   private nonisolated(unsafe) static let utf8Locale = unsafe newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
 }

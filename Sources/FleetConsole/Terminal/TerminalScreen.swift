@@ -2,22 +2,24 @@ internal import Fleet
 internal import Glibc
 internal import Platform
 
-/// A terminal taken over for a full-screen view: alternate screen, no cursor, keys one by one and unechoed.
+/// A terminal in full-screen mode: alternate screen, hidden cursor, unbuffered keys without echo.
 ///
-/// It is given back when this is deinitialised, on `suspend()`, and by `TerminalRescue` when the process is about to
-/// die of a fault of its own. Signals such as Ctrl-C stay signals.
+/// It is restored by `deinit`, by `suspend()`, and by `TerminalRescue` if the process crashes. Signals such
+/// as Ctrl-C are still delivered.
 struct TerminalScreen: ~Copyable {
   private let input: Int32
   private let output: Int32
   private var shown: Frame?
   private let usesColor: Bool
 
-  /// Alternate screen, cursor hidden, no wrapping at the right edge.
+  /// Enters the alternate screen, hides the cursor and disables wrapping.
   private static let enter = Array("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[0m\u{1B}[2J".utf8)
-  /// All of it undone.
+  /// Reverts `enter`.
   static let leave = Array("\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l".utf8)
 
-  /// - Throws: `FleetError` when the descriptors are no terminal.
+  /// Enters full-screen mode.
+  ///
+  /// - Throws: `FleetError` if the descriptors are not a terminal.
   init(input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO, usesColor: Bool) throws(FleetError) {
     self.input = input
     self.output = output
@@ -27,13 +29,13 @@ struct TerminalScreen: ~Copyable {
       throw .usage("take over", "the terminal", SystemError.message(for: errno))
     }
     TerminalRescue.arm(input: input, output: output, original: original)
-    // Not `resume()`: Swift 6.2 calls nothing that mutates once constants are set.
+    // Not `resume()`: Swift 6.2 cannot call mutating functions after constants are set.
     takeOver()
   }
 
   deinit { TerminalRescue.restore() }
 
-  /// Takes the terminal over, at first and after `suspend()`. The next frame is drawn whole.
+  /// Enters full-screen mode again after `suspend()`. The next frame is drawn completely.
   mutating func resume() {
     takeOver()
     shown = nil
@@ -44,10 +46,10 @@ struct TerminalScreen: ~Copyable {
     write(Self.enter)
   }
 
-  /// Gives the terminal back, for the time that the process is stopped.
+  /// Restores the terminal while the process is stopped.
   func suspend() { TerminalRescue.restore() }
 
-  /// The terminal's size now; the usual one when it does not say.
+  /// The current size of the terminal, or the default.
   var size: TerminalSize { Self.size(of: output) ?? .usual }
 
   static func size(of descriptor: Int32) -> TerminalSize? {
@@ -59,7 +61,7 @@ struct TerminalScreen: ~Copyable {
     return TerminalSize(columns: Int(window.ws_col), rows: Int(window.ws_row))
   }
 
-  /// Shows a frame, by sending what differs from the one before. Returns false when the terminal is gone.
+  /// Shows a frame by sending the differences from the previous one. Returns false if the terminal is gone.
   @discardableResult
   mutating func show(_ frame: Frame) -> Bool {
     let bytes = FrameDifference.bytes(from: shown, to: frame, usesColor: usesColor)
@@ -67,10 +69,10 @@ struct TerminalScreen: ~Copyable {
     return bytes.isEmpty || write(bytes)
   }
 
-  /// Draws the next frame whole: the terminal may show something else by now.
+  /// Makes the next frame be drawn completely, because the terminal's content is unknown.
   mutating func forget() { shown = nil }
 
-  /// The bytes typed since the last call; nil when the terminal is gone.
+  /// Returns the bytes typed since the last call; nil if the terminal is gone.
   func typed() -> [UInt8]? {
     var buffer = [UInt8](repeating: 0, count: 1024)
     let count = unsafe read(input, &buffer, buffer.count)
@@ -82,32 +84,32 @@ struct TerminalScreen: ~Copyable {
   private func write(_ bytes: [UInt8]) -> Bool { OutputStream.write(bytes, to: output) == nil }
 }
 
-/// Gives the terminal back however the process ends, short of SIGKILL.
+/// A handler that restores the terminal however the process ends, except by SIGKILL.
 ///
-/// A process has one controlling terminal, and a signal handler has no argument, so this is the one place with state
-/// of the whole process. Only what POSIX lists as safe in signal handlers is called there: tcsetattr(3), write(2),
-/// sigaction(2), raise(3).
+/// A process has one controlling terminal, and a signal handler has no argument, so this is the only
+/// process-wide state. Handlers call only functions that POSIX lists as async-signal-safe: tcsetattr(3),
+/// write(2), sigaction(2), raise(3).
 enum TerminalRescue {
-  // Written by the thread that takes the terminal over, before any handler is installed that reads it.
+  // Written by the thread that enters full-screen mode, before a handler is installed that reads it.
   private nonisolated(unsafe) static var input: Int32 = -1
   private nonisolated(unsafe) static var output: Int32 = -1
   private nonisolated(unsafe) static var original = termios()
   private nonisolated(unsafe) static var isTaken = false
-  // Allocated once and never freed: a handler must not touch an array, whose storage could be moving.
+  // Allocated once and never freed: a handler must not access an array, whose storage could move.
   private nonisolated(unsafe) static let leave: UnsafeMutableBufferPointer<UInt8> = {
     let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: TerminalScreen.leave.count)
     _ = unsafe buffer.initialize(from: TerminalScreen.leave)
     return unsafe buffer
   }()
 
-  /// The ways in which a fault ends a process.
+  /// The signals of crashes.
   private static let faults = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV]
 
   static func arm(input: Int32, output: Int32, original: termios) {
     unsafe self.original = original
     unsafe self.output = output
     unsafe self.input = input
-    // Touched now, so that its initialiser does not run in a handler.
+    // Accessed now, so that its initializer does not run in a handler.
     _ = unsafe leave.count
     for fault in faults {
       var action = sigaction()
@@ -125,7 +127,7 @@ enum TerminalRescue {
     raw.c_iflag &= ~tcflag_t(BRKINT | ICRNL | INPCK | ISTRIP | IXON)
     raw.c_lflag &= ~tcflag_t(ECHO | ICANON | IEXTEN)
     raw.c_cflag |= tcflag_t(CS8)
-    // A read returns as soon as there is a byte, so that none at all means that the terminal is gone.
+    // A read returns as soon as there is a byte; none means that the terminal is gone.
     unsafe withUnsafeMutableBytes(of: &raw.c_cc) { bytes in
       unsafe bytes[Int(VMIN)] = 1
       unsafe bytes[Int(VTIME)] = 0

@@ -1,6 +1,6 @@
-/// The list from which the columns of the table are chosen, with what stands in each.
+/// The list for choosing the table's columns, with their descriptions.
 struct ColumnChooser: Hashable, Sendable {
-  /// The line that keys act upon.
+  /// The selected line.
   private(set) var cursor = 0
 
   var column: WatchColumn { WatchColumn.allCases[cursor] }
@@ -9,18 +9,20 @@ struct ColumnChooser: Hashable, Sendable {
     cursor = max(0, min(cursor + lines, WatchColumn.allCases.count - 1))
   }
 
-  /// The columns with one more, or less, of them; the vehicle's name stays.
+  /// Returns the columns with one of them added or removed; the vehicle's name always remains.
   static func toggled(_ column: WatchColumn, in columns: [WatchColumn]) -> [WatchColumn] {
     guard column != .vehicle else { return columns }
     guard !columns.contains(column) else { return columns.filter { $0 != column } }
-    // A new one stands where it usually does, and before the last event, which takes what is left over.
+    // A new column has its default position, before the last event, which uses the remaining space.
     let place = columns.firstIndex { $0.rawValue > column.rawValue } ?? columns.count
     return Array(columns[..<place]) + [column] + Array(columns[place...])
   }
 
+  /// Draws the list.
+  ///
   /// - Parameters:
-  ///   - shown: the columns of the table as it was last drawn.
-  ///   - chosen: those that were chosen, whether there is room for them or not; nil for the usual ones.
+  ///   - shown: the columns of the table as last drawn.
+  ///   - chosen: the chosen columns, whether they fit or not; nil for the default.
   func draw(shown: [WatchColumn], chosen: [WatchColumn]?, on frame: inout Frame) {
     let wanted = WatchColumn.allCases.count + 1
     let (columns, rows) = OverlayPane.room(for: wanted, on: frame.size)
@@ -37,7 +39,7 @@ struct ColumnChooser: Hashable, Sendable {
       if line.width > columns { line = line.fitted(to: columns) }
       return place == cursor ? line.fitted(to: columns).styled(TextStyle(reversed: true)) : line
     }
-    // The line of the cursor is seen on a small screen, too.
+    // The selected line is also visible on a small screen.
     let room = max(1, rows - 1)
     let first = max(0, min(cursor - room / 2, lines.count - room))
     OverlayPane.draw(

@@ -2,7 +2,7 @@ internal import Fleet
 internal import Spatial
 internal import Telemetry
 
-/// What the vehicle told last of its trips, and of how it was driven.
+/// The details of trips and driving events.
 extension DetailPane {
   var trip: [StyledText] {
     guard let trip = record.trip?.message else { return [] }

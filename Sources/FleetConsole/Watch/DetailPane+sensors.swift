@@ -7,7 +7,7 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// What the vehicle's sensors and its bus tell, in lines of their own.
+/// The details of sensors and vehicle signals.
 extension DetailPane {
   var compass: [StyledText] {
     guard record.state != .offline, let compass = record.compass else { return [] }
@@ -30,7 +30,7 @@ extension DetailPane {
     return parts
   }
 
-  /// The signals of the vehicle's own bus, by the ends of their paths.
+  /// The vehicle signals, by the last parts of their paths.
   var bus: [StyledText] {
     guard let received = record.signals else { return [] }
     let isPast = received.isRetained || record.state == .offline
@@ -56,7 +56,7 @@ extension DetailPane {
       + (attitude.message.angles.map { ["yaw \(degrees($0.yaw))"] } ?? [])
   }
 
-  /// How far the vehicle's navigation has come, and what is missing.
+  /// The state of the vehicle's navigation, and the reason if it is incomplete.
   var navigation: [StyledText] {
     guard record.state != .offline, let report = NavigationReport(json: status?["navigation"]) else {
       return []
@@ -80,7 +80,7 @@ extension DetailPane {
     }
   }
 
-  /// By the newer of both messages that can tell it: a garage has no sky, and so no location.
+  /// From the newer of the two messages: in a garage there is no location.
   var height: [String] {
     let (altitude, location) = (record.altitude?.message, record.location?.message)
     let isLocationNewer = location.map { $0.time > (altitude?.time ?? $0.time) } ?? false

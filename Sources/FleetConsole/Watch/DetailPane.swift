@@ -7,17 +7,17 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// All that is known of one vehicle, in a pane.
+/// A pane with all details of one vehicle.
 struct DetailPane: Sendable {
   let record: VehicleRecord
   let now: Moment
 
-  /// Columns that the labels take.
+  /// The width of the labels in columns.
   private static let indent = 10
   private static let roseColumns = CompassRose.columns + 2
 
-  /// Lines of text, each of which fits; the compass rose at the right edge where there is room.
-  /// - Parameter offset: lines that were scrolled away.
+  /// Returns the lines that fit; the compass rose is at the right edge if there is space.
+  /// - Parameter offset: the number of lines scrolled away.
   func lines(columns: Int, rows: Int, offset: Int = 0) -> [StyledText] {
     let all = allLines(columns: columns, rows: rows)
     let rest = all.dropFirst(max(0, min(offset, all.count - rows)))
@@ -28,13 +28,13 @@ struct DetailPane: Sendable {
     return lines
   }
 
-  /// By how many lines it can be scrolled.
+  /// Returns the maximum number of lines that can be scrolled.
   func mostOffset(columns: Int, rows: Int) -> Int {
     max(0, allLines(columns: columns, rows: rows).count - rows)
   }
 
   private func allLines(columns: Int, rows: Int) -> [StyledText] {
-    // The title has the first row for itself.
+    // The first row contains only the title.
     let showsRose = columns >= 48 && rows > CompassRose.rows
     func width(_ row: Int) -> Int {
       showsRose && (1...CompassRose.rows).contains(row) ? columns - Self.roseColumns : columns
@@ -69,7 +69,7 @@ struct DetailPane: Sendable {
 }
 
 extension DetailPane {
-  /// What there is to tell in lines of its own; those without parts have nothing to tell.
+  /// The details with their labels; those without parts are omitted.
   var facts: [(name: String, parts: [StyledText])] {
     [
       ("position", position), ("predicted", predicted), ("updates", updates), ("movement", plain(movement)),
@@ -131,7 +131,7 @@ extension DetailPane {
     return texts.map { StyledText($0, style: TextStyle(.green)) }
   }
 
-  /// Why no locations come, and what would help; nothing once one has come.
+  /// The reason for missing locations with its remedy; empty after a location.
   private var updates: [StyledText] {
     guard let event = record.locationEvent, record.state != .offline else { return [] }
     if let location = record.location, location.message.time > event.message.time { return [] }
@@ -145,7 +145,7 @@ extension DetailPane {
     }
   }
 
-  // MARK: What the status says of the vehicle's computer; whatever it says that is known here is shown.
+  // MARK: State of the vehicle's computer from its status
 
   var status: JSONValue? { try? JSONValue(parsing: record.statusPayload) }
 
@@ -170,7 +170,7 @@ extension DetailPane {
     return parts
   }
 
-  /// The joules of all parts, and the parts that used most.
+  /// Returns the total energy and the largest consumers.
   private static func largest(_ energy: JSONValue) -> [String] {
     guard case .object(let parts) = energy else { return [] }
     var texts =
@@ -219,7 +219,7 @@ extension DetailPane {
       let age = since.map { " for \(QuantityText.age(max(0, now.time.seconds(since: $0))))" }
       return "inside \(identifier)\(age ?? "")"
     }
-    // Only what the vehicle told: who does not say where it stands may be in any of them.
+    // Only reported states are used: the vehicle can be in a region with an unknown state.
     let unknown = states?.regions.count { $0.state == .unknown } ?? 0
     if let states, unknown > 0 {
       parts.append(unknown == states.count ? "not known yet" : "\(unknown) not known yet")
@@ -230,14 +230,16 @@ extension DetailPane {
   }
 }
 
-/// A compass drawn in characters: the needle is where the vehicle's front points, the dot where it drives to.
+/// A compass drawn in characters: the needle shows the vehicle's heading, the dot its course.
 enum CompassRose {
   static let columns = 13
   static let rows = 7
 
+  /// Returns the drawing.
+  ///
   /// - Parameters:
-  ///   - heading: degrees clockwise from north; nil draws no needle.
-  ///   - course: degrees clockwise from north; nil draws no dot.
+  ///   - heading: degrees clockwise from north; nil for no needle.
+  ///   - course: degrees clockwise from north; nil for no dot.
   static func lines(heading: Double?, course: Double?) -> [StyledText] {
     var canvas = BrailleCanvas(columns: columns, rows: rows)
     let center = SIMD2(Double(canvas.width) / 2 - 0.5, Double(canvas.height) / 2 - 0.5)
@@ -264,23 +266,25 @@ enum CompassRose {
   }
 }
 
-/// Text in lines of a width that may change from row to row, each part of it whole.
+/// Text wrapped in rows of different widths, with unbroken parts.
 struct WrappedText {
   private(set) var lines: [StyledText] = []
-  /// Columns of a row.
+  /// Returns the width of a row in columns.
   private let width: (Int) -> Int
 
-  /// - Parameter width: how many columns a row has, counted from 0.
+  /// Creates an empty text.
+  ///
+  /// - Parameter width: returns the width of a row, counted from 0.
   init(width: @escaping (Int) -> Int) { self.width = width }
 
-  /// Begins a line with a label, and puts as many of the parts on it, and on each line that follows, as fit.
+  /// Appends a line with a label and parts, which continue on further lines if necessary.
   ///
-  /// - Parameter indent: columns that the label takes, and what stands below it is moved by.
+  /// - Parameter indent: the width of the label and the indentation of the lines below.
   mutating func append(_ label: StyledText, indent: Int, parts: [StyledText]) {
     var line = indent > 0 ? label.fitted(to: indent) : label
     var isEmpty = indent > 0 || label.width == 0
     for part in parts {
-      // A piece may come to stand on the next row, which may be shorter.
+      // A piece can move to the next row, which can be shorter.
       for word in split(part, room: min(width(lines.count), width(lines.count + 1)) - indent) {
         let gap = isEmpty ? 0 : 2
         if !isEmpty, line.width + gap + word.width > width(lines.count) {
@@ -297,7 +301,7 @@ struct WrappedText {
     lines.append(line)
   }
 
-  /// A part that is wider than a whole line, in pieces: at its blanks, or anywhere.
+  /// Splits a part that is wider than a row at spaces, or anywhere.
   private func split(_ part: StyledText, room: Int) -> [StyledText] {
     let room = max(2, room)
     guard part.width > room else { return [part] }

@@ -4,24 +4,25 @@ internal import MQTT
 internal import Platform
 internal import Spatial
 
-/// What the connection's thread and the command's share: a value that is made of the messages, and how the connection is.
+/// The state shared by the connection's thread and the command's thread: a value computed from the messages,
+/// and the connection's state.
 final class LiveModel<Value: Sendable>: Sendable {
   struct State: Sendable {
     var value: Value
     var wasConnected = false
-    /// Why there is no connection, while there is none.
+    /// The reason for a missing connection; nil while connected.
     var trouble: String?
-    /// The command cannot go on.
+    /// The error that ends the command; nil if none.
     var failure: FleetError?
-    /// When the subscription first stood.
+    /// The time of the first subscription.
     var begin: Moment?
-    /// How much of what the broker keeps is in; nil before the first connection.
+    /// The progress of reading retained messages; nil before the first connection.
     var reading: RetainedReading?
     fileprivate var isChanged = false
   }
 
   private let state: Locked<State>
-  /// Readable when something has changed.
+  /// The descriptor that is readable after changes.
   let changed: EventDescriptor
 
   init(_ value: Value) throws(FleetError) {
@@ -31,13 +32,15 @@ final class LiveModel<Value: Sendable>: Sendable {
 
   func withState<Result>(_ body: (inout State) -> Result) -> Result { state.withLock { body(&$0) } }
 
-  /// All changes so far have been seen.
+  /// Marks all changes as seen.
   func acknowledgeChanges() {
     changed.drain()
     state.withLock { $0.isChanged = false }
   }
 
-  /// - Parameter isNews: false leaves `changed` unreadable, for a view that is drawn at a pace of its own.
+  /// Applies a batch.
+  ///
+  /// - Parameter isNews: false to leave `changed` unreadable, for a view with its own redraw interval.
   func receive(_ batch: FleetBatch, isNews: Bool = true, _ update: (inout Value, MQTTMessage) -> Void) {
     change(isNews: isNews) { state in
       for message in batch.messages {
@@ -60,17 +63,17 @@ final class LiveModel<Value: Sendable>: Sendable {
       case .refused(let filter, let reason): state.failure = .refused(filter: filter, reason: reason)
       case .disconnected(let reason):
         state.trouble = "not connected: \(reason)"
-        // What never worked is an option that is wrong, or a broker that does not run.
+        // A failure of the first attempt means a wrong option or a broker that is not running.
         if !state.wasConnected { state.failure = FleetError(reason) }
       }
     }
   }
 
-  /// The broker has begun to send what it keeps, and says that this was all.
+  /// Records the answer to the marker subscription after the retained messages.
   func markKept() { change { $0.reading?.marked(at: Moment.now.timestamp.nanoseconds) } }
 
-  /// Waits for the first connection: an error of the first attempt belongs on the ordinary screen.
-  /// - Throws: `FleetError` when it fails, or a signal comes.
+  /// Waits for the first connection, so that its failure is reported on the normal screen.
+  /// - Throws: `FleetError` if it fails, or after a signal.
   func waitForConnection(to name: String, _ signals: SignalDescriptor) throws(FleetError) {
     while true {
       let (isConnected, failure) = withState { ($0.wasConnected, $0.failure) }
@@ -98,19 +101,19 @@ final class LiveModel<Value: Sendable>: Sendable {
 }
 
 extension SignalDescriptor {
-  /// The signals of a command, as an error that ends it.
+  /// Creates the signal descriptor of a command.
   static func forCommand(_ signals: [Int32]) throws(FleetError) -> SignalDescriptor {
     do throws(SystemError) { return try SignalDescriptor(signals) } catch { throw FleetError(error) }
   }
 }
 
-/// Messages and bytes in a second.
+/// Messages and bytes per second.
 struct Rates: Hashable, Sendable {
   var messages = 0.0
   var bytes = 0.0
 }
 
-/// How many messages and bytes come in a second, over the last few.
+/// A meter of messages and bytes per second over the last seconds.
 struct RateMeter: Sendable {
   private struct Sample {
     var at: Timestamp
@@ -118,15 +121,15 @@ struct RateMeter: Sendable {
     var bytes: Int
   }
 
-  /// Seconds that are looked back on: short follows at once, long is calm.
+  /// The averaging time in seconds: shorter reacts faster, longer is steadier.
   private static let span = 3.0
 
   private var samples: [Sample] = []
 
-  /// Takes the counters as they are now.
+  /// Records the current counters.
   mutating func add(messages: Int, bytes: Int, at now: Timestamp) {
     samples.append(Sample(at: now, messages: messages, bytes: bytes))
-    // The newest of those beyond the span stays, so that the samples cover it.
+    // The last sample beyond the time span remains, so that the samples cover it.
     while samples.count > 2, now.seconds(since: samples[1].at) >= Self.span { samples.removeFirst() }
   }
 

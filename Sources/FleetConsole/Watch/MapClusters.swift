@@ -1,32 +1,32 @@
 internal import Fleet
 
-/// Vehicles of a map by their places on it, those that stand too close together counted.
+/// The vehicles of a map grouped by position; those too close together are shown as a count.
 ///
-/// Where names are written beside vehicles, only those in the same character are close; on a crowded map those in the same
-/// field of some characters are, so that the counts can be read.
+/// On a map with names, only vehicles in the same cell are grouped; on a crowded map, those in the same field
+/// of some cells are, so that the counts are readable.
 struct MapClusters {
-  /// One vehicle, or the number of several, at a character of the map.
+  /// A vehicle, or a group of several, in a cell of the map.
   struct Cluster {
-    /// In the map's vehicles; of several, the first.
+    /// The index of the vehicle; of a group, the first.
     var vehicle: Int
     var count: Int
-    /// The state that all of them are in; nil where they differ.
+    /// The common state of all; nil if they differ.
     var state: VehicleState?
     var column: Int
     var row: Int
   }
 
-  /// Vehicles up to which each is shown for itself, with its name.
+  /// The number of vehicles up to which each is shown with its name.
   static let mostSingle = 40
   private static let field = (columns: 6, rows: 2)
 
   private(set) var clusters: [Cluster] = []
-  /// Vehicles that are on the map, in their order, the selected one included.
+  /// The vehicles on the map in order, including the selected one.
   private(set) var shown: [(vehicle: Int, column: Int, row: Int)] = []
 
   var isCrowded: Bool { shown.count > Self.mostSingle }
 
-  /// A selected vehicle is drawn by itself and counted with no others.
+  /// Groups the vehicles; the selected one is drawn separately and never grouped.
   init(_ vehicles: [MapPane.Vehicle], _ view: MapPane.Projection, on canvas: BrailleCanvas) {
     shown.reserveCapacity(vehicles.count)
     for place in vehicles.indices {
@@ -35,7 +35,7 @@ struct MapClusters {
     }
     let width = isCrowded ? min(Self.field.columns, canvas.columns) : 1
     let height = isCrowded ? min(Self.field.rows, canvas.rows) : 1
-    // The last field of a line takes what is left over.
+    // The last field of a line also covers the remaining cells.
     let across = canvas.columns / width
     let down = canvas.rows / height
     var places = [Int](repeating: -1, count: across * down)
@@ -57,14 +57,14 @@ struct MapClusters {
     for place in clusters.indices where clusters[place].count > 1 {
       let (count, length) = (clusters[place].count, Self.text(clusters[place].count).utf8.count)
       let left = min(clusters[place].column / width, across - 1) * width
-      // In the middle of them, and inside of their field, so that no count covers or touches another.
+      // At their mean position inside the field, so that counts never overlap or touch.
       clusters[place].row = sums[place].rows / count
       clusters[place].column = max(
         left, min(sums[place].columns / count - (length - 1) / 2, left + max(0, width - length - 1)))
     }
   }
 
-  /// A count in four characters at most.
+  /// Formats a count in at most four characters.
   static func text(_ count: Int) -> String {
     switch count {
     case ..<10_000: "\(count)"

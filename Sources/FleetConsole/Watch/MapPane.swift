@@ -2,29 +2,29 @@ internal import Fleet
 internal import Glibc
 internal import Spatial
 
-/// A map drawn in characters: regions and tracks in dots, vehicles as the signs of their states, a scale.
+/// A map drawn in characters: regions and tracks as dots, vehicles as state signs, and a scale.
 ///
-/// Pure: places go in and lines of text come out. North is up; a degree of longitude is as wide as it is in the middle.
+/// A pure value type. North is up; the scale of longitude is that at the centre.
 struct MapPane: Sendable {
   struct Vehicle: Sendable {
     var name: String
     var state: VehicleState
     var coordinate: Coordinate
-    /// Metres; nil when nothing is promised.
+    /// The error bound in m; nil without a guarantee.
     var bound: Double?
     var isStale: Bool
     var isSelected: Bool
-    /// Oldest first.
+    /// The track, oldest first.
     var trail: [Coordinate] = []
   }
 
-  /// Metres that the map is wide at least and, about, at most.
+  /// The minimum and approximate maximum width of the map in m.
   private static let smallest = 100.0
   private static let largest = 2e7
 
   var vehicles: [Vehicle] = []
   var regions: [RegionShape] = []
-  /// Powers of two by which the map is larger than what shows all; negative is smaller.
+  /// The magnification as a power of two relative to showing everything; negative to zoom out.
   var zoom = 0
 
   func lines(columns: Int, rows: Int) -> [StyledText] {
@@ -51,7 +51,7 @@ struct MapPane: Sendable {
         canvas.put(count, column: cluster.column, row: cluster.row)
       }
     }
-    // The selected one last, so that it lies on top.
+    // The selected vehicle is drawn last, on top of the others.
     for vehicle in vehicles where vehicle.isSelected { mark(vehicle, on: &canvas, view) }
     name(clusters, on: &canvas)
     nameRegions(on: &canvas, view)
@@ -83,7 +83,7 @@ struct MapPane: Sendable {
     canvas.put(cell, column: place.column, row: place.row)
   }
 
-  /// Names, where there is room for them.
+  /// Writes names where there is space.
   private func name(_ clusters: MapClusters, on canvas: inout BrailleCanvas) {
     let shown = clusters.shown
     let named = clusters.isCrowded ? shown.filter { vehicles[$0.vehicle].isSelected } : shown
@@ -112,7 +112,7 @@ struct MapPane: Sendable {
   private func putScale(on canvas: inout BrailleCanvas, _ view: Projection) {
     let columnsPerMetre = view.dotsPerMetre / 2
     var length = 1.0
-    // 1, 2, 5, 10, …: the longest that takes a quarter of the width.
+    // 1, 2, 5, 10, …: the longest that uses at most a quarter of the width.
     for step in 0..<24 {
       let next = pow(10, Double(step / 3)) * [1, 2, 5][step % 3]
       if next * columnsPerMetre <= max(6, Double(canvas.columns) / 4) { length = next }
@@ -126,7 +126,7 @@ struct MapPane: Sendable {
 }
 
 extension MapPane {
-  /// From the earth onto the canvas.
+  /// The projection from the earth to the canvas.
   struct Projection {
     let center: Coordinate
     let dotsPerMetre: Double
@@ -135,20 +135,21 @@ extension MapPane {
     private let eastPerDegree: Double
     private static let northPerDegree = 111_195.0
 
-    /// Shows the selected vehicle and its trail, or else all; nil without any place.
+    /// Creates a projection that shows the selected vehicle and its track, or otherwise all vehicles; nil
+    /// without positions.
     init?(_ map: MapPane, _ canvas: BrailleCanvas) {
       let selected = map.vehicles.filter(\.isSelected)
       let shown = (selected.isEmpty ? map.vehicles : selected).filter(\.coordinate.isValid)
       var places = shown.map(\.coordinate)
       for vehicle in shown { places += vehicle.trail }
       guard let first = places.first else { return nil }
-      // Longitudes as differences to the first, so that a fleet in Fiji is not as wide as the earth.
+      // Longitudes relative to the first one, so that the antimeridian is no problem.
       let turns = places.map { signedDegrees(from: first.longitude, to: $0.longitude) }
       let (west, east) = (turns.min() ?? 0, turns.max() ?? 0)
       let (south, north) = (
         places.map(\.latitude).min() ?? first.latitude, places.map(\.latitude).max() ?? first.latitude
       )
-      // The selected vehicle stays in the middle: a map that moves by itself is no help.
+      // The selected vehicle is at the centre, so that the map does not jump.
       center =
         selected.first?.coordinate
         ?? Coordinate(
@@ -159,21 +160,21 @@ extension MapPane {
       eastPerDegree = Self.northPerDegree * max(0.01, cos(center.latitude.radians))
       let across = (east - west) * eastPerDegree
       let along = (north - south) * Self.northPerDegree
-      // A dot is as high as it is wide where characters are twice as high as wide.
+      // Dots are square if characters are twice as high as wide.
       let span = selected.isEmpty ? 1.15 : 2.2
       let metresPerDot = max(
         span * across / width, span * along / height, MapPane.smallest / width)
       dotsPerMetre = 1 / min(metresPerDot / pow(2, Double(map.zoom)), MapPane.largest / width)
     }
 
-    /// In dots.
+    /// Returns the position in dots.
     func point(_ coordinate: Coordinate) -> SIMD2<Double> {
       let east = signedDegrees(from: center.longitude, to: coordinate.longitude) * eastPerDegree
       let north = (coordinate.latitude - center.latitude) * Self.northPerDegree
       return SIMD2(width / 2 + east * dotsPerMetre, height / 2 - north * dotsPerMetre)
     }
 
-    /// The character's place; nil when it is beyond the edge.
+    /// Returns the cell of a position; nil outside the map.
     func place(_ coordinate: Coordinate, on canvas: BrailleCanvas) -> (column: Int, row: Int)? {
       let point = point(coordinate)
       guard point.x >= 0, point.y >= 0, point.x < width, point.y < height else { return nil }

@@ -1,19 +1,19 @@
-/// Lines over the screen, in a frame where there is room for one.
+/// Lines above the screen, framed if there is space.
 enum OverlayPane {
-  /// Columns of the text inside of a frame.
+  /// The width of the text inside a frame in columns.
   private static let framedColumns = 72
 
-  /// Whether a frame fits around so many lines.
+  /// Returns whether a frame around this number of lines fits.
   static func isFramed(lines: Int, on size: TerminalSize) -> Bool {
     size.columns >= framedColumns + 4 && size.rows >= lines + 2
   }
 
-  /// Columns and rows that there are for lines, where `wanted` rows would do.
+  /// Returns the columns and rows available for lines, if `wanted` rows are sufficient.
   static func room(for wanted: Int, on size: TerminalSize) -> (columns: Int, rows: Int) {
     isFramed(lines: wanted, on: size) ? (framedColumns, wanted) : (size.columns, size.rows)
   }
 
-  /// Lines that are no more and no wider than their room; without a frame they take the whole screen.
+  /// Draws lines that fit; without a frame they use the whole screen.
   static func draw(_ lines: [StyledText], on frame: inout Frame) {
     let size = frame.size
     guard isFramed(lines: lines.count, on: size) else {

@@ -2,9 +2,9 @@ internal import Bytes
 package import Spatial
 package import Telemetry
 
-/// Numbers as people read them: units of the road, fixed widths, no more digits than mean something.
+/// Formatting of quantities for display: road units, fixed widths, significant digits only.
 package enum QuantityText {
-  /// A number with a fixed count of decimals; nil when it is too large to be one of these quantities.
+  /// Formats a number with fixed decimals; nil if it is out of range.
   package static func fixed(_ value: Double, decimals: Int, plus: Bool = false) -> String? {
     guard value.isFinite, abs(value) < 1e9 else { return nil }
     var bytes: [UInt8] = []
@@ -13,7 +13,7 @@ package enum QuantityText {
     return plus && value > 0 && text.contains(where: { ("1"..."9").contains($0) }) ? "+" + text : text
   }
 
-  /// Seconds as one number with the unit that suits it: `5 s`, `59 min`, `3 h`, `12 d`.
+  /// Formats seconds as a single number with a suitable unit: `5 s`, `59 min`, `3 h`, `12 d`.
   package static func age(_ seconds: Double) -> String {
     switch seconds {
     case ..<60: "\(Int(max(0, seconds))) s"
@@ -24,14 +24,14 @@ package enum QuantityText {
     }
   }
 
-  /// Degrees with five decimals, which is a metre.
+  /// Formats degrees with five decimals (one metre).
   package static func position(_ coordinate: Coordinate) -> String {
     let latitude = fixed(coordinate.latitude, decimals: 5) ?? "–"
     let longitude = fixed(coordinate.longitude, decimals: 5) ?? "–"
     return "\(latitude) " + String(repeating: " ", count: max(0, 10 - longitude.utf8.count)) + longitude
   }
 
-  /// Metres, or kilometres where there are many.
+  /// Formats a distance in metres or kilometres.
   package static func distance(_ metres: Double) -> String {
     switch metres {
     case ..<9.95: "\(fixed(metres, decimals: 1) ?? "–") m"
@@ -40,13 +40,13 @@ package enum QuantityText {
     }
   }
 
-  /// Metres per second as km/h, with a decimal below 100.
+  /// Formats a speed as km/h, with one decimal below 100.
   package static func speed(_ metresPerSecond: Double) -> String {
     let value = metresPerSecond * 3.6
     return (fixed(value, decimals: value < 99.95 ? 1 : 0) ?? "–") + " km/h"
   }
 
-  /// Joules, in the unit that suits them.
+  /// Formats an energy with a suitable unit.
   static func energy(_ joules: Double) -> String {
     switch joules {
     case ..<999.5: "\(fixed(joules, decimals: 0) ?? "–") J"
@@ -57,7 +57,7 @@ package enum QuantityText {
 
   private static let arrows = ["↑", "↗", "→", "↘", "↓", "↙", "←", "↖"]
 
-  /// Degrees clockwise from north, with the arrow that points there on a map.
+  /// Formats degrees clockwise from north, with an arrow in this direction.
   package static func direction(_ degrees: Double) -> String {
     guard degrees.isFinite else { return "–" }
     let angle = normalizedDegrees(degrees)
@@ -66,7 +66,7 @@ package enum QuantityText {
     return "\(arrow) " + String(repeating: " ", count: 4 - number.count) + number
   }
 
-  /// Roll, pitch and yaw in degrees, as far as they are known; nil when nothing is.
+  /// Formats roll, pitch and yaw in degrees as far as known; nil if none is.
   package static func attitude(_ message: AttitudeMessage) -> String? {
     func part(_ radians: Double?, width: Int) -> String {
       let text = radians.flatMap { fixed($0.degrees, decimals: 1) }.map { $0 + "°" } ?? "–"
@@ -77,7 +77,7 @@ package enum QuantityText {
     }
   }
 
-  /// Bytes in a second.
+  /// Formats bytes per second.
   static func byteRate(_ bytesPerSecond: Double) -> String {
     switch bytesPerSecond {
     case ..<1000: "\(fixed(bytesPerSecond, decimals: 0) ?? "0") B/s"
@@ -86,7 +86,7 @@ package enum QuantityText {
     }
   }
 
-  /// A delay in seconds.
+  /// Formats a delay in seconds.
   package static func delay(_ seconds: Double) -> String {
     switch abs(seconds) {
     case ..<1: "\(fixed(seconds * 1000, decimals: 0) ?? "–") ms"

@@ -1,29 +1,29 @@
 internal import Fleet
 
-/// Which vehicles are shown.
+/// The filter for shown vehicles.
 struct VehicleFilter: Hashable, Sendable {
-  /// Words that are all found in the name or the state; upper and lower case are alike.
+  /// Words that must all occur in the name or the state, ignoring case.
   var text = ""
-  /// Seconds for which a vehicle has not been heard; nil shows those that were, too.
+  /// The minimum silence in seconds; nil to show all vehicles.
   var silence: Double?
 
-  /// What the key goes through, in seconds.
+  /// The steps of the key in seconds.
   private static let steps = [60.0, 600, 3600, 86_400]
 
   var isActive: Bool { !text.isEmpty || silence != nil }
 
-  /// Words about the filter, as in `like "van", silent for 10 min`; empty without one.
+  /// A description such as `like "van", silent for 10 min`; empty without a filter.
   var summary: String {
     [text.isEmpty ? nil : "like \"\(text)\"", silence.map { "silent for \(QuantityText.age($0))" }]
       .compactMap(\.self).joined(separator: ", ")
   }
 
-  /// The next time of silence, and after the longest one all vehicles again.
+  /// Selects the next silence, or all vehicles after the longest.
   mutating func lengthenSilence() {
     silence = Self.steps.first { $0 > silence ?? 0 }
   }
 
-  /// Whether a vehicle is shown. One that nothing tells the age of is silent.
+  /// Returns whether a vehicle is shown. A vehicle without a known age counts as silent.
   func matches(_ record: VehicleRecord, at now: Moment) -> Bool {
     if let silence, let age = record.age(at: now), age < silence { return false }
     if text.isEmpty { return true }

@@ -3,9 +3,9 @@ internal import Positioning
 internal import Spatial
 internal import Telemetry
 
-/// By what the table is sorted.
+/// The sort order of the table.
 struct VehicleOrder: Hashable, Sendable {
-  /// In the order of the columns.
+  /// The criteria in the order of the columns.
   enum Criterion: Int, CaseIterable, Hashable, Sendable {
     case vehicle
     case state
@@ -25,10 +25,10 @@ struct VehicleOrder: Hashable, Sendable {
     case event
     case missing
 
-    /// As it is written on the command line.
+    /// The name on the command line.
     var name: String { "\(self)" }
 
-    /// Where the mark of the sort stands; nil for what has no column.
+    /// The column with the sort mark; nil for a criterion without a column.
     var column: WatchColumn? {
       switch self {
       case .vehicle: .vehicle
@@ -51,7 +51,7 @@ struct VehicleOrder: Hashable, Sendable {
       }
     }
 
-    /// Whether what is looked for first is the most, as the fastest or the hottest.
+    /// True if the largest values come first, such as the fastest.
     var beginsWithMost: Bool {
       switch self {
       case .position, .within, .speed, .attitude, .backlog, .temperature, .energy, .missing: true
@@ -61,7 +61,7 @@ struct VehicleOrder: Hashable, Sendable {
 
     init(_ column: WatchColumn) { self = Self.allCases.first { $0.column == column } ?? .vehicle }
 
-    /// The next one that has a column among these, or has none in any table.
+    /// Returns the next criterion that is one of these columns or has none.
     func next(among columns: [WatchColumn]) -> Criterion {
       let offered = Self.allCases.filter { $0.column.map(columns.contains) ?? true }
       return offered.first { $0.rawValue > rawValue } ?? offered.first ?? .vehicle
@@ -71,10 +71,10 @@ struct VehicleOrder: Hashable, Sendable {
   var criterion: Criterion = .vehicle
   var isReversed = false
 
-  /// The sign of the direction, the same in every table: `▲` where values rise from row to row, `▼` where they fall.
+  /// The sign of the direction: `▲` for ascending values, `▼` for descending ones.
   var mark: String { criterion.beginsWithMost == isReversed ? "▲" : "▼" }
 
-  /// As they are written on the command line.
+  /// The names on the command line.
   static let names = Criterion.allCases.map(\.name)
 
   init(criterion: Criterion = .vehicle, isReversed: Bool = false) {
@@ -98,8 +98,8 @@ struct VehicleOrder: Hashable, Sendable {
     isReversed = sign.map { ($0 == "-") != criterion.beginsWithMost } ?? false
   }
 
-  /// Sorts places in a roster's vehicles; those that are alike, and those that the criterion says nothing about, stand
-  /// by name. Places are sorted and not the records, which are large.
+  /// Sorts indices of a roster's vehicles; vehicles with equal or unknown values are sorted by name. Indices
+  /// are sorted instead of the large records.
   func sorted(_ places: [Int], of vehicles: [VehicleRecord], at now: Moment) -> [Int] {
     switch criterion {
     case .vehicle:
@@ -110,7 +110,7 @@ struct VehicleOrder: Hashable, Sendable {
     case .state:
       return sort(places, vehicles) { Double(VehicleState.allCases.firstIndex(of: $0.state) ?? 0) }
     case .age: return sort(places, vehicles) { $0.age(at: now) }
-    // The fastest first: that is what one looks for.
+    // The fastest first.
     case .speed:
       return sort(places, vehicles) { record in
         record.isLocationStale(at: now) ? nil : record.location?.message.location.speed.map { -$0 }
@@ -118,7 +118,7 @@ struct VehicleOrder: Hashable, Sendable {
     // From north to south, as on a map.
     case .position:
       return sort(places, vehicles) { $0.location.map { -$0.message.location.coordinate.latitude } }
-    // The least certain first.
+    // The least accurate first.
     case .within:
       return sort(places, vehicles) { record in
         (record.predictedPosition(at: now)?.bound ?? record.location?.message.location.horizontalAccuracy).map
@@ -130,7 +130,7 @@ struct VehicleOrder: Hashable, Sendable {
       return sort(places, vehicles) {
         $0.heading.map { $0.message.trueHeading ?? $0.message.magneticHeading }
       }
-    // The most tilted first: one that lies on its side is what one looks for.
+    // The most tilted first.
     case .attitude:
       return sort(places, vehicles) { record in
         guard let attitude = record.attitude, record.state != .offline,
@@ -140,7 +140,7 @@ struct VehicleOrder: Hashable, Sendable {
       }
     case .region:
       return sort(places, vehicles, byText: { $0.insideRegions.joined(separator: ", ") })
-    // The emptiest first.
+    // The lowest charge first.
     case .battery:
       return sort(places, vehicles) { record in
         let battery = record.status?.message.device?.battery
@@ -163,7 +163,9 @@ struct VehicleOrder: Hashable, Sendable {
     sort(places, vehicles, byValue: value)
   }
 
-  /// - Parameter text: empty where there is none.
+  /// Sorts by a text.
+  ///
+  /// - Parameter text: returns the text; empty if there is none.
   private func sort(
     _ places: [Int], _ vehicles: [VehicleRecord], byText text: (VehicleRecord) -> String
   ) -> [Int] {
@@ -184,13 +186,14 @@ struct VehicleOrder: Hashable, Sendable {
     }.map(\.place)
   }
 
-  /// By name.
+  /// Compares by name.
   private static func precedes(_ a: VehicleRecord, _ b: VehicleRecord) -> Bool {
     a.sortKey == b.sortKey ? a.key < b.key : a.sortKey < b.sortKey
   }
 }
 
 extension VehicleRecord {
-  /// Messages that the vehicle has accepted and the broker has not acknowledged; nil where it does not say.
+  /// The number of messages that the vehicle has accepted and the broker has not acknowledged; nil if
+  /// unknown.
   package var backlog: Int? { status?.message.counters["queue.records"] }
 }

@@ -5,19 +5,21 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// What the table says about one vehicle.
+/// A row of the table for one vehicle.
 struct VehicleRow: Sendable {
-  /// Seconds after which a value that is sent at an interval is shown as past.
+  /// The seconds after which a periodic value is shown as outdated.
   private static let fadesAfter = 10.0
 
   let record: VehicleRecord
   let now: Moment
-  /// Whether more than one fleet is shown, so that names need theirs.
+  /// True if several fleets are shown, so that names include the fleet.
   var namesFleet = false
 
   private static let absent = StyledText("–", style: .dim)
 
-  /// - Parameter width: what there is room for; what is longer is cut by whoever draws it.
+  /// Returns the text of a column.
+  ///
+  /// - Parameter width: the available width; the caller cuts longer texts.
   func text(_ column: WatchColumn, width: Int) -> StyledText {
     switch column {
     case .vehicle: StyledText(Self.name(record.key, withFleet: namesFleet), style: .bold)
@@ -43,7 +45,7 @@ struct VehicleRow: Sendable {
     }
   }
 
-  /// What the last status says; one that is not heard live says what was.
+  /// Returns a value of the last status, dimmed if it is retained.
   private func told(_ text: String?) -> StyledText {
     guard let text else { return Self.absent }
     return StyledText(text, style: record.status?.isRetained == true ? .dim : .plain)
@@ -73,12 +75,12 @@ struct VehicleRow: Sendable {
     withFleet ? key.description : key.vehicle
   }
 
-  /// Columns of `name(_:withFleet:)`.
+  /// Returns the width of `name(_:withFleet:)` in columns.
   static func nameWidth(_ key: VehicleKey, withFleet: Bool) -> Int {
     StyledText.width(of: key.vehicle) + (withFleet ? StyledText.width(of: key.fleet) + 1 : 0)
   }
 
-  /// Each state has its own sign, so that it shows without colours too.
+  /// Each state has its own sign, so that it is visible without colours.
   static func state(_ state: VehicleState) -> StyledText {
     let (sign, style): (String, TextStyle) =
       switch state {
@@ -98,7 +100,7 @@ struct VehicleRow: Sendable {
     return StyledText(QuantityText.age(age), style: style)
   }
 
-  /// A position that is only the last known, or by radios and no fix, has a tilde, with and without colours.
+  /// A position that is only the last known one, or from radio beacons, has a tilde.
   private var position: StyledText {
     guard let location = record.location?.message.location else { return Self.absent }
     if let predicted { return StyledText(QuantityText.position(predicted.coordinate)) }
@@ -107,8 +109,8 @@ struct VehicleRow: Sendable {
     return isCertain ? StyledText(text) : StyledText("~" + text, style: .dim)
   }
 
-  /// How far off the position may be: the bound that the vehicle promised for now, with a tilde where the promise has lapsed
-  /// and it grows; or else the accuracy that the last one had.
+  /// The error of the position: the bound guaranteed now, with a tilde if the guarantee has expired, or else
+  /// the accuracy of the last position.
   private var within: StyledText {
     if let predicted {
       let text = QuantityText.distance(predicted.bound)
@@ -120,7 +122,7 @@ struct VehicleRow: Sendable {
 
   private var predicted: PredictedPosition? { record.predictedPosition(at: now) }
 
-  /// Speed and course of the past say nothing about now.
+  /// Returns speed or course; outdated values are omitted.
   private func moving(_ text: String?) -> StyledText {
     guard let text, !record.isLocationStale(at: now) else { return Self.absent }
     return StyledText(text)
@@ -141,7 +143,7 @@ struct VehicleRow: Sendable {
     return StyledText(text, style: fading(since: attitude.receivedAt))
   }
 
-  /// What happened last, and how long ago where there is room to say so.
+  /// Returns the last event, with its age if there is space.
   private func event(width: Int) -> StyledText {
     guard let event = record.event else { return Self.absent }
     let text = StyledText(event.message.summary)
@@ -157,7 +159,8 @@ struct VehicleRow: Sendable {
 }
 
 extension VehicleRecord {
-  /// What is known of the vehicle as a JSON object. `stale` tells a position that is only the last known.
+  /// Returns the state of the vehicle as a JSON object. `stale` marks a position that is only the last known
+  /// one.
   package func json(at now: Moment) -> [UInt8] {
     JSONWriter.object { json in
       json.field("fleet", key.fleet)

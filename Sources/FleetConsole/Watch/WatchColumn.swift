@@ -20,10 +20,10 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
   case version
   case event
 
-  /// As it is written on the command line, and as a key of `--sort`.
+  /// The name on the command line, also for `--sort`.
   var name: String { "\(self)" }
 
-  /// As they are written on the command line.
+  /// The names on the command line.
   static let names = allCases.map(\.name)
 
   var title: String {
@@ -47,7 +47,7 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// What stands in it, for whoever sees it for the first time.
+  /// The description for new users.
   var explanation: String {
     switch self {
     case .vehicle: "its name, after its fleet's where several are shown"
@@ -76,7 +76,7 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// Columns of the terminal that it takes at least.
+  /// The minimum width in terminal columns.
   var width: Int {
     switch self {
     case .vehicle: 10
@@ -97,15 +97,15 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// Which columns a narrow terminal keeps where none were chosen: the first ones.
+  /// The columns by priority: a narrow terminal shows the first ones by default.
   static let byPriority: [WatchColumn] = [
     .vehicle, .state, .position, .age, .speed, .course, .heading, .event, .region, .attitude, .within,
   ]
 
   static let gap = 2
 
-  /// The columns of a list as in `battery,backlog`. The vehicle's name stands first where it is not named.
-  /// - Throws: `FleetError` naming all columns and the nearest, for one that does not exist.
+  /// Parses a list such as `battery,backlog`. The vehicle's name comes first unless it is named.
+  /// - Throws: `FleetError` with all columns and the nearest match for an unknown one.
   static func columns(parsing list: String) throws(FleetError) -> [WatchColumn] {
     var columns: [WatchColumn] = []
     for part in list.split(separator: ",", omittingEmptySubsequences: false) {
@@ -123,12 +123,12 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
     return columns.contains(.vehicle) ? columns : [.vehicle] + columns
   }
 
-  /// The columns that fit, in the order in which they stand, with their widths.
+  /// Returns the columns that fit in display order, with their widths.
   ///
-  /// What is left over goes to the vehicle's name as far as the longest name needs it, and then to the last event and the
+  /// Remaining space is added to the vehicle's name up to the longest one, then to the last event and the
   /// regions.
-  /// - Parameter chosen: in the order in which they stand, of which a narrow terminal keeps the first ones; nil for the
-  ///   usual ones.
+  /// - Parameter chosen: the columns in display order, of which a narrow terminal shows the first; nil for
+  ///   the default.
   static func layout(
     width: Int, longestName: Int, chosen: [WatchColumn]? = nil
   ) -> [(column: WatchColumn, width: Int)] {
@@ -154,7 +154,7 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// Columns of a terminal on which all that were chosen have room.
+  /// Returns the terminal width at which all chosen columns fit.
   static func widthNeeded(by chosen: [WatchColumn], longestName: Int) -> Int {
     chosen.reduce(max(longestName, vehicle.width) - vehicle.width) { $0 + $1.width + gap } + 40
   }

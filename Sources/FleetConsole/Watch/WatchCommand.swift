@@ -66,33 +66,35 @@ package struct WatchOptions: ParsableArguments {
 
   package init() {}
 
-  /// The columns that were chosen; nil for the usual ones.
+  /// Returns the chosen columns; nil for the default.
   func chosenColumns() throws(FleetError) -> [WatchColumn]? { try columns.map(WatchColumn.columns(parsing:)) }
 
-  /// Which vehicles are shown at first.
+  /// Returns the initial filter.
   func vehicleFilter() throws(FleetError) -> VehicleFilter {
     var vehicleFilter = VehicleFilter(text: filter)
     if let silent { vehicleFilter.silence = try DurationText.seconds(parsing: silent, of: "--silent") }
     return vehicleFilter
   }
 
-  /// What a list of columns may go on with: names that are not in it, after what is there.
+  /// Returns completions for a list of columns: the names that are not in it yet.
   static func completions(ofColumns typed: String) -> [String] {
     let known = typed.split(separator: ",", omittingEmptySubsequences: false).dropLast()
     let before = known.map { $0 + "," }.joined()
     return WatchColumn.names.filter { name in !known.contains { $0 == name } }.map { before + $0 }
   }
 
-  /// What the table is sorted by at first.
+  /// Returns the initial sort order.
   func order() throws(FleetError) -> VehicleOrder {
     try sort.map(VehicleOrder.init(parsing:)) ?? VehicleOrder()
   }
 }
 
-/// Shows a fleet as it moves: a table on a terminal, lines in a pipe.
+/// The `odograph watch` command: shows a live fleet as a table on a terminal, or as lines in a pipe.
 package enum WatchCommand {
-  /// - Parameter reader: reads the recording that it may begin from.
-  /// - Throws: `FleetError` for options that make no sense, a recording that cannot be read and a broker that cannot be reached.
+  /// Runs the command.
+  ///
+  /// - Parameter reader: reads a recording for the initial state.
+  /// - Throws: `FleetError` for invalid options, an unreadable recording and an unreachable broker.
   package static func run(
     _ options: WatchOptions, beginning reader: BeginningReader
   ) throws(FleetError) -> ExitStatus {
@@ -109,7 +111,7 @@ package enum WatchCommand {
       throw .usage(
         "use", "--silent", "lines tell of vehicles that are heard; add --once, or watch on a terminal")
     }
-    // Before all that is heard, so that it takes the place of nothing; and before signals are held back.
+    // Read before the subscription, so that it never replaces newer messages, and before signals are blocked.
     let beginning = try options.beginning.read(BeginningQuery(selection), reader)
     var roster = Roster(root: selection.root, profile: selection.profile)
     for message in beginning.messages {
@@ -131,7 +133,7 @@ package enum WatchCommand {
       connection: {
         if $0 == .connected { model.withState { $0.value.restartSequences() } }
         model.observe($0)
-        // A member of a group gets nothing of what is kept.
+        // A group member receives no retained messages.
         if isMember, $0 == .subscribed { model.markKept() }
       })
     let subscriber =

@@ -2,8 +2,8 @@ internal import Fleet
 internal import Spatial
 
 extension WatchView {
-  /// The whole screen: head, titles, vehicles, foot.
-  /// - Parameter trouble: why there is no connection; nil when there is one.
+  /// Returns the whole screen: header, titles, vehicles and footer.
+  /// - Parameter trouble: the reason for a missing connection; nil while connected.
   func frame(of snapshot: Snapshot, at now: Moment, rates: Rates, trouble: String?) -> Frame {
     var frame = Frame(size: size)
     frame.put(head(of: snapshot), row: 0)
@@ -35,7 +35,7 @@ extension WatchView {
     }
   }
 
-  /// One vehicle in the columns given.
+  /// Returns the line of one vehicle in the given columns.
   static func line(_ row: VehicleRow, _ layout: [(column: WatchColumn, width: Int)]) -> StyledText {
     StyledText(columns: layout.map { (row.text($0.column, width: $0.width), $0.width, $0.column.alignment) })
   }
@@ -47,7 +47,7 @@ extension WatchView {
         let style = TextStyle(.cyan, bold: isSorted)
         var title = StyledText(column.title, style: style)
         if isSorted {
-          // The mark is there in the narrowest column too.
+          // The mark is visible in the narrowest column, too.
           let gap = title.width + 2 <= width ? " " : ""
           title = title.width >= width ? StyledText(cells: Array(title.cells.prefix(width - 1))) : title
           title.append(gap + order.mark, style: style)
@@ -66,12 +66,12 @@ extension WatchView {
     return spread(left, [true, false].map { counts(of: snapshot, withNames: $0) })
   }
 
-  /// How many vehicles are in which state.
+  /// Returns the numbers of vehicles by state.
   private func counts(of snapshot: Snapshot, withNames: Bool) -> StyledText {
     var text = StyledText("\(snapshot.total) vehicle\(snapshot.total == 1 ? "" : "s")")
     for state in VehicleState.allCases {
       let count = snapshot.counts[state] ?? 0
-      // Online is always told; the others when there are any.
+      // Online is always shown, other states if there are any.
       guard count > 0 || state == .online else { continue }
       let sign = VehicleRow.state(state)
       text.append("  ")
@@ -81,7 +81,7 @@ extension WatchView {
     return text
   }
 
-  /// Details and map, where the layout has them.
+  /// Draws details and map if the layout includes them.
   private func drawPanes(of snapshot: Snapshot, _ layout: WatchLayout, at now: Moment, on frame: inout Frame)
   {
     if let row = layout.ruleRow {
@@ -107,7 +107,7 @@ extension WatchView {
     }
   }
 
-  /// One text at either edge. On the right stands the first of several that there is room for, or none.
+  /// Returns a left and a right text; on the right the first of several that fits, or none.
   func spread(_ left: StyledText, _ right: [StyledText]) -> StyledText {
     let room = size.columns - left.width
     guard let right = right.first(where: { $0.width + (left.width > 0 ? 2 : 0) <= room }) else {
@@ -120,7 +120,7 @@ extension WatchView {
 }
 
 extension WatchView {
-  /// The last line of the screen: what goes on, and the keys. How to see all keys and how to leave always has room.
+  /// Returns the last line of the screen: status and keys. The keys for help and quit always fit.
   func foot(of snapshot: Snapshot, _ layout: WatchLayout, rates: Rates, trouble: String?) -> StyledText {
     if isEditingFilter {
       var line = StyledText("filter: ", style: TextStyle(.cyan))
@@ -144,7 +144,7 @@ extension WatchView {
     return spread(StyledText(parts.joined(separator: "  ")), keys)
   }
 
-  /// What goes on, that which is missed least last.
+  /// Returns the status parts by descending importance.
   private func facts(of snapshot: Snapshot, _ layout: WatchLayout, rates: Rates) -> [String] {
     var parts: [String] = []
     if let place = place(in: snapshot, layout) { parts.append(place) }
@@ -164,7 +164,7 @@ extension WatchView {
     return parts
   }
 
-  /// Which part of all vehicles is seen, where it is not all of them.
+  /// Returns the visible part of the vehicles, if not all are visible.
   private func place(in snapshot: Snapshot, _ layout: WatchLayout) -> String? {
     let filtered = filter.isActive ? " \(filter.summary)" : ""
     guard layout.tableRows > 0 else {

@@ -1,6 +1,6 @@
-/// What the keys of the live table do, and what its signs and columns mean, in pages over the screen.
+/// The help pages: keys, signs and columns.
 enum WatchHelp {
-  /// What is missed most comes first.
+  /// The most important keys come first.
   private static let keys: [(key: String, short: String, long: String)] = [
     ("q", "quit", "quit; Ctrl-C as well"),
     ("?", "the signs", "these keys, then what signs and columns mean"),
@@ -40,15 +40,17 @@ enum WatchHelp {
     pages(columns: columns, size: size).count
   }
 
-  /// - Parameter columns: those of the table.
+  /// Draws a page.
+  ///
+  /// - Parameter columns: the columns of the table.
   static func draw(page: Int, columns: [WatchColumn], on frame: inout Frame) {
     let pages = pages(columns: columns, size: frame.size)
     guard pages.indices.contains(page) else { return }
     OverlayPane.draw(pages[page], on: &frame)
   }
 
-  /// Pages of lines that fit: the keys, in one column with all that there is to say or in two with less of it, and then
-  /// what signs and columns mean.
+  /// Returns the pages that fit: the keys, in one column with long texts or in two with short ones, then
+  /// signs and columns.
   private static func pages(columns: [WatchColumn], size: TerminalSize) -> [[StyledText]] {
     let (width, rows) = OverlayPane.room(for: keys.count + 1, on: size)
     let meanings = meanings(of: columns, width: width)
@@ -99,7 +101,7 @@ enum WatchHelp {
 
   private static func meanings(of columns: [WatchColumn], width: Int) -> [StyledText] {
     let all = signs.map { ($0.sign, $0.meaning) } + columns.map { ($0.title, $0.explanation) }
-    // Three titles in one column stand as one word for the space of one.
+    // Three titles in one line are abbreviated to save space.
     let named = all.map { ($0.0.contains("PITCH") ? "ROLL…YAW" : $0.0, $0.1) }
     var text = WrappedText { _ in width }
     let indent = min(signColumns, max(0, width - 8))

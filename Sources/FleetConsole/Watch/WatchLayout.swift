@@ -1,15 +1,15 @@
-/// What can be opened beside the table.
+/// A pane beside the table.
 enum WatchPane: Hashable, Sendable {
   case detail
   case map
 }
 
-/// Where things stand on a screen: the table, and the panes that are open, so that what is drawn can be read.
+/// The layout of a screen: the table and the open panes.
 ///
-/// Panes stand below the table, the details at the left of the map. Where that leaves them too little, the last one
-/// opened stands in place of the other, and of the table.
+/// Panes are below the table, the details to the left of the map. If the space is too small, the last opened
+/// pane replaces the other one and the table.
 struct WatchLayout: Hashable, Sendable {
-  /// A part of the screen, in characters.
+  /// A part of the screen in characters.
   struct Area: Hashable, Sendable {
     var row: Int
     var column: Int
@@ -17,25 +17,27 @@ struct WatchLayout: Hashable, Sendable {
     var columns: Int
   }
 
-  /// Vehicles that the table has room for; 0 where a pane stands in its place.
+  /// The number of vehicles in the table; 0 if a pane replaces it.
   private(set) var tableRows: Int
-  /// The line between the table and what is below it; nil without either.
+  /// The line between the table and the panes; nil without either.
   private(set) var ruleRow: Int?
-  /// Nil for a pane that is not open, or not to be seen.
+  /// The panes' areas; nil for a closed or hidden pane.
   private(set) var detail: Area?
   private(set) var map: Area?
 
-  /// Columns and rows below which a pane is of no use.
+  /// The minimum sizes of useful panes.
   private static let leastMap = (columns: 30, rows: 6)
   private static let leastDetail = (columns: 49, rows: 9)
-  /// Rows that hold nearly all that there is to tell of a vehicle, beside a map and in a pane of its own.
+  /// The rows that show nearly all details, beside a map and in a separate pane.
   private static let usualDetailRows = (narrow: 17, wide: 14)
   private static let mostDetailColumns = 60
   private static let leastTableRows = 3
 
-  /// - Parameter panes: those that are open, the last one opened last.
+  /// Computes the layout.
+  ///
+  /// - Parameter panes: the open panes, the last opened one last.
   init(size: TerminalSize, panes: [WatchPane]) {
-    // The head, the titles and, but for a handful of rows, the foot.
+    // Header, titles and, except on very small screens, the footer.
     let body = size.rows - 3
     tableRows = max(1, body)
     guard let last = panes.last else { return }

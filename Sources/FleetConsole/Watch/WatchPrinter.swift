@@ -3,15 +3,16 @@ internal import Glibc
 internal import Platform
 internal import Spatial
 
-/// `watch` without a terminal: one line for each vehicle that changed within the interval, or the table once.
+/// The output of `watch` without a terminal: a line for each vehicle that changed within the interval, or the
+/// table once.
 struct WatchPrinter {
-  /// Columns where nobody says how many there are.
+  /// The width in columns if unknown.
   private static let defaultWidth = 160
 
   let options: WatchOptions
   let order: VehicleOrder
   let filter: VehicleFilter
-  /// Nil for the usual ones.
+  /// The chosen columns; nil for the default.
   let columns: [WatchColumn]?
   let timeout: Double?
   let model: LiveModel<Roster>
@@ -28,7 +29,7 @@ struct WatchPrinter {
       if let number = signals.received().first { return ExitStatus(signal: number) }
       let (failure, trouble, wasConnected) = model.withState { ($0.failure, $0.trouble, $0.wasConnected) }
       if let failure { throw failure }
-      // Of a broker that has not answered it is not known what it keeps.
+      // The retained messages of a broker without an answer are unknown.
       if isOver, !wasConnected, let timeout { throw FleetError.unanswered(within: timeout) }
       if options.once {
         switch reading {
@@ -48,7 +49,7 @@ struct WatchPrinter {
     }
   }
 
-  /// Waits; returns false when the command's time is over.
+  /// Waits; returns false if the command's time limit has expired.
   private func pause(seconds: Double, end: Int64?) -> Bool {
     var left = Int64(seconds * 1e9)
     if let end { left = min(left, end - SystemClock.monotonic) }
@@ -90,7 +91,7 @@ struct WatchPrinter {
     return CommandOutput.write(text)
   }
 
-  /// Columns where nobody says how many there are: all that were chosen have room.
+  /// Returns the width if unknown, with space for all chosen columns.
   private func width(longestName: Int) -> Int {
     columns.map { max(Self.defaultWidth, WatchColumn.widthNeeded(by: $0, longestName: longestName)) }
       ?? Self.defaultWidth
@@ -113,12 +114,12 @@ struct WatchPrinter {
         text, Self.remarks(on: state.value) + Self.absence(in: state.value, view.filter, options, at: now)
       )
     }
-    // Beside the table, which scripts read, and not in it.
+    // Printed beside the table, which scripts parse.
     for remark in remarks { StandardError.say(remark) }
     return CommandOutput.write(text) ?? .done
   }
 
-  /// Why the table is empty; nothing where it is not.
+  /// Returns the reason for an empty table; empty otherwise.
   static func absence(in roster: Roster, _ filter: VehicleFilter, _ options: WatchOptions, at now: Moment)
     -> [String]
   {
@@ -142,7 +143,7 @@ struct WatchPrinter {
     ]
   }
 
-  /// What came and is not in the table.
+  /// Returns remarks about messages that are not in the table.
   static func remarks(on roster: Roster) -> [String] {
     func messages(_ count: Int) -> String { "\(count) message\(count == 1 ? "" : "s")" }
     var remarks: [String] = []
@@ -156,9 +157,9 @@ struct WatchPrinter {
     return remarks
   }
 
-  /// The whole table as text, with its titles and without a head.
+  /// Returns the whole table as text, with titles but without a header.
   static func table(of roster: Roster, at now: Moment, _ view: inout WatchView, styles: Bool) -> String {
-    // As tall as the fleet: a table for a script is not cut.
+    // As tall as the fleet, because a table for a script is not cut.
     view.isUnbounded = true
     let snapshot = view.snapshot(of: roster, at: now)
     let layout = WatchColumn.layout(
@@ -171,7 +172,7 @@ struct WatchPrinter {
     return text
   }
 
-  /// All vehicles that the view shows as a JSON array, one a line.
+  /// Returns all shown vehicles as a JSON array, one per line.
   static func json(of roster: Roster, at now: Moment, _ view: inout WatchView) -> String {
     view.isUnbounded = true
     let objects = view.snapshot(of: roster, at: now).visible.map {

@@ -1,16 +1,16 @@
 internal import Fleet
 internal import Spatial
 
-/// What the live table looks like and how keys change it: everything about it but the terminal.
+/// The live table with its key bindings, independent of the terminal.
 ///
-/// Pure: keys go in, and a frame comes out of a roster and a moment. Scrolling, sorting, filtering and choosing live
-/// here; the detail and the map pane are drawn from the same snapshot.
+/// A pure value type: keys are handled, and a frame is computed from a roster and a time. It implements
+/// scrolling, sorting, filtering and selection; the detail and map panes use the same snapshot.
 struct WatchView: Sendable {
-  /// What the table needs of a roster, taken in one go so that the roster is held only for a moment.
+  /// The data that the table needs from a roster, copied at once so that the roster is locked only briefly.
   struct Snapshot: Sendable {
     /// The vehicles on the screen.
     var visible: [VehicleRecord] = []
-    /// Vehicles that the filter lets through.
+    /// The number of vehicles that match the filter.
     var matching = 0
     var total = 0
     var counts: [VehicleState: Int] = [:]
@@ -19,14 +19,14 @@ struct WatchView: Sendable {
     var counters = Roster.Counters()
     var medianDelay: Double?
     var tailDelay: Double?
-    /// Numbers of all sequences that have not come.
+    /// The number of missing messages in all sequences.
     var missing = 0
-    /// The vehicle that was chosen, and its row among the visible.
+    /// The selected vehicle, and its row on the screen.
     var selected: VehicleRecord?
     var selectedRow: Int?
-    /// Its place among all that match, counted from 0, whether it is seen or not.
+    /// Its index among all matching vehicles, visible or not.
     var selectedPlace: Int?
-    /// Empty where no map is shown.
+    /// The map; empty if none is shown.
     var map = MapPane()
   }
 
@@ -35,28 +35,28 @@ struct WatchView: Sendable {
   private(set) var isEditingFilter = false
   private(set) var offset = 0
   var size: TerminalSize
-  /// What is open beside the table, the last one opened last.
+  /// The open panes, the last opened one last.
   private var panes: [WatchPane] = []
-  /// Lines of the details that were scrolled away.
+  /// The number of scrolled lines of the details.
   private(set) var detailOffset = 0
   private var zoom = 0
-  /// The page of the help that is shown over all else, counted from 0; nil without it.
+  /// The current page of the help, from 0; nil if it is closed.
   private(set) var helpPage: Int?
-  /// The list from which columns are chosen, over all else; nil without it.
+  /// The list for choosing columns; nil if it is closed.
   private(set) var chooser: ColumnChooser?
-  /// Columns in the order in which they stand; nil for the usual ones, as many as there is room for.
+  /// The chosen columns in display order; nil for the default.
   var chosenColumns: [WatchColumn]?
-  /// What the last key could not do; gone with the next.
+  /// The problem with the last key; cleared by the next one.
   private(set) var notice: String?
-  /// The columns of the table as it was last drawn, which keys are counted by.
+  /// The columns of the table as last drawn, which number keys refer to.
   private(set) var columns: [WatchColumn] = []
-  /// The vehicle that details and map are about. It stays chosen wherever the sort puts it.
+  /// The vehicle of details and map. It remains selected when the order changes.
   private var selection: VehicleKey?
-  /// Rows by which the choice is to move, once the rows are known.
+  /// The pending movement of the selection in rows, until the rows are known.
   private var move: Int?
-  /// Whether all vehicles are taken, however small the screen.
+  /// True to include all vehicles regardless of the screen size.
   var isUnbounded = false
-  /// What is watched, for the head: a broker and what part of it.
+  /// The title in the header: the broker and the selection.
   let title: String
 
   init(size: TerminalSize, title: String) {
@@ -64,16 +64,16 @@ struct WatchView: Sendable {
     self.title = title
   }
 
-  /// Where things stand. Who types a filter sees what it finds.
+  /// The current layout. While a filter is edited, the table is visible.
   var layout: WatchLayout {
     let layout = WatchLayout(size: size, panes: panes)
     return isEditingFilter && layout.tableRows == 0 ? WatchLayout(size: size, panes: []) : layout
   }
 
-  /// Rows by which the table is turned.
+  /// The number of rows per page.
   private var pageRows: Int { isUnbounded ? Int.max / 4 : max(1, layout.tableRows) }
 
-  /// Opens a pane; one that is open but behind another comes to the front, and one that is seen is closed.
+  /// Opens a pane, brings a hidden one to the front, or closes a visible one.
   mutating func toggle(_ pane: WatchPane) {
     let layout = WatchLayout(size: size, panes: panes)
     let isSeen = pane == .detail ? layout.detail != nil : layout.map != nil
@@ -81,7 +81,7 @@ struct WatchView: Sendable {
     if !isSeen { panes.append(pane) }
   }
 
-  /// Takes what is to be shown, and corrects the offset where there is less than before.
+  /// Returns the data to show, and corrects the offset if there are fewer vehicles than before.
   mutating func snapshot(of roster: Roster, at now: Moment) -> Snapshot {
     var snapshot = Snapshot()
     snapshot.total = roster.vehicles.count
@@ -111,7 +111,7 @@ struct WatchView: Sendable {
       detailOffset = min(detailOffset, most)
     }
     snapshot.visible = matching[offset..<min(matching.count, offset + pageRows)].map { roster.vehicles[$0] }
-    // Of all, not of those on the screen: columns do not jump while one scrolls.
+    // Of all vehicles, so that columns do not change while scrolling.
     let namesFleet = snapshot.fleets.count > 1
     for place in matching {
       let width = VehicleRow.nameWidth(roster.vehicles[place].key, withFleet: namesFleet)
@@ -123,15 +123,16 @@ struct WatchView: Sendable {
     return snapshot
   }
 
-  /// The place of the chosen vehicle in the table, after the keys pressed; nil when none is chosen or it is filtered out.
+  /// Returns the index of the selected vehicle after the pressed keys; nil if none is selected or it is
+  /// filtered out.
   private mutating func choose(among places: [Int], of vehicles: [VehicleRecord]) -> Int? {
     defer { move = nil }
-    // Details without a vehicle would be empty.
+    // An open detail pane requires a selection.
     let move = move ?? (selection == nil && layout.detail != nil ? 0 : nil)
     guard !places.isEmpty, selection != nil || move != nil else { return nil }
     let current = selection.flatMap { key in places.firstIndex { vehicles[$0].key == key } }
     guard let move else { return current }
-    // The first step chooses what stands at the top of the screen.
+    // The first movement selects the vehicle at the top of the screen.
     let start = current ?? max(0, min(offset, places.count - 1))
     let steps = current == nil && move > 0 ? move - 1 : move
     let place = max(0, min(start + steps, places.count - 1))
@@ -141,7 +142,7 @@ struct WatchView: Sendable {
     return place
   }
 
-  /// Vehicles up to which all tracks are drawn.
+  /// The maximum number of vehicles whose tracks are all drawn.
   private static let mostTrails = 200
 
   private func map(of places: [Int], _ vehicles: [VehicleRecord], at now: Moment) -> MapPane {
@@ -157,7 +158,7 @@ struct WatchView: Sendable {
           bound: shown.bound, isStale: vehicles[place].isLocationStale(at: now), isSelected: isSelected,
           trail: isSelected || places.count <= Self.mostTrails ? vehicles[place].trail.coordinates : []))
       for region in vehicles[place].regions where map.regions.count < RegionShape.largestCount {
-        // Vehicles of a fleet watch the same ones, most of the time.
+        // Vehicles of a fleet mostly have the same regions.
         if !map.regions.contains(region) { map.regions.append(region) }
       }
     }
@@ -196,7 +197,7 @@ extension WatchView {
     case .home, .character("g"):
       offset = 0
       if selection != nil { choose(by: -Int.max / 4) }
-    // Beyond the end: the snapshot brings it back to the last page.
+    // Beyond the end: the snapshot limits it to the last page.
     case .end, .character("G"):
       offset = Int.max / 2
       if selection != nil { choose(by: Int.max / 4) }
@@ -219,7 +220,7 @@ extension WatchView {
     return .redraw
   }
 
-  /// Changes start from what is seen.
+  /// Handles a key in the column list. Changes start from the visible columns.
   private mutating func handleInChooser(_ key: Key) {
     switch key {
     case .up, .character("k"): chooser?.move(by: -1)
@@ -233,7 +234,7 @@ extension WatchView {
     }
   }
 
-  /// Sorts by a column of the table as it stands, counted from 1; by the same one again, the other way round.
+  /// Sorts by a visible column, counted from 1; reverses the order if it is already sorted by it.
   private mutating func sort(byColumn number: Int) {
     guard columns.indices.contains(number - 1) else {
       notice = "only \(columns.count) columns"
@@ -244,7 +245,7 @@ extension WatchView {
       criterion: criterion, isReversed: order.criterion == criterion && !order.isReversed)
   }
 
-  /// One step back: panes, the choice, the filter.
+  /// Goes one step back: closes panes, clears the selection, then the filter.
   private mutating func leave() {
     if !panes.isEmpty {
       (panes, zoom, detailOffset) = ([], 0, 0)
@@ -273,7 +274,7 @@ extension WatchView {
     return .redraw
   }
 
-  /// Turns the table by pages; where a pane stands in its place, the choice goes on by some vehicles.
+  /// Scrolls by pages; if a pane replaces the table, moves the selection by some vehicles.
   private mutating func turn(by pages: Int) {
     guard layout.tableRows > 0 else {
       choose(by: 10 * pages)
@@ -282,7 +283,7 @@ extension WatchView {
     offset = max(0, min(offset, Int.max / 4) + pages * pageRows)
   }
 
-  /// Several keys may come before the rows are known.
+  /// Several keys can be pressed before the rows are known.
   private mutating func choose(by rows: Int) {
     move = max(-Int.max / 4, min((move ?? 0) + rows, Int.max / 4))
   }

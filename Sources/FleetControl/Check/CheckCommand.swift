@@ -20,17 +20,18 @@ package struct CheckOptions: ParsableArguments {
   package init() {}
 }
 
-/// Tests a broker's set-up as a consumer sees it: can it be reached, whom does it believe, what may this user do.
+/// The `odograph check` command: tests a broker's configuration from the view of a consumer, such as
+/// reachability, authentication and permissions.
 ///
-/// Nothing is left behind and no vehicle is disturbed: what is published goes to a vehicle that does not exist, and is
-/// not retained.
+/// It leaves nothing behind and does not disturb vehicles: test messages are published for a vehicle that
+/// does not exist, and are not retained.
 package enum CheckCommand {
   /// The vehicle that does not exist.
   static let probeVehicle = "odograph-check"
-  /// Days before the end of a certificate from which on it is a warning.
+  /// The days before the expiry of a certificate at which a warning is reported.
   private static let expiryWarning = 21.0
 
-  /// Returns `.done` when nothing has failed; warnings are no failure.
+  /// Runs all checks. Returns `.done` if none failed; warnings are not failures.
   package static func run(_ options: CheckOptions) throws(FleetError) -> ExitStatus {
     var findings: [CheckFinding] = []
     let broker = try options.broker.configuration()
@@ -50,7 +51,7 @@ package enum CheckCommand {
     return findings.contains { $0.verdict == .failed } ? .unavailable : .done
   }
 
-  /// Name lookup, TCP, TLS, login.
+  /// Checks DNS lookup, TCP, TLS and login.
   private static func reach(
     _ broker: MQTTConfiguration, _ findings: inout [CheckFinding]
   ) throws(FleetError) -> MQTTServerProperties? {
@@ -81,7 +82,8 @@ package enum CheckCommand {
       let subject = reason.phase == .tls ? "tls" : "reach"
       if reason.phase == .tls { findings.append(CheckFinding("reach", .ok, "\(reason.broker) accepts TCP")) }
       var remedy = reason.remedy
-      // A broker that wants a certificate often ends the connection without a word, with TLS 1.3 after the handshake.
+      // A broker that requires a client certificate often closes the connection without a reason, with TLS
+      // 1.3 after the handshake.
       if broker.tls != nil, certificateFile == nil, reason.phase >= .tls {
         let hint = "give --cert and --key where the broker asks for a client certificate"
         remedy = remedy.map { "\($0); \(hint)" } ?? hint
@@ -117,7 +119,7 @@ package enum CheckCommand {
     ]
   }
 
-  /// What CONNACK told.
+  /// Reports the limits from CONNACK.
   private static func limits(_ properties: MQTTServerProperties, _ findings: inout [CheckFinding]) {
     guard properties.protocolLevel == 5 else {
       findings.append(
@@ -164,22 +166,22 @@ package enum CheckCommand {
   }
 }
 
-/// One verdict of `odograph check`.
+/// A finding of `odograph check`.
 struct CheckFinding: Hashable, Sendable {
   enum Verdict: String, Hashable, Sendable {
     case ok
-    /// It works, and will not for ever or not for all.
+    /// A success with limits, such as an expiry or missing permissions.
     case warning
     case failed
-    /// The broker does not tell.
+    /// The broker does not report it.
     case unknown
   }
 
-  /// What was looked at: `reach`, `tls`, `login`, `subscribe`, …
+  /// The subject: `reach`, `tls`, `login`, `subscribe`, …
   var subject: String
   var verdict: Verdict
   var text: String
-  /// What to do about it; nil when nothing is to be done.
+  /// The remedy; nil if none is needed.
   var remedy: String?
 
   init(_ subject: String, _ verdict: Verdict, _ text: String, remedy: String? = nil) {

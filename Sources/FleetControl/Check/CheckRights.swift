@@ -4,11 +4,11 @@ internal import MQTT
 internal import Platform
 internal import Telemetry
 
-/// Finds out what a broker's access list lets this user do.
+/// A test of this user's permissions in a broker's access list.
 struct CheckRights {
-  /// Seconds for each of the broker's answers.
+  /// The time limit in seconds for each of the broker's answers.
   private static let patience = 10.0
-  /// Seconds for what follows an answer.
+  /// The seconds to wait for messages that follow an answer.
   private static let moments = 0.7
 
   private let root: String
@@ -29,7 +29,7 @@ struct CheckRights {
       (base + "/config/desired", "odograph config set"), (base + "/regions/desired", "odograph regions push"),
       (base + "/command/status", "odograph command"),
     ]
-    // A broker that ends the connection at each refusal lets nobody wait for long.
+    // A broker that closes the connection at each rejection should not cause long waits.
     var broker = broker
     broker.backoffBase = 0.2
     exchange = try FleetExchange(broker, filters: filters)
@@ -47,8 +47,8 @@ struct CheckRights {
     var deadline = Self.time(after: Self.patience)
     while true {
       guard let event = try exchange.next(until: deadline) else {
-        // What was acknowledged under 3.1.1 and has not come back does not, and nor does a subscription's answer: the
-        // next one's turn.
+        // Messages acknowledged under 3.1.1 that have not returned, and missing subscription answers, do not
+        // fail: the next trial starts.
         guard trials.isAnswered, !trials.isOver, trials.isConnected else { break }
         begin(&trials, &deadline)
         continue
@@ -58,11 +58,11 @@ struct CheckRights {
       case .disconnected(let reason):
         let lost = trials.token
         guard trials.ended(reason) else { throw FleetError(reason) }
-        // It is not to end the next connection, too.
+        // Withdrawn, so that it does not end the next connection, too.
         if let lost { exchange.withdraw(lost) }
         deadline = Self.time(after: Self.patience)
       case .answered(let filter, let reason):
-        // A connection that is made anew asks again.
+        // A new connection subscribes again.
         guard waiting.remove(filter) != nil else { continue }
         findings.append(finding(filter, reason))
         if !reason.isError { granted.insert(filter) }
@@ -76,10 +76,11 @@ struct CheckRights {
         if message.payload == Array(nonce.utf8) { returned.insert(message.topic) }
       case .interrupted(let status): throw .interrupted(status)
       }
-      // Trials begin behind the subscriptions' answers, so that an end at one of them is not taken for a refusal of the other.
+      // Trials start after the subscriptions' answers, so that a disconnection is attributed to the right
+      // request.
       guard waiting.isEmpty, trials.isAnswered else { continue }
       if trials.isOver {
-        // What the broker keeps, and what comes back, follows within moments.
+        // Retained and returning messages follow within moments.
         deadline = min(deadline, Self.time(after: Self.moments))
       } else if trials.isConnected, isSettled(trials, granted, returned) {
         begin(&trials, &deadline)
@@ -108,7 +109,7 @@ struct CheckRights {
     deadline = Self.time(after: Self.patience)
   }
 
-  /// Whether nothing more is to be learned of the last trial: one that follows may end the connection.
+  /// Returns whether the last trial is complete; the next one can end the connection.
   private func isSettled(_ trials: CheckTrials, _ granted: Set<String>, _ returned: Set<String>) -> Bool {
     guard !isVersion5, !granted.isEmpty, trials.begun > 0, case .accepted? = trials.answers[trials.begun - 1]
     else { return true }
@@ -142,7 +143,7 @@ struct CheckRights {
         remedy: "let this user write there where it is to manage vehicles, and nobody else")
     case .accepted:
       if isVersion5 || hasReturned { return CheckFinding("publish", .ok, "\(place): allowed") }
-      // Under 3.1.1 a message that is denied is acknowledged and thrown away: only its coming back tells.
+      // Under 3.1.1 a denied message is acknowledged and dropped: only its return proves the permission.
       return granted.isEmpty
         ? CheckFinding("publish", .unknown, "\(place): MQTT 3.1.1 does not tell")
         : CheckFinding(

@@ -1,31 +1,32 @@
 internal import MQTT
 
-/// Publications that are tried one after the other, and what the broker answers to each. Pure.
+/// A sequence of test publications with the broker's answer to each. A pure value type.
 ///
-/// Under MQTT 3.1.1 a broker has no words for a refusal: RabbitMQ ends the connection at it. So does one of MQTT 5 that is
-/// told to. An end while a trial is under way is that trial's refusal, and the next one is tried on the next connection.
+/// MQTT 3.1.1 has no error reply for a publication: RabbitMQ closes the connection instead, as do some MQTT 5
+/// brokers, depending on their configuration. A disconnection during a trial is its rejection, and the next
+/// trial uses the next connection.
 struct CheckTrials: Hashable, Sendable {
   enum Answer: Hashable, Sendable {
     case accepted
     case refused(MQTTReasonCode)
   }
 
-  /// Of each trial; nil where there is none.
+  /// The answer to each trial; nil if there is none.
   private(set) var answers: [Answer?]
-  /// Trials that were published.
+  /// The number of published trials.
   private(set) var begun = 0
-  /// The one that is under way.
+  /// The token of the trial in progress; nil if none.
   private(set) var token: UInt64?
   var isConnected = false
-  /// Connections that have ended.
+  /// The number of connections that have ended.
   private var ends = 0
 
   init(count: Int) { answers = Array(repeating: nil, count: count) }
 
-  /// Whether none is under way.
+  /// True if no trial is in progress.
   var isAnswered: Bool { token == nil }
 
-  /// Whether there is none left.
+  /// True if all trials are finished.
   var isOver: Bool { token == nil && begun == answers.count }
 
   mutating func began(_ token: UInt64) {
@@ -33,8 +34,10 @@ struct CheckTrials: Hashable, Sendable {
     begun += 1
   }
 
-  /// - Parameter reason: nil for a publication that was taken.
-  /// - Returns: whether it is the answer to the trial that is under way.
+  /// Records an answer.
+  ///
+  /// - Parameter reason: nil for an accepted publication.
+  /// - Returns: true if it is the answer to the trial in progress.
   mutating func answered(_ token: UInt64, _ reason: MQTTReasonCode?) -> Bool {
     guard token == self.token else { return false }
     self.token = nil
@@ -42,12 +45,12 @@ struct CheckTrials: Hashable, Sendable {
     return true
   }
 
-  /// The connection has ended.
-  /// - Returns: whether that is an answer, or follows one; else the broker cannot be used.
+  /// Records the end of the connection.
+  /// - Returns: true if this is an answer or follows one; otherwise the broker is unusable.
   mutating func ended(_ reason: MQTTDisconnection) -> Bool {
     isConnected = false
     ends += 1
-    // Some end it behind an answer: each trial may.
+    // Some brokers close the connection after an answer, possibly at each trial.
     guard begun > 0, ends <= answers.count, reason.phase == .established else { return false }
     switch reason.cause {
     case .closedByPeer:

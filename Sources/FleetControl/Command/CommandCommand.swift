@@ -85,18 +85,19 @@ package struct CommandOptions: ParsableArguments {
 
   package init() {}
 
-  /// The commands of the contract.
+  /// The commands of the wire contract.
   package static let names = VehicleCommand.all.map(\.name)
 }
 
-/// Asks vehicles to do something, and waits for their answers.
+/// The `odograph command` command: sends a request to vehicles and waits for their responses.
 ///
-/// Requests go out with the response topic and correlation data of MQTT 5. The response topic is the one where answers
-/// go under 3.1.1 as well, so that an access list needs one line for both; there the request's `id` tells them apart.
+/// Requests have the response topic and correlation data of MQTT 5. The response topic is the one that 3.1.1
+/// also uses, so that an access list needs only one line; under 3.1.1 the `id` of the request identifies the
+/// response.
 package enum CommandCommand {
-  /// Returns `.done` when every vehicle has done it.
-  /// - Parameter reader: asks the recording that names the vehicles, at a broker that does not.
-  /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached or refuses.
+  /// Runs the command. Returns `.done` if all vehicles have executed it.
+  /// - Parameter reader: reads vehicle names from a recording, for brokers without retained messages.
+  /// - Throws: `FleetError` for invalid options, and for a broker that is unreachable or rejects a request.
   package static func run(
     _ options: CommandOptions, _ reader: BeginningReader
   ) throws(FleetError) -> ExitStatus {
@@ -228,7 +229,7 @@ extension CommandOptions {
     var text = ""
     var parameter: String
     var value: JSONValue
-    /// What the option takes, where it is written in another unit than the argument.
+    /// The values that the option accepts, if its unit differs from that of the argument.
     var accepted: String?
   }
 
@@ -278,7 +279,7 @@ extension CommandOptions {
     return given
   }
 
-  /// What to write for a command whose argument is missing.
+  /// Returns the remedy for a missing argument.
   fileprivate func remedy(of command: String) -> String? {
     switch command {
     case "set-odometer": "say what the instrument panel shows, as in --km 48213.4"

@@ -1,16 +1,16 @@
 package import JSON
 internal import Spatial
 
-/// A command that vehicles take, with its arguments: what the command line offers, and what the interface of the web
-/// server lists and checks. The list of all of them is the single place that either reads.
+/// A command for vehicles with its parameters. The list of all commands is the single source for the command
+/// line and the web API.
 package struct VehicleCommand: Hashable, Sendable {
   /// A member of the request.
   package struct Parameter: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
       case number(ClosedRange<Double>, unit: String)
-      /// Without control characters; bytes of UTF-8, at least and at most.
+      /// A text without control characters; the range is its length in UTF-8 bytes.
       case text(ClosedRange<Int>)
-      /// RFC 3339.
+      /// A time in RFC 3339.
       case time
       case flag
     }
@@ -22,20 +22,20 @@ package struct VehicleCommand: Hashable, Sendable {
   }
 
   package var name: String
-  /// A sentence for people.
+  /// A description for people.
   package var summary: String
   package var parameters: [Parameter] = []
-  /// Of these, one at least is given; none where nothing is asked.
+  /// Parameters of which at least one is required; empty for none.
   package var requiresOne: [String] = []
-  /// What to ask somebody before it is sent; nil for a command that takes nothing away.
+  /// A question to confirm before sending; nil for a harmless command.
   package var confirmation: String?
-  /// Whether it says something about a single vehicle, so that the same for several is a mistake.
+  /// True if the command applies to a single vehicle, so that several vehicles are an error.
   package var isForOne = false
 
-  /// The parameter of a name; nil when the command does not have it.
+  /// Returns the parameter with a name; nil if there is none.
   package func parameter(_ name: String) -> Parameter? { parameters.first { $0.name == name } }
 
-  /// The command of a name; nil when there is none.
+  /// Returns the command with a name; nil if there is none.
   package static func named(_ name: String) -> VehicleCommand? { all.first { $0.name == name } }
 
   /// Names of the commands that have a parameter, as in `zero, level and simulate-location`.
@@ -47,7 +47,8 @@ package struct VehicleCommand: Hashable, Sendable {
 }
 
 extension VehicleCommand {
-  /// The contract's commands, but `history`, `samples` and `trace`: what these bring is read in pieces, by commands of their own.
+  /// The commands of the wire contract without `history`, `samples` and `trace`, whose results are read in
+  /// pieces by separate commands.
   package static let all = [
     VehicleCommand(
       name: "locate", summary: "Where it is now: waits for a fix that is exact enough.",
@@ -131,7 +132,7 @@ extension VehicleCommand {
 }
 
 extension VehicleCommand.Parameter {
-  /// What it takes, as in `1 to 100000 m`.
+  /// The accepted values, such as `1 to 100000 m`.
   package var accepted: String {
     switch kind {
     case .number(let range, let unit): "\(Int(range.lowerBound)) to \(Int(range.upperBound)) \(unit)"
@@ -142,7 +143,7 @@ extension VehicleCommand.Parameter {
     }
   }
 
-  /// The value in the form of the wire; nil for one that it does not take.
+  /// Returns the value in the wire format; nil for an invalid one.
   package func value(of json: JSONValue) -> JSONValue? {
     switch (kind, json) {
     case (.number(let range, _), .integer), (.number(let range, _), .number):
@@ -159,8 +160,8 @@ extension VehicleCommand.Parameter {
 }
 
 extension VehicleCommand {
-  /// A request's arguments, checked.
-  /// - Throws: `JSONError` naming the argument that is missing, not known or not accepted.
+  /// Checks the arguments of a request.
+  /// - Throws: `JSONError` with the missing, unknown or invalid argument.
   package func arguments(_ given: [String: JSONValue]) throws(JSONError) -> [String: JSONValue] {
     var members: [String: JSONValue] = [:]
     for (name, value) in given.sorted(by: { $0.key < $1.key }) {
@@ -184,8 +185,8 @@ extension VehicleCommand {
     return members
   }
 
-  /// Seconds that a vehicle may look for a fix, so that its answer comes within the time of the request; nil for commands
-  /// that are answered at once.
+  /// Returns the seconds for which a vehicle may wait for a fix, so that it responds within the request's
+  /// timeout; nil for commands with an immediate response.
   package func patience(of timeout: Double) -> JSONValue? {
     name == "locate" ? .number(max(0, min(300, timeout - 1))) : nil
   }

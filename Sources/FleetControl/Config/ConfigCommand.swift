@@ -42,7 +42,7 @@ package struct ConfigSetOptions: ParsableArguments {
 
   package init() {}
 
-  /// Settings that vehicles can be told to take.
+  /// The settings that can be changed remotely.
   private static var keys: [String] {
     ConfigurationKey.all.map(\.path).filter { RemoteKeys.problem(with: $0) == nil }.sorted()
   }
@@ -53,7 +53,7 @@ package struct ConfigSetOptions: ParsableArguments {
     }
   }
 
-  /// Per cent of the vehicles at which the roll-out stops to wait for their reports, rising.
+  /// Returns the ascending percentages of vehicles at which the roll-out waits for reports.
   func stages() throws(FleetError) -> [Double] {
     let stages = Self.numbers(stageList ?? "100").compactMap { $0 }
     guard stages.allSatisfy({ $0 > 0 && $0 <= 100 }), stages == stages.sorted() else {
@@ -67,13 +67,13 @@ package struct ConfigSetOptions: ParsableArguments {
   }
 }
 
-/// Shows and changes the remotely changeable part of vehicles' settings.
+/// The `odograph config` commands: show and change vehicles' remote settings.
 ///
-/// What is wanted stands retained in `config/desired`, so that a vehicle that is asleep reads it when it is back; what
-/// became of it stands in `config/reported`.
+/// Desired settings are retained in `config/desired`, so that a vehicle that is asleep reads them when it is
+/// back; the result is retained in `config/reported`.
 package enum ConfigCommand {
-  /// Prints the settings in force.
-  /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached or refuses.
+  /// Prints the settings in effect.
+  /// - Throws: `FleetError` for invalid options, and for a broker that is unreachable or rejects a request.
   package static func show(
     _ options: VehicleQueryOptions, beginning reader: BeginningReader
   ) throws(FleetError) -> ExitStatus {
@@ -88,8 +88,8 @@ package enum ConfigCommand {
     return .done
   }
 
-  /// Prints the settings whose wanted value is not in force.
-  /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached or refuses.
+  /// Prints the desired settings that are not in effect.
+  /// - Throws: `FleetError` for invalid options, and for a broker that is unreachable or rejects a request.
   package static func diff(
     _ options: VehicleQueryOptions, beginning reader: BeginningReader
   ) throws(FleetError) -> ExitStatus {
@@ -116,10 +116,11 @@ package enum ConfigCommand {
     return isSame ? .done : .differs
   }
 
-  /// Sets what is wanted, on top of what was wanted before, and waits until the vehicles have taken it.
+  /// Adds desired settings to the existing ones, and waits until the vehicles have applied them.
   ///
-  /// A stage begins when all vehicles of the one before have taken the settings, so that a mistake stays with the first few.
-  /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached or refuses.
+  /// A stage starts when all vehicles of the previous one have applied the settings, so that a mistake only
+  /// affects the first few.
+  /// - Throws: `FleetError` for invalid options, and for a broker that is unreachable or rejects a request.
   package static func set(
     _ options: ConfigSetOptions, beginning reader: BeginningReader
   ) throws(FleetError) -> ExitStatus {
@@ -137,7 +138,7 @@ package enum ConfigCommand {
     let kept = RetainedDocuments(
       vehicles: try targets.resolve(retained), subject: "config", from: retained, root: targets.root)
     try settings.checkRemovals(kept.vehicles.map { kept[$0] })
-    // By lot and not by name: the first few are not all of one depot.
+    // In pseudo-random order instead of by name, so that the first few are not all of one depot.
     let order = kept.vehicles.sorted { ($0.lot, $0) < ($1.lot, $1) }
     let version = options.label ?? Moment.now.time.rfc3339
     var done = 0
@@ -161,7 +162,7 @@ package enum ConfigCommand {
           properties: MQTTMessageProperties(contentType: "application/json"))
       }
       let ending = try requests.wait(timeout: options.change.timeout) { message in
-        // Reports of other documents are none of ours.
+        // Reports about other documents are ignored.
         guard let address = TopicAddress(topic: message.topic, root: targets.root),
           address.path == "config/reported", let json = try? JSONValue(parsing: message.payload),
           json["version"]?.string == version, let state = json["state"]?.string
@@ -186,7 +187,7 @@ package enum ConfigCommand {
   ) throws(FleetError) -> RetainedDocuments {
     let targets = options.targets
     let (exchange, retained) = try FleetExchange.reading(
-      // A vehicle of which nothing was wanted yet is there all the same.
+      // `status` also finds vehicles without any desired settings.
       options.broker, targets, ["config/desired", "config/reported", "status"],
       beginning: options.beginning, reader)
     exchange.close()
@@ -237,7 +238,7 @@ package enum ConfigCommand {
 
   private static func outcome(_ state: String, _ report: JSONValue) -> VehicleOutcome {
     let problem = report["problem"]?.string
-    // A vehicle that refuses the whole for a single key names it twice.
+    // A vehicle that rejects everything because of one key reports it twice.
     let refusals = (report["refused"]?.array ?? []).map {
       "\($0["key"]?.string ?? "?"): \($0["reason"]?.string ?? "refused")"
     }.filter { problem != "key \($0)" }

@@ -4,19 +4,22 @@ package import JSON
 internal import TOML
 internal import Telemetry
 
-/// Settings for vehicles, by their dotted keys, as they are written on a command line or in a file.
+/// Settings for vehicles by their dotted keys, from a command line or a file.
 package struct ConfigSettings: Hashable, Sendable {
   package private(set) var values: [String: JSONValue] = [:]
-  /// Keys to take back, so that the vehicle's own file decides again.
+  /// The keys to remove, so that the vehicle's own file applies again.
   package private(set) var removed: Set<String> = []
 
   init() {}
 
+  /// Parses settings.
+  ///
   /// - Parameters:
-  ///   - assignments: `key=value`, the value as JSON or, where it is none, as text; an array as in TOML or with commas.
-  ///   - removals: keys to take back.
+  ///   - assignments: `key=value`, with the value as JSON, or otherwise as text; arrays in TOML syntax or
+  ///     with commas.
+  ///   - removals: the keys to remove.
   ///   - file: a JSON file with an object of keys, or one whose `settings` are such an object.
-  /// - Throws: `FleetError` naming what cannot be read, and the key or value that no vehicle would take.
+  /// - Throws: `FleetError` for an invalid input, key or value.
   init(assignments: [String], removals: [String], file: String?) throws(FleetError) {
     if let file {
       for (key, value) in try Self.settings(ofFile: file).sorted(by: { $0.key < $1.key }) {
@@ -32,15 +35,17 @@ package struct ConfigSettings: Hashable, Sendable {
       values[key] = try Self.checked(Self.value(text, of: key), of: key, text: text)
     }
     for key in removals {
-      // Whatever stands there may be taken back, also what another version has set.
+      // Any existing key can be removed, including one that another version has set.
       try Self.checkForm(key, place: "")
       values[key] = nil
       removed.insert(key)
     }
   }
 
-  /// - Parameter members: values by their keys; null takes a key back.
-  /// - Throws: `FleetError` naming the key or value that no vehicle would take.
+  /// Checks settings.
+  ///
+  /// - Parameter members: values by their keys; null removes a key.
+  /// - Throws: `FleetError` with the invalid key or value.
   package init(_ members: [String: JSONValue]) throws(FleetError) {
     for (key, value) in members.sorted(by: { $0.key < $1.key }) {
       if value == .null {
@@ -52,7 +57,7 @@ package struct ConfigSettings: Hashable, Sendable {
     }
   }
 
-  /// A number, a flag, a list of texts; anything else is text.
+  /// Parses a number, a flag or a list of texts; anything else is text.
   static func value(_ text: String) -> JSONValue {
     guard let json = try? JSONValue(parsing: Array(text.utf8)) else { return .string(text) }
     switch json {
@@ -62,7 +67,7 @@ package struct ConfigSettings: Hashable, Sendable {
     }
   }
 
-  /// The value of a key; an array of texts in the forms that the vehicle's own command line takes.
+  /// Parses the value of a key; an array of texts has the syntax of the vehicle's own command line.
   private static func value(_ text: String, of key: String) throws(FleetError) -> JSONValue {
     guard let rule = ConfigurationKey.byPath[key], case .texts = rule.kind else { return value(text) }
     guard TOMLValue.isQuotedOrArray(text) else { return rule.parse(text)?.json ?? .string(text) }
@@ -81,15 +86,15 @@ package struct ConfigSettings: Hashable, Sendable {
     return .array(texts.map(JSONValue.string))
   }
 
-  /// What is wanted after this on top of what was.
+  /// Returns the desired settings after this change.
   package func applied(to wanted: [String: JSONValue]) -> [String: JSONValue] {
     var result = wanted.filter { !removed.contains($0.key) }
     for (key, value) in values { result[key] = value }
     return result
   }
 
-  /// Checks a setting against the list that vehicles check it against, before it is sent to any.
-  /// - Parameter text: the value as it was written, where everything is text: 5 may be meant as a string.
+  /// Checks a setting against the vehicles' own rules before it is sent.
+  /// - Parameter text: the original text of the value: 5 can be meant as a string.
   private static func checked(
     _ value: JSONValue, of key: String, text: String? = nil, place: String = ""
   ) throws(FleetError) -> JSONValue {
@@ -129,8 +134,8 @@ package struct ConfigSettings: Hashable, Sendable {
 }
 
 extension ConfigSettings {
-  /// What another version has set may be taken back; a key that nobody has and no vehicle was asked for is a mistake.
-  /// - Throws: `FleetError` naming the first such key.
+  /// Checks the keys to remove: an unknown key that was never requested of any vehicle is an error.
+  /// - Throws: `FleetError` with the first such key.
   package func checkRemovals(_ vehicles: [VehicleDocuments]) throws(FleetError) {
     for key in removed.sorted() {
       guard let problem = RemoteKeys.problem(with: key),
@@ -140,9 +145,10 @@ extension ConfigSettings {
     }
   }
 
-  /// What is wanted of a vehicle after this, in the wire's form: on top of what was wanted before, without the keys that the
-  /// vehicle has refused since, as one of them would keep out all others. Those that are set anew are asked for again.
-  /// - Parameter version: the sender's name for it.
+  /// Returns the new desired document in the wire format: the previous settings with this change, without the
+  /// keys that the vehicle has rejected, as one of them would block all others. Keys that are set now are
+  /// requested again.
+  /// - Parameter version: the sender's version name.
   package func document(
     on documents: VehicleDocuments, version: String
   ) -> (json: JSONValue, leftBehind: [(key: String, reason: String)]) {
@@ -166,14 +172,14 @@ extension VehicleDocuments {
     if case .object(let members)? = json { members } else { [:] }
   }
 
-  /// Keys that the vehicle did not take, and why.
+  /// The keys that the vehicle rejected, with the reasons.
   package var refusedSettings: [(key: String, reason: String)] {
     (reported?["refused"]?.array ?? []).compactMap { refusal in
       refusal["key"]?.string.map { ($0, refusal["reason"]?.string ?? "it does not say why") }
     }
   }
 
-  /// Keys whose wanted value is not in force, or that are in force and not wanted.
+  /// The keys whose desired value is not in effect, or that are in effect but not desired.
   package var settingDifferences: [(key: String, wanted: JSONValue?, inForce: JSONValue?)] {
     let (wanted, inForce) = (wantedSettings, settingsInForce)
     return Set(wanted.keys).union(inForce.keys).sorted().compactMap { key in
@@ -181,7 +187,7 @@ extension VehicleDocuments {
     }
   }
 
-  /// 1 and 1.0 are one number.
+  /// Compares values; 1 and 1.0 are equal.
   private static func isSame(_ a: JSONValue?, _ b: JSONValue?) -> Bool {
     if let x = a?.double, let y = b?.double { return x == y }
     return a == b

@@ -6,21 +6,22 @@ package import MQTT
 internal import Platform
 internal import Spatial
 
-/// A connection for a command that asks and waits for answers: subscribes, publishes, and hands what happens to the
-/// command's own thread, one event after the other.
+/// A connection for a command that sends requests and waits for answers. It subscribes, publishes, and passes
+/// all events to the command's own thread one by one.
 package final class FleetExchange: Sendable {
   package enum Event: Sendable {
     case message(MQTTMessage)
-    /// The broker has taken a message over, or said why it will not.
+    /// The broker accepted a message, or rejected it with a reason.
     case published(UInt64, MQTTReasonCode?)
     case answered(filter: String, MQTTReasonCode)
     case connected(MQTTServerProperties)
     case disconnected(MQTTDisconnection)
-    /// A signal asks the command to end.
+    /// A signal requests the command to stop.
     case interrupted(ExitStatus)
   }
 
-  /// Events that wait for the command at most; more than that end it, because it would go on with a part.
+  /// The maximum number of waiting events. An overflow ends the command, because it would continue with
+  /// incomplete data.
   private static let capacity = 200_000
 
   private struct State: Sendable {
@@ -30,20 +31,22 @@ package final class FleetExchange: Sendable {
 
   private let state: Locked<State>
   private let wake: EventDescriptor
-  // Made on the command's thread, before there is any other.
+  // Created on the command's thread before any other thread.
   private let signals: SignalDescriptor
   private let requests: PublishQueue
   private let session: MQTTSession
   let filters: [String]
-  /// The filter that nothing matches, whose answer says that what the broker keeps is on its way; see `RetainedReading`.
+  /// The marker filter that matches nothing; its answer follows the retained messages, see `RetainedReading`.
   private let mark: String?
 
+  /// Creates an exchange.
+  ///
   /// - Parameters:
-  ///   - filters: for what comes while the command runs, at QoS 1.
-  ///   - kept: for what the broker keeps, at QoS 0. At QoS 1 a broker sends no more of it than it lets be under way and wait
-  ///     (mosquitto: 500 and 1000 messages, under 3.1.1 20 and 1000), and drops the rest without a word; at QoS 0 the
-  ///     connection's own pace counts.
-  /// - Throws: `FleetError` when options or filters are wrong.
+  ///   - filters: filters for messages during the command, at QoS 1.
+  ///   - kept: filters for retained messages, at QoS 0. At QoS 1 a broker limits messages in flight and
+  ///     queued (mosquitto: 500 and 1000, under 3.1.1 20 and 1000) and silently drops the rest; at QoS 0 the
+  ///     pace of the connection applies.
+  /// - Throws: `FleetError` for invalid options or filters.
   package init(_ broker: MQTTConfiguration, filters: [String] = [], kept: [String] = []) throws(FleetError) {
     self.filters = filters + kept
     mark = RetainedReading.mark(behind: kept)
@@ -82,18 +85,19 @@ package final class FleetExchange: Sendable {
     } catch { throw FleetError(error) }
   }
 
-  /// What the broker granted; nil before the first connection.
+  /// The limits granted by the broker; nil before the first connection.
   var properties: MQTTServerProperties? { state.withLock { $0.properties } }
 
-  /// Connects, and waits until every subscription is granted. Messages that come meanwhile wait for `next`.
-  /// - Throws: `FleetError` when the broker cannot be reached, refuses, or does not answer in time.
+  /// Connects, and waits until every subscription is granted. Messages that arrive in the meantime are queued
+  /// for `next`.
+  /// - Throws: `FleetError` if the broker is unreachable, rejects a request, or does not answer in time.
   package func open(seconds: Double = 30) throws(FleetError) {
     try start()
     var waiting = Set(filters)
     var kept: [Event] = []
     var isConnected = false
     while !isConnected || !waiting.isEmpty {
-      // Answers come behind what the broker keeps.
+      // Answers follow the retained messages.
       let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
       guard let event = try next(until: deadline) else {
         throw FleetError(
@@ -122,7 +126,7 @@ package final class FleetExchange: Sendable {
     do throws(MQTTError) { try session.start() } catch { throw FleetError(error) }
   }
 
-  /// Sends a message; `published` tells its token's fate.
+  /// Sends a message; a `published` event reports its result.
   @discardableResult
   package func publish(_ message: MQTTMessage) -> UInt64 {
     let token = requests.append(message)
@@ -130,11 +134,11 @@ package final class FleetExchange: Sendable {
     return token
   }
 
-  /// Takes back a message that was not acknowledged: it is not sent again when the connection is made anew.
+  /// Withdraws an unacknowledged message, so that it is not sent again after a reconnection.
   func withdraw(_ token: UInt64) { requests.withdraw(token) }
 
-  /// The next event; nil when there is none until a time, in monotonic nanoseconds.
-  /// - Throws: `FleetError` when more has come than could wait for this command.
+  /// Returns the next event; nil if there is none until a time in monotonic nanoseconds.
+  /// - Throws: `FleetError` if the event queue has overflowed.
   package func next(until deadline: Int64) throws(FleetError) -> Event? {
     while true {
       if let event = try state.withLock({ state throws(FleetError) in try state.events.next() }) {
@@ -148,11 +152,12 @@ package final class FleetExchange: Sendable {
     }
   }
 
-  /// A signal that has come, for a command that waits for something else; nil while there is none.
+  /// Returns the exit status of a received signal; nil if there is none.
   func interruption() -> ExitStatus? { signals.received().first.map { ExitStatus(signal: $0) } }
 
-  /// What the broker has kept below the filters that were given for that: all of it, after `open`.
-  /// - Throws: `FleetError` when the connection is lost, and when the broker does not say that this was all.
+  /// Returns all retained messages below the filters for them, after `open`.
+  /// - Throws: `FleetError` if the connection is lost, or if the broker does not confirm that the messages
+  ///   are complete.
   func retained() throws(FleetError) -> [MQTTMessage] {
     guard let mark else { return [] }
     var reading = RetainedReading(at: SystemClock.monotonic)
@@ -186,7 +191,7 @@ package final class FleetExchange: Sendable {
     }
   }
 
-  /// Reads what the broker keeps below some filters; the connection stays.
+  /// Reads the retained messages below filters; the connection stays open.
   static func reading(
     _ broker: MQTTConfiguration, _ filters: [String]
   ) throws(FleetError) -> (FleetExchange, [MQTTMessage]) {
@@ -200,10 +205,11 @@ package final class FleetExchange: Sendable {
     }
   }
 
-  /// Reads what the broker keeps of vehicles, and beside it what a recording has; the connection stays.
+  /// Reads the retained messages of vehicles, supplemented by those of a recording; the connection stays
+  /// open.
   ///
-  /// What the recording knows is asked for by exact topics, too: some brokers hand out what they keep by these only. What the
-  /// broker says goes before what was recorded.
+  /// Vehicles of the recording are also requested by exact topics, because some brokers deliver retained
+  /// messages only for these. The broker's messages take precedence over recorded ones.
   static func reading(
     _ broker: BrokerArguments, _ targets: VehicleTargets, _ paths: [String],
     beginning arguments: BeginningArguments, _ reader: BeginningReader
@@ -218,19 +224,19 @@ package final class FleetExchange: Sendable {
     return (exchange, beginning.adding(kept))
   }
 
-  /// Leaves the broker.
+  /// Disconnects from the broker.
   package func close() { session.stop(drain: 2) }
 }
 
 extension FleetError {
-  /// A signal came before there was anything to tell.
+  /// Creates the error of a command that was interrupted before it had a result.
   static func interrupted(_ status: ExitStatus) -> FleetError {
     FleetError(operation: "finish", object: "the command", cause: "it was interrupted", exit: status)
   }
 }
 
-/// What has happened and was not looked at yet, up to a bound. What finds no room is not forgotten: the next look fails,
-/// because a command would go on with a part of the whole.
+/// A bounded queue of events. After an overflow the next read fails, because a command would continue with
+/// incomplete data.
 struct EventQueue<Event: Sendable>: Sendable {
   private let capacity: Int
   private var events: Deque<Event> = []
@@ -242,13 +248,13 @@ struct EventQueue<Event: Sendable>: Sendable {
     if events.count >= capacity { dropped += 1 } else { events.append(event) }
   }
 
-  /// Events that were taken out and are to be looked at again, before all others.
+  /// Returns events to the front of the queue.
   mutating func putBack(_ earlier: [Event]) {
     events.prepend(contentsOf: earlier)
   }
 
-  /// The oldest; nil when there is none.
-  /// - Throws: `FleetError` when some found no room.
+  /// Returns the oldest event; nil if there is none.
+  /// - Throws: `FleetError` after an overflow.
   mutating func next() throws(FleetError) -> Event? {
     guard dropped == 0 else {
       throw FleetError(

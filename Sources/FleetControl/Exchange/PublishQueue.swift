@@ -4,15 +4,16 @@ package import FleetConsole
 package import MQTT
 internal import Platform
 
-/// What waits for a connection to be published, and what is under way on it.
+/// The queue of messages to publish, and those in flight.
 ///
-/// Where much is published, as by `simulate`, it is bounded: a broker that is slower than what is appended costs messages, which are counted, and not memory.
+/// It is bounded for publishers with much data, such as `simulate`: if the broker is slower than the
+/// publisher, messages are dropped and counted.
 package final class PublishQueue: OutboundProvider {
   package struct Counters: Hashable, Sendable {
     package var accepted = 0
     package var acknowledged = 0
     package var rejected = 0
-    /// There was no room.
+    /// Messages dropped because the queue was full.
     var dropped = 0
     package var bytes = 0
   }
@@ -28,8 +29,10 @@ package final class PublishQueue: OutboundProvider {
   private let settled: @Sendable (UInt64, MQTTReasonCode?) -> Void
   private let state = Locked(State())
 
-  /// - Parameter settled: called with a message's token when the broker has it, or with the reason for which it never
-  ///   takes it.
+  /// Creates a queue.
+  ///
+  /// - Parameter settled: called with a message's token when the broker has accepted it, or with the reason
+  ///   of a permanent rejection.
   package init(
     capacity: Int = .max, settled: @escaping @Sendable (UInt64, MQTTReasonCode?) -> Void = { _, _ in }
   ) {
@@ -39,7 +42,7 @@ package final class PublishQueue: OutboundProvider {
 
   package var counters: Counters { state.withLock { $0.counters } }
 
-  /// Messages that the broker has not acknowledged.
+  /// The number of messages that the broker has not acknowledged.
   package var pending: Int { state.withLock { $0.waiting.count + $0.underWay.count } }
 
   package func append(_ messages: some Sequence<MQTTMessage>) {
@@ -48,8 +51,8 @@ package final class PublishQueue: OutboundProvider {
     }
   }
 
-  /// Returns the token by which the message's fate is told.
-  /// - Parameter isVital: whether it finds room also where the queue is full, up to twice its capacity.
+  /// Appends a message, and returns the token that identifies its result.
+  /// - Parameter isVital: true to accept it even if the queue is full, up to twice its capacity.
   package func append(_ message: MQTTMessage, isVital: Bool = false) -> UInt64 {
     state.withLock { append(message, isVital: isVital, to: &$0) }
   }
@@ -67,7 +70,7 @@ package final class PublishQueue: OutboundProvider {
     return state.nextToken
   }
 
-  /// Takes back a message that has not been acknowledged: it is not sent again when the connection is made anew.
+  /// Withdraws an unacknowledged message, so that it is not sent again after a reconnection.
   package func withdraw(_ token: UInt64) {
     state.withLock { state in
       state.underWay[token] = nil
@@ -128,7 +131,7 @@ package struct PublishLink: Sendable {
   private let session: MQTTSession
   private let hadSession: Locked<Bool>
 
-  /// Whether the broker, when it last accepted the connection, had kept a session for it.
+  /// True if the broker had a session for it at the last connection.
   package var isSessionPresent: Bool { hadSession.withLock { $0 } }
 
   package init(
@@ -155,8 +158,8 @@ package struct PublishLink: Sendable {
     } catch { throw FleetError(error) }
   }
 
-  /// A connection that the broker has accepted.
-  /// - Throws: `FleetError` when it does not, or a signal comes before.
+  /// Returns a connection that the broker has accepted.
+  /// - Throws: `FleetError` if it is rejected, or if a signal arrives first.
   package static func connected(
     _ configuration: MQTTConfiguration, capacity: Int, _ waiter: CommandWaiter
   ) throws(FleetError) -> PublishLink {

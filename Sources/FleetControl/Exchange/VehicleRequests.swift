@@ -5,27 +5,27 @@ internal import MQTT
 internal import Platform
 internal import Telemetry
 
-/// What became of what a vehicle was told.
+/// The outcome of one request to one vehicle.
 struct VehicleOutcome: Hashable, Sendable {
   var state: String
   var problems: [String] = []
   var isGood = true
-  /// Whether nothing more is waited for.
+  /// True if no further report is expected.
   var isFinal = true
-  /// A command's result.
+  /// The result of a command.
   var result: JSONValue?
-  /// Regions that the vehicle watches, of those that it was told.
+  /// The number of requested regions that the vehicle monitors.
   var accepted = 0
-  /// From the request to this.
+  /// The seconds since the request.
   var seconds = 0.0
 
   var problem: String? { problems.isEmpty ? nil : problems.joined(separator: "; ") }
 }
 
-/// One message for each of some vehicles, and what becomes of it.
+/// Requests to vehicles, one message each, with their outcomes.
 package struct VehicleRequests {
   static let unanswered = "has not reported; it will read this when it is back"
-  /// Also where the command was interrupted: what is under way may still arrive.
+  /// Also after an interruption: a message in flight can still arrive.
   static let unsent = "not known to be sent: the broker has not confirmed it"
 
   private let exchange: FleetExchange
@@ -33,12 +33,12 @@ package struct VehicleRequests {
   private let begin = SystemClock.monotonic
   private var tokens: [UInt64: VehicleKey] = [:]
   private var open: Set<VehicleKey>
-  /// Those of which the broker has not taken the message over.
+  /// The vehicles whose message the broker has not accepted.
   private(set) var unsent: Set<VehicleKey>
   private(set) var outcomes: [VehicleKey: VehicleOutcome] = [:]
 
-  /// Sends the messages; to vehicles that say in their status that they take none, nothing is sent, and nothing is waited for.
-  /// - Parameter retained: what the broker keeps, with the vehicles' `status` in it.
+  /// Sends the messages. Vehicles whose status declines remote management are skipped.
+  /// - Parameter retained: the retained messages, including the vehicles' `status`.
   init(
     _ exchange: FleetExchange, _ vehicles: [VehicleKey], retained: [MQTTMessage], root: String,
     message: (VehicleKey) -> MQTTMessage
@@ -60,7 +60,7 @@ package struct VehicleRequests {
   package static let notManaged =
     "nothing was sent: the vehicle is not managed over MQTT; set remote.enabled = true in its configuration"
 
-  /// The vehicles whose status says that they take neither configuration nor regions nor commands.
+  /// Returns the vehicles whose status declines configuration, regions and commands.
   static func unmanaged(_ retained: [MQTTMessage], root: String) -> Set<VehicleKey> {
     Set(
       retained.compactMap { message in
@@ -72,16 +72,16 @@ package struct VehicleRequests {
       })
   }
 
-  /// How long vehicles and broker have. A time that somebody gives holds; with no time for reports, what was sent has to
-  /// arrive at the broker at least.
-  /// - Parameter timeout: seconds, as given; 0 does not wait for reports.
+  /// Returns the time limit. If no reports are awaited, the messages still must reach the broker.
+  /// - Parameter timeout: the requested seconds; 0 does not wait for reports.
   static func patience(timeout: Double) -> Double { timeout == 0 ? 15 : timeout }
 
   var elapsed: Double { Double(SystemClock.monotonic - begin) * 1e-9 }
 
-  /// Waits until each vehicle has answered, or with a timeout of 0 until the broker has every message.
-  /// - Parameter answer: whose answer a message is, and what it says; nil for one that answers none of these.
-  /// - Returns: how the command ends when a signal ends it.
+  /// Waits until each vehicle has answered, or with a timeout of 0 until the broker has accepted every
+  /// message.
+  /// - Parameter answer: returns the vehicle and outcome of a message; nil for an unrelated one.
+  /// - Returns: the exit status if a signal arrived.
   mutating func wait(
     timeout: Double, answer: (MQTTMessage) -> (VehicleKey, VehicleOutcome)?
   ) throws(FleetError) -> ExitStatus? {
@@ -118,20 +118,20 @@ package struct VehicleRequests {
     if outcome.isFinal { open.remove(key) }
   }
 
-  /// How a command ends that has waited: a refusal goes before a missing report.
+  /// The exit status after waiting: a rejection takes precedence over a missing report.
   var status: ExitStatus {
     if outcomes.values.contains(where: { $0.isFinal && !$0.isGood }) { return .unavailable }
     return vehicles.allSatisfy { outcomes[$0]?.isGood == true } ? .done : .timedOut
   }
 
-  /// The state of a vehicle in JSON.
+  /// Returns the state of a vehicle for JSON output.
   func state(of key: VehicleKey) -> JSONValue {
     .string(outcomes[key]?.state ?? (unsent.contains(key) ? "unsent" : "unanswered"))
   }
 }
 
 extension CommandOutput {
-  /// Prints for each vehicle an object in a line, or lines of text.
+  /// Prints a JSON object per line, or lines of text, for each vehicle.
   static func print(
     _ vehicles: [VehicleKey], asJSON: Bool, members: (VehicleKey) -> [String: JSONValue],
     lines: (VehicleKey) -> [StyledText]
@@ -142,7 +142,7 @@ extension CommandOutput {
 }
 
 extension VehicleKey {
-  /// A line of JSON about the vehicle.
+  /// Returns a line of JSON about the vehicle.
   func json(with members: [String: JSONValue]) -> String {
     JSONValue.object(
       members.merging(["fleet": .string(fleet), "vehicle": .string(vehicle)]) { own, _ in own }
@@ -150,11 +150,11 @@ extension VehicleKey {
   }
 }
 
-/// What is wanted of a vehicle and what it says of it: retained documents.
+/// The retained documents of a vehicle: desired and reported.
 package struct VehicleDocuments: Hashable, Sendable {
   package var desired: JSONValue?
   package var reported: JSONValue?
-  /// How it stands with its regions.
+  /// The states of its regions.
   package var state: JSONValue?
 
   package init(desired: JSONValue? = nil, reported: JSONValue? = nil, state: JSONValue? = nil) {
@@ -162,13 +162,15 @@ package struct VehicleDocuments: Hashable, Sendable {
   }
 }
 
-/// What the broker keeps of one subject for each of some vehicles.
+/// The retained documents of one subject for several vehicles.
 struct RetainedDocuments {
   let vehicles: [VehicleKey]
   private var documents: [VehicleKey: VehicleDocuments] = [:]
 
+  /// Collects the documents.
+  ///
   /// - Parameters:
-  ///   - vehicles: those that are meant, of which the broker may keep nothing.
+  ///   - vehicles: the vehicles, including those without retained messages.
   ///   - subject: `config` or `regions`.
   init(vehicles: [VehicleKey], subject: String, from messages: [MQTTMessage], root: String) {
     self.vehicles = vehicles

@@ -6,37 +6,39 @@ internal import MQTT
 internal import Platform
 internal import Telemetry
 
-/// Which vehicles a command is for.
+/// The vehicles of a command.
 package struct VehicleTargets: Hashable, Sendable {
   package var root: String
-  /// None stands for all.
+  /// The fleets and vehicles; an empty list selects all.
   package var fleets: [String]
   package var vehicles: [String]
-  /// Of those, 1 ... 100 per cent, always the same ones for the same vehicles; nil takes all.
+  /// The percentage of these vehicles, 1 ... 100, selected deterministically; nil for all.
   package var share: Double?
-  /// Whether every vehicle of every fleet is meant where none is named. Without it that is refused to a command that
-  /// changes something; one that only reads does not ask.
+  /// True if every vehicle of every fleet is meant explicitly. Commands that change something require it if
+  /// no vehicle is named; commands that only read do not.
   var meansEveryVehicle = false
 
+  /// Creates a selection.
+  ///
   /// - Parameters:
-  ///   - fleets: none stands for all.
-  ///   - vehicles: none stands for all.
+  ///   - fleets: empty for all.
+  ///   - vehicles: empty for all.
   package init(root: String, fleets: [String], vehicles: [String], share: Double? = nil) {
     (self.root, self.fleets, self.vehicles, self.share) = (root, fleets, vehicles, share)
   }
 
-  /// The filters of a path below each of them.
+  /// Returns the filters of paths below each of them.
   package func filters(_ paths: [String]) throws(FleetError) -> [String] {
     if let share, !(share > 0 && share <= 100) {
       throw .usage("use", "--share \(share)", "it is a percentage, above 0 and up to 100")
     }
-    // Names are checked by the contract's own rule.
+    // The topic scheme checks the names.
     let bases = try FleetSelection(root: root, fleets: fleets, vehicles: vehicles).filters()
     return bases.flatMap { base in paths.map { base.dropLast("#".count) + $0 } }
   }
 
-  /// Asks for a choice where something is to be changed: that nobody is named is more often forgotten than meant.
-  /// - Throws: `FleetError` when every vehicle of every fleet would be told, and nobody said so.
+  /// Requires an explicit selection for changes: a missing name is more often a mistake than intended.
+  /// - Throws: `FleetError` if every vehicle of every fleet would be changed without `--every-vehicle`.
   func requireChoice() throws(FleetError) {
     guard fleets.isEmpty, vehicles.isEmpty, !meansEveryVehicle else { return }
     throw .usage(
@@ -44,27 +46,27 @@ package struct VehicleTargets: Hashable, Sendable {
       "nobody is named; give --fleet or --vehicle, or --every-vehicle where that is meant")
   }
 
-  /// What of a recording is wanted beside what the broker keeps.
+  /// Returns the query for the messages of a recording.
   func query(_ paths: [String]) -> BeginningQuery {
     BeginningQuery(root: root, fleets: fleets, vehicles: vehicles, paths: paths)
   }
 
-  /// The vehicles meant, when all are named.
+  /// The vehicles if all are named; nil otherwise.
   package var named: [VehicleKey]? {
     guard !vehicles.isEmpty, !fleets.isEmpty else { return nil }
     return fleets.flatMap { fleet in vehicles.map { VehicleKey(fleet: fleet, vehicle: $0) } }.sorted()
   }
 
-  /// Whether nobody is meant: not all are named, and the broker keeps nothing of any.
+  /// Returns whether no vehicle is selected: not all are named, and there are no retained messages.
   func isNobody(_ kept: [MQTTMessage]) -> Bool { named == nil && found(kept).isEmpty }
 
   private func found(_ kept: [MQTTMessage]) -> Set<VehicleKey> {
     Set(kept.compactMap { TopicAddress(topic: $0.topic, root: root)?.key })
   }
 
-  /// The vehicles meant: those named, or those of which the broker keeps something; and of them the share.
-  /// - Parameter canBegin: whether the command has `--recording`, which it advises then.
-  /// - Throws: `FleetError` when there is none.
+  /// Returns the vehicles: those named, or those with retained messages; and of them the share.
+  /// - Parameter canBegin: true if the command has `--recording`, which is then recommended.
+  /// - Throws: `FleetError` if there is none.
   func resolve(_ kept: [MQTTMessage], canBegin: Bool = true) throws(FleetError) -> [VehicleKey] {
     let keys = named ?? found(kept).sorted()
     guard !keys.isEmpty else {
@@ -81,13 +83,13 @@ package struct VehicleTargets: Hashable, Sendable {
 }
 
 extension VehicleKey {
-  /// A number that looks drawn by lot and is always the same.
+  /// A deterministic pseudo-random number.
   var lot: UInt64 { FNV1a.hash64(description.utf8) }
 
   package func topic(root: String, _ path: String) -> String { "\(root)/\(fleet)/\(vehicle)/\(path)" }
 }
 
-/// The options of a command that reads what the broker keeps of vehicles.
+/// The options of a command that reads vehicles' retained messages.
 package struct VehicleQueryOptions: ParsableArguments {
   @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
   @OptionGroup package var beginning: BeginningArguments
@@ -100,7 +102,7 @@ package struct VehicleQueryOptions: ParsableArguments {
   var targets: VehicleTargets { vehicles.targets(broker) }
 }
 
-/// The options of a command that changes what is wanted of vehicles.
+/// The options of a command that changes vehicles' desired state.
 struct VehicleChangeOptions: ParsableArguments {
   @OptionGroup(title: "Vehicles") package var vehicles: ChangedVehicleArguments
   @OptionGroup package var beginning: BeginningArguments
@@ -112,7 +114,9 @@ struct VehicleChangeOptions: ParsableArguments {
 
   init() {}
 
-  /// - Throws: `FleetError` when nobody is named, and for a time that cannot be.
+  /// Returns the vehicles.
+  ///
+  /// - Throws: `FleetError` if none is named, or for an invalid timeout.
   func targets(share: Double? = nil) throws(FleetError) -> VehicleTargets {
     guard (0...86_400).contains(timeout) else {
       throw .usage("wait", "\(timeout) s", "--timeout is 0 to 86400 seconds")
@@ -123,7 +127,7 @@ struct VehicleChangeOptions: ParsableArguments {
   }
 }
 
-/// Which vehicles are told something: the same for all commands that change what vehicles do.
+/// The vehicles of a command that changes them.
 struct ChangedVehicleArguments: ParsableArguments {
   init() {}
 
@@ -138,7 +142,7 @@ struct ChangedVehicleArguments: ParsableArguments {
       throw .usage(
         "use", "--every-vehicle", "it stands alone; leave it out, or leave out --fleet and --vehicle")
     }
-    // It goes before the profile's fleet too.
+    // It also takes precedence over the profile's fleet.
     var targets = VehicleTargets(root: broker.topicRoot, fleets: [], vehicles: [], share: share)
     targets.meansEveryVehicle = true
     return targets
@@ -146,7 +150,7 @@ struct ChangedVehicleArguments: ParsableArguments {
 }
 
 extension VehicleArguments {
-  /// Whom to tell something.
+  /// Returns the selected vehicles.
   package func targets(_ broker: BrokerArguments, share: Double? = nil) -> VehicleTargets {
     VehicleTargets(root: broker.topicRoot, fleets: broker.fleets(fleet), vehicles: vehicle, share: share)
   }

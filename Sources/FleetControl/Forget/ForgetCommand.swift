@@ -22,10 +22,12 @@ package struct ForgetOptions: ParsableArguments {
   package init() {}
 }
 
-/// Retires vehicles: what the broker keeps of them is deleted, after a look at what that would be.
+/// The `odograph forget` command: removes vehicles by deleting their retained messages, after showing them.
 package enum ForgetCommand {
-  /// - Throws: `FleetError` where no vehicle is named, for vehicles that are online, and for a broker that cannot be reached or
-  ///   refuses.
+  /// Runs the command.
+  ///
+  /// - Throws: `FleetError` if no vehicle is named, for vehicles that are online, and for a broker that is
+  ///   unreachable or rejects a request.
   package static func run(_ options: ForgetOptions) throws(FleetError) -> ExitStatus {
     guard (0.1...86_400).contains(options.timeout) else {
       throw .usage("wait", "\(options.timeout) s", "--timeout is 0.1 to 86400 seconds")
@@ -35,7 +37,7 @@ package enum ForgetCommand {
       throw .usage(
         "forget", "vehicles that are not named", "name each with --vehicle, and its fleet with --fleet")
     }
-    // Some brokers hand out what they keep by exact topics only: then these are all that can be found.
+    // Some brokers deliver retained messages only for exact topics; then only these can be found.
     let exact = (targets.named ?? []).flatMap { key in
       TopicScheme.kept.map { key.topic(root: targets.root, $0) }
     }
@@ -57,7 +59,7 @@ package enum ForgetCommand {
       return .done
     }
     if !exact.isEmpty, Set(kept.map(\.topic)).count == kept.count {
-      // Else each came twice, for the wildcard and for the exact topic.
+      // Deduplicated, because each message arrives for the wildcard and for the exact topic.
       StandardError.say(
         "the broker hands out what it keeps by exact topics only, and in a cluster maybe only of this node: "
           + "what there is besides is not known")
@@ -78,7 +80,7 @@ package enum ForgetCommand {
     return try delete(vehicles, exchange, options)
   }
 
-  /// A name without a fleet may be that of several vehicles, of which one is meant.
+  /// Requires a fleet if several vehicles have the same name.
   private static func requireOne(of vehicles: [KeptVehicle], _ targets: VehicleTargets) throws(FleetError) {
     guard targets.fleets.isEmpty else { return }
     for (name, same) in Dictionary(grouping: vehicles, by: \.key.vehicle).sorted(by: { $0.key < $1.key })
@@ -90,12 +92,12 @@ package enum ForgetCommand {
     }
   }
 
-  /// What the broker keeps of a vehicle.
+  /// The retained messages of a vehicle.
   private struct KeptVehicle {
     let key: VehicleKey
-    /// Without those that hold nothing.
+    /// The topics with a payload.
     var topics: Set<String> = []
-    /// Below the vehicle's topic.
+    /// The paths below the vehicle's topic.
     var paths: Set<String> = []
     var isOnline = false
   }
@@ -135,7 +137,7 @@ package enum ForgetCommand {
   ) throws(FleetError) -> ExitStatus {
     var waiting: [UInt64: String] = [:]
     for topic in vehicles.flatMap(\.topics) {
-      // An empty payload takes a kept message back (MQTT 5, 3.3.1.3).
+      // An empty payload clears a retained message (MQTT 5, 3.3.1.3).
       let message = MQTTMessage(topic: topic, payload: [], qos: .atLeastOnce, retain: true)
       waiting[exchange.publish(message)] = topic
     }
@@ -168,7 +170,7 @@ package enum ForgetCommand {
 }
 
 extension TopicScheme {
-  /// Paths below a vehicle whose messages brokers keep.
+  /// The paths of retained messages below a vehicle.
   fileprivate static let kept =
     [MessageKind.status, .location, .altitude, .vehicle].map(\.rawValue) + [
       configDesired, configReported, regionsDesired, regionsReported, regionsState, beaconsWanted,

@@ -2,7 +2,7 @@ internal import JSON
 internal import Telemetry
 internal import XML
 
-/// Reads the placemarks of a KML file that are polygons, or points.
+/// A reader of KML placemarks that are polygons or points.
 ///
 /// The display name is the name of the region; `id`, which programs generate, only if there is none. The radius of a point is its extended
 /// data `radius`, in metres. Lines and placemarks without geometry are returned, too, so that the caller can list them.
@@ -18,7 +18,7 @@ enum KMLRegions {
   }
 }
 
-/// Collects placemarks while the parser calls back.
+/// A handler that collects placemarks.
 private final class KMLHandler: XMLHandler {
   private(set) var features: [(place: String, json: JSONValue)] = []
   private(set) var problem: JSONError?
@@ -110,7 +110,7 @@ private final class KMLHandler: XMLHandler {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Tuples of longitude, latitude and perhaps a height, with space between them.
+  /// Parses tuples of longitude, latitude and an optional height, separated by white space.
   private func coordinates() -> [JSONValue] {
     trimmedText.split(whereSeparator: \.isWhitespace).compactMap { tuple in
       let numbers = tuple.split(separator: ",").map { Double($0) }

@@ -13,12 +13,12 @@ extension VehicleDocuments {
     reportsFile ? nil : reported?["accepted"]?.array?.compactMap(\.string)
   }
 
-  /// How it stands with the regions, as the vehicle told last; nil when it has not told, or nothing that can be read.
+  /// The vehicle's last report of its region states; nil if missing or invalid.
   package var regionStates: RegionsStateMessage? {
     state.flatMap { state in try? RegionsStateMessage(json: state) }
   }
 
-  /// Names of the regions that are wanted or watched.
+  /// The names of the desired and the monitored regions.
   var regionNames: Set<String> { Set(wantedRegions.features.map(\.identifier)).union(acceptedRegions ?? []) }
 
   /// Whether the report answers the current document. A report without a version does.
@@ -44,8 +44,8 @@ extension VehicleDocuments {
     return nil
   }
 
-  /// Regions that are wanted and not watched, or the other way round. Those of `file` are wanted instead, when given;
-  /// one with another outline than the vehicle was told is a difference too.
+  /// Returns the differences between desired and monitored regions. If `file` is given, it replaces the
+  /// desired regions, and other outlines than the requested ones are also differences.
   func differences(to file: RegionDocument?) -> [RegionDifference] {
     let (told, watched) = (wantedRegions, acceptedRegions ?? [])
     let wanted = file ?? told
@@ -66,7 +66,7 @@ extension VehicleDocuments {
   }
 }
 
-/// A region that is wanted and not watched, watched and not wanted, or watched with another outline.
+/// A region that is desired but not monitored, monitored but not desired, or monitored with another outline.
 struct RegionDifference: Hashable, Sendable {
   enum Kind: String, Hashable, Sendable {
     case missing
@@ -94,17 +94,19 @@ struct RegionDifference: Hashable, Sendable {
   }
 }
 
-/// From whom regions are taken: from those that have one of them.
+/// The removal of regions: the vehicles that have one of them.
 struct RegionRemoval: Hashable, Sendable {
   let vehicles: [VehicleKey]
-  /// Who lacks which of them, in sentences for people.
+  /// Sentences about vehicles without some of the regions.
   let notes: [String]
 
-  /// Vehicles that are named at most in a note.
+  /// The maximum number of vehicles named in a note.
   private static let mostNamed = 10
 
-  /// - Parameter names: none means all, of everybody.
-  /// - Throws: `FleetError` naming the regions that nobody has: one that is misspelt is not taken for done.
+  /// Determines the vehicles.
+  ///
+  /// - Parameter names: the regions; empty for all regions of all vehicles.
+  /// - Throws: `FleetError` with the regions that no vehicle has, so that a misspelt name is noticed.
   init(
     _ names: [String], from kept: RetainedDocuments
   ) throws(FleetError) {

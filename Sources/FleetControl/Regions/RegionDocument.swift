@@ -5,26 +5,26 @@ internal import Positioning
 package import Spatial
 internal import Telemetry
 
-/// Regions as the wire has them: the features of a GeoJSON collection, each with an `id` of its own.
+/// A document of regions in the wire format: the features of a GeoJSON collection, each with a unique `id`.
 package struct RegionDocument: Hashable, Sendable {
   package struct Feature: Hashable, Sendable {
     package var identifier: String
-    /// The whole feature, what this version does not know included.
+    /// The whole feature, including unknown members.
     package var json: JSONValue
 
-    /// What it looks like; nil for what cannot be drawn.
+    /// The outline for drawing; nil if it cannot be drawn.
     var shape: RegionShape? {
       RegionShape.regions(inGeoJSON: .object(["features": .array([json])])).first
     }
 
-    /// What it encloses on the earth.
-    /// - Throws: `JSONError` saying what is wrong with it.
+    /// Returns the enclosed area.
+    /// - Throws: `JSONError` with the reason.
     package func area() throws(JSONError) -> Area {
       let region = try Region(feature: json)
       do throws(RegionError) { return try region.area() } catch { throw JSONError("\(error)") }
     }
 
-    /// In a few words, as in `polygon, 12 corners, limit 30.0 km/h`.
+    /// A summary such as `polygon, 12 corners, limit 30.0 km/h`.
     var summary: String {
       let limit = (try? Region.speedLimit(json["properties"])) ?? nil
       return outline + (limit.map { ", limit \(QuantityText.speed($0))" } ?? "")
@@ -41,16 +41,16 @@ package struct RegionDocument: Hashable, Sendable {
       }
     }
 
-    /// A ring that is closed ends where it began.
+    /// Returns the number of corners; a closed ring repeats its first one.
     private static func corners(of ring: [Coordinate]) -> Int {
       ring.count > 1 && ring.first == ring.last ? ring.count - 1 : ring.count
     }
   }
 
-  /// In the order of the file.
+  /// The features in the order of the file.
   package var features: [Feature] = []
 
-  /// Names that were there more than once: the last one counts.
+  /// The names that occurred more than once; the last one is used.
   package private(set) var replaced: [String] = []
 
   /// Features of a file that cannot be regions, with the reason.
@@ -59,12 +59,12 @@ package struct RegionDocument: Hashable, Sendable {
   /// More than this is refused before it is sent.
   package static let largestCount = 10_000
 
-  /// Bytes of the wire form; vehicles refuse what is longer.
+  /// The maximum size of the wire format in bytes; vehicles reject longer documents.
   package static let largestSize = 1_048_576
 
   package subscript(identifier: String) -> Feature? { features.first { $0.identifier == identifier } }
 
-  /// From what a broker keeps; features without a name are left out.
+  /// Reads a retained document; features without a name are omitted.
   package init(kept json: JSONValue?) {
     for element in json?["features"]?.array ?? [] {
       guard let identifier = RegionGeometry.identifier(of: element, acceptsName: true) else { continue }
@@ -74,9 +74,9 @@ package struct RegionDocument: Hashable, Sendable {
 
   package init() {}
 
-  /// Takes a feature that somebody has written, in place of one before it with the same name.
-  /// - Parameter hasRadiusOption: whether whoever has written it can give points a radius by `--radius`, too.
-  /// - Throws: `JSONError` saying what is wrong with it.
+  /// Appends a user's feature, and replaces one with the same name.
+  /// - Parameter hasRadiusOption: true if the error can recommend `--radius` for points.
+  /// - Throws: `JSONError` with the reason.
   mutating func append(_ element: JSONValue, hasRadiusOption: Bool = false) throws(JSONError) {
     guard let identifier = RegionGeometry.identifier(of: element, acceptsName: true) else {
       throw JSONError("it has no name: give it an \"id\", or \"identifier\" or \"name\" among its properties")
@@ -100,8 +100,8 @@ package struct RegionDocument: Hashable, Sendable {
     features.append(Feature(identifier: identifier, json: .object(members)))
   }
 
-  /// The wire form.
-  /// - Parameter version: the sender's name for it.
+  /// Returns the wire format.
+  /// - Parameter version: the sender's version name.
   package func json(version: String) -> JSONValue {
     .object([
       "type": .string("FeatureCollection"), "version": .string(version),
@@ -111,7 +111,7 @@ package struct RegionDocument: Hashable, Sendable {
 
   // MARK: Geometry
 
-  /// The geometry with its rings closed where they were left open; what else is in it stays.
+  /// Returns the geometry with closed rings and its other members.
   private static func checked(
     _ geometry: JSONValue, of name: String, radius: Double?, _ hasRadiusOption: Bool
   ) throws(JSONError) -> JSONValue {

@@ -8,13 +8,15 @@ internal import Telemetry
 /// Features that cannot be regions (without geometry, lines) are skipped and listed. A region with a fault is an error, and so is a file
 /// in another reference system than WGS 84.
 package enum RegionFile {
-  /// Bytes.
+  /// The maximum size in bytes.
   private static let largest = 64 << 20
 
+  /// Reads a file.
+  ///
   /// - Parameters:
-  ///   - radius: metres, for points that have none of their own.
-  ///   - hasRadiusOption: whether the command takes that from `--radius`.
-  /// - Throws: `FleetError` with file and place for what cannot be read.
+  ///   - radius: the radius in metres for points without one.
+  ///   - hasRadiusOption: true if the command has `--radius`.
+  /// - Throws: `FleetError` with file and position for invalid input.
   package static func read(
     _ path: String, radius: Double?, hasRadiusOption: Bool = false
   ) throws(FleetError) -> RegionDocument {
@@ -58,8 +60,8 @@ package enum RegionFile {
     return document
   }
 
-  /// The regions of a GeoJSON feature or collection, which may be empty.
-  /// - Throws: `JSONError` with the feature for what cannot be a region.
+  /// Returns the regions of a GeoJSON feature or collection, possibly empty.
+  /// - Throws: `JSONError` with the invalid feature.
   package static func regions(_ json: JSONValue) throws(JSONError) -> RegionDocument {
     try document(geoJSON(json), radius: nil)
   }
@@ -122,7 +124,7 @@ package enum RegionFile {
     }
   }
 
-  /// A point without a radius gets the usual one.
+  /// Adds the default radius to a point without one.
   private static func withRadius(_ feature: JSONValue, _ radius: Double?) -> JSONValue {
     guard let radius, feature["geometry"]?["type"]?.string == "Point",
       feature["properties"]?["radius"] == nil,
@@ -137,7 +139,7 @@ package enum RegionFile {
 }
 
 extension JSONValue {
-  /// A GeoJSON feature with a name.
+  /// Returns a GeoJSON feature with a name.
   package static func feature(named name: String, geometry: JSONValue, properties: [String: JSONValue] = [:])
     -> JSONValue
   {

@@ -53,12 +53,12 @@ package struct RegionsDiffOptions: ParsableArguments {
   package init() {}
 }
 
-/// Shows and changes what vehicles watch.
+/// The `odograph regions` commands: show and change the regions that vehicles monitor.
 ///
-/// What is wanted stands retained in `regions/desired`, what was accepted in `regions/reported`.
+/// Desired regions are retained in `regions/desired`, accepted ones in `regions/reported`.
 package enum RegionsCommand {
-  /// Prints what vehicles watch, and what they are to watch.
-  /// - Throws: `FleetError` for options that make no sense, and a broker that cannot be reached or refuses.
+  /// Prints the monitored and the desired regions of vehicles.
+  /// - Throws: `FleetError` for invalid options, and for a broker that is unreachable or rejects a request.
   package static func list(
     _ options: VehicleQueryOptions, beginning reader: BeginningReader
   ) throws(FleetError) -> ExitStatus {
@@ -87,12 +87,13 @@ package enum RegionsCommand {
     return .done
   }
 
-  /// Prints where vehicles do not watch what is wanted, or what a file holds.
-  /// - Throws: `FleetError` for options and files that make no sense, and a broker that cannot be reached or refuses.
+  /// Prints the differences between monitored regions and desired ones, or those of a file.
+  /// - Throws: `FleetError` for invalid options and files, and for a broker that is unreachable or rejects a
+  ///   request.
   package static func diff(
     _ options: RegionsDiffOptions, beginning reader: BeginningReader
   ) throws(FleetError) -> ExitStatus {
-    // Files are read before anybody is asked anything.
+    // Files are read before any request is sent.
     let file: RegionDocument? =
       if let path = options.file {
         try RegionFile.read(path, radius: options.radius, hasRadiusOption: true)
@@ -128,8 +129,9 @@ package enum RegionsCommand {
     return isSame ? .done : .differs
   }
 
-  /// Sets the regions of a file as the wanted ones, and waits until the vehicles have reported.
-  /// - Throws: `FleetError` for options and files that make no sense, and a broker that cannot be reached or refuses.
+  /// Sets the regions of a file as desired, and waits until the vehicles have reported.
+  /// - Throws: `FleetError` for invalid options and files, and for a broker that is unreachable or rejects a
+  ///   request.
   package static func push(
     _ options: RegionsPushOptions, beginning reader: BeginningReader
   ) throws(FleetError) -> ExitStatus {
@@ -154,8 +156,9 @@ package enum RegionsCommand {
       wanted, to: kept.vehicles, root: targets.root, options.change, exchange, retained: retained)
   }
 
-  /// Takes regions out of the wanted ones, and waits until the vehicles have reported.
-  /// - Throws: `FleetError` for regions that nobody has, and a broker that cannot be reached or refuses.
+  /// Removes desired regions, and waits until the vehicles have reported.
+  /// - Throws: `FleetError` for regions that no vehicle has, and for a broker that is unreachable or rejects
+  ///   a request.
   package static func remove(
     _ options: RegionsRemoveOptions, beginning reader: BeginningReader
   ) throws(FleetError) -> ExitStatus {
@@ -181,7 +184,7 @@ package enum RegionsCommand {
     _ broker: BrokerArguments, _ targets: VehicleTargets, _ beginning: BeginningArguments,
     _ reader: BeginningReader
   ) throws(FleetError) -> (FleetExchange, [MQTTMessage]) {
-    // Vehicles that have never heard of regions are there too.
+    // `status` also finds vehicles without any regions.
     let paths = ["regions/desired", "regions/reported", "regions/state", "status"]
     return try FleetExchange.reading(broker, targets, paths, beginning: beginning, reader)
   }
@@ -235,7 +238,7 @@ package enum RegionsCommand {
     return lines
   }
 
-  /// As in `inside since 2026-11-21T08:00:00.000Z`.
+  /// Returns a text such as `inside since 2026-11-21T08:00:00.000Z`.
   private static func text(of status: RegionStatus) -> StyledText {
     let since = status.since.map { " since \($0.rfc3339)" } ?? ""
     let style: TextStyle = status.state == .inside ? TextStyle(.green) : .plain
@@ -259,7 +262,7 @@ package enum RegionsCommand {
     let ending = try requests.wait(timeout: options.timeout) { message in
       guard let address = TopicAddress(topic: message.topic, root: root), address.path == "regions/reported",
         let json = try? JSONValue(parsing: message.payload), let own = wanted[address.key],
-        // A report of another document is none of ours; one that names none came after ours was sent.
+        // Reports about other documents are ignored; one without a version was sent after this request.
         json["version"]?.string ?? version == version
       else { return nil }
       let report = VehicleDocuments(desired: documents[address.key], reported: json)

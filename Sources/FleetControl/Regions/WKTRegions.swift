@@ -1,8 +1,9 @@
 internal import JSON
 internal import Telemetry
 
-/// Reads regions in well-known text (ISO 19125), one a line: `POLYGON ((11.5 48.1, …))`, `MULTIPOLYGON`, `POINT`, each with
-/// an optional name and colon or tab before it, and an optional `SRID=4326;`.
+/// A reader of regions in well-known text (ISO 19125), one per line: `POLYGON ((11.5 48.1, …))`,
+/// `MULTIPOLYGON`, `POINT`, each with an optional name and colon or tab before it, and an optional
+/// `SRID=4326;`.
 enum WKTRegions {
   static func read(_ bytes: [UInt8]) throws(JSONError) -> [(place: String, json: JSONValue)] {
     guard let text = String(validating: bytes, as: UTF8.self) else { throw JSONError("it is no UTF-8 text") }
@@ -43,7 +44,7 @@ enum WKTRegions {
 
   private struct Reader {
     private var rest: Substring
-    /// Lists within lists at most.
+    /// The maximum nesting of lists.
     private static let deepest = 3
 
     init(_ text: Substring) { rest = text }
@@ -53,7 +54,7 @@ enum WKTRegions {
       var word = rest.prefix { $0.isLetter }.uppercased()
       rest = rest.dropFirst(word.count)
       skipSpace()
-      // Heights are read over.
+      // Heights are ignored.
       let dimension = rest.prefix { $0.isLetter }.uppercased()
       if ["Z", "M", "ZM"].contains(dimension) { rest = rest.dropFirst(dimension.count) }
       if dimension == "EMPTY" { throw JSONError("an empty \(word)") }

@@ -29,13 +29,15 @@ package struct HistoryOptions: ParsableArguments {
   package init() {}
 }
 
-/// Fetches what a vehicle's accelerometer recorder has of a time, piece by piece, into a sensor recording in CSV.
+/// The `odograph history` command: downloads the data of a vehicle's accelerometer recorder for a time range,
+/// piece by piece, into a sensor recording in CSV.
 package enum HistoryCommand {
-  /// How often a piece is asked for before the command gives up.
+  /// The number of attempts for a piece.
   private static let attempts = 3
 
-  /// Returns `.done` when all that the vehicle has of the time is there.
-  /// - Throws: `FleetError` for options that make no sense, a broker or vehicle that refuses, and a file that is another's.
+  /// Runs the command. Returns `.done` if all data of the vehicle for the time range are written.
+  /// - Throws: `FleetError` for invalid options, a broker or vehicle that rejects the request, and a file
+  ///   with other data.
   package static func run(_ options: HistoryOptions) throws(FleetError) -> ExitStatus {
     let from = try time(options.from, "--from")
     let to = try options.to.map { text throws(FleetError) in try time(text, "--to") }
@@ -60,7 +62,7 @@ package enum HistoryCommand {
     }
     var table = SampleTable(kinds: [.accelerometer], origin: file.origin, last: file.last)
     let isResumed = file.last != nil
-    // The time is asked for to the millisecond; what is there already comes again and is passed over.
+    // Times are requested with a resolution of a millisecond; existing rows that are sent again are skipped.
     var cursor = file.last.map { UTCTime(nanoseconds: $0 * 1000).rfc3339 } ?? from.rfc3339
     var failures = 0
     var recorded: JSONValue?

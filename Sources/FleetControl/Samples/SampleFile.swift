@@ -4,29 +4,31 @@ internal import Glibc
 internal import Platform
 internal import Spatial
 
-/// Where a history goes: a file that another call can go on with, or a stream (`OutputFile`).
+/// The output of a history: a file that a later call can continue, or a stream (`OutputFile`).
 ///
-/// The first line says what it is of and which moment its `t` counts from. A row that was cut off by the end of the call before
-/// is removed.
+/// The first line contains the source and the time at which `t` is 0. A row that was truncated at the end of
+/// the previous call is removed.
 @safe struct SampleFile: ~Copyable {
   /// Standard output, a pipe or a device; nil for a file.
   private let stream: OutputFile?
   private let descriptor: Int32
   private let path: String?
   private let title: String
-  /// What `t` counts from; nil while nothing is written.
+  /// The time at which `t` is 0; nil before anything is written.
   private(set) var origin: UTCTime?
-  /// The last row, µs since 1970; nil where there is none.
+  /// The time of the last row in µs since 1970; nil without rows.
   private(set) var last: Int64?
 
   private static let separator = "; t 0 at "
-  /// Bytes at the end of a file in which its last row is looked for.
+  /// The size in bytes of the file's end in which the last row is searched.
   private static let tail = 65_536
 
+  /// Opens the output.
+  ///
   /// - Parameters:
-  ///   - path: nil or `-` is standard output.
-  ///   - title: what it is of. A file that is of something else is left alone.
-  ///   - goesOn: asked while a pipe that nobody reads is waited for.
+  ///   - path: nil or `-` for standard output.
+  ///   - title: the source of the data. A file with another source is not modified.
+  ///   - goesOn: called while waiting for a reader of a pipe; false aborts.
   init(path: String?, title: String, goesOn: () -> Bool = { true }) throws(FleetError) {
     guard let path, !OutputFile.isStream(path) else {
       stream = try OutputFile(path: path, replaces: false, goesOn: goesOn)
@@ -59,13 +61,13 @@ internal import Spatial
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
-  /// The lines before the first row.
-  /// - Parameter origin: what `t` counts from.
+  /// Returns the lines before the first row.
+  /// - Parameter origin: the time at which `t` is 0.
   static func head(_ title: String, at origin: UTCTime, header: String) -> String {
     "# \(title)\(separator)\(origin.rfc3339)\n\(header)\n"
   }
 
-  /// Reads what a file is of and where it ends; nil for one without a row.
+  /// Reads the source and the last row of a file; nil without rows.
   private static func end(
     of descriptor: Int32, _ path: String, _ title: String
   ) throws(FleetError) -> (origin: UTCTime, last: Int64)? {
@@ -86,7 +88,7 @@ internal import Spatial
       throw .usage("go on with", path, "it has no whole line at its end; name another file, or remove it")
     }
     let lines = bytes[..<whole].split(separator: newline)
-    // The names of the columns may be missing: they are written anew.
+    // The header can be missing; it is written again.
     if begin == 0, lines.count < 3 { return nil }
     let text = String(decoding: (lines.last ?? []).prefix { $0 != UInt8(ascii: ",") }, as: UTF8.self)
     guard let last = time(text, after: origin), ftruncate(descriptor, off_t(begin) + off_t(whole) + 1) == 0
@@ -99,14 +101,14 @@ internal import Spatial
     return (origin, last)
   }
 
-  /// The time of a row, µs since 1970; nil where the text is none.
+  /// Parses the time of a row in µs since 1970; nil for an invalid text.
   private static func time(_ text: String, after origin: UTCTime) -> Int64? {
     guard let seconds = Double(text), abs(seconds) < 1e9 else { return nil }
     let (time, overflow) = origin.nanoseconds.addingReportingOverflow(Int64((seconds * 1e6).rounded()) * 1000)
     return overflow ? nil : time / 1000
   }
 
-  /// Writes the lines before the first row, if they are not there. Returns as `write` does.
+  /// Writes the lines before the first row if they are missing. Returns the same as `write`.
   mutating func begin(
     at origin: UTCTime, header: String, goesOn: () -> Bool = { true }
   ) throws(FleetError) -> Bool {
@@ -116,7 +118,7 @@ internal import Spatial
     return try write(Self.head(title, at: origin, header: header), goesOn: goesOn)
   }
 
-  /// Returns false when whoever reads the output has left, or `goesOn` says no.
+  /// Writes a text. Returns false if the reader has closed the output or `goesOn` returned false.
   func write(_ text: String, goesOn: () -> Bool = { true }) throws(FleetError) -> Bool {
     guard !text.isEmpty else { return true }
     let bytes = Array(text.utf8)

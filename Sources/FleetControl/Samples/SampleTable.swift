@@ -1,29 +1,32 @@
 internal import Spatial
 internal import Telemetry
 
-/// Samples as rows of a sensor recording in CSV, one for each time, whatever piece or series they came in.
+/// Samples as rows of a sensor recording in CSV, one for each time, independent of the pieces in which they
+/// arrived.
 struct SampleTable {
   let kinds: [SamplePiece.Kind]
-  /// What `t` counts from, µs since 1970.
+  /// The time at which `t` is 0, µs since 1970.
   private(set) var origin: Int64?
-  /// The last row that was written, µs since 1970.
+  /// The time of the last written row, µs since 1970.
   private(set) var last: Int64?
   private(set) var rowCount = 0
-  /// Samples that came after a later one had been written.
+  /// The number of samples that arrived after a later row was written.
   private(set) var lateCount = 0
-  /// By µs since 1970.
+  /// Waiting samples by µs since 1970.
   private var waiting: [Int64: [SamplePiece.Kind: [Int64]]] = [:]
 
+  /// Creates a table.
+  ///
   /// - Parameters:
-  ///   - origin: what `t` counts from; nil is the start of the first piece.
-  ///   - last: the last row that is there already.
+  ///   - origin: the time at which `t` is 0; nil for the start of the first piece.
+  ///   - last: the time of the last row that is already written.
   init(kinds: some Collection<SamplePiece.Kind>, origin: UTCTime? = nil, last: Int64? = nil) {
     self.kinds = SamplePiece.Kind.allCases.filter(kinds.contains)
     self.origin = origin.map { $0.nanoseconds / 1000 }
     self.last = last
   }
 
-  /// The row that names the columns.
+  /// The header row.
   var header: String { (["t"] + kinds.flatMap(\.columns)).joined(separator: ",") }
 
   mutating func add(_ piece: SamplePiece) {
@@ -37,8 +40,9 @@ struct SampleTable {
     }
   }
 
-  /// The rows that are complete, which are forgotten.
-  /// - Parameter seconds: the newest are held back, since those of another sensor may be under way.
+  /// Removes and returns the complete rows.
+  /// - Parameter seconds: the age below which rows are held back, because samples of other sensors can
+  ///   follow.
   mutating func rows(holdingBack seconds: Double = 0) -> String {
     guard let origin, let newest = waiting.keys.max() else { return "" }
     let limit = newest &- Int64(seconds * 1e6)
@@ -65,7 +69,7 @@ struct SampleTable {
 }
 
 extension String {
-  /// Appends a whole number of the last decimal.
+  /// Appends a fixed-point number.
   fileprivate mutating func append(fixed number: Int64, decimals: Int) {
     let digits = String(number.magnitude)
     let padded = String(repeating: "0", count: max(0, decimals + 1 - digits.count)) + digits

@@ -40,14 +40,16 @@ package struct SamplesOptions: ParsableArguments {
   package init() {}
 }
 
-/// Has a vehicle tell raw samples for a while, as a sensor recording in CSV.
+/// The `odograph samples` command: requests raw samples of a vehicle for a while, as a sensor recording in
+/// CSV.
 package enum SamplesCommand {
-  /// Seconds for which the newest rows wait for those of other sensors.
+  /// The seconds for which the newest rows wait for samples of other sensors.
   private static let holdBack = 2.0
 
-  /// Returns `.done` when all has come. What came before a signal or the end of the time is written, too.
-  /// - Throws: `FleetError` for options that make no sense, an output that cannot be written, and a broker or vehicle that
-  ///   refuses.
+  /// Runs the command. Returns `.done` if all samples arrived; samples that arrived before a signal or
+  /// timeout are written, too.
+  /// - Throws: `FleetError` for invalid options, an output that is not writable, and a broker or vehicle that
+  ///   rejects the request.
   package static func run(_ options: SamplesOptions) throws(FleetError) -> ExitStatus {
     let arguments = try arguments(options)
     let question = try VehicleQuestion(
@@ -55,7 +57,7 @@ package enum SamplesCommand {
     defer { question.close() }
     var signal: ExitStatus?
     do throws(FleetError) {
-      // Before anything is asked for: who cannot write it does not need it.
+      // Opened before the request, which is useless without an output.
       var output = try OutputFile(path: options.output, replaces: options.force) {
         signal = signal ?? question.interruption()
         return signal == nil
@@ -78,7 +80,7 @@ package enum SamplesCommand {
       signal = signal ?? question.interruption()
       return signal == nil
     }
-    /// Returns false when whoever reads the output has left, or a signal came.
+    /// Writes rows. Returns false if the reader has closed the output, or after a signal.
     func writeRows(holdingBack seconds: Double) throws(FleetError) -> Bool {
       let isFirst = table?.rowCount == 0
       guard let rows = table?.rows(holdingBack: seconds), !rows.isEmpty, let table, let origin = table.origin
@@ -145,7 +147,7 @@ package enum SamplesCommand {
     return members
   }
 
-  /// The columns of the table are known from the first piece on.
+  /// Returns the columns of the table, which the first piece determines.
   private static func kinds(_ result: JSONValue) -> [SamplePiece.Kind] {
     let told = (result["kinds"]?.array ?? []).compactMap { $0.string.flatMap(SamplePiece.Kind.init) }
     return told.isEmpty ? SamplePiece.Kind.allCases : told

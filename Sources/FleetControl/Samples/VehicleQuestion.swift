@@ -5,12 +5,12 @@ internal import MQTT
 internal import Platform
 internal import Telemetry
 
-/// One vehicle that is asked, again and again, and its answers.
+/// A connection for requests to one vehicle.
 package final class VehicleQuestion {
   package enum Answer {
-    /// The result of a command that was done.
+    /// The result of a successful command.
     case result(JSONValue)
-    /// It was refused, or could not be done, and why.
+    /// The reason of a rejection or failure.
     case problem(String)
     case timedOut
     case interrupted(ExitStatus)
@@ -22,8 +22,10 @@ package final class VehicleQuestion {
   private var id = ""
   private var token: UInt64?
 
-  /// - Throws: `FleetError` when options do not name one vehicle, and when it is not managed over MQTT or the broker cannot be
-  ///   reached.
+  /// Connects.
+  ///
+  /// - Throws: `FleetError` if the options do not name exactly one vehicle, if it declines remote management,
+  ///   or if the broker is unreachable.
   package init(_ broker: BrokerArguments, _ targets: VehicleTargets, command: String) throws(FleetError) {
     let path = "command/\(command)"
     let exchange = try FleetExchange(
@@ -52,11 +54,11 @@ package final class VehicleQuestion {
 
   package func close() { exchange.close() }
 
-  /// A signal that has come and asks the command to end; nil while there is none.
+  /// Returns the exit status of a received signal; nil if there is none.
   func interruption() -> ExitStatus? { exchange.interruption() }
 
-  /// Sends a request; answers to those before are passed over from now on.
-  /// - Parameter timeout: seconds after which the broker need not deliver it.
+  /// Sends a request; answers to earlier ones are ignored from now on.
+  /// - Parameter timeout: the seconds after which the broker may discard it.
   package func ask(_ arguments: [String: JSONValue], timeout: Double) {
     id = String(UInt64.random(in: 0 ... .max), radix: 16)
     token = exchange.publish(
@@ -68,7 +70,7 @@ package final class VehicleQuestion {
           responseTopic: topic + "/response", correlationData: Array(id.utf8))))
   }
 
-  /// The next answer to the last request.
+  /// Returns the next answer to the last request.
   package func answer(within seconds: Double) throws(FleetError) -> Answer {
     let deadline = SystemClock.monotonic + Int64(seconds * 1e9)
     while let event = try exchange.next(until: deadline) {

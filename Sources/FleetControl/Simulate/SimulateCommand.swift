@@ -92,7 +92,9 @@ package struct SimulateOptions: ParsableArguments {
 
   package init() {}
 
-  /// - Throws: `FleetError` for a setting outside of its bounds, naming its option.
+  /// Checks the options.
+  ///
+  /// - Throws: `FleetError` with the option that is out of range.
   func check() throws(FleetError) {
     try Self.check(vehicles, in: 1...1_000_000, "--vehicles")
     try Self.check(first, in: 0...1_000_000_000, "--first")
@@ -120,15 +122,16 @@ package struct SimulateOptions: ParsableArguments {
   }
 }
 
-/// Drives many virtual vehicles at once: a load for tests, and for sizing a broker.
+/// The `odograph simulate` command: drives many virtual vehicles as a load for tests and for sizing a broker.
 package enum SimulateCommand {
-  /// Seconds between two looks at what is due: short enough for an even load, long enough to cost nothing.
+  /// The interval in seconds between two checks for due reports: short enough for an even load, without
+  /// noticeable cost.
   private static let tick = 0.01
-  /// Seconds that are waited at the end for what the broker has not acknowledged.
+  /// The time limit in seconds for acknowledgements at the end.
   private static let drain = 30.0
 
-  /// Runs until the time is over or a signal comes; then every vehicle says goodbye, and a summary is printed.
-  /// - Throws: `FleetError` for options that make no sense and a broker that cannot be reached.
+  /// Runs until the time limit or a signal; then every vehicle signs off, and a summary is printed.
+  /// - Throws: `FleetError` for invalid options and an unreachable broker.
   package static func run(_ options: SimulateOptions) throws(FleetError) -> ExitStatus {
     signal(SIGPIPE, SIG_IGN)
     let waiter = try CommandWaiter()
@@ -201,7 +204,7 @@ package enum SimulateCommand {
     return text
   }
 
-  /// Returns false when the output is gone.
+  /// Prints the summary; returns false if the output is closed.
   private static func summary(
     _ options: SimulateOptions, _ vehicles: Int, _ links: SimulateLinks, seconds: Double
   ) -> Bool {

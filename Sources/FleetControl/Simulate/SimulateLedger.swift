@@ -2,7 +2,7 @@ internal import Fleet
 internal import Platform
 internal import Telemetry
 
-/// Which numbers the broker has not acknowledged. What it costs grows with what is under way, and with what is lost.
+/// The unacknowledged message numbers. Memory grows with the messages in flight and lost.
 final class SimulateLedger: Sendable {
   private struct Entry: Sendable {
     var vehicle: Int
@@ -16,7 +16,7 @@ final class SimulateLedger: Sendable {
 
   private let open = Locked<[Token: Entry]>([:])
 
-  /// Appends an output to a link's queue, and books it. The broker's answer waits meanwhile.
+  /// Appends an output to a link's queue and records it. The lock delays the broker's answer until then.
   func append(
     _ output: SimulatedFleet.Output, to queue: PublishQueue, of link: Int, isVital: Bool = false
   ) {
@@ -26,12 +26,12 @@ final class SimulateLedger: Sendable {
     }
   }
 
-  /// The broker has a message.
+  /// Records an acknowledgement.
   func acknowledge(_ token: UInt64, of link: Int) {
     open.withLock { $0[Token(link: link, number: token)] = nil }
   }
 
-  /// What all vehicles have told until now.
+  /// Returns the numbers that all vehicles have sent so far.
   func told(by fleet: SimulatedFleet) -> [ToldNumbers] {
     var left: [Int: [Int64]] = [:]
     for entry in open.withLock({ Array($0.values) }) {
@@ -45,7 +45,7 @@ final class SimulateLedger: Sendable {
     }
   }
 
-  /// Numbers in order as ranges.
+  /// Returns sorted numbers as ranges.
   private static func ranges(_ numbers: [Int64]) -> [ClosedRange<Int64>] {
     var ranges: [ClosedRange<Int64>] = []
     for number in numbers {

@@ -4,18 +4,18 @@ internal import MQTT
 internal import Platform
 internal import Telemetry
 
-/// The connections of a simulated fleet; vehicle n is on connection n modulo their number.
+/// The connections of a simulated fleet; vehicle n uses connection n modulo their number.
 struct SimulateLinks: Sendable {
   private let links: [PublishLink]
-  /// nil where nobody asks which numbers were acknowledged.
+  /// The ledger of acknowledged numbers; nil if it was not requested.
   private let ledger: SimulateLedger?
   private let connections: Locked<Connections>
 
-  /// Connections by the number of their link.
+  /// The numbers of the connected links.
   private struct Connections: Sendable {
-    /// Those that stood once.
+    /// The links that were connected at least once.
     var known: Set<Int> = []
-    /// Those that were made anew since somebody asked.
+    /// The links that reconnected since the last query.
     var renewed: Set<Int> = []
 
     mutating func connected(_ number: Int) {
@@ -29,7 +29,7 @@ struct SimulateLinks: Sendable {
     self.ledger = ledger
     let connections = Locked(Connections())
     self.connections = connections
-    // Ten seconds of what they say, and room for hello and goodbye.
+    // Ten seconds of reports, and space for sign-on and sign-off.
     let load = options.rate + 2 * options.liveRate
     let perLink = Double(fleet.vehicles.count) / Double(options.connections)
     let capacity = Int(perLink * (10 * load + 6)) + 1000
@@ -47,7 +47,7 @@ struct SimulateLinks: Sendable {
           }
         ) { change in
           if change == .connected { connections.withLock { $0.connected(number) } }
-          // One speaks for all: a second connection is no return of the first.
+          // Only one link reports: a second connection is not a reconnection of the first.
           if change != .connected || number == 0 { waiter.observe(change) }
         })
     }
@@ -80,7 +80,8 @@ struct SimulateLinks: Sendable {
     for (link, part) in zip(links, parts) where !part.isEmpty { link.send(part) }
   }
 
-  /// Whether a vehicle's connection was made anew since this was last asked; nil where none was.
+  /// Returns a predicate for the vehicles whose link has reconnected since the last call; nil if there are
+  /// none.
   func takeRenewed() -> ((_ vehicle: Int) -> Bool)? {
     let renewed = connections.withLock { connections in
       defer { connections.renewed = [] }
@@ -91,7 +92,7 @@ struct SimulateLinks: Sendable {
     return { vehicle in renewed.contains(vehicle % count) }
   }
 
-  /// Sends what is said at the beginning of a connection: that finds room also behind what has piled up meanwhile.
+  /// Sends the messages at the start of a connection; they are accepted even if the queue is full.
   func sendVital(_ outputs: [SimulatedFleet.Output]) {
     for output in outputs {
       let link = output.vehicle % links.count

@@ -6,20 +6,21 @@ internal import Simulation
 internal import Spatial
 internal import Telemetry
 
-/// Many vehicles on one route, each at its own place of it and in its own neighbourhood.
+/// Many vehicles on one route, each at its own position and in its own neighbourhood.
 ///
-/// Reports are spread evenly over time: of N vehicles at one report a second, one speaks every 1/N seconds, in turn.
-/// So there is no schedule to keep; the number of a report says whose it is and when it is due. A vehicle costs some
-/// hundred bytes and a report some microseconds, because the motion is in closed form.
+/// Reports are spread evenly: of N vehicles with one report a second, one sends every 1/N seconds. This needs
+/// no schedule: the number of a report determines its vehicle and due time. A vehicle needs some hundred
+/// bytes and a report some microseconds, because the motion is in closed form.
 ///
-/// Of a fleet in parts, each process has every so many-th vehicle. What a vehicle does follows from the seed and its own
-/// number, and when it speaks from the whole fleet's order: the parts together say what one process would.
+/// If a fleet is split into parts, each process simulates every n-th vehicle. The seed and a vehicle's number
+/// determine its behaviour, and the order of the whole fleet its timing: the parts together send the same as
+/// a single process.
 struct SimulatedFleet: Sendable {
-  /// A message and the vehicle that says it, by its place.
+  /// A message with the index of its vehicle.
   struct Output: Sendable {
     var vehicle: Int
     var message: MQTTMessage
-    /// The vehicle's own; nil for what has none.
+    /// The vehicle's sequence number; nil for a message without one.
     var number: UInt64?
   }
 
@@ -28,11 +29,13 @@ struct SimulatedFleet: Sendable {
   private(set) var vehicles: [SimulatedVehicle]
   private let drive: SimulatedDrive
   private let start: UTCTime
-  /// Reports so far, of all vehicles.
+  /// The number of reports so far, over all vehicles.
   private var reports = 0
   private var liveReports = 0
 
-  /// - Throws: `FleetError` for a setting out of bounds or a name that cannot stand in a topic.
+  /// Creates a fleet.
+  ///
+  /// - Throws: `FleetError` for a setting out of range or a name that is not valid in a topic.
   init(_ options: SimulateOptions, start: UTCTime) throws(FleetError) {
     try options.check()
     let root = options.broker.topicRoot
@@ -62,7 +65,7 @@ struct SimulatedFleet: Sendable {
     }
   }
 
-  /// Every vehicle says that it is there, or that it goes.
+  /// Returns a status of every vehicle.
   mutating func status(_ state: StatusMessage.State, at time: UTCTime) -> [Output] {
     vehicles.indices.map { place in
       let saying = vehicles[place].status(state, at: time)
@@ -70,8 +73,8 @@ struct SimulatedFleet: Sendable {
     }
   }
 
-  /// Vehicles whose connection was made anew say again that they are there: the broker may have told their will since, or
-  /// have forgotten what it kept. One whose link is lost says so when it is back.
+  /// Returns a new status of vehicles whose link has reconnected: the broker can have published their will or
+  /// lost retained messages. A vehicle in a simulated outage sends it afterwards.
   mutating func statusAgain(at time: UTCTime, of isRenewed: (_ vehicle: Int) -> Bool) -> [Output] {
     vehicles.indices.filter { isRenewed($0) && !vehicles[$0].isOut }.map { place in
       let saying = vehicles[place].status(.online, at: time)
@@ -79,13 +82,13 @@ struct SimulatedFleet: Sendable {
     }
   }
 
-  /// Seconds after the start at which the next report is due.
+  /// The seconds after the start at which the next report is due.
   var nextDue: Double {
     min(due(reports, options.rate), options.liveRate > 0 ? due(liveReports, options.liveRate) : .infinity)
   }
 
-  /// All that vehicles say until a time, in its order.
-  /// - Parameter seconds: since the start.
+  /// Appends all messages up to a time, in chronological order.
+  /// - Parameter seconds: the time since the start.
   mutating func advance(to seconds: Double, into outputs: inout [Output]) {
     var sayings: [SimulatedVehicle.Saying] = []
     while true {
@@ -112,7 +115,8 @@ struct SimulatedFleet: Sendable {
     }
   }
 
-  /// Seconds after the start at which a report of this part is due: its place in the order of the whole fleet.
+  /// Returns the seconds after the start at which a report of this part is due, from its position in the
+  /// order of the whole fleet.
   private func due(_ number: Int, _ rate: Double) -> Double {
     let (round, place) = number.quotientAndRemainder(dividingBy: vehicles.count)
     let inFleet = round * options.vehicles + part.index + place * part.count

@@ -1,15 +1,18 @@
 internal import Fleet
 
-/// Which vehicles of a fleet a process drives: those whose place, divided by the number of parts, leaves this one's.
+/// The part of a fleet that a process simulates: the vehicles whose index modulo the number of parts is this
+/// one's.
 struct SimulatedPart: Hashable, Sendable {
-  /// From 0.
+  /// The index, from 0.
   var index: Int
   var count: Int
 
   static let whole = SimulatedPart(index: 0, count: 1)
 
-  /// - Parameter text: as in `2/4`, counted from 1; nil for the whole.
-  /// - Throws: `FleetError` for what is no part.
+  /// Parses a part.
+  ///
+  /// - Parameter text: a text such as `2/4`, counted from 1; nil for the whole fleet.
+  /// - Throws: `FleetError` for an invalid text.
   init(parsing text: String?) throws(FleetError) {
     guard let text else {
       self = .whole
@@ -27,12 +30,14 @@ struct SimulatedPart: Hashable, Sendable {
 
   private init(index: Int, count: Int) { (self.index, self.count) = (index, count) }
 
-  /// How many of so many vehicles it has.
+  /// Returns the number of its vehicles.
   func share(of vehicles: Int) -> Int { (max(0, vehicles - index) + count - 1) / count }
 }
 
 extension SimulateOptions {
-  /// - Throws: `FleetError` for what is no part, and where there are fewer vehicles than parts.
+  /// Returns the part.
+  ///
+  /// - Throws: `FleetError` for an invalid part, or for fewer vehicles than parts.
   func simulatedPart() throws(FleetError) -> SimulatedPart {
     let own = try SimulatedPart(parsing: part)
     guard own.count <= vehicles else {

@@ -7,32 +7,32 @@ internal import Simulation
 internal import Spatial
 internal import Telemetry
 
-/// One vehicle of a simulated fleet: where it is on the route that all share, what it says, and when it cannot.
+/// A vehicle of a simulated fleet: its position on the shared route, its messages and its outages.
 ///
-/// It has no steps of its own: whoever calls it says what time it is, and equal calls give equal messages.
+/// It has no internal clock: the caller passes the time, and equal calls give equal messages.
 struct SimulatedVehicle: Sendable {
-  /// A message, and its number where it has one.
+  /// A message with its sequence number; nil for none.
   struct Saying: Sendable {
     var message: MQTTMessage
     var number: UInt64?
   }
 
-  /// Metres, one standard deviation, by which a receiver errs; the error changes slowly.
+  /// The standard deviation of the slowly varying receiver error in m, and its correlation.
   private static let receiverError = 1.5
   private static let receiverMemory = 0.95
-  /// Fixes that are kept for the track of an outage at most; a longer one loses its oldest.
+  /// The maximum number of fixes stored for the track of an outage; the oldest are dropped.
   private static let longestTrack = 2000
 
   let topics: TopicScheme
-  /// Seconds into the lap at the start.
+  /// The time into the lap at the start, s.
   private let phase: Double
-  /// Degrees by which this vehicle's streets lie apart from the shared ones.
+  /// The offset of this vehicle's streets from the shared ones, degrees.
   private let shift: Coordinate
   let epoch: String
-  /// The last number that it has given.
+  /// The last assigned number.
   private(set) var seq: UInt64 = 0
   private var generator: SeededGenerator
-  /// Metres east and north.
+  /// The receiver error east and north, m.
   private var error = SIMD2<Double>.zero
   private var sessionStart: UTCTime
   private var nextEvent: Double?
@@ -40,54 +40,56 @@ struct SimulatedVehicle: Sendable {
   private var outageEnd: Double?
   private var missed: [TrackMessage.Fix] = []
 
+  /// Creates a vehicle.
+  ///
   /// - Parameters:
-  ///   - number: tells this vehicle from others of the same seed.
-  ///   - lap: seconds once around the shared route.
+  ///   - number: distinguishes vehicles with the same seed.
+  ///   - lap: the duration of a lap of the shared route, s.
   init(
     topics: TopicScheme, number: Int, options: SimulateOptions, lap: Double, start: UTCTime
   ) {
     self.topics = topics
     generator = SeededGenerator(seed: options.seed, stream: UInt64(number))
     phase = generator.nextUniform() * lap
-    // Neighbourhoods: a square that grows with the fleet, some 250 m for each vehicle.
+    // Neighbourhoods: a square that grows with the fleet, about 250 m per vehicle.
     let side = 0.0022 * Double(options.vehicles).squareRoot()
     shift = Coordinate(
       latitude: side * (generator.nextUniform() - 0.5),
       longitude: 1.5 * side * (generator.nextUniform() - 0.5))
-    // The epoch is that of this run: the next one begins its numbers anew.
+    // A random epoch per run, so that the next one restarts its numbers.
     epoch = MessageIdentity.epoch(.random(in: .min ... .max))
     sessionStart = start
     nextEvent = Self.draw(options.eventsPerHour, after: 0, &generator)
     nextOutage = Self.draw(options.outagesPerHour, after: 0, &generator)
   }
 
-  /// Whether its link is lost.
+  /// True if its link is interrupted.
   var isOut: Bool { outageEnd != nil }
 
-  /// What the broker says of it when its connection ends without a word.
+  /// The will, which the broker publishes if the connection is lost.
   var will: MQTTMessage {
     message(
       .status(StatusMessage(state: .offline, time: sessionStart, sessionStart: sessionStart, isWill: true)))
   }
 
-  /// The vehicle comes or goes.
+  /// Returns a status message for signing on or off.
   mutating func status(_ state: StatusMessage.State, at time: UTCTime) -> Saying {
     var status = StatusMessage(state: state, time: time, sessionStart: sessionStart)
     status.version = "simulation"
     return numbered(.status(status))
   }
 
-  /// What takes back from the broker what it keeps of this vehicle.
+  /// The messages that clear this vehicle's retained messages.
   var removals: [MQTTMessage] {
     [MessageKind.status, .location].map {
       MQTTMessage(topic: topics.topic($0), payload: [], qos: .atLeastOnce, retain: true)
     }
   }
 
-  /// One report.
+  /// Appends a report.
   /// - Parameters:
-  ///   - state: of the shared route at `lapTime(after:)`.
-  ///   - seconds: since the start.
+  ///   - state: the state on the shared route at `lapTime(after:)`.
+  ///   - seconds: the time since the start.
   mutating func report(
     _ state: Simulation.VehicleState, after seconds: Double, at time: UTCTime, options: SimulateOptions,
     into messages: inout [Saying]
@@ -117,10 +119,10 @@ struct SimulatedVehicle: Sendable {
     }
   }
 
-  /// Heading and attitude, which are worth nothing later.
+  /// Appends heading and attitude, which are not durable.
   func live(_ state: Simulation.VehicleState, at time: UTCTime, into messages: inout [Saying]) {
     guard outageEnd == nil else { return }
-    // The simulation's x axis points east, that of a frame with north northward.
+    // The simulation's x axis points east, the x axis of a north frame points north.
     let attitude = Attitude(quaternion: state.motion.quaternion).rotatedReference(by: .pi / 2)
     let heading = attitude.heading() ?? 0
     let told = HeadingMessage(time: time, magneticHeading: heading, trueHeading: heading)
@@ -130,7 +132,7 @@ struct SimulatedVehicle: Sendable {
     messages.append(Saying(message: message(.attitude(motion))))
   }
 
-  /// Where on the route it is, seconds from the route's beginning.
+  /// Returns the time on the route in seconds from its start.
   func lapTime(after seconds: Double, speed: Double) -> Double { phase + seconds * speed }
 
   private mutating func location(_ state: Simulation.VehicleState, at time: UTCTime, speed: Double)
@@ -138,7 +140,7 @@ struct SimulatedVehicle: Sendable {
   {
     let fresh = Self.receiverError * (1 - Self.receiverMemory * Self.receiverMemory).squareRoot()
     error = Self.receiverMemory * error + fresh * SIMD2(generator.nextNormal(), generator.nextNormal())
-    // Metres to degrees on a sphere: it is noise.
+    // Metres to degrees on a sphere; the accuracy is sufficient for noise.
     var coordinate = state.coordinate
     coordinate.latitude += shift.latitude + error.y / 111_200
     coordinate.longitude += shift.longitude + error.x / 74_000
@@ -170,7 +172,7 @@ struct SimulatedVehicle: Sendable {
     return numbered(.motion(MotionMessage(time: time, event: event)))
   }
 
-  /// A message with its number.
+  /// Adds the next sequence number to a message.
   private mutating func numbered(_ message: VehicleMessage) -> Saying {
     seq += 1
     return Saying(
@@ -183,7 +185,7 @@ struct SimulatedVehicle: Sendable {
       qos: message.qos == 0 ? .atMostOnce : .atLeastOnce, retain: message.isRetained)
   }
 
-  /// When the next of events that happen at random comes; nil for never.
+  /// Returns the time of the next random event; nil for never.
   private static func draw(
     _ perHour: Double, after seconds: Double, _ generator: inout SeededGenerator
   ) -> Double? {

@@ -1,14 +1,14 @@
 package import Fleet
 internal import JSON
 
-/// What a simulated vehicle has told in a run: its numbers, from 1 on, and those of which the broker never said that it has
-/// them. Of these nobody promises anything; every other has to arrive.
+/// The numbers that a simulated vehicle has sent in a run, from 1, and those that the broker never
+/// acknowledged. The latter may be lost; all others must arrive.
 package struct ToldNumbers: Hashable, Sendable {
   package var vehicle: VehicleKey
   package var epoch: String
-  /// 0 for none.
+  /// The last number; 0 for none.
   package var last: Int64
-  /// In order and apart from each other.
+  /// Disjoint ranges in ascending order.
   package var unacknowledged: [ClosedRange<Int64>]
 
   package init(vehicle: VehicleKey, epoch: String, last: Int64, unacknowledged: [ClosedRange<Int64>] = []) {
@@ -16,7 +16,7 @@ package struct ToldNumbers: Hashable, Sendable {
     self.unacknowledged = unacknowledged
   }
 
-  /// More are not believed: a count is kept of each.
+  /// The maximum number; larger ones are rejected, because each number is counted.
   package static let most: Int64 = 100_000_000
 
   var line: [UInt8] {
@@ -37,7 +37,7 @@ package struct ToldNumbers: Hashable, Sendable {
     } + [0x0A]
   }
 
-  /// nil for what is no such line.
+  /// Parses a line; nil for an invalid one.
   init?(_ json: JSONValue) {
     guard let fleet = json["fleet"]?.string, let vehicle = json["vehicle"]?.string,
       let epoch = json["epoch"]?.string, let last = json["last"]?.integer, (0...Self.most).contains(last),
@@ -53,9 +53,10 @@ package struct ToldNumbers: Hashable, Sendable {
   }
 }
 
-/// What a process of `odograph simulate` has told, as a file of JSON lines: a head, and a line for each vehicle.
+/// The numbers sent by a process of `odograph simulate`, as a file of JSON lines: a header, and a line for
+/// each vehicle.
 package struct ToldFile: Sendable {
-  /// Where its topics begin.
+  /// The topic root.
   package var root: String
   package var numbers: [ToldNumbers]
 
@@ -72,8 +73,10 @@ package struct ToldFile: Sendable {
     return numbers.reduce(into: head + [0x0A]) { $0 += $1.line }
   }
 
-  /// - Parameter path: for messages.
-  /// - Throws: `FleetError` with the line that is wrong.
+  /// Parses a file.
+  ///
+  /// - Parameter path: the path for error messages.
+  /// - Throws: `FleetError` with the invalid line.
   package init(_ bytes: [UInt8], of path: String) throws(FleetError) {
     func wrong(_ line: Int, _ cause: String) -> FleetError {
       .usage(

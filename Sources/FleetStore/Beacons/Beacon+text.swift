@@ -1,7 +1,8 @@
 internal import Sensors
 
 extension Beacon {
-  /// `b8:27:eb:00:12:34` of an access point; `lte-262-1-26385410` of a cell: technology, country, network and number, of GSM with the area before it.
+  /// The beacon as text: `b8:27:eb:00:12:34` for an access point; `lte-262-1-26385410` for a cell:
+  /// technology, country, network and number, for GSM preceded by the area.
   var text: String {
     if let address {
       return stride(from: 40, through: 0, by: -8).map { shift in
@@ -15,7 +16,9 @@ extension Beacon {
     return "\(technology)-\(country)-\(network)-\(cell)"
   }
 
-  /// - Parameter text: as `text` has it; nil comes of another, and of numbers that are no transmitter's.
+  /// Parses a beacon.
+  ///
+  /// - Parameter text: a text created by `text`; nil is returned for others, and for invalid numbers.
   init?(text: some StringProtocol) {
     let octets = text.split(separator: ":", omittingEmptySubsequences: false)
     if octets.count == 6 {

@@ -4,27 +4,28 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// Makes the fleet's map of what vehicles have shared. A value without I/O.
+/// A builder of the fleet's beacon map from the vehicles' scans. A value type without I/O.
 ///
-/// What each vehicle says is learned for itself, as the vehicle would. Then vehicles vote: a transmitter stands where more than half of those
-/// that have heard it say so, at the median of what these say. So one that lies, or whose receiver does, is outvoted wherever two others were.
+/// The scans of each vehicle are learned separately, as in the vehicle. Then the vehicles vote: a beacon is
+/// at a position if more than half of the vehicles that received it agree, at the median of their positions.
+/// A single faulty or malicious vehicle is outvoted wherever two others were.
 struct BeaconMapBuilder {
   struct Requirements: Hashable, Sendable {
-    /// Vehicles that must agree.
+    /// The minimum number of agreeing vehicles.
     var vehicles = 1
-    /// Sightings of these together.
+    /// The minimum number of their sightings in total.
     var sightings = 2
   }
 
-  /// What became of what was heard.
+  /// Statistics of the input.
   struct Counts: Hashable, Sendable {
     var scans = 0
-    /// That tell of a time that was not yet, or long ago, when they came.
+    /// The number of scans with an implausible time: in the future, or long before their arrival.
     var misdated = 0
     var vehicles = 0
-    /// Transmitters heard.
+    /// The number of received beacons.
     var heard = 0
-    /// Of these, such as stand nowhere, and such as too little is known of.
+    /// The numbers of beacons without an agreed position, and of those with too few sightings.
     var disputed = 0
     var rare = 0
   }
@@ -32,13 +33,15 @@ struct BeaconMapBuilder {
   private var known: [Beacon: [Int: LearnedBeacon]] = [:]
   private var vehicles: [VehicleKey: Int] = [:]
   private(set) var counts = Counts()
-  /// Transmitters of the last map that stand nowhere.
+  /// The beacons of the last map without an agreed position.
   private(set) var disputed: Set<Beacon> = []
 
-  /// Seconds by which a scan may be ahead of its arrival, and behind.
+  /// The maximum time in s by which a scan can be ahead of its arrival, and behind.
   private static let (ahead, behind) = (86_400.0, 400 * 86_400.0)
 
-  /// - Parameter received: by the recorder's clock.
+  /// Adds a scan.
+  ///
+  /// - Parameter received: the time by the recorder's clock.
   mutating func add(_ message: ScanMessage, from vehicle: VehicleKey, received: UTCTime) {
     let number = vehicles[vehicle] ?? vehicles.count
     vehicles[vehicle] = number
@@ -60,12 +63,12 @@ struct BeaconMapBuilder {
     }
   }
 
-  /// Whether a scan tells of a time at which it can have been made.
+  /// Returns whether a scan has a plausible time.
   static func isDated(_ scan: ScanMessage.Scan, received: UTCTime) -> Bool {
     (-behind...ahead).contains(scan.time.seconds(since: received))
   }
 
-  /// The map, in the order of identities.
+  /// Returns the map, sorted by identity.
   mutating func map(_ requirements: Requirements) -> [FleetBeacon] {
     (counts.heard, counts.disputed, counts.rare) = (0, 0, 0)
     disputed = []
@@ -86,11 +89,12 @@ struct BeaconMapBuilder {
     return map
   }
 
-  /// Where more than half of the vehicles say that it is; nil where they do not, or it travels.
+  /// Returns the position on which more than half of the vehicles agree; nil if they do not, or if the beacon
+  /// moves.
   private static func agreement(on beacon: Beacon, _ words: [LearnedBeacon]) -> FleetBeacon? {
     let votes = words.compactMap(\.mapped)
     var best: [MappedBeacon] = []
-    // Of hundreds of vehicles the first are enough to find the place that most of them mean.
+    // The first of hundreds of vehicles are sufficient to find the majority's position.
     for vote in votes.prefix(64) {
       let same = votes.filter {
         $0.coordinate.distance(to: vote.coordinate) <= farthest(beacon.technology)
@@ -98,7 +102,7 @@ struct BeaconMapBuilder {
       if same.count > best.count { best = same }
     }
     guard !best.isEmpty, 2 * best.count > words.count else { return nil }
-    // Near the date line longitudes have two ways to be told: as differences to one of them they have one.
+    // Longitudes relative to one of them, which are continuous at the antimeridian.
     let origin = best[0].coordinate.longitude
     let longitude = origin + median(best.map { signedDegrees(from: origin, to: $0.coordinate.longitude) })
     let place = MappedBeacon(
@@ -110,7 +114,7 @@ struct BeaconMapBuilder {
     return place.isSound ? FleetBeacon(place: place, vehicles: best.count) : nil
   }
 
-  /// Metres between two places that may be meant as one.
+  /// Returns the maximum distance in m between two positions that count as the same.
   private static func farthest(_ technology: Beacon.Technology) -> Double {
     technology.isCell ? 10_000 : 300
   }

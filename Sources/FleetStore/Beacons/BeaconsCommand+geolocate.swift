@@ -5,22 +5,23 @@ internal import Platform
 internal import Sensors
 internal import Telemetry
 
-/// What a service has given, and what is said of it.
+/// The result of queries to a service, with a summary.
 struct GeolocateResult {
   var beacons: [FleetBeacon]
   var summary: String
-  /// Why it is not to be asked again before somebody has looked.
+  /// The reason for which it must not be queried again before an operator has checked it; nil if there is
+  /// none.
   var fault: String?
 }
 
 extension BeaconsCommand {
-  /// Questions of one run: some 60 MB.
+  /// The maximum number of queries in a run: about 60 MB.
   private static let mostQuestions = 20_000
 
-  /// Asks a service for the transmitters of a recording that the map does not have.
+  /// Queries a service for the beacons of a recording that are not in the map.
   /// - Parameters:
-  ///   - map: made of the same part of the recording by the builder.
-  ///   - monitor: whose `ending` tells whether the command is to end before all is asked.
+  ///   - map: built by `builder` from the same part of the recording.
+  ///   - monitor: its `ending` stops the command early.
   static func geolocate(
     _ service: GeolocateService, _ map: [FleetBeacon], _ builder: BeaconMapBuilder,
     _ recording: any Recording,
@@ -50,7 +51,7 @@ extension BeaconsCommand {
     return GeolocateResult(beacons: found, summary: run.summary(found.count), fault: run.fault)
   }
 
-  /// The questions to ask, each for a transmitter that those before are not for, in the recording's order.
+  /// Returns the queries in the recording's order, each for a beacon that earlier ones do not cover.
   private static func questions(
     _ recording: any Recording, _ selection: RecordingSelection, _ monitor: WorkMonitor,
     isTold: (Beacon) -> Bool, isUnknown: (Beacon) -> Bool

@@ -7,8 +7,8 @@ internal import Platform
 internal import Telemetry
 
 extension BeaconsCommand {
-  /// Answers vehicles that ask for parts of a map, until it is interrupted; when the file has changed, with what is in it then.
-  /// - Throws: `FleetError` for a map that cannot be read, and a broker that cannot be reached or refuses.
+  /// Answers vehicles' requests for parts of a map until it is interrupted. Reloads the file after a change.
+  /// - Throws: `FleetError` for an unreadable map, and for a broker that is unreachable or rejects a request.
   package static func serve(_ options: BeaconsServeOptions) throws(FleetError) -> ExitStatus {
     let limit = try options.time.limit()
     var service = try PieceService(options)
@@ -27,30 +27,30 @@ extension BeaconsCommand {
   }
 }
 
-/// Vehicles, a map and a broker between them.
+/// A server of map parts to vehicles over a broker.
 private struct PieceService {
   let exchange: FleetExchange
   private let options: BeaconsServeOptions
   private let targets: VehicleTargets
   private var server: PieceServer
   private var requests = PieceRequests()
-  /// Pieces that the broker has not taken over yet.
+  /// The number of pieces that the broker has not acknowledged.
   private var underWay = 0
   private var isFull = false
-  /// When the file was written whose map is served, and when it was last looked at.
+  /// The modification time of the served file, and the time of the last check.
   private var written: Int64?
   private var lastLook: Int64
 
-  /// Nanoseconds between two looks at the file.
+  /// The interval in ns between two checks of the file.
   static let lookInterval: Int64 = 10_000_000_000
-  /// Seconds for which a piece waits for a vehicle that is away.
+  /// The seconds for which the broker stores a piece for a disconnected vehicle.
   private static let expiry: UInt32 = 86_400
-  /// Pieces that are given to the broker at once: 8 MB.
+  /// The maximum number of unacknowledged pieces: 8 MB.
   private static let window = 128
 
   init(_ options: BeaconsServeOptions) throws(FleetError) {
     self.options = options
-    // A map that is written meanwhile is read again.
+    // A map that is modified in the meantime is read again.
     written = AtomicFile.modificationTime(of: options.map)
     lastLook = SystemClock.monotonic
     let map = try FleetMapFile.read(options.map)
@@ -61,7 +61,9 @@ private struct PieceService {
     if !options.isQuiet { StandardError.say("serving \(map.count) beacons in \(server.cellCount) cells") }
   }
 
-  /// - Returns: how the command ends, once a signal has ended it.
+  /// Handles an event.
+  ///
+  /// - Returns: the exit status after a signal; nil otherwise.
   mutating func process(_ event: FleetExchange.Event) -> ExitStatus? {
     switch event {
     case .interrupted(let status): return status
@@ -77,7 +79,7 @@ private struct PieceService {
     return nil
   }
 
-  /// Reads the map again when its file is another one; one that cannot be read changes nothing.
+  /// Reloads the map if its file has changed; an unreadable one is ignored.
   mutating func renewMap(at now: Int64) {
     guard now - lastLook >= Self.lookInterval else { return }
     lastLook = now
@@ -115,7 +117,7 @@ private struct PieceService {
       "\(key) and others are not answered: there is no room for more vehicles; name fewer with --fleet")
   }
 
-  /// Answers who waits, as far as the broker takes pieces over.
+  /// Answers waiting vehicles, as long as the broker accepts pieces.
   mutating func answer() {
     while underWay < Self.window, let (vehicle, wanted) = requests.next() {
       for (cell, payloads) in server.answer(wanted, from: vehicle, at: Double(SystemClock.monotonic) * 1e-9) {

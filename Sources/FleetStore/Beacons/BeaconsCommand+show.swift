@@ -27,8 +27,8 @@ package struct BeaconsShowOptions: ParsableArguments {
 }
 
 extension BeaconsCommand {
-  /// Shows what a map holds: in numbers, or some of its transmitters.
-  /// - Throws: `FleetError` for a map that cannot be read, and for options that make no sense.
+  /// Prints a summary of a map, or some of its beacons.
+  /// - Throws: `FleetError` for an unreadable map, and for invalid options.
   package static func show(_ options: BeaconsShowOptions) throws(FleetError) -> ExitStatus {
     guard options.within > 0, options.within <= 1e6 else {
       throw .usage("use", "--within \(options.within)", "it is metres, up to 1000000")

@@ -42,10 +42,10 @@ package struct BeaconsServeOptions: ParsableArguments {
   package init() {}
 }
 
-/// Makes the fleet's map of beacons, and tells it to vehicles.
+/// The `odograph beacons` commands: build the fleet's map of radio beacons, and serve it to vehicles.
 package enum BeaconsCommand {
-  /// Makes a map of the scans in a recording.
-  /// - Throws: `FleetError` for options that make no sense, a recording that is not there, an output that fails.
+  /// Builds a map from the scans in a recording.
+  /// - Throws: `FleetError` for invalid options, a missing recording, and a failed output.
   package static func build(_ options: BeaconsBuildOptions) throws(FleetError) -> ExitStatus {
     guard (1...1_000_000).contains(options.vehicles), (1...65_535).contains(options.sightings) else {
       throw .usage(
@@ -99,7 +99,7 @@ package enum BeaconsCommand {
     return .done
   }
 
-  /// What the map holds, and what of it would be told of vehicles.
+  /// Returns a summary of the map, and of the beacons that are served to vehicles.
   private static func summary(
     _ map: [FleetBeacon], _ counts: BeaconMapBuilder.Counts, unreadable: Int
   ) -> String {

@@ -4,27 +4,27 @@ internal import Positioning
 internal import Sensors
 internal import Spatial
 
-/// A transmitter as the fleet's map has it.
+/// A beacon in the fleet's map.
 struct FleetBeacon: Hashable, Sendable {
   var place: MappedBeacon
-  /// Vehicles that agree on it; 0 where a service has told it.
+  /// The number of vehicles that agree; 0 for an entry of a service.
   var vehicles: Int
-  /// The host of the service that has told it; nil where the fleet has found it.
+  /// The host of the service; nil for an entry from the fleet.
   var service: String?
 }
 
-/// The fleet's map in a file: CSV, a line for each transmitter.
+/// The file format of the fleet's map: CSV with a line for each beacon.
 enum FleetMapFile {
   static let head = earlierHead + ",source"
-  /// Of maps in which all was the fleet's own.
+  /// The header of maps without entries of services.
   private static let earlierHead = "beacon,latitude,longitude,reach,sightings,vehicles,last_seen"
-  /// What `source` says of the fleet's own.
+  /// The `source` of entries from the fleet.
   static let own = "fleet"
 
-  /// Bytes: some ten million lines.
+  /// The maximum size in bytes: about ten million lines.
   private static let largest = 1 << 30
 
-  /// Days since 1970 stand for the last time.
+  /// Returns the line of a beacon; the last sighting is in days since 1970.
   static func line(_ beacon: FleetBeacon) -> String {
     let place = beacon.place
     return
@@ -32,7 +32,7 @@ enum FleetMapFile {
   }
 
   /// Reads a map.
-  /// - Throws: `FleetError` naming the line that is none.
+  /// - Throws: `FleetError` with the invalid line.
   static func read(_ path: String) throws(FleetError) -> [FleetBeacon] {
     let bytes: [UInt8]
     do throws(SystemError) { bytes = try AtomicFile.contents(of: path, limit: largest) } catch {
@@ -69,7 +69,7 @@ enum FleetMapFile {
     else { return nil }
     let source = words.count == 8 ? words[7] : own[...]
     let service = source == own ? nil : String(source)
-    // A service has no vehicles, and the fleet's own some; a name is one of a host.
+    // An entry of a service has no vehicles, and one of the fleet at least one; the source is a host name.
     guard service == nil ? vehicles > 0 : vehicles == 0,
       (1...260).contains(source.utf8.count), source.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
     else { return nil }
@@ -79,7 +79,7 @@ enum FleetMapFile {
     return place.isSound ? FleetBeacon(place: place, vehicles: vehicles, service: service) : nil
   }
 
-  /// A decimal number without an exponent.
+  /// Formats a decimal number without an exponent.
   static func fixed(_ number: Double, _ decimals: Int) -> String {
     let scale = (0..<decimals).reduce(1.0) { scale, _ in scale * 10 }
     let units = Int((abs(number) * scale).rounded())

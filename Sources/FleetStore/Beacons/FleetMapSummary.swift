@@ -4,11 +4,11 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// What a map holds, in numbers.
+/// The statistics of a map.
 struct FleetMapSummary: Hashable, Sendable {
   struct Group: Hashable, Sendable {
     var name: String
-    /// By their names; the largest first.
+    /// The counts by name, largest first.
     var counts: [(name: String, count: Int)]
 
     static func == (a: Group, b: Group) -> Bool {
@@ -21,12 +21,14 @@ struct FleetMapSummary: Hashable, Sendable {
   var count: Int
   var groups: [Group]
 
-  /// Days since the last sighting that are told apart.
+  /// The age classes in days since the last sighting.
   private static let ages = [7, 30, 90, 180]
-  /// Areas that are told one by one.
+  /// The number of areas listed separately.
   private static let mostAreas = 10
 
-  /// - Parameter day: today, days since 1970.
+  /// Computes the statistics.
+  ///
+  /// - Parameter day: today in days since 1970.
   init(_ map: [FleetBeacon], day: Int) {
     count = map.count
     let areas = Self.counted(
@@ -76,9 +78,11 @@ struct FleetMapSummary: Hashable, Sendable {
   }
 }
 
-/// Texts below each other.
+/// Alignment of texts in columns.
 enum TextColumns {
-  /// - Parameter right: columns whose texts end below each other.
+  /// Returns aligned rows.
+  ///
+  /// - Parameter right: the right-aligned columns.
   static func text(_ rows: [[String]], right: Set<Int>) -> String {
     var widths: [Int] = []
     for row in rows {

@@ -1,24 +1,28 @@
 internal import Fleet
 internal import Telemetry
 
-/// Which vehicles wait for an answer, and what each wants. A value without I/O.
+/// The queue of vehicles that wait for parts of the map. A value type without I/O.
 ///
-/// A vehicle waits once, with its newest message: who asks a thousand times takes no more room, and no more turns, than who asks once.
+/// A vehicle is in the queue once, with its latest message, regardless of how often it asks.
 struct PieceRequests {
   private var newest: [VehicleKey: BeaconsWantedMessage] = [:]
   private var line: [VehicleKey] = []
   private var waiting: Set<VehicleKey> = []
-  /// Of the line, those who had their turn.
+  /// The number of vehicles at the front that were already served.
   private var served = 0
   private let most: Int
 
-  /// - Parameter most: vehicles that are remembered.
+  /// Creates an empty queue.
+  ///
+  /// - Parameter most: the maximum number of vehicles.
   init(most: Int = 100_000) { self.most = most }
 
-  /// Vehicles that wait.
+  /// The number of waiting vehicles.
   var count: Int { waiting.count }
 
-  /// - Returns: no for a vehicle for which there is no room.
+  /// Appends a request.
+  ///
+  /// - Returns: false if there is no space for the vehicle.
   mutating func append(_ wanted: BeaconsWantedMessage, from vehicle: VehicleKey) -> Bool {
     guard newest[vehicle] != nil || newest.count < most else { return false }
     newest[vehicle] = wanted
@@ -26,7 +30,7 @@ struct PieceRequests {
     return true
   }
 
-  /// Whoever waits the longest.
+  /// Removes and returns the vehicle that has waited longest.
   mutating func next() -> (vehicle: VehicleKey, wanted: BeaconsWantedMessage)? {
     guard served < line.count else { return nil }
     let vehicle = line[served]
@@ -39,7 +43,7 @@ struct PieceRequests {
     return newest[vehicle].map { (vehicle, $0) }
   }
 
-  /// There is another map: all are answered anew.
+  /// Queues all vehicles again after a change of the map.
   mutating func askAgain() {
     for vehicle in newest.keys.sorted() where waiting.insert(vehicle).inserted { line.append(vehicle) }
   }

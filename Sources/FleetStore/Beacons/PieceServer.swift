@@ -3,12 +3,12 @@ internal import Positioning
 internal import Spatial
 internal import Telemetry
 
-/// Decides which pieces of the fleet's map go to a vehicle that asks. A value without I/O.
+/// A selection of the map pieces to send to a vehicle. A value type without I/O.
 struct PieceServer {
   private var beacons: [Geohash: [MappedBeacon]]
-  /// Of cells that were asked for.
+  /// The encoded pieces of requested cells.
   private var pieces: [Geohash: (version: String, payloads: [[UInt8]])] = [:]
-  /// When which version of a cell was sent to a vehicle.
+  /// The version of a cell sent to a vehicle, with the time.
   private var sent: [Sent: (version: String, time: Double)] = [:]
 
   private struct Sent: Hashable {
@@ -16,14 +16,14 @@ struct PieceServer {
     var cell: Geohash
   }
 
-  /// Seconds for which a vehicle that asks for the same again is not answered.
+  /// The seconds for which a repeated request is not answered.
   static let pause = 600.0
-  /// Answers that are remembered, and cells that are kept ready.
+  /// The maximum numbers of stored answers, and of encoded cells.
   private static let (mostSent, mostCells) = (200_000, 4096)
 
   init(_ map: [FleetBeacon]) { beacons = Self.cells(of: map) }
 
-  /// Takes another map; cells that are the same in it are not sent again.
+  /// Replaces the map; unchanged cells are not sent again.
   mutating func renew(_ map: [FleetBeacon]) {
     beacons = Self.cells(of: map)
     pieces = [:]
@@ -37,12 +37,12 @@ struct PieceServer {
     }
   }
 
-  /// Cells of which something is known.
+  /// The number of cells with beacons.
   var cellCount: Int { beacons.count }
 
-  /// The payloads to send, by cells: nothing of cells that the vehicle has as they are. A cell of which nothing is known is answered with a
-  /// piece without beacons, so that nobody asks for it again.
-  /// - Parameter now: seconds, of any clock that does not go back.
+  /// Returns the payloads to send by cell, without cells that the vehicle already has. A cell without beacons
+  /// is answered with an empty piece, so that it is not requested again.
+  /// - Parameter now: seconds of any monotonic clock.
   mutating func answer(
     _ wanted: BeaconsWantedMessage, from vehicle: VehicleKey, at now: Double
   ) -> [(cell: Geohash, payloads: [[UInt8]])] {

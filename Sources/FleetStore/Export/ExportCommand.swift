@@ -50,7 +50,7 @@ package struct ExportOptions: ParsableArguments {
 
   package init() {}
 
-  /// What is said of the form has to agree; a file's name says it where nothing else does.
+  /// Returns the format; contradictory options are an error, and the default follows from the file name.
   func format() throws(FleetError) -> ExportFormat {
     if json, let givenFormat, givenFormat != .jsonl {
       throw .usage("use", "--json", "--format says otherwise; give one of them")
@@ -65,7 +65,9 @@ package struct ExportOptions: ParsableArguments {
     return named ?? .jsonl
   }
 
-  /// - Throws: `FleetError` for options that make no sense.
+  /// Checks the options.
+  ///
+  /// - Throws: `FleetError` for invalid options.
   func check(_ format: ExportFormat) throws(FleetError) {
     guard gap > 0, gap <= 1e9 else {
       throw .usage("use", "--gap \(gap)", "it is above 0, in seconds")
@@ -83,7 +85,7 @@ package struct ExportOptions: ParsableArguments {
 }
 
 extension ExportOptions {
-  /// A day is replaced as a whole: a part of it would take the rest away.
+  /// Checks `--update`: it replaces whole days, so a part of a day would remove the rest.
   private func checkUpdate(_ format: ExportFormat) throws(FleetError) {
     guard format == .parquet else {
       throw .usage("use", "--update", "\(format.rawValue) is a single file; it is for --format parquet")
@@ -103,11 +105,13 @@ extension ExportOptions {
 
 extension ExportFormat: ExpressibleByArgument {}
 
-/// Writes a recording, or a part of it, in a form that others read.
+/// The `odograph export` command: writes a recording or a part of it in a common format.
 ///
-/// Rows come out of the database one by one and leave as text: a year of a fleet takes no more memory than a day.
+/// Rows are read and written one by one, so that a year needs no more memory than a day.
 package enum ExportCommand {
-  /// - Throws: `FleetError` for options that make no sense, a recording that is not there, an output that fails.
+  /// Runs the command.
+  ///
+  /// - Throws: `FleetError` for invalid options, a missing recording, and a failed output.
   package static func run(_ options: ExportOptions) throws(FleetError) -> ExitStatus {
     let format = try options.format()
     try options.check(format)
@@ -115,16 +119,16 @@ package enum ExportCommand {
     signal(SIGPIPE, SIG_IGN)
     var export = try Export(options, selection)
     do throws(FleetError) { try export.run(format) } catch {
-      // What a signal has ended fails somewhere.
+      // After a signal, some operation fails.
       guard export.monitor.ending != nil else { throw error }
     }
     return try export.conclude()
   }
 }
 
-/// One export on its way.
+/// An export in progress.
 private struct Export: ~Copyable {
-  /// Bytes that are written at once.
+  /// The size of a write in bytes.
   private static let portion = 256 << 10
 
   let monitor: WorkMonitor
@@ -133,12 +137,12 @@ private struct Export: ~Copyable {
   private var output: OutputFile?
   private var partitions: PositionPartitions?
   private var total: Int?
-  /// Rows read.
+  /// The number of rows read.
   private var seen = 0
   private var written = 0
   private var repetitions = 0
   private var last: RecordedPosition?
-  /// Whether whoever reads the output has left.
+  /// False after the reader has closed the output.
   private var hasReader = true
 
   init(_ options: ExportOptions, _ selection: RecordingSelection) throws(FleetError) {
@@ -168,7 +172,7 @@ private struct Export: ~Copyable {
     }
   }
 
-  /// Gives the file its name, and says what was done.
+  /// Completes the file, and prints a summary.
   consuming func conclude() throws(FleetError) -> ExitStatus {
     monitor.clear()
     let what = options.exportsMessages ? "messages" : "positions"
@@ -191,7 +195,7 @@ private struct Export: ~Copyable {
     return .done
   }
 
-  /// Why nothing is written, where that is so.
+  /// The reason for an empty export; empty if there are rows.
   private var absence: String {
     guard written == 0 else { return "" }
     if !selection.isAll { return ": nothing of what was chosen is in it; leave out some of the options" }
@@ -227,7 +231,7 @@ private struct Export: ~Copyable {
     }
   }
 
-  /// Counts. What was said at the time often comes again in a track: of one moment there is one position.
+  /// Counts a position. Live positions often recur in a track: there is one position per time.
   private mutating func isNew(_ position: RecordedPosition) -> Bool {
     seen += 1
     if let last, last.vehicle == position.vehicle, last.time == position.time {
@@ -258,7 +262,7 @@ private struct Export: ~Copyable {
     _ = try flush(&bytes, "messages")
   }
 
-  /// Writes and empties; returns whether to go on.
+  /// Writes and clears the buffer; returns whether to continue.
   private mutating func flush(_ bytes: inout [UInt8], _ unit: String) throws(FleetError) -> Bool {
     let monitor = monitor
     monitor.awaited = "reader of the output"
@@ -270,7 +274,7 @@ private struct Export: ~Copyable {
   }
 }
 
-/// `[#####-----]  52 %  104.0k of 200.0k positions`.
+/// A progress bar such as `[#####-----]  52 %  104.0k of 200.0k positions`.
 enum ProgressBar {
   static func text(_ done: Int, of total: Int?, unit: String) -> String {
     guard let total, total > 0 else { return "\(QuantityText.count(done)) \(unit)" }

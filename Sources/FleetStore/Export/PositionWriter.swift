@@ -3,26 +3,26 @@ internal import JSON
 internal import Spatial
 internal import Telemetry
 
-/// How an export is written.
+/// The format of an export.
 enum ExportFormat: String, Hashable, Sendable, CaseIterable {
   /// GPS Exchange Format 1.1, a track for each vehicle.
   case gpx
-  /// A FeatureCollection (RFC 7946), a point for each position.
+  /// A FeatureCollection (RFC 7946) with a point for each position.
   case geojson
-  /// Keyhole Markup Language 2.2 with gx:Track, which a map plays along time.
+  /// Keyhole Markup Language 2.2 with gx:Track, which can be played back on a map.
   case kml
-  /// Comma-separated values (RFC 4180) with a head.
+  /// Comma-separated values (RFC 4180) with a header.
   case csv
   /// A JSON object in each line.
   case jsonl
-  /// Apache Parquet in a folder for each day.
+  /// Apache Parquet with a folder for each day.
   case parquet
 
-  /// By the end of a file's name; nil when it says nothing.
-  /// - Throws: `FleetError` when it says what cannot be written.
+  /// Returns the format of a file name's extension; nil without one.
+  /// - Throws: `FleetError` for an unsupported extension.
   static func named(by path: String) throws(FleetError) -> ExportFormat? {
     let name = path.split(separator: "/").last ?? ""
-    // A name that begins with a point has no end.
+    // A leading dot does not start an extension.
     guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return nil }
     let end = name[name.index(after: dot)...]
     if let format = ExportFormat(end: end.lowercased()) { return format }
@@ -45,8 +45,8 @@ enum ExportFormat: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// What writes a document of this form; nil for Parquet, which is a folder of them (`PositionPartitions`).
-  /// - Parameter gap: seconds without a position after which a track begins anew.
+  /// Returns a writer; nil for Parquet, which is a folder (`PositionPartitions`).
+  /// - Parameter gap: the seconds without a position after which a new track starts.
   func writer(gap: Double) -> (any PositionWriter)? {
     switch self {
     case .gpx: GPXWriter(gap: gap)
@@ -59,9 +59,9 @@ enum ExportFormat: String, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// Turns positions, which come by vehicle and in order of time, into a document, piece by piece.
+/// A writer that converts positions, sorted by vehicle and time, to a document, piece by piece.
 protocol PositionWriter {
-  /// What was written and not yet taken away.
+  /// The bytes written but not removed yet.
   var bytes: [UInt8] { get set }
   mutating func begin()
   mutating func append(_ position: RecordedPosition)
@@ -72,9 +72,9 @@ extension PositionWriter {
   mutating func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
 }
 
-/// Numbers as exports write them, never with an exponent.
+/// Formatting of numbers in exports, never with an exponent.
 enum ExportText {
-  /// Empty for what is not known.
+  /// Formats a number; empty if unknown.
   static func decimal(_ number: Double?, _ decimals: Int) -> String {
     guard let number, number.isFinite else { return "" }
     var writer = JSONWriter(capacity: 24)
@@ -87,15 +87,15 @@ enum ExportText {
   static func metres(_ number: Double?) -> String { decimal(number, ExportPrecision.metres) }
 }
 
-/// Decimals of what is written: nine of a degree are a tenth of a millimetre, more than anything was recorded with.
+/// The decimals in exports: nine of a degree are a tenth of a millimetre, more than any recording has.
 enum ExportPrecision {
   static let degrees = 9
   static let metres = 3
   static let course = 3
 }
 
-/// Where tracks begin: at a new vehicle, where none was heard for a while, and before and after a position by radios, through which
-/// no line is to be drawn.
+/// The starts of tracks: at a new vehicle, after a gap, and before and after a position from radio beacons,
+/// through which no line is drawn.
 struct TrackBreaks {
   enum Place {
     case newVehicle
@@ -103,7 +103,7 @@ struct TrackBreaks {
     case within
   }
 
-  /// Seconds.
+  /// The gap in seconds.
   let gap: Double
   private var last: (vehicle: VehicleKey, time: UTCTime, isCoarse: Bool)?
 
@@ -118,16 +118,16 @@ struct TrackBreaks {
   }
 }
 
-/// Text inside of XML.
+/// Text in XML.
 enum XMLText {
-  /// An element with a number; nothing for what is not known.
+  /// Returns an element with a number; empty if unknown.
   static func element(_ name: String, _ value: Double?, _ decimals: Int) -> String {
     let number = ExportText.decimal(value, decimals)
     return number.isEmpty ? "" : "<\(name)>\(number)</\(name)>"
   }
 
-  /// Escapes what XML gives a meaning to. Characters that XML 1.0 cannot hold become U+FFFD, and so do others that are not
-  /// shown but acted upon, which nobody who reads such a file expects in a name.
+  /// Escapes special characters. Characters that XML 1.0 cannot represent, and invisible control characters,
+  /// become U+FFFD.
   static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

@@ -3,7 +3,7 @@ internal import JSON
 internal import Spatial
 internal import Telemetry
 
-/// GeoJSON: one FeatureCollection of points, one in a line, with what is known of each in its properties.
+/// A GeoJSON writer: a FeatureCollection with one point per line and its values as properties.
 struct GeoJSONWriter: PositionWriter {
   var bytes: [UInt8] = []
   private var isFirst = true
@@ -34,7 +34,7 @@ struct GeoJSONWriter: PositionWriter {
   mutating func end() { write("\n]}\n") }
 }
 
-/// JSON lines: an object for each position, with the native profile's names.
+/// A JSON lines writer: an object for each position, with the names of the native format.
 struct JSONLinesWriter: PositionWriter {
   var bytes: [UInt8] = []
 
@@ -65,7 +65,7 @@ extension JSONWriter {
   }
 }
 
-/// CSV: a head, and a line for each position. What is not known is empty.
+/// A CSV writer: a header, and a line for each position. Unknown values are empty.
 struct CSVWriter: PositionWriter {
   var bytes: [UInt8] = []
 

@@ -1,8 +1,9 @@
 internal import Fleet
 internal import Spatial
 
-/// GPX 1.1 (Topografix, gpx.xsd): a `trk` for each vehicle, named `fleet/vehicle`, with a `trkseg` for each stretch. Speed
-/// and course are Garmin's TrackPointExtension v2, which most readers know; the accuracy has no place in either.
+/// A GPX 1.1 writer (Topografix, gpx.xsd): a `trk` for each vehicle, named `fleet/vehicle`, with a `trkseg`
+/// for each part. Speed and course use Garmin's TrackPointExtension v2, which most readers support; neither
+/// has a field for the accuracy.
 struct GPXWriter: PositionWriter {
   var bytes: [UInt8] = []
   private var breaks: TrackBreaks
@@ -57,10 +58,10 @@ struct GPXWriter: PositionWriter {
   }
 }
 
-/// KML 2.2 (OGC 07-147r2) with Google's `gx:Track`: a folder's worth of stretches for each vehicle, each with its times.
+/// A KML 2.2 writer (OGC 07-147r2) with Google's `gx:Track`: a folder of tracks for each vehicle, with times.
 ///
-/// A `gx:Track` has all of its times before all of its places, so one is held back until it is complete; it is cut after
-/// some thousand points, and the next goes on from its last.
+/// A `gx:Track` has all times before all positions, so it is buffered until it is complete. It is split after
+/// some thousand points, and the next one continues from the last point.
 struct KMLWriter: PositionWriter {
   private static let longest = 4000
 
@@ -102,7 +103,7 @@ struct KMLWriter: PositionWriter {
 
   private mutating func writeTrack() {
     guard !track.isEmpty else { return }
-    // Altitudes are drawn only where each point has one: a missing one is not the sea's level.
+    // Absolute altitudes are only used if each point has one: a missing altitude is not sea level.
     let hasAltitudes = track.allSatisfy { $0.altitude != nil }
     write("<gx:Track><altitudeMode>\(hasAltitudes ? "absolute" : "clampToGround")</altitudeMode>\n")
     for position in track { write("<when>\(position.time.rfc3339)</when>\n") }

@@ -1,33 +1,33 @@
 package import Fleet
 internal import Spatial
 
-/// What a vehicle's trips of a day add up to. A trip counts for the day on which it began.
+/// The sums of a vehicle's trips on a day. A trip belongs to the day of its start.
 package struct DrivenDay: Hashable, Sendable {
   package var vehicle: VehicleKey
-  /// Days since 1970 in the zone that was asked for.
+  /// Days since 1970 in the requested time zone.
   package var day: Int
-  /// As trips have it: driven, carried, unobserved, or what a newer version says.
+  /// The kind of the trips: driven, carried, unobserved, or one of a newer version.
   package var kind: String
   package var trips: Int
-  /// Metres, and those of them that nobody measured.
+  /// The distance in m, and the estimated part of it.
   package var distance: Double
   package var estimated: Double
-  /// Seconds.
+  /// Seconds in motion and at rest.
   package var moving: Double
   package var standing: Double
-  /// m/s; nil where no trip says it.
+  /// The maximum speed in m/s; nil if unknown.
   package var greatestSpeed: Double?
 
-  /// The day as `2026-11-22`.
+  /// The day as text such as `2026-11-22`.
   package var name: String { Day(number: day).text }
 }
 
 extension HistoryReader {
-  /// What trips add up to by vehicle, day and kind, in this order.
+  /// Returns the sums of trips, sorted by vehicle, day and kind.
   /// - Parameters:
-  ///   - part: of whom, and begun from when to when.
-  ///   - offset: seconds that the zone of the days is east of UTC.
-  ///   - limit: rows at most.
+  ///   - part: the vehicles, and the range of the trips' starts.
+  ///   - offset: the offset of the time zone in seconds east of UTC.
+  ///   - limit: the maximum number of rows.
   package func drivenDays(
     _ part: RecordingSelection, offset: Int, limit: Int
   ) throws(FleetError) -> [DrivenDay] {
@@ -44,7 +44,7 @@ extension RecordingTables {
     }
     let condition = part.condition(time: "start_time", Self.dialect.parameter)
     let time = "(\(Self.dialect.milliseconds("start_time")) + \(Int64(offset) * 1000))"
-    // Divisions round towards zero, and there are times before 1970.
+    // Division rounds towards zero, and there can be times before 1970.
     let day = "(\(time) - (\(time) % 86400000 + 86400000) % 86400000) / 86400000"
     var days: [DrivenDay] = []
     try read(

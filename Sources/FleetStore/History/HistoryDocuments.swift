@@ -3,18 +3,19 @@ internal import JSON
 package import Spatial
 internal import Telemetry
 
-/// What vehicles told of trips and events, in the forms in which it is handed on.
+/// Documents about trips and events in the published formats.
 package enum HistoryDocuments {
-  /// The members of a message and whose it is, as a JSON object; a vehicle's own word for `fleet` and `vehicle` does not count.
-  /// - Parameter names: members that are left out.
+  /// Returns a message's members as a JSON object with its fleet and vehicle, which replace members of the
+  /// same names.
+  /// - Parameter names: the members to omit.
   package static func object(
     _ payload: [UInt8], of vehicle: VehicleKey, without names: Set<String> = []
   ) -> [UInt8] {
     JSONWriter.object { $0.write(payload, of: vehicle, without: names) }
   }
 
-  /// A trip as a document.
-  /// - Returns: nil where the payload is no trip.
+  /// Returns a trip as a document.
+  /// - Returns: nil for an invalid payload.
   package static func trip(_ payload: [UInt8], of vehicle: VehicleKey, as form: JournalFormat) -> [UInt8]? {
     guard let told = ToldTrip(vehicle: vehicle, payload: payload) else { return nil }
     var writer = form.tripWriter(isSheet: true)
@@ -24,7 +25,7 @@ package enum HistoryDocuments {
     return writer.bytes
   }
 
-  /// The way of a trip, thinned as its vehicle told it; nil where the payload is no trip.
+  /// Returns the simplified track of a trip as published; nil for an invalid payload.
   package static func way(_ payload: [UInt8]) -> [Coordinate]? {
     guard let json = try? JSONValue(parsing: payload), let trip = try? TripMessage(json: json) else {
       return nil

@@ -2,20 +2,20 @@ package import Fleet
 internal import Spatial
 package import Telemetry
 
-/// What came of asking for a trace.
+/// The result of a request for a trace.
 package enum HistoryTrace: Sendable {
   case document([UInt8])
-  /// Nobody told of it.
+  /// The trace is unknown.
   case unknown
-  /// It cannot be had in this form, or not yet: why, and what helps.
+  /// The trace is not available in this format or not yet, with the reason and the remedy.
   case unavailable(String)
 }
 
 extension HistoryReader {
-  /// Of each trace what was told last, the newest moment first.
+  /// Returns the last message about each trace, the newest event first.
   /// - Parameters:
-  ///   - part: of whom, and of moments from when to when.
-  ///   - causes: none stands for all.
+  ///   - part: the vehicles, and the range of the events.
+  ///   - causes: empty for all.
   package func traces(
     _ part: RecordingSelection, causes: [String], after: JournalPlace?, limit: Int
   ) throws(FleetError) -> [PagedEntry] {
@@ -32,7 +32,7 @@ extension HistoryReader {
     return Array(sorted.drop { !after.precedes($0.place) }.prefix(limit))
   }
 
-  /// Puts a trace together of what the recording has of it.
+  /// Assembles a trace from the messages in the recording.
   package func trace(
     _ number: JournalNumber, of vehicle: VehicleKey, as form: TraceFormat
   ) throws(FleetError) -> HistoryTrace {
@@ -58,7 +58,7 @@ extension HistoryReader {
 }
 
 extension JournalPlace {
-  /// Newest first; of one moment by vehicle and number.
+  /// Compares by time, newest first; then by vehicle and number.
   func precedes(_ other: JournalPlace) -> Bool {
     if time != other.time { return time > other.time }
     return (vehicle.vehicle, vehicle.fleet, number.series, number.number)

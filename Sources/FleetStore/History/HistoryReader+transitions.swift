@@ -3,10 +3,10 @@ internal import Spatial
 internal import Telemetry
 
 extension HistoryReader {
-  /// When a vehicle came into regions, left them or stayed in them, newest first: its messages of `region`.
+  /// Returns a vehicle's region entries, exits and dwells, newest first: its messages of kind `region`.
   /// - Parameters:
-  ///   - span: of the vehicle's own clock.
-  ///   - after: the last entry of the page before; nil for the first page.
+  ///   - span: the time range by the vehicle's own clock.
+  ///   - after: the last entry of the previous page; nil for the first page.
   package func transitions(
     _ span: TrackSpan, after: JournalPlace?, limit: Int
   ) throws(FleetError) -> [PagedEntry] {
@@ -27,7 +27,8 @@ extension RecordingTables {
       condition.values.append(value)
       return Self.dialect.parameter(condition.values.count, value)
     }
-    // What tells two messages of a moment apart; those of phones have no number, and are told apart by what is in them.
+    // The key of messages with the same time; those of phones have no number, and are distinguished by
+    // content.
     let (series, number) = ("coalesce(epoch, '')", "coalesce(seq, hash, 0)")
     if let after {
       let time = bind(.time(UTCTime(milliseconds: after.time)))

@@ -2,39 +2,43 @@ package import Fleet
 internal import FleetConsole
 package import Spatial
 
-/// A recording as a server reads it: one question after the other, each of which can be ended from outside. Used by one thread
-/// at a time; calls block.
+/// A reader of a recording for a server: one query at a time, which can be interrupted. For use by one
+/// thread; calls block.
 package final class HistoryReader {
   let recording: any Recording
 
+  /// Opens a recording.
+  ///
   /// - Parameters:
   ///   - address: an SQLite file, or a `postgres://` URL.
-  ///   - goesOn: asked some times a second while the database works; when it says no, the question fails.
-  /// - Throws: `FleetError` when it is not there, or no recording.
+  ///   - goesOn: called several times a second while the database works; the query fails if it returns false.
+  /// - Throws: `FleetError` if it does not exist or is not a recording.
   package init(_ address: String, goesOn: @escaping () -> Bool = { true }) throws(FleetError) {
     recording = try RecordingAddress.open(address, goesOn: goesOn)
   }
 
-  /// Whether what is open is still what the address means: a file may have been replaced.
+  /// True if the file under this address is still the open one.
   package var isCurrent: Bool { (recording as? SQLiteRecording)?.isCurrent ?? true }
 
-  /// For people: a path, or a database's address without its secrets.
+  /// Returns the name for display: a path, or a database's address without credentials.
   package static func name(of address: String) -> String {
     RecordingAddress.isPostgreSQL(address) ? PostgreSQLStore.withoutSecrets(address) : address
   }
 
-  /// - Throws: `FleetError` for what can be no recording's address.
+  /// Checks an address.
+  ///
+  /// - Throws: `FleetError` for an invalid address.
   package static func check(_ address: String) throws(FleetError) { try RecordingAddress.check(address) }
 
-  /// Whether it has tables of trips and driving events: older ones get them when a recorder opens them.
+  /// True if the recording has tables of trips and driving events; a recorder adds them to older ones.
   package var hasJournal: Bool { recording.version >= JournalTable.version }
 
   // MARK: Positions
 
-  /// Whether the recording has ever heard of a vehicle.
+  /// Returns whether the recording has any message of a vehicle.
   package func knows(_ vehicle: VehicleKey) throws(FleetError) -> Bool { try recording.knows(vehicle) }
 
-  /// Hands over where a vehicle was, in the order of times and one of each moment, until `body` returns false.
+  /// Passes a vehicle's positions to `body` in order of time, one per time, until it returns false.
   package func readTrack(
     _ span: TrackSpan, _ body: (TrackSample) throws(FleetError) -> Bool
   ) throws(FleetError) {
@@ -45,7 +49,7 @@ package final class HistoryReader {
         return true
       }
       if held.time == sample.time {
-        // As in exports: what was said at the time goes before what was said afterwards.
+        // As in exports, live positions take precedence over those of tracks.
         if sample.source.rawValue < held.source.rawValue { last = sample }
         return true
       }
@@ -55,27 +59,27 @@ package final class HistoryReader {
     if let last { _ = try body(last) }
   }
 
-  /// From when to when there are positions of a vehicle, and how many; nil where there are none.
+  /// Returns the time range and number of a vehicle's positions; nil without any.
   package func extent(
     of vehicle: VehicleKey, from: UTCTime?, to: UTCTime?
   ) throws(FleetError) -> HistoryExtent? {
     try recording.extent(of: vehicle, from: from, to: to)
   }
 
-  /// The newest position of each vehicle that is seen, by fleet and vehicle.
+  /// Returns the time of the newest position of each visible vehicle, sorted by fleet and vehicle.
   package func newest(_ scope: RecordingScope) throws(FleetError) -> [(vehicle: VehicleKey, time: UTCTime)] {
     try recording.newest(scope)
   }
 }
 
-/// How much a recording has of a vehicle.
+/// The amount of data of a vehicle.
 package struct HistoryExtent: Hashable, Sendable {
   package var from: UTCTime
   package var to: UTCTime
   package var positions: Int
-  /// Whether there are more, which were not counted.
+  /// True if there are more positions than counted.
   package var hasMore: Bool
 
-  /// More than these are not counted: counting goes through them.
+  /// The maximum count, because counting reads all rows.
   package static let most = 250_000
 }

@@ -2,9 +2,10 @@ package import Fleet
 internal import Spatial
 package import Telemetry
 
-/// Where a page of trips, driving events or traces goes on: behind the last entry of the one before. Newest come first.
+/// The position in a list of trips, driving events or traces: after the last entry of the previous page.
+/// Newest first.
 package struct JournalPlace: Hashable, Sendable {
-  /// When the entry began; milliseconds since 1970.
+  /// The start of the entry in milliseconds since 1970.
   package var time: Int64
   package var vehicle: VehicleKey
   package var number: JournalNumber
@@ -14,23 +15,23 @@ package struct JournalPlace: Hashable, Sendable {
   }
 }
 
-/// An entry of a page, as the vehicle told it.
+/// An entry of a page, as published by the vehicle.
 package struct PagedEntry: Hashable, Sendable {
   package var place: JournalPlace
-  /// The message as it came: JSON.
+  /// The original JSON message.
   package var payload: [UInt8]
 }
 
-/// Which entries are meant.
+/// A selection of entries.
 package struct JournalQuery: Sendable {
   package enum Table: Sendable { case trips, drivingEvents }
 
   package var table: Table
-  /// Of whom, and begun from when to when.
+  /// The vehicles, and the range of the entries' starts.
   package var part = RecordingSelection()
-  /// None stands for all: kinds of trips, or of events.
+  /// The kinds of trips or events; empty for all.
   package var kinds: [String] = []
-  /// Of events; none stands for all.
+  /// The severities of events; empty for all.
   package var severities: [String] = []
   package var after: JournalPlace?
   package var limit: Int
@@ -39,12 +40,12 @@ package struct JournalQuery: Sendable {
 }
 
 extension HistoryReader {
-  /// A page of trips or driving events, newest first.
+  /// Returns a page of trips or driving events, newest first.
   package func page(_ query: JournalQuery) throws(FleetError) -> [PagedEntry] {
     try recording.page(query)
   }
 
-  /// The one of a vehicle's trips that has this number; nil where there is none.
+  /// Returns the payload of a vehicle's trip; nil if there is none with this number.
   package func trip(
     _ number: JournalNumber, of vehicle: VehicleKey
   ) throws(FleetError) -> [UInt8]? {
@@ -89,7 +90,7 @@ extension RecordingTables {
     }
     let source = "FROM \(Self.dialect.schema)\(table.name) WHERE \(condition.sql)"
     var entries: [PagedEntry] = []
-    // The moment from which on there are enough comes out of an index alone; only those rows are then looked at.
+    // An index alone gives the time from which on there are enough entries; only these rows are then read.
     try read(
       """
       SELECT fleet, vehicle, series, number, \(Self.dialect.milliseconds(table.begin)), payload \(source)

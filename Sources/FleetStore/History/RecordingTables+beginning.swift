@@ -8,42 +8,43 @@ internal import Spatial
 internal import Telemetry
 
 extension RecordedBeginning {
-  /// Reads what vehicles said last out of a recording.
+  /// Reads the vehicles' last messages from a recording.
   /// - Parameter place: an SQLite file, or the URL of a database.
-  /// - Throws: `FleetError` when it is not there, no recording, or one without `latest`.
+  /// - Throws: `FleetError` if it does not exist, is not a recording, or has no table `latest`.
   package static func read(_ place: String, _ query: BeginningQuery) throws(FleetError) -> RecordedBeginning {
     try RecordingAddress.open(place).beginning(query, at: Moment.now.time)
   }
 }
 
-/// How far back what a vehicle said is looked for, of what no index leads to.
+/// The limits for searching a vehicle's last messages of kinds without an index.
 ///
-/// A status comes each minute or so, but altitudes or regions perhaps never: without a bound the whole history of each vehicle
-/// would be read to know that.
+/// A status is sent every minute or so, but some vehicles never send altitudes or regions: without a limit
+/// their whole history would be read.
 enum LookBack {
-  /// Before a vehicle's last position.
+  /// The days before a vehicle's last position.
   static let days = 7.0
-  /// Vehicles that are asked for at once, of what an index leads to.
+  /// The number of vehicles in an indexed query.
   static let portion = 500
-  /// Messages of all vehicles together, which takes a second or so.
+  /// The number of messages of all vehicles, which takes about a second.
   static let total = 500_000
 
-  /// Messages of each of so many vehicles.
+  /// Returns the number of messages of each vehicle.
   static func messages(ofEachOf vehicles: Int) -> Int { min(max(total / max(vehicles, 1), 200), 50_000) }
 }
 
-/// Keeps of the messages of a vehicle what a broker would keep: the last of each kind. Pure.
+/// The last message of each kind of a vehicle, as a broker would retain it. A pure value type.
 struct LastWords {
   struct Word: Hashable {
-    /// By the recorder's clock.
+    /// The time by the recorder's clock.
     var received: UTCTime
-    /// By the vehicle's clock; nil without one.
+    /// The time by the vehicle's clock; nil without one.
     var time: UTCTime?
-    /// Whether it has a number among the vehicle's messages. A will has none, and the time at which it was left.
+    /// True if it has a sequence number. A will has none, and an earlier time.
     var isNumbered = false
     var message: MQTTMessage
 
-    /// Numbered ones go by the vehicle's clock, as they may come late; others by when they came.
+    /// Compares the order: numbered messages by the vehicle's clock, because they can arrive late, others by
+    /// arrival.
     func isLater(than other: Word) -> Bool {
       guard isNumbered, other.isNumbered, let time, let theirs = other.time, time != theirs else {
         return received > other.received
@@ -52,7 +53,8 @@ struct LastWords {
     }
   }
 
-  // Apart, as they are in order among themselves: which is the last does not depend on the order in which they are heard.
+  // Stored separately, because only these are ordered among themselves: the result does not depend on the
+  // order of arrival.
   private var numbered: [String: Word] = [:]
   private var others: [String: Word] = [:]
 
@@ -66,7 +68,7 @@ struct LastWords {
     [numbered[kind], others[kind]].contains { $0?.message.payload.isEmpty == false }
   }
 
-  /// What is left, of which an empty payload has taken nothing back; those that came first in front.
+  /// The last messages, without those cleared by an empty payload, in order of arrival.
   var kept: [Word] {
     numbered.merging(others) { $1.isLater(than: $0) ? $1 : $0 }.values
       .filter { !$0.message.payload.isEmpty }
@@ -82,7 +84,7 @@ extension RecordingTables {
     var beginning = RecordedBeginning(name: name)
     let positions = try latest(query)
     var vehicles = Set(positions.keys)
-    // Who was named is looked for without a position too.
+    // Named vehicles are included even without a position.
     for fleet in query.vehicles.isEmpty ? [] : query.fleets {
       for vehicle in query.vehicles { vehicles.insert(VehicleKey(fleet: fleet, vehicle: vehicle)) }
     }
@@ -107,7 +109,7 @@ extension RecordingTables {
     return beginning
   }
 
-  /// The rows of `latest`, and when each was recorded.
+  /// Returns the rows of `latest` with their recording times.
   private func latest(
     _ query: BeginningQuery
   ) throws(FleetError) -> [VehicleKey: (position: RecordedPosition, received: UTCTime)] {
@@ -137,9 +139,9 @@ extension RecordingTables {
     return rows
   }
 
-  /// What an index leads to: messages without a time, as all that is wanted of a vehicle, and those of its status without a
-  /// number, as wills, which have the time at which they were left. Of some vehicles at once, as a day's partition each is looked
-  /// at for the latter.
+  /// Reads the messages that an index finds: those without a time, and status messages without a number, such
+  /// as wills, which have an earlier time. For some vehicles at once, because the latter requires a look at
+  /// each day's partition.
   private func hearExact(
     _ vehicles: ArraySlice<VehicleKey>, _ query: BeginningQuery, _ last: inout [VehicleKey: LastWords]
   ) throws(FleetError) {
@@ -155,7 +157,7 @@ extension RecordingTables {
       SELECT \(wordColumns) FROM \(messages) WHERE time IS NULL AND vehicle IN (\(list(Set(vehicles.map(\.vehicle)))))
           AND fleet IN (\(list(Set(vehicles.map(\.fleet))))) AND kind IN (\(list(Self.kinds(of: query))))
       """
-    // OwnTracks numbers nothing, and has wills on the topic of positions.
+    // OwnTracks has no numbers, and wills on the location topic.
     if query.profile == .native {
       let topics = vehicles.map { $0.topic(root: query.root, MessageKind.status.rawValue) }
       sql += """
@@ -172,8 +174,8 @@ extension RecordingTables {
     }
   }
 
-  /// The message with the last position, and others of the last days.
-  /// - Parameter limit: messages that are looked through.
+  /// Reads the message with the last position, and others of the last days.
+  /// - Parameter limit: the maximum number of messages.
   private func hearRecent(
     of vehicle: VehicleKey, _ latest: (position: RecordedPosition, received: UTCTime)?,
     _ query: BeginningQuery, limit: Int, at now: UTCTime, _ last: inout LastWords
@@ -188,7 +190,7 @@ extension RecordingTables {
     }
     let location = MessageKind.location.rawValue
     guard let latest, query.profile == .native, !last.has(location) else { return }
-    // The position of a track, or one whose message is there no more: with what the table knows of it.
+    // The position of a track, or one whose message was deleted: created from the table.
     last.hear(
       LastWords.Word(
         received: latest.received, time: latest.position.time,
@@ -199,7 +201,7 @@ extension RecordingTables {
     [MessageKind.location.rawValue] + query.paths
   }
 
-  /// A row of `wordColumns`; nil for one that is not asked for.
+  /// Decodes a row of `wordColumns`; nil for a kind that is not requested.
   private static func word(
     _ row: Row, _ query: BeginningQuery
   ) -> (vehicle: VehicleKey, kind: String, word: LastWords.Word)? {
@@ -213,7 +215,7 @@ extension RecordingTables {
     return (vehicle, kind, word)
   }
 
-  /// Topic, kind, times by both clocks, whether there is a number, and the payload.
+  /// The columns: topic, kind, times by both clocks, presence of a number, and payload.
   private var wordColumns: String {
     let milliseconds = Self.dialect.milliseconds
     return """
@@ -222,7 +224,8 @@ extension RecordingTables {
       """
   }
 
-  /// Of the last messages by the vehicle's clock those that can be the last of their kind, and the one with a position.
+  /// Returns the SQL for the last messages by the vehicle's clock that can be the last of their kind, and for
+  /// the one with a position.
   private func recentSQL(
     _ vehicle: VehicleKey, from: UTCTime, to: UTCTime, position: UTCTime?, kinds: [String], limit: Int
   ) -> (sql: String, values: [RecordingSelection.Condition.Value]) {
@@ -252,7 +255,8 @@ extension RecordingTables {
 }
 
 extension RecordedPosition {
-  /// As the vehicle would have said it at the time, as far as the recording knows. Without a number: it is none of its messages.
+  /// Returns the message that the vehicle would have sent, as far as known; without a number, because it is
+  /// not an original.
   fileprivate func message(root: String) -> MQTTMessage {
     var location = Location(timestamp: Timestamp(nanoseconds: time.nanoseconds), coordinate: coordinate)
     (location.altitude, location.horizontalAccuracy) = (altitude, accuracy)

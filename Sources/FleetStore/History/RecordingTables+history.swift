@@ -26,7 +26,7 @@ extension RecordingTables {
         FROM \(Self.dialect.schema)\(table) WHERE \(isPosition)time IS NOT NULL AND \(condition.sql)
         """
     }
-    /// Each end by one step in an index.
+    /// Returns a single index step for each end.
     func end(_ order: String) throws(FleetError) -> [Int64] {
       var ends: [Int64] = []
       for source in positions {

@@ -1,32 +1,32 @@
 package import Fleet
 package import Spatial
 
-/// Where a vehicle was at a moment, in a form of which a day's worth is small: 48 bytes.
+/// A position of a vehicle at one time, in a compact form of 48 bytes.
 package struct TrackSample: Hashable, Sendable {
-  /// Milliseconds since 1970, by the vehicle's clock.
+  /// Milliseconds since 1970 by the vehicle's clock.
   package var time: Int64
   /// Degrees, WGS 84.
   package var latitude: Double
   package var longitude: Double
-  /// Metres above mean sea level; NaN where it is not known, as in all that follow.
+  /// Altitude above mean sea level in m; NaN if unknown, as for the following values.
   package var altitude: Float
-  /// Metres at 68 %.
+  /// The 68 % radius in m.
   package var accuracy: Float
-  /// m/s.
+  /// Ground speed in m/s.
   package var speed: Float
-  /// Degrees clockwise from true north.
+  /// Course in degrees clockwise from true north.
   package var course: Float
   package var source: Source
 
   package enum Source: UInt8, Hashable, Sendable, CaseIterable {
-    /// Said at the time.
+    /// A live position.
     case location
-    /// Said afterwards, as one of many.
+    /// A position of a track, sent later.
     case track
-    /// Said at the time, by radios in reach: no fix, and often hundreds of metres off.
+    /// A live position from radio beacons, often inaccurate by hundreds of metres.
     case coarse
 
-    /// As exports write it.
+    /// The name in exports.
     package var name: String {
       switch self {
       case .location: RecordedPosition.Source.location.rawValue
@@ -49,7 +49,7 @@ package struct TrackSample: Hashable, Sendable {
 
   package var moment: UTCTime { UTCTime(milliseconds: time) }
 
-  /// nil for a row without a time or a place, as a recording of another program may have.
+  /// Creates a sample; nil for a row without a time or position, as other programs could write.
   init?(
     time: Int64?, latitude: Double?, longitude: Double?, altitude: Double?, accuracy: Double?, speed: Double?,
     course: Double?, source: Int64
@@ -65,7 +65,7 @@ package struct TrackSample: Hashable, Sendable {
   }
 }
 
-/// The part of a vehicle's track that is meant: from a moment on, and before another.
+/// A part of a vehicle's track: from a time, including it, to another, excluding it.
 package struct TrackSpan: Hashable, Sendable {
   package var vehicle: VehicleKey
   package var from: UTCTime

@@ -8,7 +8,7 @@ extension JournalFormat {
   var drivingEventWriter: any JournalWriter<ToldDrivingEvent> { writer(text: DrivingEventLinesWriter()) }
 }
 
-/// A line for each event, for a person.
+/// A text writer with a line for each event.
 struct DrivingEventLinesWriter: JournalWriter {
   var bytes: [UInt8] = []
   private var columns = LineColumns([
@@ -30,7 +30,7 @@ struct DrivingEventLinesWriter: JournalWriter {
   mutating func end() {}
 }
 
-/// Parts of driving events as people read them.
+/// Texts about driving events.
 enum DrivingEventText {
   static func details(_ event: DrivingEventMessage) -> [String] {
     var parts: [String?] = [event.isOngoing ? "ongoing" : nil]
@@ -47,7 +47,7 @@ enum DrivingEventText {
     return parts.compactMap(\.self)
   }
 
-  /// A peak or a limit in the unit of its event; a bare number for an event that this version does not know.
+  /// Formats a peak or a limit in the event's unit; without a unit for an unknown event.
   private static func quantity(_ value: Double, of event: DrivingEventMessage.Kind) -> String {
     let number = ExportText.decimal(value, 2)
     switch event {
@@ -62,7 +62,7 @@ enum DrivingEventText {
 }
 
 extension ToldDrivingEvent: JournalEntry {
-  /// Those of the table `driving_events`.
+  /// The columns of the table `driving_events`.
   static var columns: String {
     "series,number,time,event,ongoing,trip,latitude,longitude,accuracy,speed,peak,threshold,duration,"
       + "severity,confidence,region"

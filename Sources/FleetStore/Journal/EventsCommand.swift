@@ -25,7 +25,9 @@ package struct EventsOptions: ParsableArguments {
 
   package init() {}
 
-  /// - Throws: `FleetError` for options that make no sense.
+  /// Returns the selection.
+  ///
+  /// - Throws: `FleetError` for invalid options.
   func selection() throws(FleetError) -> DrivingEventSelection {
     let severities = DrivingEventMessage.Severity.allCases.map(\.rawValue)
     for word in severity where !severities.contains(word) {
@@ -40,9 +42,12 @@ package struct EventsOptions: ParsableArguments {
   }
 }
 
-/// Shows driving events: out of a recording, or as vehicles tell them.
+/// The `odograph events` command: shows driving events from a recording, or live.
 package enum EventsCommand {
-  /// - Throws: `FleetError` for options that make no sense, a recording or a broker that cannot be reached, an output that fails.
+  /// Runs the command.
+  ///
+  /// - Throws: `FleetError` for invalid options, a recording or broker that is unavailable, and a failed
+  ///   output.
   package static func run(_ options: EventsOptions) throws(FleetError) -> ExitStatus {
     let selection = try options.selection()
     let format = try options.journal.format()

@@ -4,11 +4,12 @@ internal import MQTT
 internal import Platform
 internal import Telemetry
 
-/// Whether a message says more of a trip, an event or a trace than those before it: what comes late or twice does not. Pure.
+/// The order of messages about trips, events and traces: late and duplicate ones are not new. A pure value
+/// type.
 struct JournalOrder: Sendable {
   private struct Key: Hashable {
     var vehicle: VehicleKey
-    /// Trips, events and traces count apart.
+    /// Trips, events and traces are numbered separately.
     var kind: MessageKind
     var number: JournalNumber
   }
@@ -20,7 +21,7 @@ struct JournalOrder: Sendable {
     static func < (a: Rank, b: Rank) -> Bool { (a.phase, a.amount) < (b.phase, b.amount) }
   }
 
-  /// More than these are not remembered at once: beyond, memory begins anew, and so may repetitions.
+  /// The maximum number of entries; beyond it the memory is cleared, and duplicates can pass.
   private static let most = 100_000
 
   private var known: [Key: Rank] = [:]
@@ -52,19 +53,19 @@ struct JournalOrder: Sendable {
   }
 }
 
-/// Follows what vehicles tell of trips, driving events or traces, and writes it as it comes.
+/// A follower of live messages about trips, driving events or traces, which writes them as they arrive.
 ///
-/// All of the work is done on the connection's thread, as of `tail`: an output that is slow slows the broker down.
+/// All work is done on the connection's thread, as in `tail`: a slow output slows down the broker.
 struct JournalFollower<Told: Sendable> {
   let options: JournalOptions
   let broker: BrokerArguments
   let kind: MessageKind
   let vehicles: [String]
-  /// Makes of a payload what it tells; nil where it is not wanted, or no such message.
+  /// Decodes a payload; nil for an unwanted or invalid one.
   let read: @Sendable (VehicleKey, [UInt8]) -> Told?
   let isNew: @Sendable (inout JournalOrder, Told) -> Bool
 
-  /// Runs until the count is reached, the time is over, the reader has left or a signal comes.
+  /// Runs until the count, the time limit, a closed output or a signal.
   func run(_ writer: any JournalWriter<Told>) throws(FleetError) -> ExitStatus {
     let timeout = try options.time.limit()
     let root = broker.topicRoot
@@ -92,7 +93,7 @@ struct JournalFollower<Told: Sendable> {
     try subscriber.start()
     let ending = waiter.wait(seconds: timeout)
     subscriber.stop(drain: 2)
-    // What has come is whole, however it ends.
+    // The output is complete, however it ends.
     let left = try state.withLock { state throws(FleetError) -> Int? in
       state.hasEnded = true
       if case .failed = ending { return nil }
@@ -107,17 +108,17 @@ struct JournalFollower<Told: Sendable> {
   }
 }
 
-/// What has come so far.
+/// The state of a follower.
 private struct Following<Told> {
   var output: JournalOutput<Told>
-  /// Messages that are still to come; nil for all.
+  /// The number of remaining messages; nil for all.
   var left: Int?
   var hasEnded = false
   private var order = JournalOrder()
 
   init(output: JournalOutput<Told>, left: Int?) { (self.output, self.left) = (output, left) }
 
-  /// Writes what is new in a batch. Returns how the command ends when that was the last of it.
+  /// Writes the new messages of a batch. Returns the ending if it was the last one.
   mutating func take(
     _ batch: FleetBatch, _ root: String, _ read: (VehicleKey, [UInt8]) -> Told?,
     _ isNew: (inout JournalOrder, Told) -> Bool

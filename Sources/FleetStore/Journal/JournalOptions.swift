@@ -4,7 +4,7 @@ package import FleetConsole
 internal import Spatial
 internal import Telemetry
 
-/// What `odograph trips` and `odograph events` have in common: where from, of when, and where to.
+/// The common options of `odograph trips` and `odograph events`: source, time range and output.
 package struct JournalOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -57,7 +57,7 @@ package struct JournalOptions: ParsableArguments {
 
   package init() {}
 
-  /// What is said of the form has to agree; a file's name says it where nothing else does.
+  /// Returns the format; contradictory options are an error, and the default follows from the file name.
   func format() throws(FleetError) -> JournalFormat {
     if json, let givenFormat, givenFormat != .jsonl {
       throw .usage("use", "--json", "--format says otherwise; give one of them")
@@ -70,9 +70,9 @@ package struct JournalOptions: ParsableArguments {
     return json ? .jsonl : named ?? .text
   }
 
-  /// Of whom, and of when.
-  /// - Parameter vehicles: none stands for all.
-  /// - Throws: `FleetError` for options that make no sense, together or alone.
+  /// Returns the vehicles and the time range.
+  /// - Parameter vehicles: empty for all.
+  /// - Throws: `FleetError` for invalid or contradictory options.
   func selection(vehicles: [String]) throws(FleetError) -> RecordingSelection {
     var selection = RecordingSelection()
     (selection.fleets, selection.vehicles) = (fleet, vehicles)
@@ -95,7 +95,7 @@ package struct JournalOptions: ParsableArguments {
     return selection
   }
 
-  /// The first moment of a month, and that of the next.
+  /// Returns the start of a month and of the next one.
   private static func bounds(ofMonth text: String) throws(FleetError) -> (UTCTime, UTCTime) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     if text.utf8.count == 7, parts.count == 2, let year = Int(parts[0]), let month = Int(parts[1]),
@@ -113,21 +113,21 @@ package struct JournalOptions: ParsableArguments {
   }
 }
 
-/// How trips and driving events are written.
+/// The format of trips and driving events.
 package enum JournalFormat: String, Hashable, Sendable, CaseIterable {
-  /// A line for a person.
+  /// A line of text for each entry.
   case text
-  /// Comma-separated values (RFC 4180) with a head.
+  /// Comma-separated values (RFC 4180) with a header.
   case csv
-  /// A JSON object in each line: the message as it came, with whose it is.
+  /// JSON lines: the original message with fleet and vehicle.
   case jsonl
-  /// A FeatureCollection (RFC 7946): the ways of trips, the places of events.
+  /// A FeatureCollection (RFC 7946): the tracks of trips, the positions of events.
   case geojson
   /// GPS Exchange Format 1.1: a track for each trip, a waypoint for each event.
   case gpx
 
-  /// By the end of a file's name; nil when it has none.
-  /// - Throws: `FleetError` when it says what cannot be written.
+  /// Returns the format of a file name's extension; nil without one.
+  /// - Throws: `FleetError` for an unsupported extension.
   static func named(by path: String) throws(FleetError) -> JournalFormat? {
     let name = path.split(separator: "/").last ?? ""
     guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return nil }
@@ -145,7 +145,7 @@ package enum JournalFormat: String, Hashable, Sendable, CaseIterable {
         + "use --format")
   }
 
-  /// Whether it is read when it is whole, by a program: then it has of a trip that is followed live only the end.
+  /// True for formats that programs read as a whole: of a live trip they only contain the end.
   var isDocument: Bool { [.csv, .geojson, .gpx].contains(self) }
 }
 

@@ -1,10 +1,10 @@
 internal import Fleet
 internal import FleetConsole
 
-/// Turns trips or driving events into a document, piece by piece.
+/// A writer that converts trips or driving events to a document, piece by piece.
 protocol JournalWriter<Told>: Sendable {
   associatedtype Told
-  /// What was written and not yet taken away.
+  /// The bytes written but not removed yet.
   var bytes: [UInt8] { get set }
   mutating func begin()
   mutating func append(_ told: Told)
@@ -15,19 +15,21 @@ extension JournalWriter {
   mutating func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
 }
 
-/// Where a command writes its document. Used by one thread at a time.
+/// The output of a command, used by one thread at a time.
 final class JournalOutput<Told> {
-  /// Bytes that are written at once where nobody waits for them.
+  /// The size of a write in bytes if nothing waits for it.
   private let portion = 64 << 10
 
   private var writer: any JournalWriter<Told>
   private var file: OutputFile
   private(set) var written = 0
-  /// Whether whoever reads the output is still there.
+  /// False after the reader has closed the output.
   private(set) var hasReader = true
 
-  /// - Parameter inputs: files that are read, which are never replaced.
-  /// - Throws: `FleetError` for a file that cannot, or is not to, be written.
+  /// Opens the output.
+  ///
+  /// - Parameter inputs: input files, which are never replaced.
+  /// - Throws: `FleetError` for a file that cannot or must not be written.
   init(
     _ writer: any JournalWriter<Told>, _ options: JournalOptions, inputs: [String] = [],
     goesOn: () -> Bool = { true }
@@ -37,14 +39,14 @@ final class JournalOutput<Told> {
     self.writer.begin()
   }
 
-  /// Returns whether to go on.
+  /// Appends an entry; returns whether to continue.
   func append(_ told: Told, goesOn: () -> Bool) throws(FleetError) -> Bool {
     writer.append(told)
     written += 1
     return writer.bytes.count < portion ? goesOn() : try flush(goesOn: goesOn)
   }
 
-  /// Writes what has come so far. Returns whether to go on.
+  /// Writes the buffer; returns whether to continue.
   func flush(goesOn: () -> Bool = { true }) throws(FleetError) -> Bool {
     guard hasReader else { return false }
     if !writer.bytes.isEmpty { hasReader = try file.write(writer.bytes, goesOn: goesOn) }
@@ -52,7 +54,7 @@ final class JournalOutput<Told> {
     return hasReader && goesOn()
   }
 
-  /// Ends the document, and gives the file its name.
+  /// Completes the document, and renames the file to its final name.
   func finish(goesOn: () -> Bool = { true }) throws(FleetError) {
     writer.end()
     guard try flush(goesOn: goesOn) || hasReader else { return }

@@ -1,15 +1,17 @@
 internal import Fleet
 internal import FleetConsole
 
-/// Reads trips or driving events out of a recording into a document.
+/// A reader of trips or driving events from a recording into a document.
 final class JournalReading<Told> {
   let recording: any Recording
   private let options: JournalOptions
   private let monitor: WorkMonitor
   private let output: JournalOutput<Told>
 
+  /// Opens recording and output.
+  ///
   /// - Parameter place: the recording's file or URL.
-  /// - Throws: `FleetError` for a recording that is not there, or an output that is not to be written.
+  /// - Throws: `FleetError` for a missing recording, or an output that must not be written.
   init(_ place: String, _ options: JournalOptions, _ writer: any JournalWriter<Told>) throws(FleetError) {
     let monitor = WorkMonitor(try CommandWaiter(), isQuiet: options.isQuiet)
     self.monitor = monitor
@@ -20,25 +22,27 @@ final class JournalReading<Told> {
     }
   }
 
-  /// How many were written.
+  /// The number of written entries.
   var written: Int { output.written }
 
-  /// Whether neither a signal nor the reader of the output has ended it.
+  /// True until a signal arrives or the output is closed.
   var goesOn: Bool { monitor.goesOn() && output.hasReader }
 
-  /// Returns whether to go on.
+  /// Appends an entry; returns whether to continue.
   func append(_ told: Told) throws(FleetError) -> Bool { try output.append(told) { monitor.goesOn() } }
 
+  /// Runs the reader.
+  ///
   /// - Parameters:
-  ///   - what: what one is.
-  ///   - isAll: whether all of the recording is meant, and no option leaves something out.
-  ///   - body: reads, and hands over what is to be written to `append(_:)`. Returns what is said of them beside their number.
+  ///   - what: the name of an entry.
+  ///   - isAll: true if no option excludes entries.
+  ///   - body: reads entries and passes them to `append(_:)`. Returns a remark for the summary.
   func run(
     _ what: String, isAll: Bool, _ body: () throws(FleetError) -> String
   ) throws(FleetError) -> ExitStatus {
     var more = ""
     do throws(FleetError) { more = try body() } catch {
-      // What a signal has ended fails somewhere.
+      // After a signal, some operation fails.
       guard monitor.ending != nil else { throw error }
     }
     monitor.clear()

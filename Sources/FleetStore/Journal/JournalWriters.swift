@@ -3,24 +3,24 @@ internal import FleetConsole
 internal import JSON
 internal import Spatial
 
-/// What the forms of `odograph trips`, `events` and `trace list` want of what a vehicle has told.
+/// An entry of `odograph trips`, `events` and `trace list`, for all formats.
 protocol JournalEntry: Sendable {
   var vehicle: VehicleKey { get }
-  /// The message as it came.
+  /// The original message.
   var payload: [UInt8] { get }
 
-  /// The names of the columns of a CSV, as they are written.
+  /// The column names of the CSV format.
   static var columns: String { get }
-  /// One for each column; what is not known is empty.
+  /// The values of the columns; empty if unknown.
   var fields: [String] { get }
-  /// A point, or a line of several; none where nobody knows a place.
+  /// A point, or a line of several; empty without a known position.
   var places: [Coordinate] { get }
-  /// What is no property in GeoJSON, as the geometry says it.
+  /// The members that are in the GeoJSON geometry instead of the properties.
   static var geometryMembers: Set<String> { get }
-  /// Elements of GPX; nil for one without a place.
+  /// The GPX elements; nil without a position.
   var gpx: String? { get }
 
-  /// Adds to the properties what the message does not have.
+  /// Adds properties that the message does not contain.
   func writeProperties(to json: inout JSONWriter)
 }
 
@@ -29,7 +29,9 @@ extension JournalEntry {
 }
 
 extension JournalFormat {
-  /// - Parameter text: how a person reads them.
+  /// Returns the writer of the format.
+  ///
+  /// - Parameter text: the writer for the text format.
   func writer<Told: JournalEntry>(text: any JournalWriter<Told>) -> any JournalWriter<Told> {
     switch self {
     case .text: text
@@ -41,7 +43,7 @@ extension JournalFormat {
   }
 }
 
-/// CSV: a head, and a line for each.
+/// A CSV writer: a header, and a line for each entry.
 struct JournalCSVWriter<Told: JournalEntry>: JournalWriter {
   var bytes: [UInt8] = []
 
@@ -55,7 +57,7 @@ struct JournalCSVWriter<Told: JournalEntry>: JournalWriter {
   mutating func end() {}
 }
 
-/// JSON lines: the message as it came, with fleet and vehicle.
+/// A JSON lines writer: the original message with fleet and vehicle.
 struct JournalJSONLinesWriter<Told: JournalEntry>: JournalWriter {
   var bytes: [UInt8] = []
 
@@ -64,7 +66,8 @@ struct JournalJSONLinesWriter<Told: JournalEntry>: JournalWriter {
   mutating func end() {}
 }
 
-/// GeoJSON: a FeatureCollection, one in a line, with what its message says in the properties. One without a place has no geometry.
+/// A GeoJSON writer: a FeatureCollection with one feature per line and the message's members as properties. A
+/// feature without a position has no geometry.
 struct JournalGeoJSONWriter<Told: JournalEntry>: JournalWriter {
   var bytes: [UInt8] = []
   private var isFirst = true
@@ -101,7 +104,7 @@ struct JournalGeoJSONWriter<Told: JournalEntry>: JournalWriter {
   mutating func end() { write("\n]}\n") }
 }
 
-/// GPX 1.1 (Topografix, gpx.xsd).
+/// A GPX 1.1 writer (Topografix, gpx.xsd).
 struct JournalGPXWriter<Told: JournalEntry>: JournalWriter {
   var bytes: [UInt8] = []
 
@@ -110,7 +113,7 @@ struct JournalGPXWriter<Told: JournalEntry>: JournalWriter {
   mutating func end() { write("</gpx>\n") }
 }
 
-/// What tracks and waypoints have in common.
+/// The common parts of tracks and waypoints.
 enum GPXText {
   static let head = """
     <?xml version="1.0" encoding="UTF-8"?>
@@ -123,7 +126,7 @@ enum GPXText {
     return "<\(element) lat=\"\(latitude)\" lon=\"\(longitude)\">\(content)</\(element)>\n"
   }
 
-  /// A waypoint of a moment.
+  /// Returns a waypoint with a time.
   static func waypoint(
     _ place: Coordinate, at time: UTCTime, _ name: String, of vehicle: VehicleKey, type: String
   ) -> String {
@@ -136,8 +139,8 @@ enum GPXText {
 }
 
 extension [UInt8] {
-  /// Writes an object as a line, with whose it is behind its own members: what comes last of a name counts, so that no vehicle
-  /// passes for another.
+  /// Appends an object as a line. Fleet and vehicle come after its own members: the last of duplicate names
+  /// counts, so that no vehicle can pose as another.
   mutating func append(json object: [UInt8], of vehicle: VehicleKey) {
     var line: [UInt8] = []
     switch JSONScan(object.span) {
@@ -156,7 +159,7 @@ extension [UInt8] {
 }
 
 extension JSONWriter {
-  /// Longitude and latitude, in this order.
+  /// Writes longitude and latitude, in this order.
   mutating func write(_ coordinate: Coordinate) {
     openArray()
     value(coordinate.longitude, decimals: ExportPrecision.degrees)
@@ -164,7 +167,7 @@ extension JSONWriter {
     closeArray()
   }
 
-  /// The members of a message that were not left out, and whose it is.
+  /// Writes fleet, vehicle and the members of a message without the omitted ones.
   mutating func write(_ payload: [UInt8], of vehicle: VehicleKey, without names: Set<String>) {
     field("fleet", vehicle.fleet)
     field("vehicle", vehicle.vehicle)

@@ -1,28 +1,29 @@
 internal import FleetConsole
 
-/// The columns of lines that go out as they come: each is as wide as the widest value so far, and nothing is held back to find
-/// out what is to come.
+/// The columns of lines that are printed immediately: each is as wide as its widest value so far.
 struct LineColumns: Sendable {
   private let names: [String]
   private let alignments: [TextAlignment]
   private var widths: [Int]
 
-  /// Beyond which a value is cut: names are a vehicle's own words.
+  /// The maximum width of a value; names are untrusted.
   private static let widest = 48
 
-  /// - Parameter columns: with the widths that values usually take.
+  /// Creates columns.
+  ///
+  /// - Parameter columns: the columns with their usual widths.
   init(_ columns: [(name: String, width: Int, alignment: TextAlignment)]) {
     names = columns.map(\.name)
     alignments = columns.map(\.alignment)
     widths = columns.map(\.width)
   }
 
-  /// The names, as a line without its end.
-  /// - Parameter rest: the name of what stands behind the columns.
+  /// Returns the header line.
+  /// - Parameter rest: the name of the text after the columns.
   func head(rest: String) -> String { joined(names.map { StyledText($0) }, rest: rest) }
 
-  /// A line without its end.
-  /// - Parameter rest: what stands behind the columns.
+  /// Returns a line.
+  /// - Parameter rest: the text after the columns.
   mutating func line(_ values: [String], rest: String) -> String {
     let texts = values.map { StyledText($0) }
     for (place, text) in texts.enumerated() {

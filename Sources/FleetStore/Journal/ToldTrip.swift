@@ -3,16 +3,16 @@ internal import JSON
 internal import Spatial
 internal import Telemetry
 
-/// A trip as its vehicle told it last, out of a recording or live.
+/// The last message about a trip, from a recording or live.
 struct ToldTrip: Hashable, Sendable {
   var vehicle: VehicleKey
   var trip: TripMessage
-  /// The message as it came, with what this version does not know of it.
+  /// The original message, including unknown members.
   var payload: [UInt8]
-  /// What happened on it; none where that was not asked for.
+  /// The events of the trip; empty if not requested.
   var drivingEvents: [ToldDrivingEvent] = []
 
-  /// nil where the payload is no trip.
+  /// Decodes a trip; nil for an invalid payload.
   init?(vehicle: VehicleKey, payload: [UInt8]) {
     guard let json = try? JSONValue(parsing: payload), let trip = try? TripMessage(json: json) else {
       return nil
@@ -21,14 +21,14 @@ struct ToldTrip: Hashable, Sendable {
   }
 }
 
-/// A driving event as its vehicle told it last, out of a recording or live.
+/// The last message about a driving event, from a recording or live.
 struct ToldDrivingEvent: Hashable, Sendable {
   var vehicle: VehicleKey
   var event: DrivingEventMessage
-  /// The message as it came, with what this version does not know of it.
+  /// The original message, including unknown members.
   var payload: [UInt8]
 
-  /// nil where the payload is no driving event.
+  /// Decodes a driving event; nil for an invalid payload.
   init?(vehicle: VehicleKey, payload: [UInt8]) {
     guard let json = try? JSONValue(parsing: payload), let event = try? DrivingEventMessage(json: json) else {
       return nil
@@ -37,15 +37,15 @@ struct ToldDrivingEvent: Hashable, Sendable {
   }
 }
 
-/// Which trips are meant.
+/// A selection of trips.
 struct TripSelection: Sendable {
-  /// Of whom, of which kinds, and begun from when to when.
+  /// The vehicles, and the range of the trips' starts.
   var part = RecordingSelection()
   var number: Int64?
-  /// None stands for all.
+  /// The kinds; empty for all.
   var kinds: [String] = []
 
-  /// Whether nothing is left out.
+  /// True if nothing is excluded.
   var isAll: Bool { part.isAll && number == nil && kinds.isEmpty }
 
   func contains(_ told: ToldTrip) -> Bool {
@@ -54,17 +54,17 @@ struct TripSelection: Sendable {
   }
 }
 
-/// Which driving events are meant.
+/// A selection of driving events.
 struct DrivingEventSelection: Sendable {
-  /// Of whom, and begun from when to when.
+  /// The vehicles, and the range of the events' starts.
   var part = RecordingSelection()
-  /// None stands for all.
+  /// The kinds and severities; empty for all.
   var events: [String] = []
   var severities: [String] = []
-  /// Those of a trip, by the series and the number of it.
+  /// The series and number of a trip; nil for all.
   var trip: JournalNumber?
 
-  /// Whether nothing is left out.
+  /// True if nothing is excluded.
   var isAll: Bool { part.isAll && events.isEmpty && severities.isEmpty && trip == nil }
 
   func contains(_ told: ToldDrivingEvent) -> Bool {

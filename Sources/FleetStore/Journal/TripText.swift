@@ -3,7 +3,7 @@ internal import FleetConsole
 internal import Spatial
 internal import Telemetry
 
-/// A line for each trip, for a person.
+/// A text writer with a line for each trip.
 struct TripLinesWriter: JournalWriter {
   var bytes: [UInt8] = []
   private var columns = LineColumns([
@@ -32,7 +32,7 @@ struct TripLinesWriter: JournalWriter {
   mutating func end() {}
 }
 
-/// All of a trip, for a person.
+/// A text writer with all details of a trip.
 struct TripSheetWriter: JournalWriter {
   var bytes: [UInt8] = []
 
@@ -92,7 +92,7 @@ struct TripSheetWriter: JournalWriter {
   mutating func end() {}
 }
 
-/// Parts of trips as people read them.
+/// Texts about trips.
 enum TripText {
   static func end(_ end: TripMessage.End) -> [String?] {
     [
@@ -102,7 +102,7 @@ enum TripText {
     ]
   }
 
-  /// As in `2 harshBraking, 1 kerb`; nil without any.
+  /// Returns a text such as `2 harshBraking, 1 kerb`; nil without events.
   static func events(_ trip: TripMessage) -> String? {
     guard !trip.events.isEmpty else { return nil }
     return trip.events.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.value) \($0.key)" }
@@ -118,14 +118,14 @@ enum TripText {
   }
 }
 
-/// What lines of trips and of driving events have in common.
+/// Common texts about trips and driving events.
 enum JournalText {
-  /// UTC to the second, which is what a person wants: `2026-11-21T12:00:00Z`.
+  /// Formats a time as UTC with seconds: `2026-11-21T12:00:00Z`.
   static func moment(_ time: UTCTime) -> String {
     let text = time.rfc3339
     return text.hasSuffix("Z") && text.utf8.count > 20 ? text.prefix(19) + "Z" : text
   }
 
-  /// Without what a terminal acts upon.
+  /// Removes terminal control characters.
   static func plain(_ text: String) -> String { StyledText(text).plain }
 }

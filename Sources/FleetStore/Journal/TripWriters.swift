@@ -5,14 +5,16 @@ internal import Spatial
 internal import Telemetry
 
 extension JournalFormat {
-  /// - Parameter isSheet: whether a person wants all of one trip, and not a line for each.
+  /// Returns the writer of the format.
+  ///
+  /// - Parameter isSheet: true for all details of a single trip as text, false for a line per trip.
   func tripWriter(isSheet: Bool) -> any JournalWriter<ToldTrip> {
     writer(text: isSheet ? TripSheetWriter() : TripLinesWriter())
   }
 }
 
 extension ToldTrip: JournalEntry {
-  /// Those of the table `trips`.
+  /// The columns of the table `trips`.
   static var columns: String {
     "series,number,revision,phase,kind,"
       + "start_time,start_latitude,start_longitude,start_accuracy,start_odometer,"
@@ -43,7 +45,7 @@ extension ToldTrip: JournalEntry {
     ]
   }
 
-  /// The way, whose times are in `coordinateProperties`, as other tools write and read them.
+  /// The track; its times are in `coordinateProperties`, as in other tools.
   var places: [Coordinate] { trip.way.count > 1 ? trip.way.map(\.coordinate) : [] }
   static var geometryMembers: Set<String> { ["way"] }
 
@@ -54,7 +56,7 @@ extension ToldTrip: JournalEntry {
     }
   }
 
-  /// A `trk`, named `fleet/vehicle number`.
+  /// A `trk` with the name `fleet/vehicle number`.
   var gpx: String? {
     guard !trip.way.isEmpty else { return nil }
     let name = XMLText.escaped("\(vehicle) \(trip.trip.number)")

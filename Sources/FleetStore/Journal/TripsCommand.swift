@@ -24,7 +24,9 @@ package struct TripsOptions: ParsableArguments {
 
   package init() {}
 
-  /// - Throws: `FleetError` for options that make no sense.
+  /// Returns the selection.
+  ///
+  /// - Throws: `FleetError` for invalid options.
   func selection() throws(FleetError) -> TripSelection {
     if let number, number < 1 { throw .usage("look for", "trip \(number)", "trips are numbered from 1") }
     let known = ["driven", "carried", "unobserved"]
@@ -36,9 +38,12 @@ package struct TripsOptions: ParsableArguments {
   }
 }
 
-/// Shows trips: out of a recording, or as vehicles tell them.
+/// The `odograph trips` command: shows trips from a recording, or live.
 package enum TripsCommand {
-  /// - Throws: `FleetError` for options that make no sense, a recording or a broker that cannot be reached, an output that fails.
+  /// Runs the command.
+  ///
+  /// - Throws: `FleetError` for invalid options, a recording or broker that is unavailable, and a failed
+  ///   output.
   package static func run(_ options: TripsOptions) throws(FleetError) -> ExitStatus {
     let selection = try options.selection()
     let format = try options.journal.format()
@@ -62,7 +67,7 @@ package enum TripsCommand {
     let reading = try JournalReading(place, options.journal, format.tripWriter(isSheet: isSheet))
     return try reading.run("trip", isAll: selection.isAll) { () throws(FleetError) in
       var metres = 0.0
-      // One reads at a time: a trip in full is put together before it is written.
+      // Only one query runs at a time: a complete trip is assembled before it is written.
       var sheets: [ToldTrip] = []
       try reading.recording.readTrips(selection) { told throws(FleetError) in
         metres += told.trip.distance

@@ -1,7 +1,7 @@
 internal import Spatial
 
-/// Rows in PostgreSQL's binary COPY format (its manual's page on COPY, "Binary Format"): the server takes them without
-/// parsing text.
+/// A writer of PostgreSQL's binary COPY format (the manual's page on COPY, "Binary Format"), which the server
+/// reads without parsing text.
 struct CopyRows: RowWriter {
   private(set) var bytes: [UInt8]
   private(set) var count = 0
@@ -11,18 +11,19 @@ struct CopyRows: RowWriter {
     bytes.reserveCapacity(capacity)
   }
 
-  /// What arrays are of, by the number that the server's catalogue has for it (`pg_type.oid`).
+  /// The element types of arrays by their number in the server's catalogue (`pg_type.oid`).
   enum ElementType: UInt32 {
     case text = 25
     case double = 701
     case timestamp = 1184
   }
 
-  /// Begins an array of one dimension in the binary form of parameters, whose elements have the form of a row's columns.
+  /// Starts a one-dimensional array in the binary format of parameters; its elements have the format of a
+  /// row's columns.
   init(arrayOf type: ElementType, count: Int) {
     bytes = []
     bytes.reserveCapacity(20 + 16 * count)
-    // Dimensions, whether there may be nulls, the type, how many, and the first one's index.
+    // Dimensions, null flag, type, count, and the first index.
     for number in [1, 1, type.rawValue, UInt32(clamping: count), 1] { append(number) }
   }
 
@@ -31,7 +32,7 @@ struct CopyRows: RowWriter {
     append(UInt16(columns))
   }
 
-  /// The end of the data.
+  /// Writes the end of the data.
   mutating func finish() { append(UInt16.max) }
 
   mutating func null() { append(UInt32.max) }
@@ -76,7 +77,7 @@ struct CopyRows: RowWriter {
     bytes.append(value ? 1 : 0)
   }
 
-  /// `timestamptz`: microseconds since 2000.
+  /// Writes a `timestamptz`: microseconds since 2000.
   mutating func timestamp(_ value: UTCTime?) {
     guard let value else { return null() }
     bigint((value.milliseconds - Self.millenniumMilliseconds) * 1000)
@@ -84,7 +85,7 @@ struct CopyRows: RowWriter {
 
   mutating func utf8(_ value: [UInt8]) { raw(value) }
 
-  /// `jsonb`, whose binary form begins with the number of its version.
+  /// Writes a `jsonb`, whose binary format starts with a version number.
   mutating func json(_ value: [UInt8]?) {
     guard let value else { return null() }
     raw([1] + value)
@@ -108,7 +109,9 @@ struct Day: Hashable, Comparable {
     number = Int((milliseconds - (milliseconds % 86_400_000 + 86_400_000) % 86_400_000) / 86_400_000)
   }
 
-  /// - Parameter text: `2026-11-21`; nil for what is no day.
+  /// Parses a day.
+  ///
+  /// - Parameter text: a text such as `2026-11-21`; nil is returned for others.
   init?(text: String) {
     guard let time = UTCTime(rfc3339: text + "T00:00:00Z") else { return nil }
     self.init(time)
@@ -116,12 +119,12 @@ struct Day: Hashable, Comparable {
 
   static func < (a: Day, b: Day) -> Bool { a.number < b.number }
 
-  /// Its midnight.
+  /// The start of the day.
   var beginning: UTCTime { UTCTime(nanoseconds: Int64(clamping: number) * 86_400_000_000_000) }
 
   var next: Day { Day(number: number + 1) }
 
-  /// `2026-11-21`.
+  /// The day as text such as `2026-11-21`.
   var text: String {
     String(UTCTime(nanoseconds: Int64(clamping: number) * 86_400_000_000_000).rfc3339.prefix(10))
   }

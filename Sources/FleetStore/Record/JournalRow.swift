@@ -3,11 +3,11 @@ internal import JSON
 internal import Spatial
 internal import Telemetry
 
-/// What a vehicle told of one of its trips or driving events, as a row of `trips` or `driving_events`.
+/// A message about a trip or driving event as a row of `trips` or `driving_events`.
 ///
-/// It is told again as it goes on, and each message says all that is known by then. So one row is enough, and the message
-/// that holds is found by what it says alone (`JournalTable.rank`): whatever the order and however often they come, the
-/// tables are the same.
+/// Each message contains the complete current state, so one row is sufficient. The valid message is
+/// determined by its content alone (`JournalTable.rank`): the tables do not depend on the order and number of
+/// messages.
 struct JournalRow: Hashable, Sendable {
   enum Entry: Hashable, Sendable {
     case trip(TripMessage)
@@ -16,15 +16,15 @@ struct JournalRow: Hashable, Sendable {
 
   var fleet: String
   var vehicle: String
-  /// By the recorder's clock.
+  /// The time by the recorder's clock.
   var received: UTCTime
   var payload: [UInt8]
   var entry: Entry
 
-  /// The kinds of messages that have such a table.
+  /// The kinds of messages with such a table.
   static let kinds = [MessageKind.trip.rawValue, MessageKind.drivingEvent.rawValue]
 
-  /// nil for other messages, for those of nobody, and where the payload is not what its topic promises.
+  /// Decodes a row; nil for other messages, messages without a vehicle, and invalid payloads.
   /// - Parameter kind: the topic's native path below the vehicle.
   init?(fleet: String?, vehicle: String?, kind: String?, received: UTCTime, payload: [UInt8]) {
     guard let kind, Self.kinds.contains(kind), let fleet, let vehicle,
@@ -46,10 +46,10 @@ struct JournalRow: Hashable, Sendable {
       payload: message.payload)
   }
 
-  /// Those of a batch.
+  /// Returns the rows of a batch.
   static func rows(of messages: [RecordedMessage]) -> [JournalRow] {
     var rows: [JournalRow] = []
-    // A span lends its elements, where a loop copies them.
+    // A span lends its elements, where a loop would copy them.
     let span = messages.span
     for index in span.indices {
       guard let kind = span[index].kind, kinds.contains(kind), let row = JournalRow(span[index]) else {
@@ -62,7 +62,7 @@ struct JournalRow: Hashable, Sendable {
 }
 
 extension RowWriter where Self: ~Copyable {
-  /// In the order of `JournalTable.trips.columns`.
+  /// Writes the columns in the order of `JournalTable.trips.columns`.
   mutating func columns(of trip: TripMessage, in row: JournalRow) {
     key(trip.trip, of: row)
     bigint(Int64(trip.revision))
@@ -90,7 +90,7 @@ extension RowWriter where Self: ~Copyable {
     utf8(row.payload)
   }
 
-  /// In the order of `JournalTable.drivingEvents.columns`.
+  /// Writes the columns in the order of `JournalTable.drivingEvents.columns`.
   mutating func columns(of event: DrivingEventMessage, in row: JournalRow) {
     key(event.journal, of: row)
     timestamp(row.received)
@@ -126,13 +126,13 @@ extension RowWriter where Self: ~Copyable {
   }
 
   private mutating func columns(of identity: MessageIdentity?) {
-    // As of messages: an epoch that no database could hold is none.
+    // As for messages, an epoch that a database cannot store is ignored.
     let isSound = identity.map { !$0.epoch.utf8.contains(0) && $0.epoch.utf8.count <= 128 } ?? false
     text(isSound ? identity?.epoch : nil)
     bigint(isSound ? identity.map { Int64(clamping: $0.seq) } : nil)
   }
 
-  /// PostgreSQL's texts hold no zero.
+  /// Removes zero characters, which PostgreSQL's texts cannot contain.
   private static func sound(_ text: String?) -> String? {
     guard let text, text.utf8.contains(0) else { return text }
     return String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value != 0 }))

@@ -1,14 +1,15 @@
-/// A table of what vehicles tell again as it goes on: a row for each number, which the message that holds has filled.
+/// A table of messages that are updated: a row for each number with the valid message.
 struct JournalTable: Sendable {
   let name: String
-  /// For people.
+  /// The title for display.
   let title: String
-  /// All but the payload, of which the last of all columns has a copy: what a message says that has no column.
+  /// The columns without the payload. The payload is the last column and includes members without a column of
+  /// their own.
   let columns: String
-  /// What tells the message that holds from those before it, in SQL and in order: the greatest counts. At the end the
-  /// payload itself, as two messages of the same rank may not be told apart by which came first.
+  /// The SQL expressions that determine the valid message, in order: the greatest value wins. The payload
+  /// itself is appended, so that the order of arrival never matters.
   let rank: [String]
-  /// When it began, and when it was over, by the vehicle's clock: what is older than the days that are kept goes by both.
+  /// The start and the end by the vehicle's clock, which determine the deletion of old rows.
   let begin: String
   let end: String
 
@@ -31,28 +32,28 @@ struct JournalTable: Sendable {
       """,
     rank: ["NOT #.ongoing", "coalesce(#.duration, 0)"], begin: "time", end: "time")
 
-  /// The version of the schema that has these tables, the same in every database.
+  /// The schema version that introduced these tables, the same in every database.
   static let version = 5
 
   static let all = [trips, drivingEvents]
 
-  /// What identifies a row.
+  /// The key of a row.
   private static let key = "vehicle, fleet, series, number"
 
   private var names: [String] {
     (columns + ", payload").split(separator: ",").map { String($0.drop { $0 == " " }) }
   }
 
-  /// How many there are, with the payload.
+  /// The number of columns including the payload.
   var columnCount: Int { names.count }
 
-  /// Of a row by its name. Texts compare by their bytes, the same in every database.
+  /// Returns the rank of a named row. Texts are compared by bytes, the same in every database.
   private func rank(of row: String, collation: String) -> [String] {
     (rank + ["#.payload\(collation)"]).map { $0.replacing("#", with: row) }
   }
 
-  /// What a row becomes by a message of a higher rank; by any other it stays.
-  /// - Parameter known: the name by which the row that is there is known.
+  /// Returns the update of an existing row by a message of a higher rank.
+  /// - Parameter known: the name of the existing row.
   private func update(of known: String, collation: String) -> String {
     let keys = Self.key.split(separator: ",").map { $0.drop { $0 == " " } }
     let changes = names.filter { name in !keys.contains { $0 == name } }.map { "\($0) = excluded.\($0)" }
@@ -65,7 +66,7 @@ struct JournalTable: Sendable {
 
   // MARK: SQLite
 
-  /// Takes a row's columns as parameters.
+  /// The SQL for inserting or updating a row with parameters.
   var sqliteUpsert: String {
     let marks = names.map { _ in "?" }.joined(separator: ", ")
     return "INSERT INTO \(name) (\(columns), payload) VALUES (\(marks)) " + update(of: name, collation: "")
@@ -81,8 +82,8 @@ struct JournalTable: Sendable {
 
   var copyToStaging: String { "COPY staged_\(name) (\(columns), payload) FROM STDIN (FORMAT binary)" }
 
-  /// Of a batch only the message that holds, as a command changes no row twice. In order, so that two recorders that meet
-  /// wait for each other and do not lock each other out.
+  /// The SQL for the valid messages of a batch, because a command cannot update a row twice. Sorted, so that
+  /// two concurrent recorders wait for each other without a deadlock.
   var fromStaging: String {
     let order = rank(of: "staged_\(name)", collation: Self.bytewise).map { "\($0) DESC" }
     return """
@@ -95,10 +96,10 @@ struct JournalTable: Sendable {
 
   var emptyStaging: String { "TRUNCATE staged_\(name)" }
 
-  // MARK: Both
+  // MARK: Both databases
 
-  /// Conditions for what is older than a limit, each of which an index by `begin` answers: by the vehicle's clock where that
-  /// can be believed, and by the recorder's else. What goes on over the limit stays.
+  /// Returns conditions for rows older than a limit, each answered by an index on `begin`: by the vehicle's
+  /// clock if credible, otherwise by the recorder's. Entries that extend beyond the limit are retained.
   func isOld(limit: String, believedFrom: String, believedTo: String) -> [String] {
     [
       "\(begin) >= \(believedFrom) AND \(begin) < \(limit) AND (\(end) < \(limit) OR received < \(limit))",

@@ -2,14 +2,14 @@ internal import Fleet
 internal import Spatial
 internal import Telemetry
 
-/// The newest position of each vehicle in a batch: what `latest` is brought up to date with. Pure.
+/// The newest position of each vehicle in a batch, for updating `latest`. A pure value type.
 struct LatestPositions {
   struct Position {
     var fleet: String
     var vehicle: String
-    /// By the vehicle's clock.
+    /// The time by the vehicle's clock.
     var time: UTCTime
-    /// By the recorder's clock.
+    /// The time by the recorder's clock.
     var received: UTCTime
     var latitude: Double
     var longitude: Double
@@ -36,14 +36,14 @@ struct LatestPositions {
     }
   }
 
-  /// A vehicle whose clock is ahead by more than this would stand still in `latest` until then: what it says is stored,
-  /// but is not its newest position.
+  /// The maximum number of days by which a vehicle's clock may be ahead. A vehicle further ahead would
+  /// otherwise not be updated in `latest` until that time.
   static let daysAhead = 2
 
-  /// One for each vehicle.
+  /// The positions, one for each vehicle.
   let positions: [Position]
 
-  /// Where a position stands in the batch: a message, and one of its fixes or nil for its own.
+  /// The location of a position in the batch: a message, and the index of its fix; nil for its own position.
   private struct Entry {
     var time: UTCTime
     var message: Int
@@ -52,8 +52,8 @@ struct LatestPositions {
 
   init(_ messages: [RecordedMessage]) {
     var newest: [VehicleKey: Entry] = [:]
-    // Member by member out of a span, as a copy of each message costs more than all else here. From the end, as the newest
-    // come last: those before are looked up and no more. Of the same time the first counts.
+    // Members are accessed in a span, because copying messages would cost more than everything else. From the
+    // end, because the newest come last. Of equal times the first counts.
     let rows = messages.span
     for index in rows.indices.reversed() {
       let limit = rows[index].received.advanced(bySeconds: Double(Self.daysAhead) * 86_400)
@@ -79,7 +79,7 @@ struct LatestPositions {
     }
   }
 
-  /// In the order of `RecordingColumns.latest`, as arrays in PostgreSQL's binary form.
+  /// The columns of `RecordingColumns.latest` as arrays in PostgreSQL's binary format.
   var arrays: [[UInt8]] {
     func array(_ type: CopyRows.ElementType, _ element: (inout CopyRows, Position) -> Void) -> [UInt8] {
       var elements = CopyRows(arrayOf: type, count: positions.count)
@@ -98,7 +98,7 @@ struct LatestPositions {
 }
 
 extension RowWriter where Self: ~Copyable {
-  /// In the order of `RecordingColumns.latest`.
+  /// Writes the columns in the order of `RecordingColumns.latest`.
   mutating func columns(of position: LatestPositions.Position) {
     text(position.fleet)
     text(position.vehicle)

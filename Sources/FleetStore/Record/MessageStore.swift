@@ -3,45 +3,45 @@ internal import MQTT
 internal import Spatial
 internal import Telemetry
 
-/// Where a recording goes. Used by one thread, one call at a time; calls block.
+/// The store of a recording. For use by one thread, one call at a time; calls block.
 protocol MessageStore: AnyObject {
-  /// For people: a path, or a database's address without its secrets.
+  /// The name for display: a path, or a database's address without credentials.
   var name: String { get }
 
-  /// Makes the store ready, or ready again after a failure: connects, and brings the schema up to date.
+  /// Opens the store, or reopens it after a failure: connects, and migrates the schema.
   func open() throws(FleetError)
 
-  /// Stores the messages, all or none of them, such that they would survive a loss of power. One that is there
-  /// already changes nothing.
-  /// - Returns: how many were not there before.
+  /// Stores the messages in one transaction that survives a power loss. Messages that are already stored
+  /// change nothing.
+  /// - Returns: the number of new messages.
   func store(_ messages: [RecordedMessage]) throws(FleetError) -> Int
 
-  /// What would make the store answer better than it can; nil where nothing would. Known when it is open.
+  /// A recommendation for faster queries; nil if there is none. Available when the store is open.
   var advice: String? { get }
 
-  /// Deletes what is older than a day, by the vehicle's clock where that can be believed, and by the recorder's else.
+  /// Deletes rows older than a day, by the vehicle's clock if credible, otherwise by the recorder's.
   /// - Parameter today: by the recorder's clock.
   func expire(before day: Day, today: Day) throws(FleetError) -> StoreExpiry
 
-  /// Leaves the store as others expect to find it.
+  /// Closes the store in a clean state for other programs.
   func close()
 }
 
-/// What was deleted as too old.
+/// The number of deleted old data.
 struct StoreExpiry: Hashable, Sendable {
-  /// Partitions, each with the messages or the fixes of a day.
+  /// The number of partitions, each with the messages or fixes of a day.
   var partitions = 0
-  /// Rows beside those in partitions.
+  /// The number of rows outside of partitions.
   var rows = 0
 }
 
-/// Of which days a database keeps each apart, counted from the recorder's. A clock that is wrong by decades must not make
-/// a partition for each day that it tells.
+/// The range of days with own partitions, relative to the recorder's day. A clock that is wrong by decades
+/// must not create a partition for each day.
 struct PartitionedDays: Hashable, Sendable {
   var before = 400
   var after = LatestPositions.daysAhead
 
-  /// Until --keep, if that is longer or shorter: what is older than that shall not be there.
+  /// Creates a range back to `--keep`; older days are deleted.
   init(keep days: Int? = nil) { before = days ?? before }
 
   func contains(_ day: Day, receivedOn today: Day) -> Bool {
@@ -49,7 +49,7 @@ struct PartitionedDays: Hashable, Sendable {
   }
 }
 
-/// Writes the columns of a row, one after the other. What it writes is the same in every database.
+/// A writer of the columns of a row, one after another, in the same order for every database.
 protocol RowWriter: ~Copyable {
   mutating func text(_ value: String?)
   mutating func bigint(_ value: Int64?)
@@ -58,14 +58,14 @@ protocol RowWriter: ~Copyable {
   mutating func double(_ value: Double?)
   mutating func bool(_ value: Bool)
   mutating func timestamp(_ value: UTCTime?)
-  /// Text as its bytes, which are valid UTF-8 without a zero.
+  /// Writes a text as its bytes, which are valid UTF-8 without a zero.
   mutating func utf8(_ value: [UInt8])
-  /// A JSON document.
+  /// Writes a JSON document.
   mutating func json(_ value: [UInt8]?)
 }
 
 extension RowWriter where Self: ~Copyable {
-  /// In the order of `RecordingColumns.messages`.
+  /// Writes the columns in the order of `RecordingColumns.messages`.
   mutating func columns(of message: RecordedMessage) {
     let fields = message.fields
     timestamp(message.received)
@@ -88,8 +88,8 @@ extension RowWriter where Self: ~Copyable {
     double(fields.course)
   }
 
-  /// In the order of `RecordingColumns.fixes`.
-  /// - Parameter place: of the fix in its track, from 0.
+  /// Writes the columns in the order of `RecordingColumns.fixes`.
+  /// - Parameter place: the index of the fix in its track, from 0.
   mutating func columns(of fix: TrackMessage.Fix, at place: Int, in message: RecordedMessage) {
     timestamp(message.received)
     text(message.fleet)
@@ -106,15 +106,15 @@ extension RowWriter where Self: ~Copyable {
   }
 }
 
-/// The columns that the tables have in every database.
+/// The columns of the tables in every database.
 enum RecordingColumns {
-  /// All but the payload.
+  /// The columns without the payload.
   static let messages = """
     received, time, topic, fleet, vehicle, kind, qos, retain, epoch, seq, hash, event, latitude, longitude, \
     altitude, accuracy, speed, course
     """
 
-  /// Where the position of a `location` comes from, in SQL: `location`, or `coarse` for one that is no fix.
+  /// The SQL for the source of a `location`: `location`, or `coarse` for a position from radio beacons.
   static let locationSource = "CASE WHEN event = 'coarse' THEN 'coarse' ELSE 'location' END"
 
   static let fixes = """

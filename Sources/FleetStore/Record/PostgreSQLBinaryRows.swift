@@ -1,12 +1,12 @@
 internal import CPostgreSQL
 
-/// Rows of a query in PostgreSQL's binary form, as numbers that need not be read from text. Rows and columns count from 0.
-/// The corresponding C type is `PGresult`.
+/// The rows of a query in PostgreSQL's binary format, whose numbers need not be parsed. Rows and columns
+/// count from 0. The corresponding C type is `PGresult`.
 @safe struct BinaryRows: ~Copyable {
   private let result: OpaquePointer
   let count: Int
 
-  /// Takes the result over.
+  /// Adopts a result.
   init(result: OpaquePointer) {
     unsafe self.result = unsafe result
     count = unsafe Int(PQntuples(result))
@@ -14,7 +14,7 @@ internal import CPostgreSQL
 
   deinit { unsafe PQclear(result) }
 
-  /// The bytes of a number, the most significant first; nil for null, and for what has no such size.
+  /// Returns the bytes of a number in network byte order with its size; nil for null or an unexpected size.
   private func bits(_ row: Int, _ column: Int) -> (UInt64, size: Int)? {
     let (row, column) = (Int32(clamping: row), Int32(clamping: column))
     guard unsafe PQgetisnull(result, row, column) == 0 else { return nil }
@@ -25,21 +25,21 @@ internal import CPostgreSQL
     return (bits, size)
   }
 
-  /// A `double precision`.
+  /// Returns a `double precision`.
   func double(_ row: Int, _ column: Int) -> Double? {
     guard let (bits, size) = bits(row, column), size == 8 else { return nil }
     return Double(bitPattern: bits)
   }
 
-  /// A `smallint`, `integer` or `bigint`.
+  /// Returns a `smallint`, `integer` or `bigint`.
   func integer(_ row: Int, _ column: Int) -> Int64? {
     guard let (bits, size) = bits(row, column) else { return nil }
     let shift = UInt64(64 - 8 * size)
     return Int64(bitPattern: bits << shift) >> Int64(shift)
   }
 
-  /// A `timestamptz`, which counts microseconds from 2000, as milliseconds since 1970, rounded down; nil also for an
-  /// infinite one.
+  /// Returns a `timestamptz`, which counts microseconds from 2000, as milliseconds since 1970, rounded down;
+  /// nil also for infinity.
   func milliseconds(_ row: Int, _ column: Int) -> Int64? {
     guard let microseconds = integer(row, column), microseconds != .max, microseconds != .min else {
       return nil

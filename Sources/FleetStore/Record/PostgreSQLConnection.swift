@@ -2,49 +2,52 @@ internal import CPostgreSQL
 internal import Glibc
 internal import Platform
 
-/// A failed command: what the server says, by its code.
+/// A failed command with the server's message and error code.
 struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
-  /// Five characters, as in "23505"; empty when there is no connection.
+  /// The five-character SQLSTATE, such as "23505"; empty without a connection.
   var state: String
   var message: String
 
   var description: String { message }
 
-  /// The row is there already.
+  /// True if the row already exists.
   var isUniqueViolation: Bool { state == "23505" }
-  /// Others hold a lock.
+  /// True if another connection holds a lock.
   var isLockTimeout: Bool { state == "55P03" }
-  /// The table is not there, or not any more.
+  /// True if the table does not exist.
   var isUnknownTable: Bool { state == "42P01" }
-  /// A row belongs into a partition that another has made meanwhile.
+  /// True if a row belongs to a partition that another connection has created in the meantime.
   var isCheckViolation: Bool { state == "23514" }
-  /// Two waited for each other, and the server has ended this one's wait.
+  /// True if the server has ended a deadlock by aborting this transaction.
   var isDeadlock: Bool { state == "40P01" }
-  /// A replica took away what a question read, as its primary has; the question can be asked again.
+  /// True if a replica removed data during the query, as its primary did; the query can be retried.
   var isRecoveryConflict: Bool { state == "40001" }
-  /// The server has no room.
+  /// True if the server's disk is full.
   var isDiskFull: Bool { state == "53100" }
 }
 
-/// One connection to a PostgreSQL server; calls block. The corresponding C type is `PGconn`.
+/// A connection to a PostgreSQL server; calls block. The corresponding C type is `PGconn`.
 @safe struct PostgreSQLConnection: ~Copyable {
   private let handle: OpaquePointer
   private let goesOn: () -> Bool
 
-  /// Nanoseconds that a server has to answer when it is asked to end what it does.
+  /// The time limit in ns for a server to cancel a command.
   private static let patience: Int64 = 500_000_000
 
-  /// Rows of a query, as text.
+  /// The rows of a query as text.
   struct Rows {
     var values: [[String?]]
-    /// How many rows a command changed.
+    /// The number of rows changed by a command.
     var changed: Int
   }
 
+  /// Connects.
+  ///
   /// - Parameters:
-  ///   - address: a URL or `key=value` pairs, as everywhere with PostgreSQL; `PGPASSWORD`, `~/.pgpass` and the like are heeded.
-  ///     Of several servers each has the time for a connection for itself.
-  ///   - goesOn: asked some times a second while the server is waited for; when it says no, what it does is cancelled.
+  ///   - address: a URL or `key=value` pairs, as in all PostgreSQL clients; `PGPASSWORD`, `~/.pgpass` and
+  ///     similar apply. Each of several servers has the full connection timeout.
+  ///   - goesOn: called several times a second while waiting for the server; the command is cancelled if it
+  ///     returns false.
   init(_ address: String, goesOn: @escaping () -> Bool = { true }) throws(PostgreSQLError) {
     var problems: [String] = []
     for host in PostgreSQLHosts.attempts(address) where problems.isEmpty || goesOn() {
@@ -58,11 +61,14 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     throw PostgreSQLError(state: "", message: problems.joined(separator: "; "))
   }
 
-  /// - Parameter host: parameters in place of those of the address.
+  /// Connects to one host.
+  ///
+  /// - Parameter host: parameters that replace those of the address.
   private init(
     _ address: String, _ host: [(key: String, value: String)], _ goesOn: @escaping () -> Bool
   ) throws(PostgreSQLError) {
-    // What the address says itself goes before these. A server whose machine has gone, without a word, is found within 25 s.
+    // The address takes precedence over these defaults. A server whose machine is gone is detected within 25
+    // s.
     let defaults = [
       ("connect_timeout", "10"), ("tcp_user_timeout", "30000"), ("keepalives_idle", "10"),
       ("keepalives_interval", "5"), ("keepalives_count", "3"), ("application_name", "odograph"),
@@ -85,13 +91,13 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     }
     unsafe self.handle = unsafe handle
     self.goesOn = goesOn
-    // Notices, as of a table that is there already, are not for stderr.
+    // Notices, such as about an existing table, are not printed.
     unsafe PQsetNoticeProcessor(handle, { _, _ in }, nil)
   }
 
   private enum Attempt {
     case connected
-    /// The server refuses, or it is waited for no more.
+    /// The server rejected the connection, or the wait was aborted.
     case failed
     case silent
   }
@@ -111,20 +117,20 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     return .failed
   }
 
-  /// Seconds that the server has for a connection: what the address says, or the default.
+  /// Returns the connection timeout in seconds from the address, or the default.
   private static func timeout(of handle: OpaquePointer) -> Int64 {
     let seconds =
       unsafe PostgreSQLHosts.parameters(PQconninfo(handle))["connect_timeout"].flatMap(Int64.init) ?? 10
     return seconds > 0 ? min(seconds, 3600) : 86_400
   }
 
-  /// With which the connection was made.
+  /// The parameters of the connection.
   var parameters: [String: String] { unsafe PostgreSQLHosts.parameters(PQconninfo(handle)) }
 
-  /// Which of the address' servers it is.
+  /// The server of the address to which it is connected.
   var server: [String?] { ["host", "hostaddr", "port"].map { parameters[$0] } }
 
-  /// Waits a moment for the socket. Returns whether there is something to do.
+  /// Waits briefly for the socket; returns true if it is ready.
   private static func waits(_ handle: OpaquePointer, for events: Int32) -> Bool {
     var entry = unsafe pollfd(fd: PQsocket(handle), events: Int16(events), revents: 0)
     return unsafe poll(&entry, 1, 50) != 0
@@ -132,7 +138,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
 
   deinit { unsafe PQfinish(handle) }
 
-  /// Runs commands, of which the last one's rows are returned.
+  /// Runs commands, and returns the rows of the last one.
   @discardableResult
   func run(_ sql: String) throws(PostgreSQLError) -> Rows {
     guard unsafe PQsendQuery(handle, sql) == 1 else { throw unsafe error(nil) }
@@ -149,7 +155,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     return try rows()
   }
 
-  /// Runs a prepared statement with parameters in binary form.
+  /// Runs a prepared statement with binary parameters.
   func run(prepared name: String, _ parameters: [[UInt8]]) throws(PostgreSQLError) {
     let bytes = parameters.flatMap(\.self)
     let lengths = parameters.map { Int32(clamping: $0.count) }
@@ -169,18 +175,18 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     _ = try rows()
   }
 
-  /// Sends one command without parameters, whose rows `receiveBinary` returns.
+  /// Sends one command without parameters; `receiveBinary` returns its rows.
   func sendBinary(_ sql: String) throws(PostgreSQLError) {
     guard unsafe PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 1) == 1 else {
       throw unsafe error(nil)
     }
   }
 
-  /// Takes what has come of rows that are on their way, without waiting: their server goes on.
+  /// Reads the data that have arrived without waiting, so that the server can continue.
   func takeIn() { _ = unsafe PQconsumeInput(handle) }
 
-  /// The rows of the command that was sent, in binary form.
-  /// - Parameter waiting: called again and again as long as they are not all there.
+  /// Returns the rows of the sent command in binary format.
+  /// - Parameter waiting: called repeatedly until all rows have arrived.
   func receiveBinary(_ waiting: () -> Void) throws(PostgreSQLError) -> BinaryRows {
     var last: OpaquePointer?
     do throws(PostgreSQLError) {
@@ -198,7 +204,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     return unsafe BinaryRows(result: result)
   }
 
-  /// The rows of the last of the commands that were sent, or the first error of one of them.
+  /// Returns the rows of the last sent command, or the first error of one of them.
   private func rows() throws(PostgreSQLError) -> Rows {
     var last: OpaquePointer?
     defer { unsafe PQclear(last) }
@@ -216,7 +222,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     return unsafe Self.rows(last)
   }
 
-  /// nil when there is none any more, and when a server that was asked to end what it does says nothing.
+  /// Returns the next result; nil at the end, and if the server does not react to a cancellation.
   private func nextResult(_ waiting: () -> Void = {}) -> OpaquePointer? {
     var limit: Int64?
     while unsafe PQisBusy(handle) == 1 {
@@ -233,7 +239,8 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     return unsafe PQgetResult(handle)
   }
 
-  /// Asks the server to end what it does, over a connection of its own, which is not waited for: it may hang as well.
+  /// Requests the server to cancel the command over a separate connection. Does not wait for it, because it
+  /// can hang, too.
   private func cancel() {
     nonisolated(unsafe) let request = unsafe PQgetCancel(handle)
     let thread = try? DedicatedThread.start(name: "cancel") {
@@ -244,7 +251,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     thread?.detach()
   }
 
-  /// Sends the bytes of a `COPY … FROM STDIN`.
+  /// Sends the data of a `COPY … FROM STDIN`.
   func copy(_ sql: String, _ bytes: [UInt8]) throws(PostgreSQLError) {
     let start = unsafe PQexec(handle, sql)
     let isReady = unsafe PQresultStatus(start) == PGRES_COPY_IN
@@ -252,7 +259,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     guard isReady else { throw unsafe error(start) }
     var failed = false
     unsafe bytes.withUnsafeBytes { buffer in
-      // In portions, as one call takes no more than 2 GiB.
+      // In pieces, because a call accepts at most 2 GiB.
       var offset = 0
       while offset < buffer.count, !failed {
         let count = min(1 << 20, buffer.count - offset)
@@ -284,7 +291,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
       return PostgreSQLError(state: "", message: unsafe Self.text(PQerrorMessage(handle)))
     }
     var error = unsafe PostgreSQLError(state: String(cString: state), message: Self.text(message))
-    // What stands in the way of a command is said in the detail.
+    // The detail names the objects that block a command.
     if error.state == "2BP01", let detail = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "D"))) {
       error.message += unsafe ": " + Self.text(detail)
     }
@@ -302,7 +309,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     return Rows(values: values, changed: unsafe Int(String(cString: PQcmdTuples(result))) ?? 0)
   }
 
-  /// One line of what libpq says in several.
+  /// Converts a message of libpq with several lines to one line.
   private static func text(_ pointer: UnsafePointer<CChar>?) -> String {
     guard let pointer = unsafe pointer else { return "the connection is lost" }
     let lines = unsafe String(cString: pointer).split(separator: "\n").map { line in
@@ -312,7 +319,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   }
 }
 
-/// Texts for C, ended by a null pointer.
+/// An array of C strings, terminated by a null pointer.
 @safe private struct CStringList: ~Copyable {
   let pointers: [UnsafePointer<CChar>?]
 

@@ -1,26 +1,30 @@
 internal import Glibc
 internal import Spatial
 
-/// Deletes from PostgreSQL what is too old, without that recorders or questions wait for it.
+/// The deletion of old data from PostgreSQL without blocking recorders or queries.
 ///
-/// To drop a partition its table has to be locked against everybody: while that is waited for, all others wait, too. So one
-/// recorder does it, it waits for moments, and what a question keeps stays until the next hour.
+/// Dropping a partition needs an exclusive lock on its table; while waiting for it, all others wait, too.
+/// Therefore only one recorder does it, with short lock timeouts, and a partition in use is retried an hour
+/// later.
 enum PostgreSQLExpiry {
-  /// Held by the one who deletes; others leave it to that one.
+  /// The lock of the recorder that deletes; others skip the deletion.
   static let lock = PostgreSQLSchema.lock + 2
 
-  /// For which all others wait where a question is in the way.
+  /// The lock timeout, for which all others wait if a query blocks it.
   private static let patience = "200ms"
 
-  /// In a look: of each partition, and of all together where they do not succeed.
+  /// The maximum number of attempts per partition, and of failures in total.
   private static let rounds = 3
   private static let mostFailures = 6
 
-  /// Microseconds between two that do not succeed, in which others get on.
+  /// The pause in µs between failed attempts, in which other connections proceed.
   private static let pause: UInt32 = 300_000
 
-  /// - Parameter run: runs commands, of which the last one's rows are returned.
-  /// - Returns: how many are gone, and why one stays that no later look will drop either, as one that a view reads from.
+  /// Drops old partitions.
+  ///
+  /// - Parameter run: runs commands and returns the rows of the last one.
+  /// - Returns: the number of dropped partitions, and the reason for one that cannot be dropped later either,
+  ///   for example because a view depends on it.
   static func dropPartitions(
     before day: Day, _ run: PostgreSQLPartitions.Run
   ) throws(PostgreSQLError) -> (dropped: Int, problem: PostgreSQLError?) {
@@ -37,7 +41,7 @@ enum PostgreSQLExpiry {
         } catch {
           guard !error.state.isEmpty else { throw error }
           _ = try run("ROLLBACK")
-          // What another has dropped is gone.
+          // The partition was dropped by another connection.
           guard !error.isUnknownTable else { continue }
           guard error.isLockTimeout || error.isDeadlock else {
             problem = problem ?? error

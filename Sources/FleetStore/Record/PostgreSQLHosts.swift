@@ -1,11 +1,12 @@
 internal import CPostgreSQL
 
-/// The servers that an address names, in order, one for each attempt to connect.
+/// The servers in an address, in order, with one connection attempt each.
 ///
-/// libpq itself goes to the next one where a server refuses, but leaves it to the caller of its calls that do not block to
-/// see that a server is silent, and cannot be told to go on then. So it is given one server at a time.
+/// libpq itself tries the next server after a rejection, but leaves the detection of silent servers to
+/// callers of its non-blocking functions, and cannot be told to continue. It is therefore given one server at
+/// a time.
 enum PostgreSQLHosts {
-  /// Parameters that go before those of the address, for each attempt.
+  /// Returns the parameters that replace those of the address in each attempt.
   static func attempts(_ address: String) -> [[(key: String, value: String)]] {
     let given = parameters(of: address)
     func list(_ name: String) -> [String] {
@@ -13,7 +14,7 @@ enum PostgreSQLHosts {
     }
     let (hosts, addresses, ports) = (list("host"), list("hostaddr"), list("port"))
     let count = max(hosts.count, addresses.count)
-    // What does not fit together libpq says best.
+    // libpq reports inconsistent numbers of hosts.
     guard count > 1, [0, count].contains(hosts.count), [0, count].contains(addresses.count),
       [0, 1, count].contains(ports.count)
     else { return [[]] }
@@ -25,17 +26,17 @@ enum PostgreSQLHosts {
       return own
     }
     let each = (0..<count).map(attempt)
-    // Of one server alone it would be content with a primary at once.
+    // With only one server, it would immediately accept a primary.
     guard given["target_session_attrs"] == "prefer-standby" else { return each }
     return ["standby", "any"].flatMap { wanted in each.map { $0 + [("target_session_attrs", wanted)] } }
   }
 
-  /// What an address says itself; nothing for one that cannot be read.
+  /// Returns the parameters of an address; empty for an invalid one.
   private static func parameters(of address: String) -> [String: String] {
     unsafe parameters(PQconninfoParse(address, nil))
   }
 
-  /// Takes what libpq has made, by keyword.
+  /// Converts libpq's options to a dictionary by keyword, and frees them.
   static func parameters(_ options: UnsafeMutablePointer<PQconninfoOption>?) -> [String: String] {
     guard let options = unsafe options else { return [:] }
     defer { unsafe PQconninfoFree(options) }

@@ -1,11 +1,12 @@
 internal import Spatial
 internal import Telemetry
 
-/// Trips and driving events in PostgreSQL.
+/// The tables of trips and driving events in PostgreSQL.
 ///
-/// Rows change until a trip has ended, and there are some a day of each vehicle: these tables have no partitions.
+/// They have no partitions, because rows change until a trip has ended, and each vehicle has only some per
+/// day.
 enum PostgreSQLJournal {
-  /// Also where they are there already: an interruption may have come behind them.
+  /// Also valid if they exist, after an interruption.
   static let creation = """
     CREATE TABLE IF NOT EXISTS odograph.trips (
       fleet text NOT NULL, vehicle text NOT NULL,
@@ -65,7 +66,7 @@ enum PostgreSQLJournal {
       'what the peak had to exceed, in its unit: m/s², m/s, radians, volts or metres';
     """
 
-  /// Messages that were recorded before there were these tables.
+  /// The messages recorded before these tables existed.
   static let recorded = """
     DECLARE recorded_journal NO SCROLL CURSOR FOR
       SELECT fleet, vehicle, kind, floor(extract(epoch FROM received) * 1000)::bigint, payload FROM odograph.messages
@@ -76,7 +77,7 @@ enum PostgreSQLJournal {
 
   static let closeRecorded = "CLOSE recorded_journal"
 
-  /// Whether there are so many rows to look through that it takes its time.
+  /// True if there are so many rows that reading them takes long.
   static let isLarge = """
     SELECT coalesce(sum(reltuples), 0) > 1000000 FROM pg_class
       WHERE relnamespace = 'odograph'::regnamespace AND relkind = 'r' AND relname LIKE 'messages%'
@@ -89,7 +90,7 @@ enum PostgreSQLJournal {
       received: UTCTime(milliseconds: received), payload: Array(payload.utf8))
   }
 
-  /// The rows of a table in the form of COPY; nil where there are none.
+  /// Returns the rows of a table in COPY format; nil if there are none.
   static func copy(of rows: [JournalRow], into table: JournalTable) -> [UInt8]? {
     var copy = CopyRows()
     for row in rows {
@@ -108,7 +109,7 @@ enum PostgreSQLJournal {
     return copy.bytes
   }
 
-  /// What is too old in both tables.
+  /// Returns the SQL that deletes old rows in both tables.
   static func expiry(before day: Day, today: Day) -> [String] {
     let days = PartitionedDays()
     func moment(_ number: Int) -> String { "'\(Day(number: number).text) 00:00+00'::timestamptz" }

@@ -1,25 +1,26 @@
-/// How a recording of an older version becomes one of today's.
+/// The migration of older recordings.
 ///
-/// From version 3 only views change, which tell since what radios said from fixes; from version 4 tables are added, which
-/// are filled from the messages that are there; from version 5 an index is (`PostgreSQLTraceIndex`). Versions 1 and 2 were
-/// partitioned by a column `day`, which no query by time could use, or were hypertables. The old tables are put aside, their
-/// rows copied into new ones, and they go when that is done: one transaction, so that an interruption or a full disk leaves
-/// everything as it was. It wants as much room again as the tables have.
+/// From version 3 only views change, which now distinguish positions of radio beacons from fixes. From
+/// version 4 tables are added and filled from existing messages. From version 5 an index is added
+/// (`PostgreSQLTraceIndex`). Versions 1 and 2 were partitioned by a column `day`, which queries by time could
+/// not use, or were hypertables. Their tables are renamed, their rows are copied, and the old tables are
+/// dropped, in one transaction, so that an interruption or a full disk changes nothing. It needs as much
+/// additional space as the tables.
 enum PostgreSQLMigration {
-  /// A day of this many rows gets a partition of its own however long ago it was.
+  /// The number of rows above which even a day long ago gets its own partition.
   private static let manyRows = 1000
 
-  /// The last version with other tables.
+  /// The last version with different tables.
   static let otherTables = 2
 
-  /// From version 3, once all but the index of traces is done.
+  /// From version 3, after everything except the index of traces.
   static let isRenewed = "UPDATE odograph.schema_version SET version = \(JournalTable.version)"
 
-  /// Once that is there, too.
+  /// After the index was created, too.
   static let isIndexed =
     "UPDATE odograph.schema_version SET version = \(TraceIndex.version) WHERE version < \(TraceIndex.version)"
 
-  /// Before the new tables are made. Views of others that stand on the old tables stop it, with their names.
+  /// Before the new tables are created. Views of other owners on the old tables stop it, with their names.
   static let putAside = """
     CREATE SCHEMA odograph_before;
     CREATE TEMPORARY TABLE former_grants ON COMMIT DROP AS
@@ -41,10 +42,10 @@ enum PostgreSQLMigration {
     ALTER TABLE odograph.schema_version SET SCHEMA odograph_before;
     """
 
-  /// By the recorder's clock.
+  /// The newest time by the recorder's clock.
   private static let newest = "(SELECT max(received) FROM odograph_before.messages)"
 
-  /// The days that want a partition, as `2026-11-21`.
+  /// Returns the days that need a partition, such as `2026-11-21`.
   static func days(before: Int, after: Int) -> String {
     """
     SELECT to_char(time AT TIME ZONE 'UTC', 'YYYY-MM-DD')
@@ -57,7 +58,7 @@ enum PostgreSQLMigration {
 
   private static let formerFixes = "fleet, vehicle, time, latitude, longitude, accuracy, epoch, seq, place"
 
-  /// Moves the rows, of fixes without when they came, which was not kept, and says to whom the tables were granted.
+  /// Moves the rows; fixes had no time of arrival. Restores the tables' permissions.
   static func move(ahead: Int) -> String {
     """
     INSERT INTO odograph.messages (\(PostgreSQLSchema.messageColumns))

@@ -3,50 +3,55 @@ internal import Platform
 internal import Spatial
 internal import Telemetry
 
-/// Which days have their partitions, and how those that have none get one without that recording waits for readers.
+/// The days with partitions, and the creation of missing ones without making recorders wait for readers.
 ///
-/// A partition takes its day's rows out of the default partition, which has to be locked for that; whoever reads all days
-/// holds that for as long as the question takes. So the coming day's partition is made hours before the first message of
-/// that day, and where a question is in the way, messages go into the default partition until it is over: there the same
-/// unique indexes hold them apart, and the partition takes them along once it can be made.
+/// Creating a partition moves its day's rows out of the default partition, which must be locked for that. A
+/// query over all days holds a lock for its whole duration. The next day's partition is therefore created
+/// hours before its first message. If a query blocks it, messages go to the default partition until it has
+/// finished: the same unique indexes apply there, and the rows are moved when the partition can be created.
 struct PostgreSQLPartitions {
-  /// Runs commands, of which the last one's rows are returned.
+  /// A function that runs commands and returns the rows of the last one.
   typealias Run = (String) throws(PostgreSQLError) -> [[String?]]
 
   private let partitioned: PartitionedDays
-  /// Nanoseconds after a failure before it is tried again.
+  /// The pause in ns after a failure.
   private let pause: Int64
-  /// Those that have their partitions, as far as this knows.
+  /// The days that are known to have partitions.
   private var days: Set<Day> = []
-  /// From when on it may be tried, by the monotonic clock.
+  /// The time of the next attempt (monotonic).
   private var due = Int64.min
-  /// Days of which it was said that they wait.
+  /// The days that were reported as waiting.
   private var announced: Set<Day> = []
 
-  /// Seconds before midnight UTC from which on the coming day has its partition.
+  /// The seconds before midnight UTC at which the next day's partition is created.
   private static let ahead = 6 * 3600.0
 
-  /// For those who write to the default partition, whose commits take no second, not for who reads.
+  /// The lock timeout for writers to the default partition, whose commits are shorter than a second, but not
+  /// for readers.
   private static let patience = "800ms"
 
-  /// For another recorder that makes the same partitions, which waits no longer than `patience` itself.
+  /// The lock timeout for another recorder that creates the same partitions, which itself waits at most
+  /// `patience`.
   private static let patienceWithOthers = "10s"
 
-  /// - Parameter pause: seconds after a failure before it is tried again.
+  /// Creates the state.
+  ///
+  /// - Parameter pause: the pause in seconds after a failure.
   init(_ partitioned: PartitionedDays, pause: Double = 60) {
     self.partitioned = partitioned
     self.pause = Int64(pause * 1e9)
   }
 
-  /// Asks the database again which are there, as on a new connection.
+  /// Discards the known partitions, for example after a reconnection.
   mutating func forget() { (days, due) = ([], Int64.min) }
 
   mutating func forget(before day: Day) { days = days.filter { $0 >= day } }
 
-  /// Those of messages that are near the recorder's day and have none, and in the evening the coming one.
+  /// Returns the days of messages near the recorder's day without a partition, and in the evening the next
+  /// day.
   private func missing(for messages: [RecordedMessage]) -> (needed: Set<Day>, coming: Day?) {
     var needed: Set<Day> = []
-    // Nearly all are of the day of the one before.
+    // Almost all messages have the same day as the previous one.
     var last: Day?
     func observe(_ time: UTCTime, receivedAt received: UTCTime) {
       let day = Day(time)
@@ -65,8 +70,8 @@ struct PostgreSQLPartitions {
     return (needed, coming == Day(received) || days.contains(coming) ? nil : coming)
   }
 
-  /// Makes what is missing, all at once, or leaves it to a later time.
-  /// - Parameter announce: is given a sentence about days that wait.
+  /// Creates all missing partitions, or leaves it to a later attempt.
+  /// - Parameter announce: called with a sentence about waiting days.
   mutating func make(
     for messages: [RecordedMessage], _ run: Run, announce: (String) -> Void
   ) throws(PostgreSQLError) {
@@ -93,7 +98,7 @@ struct PostgreSQLPartitions {
     days.formUnion(wanted)
   }
 
-  /// In a transaction of each table, so that no two of its locks are held at once.
+  /// In a separate transaction for each table, so that only one table is locked at a time.
   private static func make(_ days: [Day], of table: String, _ run: Run) throws(PostgreSQLError) {
     _ = try run(
       """

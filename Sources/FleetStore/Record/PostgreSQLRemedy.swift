@@ -1,13 +1,13 @@
 internal import Bytes
 
 extension PostgreSQLError {
-  /// The server does not let this role do that.
+  /// True if the role has no permission.
   var isPermissionDenied: Bool { state == "42501" }
 
-  /// What a person can do about it, whether it is read or written; nil where the server's words have to do.
+  /// The remedy for reading and writing; nil if the server's message is sufficient.
   ///
-  /// A connection that does not come about has no code: libpq says why in words alone. The server's own may be in its
-  /// language; then there is no remedy.
+  /// A failed connection has no code: libpq states the reason only as text. The server's text can be
+  /// localized; then there is no remedy.
   var connectionRemedy: String? {
     guard state.isEmpty else { return nil }
     if message.contains(text: "no password supplied") {
@@ -22,7 +22,7 @@ extension PostgreSQLError {
     return nil
   }
 
-  /// For a command that only reads.
+  /// The remedy for a command that only reads.
   var readingRemedy: String? {
     guard isPermissionDenied else { return connectionRemedy }
     return
@@ -30,7 +30,7 @@ extension PostgreSQLError {
       + "tables, as in Config/database/README.md"
   }
 
-  /// For a command that records.
+  /// The remedy for a command that records.
   var recordingRemedy: String? {
     if isDiskFull { return "make room on the server's disk, or keep less with --keep" }
     guard isPermissionDenied else { return connectionRemedy }

@@ -1,13 +1,13 @@
-/// The tables of a recording in PostgreSQL, in a schema of their own.
+/// The tables of a recording in PostgreSQL, in their own schema.
 ///
-/// `messages` and `fixes` are partitioned by the vehicle's time, a partition for each day in UTC: a query that bounds
-/// `time` reads the days it asks for, and old days are dropped at once. What has no time, or one that is far from the
-/// recorder's, is in the default partition. The partition follows from the message alone: one that comes again falls
-/// into the same, where the unique index sees it.
+/// `messages` and `fixes` are partitioned by the vehicle's time, with a partition for each day in UTC:
+/// queries with a range of `time` only read these days, and old days are dropped at once. Rows without a
+/// time, or with one far from the recorder's, are in the default partition. The partition depends on the
+/// message alone: a duplicate is in the same partition, where the unique index detects it.
 enum PostgreSQLSchema {
   static let version = TraceIndex.version
 
-  /// Any number, the same in every odograph: who changes the schema holds it.
+  /// An arbitrary number, equal in every odograph: the lock for changes of the schema.
   static let lock = 7_236_472_018
 
   static let messageColumns = "\(RecordingColumns.messages), payload, payload_binary"
@@ -24,7 +24,7 @@ enum PostgreSQLSchema {
     \(PostgreSQLViews.creation)
     """
 
-  /// Tables and their indexes.
+  /// The tables and their indexes.
   static let tables = """
     CREATE TABLE odograph.messages (
       received timestamptz NOT NULL,
@@ -78,8 +78,8 @@ enum PostgreSQLSchema {
     COMMENT ON TABLE odograph.latest IS 'the newest position of each vehicle, by its own clock';
     """
 
-  /// What has no time is equal to nothing in an index with the time, and always in the default partition, whose own
-  /// indexes need no partition key.
+  /// Rows without a time are never equal in an index with the time, and always in the default partition,
+  /// whose own indexes need no partition key.
   private static let timelessIdentity = """
     CREATE UNIQUE INDEX messages_timeless ON odograph.messages_default (vehicle, fleet, epoch, seq)
       WHERE time IS NULL AND epoch IS NOT NULL;
@@ -87,7 +87,8 @@ enum PostgreSQLSchema {
       WHERE time IS NULL AND hash IS NOT NULL;
     """
 
-  /// Which pages of a day have which hours: of some bytes for 32 pages, and of next to no work, as rows come in order.
+  /// Returns a BRIN index of time ranges: some bytes for 32 pages and almost no work, because rows arrive in
+  /// order.
   private static func span(of table: String) -> String {
     """
     CREATE INDEX \(table)_span ON odograph.\(table) USING brin (time)
@@ -95,7 +96,7 @@ enum PostgreSQLSchema {
     """
   }
 
-  /// As `messages`, without its indexes, for batches in which something may be there already.
+  /// A copy of `messages` without indexes, for batches that can contain duplicates.
   static let staging = """
     CREATE TEMPORARY TABLE IF NOT EXISTS staged_messages (LIKE odograph.messages) ON COMMIT DELETE ROWS
     """
@@ -111,8 +112,8 @@ enum PostgreSQLSchema {
   /// The name of a prepared statement.
   static let updateLatest = "odograph_latest"
 
-  /// Takes positions as arrays of columns. An older one than the table has changes nothing. In order, so that two
-  /// recorders that meet wait for each other and do not lock each other out.
+  /// The SQL that updates positions from arrays of columns. Older ones change nothing. Sorted, so that two
+  /// concurrent recorders wait for each other without a deadlock.
   static let prepareLatest = """
     PREPARE \(updateLatest) AS INSERT INTO odograph.latest AS known (\(RecordingColumns.latest))
       SELECT * FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::float8[], $6::float8[],
@@ -125,15 +126,15 @@ enum PostgreSQLSchema {
 
   // MARK: Partitions
 
-  /// The name of a day's partition, without the schema.
+  /// Returns the name of a day's partition, without the schema.
   static func partitionName(of table: String, day: Day) -> String {
     "\(table)_\(day.text.filter { $0 != "-" })"
   }
 
-  /// A partition for one day, which takes along what the default partition has of it.
+  /// Returns the SQL that creates a day's partition and moves its rows from the default partition.
   ///
-  /// The default partition is locked first: who reads its rows and asks for the lock afterwards meets one who does the
-  /// same.
+  /// The default partition is locked first, so that two connections that read its rows before they request
+  /// the lock cannot deadlock.
   static func partition(of table: String, day: Day) -> String {
     let name = "odograph." + partitionName(of: table, day: day)
     let (from, to) = ("'\(day.text) 00:00+00'", "'\(day.next.text) 00:00+00'")
@@ -146,7 +147,7 @@ enum PostgreSQLSchema {
       """
   }
 
-  /// The names of a table's partitions, without the schema.
+  /// Returns the SQL for the names of a table's partitions, without the schema.
   static func partitions(of table: String) -> String {
     """
     SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
@@ -154,7 +155,7 @@ enum PostgreSQLSchema {
     """
   }
 
-  /// The names of the partitions of days before one.
+  /// Returns the SQL for the names of partitions before a day.
   static func expired(before day: Day) -> String {
     """
     SELECT child.relname FROM pg_inherits
@@ -166,7 +167,8 @@ enum PostgreSQLSchema {
     """
   }
 
-  /// What is in no day's partition goes by the vehicle's clock where that can be believed, and by the recorder's else.
+  /// Returns the SQL that deletes old rows outside of daily partitions, by the vehicle's clock if credible,
+  /// otherwise by the recorder's.
   static func expiry(before day: Day, believed days: Int) -> [String] {
     let limit = "'\(day.text) 00:00+00'::timestamptz"
     let old = "received < \(limit) OR (time < \(limit) AND time > \(limit) - interval '\(days) days')"

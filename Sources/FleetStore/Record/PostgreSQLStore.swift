@@ -6,13 +6,13 @@ internal import Telemetry
 
 /// A recording in PostgreSQL.
 ///
-/// A batch goes in by one COPY, which fails as a whole when one of its messages is there already; only then it goes
-/// through a temporary table and `INSERT … ON CONFLICT DO NOTHING`, which costs more.
+/// A batch is written by one COPY, which fails as a whole if one of its messages already exists. Only then it
+/// is written through a temporary table with `INSERT … ON CONFLICT DO NOTHING`, which is slower.
 ///
-/// What is told again and again (`latest`, trips, driving events) changes in a transaction of its own before that one, whose
-/// commit does not wait for the disk: another recorder that has the same vehicle waits for a moment only. The disk has it no
-/// later than the messages, as the log is written in order; where those are not stored in the end, the broker, which was not
-/// told that they came, sends them again.
+/// Updated rows (`latest`, trips, driving events) are written before that in a separate transaction, whose
+/// commit does not wait for the disk, so that another recorder with the same vehicle waits only briefly. They
+/// reach the disk no later than the messages, because the log is sequential. If the messages are not stored
+/// in the end, the broker sends them again, because they were not acknowledged.
 final class PostgreSQLStore: MessageStore {
   let name: String
   private let address: String
@@ -20,18 +20,20 @@ final class PostgreSQLStore: MessageStore {
   private(set) var advice: String?
   private let partitioned: PartitionedDays
   private var partitions: PostgreSQLPartitions
-  /// On this connection.
+  /// True if the statement is prepared on this connection.
   private var isLatestPrepared = false
   private let announce: (String) -> Void
 
-  /// How often what met another recorder's transaction is tried.
+  /// The maximum number of attempts for a transaction that conflicts with another recorder's.
   private static let mostAttempts = 20
-  /// Seconds that a recorder may stand still amid a batch, with what it has locked, until another ends its connection.
+  /// The seconds for which a recorder can be stuck in a transaction before another one ends its connection.
   private let stall: Double
 
+  /// Creates the store.
+  ///
   /// - Parameters:
-  ///   - partitionPause: seconds after which a partition that could not be made is tried again.
-  ///   - announce: is given a sentence before what takes minutes, and about what has to wait.
+  ///   - partitionPause: the pause in seconds after a failed creation of a partition.
+  ///   - announce: called with a sentence before long operations, and about delayed ones.
   init(
     address: String, partitioned: PartitionedDays = PartitionedDays(), partitionPause: Double = 60,
     stall: Double = 60, announce: @escaping (String) -> Void = { StandardError.say($0) }
@@ -50,8 +52,9 @@ final class PostgreSQLStore: MessageStore {
     isLatestPrepared = false
     do throws(PostgreSQLError) {
       connection = try PostgreSQLConnection(address)
-      // A machine that is cut off amid a batch holds nobody up for longer: between two commands, and within one, when the server
-      // waits for what it is sent. A process that stands still is ended by whoever waits for it.
+      // Limits the time for which a machine that was cut off in a transaction blocks others: between two
+      // commands, and during one, while the server waits for data. A stuck process is ended by whoever waits
+      // for it.
       try connection?.run(
         """
         SET idle_in_transaction_session_timeout = '60s'; SET tcp_keepalives_idle = 20; SET tcp_keepalives_interval = 5;
@@ -91,7 +94,7 @@ final class PostgreSQLStore: MessageStore {
 
   func close() { connection = nil }
 
-  /// Does a transaction again, at once, that met another recorder's.
+  /// Retries a transaction immediately after a conflict with another recorder's.
   private func repeating<Result>(
     _ transaction: () throws(PostgreSQLError) -> Result
   ) throws(PostgreSQLError) -> Result {
@@ -111,11 +114,11 @@ final class PostgreSQLStore: MessageStore {
     }
   }
 
-  /// Begins a transaction that does not wait without end for another one's.
+  /// The start of a transaction with a limited wait for locks.
   private var begin: String { "BEGIN; SET LOCAL lock_timeout = \(Int(stall * 1200))" }
 
-  /// Ends connections of recorders of the same user whose server has waited for the rest of a batch for so long. Their batches come
-  /// again, as nobody has acknowledged them.
+  /// Ends connections of recorders of the same user that have been stuck in a transaction for too long. Their
+  /// batches are sent again, because they are not acknowledged.
   private func endStalled() throws(PostgreSQLError) -> Int {
     try answer(
       """
@@ -149,7 +152,7 @@ final class PostgreSQLStore: MessageStore {
       if let count = row[0].flatMap(Int.init) { added = count } else { tracks.insert(row.compactMap { $0 }) }
     }
     try copyFixes(of: messages) { message in
-      // A track that the batch has twice was added once.
+      // A duplicate track in the batch was added once.
       let number = message.fields.seq ?? message.hash ?? 0
       return tracks.remove([message.topic, message.fields.epoch ?? "", "\(number)"]) != nil
     }
@@ -161,7 +164,7 @@ final class PostgreSQLStore: MessageStore {
     of messages: [RecordedMessage], where isWanted: (RecordedMessage) -> Bool
   ) throws(PostgreSQLError) {
     var rows = CopyRows()
-    // Spans lend their elements, where loops copy them.
+    // Spans lend their elements, where loops would copy them.
     let span = messages.span
     for index in span.indices where !span[index].fixes.isEmpty && isWanted(span[index]) {
       rows.append(fixesOf: span[index])
@@ -185,7 +188,7 @@ final class PostgreSQLStore: MessageStore {
       throw PostgreSQLError(
         state: "odograph", message: "it is a replica, which only answers questions; name the primary server")
     }
-    // Several recorders may start at once.
+    // Several recorders can start simultaneously.
     try connection?.run("SELECT pg_advisory_lock(\(PostgreSQLSchema.lock))")
     var isRenewed = false
     var isIndexed = true
@@ -206,13 +209,13 @@ final class PostgreSQLStore: MessageStore {
       try connection?.run("BEGIN; CREATE SCHEMA IF NOT EXISTS odograph; \(PostgreSQLSchema.creation) COMMIT;")
     }
     try preparePostGIS(anew: isRenewed)
-    // Below version 3 the tables were made anew, with today's version.
+    // Below version 3 the tables were recreated with the current version.
     if isRenewed { try connection?.run(PostgreSQLMigration.isRenewed) }
     try connection?.run("SELECT pg_advisory_unlock(\(PostgreSQLSchema.lock))")
     if !isIndexed { try makeTraceIndex() }
   }
 
-  /// Makes the index of traces while others record. Where one that reads for long is in the way, the next start goes on.
+  /// Creates the index of traces while others record. If a long query blocks it, the next start continues.
   private func makeTraceIndex() throws(PostgreSQLError) {
     guard try answer("SELECT pg_try_advisory_lock(\(PostgreSQLTraceIndex.lock))") == "t" else { return }
     try connection?.run("SET lock_timeout = \(PostgreSQLTraceIndex.patience)")
@@ -224,9 +227,9 @@ final class PostgreSQLStore: MessageStore {
         try buildTraceIndex(isAnnounced: &isAnnounced)
         attempts = 0
       } catch {
-        // Without the index all works; without a connection nothing does.
+        // The index is optional, but the connection is not.
         guard !error.state.isEmpty else { throw error }
-        // A recorder that made a partition of a new day was in the way, and has it now; or one that took away an old day.
+        // Another recorder has created a new day's partition or dropped an old one in the meantime.
         if error.isDeadlock || error.state == "42P01", attempts > 0 { continue }
         attempts = 0
         let cause =
@@ -278,8 +281,8 @@ final class PostgreSQLStore: MessageStore {
     try connection?.run("COMMIT")
   }
 
-  /// Goes by PostGIS where the database has it now, and does without where it has not any more.
-  /// - Parameter isRenewed: whether its views are those of a former version.
+  /// Uses PostGIS if it is installed, and stops using it if it was removed.
+  /// - Parameter isRenewed: true if the views are those of an older version.
   private func preparePostGIS(anew isRenewed: Bool) throws(PostgreSQLError) {
     let schema = try answer(
       """
@@ -299,7 +302,7 @@ final class PostgreSQLStore: MessageStore {
         + "CREATE EXTENSION postgis, and a new start, makes both"
   }
 
-  /// The first column of the first row.
+  /// Returns the first column of the first row.
   private func answer(_ sql: String, _ parameters: [String] = []) throws(PostgreSQLError) -> String? {
     try connection?.run(sql, parameters).values.first?.first ?? nil
   }
@@ -333,7 +336,7 @@ final class PostgreSQLStore: MessageStore {
     return expiry
   }
 
-  /// What is told again and again, as the batch has it.
+  /// Updates the rows for a batch.
   private func update(_ messages: [RecordedMessage]) throws(PostgreSQLError) {
     let latest = LatestPositions(messages)
     let journal = JournalRow.rows(of: messages)
@@ -348,7 +351,7 @@ final class PostgreSQLStore: MessageStore {
     try connection?.run("COMMIT")
   }
 
-  /// Puts rows in, unless what is there of them holds. Within a transaction.
+  /// Inserts or updates rows within a transaction, unless the existing ones are newer.
   private func updateJournal(_ rows: [JournalRow]) throws(PostgreSQLError) {
     guard !rows.isEmpty else { return }
     for table in JournalTable.all {
@@ -359,7 +362,7 @@ final class PostgreSQLStore: MessageStore {
     }
   }
 
-  /// From messages that were recorded before there were its tables. Within a transaction.
+  /// Fills the tables from messages recorded before they existed, within a transaction.
   private func fillJournal() throws(PostgreSQLError) {
     if try answer(PostgreSQLJournal.isLarge) == "t" {
       announce(
@@ -369,7 +372,8 @@ final class PostgreSQLStore: MessageStore {
     try connection?.run(PostgreSQLJournal.recorded)
     while let rows = try connection?.run(PostgreSQLJournal.nextRecorded).values, !rows.isEmpty {
       try updateJournal(rows.compactMap(PostgreSQLJournal.row))
-      // Not after each batch of a recorder: its end empties them, and a TRUNCATE would have its commit wait for the disk.
+      // Not after each batch of a recorder: the end of the transaction empties the tables, and a TRUNCATE
+      // would make its commit wait for the disk.
       for table in JournalTable.all { try connection?.run(table.staging + "; " + table.emptyStaging) }
     }
     try connection?.run(PostgreSQLJournal.closeRecorded)
@@ -380,7 +384,7 @@ final class PostgreSQLStore: MessageStore {
     return FleetError(operation: operation, object: name, cause: error.message + remedy, exit: .outputFailed)
   }
 
-  /// The address without password and parameters.
+  /// Returns the address without password and parameters.
   static func withoutSecrets(_ address: String) -> String {
     var text = String(address.prefix { $0 != "?" })
     guard let scheme = text.firstRange(of: "://"),
@@ -393,7 +397,7 @@ final class PostgreSQLStore: MessageStore {
 }
 
 extension CopyRows {
-  /// In the order of `PostgreSQLSchema.messageColumns`.
+  /// Appends a row in the order of `PostgreSQLSchema.messageColumns`.
   mutating func append(_ message: RecordedMessage) {
     beginRow(columns: 20)
     columns(of: message)
@@ -406,7 +410,7 @@ extension CopyRows {
     }
   }
 
-  /// In the order of `PostgreSQLSchema.fixColumns`.
+  /// Appends rows in the order of `PostgreSQLSchema.fixColumns`.
   mutating func append(fixesOf message: RecordedMessage) {
     for (place, fix) in message.fixes.enumerated() {
       beginRow(columns: 12)

@@ -1,28 +1,29 @@
-/// How a recording in PostgreSQL gets the index of traces while others record into it: in the parent table without its
-/// partitions, which takes a moment, and then partition by partition without a lock that writers wait for.
+/// The creation of the index of traces in PostgreSQL while others record: first on the parent table alone,
+/// which is quick, and then on each partition without a lock that blocks writers.
 ///
-/// Each step is done for good: what an interruption leaves is finished at the next start. While it goes on, nothing of
-/// `PostgreSQLSchema.lock` is held: a partition is built once all older transactions are over, and one that waits for that
-/// lock is such a transaction.
+/// Each step is permanent; the next start continues after an interruption. `PostgreSQLSchema.lock` is not
+/// held meanwhile: a partition's index is built after all older transactions have ended, including those that
+/// wait for that lock.
 enum PostgreSQLTraceIndex {
-  /// Held by who makes the index; others leave it to that one.
+  /// The lock of the recorder that creates the index; others skip it.
   static let lock = PostgreSQLSchema.lock + 1
 
-  /// Milliseconds for which it waits for others: commits of recorders take no second, an export may take hours.
+  /// The lock timeout in ms: commits of recorders take less than a second, an export can take hours.
   static let patience = 10_000
 
-  /// Each lost to a recorder that made a new day's partition at the same moment: that happens once a day.
+  /// The maximum number of attempts; one fails if a recorder creates a new day's partition simultaneously,
+  /// which happens once a day.
   static let attempts = 50
 
   private static let index = "'odograph.\(TraceIndex.name)'::regclass"
 
-  /// On the parent alone. New partitions have it from then on.
+  /// The SQL for the index on the parent alone, which new partitions inherit.
   static let onParent = """
     CREATE INDEX IF NOT EXISTS \(TraceIndex.name) ON ONLY odograph.messages (\(TraceIndex.columns))
       WHERE \(TraceIndex.condition)
     """
 
-  /// Partitions that have none yet; with what an interruption has left of one.
+  /// The SQL for partitions without the index, with the remains of an interrupted creation.
   static let missing = """
     SELECT part.relname, left_over.relname FROM pg_inherits
         JOIN pg_class part ON part.oid = inhrelid
@@ -34,10 +35,10 @@ enum PostgreSQLTraceIndex {
       ORDER BY part.relname DESC
     """
 
-  /// Outside of a transaction: recorders do not wait for it.
+  /// Run outside of a transaction, so that recorders do not wait.
   static func removal(of leftOver: String) -> String { "DROP INDEX CONCURRENTLY odograph.\(leftOver)" }
 
-  /// Outside of a transaction.
+  /// Run outside of a transaction.
   static func build(on partition: String) -> String {
     """
     CREATE INDEX CONCURRENTLY \(partition)_traces ON odograph.\(partition) (\(TraceIndex.columns))

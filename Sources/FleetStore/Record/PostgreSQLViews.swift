@@ -1,7 +1,6 @@
-/// What a backend asks a recording in PostgreSQL by: views, and functions, of which `near` has the same form with PostGIS
-/// and without.
+/// The views and functions for backends; `near` has the same signature with and without PostGIS.
 enum PostgreSQLViews {
-  /// Without PostGIS.
+  /// The SQL without PostGIS.
   static let creation = """
     \(positions)
     CREATE FUNCTION odograph.distance(double precision, double precision, double precision, double precision)
@@ -30,19 +29,19 @@ enum PostgreSQLViews {
       'source: location, said at the time; track, said afterwards; coarse, said at the time by radios, and no fix';
     """
 
-  /// Reads the band of latitude out of the days that are asked for.
+  /// The SQL of `near` that reads a band of latitude on the requested days.
   static let nearWithoutPostGIS = near(
     from: "odograph.positions", where: "p.latitude BETWEEN $1 - \(degrees) AND $1 + \(degrees)")
 
-  /// Whether `near` asks PostGIS.
+  /// True if `near` uses PostGIS.
   static let usesPostGIS =
     "SELECT prosrc LIKE '%odograph.points%' FROM pg_proc WHERE oid = 'odograph.near'::regproc"
 
-  /// A point of every position, its index, and a view and `near` that go by it.
+  /// Returns the SQL for an index of every position as a point, and a view and `near` that use it.
   ///
-  /// The points are an index's alone: a column would repeat 32 bytes in every row. Candidates are what lies in a box,
-  /// also where that reaches over the antimeridian.
-  /// - Parameter schema: of the extension, quoted.
+  /// The points are only in the index: a column would add 32 bytes to every row. Candidates are in a box,
+  /// which can cross the antimeridian.
+  /// - Parameter schema: the quoted schema of the extension.
   static func postGIS(in schema: String) -> String {
     let point = "\(schema).ST_SetSRID(\(schema).ST_MakePoint(longitude, latitude), 4326)"
     let boxes = [0, 360, -360].map { turn in
@@ -70,10 +69,12 @@ enum PostgreSQLViews {
       """
   }
 
-  /// Degrees of latitude that the third parameter's metres are.
+  /// The third parameter's metres in degrees of latitude.
   private static let degrees = "$3 / 111195"
 
-  /// - Parameter box: the condition by which candidates are found.
+  /// Returns the SQL of `near`.
+  ///
+  /// - Parameter box: the condition for candidates.
   private static func near(from view: String, where box: String) -> String {
     """
     CREATE OR REPLACE FUNCTION odograph.near(

@@ -4,7 +4,7 @@ internal import Fleet
 internal import FleetConsole
 internal import MQTT
 
-/// A cluster's queue to record from, instead of a broker's topics.
+/// The options for recording from a queue of a cluster instead of a broker's topics.
 package struct QueueArguments: ParsableArguments {
   package init() {}
 
@@ -28,8 +28,8 @@ package struct QueueArguments: ParsableArguments {
 }
 
 extension RecordOptions {
-  /// The options with what --from means for those of a broker: one that is given leaves the unnamed profile aside.
-  /// - Throws: `FleetError` for options that make no sense with --from, or without it.
+  /// Returns the options with the effect of --from: it excludes the default profile.
+  /// - Throws: `FleetError` for options that are invalid with or without --from.
   func settled() throws(FleetError) -> RecordOptions {
     guard let from = queues.from else {
       for (value, option) in [(queues.queue, "--queue"), (queues.exchange, "--exchange")] where value != nil {
@@ -56,9 +56,9 @@ extension RecordOptions {
     return own
   }
 
-  /// How to reach the queue; nil without --from.
+  /// Returns the configuration of the queue; nil without --from.
   /// - Parameter filters: MQTT topic filters.
-  /// - Throws: `FleetError` naming the option that is wrong, and the remedy.
+  /// - Throws: `FleetError` with the invalid option and the remedy.
   func queueConfiguration(_ filters: [String]) throws(FleetError) -> AMQPConfiguration? {
     guard let from = queues.from else { return nil }
     guard let queue = queues.queue else {
@@ -84,10 +84,10 @@ extension RecordOptions {
 }
 
 extension FleetError {
-  /// A mistake in the settings of a consumer.
+  /// Creates the error for invalid settings of a consumer.
   init(_ error: AMQPError) { self = .usage(error.operation, error.object, error.cause) }
 
-  /// A command's time was over before a node of the cluster had let it in.
+  /// Creates the error for a time limit that expired before a node accepted the connection.
   static func queueUnanswered(within limit: Double) -> FleetError {
     FleetError(
       operation: "reach", object: "the queue",
@@ -95,7 +95,7 @@ extension FleetError {
       exit: .unavailable)
   }
 
-  /// Why the queue cannot be used, for a command that ends on it.
+  /// Creates the error for a command that stops because the queue is unavailable.
   init(_ reason: AMQPDisconnection) {
     self.init(
       operation: "reach", object: "the queue",

@@ -93,13 +93,15 @@ package struct RecordOptions: ParsableArguments {
   /// A `postgres://` URL or the path of an SQLite file.
   var store: String { givenStore ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite" }
 
-  /// The days of --keep; nil to keep all.
-  /// - Throws: `FleetError` for what is no number of days.
+  /// Returns the days of --keep; nil to retain all.
+  /// - Throws: `FleetError` for an invalid number of days.
   func keptDays() throws(FleetError) -> Int? {
     try keep.map { text throws(FleetError) in try RecordPlan.days(text) }
   }
 
-  /// - Throws: `FleetError` for options that make no sense.
+  /// Returns the plan.
+  ///
+  /// - Throws: `FleetError` for invalid options.
   func plan() throws(FleetError) -> RecordPlan {
     var plan = RecordPlan(
       store: store, filters: try topics.filters(broker, words), root: try words.root(broker),
@@ -111,7 +113,9 @@ package struct RecordOptions: ParsableArguments {
     return plan
   }
 
-  /// - Throws: `FleetError` for options that make no sense.
+  /// Checks the options.
+  ///
+  /// - Throws: `FleetError` for invalid options.
   func check() throws(FleetError) {
     _ = try keptDays()
     func demand(_ holds: Bool, _ option: String, _ cause: String) throws(FleetError) {
@@ -128,20 +132,19 @@ package struct RecordOptions: ParsableArguments {
   }
 }
 
-/// Records a fleet into a database, each message once.
+/// The `odograph record` command: records a fleet into a database, each message once.
 ///
-/// The connection's thread receives, the recorder's thread stores; between them is a bounded queue. The broker hears
-/// of a message only when the transaction with it is committed. What comes again, because a process or a broker ended
-/// in between, is found in the store by its numbers and changes nothing.
+/// The connection's thread receives messages, and the recorder's thread stores them, with a bounded queue in
+/// between. A message is acknowledged to the broker only after its transaction was committed. Duplicates
+/// after a crash of a process or broker are detected in the store by their numbers.
 package enum RecordCommand {
-  /// Seconds that are left for an orderly end.
+  /// The time limit in seconds for an orderly end.
   private static let drain = 60.0
-  /// Nanoseconds without a commit after which a signal is not made to wait.
+  /// The time in ns without a commit after which a signal ends the command immediately.
   private static let patience: Int64 = 700_000_000
 
-  /// Runs until the count is reached, the time is over or a signal comes.
-  /// - Throws: `FleetError` for options that make no sense, a broker that cannot be reached and a store that cannot be
-  ///   opened.
+  /// Runs until the count, the time limit or a signal.
+  /// - Throws: `FleetError` for invalid options, an unreachable broker and a store that cannot be opened.
   package static func run(_ given: RecordOptions) throws(FleetError) -> ExitStatus {
     let options = try given.settled()
     var plan = try options.plan()
@@ -181,14 +184,15 @@ package enum RecordCommand {
     }
     let isClean = leave(running.source, recorder, waiter, isAsked: ending.isSignal)
     let hasEnded = recorder.end(abandoning: !isClean, limit: ending.isSignal ? 0.2 : drain)
-    // A broker that was never reached keeps nothing.
+    // A broker that was never reached stores no session.
     if waiter.wasConnected {
       progress.finish(recorder.current, left: running.left)
     } else {
       progress.finish(recorder.current)
     }
     withExtendedLifetime(running) {}
-    // What the store has not taken is no success; the broker's refusals and signals have ends of their own.
+    // Messages that could not be stored are a failure; rejections by the broker and signals have their own
+    // exit status.
     if recorder.current.isInterrupted || !hasEnded {
       switch ending {
       case .timedOut, .ended(.done): return .outputFailed
@@ -205,14 +209,14 @@ package enum RecordCommand {
     return try ending.status()
   }
 
-  /// Takes what the broker has under way, as long as it is stored.
-  /// - Parameter isAsked: whether a signal asks to end: then only as long as the store goes on taking it, and no further
-  ///   signal comes. What is not acknowledged stays at the broker.
-  /// - Returns: whether all is stored.
+  /// Disconnects after storing the messages in transit.
+  /// - Parameter isAsked: true after a signal: waits only while the store accepts messages, and until a
+  ///   further signal. Unacknowledged messages remain at the broker.
+  /// - Returns: true if everything is stored.
   private static func leave(
     _ source: any RecordSource, _ recorder: Recorder, _ waiter: CommandWaiter, isAsked: Bool
   ) -> Bool {
-    // With a store that is away, waiting for it would only delay the end.
+    // Waiting for an unavailable store would only delay the end.
     let limit = recorder.current.isInterrupted ? 0 : drain
     let outcome = Locked<Bool?>(nil)
     let work: @Sendable () -> Void = {
@@ -234,7 +238,7 @@ package enum RecordCommand {
     return false
   }
 
-  /// Does what a recording begins with, and leaves it at that.
+  /// Prepares the store without recording.
   private static func prepare(
     _ store: any MessageStore, _ retention: Retention, _ options: RecordOptions
   ) throws(FleetError) -> ExitStatus {
@@ -249,7 +253,7 @@ package enum RecordCommand {
     return .done
   }
 
-  /// Ends a queue with what is in it.
+  /// Deletes a queue with its messages.
   private static func forget(
     _ queue: AMQPConfiguration, _ options: RecordOptions
   ) throws(FleetError) -> ExitStatus {
@@ -284,7 +288,8 @@ package enum RecordCommand {
       var configuration = broker
       configuration.clientID = name
       (configuration.sessionExpiryInterval, configuration.endsSession) = (0, true)
-      // Who begins anew is not told what there was. Under MQTT 3.1.1 only a new beginning ends it.
+      // The broker does not report whether a clean start replaced a session. Under MQTT 3.1.1 only a clean
+      // session ends it.
       var wasThere = false
       for isClean in [false, true] {
         configuration.cleanStart = isClean

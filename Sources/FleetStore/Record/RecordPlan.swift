@@ -3,29 +3,29 @@ internal import FleetConsole
 internal import Glibc
 internal import MQTT
 
-/// What is recorded, where to and how.
+/// The plan of a recording: selection, store and settings.
 struct RecordPlan: Sendable {
   /// A `postgres://` URL or the path of an SQLite file.
   var store: String
-  /// MQTT topic filters.
+  /// The MQTT topic filters.
   var filters: [String]
-  /// Where native topics begin, and in which words vehicles speak.
+  /// The topic root, and the wire format.
   var root: String
   var profile: MessageProfile
   var share: String?
-  /// nil for a name of the machine, the store and the selection.
+  /// The client identifier; nil to derive it from machine, store and selection.
   var clientID: String?
-  /// Seconds; nil for what is usual.
+  /// The expiry of the session in seconds; nil for the default.
   var sessionExpiry: UInt32?
   var qos = QoS.atLeastOnce
-  /// Messages after which a commit waits no longer, and seconds for which it waits for more.
+  /// The number of messages after which a commit starts immediately, and the seconds to wait for more.
   var commitCount = Self.usualCommitCount
   var commitInterval = Self.usualCommitInterval
-  /// Most messages kept in memory while the database is away.
+  /// The maximum number of messages in memory while the database is unavailable.
   var bufferedMessages = Self.usualBufferedMessages
-  /// Messages after which whoever waits is told; nil for none.
+  /// The number of messages to record; nil for no limit.
   var count: Int?
-  /// Days; nil to keep all.
+  /// The days to retain; nil for all.
   var keptDays: Int?
   var isQuiet = false
 
@@ -33,8 +33,8 @@ struct RecordPlan: Sendable {
   static let usualCommitInterval = 0.05
   static let usualBufferedMessages = 10_000
 
-  /// What has a session of its own at the broker. The store by its full path, so that the folder in which the command
-  /// is started does not matter.
+  /// Returns the identity of the recording, for its own session at the broker. The store is identified by its
+  /// full path, independent of the working folder.
   func identity(_ broker: MQTTConfiguration) -> String {
     var store = store
     if !RecordingAddress.isPostgreSQL(store), let path = unsafe realpath(store, nil) {
@@ -44,8 +44,8 @@ struct RecordPlan: Sendable {
     return ([store, broker.brokerName, share ?? ""] + filters.sorted()).joined(separator: "\n")
   }
 
-  /// Of a name: what a store can be.
-  /// - Throws: `FleetError` for what can be none.
+  /// Checks the name of a store.
+  /// - Throws: `FleetError` for an invalid name.
   static func check(store: String) throws(FleetError) {
     guard !store.isEmpty else { throw .usage("use", "the store", "name a file or a postgres:// URL") }
     try RecordingAddress.check(store)
@@ -57,8 +57,8 @@ struct RecordPlan: Sendable {
     }
   }
 
-  /// The days of `--keep`.
-  /// - Throws: `FleetError` for what is no number of days.
+  /// Parses the days of `--keep`.
+  /// - Throws: `FleetError` for an invalid number of days.
   static func days(_ keep: String) throws(FleetError) -> Int {
     guard keep.hasSuffix("d"), let days = Int(keep.dropLast()), (1...36_500).contains(days) else {
       throw .usage("use", "--keep \(keep.prefix(40))", "write days as 90d, 1d to 36500d")

@@ -5,14 +5,13 @@ internal import JSON
 internal import Platform
 internal import Telemetry
 
-/// Shows how a recording comes along: a line that is written over on a terminal, JSON lines for a program, and a
-/// sentence at the end.
+/// The progress display of a recording: a line on a terminal, JSON lines for a program, and a summary.
 struct RecordProgress {
   private let options: RecordOptions
   private let start = SystemClock.monotonic
   private var last: (time: Int64, received: Int)
   private var line = ProgressLine()
-  /// Seconds between two looks.
+  /// The interval in seconds between updates.
   let interval = 1.0
 
   init(_ options: RecordOptions) {
@@ -32,8 +31,8 @@ struct RecordProgress {
     }
   }
 
-  /// The end of a recording that reached its broker.
-  /// - Parameter left: what is left at the broker; nil for nothing.
+  /// Prints the end of a recording that reached its broker.
+  /// - Parameter left: a text about what remains at the broker; nil for nothing.
   mutating func finish(_ counts: RecordCounts, left: String?) {
     finish(counts)
     guard !options.isJSON, !options.isQuiet else { return }
@@ -41,7 +40,7 @@ struct RecordProgress {
     if let left { StandardError.say(left) }
   }
 
-  /// The end of one that never did, of which the error says all.
+  /// Prints the end of a recording that did not reach its broker; the error follows.
   mutating func finish(_ counts: RecordCounts) {
     line.clear()
     let seconds = max(1e-3, Double(SystemClock.monotonic - start) * 1e-9)

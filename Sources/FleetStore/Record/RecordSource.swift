@@ -4,26 +4,26 @@ internal import FleetConsole
 internal import MQTT
 internal import Platform
 
-/// Where a recording takes its messages from. From its queue on, all is the same for all of them.
+/// A source of messages to record.
 protocol RecordSource: Sendable {
-  /// What came and waits to be stored.
+  /// The received batches.
   var batches: BatchQueue? { get }
 
-  /// Starts to connect; returns at once.
+  /// Starts to connect, and returns immediately.
   func start() throws(FleetError)
 
-  /// Leaves in order; what is under way is stored and acknowledged before.
-  /// - Parameter drain: seconds after which it leaves regardless.
-  /// - Returns: whether everything was acknowledged.
+  /// Disconnects in order; messages in transit are stored and acknowledged before.
+  /// - Parameter drain: the time limit in seconds.
+  /// - Returns: true if everything was acknowledged.
   func leaveBlocking(drain: Double) -> Bool
 }
 
-/// By MQTT, with a session of its own or a share of a group's.
+/// A source by MQTT, with its own session or a shared subscription.
 extension FleetSubscriber: RecordSource {
   var batches: BatchQueue? { queue }
 }
 
-/// From a queue of a cluster, which others may read too.
+/// A source from a queue of a cluster, which can have other consumers.
 final class QueueSource: RecordSource {
   let batches: BatchQueue?
   private let consumer: AMQPConsumer
@@ -32,18 +32,21 @@ final class QueueSource: RecordSource {
     weak var consumer: AMQPConsumer?
   }
 
-  /// - Throws: `FleetError` when the settings cannot work.
+  /// Creates the source.
+  ///
+  /// - Throws: `FleetError` for invalid settings.
   init(_ configuration: AMQPConfiguration, _ waiter: CommandWaiter) throws(FleetError) {
     let owner = Locked(WeakConsumer())
     let queue = try BatchQueue { number in owner.withLock { $0.consumer }?.settle(through: number) }
-    // What waits here is bounded by what the broker sends ahead.
+    // The queue is bounded by the prefetch of the broker.
     let handlers = AMQPConsumer.Handlers(
       received: { queue.push($0, at: .now) },
       connection: { state in
         switch state {
         case .connected: waiter.observeConnection()
         case .disconnected(let reason):
-          // The cluster sends it again, with each connection: while the store is away, that is not to add up.
+          // The cluster redelivers these messages on each connection, so they must not accumulate while the
+          // store is unavailable.
           queue.dropWaiting()
           waiter.observeLoss("\(reason)", FleetError(reason))
         }

@@ -5,39 +5,39 @@ internal import MQTT
 internal import Spatial
 internal import Telemetry
 
-/// One message as a row: all of it as it came, and what a query wants to ask for in columns.
+/// A message as a row: the original message, and the values that have columns.
 struct RecordedMessage: Hashable, Sendable {
-  /// By this machine's clock.
+  /// The time by this machine's clock.
   var received: UTCTime
   var topic: String
   var qos: QoS
-  /// Kept by the broker from before the subscription.
+  /// True if the broker retained it from before the subscription.
   var retain: Bool
   var payload: [UInt8]
-  /// nil for topics that follow none of the profiles.
+  /// Fleet, vehicle and kind; nil for topics outside of the wire format.
   var fleet: String?
   var vehicle: String?
   var kind: String?
   var fields: PayloadFields
-  /// What tells this message from others of its topic where it has no `epoch` and `seq`: of what says a time, and of what
-  /// the broker had kept. nil where nothing does; such a message is stored as often as it comes.
+  /// A content hash, the deduplication key if `epoch` and `seq` are missing. Only for messages with a time
+  /// and for retained ones; nil for others, which are stored each time they arrive.
   var hash: Int64?
   /// The fixes of a track.
   var fixes: [TrackMessage.Fix] = []
 
-  /// Whether the payload can stand in a database as text.
+  /// True if the payload can be stored as text.
   var isText: Bool
 
-  /// Whether the message says which it is.
+  /// True if the message has `epoch` and `seq`.
   var hasIdentity: Bool { fields.epoch != nil }
 
-  /// Whether it tells one position.
+  /// True if it contains a single position.
   var isLocation: Bool {
     kind == MessageKind.location.rawValue && fields.latitude != nil && fields.longitude != nil
   }
 }
 
-/// Makes rows of messages; remembers the topics it has taken apart.
+/// A converter from messages to rows, with a cache of parsed topics.
 struct MessageRecording {
   private struct Place {
     var fleet: String?
@@ -49,7 +49,7 @@ struct MessageRecording {
   private let profile: MessageProfile
   private var places: [String: Place] = [:]
 
-  /// More topics than this are not remembered at once.
+  /// The maximum number of cached topics.
   static let mostTopics = 100_000
 
   init(root: String, profile: MessageProfile = .native) {
@@ -64,16 +64,15 @@ struct MessageRecording {
       received: moment.time, topic: message.topic, qos: message.qos, retain: message.retain,
       payload: message.payload, fleet: place.fleet, vehicle: place.vehicle, kind: place.kind,
       fields: fields, isText: fields.isJSON || Self.isText(message.payload))
-    // An OwnTracks device's will comes on the topic of its locations.
+    // The will of an OwnTracks device is on its location topic.
     if recorded.fields.isWill, place.kind == MessageKind.location.rawValue {
       recorded.kind = MessageKind.status.rawValue
     }
-    // Numbers are a vehicle's own: without a vehicle they identify nothing.
+    // Numbers belong to a vehicle: without one they identify nothing.
     if place.vehicle == nil { (recorded.fields.epoch, recorded.fields.seq) = (nil, nil) }
     if !recorded.hasIdentity {
-      // What says no time may well be said again, as a switch says "on": to keep it twice after a kill at the wrong
-      // moment is better than to take the second for a copy of the first.
-      // A topic that no index can hold is stored without being known again.
+      // Messages without a time can legitimately repeat, such as "on" from a switch: a duplicate after a
+      // crash is better than a lost message. A topic that is too long for an index is stored without a hash.
       let isUnique =
         message.topic.utf8.count <= Self.longestIndexed && (message.retain || recorded.fields.time != nil)
       recorded.hash = isUnique ? Int64(bitPattern: FNV1a.hash64(message.payload)) : nil
@@ -86,7 +85,8 @@ struct MessageRecording {
     return recorded
   }
 
-  /// Bytes: PostgreSQL's B-trees hold 2704 in an entry, and one vehicle is not to hold up all others' messages.
+  /// The maximum length in bytes: entries of PostgreSQL's B-trees have at most 2704 bytes, and one vehicle
+  /// must not block the messages of others.
   private static let longestIndexed = 1024
 
   private mutating func place(of topic: String) -> Place {
@@ -103,7 +103,7 @@ struct MessageRecording {
     return place
   }
 
-  /// Valid UTF-8 without a zero.
+  /// Returns whether bytes are valid UTF-8 without a zero.
   private static func isText(_ bytes: [UInt8]) -> Bool {
     var isPlain = true
     for byte in bytes {

@@ -5,31 +5,31 @@ internal import MQTT
 internal import Platform
 internal import Spatial
 
-/// What a recording has done so far.
+/// The counters of a recording.
 struct RecordCounts: Hashable, Sendable {
-  /// Messages received and dealt with.
+  /// The number of processed messages.
   var received = 0
-  /// Messages that were not in the store before.
+  /// The number of new messages.
   var stored = 0
-  /// Messages that were.
+  /// The number of messages that were already stored.
   var duplicates: Int { received - stored }
   var commits = 0
-  /// Bytes of payload stored.
+  /// The size of the stored payloads in bytes.
   var bytes = 0
-  /// Times that the store was away.
+  /// The number of times that the store was unavailable.
   var interruptions = 0
-  /// Whether it is away now; at the end, whether messages were left unstored for that.
+  /// True while the store is unavailable; at the end, if messages were not stored for that reason.
   var isInterrupted = false
 }
 
-/// Takes batches from a subscriber and stores them, on a thread of its own, until the subscriber has no more.
+/// A recorder that stores a subscriber's batches on its own thread until the queue ends.
 final class Recorder: Sendable {
   private let plan: RecordPlan
   private let counts = Locked(RecordCounts())
   private let abandoned: EventDescriptor
   private let isAbandoned = Locked(false)
   private let finished: EventDescriptor
-  /// Called when the count that was asked for is reached.
+  /// Called when the requested count is reached.
   private let reachedCount: @Sendable () -> Void
 
   init(_ plan: RecordPlan, reachedCount: @escaping @Sendable () -> Void) throws(FleetError) {
@@ -43,7 +43,9 @@ final class Recorder: Sendable {
 
   var current: RecordCounts { counts.withLock { $0 } }
 
-  /// - Parameter store: opened; the recorder closes it at the end.
+  /// Starts the thread.
+  ///
+  /// - Parameter store: an open store, which the recorder closes at the end.
   func start(_ store: sending any MessageStore, _ queue: BatchQueue) throws(FleetError) {
     let transfer = Locked<(any MessageStore)?>(store)
     do throws(SystemError) {
@@ -54,14 +56,16 @@ final class Recorder: Sendable {
         }
         finished.signal()
       }
-      // `end` waits for the signal, since it does so for a limited time.
+      // Detached, because `end` waits for its signal with a time limit.
       thread.detach()
     } catch { throw FleetError(error) }
   }
 
-  /// Gives up on what the store does not take, and waits for the end.
-  /// - Parameter limit: seconds, after which it is left alone.
-  /// - Returns: whether it has ended.
+  /// Waits for the recorder to end.
+  /// - Parameters:
+  ///   - abandoning: true to stop retrying when the store does not accept messages.
+  ///   - limit: the time limit in seconds.
+  /// - Returns: true if it has ended.
   @discardableResult
   func end(abandoning: Bool, limit: Double) -> Bool {
     if abandoning {
@@ -99,7 +103,7 @@ final class Recorder: Sendable {
     }
   }
 
-  /// Deletes what is too old when it is time to look. What fails is tried again at the next time.
+  /// Deletes old data if a check is due. A failure is retried at the next check.
   private func expire(_ store: any MessageStore, _ retention: inout Retention) {
     guard let due = retention.due(at: UTCTime(nanoseconds: SystemClock.realtime)) else { return }
     do throws(FleetError) {
@@ -109,7 +113,7 @@ final class Recorder: Sendable {
     } catch { StandardError.say("\(error); what is too old stays for another hour") }
   }
 
-  /// Stores rows, however long it takes; nil when that was given up.
+  /// Stores rows, with retries for as long as necessary; nil if it was abandoned.
   private func keep(_ rows: [RecordedMessage], in store: any MessageStore) -> Int? {
     var backoff = Backoff(floor: 0.05, base: 0.2, limit: 10)
     while true {
@@ -137,18 +141,19 @@ final class Recorder: Sendable {
   }
 }
 
-/// After how many messages a commit does not wait for more: learns what there is to wait for. Pure.
+/// An adaptive commit size: the number of messages at which a commit starts without waiting for more. A pure
+/// value type.
 ///
-/// A broker lets so many messages be under way (EMQX, unless told otherwise, 32) and sends no others until those
-/// are acknowledged, which they are after the commit: waiting for more is waiting for nothing then.
+/// A broker limits the number of unacknowledged messages (EMQX: 32 by default), and sends no further ones
+/// before the commit. Waiting for more than that is useless.
 struct CommitSize: Hashable {
-  /// Never above this.
+  /// The maximum.
   let most: Int
   private(set) var enough: Int
-  /// Commits in a row that had enough.
+  /// The number of consecutive full commits.
   private var streak = 0
 
-  /// So many commits with enough, and it is tried whether there is more.
+  /// The number of consecutive full commits after which a larger size is tried.
   private static let trial = 32
 
   init(most: Int) {
@@ -156,8 +161,8 @@ struct CommitSize: Hashable {
     enough = most
   }
 
-  /// A commit took so many messages.
-  /// - Parameter isExhausted: no more came for a while.
+  /// Records the size of a commit.
+  /// - Parameter isExhausted: true if no more messages arrived for a while.
   mutating func took(_ count: Int, isExhausted: Bool) {
     if isExhausted {
       (enough, streak) = (min(max(1, count), most), 0)

@@ -1,20 +1,20 @@
 internal import Spatial
 
-/// When a store is to delete what is too old: at the start, and each hour. Pure.
+/// The schedule for deleting old data: at the start, and every hour. A pure value type.
 struct Retention: Hashable, Sendable {
-  /// Whole days that are kept beside today's; nil for all.
+  /// The number of full days to retain in addition to today; nil for all.
   let days: Int?
   private var next: UTCTime?
 
-  /// Seconds between two looks.
+  /// The interval in seconds between two checks.
   static let interval = 3600.0
 
   init(days: Int?) { self.days = days }
 
-  /// The first day that is kept, when it is time to look; nil otherwise.
+  /// Returns the first day to retain if a check is due; nil otherwise.
   mutating func due(at now: UTCTime) -> (limit: Day, today: Day)? {
     guard let days else { return nil }
-    // A clock that is set back does not put it off.
+    // A clock that was set back does not delay it.
     if let next, now < next, now > next.advanced(bySeconds: -2 * Self.interval) { return nil }
     next = now.advanced(bySeconds: Self.interval)
     let today = Day(now)

@@ -4,12 +4,13 @@ internal import FleetConsole
 internal import MQTT
 internal import Platform
 
-/// Where a recorder's messages come from, what marks that as in use, and what is left there when it ends.
+/// The source of a recorder's messages, with the lock of its session and a description of what remains at the
+/// end.
 struct RecordEntry: Sendable {
   let source: any RecordSource
-  /// What goes on keeping what comes; nil for nothing.
+  /// The storage that remains at the broker; nil for none.
   private var keeper: Keeper?
-  /// Hold the session's name.
+  /// The locks of the session's name.
   private var slot: SessionSlot?
   private var mark: SessionMark?
 
@@ -22,7 +23,7 @@ struct RecordEntry: Sendable {
     weak var subscriber: FleetSubscriber?
   }
 
-  /// A sentence about what the broker goes on keeping; nil for nothing.
+  /// A sentence about what the broker continues to store; nil for nothing.
   var left: String? {
     switch keeper {
     case .session(let name, let expiry, let subscriber):
@@ -35,14 +36,17 @@ struct RecordEntry: Sendable {
     }
   }
 
-  /// - Parameter seconds: nil under MQTT 3.1.1, which has no word for it.
+  /// Returns the sentence about a session.
+  ///
+  /// - Parameter seconds: the expiry; nil under MQTT 3.1.1, which has none.
   static func left(session name: String, seconds: UInt32?) -> String {
     let time = seconds.map { "for \($0) s" } ?? "for as long as it is set up to (MQTT 3.1.1 does not ask it)"
     return "the broker keeps what comes for session \(name) \(time); "
       + "the same command takes it up, with --forget it ends that"
   }
 
-  /// Under MQTT 3.1.1 who is thrown out by another client of the same name is not told why.
+  /// A detector of frequent disconnections without a reason: under MQTT 3.1.1 a client is not told that
+  /// another one with the same identifier has replaced it.
   private struct WordlessEnds: Sendable {
     private static let most = 3
     /// Nanoseconds.
@@ -50,7 +54,8 @@ struct RecordEntry: Sendable {
     private var times: [Int64] = []
     private var isSaid = false
 
-    /// Whether connections that stood have ended without a word several times within a minute, for the first time.
+    /// Returns true once, if established connections were closed without a reason several times within a
+    /// minute.
     mutating func isFrequent(_ reason: MQTTDisconnection) -> Bool {
       guard !isSaid, reason.phase == .established, reason.cause == .closedByPeer else { return false }
       let now = SystemClock.monotonic
@@ -68,15 +73,16 @@ struct RecordEntry: Sendable {
     "--session-expiry has no effect: the broker speaks MQTT 3.1.1, under which it decides itself how long it keeps what "
     + "nobody records; record --forget ends that"
 
-  /// Seconds for which a broker keeps a session that nobody takes up. With a share of a group's too: mosquitto hands what a member has
-  /// not acknowledged to nobody else (its issue 2662), so that it is lost when the session ends.
+  /// The default expiry of an unused session in seconds. Also used for shared subscriptions: mosquitto does
+  /// not redeliver a member's unacknowledged messages to other members (its issue 2662), so they are lost
+  /// when the session ends.
   static let usualSessionExpiry: UInt32 = 86_400
 
-  /// A session at a broker, or a share of a group's.
+  /// Creates a source with an own session or a shared subscription.
   /// - Parameters:
-  ///   - waits: whether a broker that is not there at the start is waited for, in place of an end.
-  ///   - connection: is told of the connection to the broker.
-  /// - Throws: `FleetError` where there is no name for a session, or the settings cannot work.
+  ///   - waits: true to wait for a broker that is unavailable at the start.
+  ///   - connection: called with changes of the broker connection.
+  /// - Throws: `FleetError` without an available session name, and for invalid settings.
   init(
     _ plan: RecordPlan, _ broker: MQTTConfiguration, waits: Bool = false,
     connection: @escaping @Sendable (FleetConnection) -> Void
@@ -89,11 +95,11 @@ struct RecordEntry: Sendable {
     session.receiveMaximum = UInt16(clamping: max(1, 2 * plan.commitCount))
     session.portion = plan.commitCount
     session.bufferedMessages = plan.bufferedMessages
-    // The store knows best what it has.
+    // The store detects duplicates itself.
     session.isOnceInOrder = false
     session.endsUnreached = !waits
     let owner = Locked(WeakSubscriber())
-    // Said once.
+    // Reported once.
     let isVain = Locked(plan.sessionExpiry != nil)
     let ends = Locked(WordlessEnds())
     let subscriber = try FleetSubscriber(broker: broker, filters: plan.filters, session: session) { change in
@@ -114,15 +120,15 @@ struct RecordEntry: Sendable {
     keeper = .session(name: name, expiry: session.expiry, subscriber)
   }
 
-  /// A queue of a cluster.
-  /// - Throws: `FleetError` when the settings cannot work.
+  /// Creates a source from a queue of a cluster.
+  /// - Throws: `FleetError` for invalid settings.
   init(_ queue: AMQPConfiguration, _ waiter: CommandWaiter) throws(FleetError) {
     source = try QueueSource(queue, waiter)
     keeper = .queue(queue.queue)
   }
 }
 
-/// A recorder that runs: where its messages come from, the queue behind that, and the thread that stores.
+/// A running recorder: the source, the queue, and the thread that stores.
 final class RunningRecorder: Sendable {
   let recorder: Recorder
   private let entry: RecordEntry
@@ -130,10 +136,12 @@ final class RunningRecorder: Sendable {
   var source: any RecordSource { entry.source }
   var left: String? { entry.left }
 
+  /// Starts a recorder.
+  ///
   /// - Parameters:
-  ///   - store: opened; the recorder closes it at the end.
-  ///   - reachedCount: is called when the plan's count is reached.
-  /// - Throws: `FleetError` where there is no queue or no thread.
+  ///   - store: an open store, which the recorder closes at the end.
+  ///   - reachedCount: called when the plan's count is reached.
+  /// - Throws: `FleetError` if the queue or a thread cannot be created.
   static func start(
     _ plan: RecordPlan, into store: sending any MessageStore, from entry: RecordEntry,
     reachedCount: @escaping @Sendable () -> Void = {}

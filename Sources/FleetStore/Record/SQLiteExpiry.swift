@@ -1,11 +1,11 @@
 internal import SQLite
 
-/// Deletes what is too old from a recording in SQLite, some thousand rows at a time, so that nobody waits for long. The
-/// file keeps its size and uses the room again.
+/// The deletion of old data from a recording in SQLite, some thousand rows at a time, so that other
+/// connections wait only briefly. The file keeps its size, and its space is reused.
 struct SQLiteExpiry {
-  /// Milliseconds; what is before goes.
+  /// Milliseconds; older rows are deleted.
   private let limit: Int64
-  /// What a vehicle says outside of these is not believed: then the recorder's clock counts.
+  /// The range of credible vehicle times; outside of it the recorder's clock is used.
   private let believed: Range<Int64>
 
   private static let portion = 5000
@@ -23,7 +23,7 @@ struct SQLiteExpiry {
       var vehicle = ""
       var fleet = ""
       rows += try delete(from: table, where: isOld, vehicle: nil, fleet: nil, database)
-      // One step in the index for each vehicle.
+      // One index step for each vehicle.
       var next = try database.prepare(
         "SELECT vehicle, fleet FROM \(table) WHERE (vehicle, fleet) > (?, ?) ORDER BY vehicle, fleet LIMIT 1")
       while true {
@@ -50,7 +50,7 @@ struct SQLiteExpiry {
     return StoreExpiry(rows: rows)
   }
 
-  /// The tables, and of each by what a row is too old, one index after the other.
+  /// The tables with the conditions for old rows, each answered by one index.
   private var conditions: [(table: String, isOld: [String])] {
     let isOld = [
       "time >= \(believed.lowerBound) AND time < \(limit)",

@@ -2,7 +2,7 @@ internal import SQLite
 internal import Spatial
 internal import Telemetry
 
-/// Trips and driving events in SQLite.
+/// The tables of trips and driving events in SQLite.
 struct SQLiteJournal: ~Copyable {
   private var trip: StatementWriter
   private var drivingEvent: StatementWriter
@@ -14,7 +14,7 @@ struct SQLiteJournal: ~Copyable {
     drivingEvent = StatementWriter(eventUpsert)
   }
 
-  /// Puts a row in, unless what is there of it holds.
+  /// Inserts or updates a row, unless the existing one is newer.
   mutating func insert(_ row: JournalRow) throws(SQLiteError) {
     switch row.entry {
     case .trip(let message):
@@ -26,7 +26,7 @@ struct SQLiteJournal: ~Copyable {
     }
   }
 
-  /// Fills the tables, which a step has just made, with what was recorded before there were any.
+  /// Fills the new tables from messages recorded before they existed.
   static func fill(_ database: borrowing Database) throws(SQLiteError) {
     var journal = try SQLiteJournal(database)
     let kinds = JournalRow.kinds.map { "'\($0)'" }.joined(separator: ", ")
@@ -41,7 +41,7 @@ struct SQLiteJournal: ~Copyable {
     }
   }
 
-  /// The step to version 5.
+  /// The migration to version 5.
   static let step = """
     -- What each vehicle told last of each of its trips.
     CREATE TABLE trips (

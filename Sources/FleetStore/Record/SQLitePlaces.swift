@@ -3,33 +3,34 @@ internal import SQLite
 internal import Spatial
 internal import Telemetry
 
-/// Finds positions by region and time in SQLite: an R*Tree of the cells in which vehicles were, and a table of which
-/// vehicle was in which of them when.
+/// The search for positions by region and time in SQLite: an R*Tree of visited cells, and a table of visits.
 ///
-/// A cell is a fiftieth of a degree, a visit is a vehicle in a cell within ten minutes, so that a drive makes one for tens
-/// of positions. The positions of a visit come out of the index by vehicle and time. The R*Tree knows nothing of times
-/// and vehicles: an entry costs some 20 µs of processor time, more than the row of a message, and one of a visit some 5.
+/// A cell is a fiftieth of a degree, a visit is a vehicle in a cell within ten minutes, so that a drive
+/// creates one for tens of positions. The positions of a visit are found by the index on vehicle and time.
+/// The R*Tree contains neither times nor vehicles: an entry costs about 20 µs of processor time, more than
+/// the row of a message, and an entry of a visit about 5.
 enum SQLitePlaces {
-  /// Milliseconds of ten minutes.
+  /// Ten minutes in milliseconds.
   static let slot: Int64 = 600_000
-  /// Cells in a degree.
+  /// The number of cells per degree.
   static let cells = 50.0
-  /// Between the numbers of cells that are neighbours in latitude: more than there are around the Earth.
+  /// The difference between the numbers of cells that are neighbours in latitude: more than there are around
+  /// the earth.
   static let stride: Int64 = 20_000
 
   struct Visit: Hashable {
-    /// Of the cell: rows from the south pole times `stride`, and columns from the antimeridian.
+    /// The cell: row from the south pole times `stride`, plus column from the antimeridian.
     var cell: Int64
-    /// Of ten minutes since 1970.
+    /// The number of ten-minute intervals since 1970.
     var slot: Int64
 
-    /// The same arithmetic as in the views: a position must fall into the cell that it was filed under.
+    /// The same arithmetic as in the views: a position must be in the cell under which it is stored.
     init(time: UTCTime, latitude: Double, longitude: Double) {
       cell = Int64((latitude + 90) * cells) * SQLitePlaces.stride + Int64((longitude + 180) * cells)
       slot = time.milliseconds / SQLitePlaces.slot
     }
 
-    /// Hands over the visits of a message's positions.
+    /// Passes the visits of a message's positions to `body`.
     static func forEach(
       of message: RecordedMessage, _ body: (Visit) throws(SQLiteError) -> Void
     ) throws(SQLiteError) {
@@ -60,7 +61,7 @@ enum SQLitePlaces {
     CAST((latitude + 90) * \(cells) AS INTEGER) * \(stride) + CAST((longitude + 180) * \(cells) AS INTEGER)
     """
 
-  /// The step to version 3: `latest`, places, and what tracks say beside positions.
+  /// The migration to version 3: `latest`, visits, and further values of tracks.
   static let step = """
     ALTER TABLE fixes ADD COLUMN received INTEGER; -- by the recorder's clock
     ALTER TABLE fixes ADD COLUMN altitude REAL;    -- metres
@@ -100,7 +101,7 @@ enum SQLitePlaces {
     \(positionsByPlace(source: "'location'"))
     """
 
-  /// The step to version 4: what radios said is told from fixes.
+  /// The migration to version 4: positions of radio beacons are distinguished from fixes.
   static let sources = """
     DROP VIEW positions;
     DROP VIEW positions_by_place;
@@ -142,7 +143,7 @@ enum SQLitePlaces {
 }
 
 extension StatementWriter {
-  /// In the order of `SQLitePlaces.insertVisit`.
+  /// Writes the columns in the order of `SQLitePlaces.insertVisit`.
   mutating func columns(of visit: SQLitePlaces.Visit, by vehicle: VehicleKey) {
     bigint(visit.cell)
     bigint(visit.slot)
@@ -150,7 +151,7 @@ extension StatementWriter {
     text(vehicle.vehicle)
   }
 
-  /// In the order of `SQLitePlaces.insertPlace`.
+  /// Writes the columns in the order of `SQLitePlaces.insertPlace`.
   mutating func columns(ofCell cell: Int64) {
     let (row, column) = (Double(cell / SQLitePlaces.stride), Double(cell % SQLitePlaces.stride))
     bigint(cell)

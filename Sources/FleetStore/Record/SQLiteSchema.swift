@@ -2,18 +2,18 @@ internal import SQLite
 
 /// The tables of a recording in SQLite. Times are milliseconds since 1970-01-01 UTC.
 ///
-/// A change of the schema is a further step; those that were released stay as they are.
+/// A change of the schema is a new step; released steps never change.
 enum SQLiteSchema {
-  /// "odog": what `file(1)` and this program know the file by.
+  /// "odog": the application identifier for `file(1)` and this program.
   static let applicationID: Int64 = 0x6F64_6F67
 
-  /// What leads from each version to the next.
+  /// The steps from each version to the next.
   static let steps = [
     messages, identityWithTime, SQLitePlaces.step, SQLitePlaces.sources, SQLiteJournal.step, traces,
   ]
 
-  /// Called behind each step, in its transaction.
-  /// - Parameter version: that the step has led to.
+  /// Fills tables after a step, in its transaction.
+  /// - Parameter version: the version after the step.
   static func fill(version: Int, _ database: borrowing Database) throws(SQLiteError) {
     if version == JournalTable.version { try SQLiteJournal.fill(database) }
   }
@@ -22,8 +22,8 @@ enum SQLiteSchema {
     try database.integer("PRAGMA application_id") == applicationID
   }
 
-  /// The version of a recording: `user_version`, or in files made before that was used the number that the last of GRDB's
-  /// migrations ("1 messages", "2 identity with time") begins with.
+  /// Returns the version of a recording: `user_version`, or in older files the number at the start of the
+  /// last GRDB migration ("1 messages", "2 identity with time").
   static func version(_ database: borrowing Database) throws(SQLiteError) -> Int {
     let version = try database.userVersion()
     guard version == 0,
@@ -69,8 +69,8 @@ enum SQLiteSchema {
       SELECT fleet, vehicle, time, latitude, longitude, accuracy, NULL, NULL, 'track' FROM fixes;
     """
 
-  /// One index finds a vehicle's messages by time and knows each of them: a message that comes again has the time that
-  /// it had. Keeping two up to date costs a fifth more for every message.
+  /// One index finds a vehicle's messages by time and detects duplicates, which have the same time. Two
+  /// indexes would cost a fifth more for every message.
   private static let identityWithTime = """
     DROP INDEX messages_identity;
     DROP INDEX messages_time;
@@ -88,7 +88,7 @@ enum SQLiteSchema {
 
   static let insertFix = insertion("fixes", RecordingColumns.fixes)
 
-  /// An older position than the table has changes nothing.
+  /// An older position changes nothing.
   static let updateLatest =
     insertion("latest", RecordingColumns.latest) + """
        ON CONFLICT (fleet, vehicle) DO UPDATE SET time = excluded.time, received = excluded.received,

@@ -3,13 +3,13 @@ internal import Glibc
 internal import SQLite
 internal import Spatial
 
-/// A recording in one SQLite file, beside which there are two more while it is written (WAL mode).
+/// A recording in an SQLite file, with two more files while it is written (WAL mode).
 final class SQLiteStore: MessageStore {
   let name: String
   private let path: String
   private var tables: SQLiteTables?
   let advice: String? = nil
-  /// Which file is open.
+  /// The identity of the open file.
   private var file: FileIdentity?
 
   init(path: String) {
@@ -21,7 +21,7 @@ final class SQLiteStore: MessageStore {
     tables = nil
     let refusal: String?
     do throws(SQLiteError) {
-      // A reader that copies the file or a backup may hold the lock for a while.
+      // A reader that copies the file or a backup can hold the lock for a while.
       let database = try Database(path: path, access: .create, busyTimeout: .seconds(10))
       refusal = try Self.prepare(database)
       if refusal == nil { tables = try SQLiteTables(database) }
@@ -32,7 +32,7 @@ final class SQLiteStore: MessageStore {
     file = FileIdentity(path)
   }
 
-  /// Returns why the database cannot be used; nil when it can.
+  /// Returns the reason why the database is unusable; nil if it is usable.
   private static func prepare(_ database: borrowing Database) throws(SQLiteError) -> String? {
     let isNew = try database.integer("SELECT count(*) FROM sqlite_master") == 0
     if !isNew, try !SQLiteSchema.isRecording(database) {
@@ -41,7 +41,7 @@ final class SQLiteStore: MessageStore {
     guard try SQLitePlaces.areAvailable(database) else {
       return "this SQLite library has no R*Tree module; use one that was built with SQLITE_ENABLE_RTREE"
     }
-    // What is acknowledged to the broker has to survive a loss of power.
+    // Messages acknowledged to the broker must survive a power loss.
     try database.execute(
       """
       PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000;
@@ -56,11 +56,11 @@ final class SQLiteStore: MessageStore {
     guard let tables else { return 0 }
     let added: Int
     do throws(SQLiteError) { added = try tables.insert(messages) } catch {
-      // The next attempt opens it anew: the file may have been taken away, or its disk.
+      // The next attempt reopens it: the file or its disk can have been removed.
       self.tables = nil
       throw failure("write to", error)
     }
-    // What is in a file without a name is lost at the end.
+    // A deleted file would be lost when it is closed.
     guard FileIdentity(path) == file else {
       self.tables = nil
       throw failure("write to", "it was taken away or replaced; it is opened anew")
@@ -78,7 +78,7 @@ final class SQLiteStore: MessageStore {
   }
 
   func close() {
-    // Leaves one file that is all there is.
+    // Leaves a single complete file.
     try? tables?.database.checkpoint()
     tables = nil
   }

@@ -14,7 +14,7 @@ final class SQLiteTables {
   private var visited: Statement
   private var place: StatementWriter
   private var journal: SQLiteJournal
-  /// The last visit of each vehicle, which is there already.
+  /// The last stored visit of each vehicle.
   private var known: [VehicleKey: SQLitePlaces.Visit] = [:]
 
   init(_ database: consuming Database) throws(SQLiteError) {
@@ -28,11 +28,11 @@ final class SQLiteTables {
     self.database = database
   }
 
-  /// Adds messages, all or none, but for those that are there already. Returns how many it added.
+  /// Inserts messages in one transaction, without duplicates. Returns the number of new ones.
   func insert(_ messages: [RecordedMessage]) throws(SQLiteError) -> Int {
     try database.transaction { () throws(SQLiteError) in
       var added = 0
-      // A span lends its elements, where a loop copies them.
+      // A span lends its elements, where a loop would copy them.
       let rows = messages.span
       for index in rows.indices where try insert(rows[index]) { added += 1 }
       for position in LatestPositions(messages).positions {
@@ -43,7 +43,7 @@ final class SQLiteTables {
     }
   }
 
-  /// Returns false where the message is there already.
+  /// Inserts a message; returns false if it already exists.
   private func insert(_ recorded: RecordedMessage) throws(SQLiteError) -> Bool {
     message.columns(of: recorded)
     message.payload(of: recorded)
@@ -68,7 +68,7 @@ final class SQLiteTables {
   private func insert(_ one: SQLitePlaces.Visit, by vehicle: VehicleKey) throws(SQLiteError) {
     if known.count > MessageRecording.mostTopics { known.removeAll() }
     known[vehicle] = one
-    // Whether the R*Tree has a cell is asked where it is cheap.
+    // The visits are searched for the cell, which is cheaper than searching the R*Tree.
     visited.bind(1, one.cell)
     let hasPlace = try visited.step()
     visited.reset()
@@ -79,14 +79,14 @@ final class SQLiteTables {
     try place.run()
   }
 
-  /// Deletes what is too old. What is known to be there may be gone then.
+  /// Deletes old data. The cache of stored visits is then invalid.
   func expire(_ expiry: SQLiteExpiry) throws(SQLiteError) -> StoreExpiry {
     known.removeAll()
     return try expiry.run(database)
   }
 }
 
-/// Binds columns to the parameters of a statement. Times are milliseconds.
+/// A writer that binds columns to the parameters of a statement. Times are milliseconds.
 struct StatementWriter: RowWriter, ~Copyable {
   private var statement: Statement
   private var parameter = 0

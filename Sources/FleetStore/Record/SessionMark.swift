@@ -1,16 +1,18 @@
 internal import Bytes
 internal import Glibc
 
-/// A mark that a session whose name was given is in use on this machine: a lock on a file, which the kernel releases when the
-/// process ends, however it ends. Where no file can be made there is none, and nothing is said to be in use.
+/// A mark that an explicitly named session is in use on this machine: a file lock, which the kernel releases
+/// when the process exits. If no file can be created, there is no mark, and no session counts as in use.
 final class SessionMark: Sendable {
-  /// Whether another process of this user has the session.
+  /// True if another process of this user uses the session.
   let isTaken: Bool
   private let descriptor: Int32
 
+  /// Creates the mark.
+  ///
   /// - Parameters:
   ///   - clientID: the session's name.
-  ///   - broker: where it is; the same name at another broker is another session.
+  ///   - broker: the broker; the same name at another broker is another session.
   init(of clientID: String, at broker: String) {
     let hash = String(FNV1a.hash64("\(broker)\n\(clientID)".utf8), radix: 36)
     guard let folder = try? SessionSlot.folder() else {

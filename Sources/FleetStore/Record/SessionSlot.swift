@@ -4,20 +4,22 @@ internal import FleetConsole
 internal import Glibc
 internal import Platform
 
-/// A name at the broker that no other process of this machine uses, and that the next process to start uses again when
-/// this one is gone: a broker then hands the messages of one that was killed to the one that takes its place.
+/// An automatic session name, unique among the running processes of this machine, and reused by the next
+/// process. A broker then delivers the messages of a killed process to its successor.
 ///
-/// The names are numbered. A process holds its number by a lock on a file, which the kernel releases when the process
-/// ends, however it ends.
+/// The names are numbered. A process reserves its number by a file lock, which the kernel releases when it
+/// exits.
 final class SessionSlot: Sendable {
   let clientID: String
   private let file: String
   private let descriptor: Int32
 
-  /// Nobody runs so many recorders of the same on one machine.
+  /// The maximum number of equal recorders on a machine.
   private static let most = 1000
 
-  /// - Parameter what: what is recorded and where to; each has names of its own.
+  /// Returns the first free name.
+  ///
+  /// - Parameter what: selection and store; each combination has its own names.
   static func free(for what: String) throws(FleetError) -> SessionSlot {
     let names = try Names(what)
     for number in 1...most {
@@ -26,7 +28,7 @@ final class SessionSlot: Sendable {
     throw failure("find", "a free name in \(names.folder)", "all are in use")
   }
 
-  /// The names that were used before and that no process uses now.
+  /// Returns the names that were used before and are free now.
   static func left(for what: String) throws(FleetError) -> [SessionSlot] {
     let names = try Names(what)
     var slots: [SessionSlot] = []
@@ -36,10 +38,10 @@ final class SessionSlot: Sendable {
     return slots
   }
 
-  /// Nobody is to look for the session again.
+  /// Deletes the file, so that the session is not searched for again.
   func forget() { unsafe unlink(file) }
 
-  /// nil where another process has it, or where there is none and none is to be made.
+  /// Reserves a number; nil if another process has it, or if it does not exist and must not be created.
   private init?(_ names: Names, _ number: Int, flags: Int32) throws(FleetError) {
     file = "\(names.folder)/record-\(names.hash)-\(number).lock"
     let descriptor = unsafe open(file, O_RDWR | O_CLOEXEC | flags, 0o600)
@@ -57,7 +59,7 @@ final class SessionSlot: Sendable {
 
   deinit { Glibc.close(descriptor) }
 
-  /// What the names of one recording have in common.
+  /// The common parts of the names of one recording.
   private struct Names {
     let host: String
     let hash: String
@@ -67,14 +69,14 @@ final class SessionSlot: Sendable {
       var name = [CChar](repeating: 0, count: 256)
       unsafe gethostname(&name, 255)
       host = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      // Each user has locks of their own, and so names.
+      // Each user has own locks, and therefore own names.
       hash = String(FNV1a.hash64("\(getuid())\n\(what)".utf8), radix: 36)
       folder = try SessionSlot.folder()
     }
   }
 
-  /// Where state that is no configuration belongs (XDG Base Directory Specification).
-  /// - Throws: `FleetError` when it cannot be made.
+  /// Returns the folder for state files (XDG Base Directory Specification).
+  /// - Throws: `FleetError` if it cannot be created.
   static func folder() throws(FleetError) -> String {
     var parents: [String] = []
     if let state = environment("STATE_DIRECTORY") ?? environment("XDG_STATE_HOME") {

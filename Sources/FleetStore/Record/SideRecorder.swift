@@ -2,21 +2,21 @@ package import Fleet
 internal import FleetConsole
 package import MQTT
 
-/// A recorder beside something else in one process, as of a server that shows what it records.
+/// A recorder inside another program, such as a server that shows what it records.
 ///
-/// It is that of `odograph record` with the same session at the broker: one takes up what the other has left.
+/// It uses the same broker session as `odograph record`: each of them resumes where the other stopped.
 package final class SideRecorder: Sendable {
   private let running: RunningRecorder
 
-  /// Seconds that are left at the end for what the broker has under way.
+  /// The time limit in seconds for messages in transit at the end.
   private static let drain = 5.0
 
-  /// Makes the store ready, and begins.
+  /// Prepares the store and starts recording.
   /// - Parameters:
   ///   - store: an SQLite file, or a `postgres://` URL.
-  ///   - keep: days, as `90d`; nil to keep all.
-  ///   - connection: is told of the connection to the broker.
-  /// - Throws: `FleetError` for options that make no sense, and a store that cannot be opened.
+  ///   - keep: the days to retain, such as `90d`; nil for all.
+  ///   - connection: called with changes of the broker connection.
+  /// - Throws: `FleetError` for invalid options, and a store that cannot be opened.
   package static func start(
     into store: String, keep: String?, selection: FleetSelection, broker: MQTTConfiguration,
     connection: @escaping @Sendable (FleetConnection) -> Void
@@ -32,18 +32,18 @@ package final class SideRecorder: Sendable {
     return SideRecorder(try RunningRecorder.start(plan, into: opened, from: entry))
   }
 
-  /// Whether a text says for how many days to keep, as `90d`.
+  /// Returns whether a text is a number of days such as `90d`.
   package static func isDays(_ text: String) -> Bool { (try? RecordPlan.days(text)) != nil }
 
   private init(_ running: RunningRecorder) { self.running = running }
 
-  /// How it goes on.
+  /// The progress of recording.
   package struct Progress: Hashable, Sendable {
-    /// Messages received and dealt with.
+    /// The number of processed messages.
     package var received: Int
-    /// Those of them that were not there before.
+    /// The number of new messages.
     package var stored: Int
-    /// Whether nothing can be stored now.
+    /// True while the store is unavailable.
     package var isInterrupted: Bool
   }
 
@@ -53,7 +53,7 @@ package final class SideRecorder: Sendable {
       received: counts.received, stored: counts.stored, isInterrupted: counts.isInterrupted)
   }
 
-  /// Stores what the broker has under way, for some seconds at most. What is not stored then stays at the broker.
+  /// Stores the messages in transit for a limited time. Others remain at the broker.
   package func stop() {
     let limit = running.recorder.current.isInterrupted ? 0 : Self.drain
     let isClean = running.source.leaveBlocking(drain: limit)

@@ -2,9 +2,9 @@ internal import Fleet
 internal import Spatial
 
 extension RecordedMessage {
-  /// A batch in an order that follows from what the messages say alone: two recorders that have the same messages come to each
-  /// other's in the same order, so that one waits for the other and both never do. By time first, as rows go into a
-  /// database partition by partition.
+  /// Returns a batch in an order that depends on the messages alone, so that two recorders with the same
+  /// messages wait for each other without a deadlock. Sorted by time first, because rows are written
+  /// partition by partition.
   static func inStoringOrder(_ messages: [RecordedMessage]) -> [RecordedMessage] {
     let span = messages.span
     var keys: [(time: Int64, index: Int)] = []
@@ -15,7 +15,7 @@ extension RecordedMessage {
       if let last = keys.last, last.time >= time { isInOrder = false }
       keys.append((time, index))
     }
-    // Of different times all of them, as one vehicle's mostly come.
+    // All times differ, as in most batches of one vehicle.
     if isInOrder { return messages }
     keys.sort { first, second in
       guard first.time == second.time else { return first.time < second.time }
@@ -24,7 +24,7 @@ extension RecordedMessage {
     return keys.map { messages[$0.index] }
   }
 
-  /// Of the same time.
+  /// Compares messages with the same time.
   private static func precedes(_ messages: [RecordedMessage], _ first: Int, _ second: Int) -> Bool {
     if messages[first].topic != messages[second].topic {
       return messages[first].topic < messages[second].topic

@@ -1,17 +1,18 @@
 internal import Fleet
 internal import Spatial
 
-/// One vehicle's track, in slices of time that are asked for over two connections in turn.
+/// Reading of one vehicle's track in slices of time, over two alternating connections.
 ///
-/// A day's rows lie on as many pages, between those of other vehicles, and finding them takes a process of the server longer
-/// than all else: two share that, and go on while the rows of the last slice are worked on. What is held is bounded: two
-/// portions of rows. Each connection sees the database at its own moment; no row is in two slices, so that none comes twice.
+/// A day's rows are on as many pages, between those of other vehicles, and finding them takes a server
+/// process longer than everything else. Two processes share this work while the rows of the previous slice
+/// are processed. Memory is bounded by two portions of rows. Each connection has its own snapshot; slices are
+/// disjoint, so no row is read twice.
 extension PostgreSQLRecording {
-  /// Within a transaction: one vehicle's rows by the index with its time, in the order in which they came and lie on the disk.
-  /// The database takes them for scattered, and would collect their pages first.
+  /// Settings within a transaction: an index scan of one vehicle's rows by time, which is also their order on
+  /// disk. The planner assumes that they are scattered, and would use a bitmap scan.
   static let trackPlan = "SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = off"
 
-  /// Rows that are fetched at once: more than a slice of a day has at 1 Hz.
+  /// The number of rows fetched at once: more than a slice of a day has at 1 Hz.
   private static let trackPortion = 12_000
 
   func readTrack(
@@ -29,7 +30,7 @@ extension PostgreSQLRecording {
     _ slices: [TrackSpan], _ body: (TrackSample) throws(FleetError) -> Bool
   ) throws(FleetError) {
     if line == nil { try open() }
-    // What is on its way when something fails is for nobody: it goes with its connection.
+    // After a failure the pending rows are discarded with their connection.
     var isDone = false
     defer { if !isDone { (line, secondLine) = (nil, nil) } }
     guard let line else { return }
@@ -70,7 +71,7 @@ extension PostgreSQLRecording {
     isDone = true
   }
 
-  /// Asks for the first rows of a slice; of none where there is no such slice.
+  /// Requests the first rows of a slice, if it exists.
   private func ask(_ slices: [TrackSpan], _ index: Int, _ line: PostgreSQLLine) throws(PostgreSQLError) {
     guard index < slices.count else { return }
     let (sql, values) = trackSQL(slices[index]) { $0 }
@@ -83,7 +84,7 @@ extension PostgreSQLRecording {
 
   private func append(_ rows: borrowing BinaryRows) {
     for row in 0..<rows.count {
-      // In binary form: a day has so many numbers that their texts would take longer than all else.
+      // In binary format, because parsing the numbers of a day would take longer than everything else.
       let sample = TrackSample(
         time: rows.milliseconds(row, 0), latitude: rows.double(row, 1), longitude: rows.double(row, 2),
         altitude: rows.double(row, 3), accuracy: rows.double(row, 4), speed: rows.double(row, 5),
@@ -96,7 +97,7 @@ extension PostgreSQLRecording {
     do throws(PostgreSQLError) { try work() } catch { throw failure(error) }
   }
 
-  /// nil where the server lets no more in, or a second connection would reach another server.
+  /// Returns the second connection; nil if the server rejects it, or it would reach a different server.
   private func secondLine(beside line: PostgreSQLLine) -> PostgreSQLLine? {
     if secondLine == nil, !isAlone {
       let second = try? connected()
@@ -108,12 +109,12 @@ extension PostgreSQLRecording {
 }
 
 extension TrackSpan {
-  /// Parts of a span that follow each other: at most eight, of an hour at least, as each has a question of its own.
+  /// Consecutive parts of a span: at most eight, of at least an hour, because each needs a query.
   var slices: [TrackSpan] {
     let (length, isTooLong) = to.nanoseconds.subtractingReportingOverflow(from.nanoseconds)
     guard !isTooLong else { return [self] }
     let count = min(max(length / 3_600_000_000_000, 1), 8)
-    // On whole milliseconds, as times are.
+    // In whole milliseconds, like the times.
     let step = length / count / 1_000_000 * 1_000_000
     return (0..<count).map { index in
       var slice = self

@@ -2,26 +2,26 @@ internal import Fleet
 internal import MQTT
 internal import Spatial
 
-/// A recording in PostgreSQL, read through a cursor: the server keeps what this program has not asked for yet.
+/// A recording in PostgreSQL, read through a cursor: the server holds the rows that were not fetched yet.
 final class PostgreSQLRecording: RecordingTables {
   let name: String
   let address: String
   private let goesOn: () -> Bool
   var line: PostgreSQLLine?
-  /// For tracks, of which two share the work.
+  /// The second connection for tracks.
   var secondLine: PostgreSQLLine?
-  /// Whether there can be no second.
+  /// True if a second connection is impossible.
   var isAlone = false
   private(set) var version = PostgreSQLSchema.version
-  /// Of a track, what was fetched and not yet handed over.
+  /// The fetched samples of a track that were not passed on yet.
   var samples: [TrackSample] = []
 
-  /// Whether the last failure was that a replica had to give up what was read.
+  /// True if the last failure was a recovery conflict of a replica.
   private var hasConflict = false
 
-  /// Rows that are fetched at once.
+  /// The number of rows fetched at once.
   private static let portion = 2000
-  /// Of a question that a replica interrupts before its first row.
+  /// The maximum number of attempts for a query that a replica interrupts before its first row.
   private static let mostAttempts = 4
 
   init(address: String, goesOn: @escaping () -> Bool = { true }) {
@@ -51,7 +51,7 @@ final class PostgreSQLRecording: RecordingTables {
 
   func connected() throws(PostgreSQLError) -> PostgreSQLLine {
     let connection = try PostgreSQLConnection(address, goesOn: goesOn)
-    // Compiling a query takes longer than those that are asked here.
+    // JIT compilation takes longer than these queries.
     try connection.run("SET jit = off; SET cursor_tuple_fraction = 1; \(Self.memory)")
     return PostgreSQLLine(connection)
   }
@@ -59,14 +59,14 @@ final class PostgreSQLRecording: RecordingTables {
   static let dialect = RecordingDialect(
     schema: "odograph.", milliseconds: { "floor(extract(epoch FROM \($0)) * 1000)::bigint" },
     payload: "payload, encode(payload_binary, 'hex')",
-    // Within one moment of the recorder by number, and without one by time: the database keeps no other order.
+    // For equal times of the recorder by number, and without one by time; the database has no other order.
     messageOrder: "received, vehicle, fleet, epoch, seq, time, topic", positionOrder: "2, 1, 3, 10",
     earliest: "'-infinity'::timestamptz",
     parameter: { number, value in
       if case .time = value { "$\(number)::timestamptz" } else { "$\(number)" }
     })
 
-  /// The texts of a row's columns.
+  /// The columns of a row as text.
   struct Row: RecordingRow {
     fileprivate var columns: [String?]
 
@@ -113,8 +113,8 @@ final class PostgreSQLRecording: RecordingTables {
     }
   }
 
-  /// Asks again where a replica has taken away what was read, as long as nothing was handed over.
-  /// - Parameter question: sets its argument once it hands something over.
+  /// Retries a query after a recovery conflict of a replica, as long as no row was passed on.
+  /// - Parameter question: sets its argument when it passes rows on.
   func asking(_ question: (inout Bool) throws(FleetError) -> Void) throws(FleetError) {
     var attempts = 1
     while true {
@@ -144,7 +144,7 @@ final class PostgreSQLRecording: RecordingTables {
     _ = try query("ROLLBACK", [])
   }
 
-  /// Begins a transaction with a cursor for a query.
+  /// Starts a transaction with a cursor for a query.
   private func declare(
     _ sql: String, _ values: [RecordingSelection.Condition.Value]
   ) throws(FleetError) {
@@ -165,13 +165,13 @@ final class PostgreSQLRecording: RecordingTables {
     }
   }
 
-  /// Of what a query sorts, where the server gives less: a day of a vehicle fits in.
+  /// The memory for sorting, if the server's setting is lower: a vehicle's day fits.
   private static let memory =
     "SELECT set_config('work_mem', '32MB', false) WHERE pg_size_bytes(current_setting('work_mem')) < 32 << 20"
 
   func failure(_ error: PostgreSQLError) -> FleetError {
     hasConflict = error.isRecoveryConflict
-    // The next question is asked over a connection of its own: this one may be over.
+    // The next query uses a new connection, because this one can be broken.
     if hasConflict || error.state.isEmpty { line = nil }
     let remedy =
       hasConflict
@@ -183,8 +183,8 @@ final class PostgreSQLRecording: RecordingTables {
 }
 
 extension UTCTime {
-  /// As PostgreSQL reads it. Its times are microseconds; recorded ones are whole milliseconds, so that rounding the limit
-  /// up changes nothing.
+  /// The time as PostgreSQL text. Its resolution is microseconds; recorded times are whole milliseconds, so
+  /// rounding the limit up changes nothing.
   fileprivate var microsecondText: String {
     UTCTime(milliseconds: ceiledMilliseconds).rfc3339
   }

@@ -1,10 +1,11 @@
 package import Fleet
 
-/// Which vehicles somebody may see in a recording, whatever else is asked for: those of some fleets, and some others.
+/// The vehicles of a recording that a user can see, in addition to any other selection: those of some fleets,
+/// and single ones.
 package struct RecordingScope: Hashable, Sendable {
-  /// Fleets of which all vehicles are seen; nil for every fleet.
+  /// The fleets whose vehicles are all visible; nil for all fleets.
   package var fleets: [String]?
-  /// Vehicles that are seen beside them.
+  /// Additional single vehicles.
   package var vehicles: [VehicleKey]
 
   package init(fleets: [String]?, vehicles: [VehicleKey] = []) {
@@ -15,8 +16,8 @@ package struct RecordingScope: Hashable, Sendable {
 }
 
 extension RecordingScope {
-  /// What a row must fulfil; nil where every row does. Who sees nothing gets no row.
-  /// - Parameter bind: the SQL of a parameter that is to have a value.
+  /// Returns the condition for visible rows; nil if all are visible. Without visible vehicles no row matches.
+  /// - Parameter bind: returns the SQL of a parameter for a value.
   func sql(_ bind: (RecordingSelection.Condition.Value) -> String) -> String? {
     guard let fleets else { return nil }
     var parts: [String] = []

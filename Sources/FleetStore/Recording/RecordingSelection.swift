@@ -6,7 +6,7 @@ internal import JSON
 package import Spatial
 internal import Telemetry
 
-/// Which recording, and which part of it, is meant: the same for all commands that read one.
+/// The common arguments of commands that read a part of a recording.
 package struct RecordingArguments: ParsableArguments {
   package init() {}
 
@@ -34,7 +34,7 @@ package struct RecordingArguments: ParsableArguments {
     completion: .file())
   package var region: String?
 
-  /// The file or URL that is meant.
+  /// The file or URL of the recording.
   package var place: String { store ?? environment("ODOGRAPH_STORE") ?? "odograph.sqlite" }
 
   package func selection() throws(FleetError) -> RecordingSelection {
@@ -47,30 +47,32 @@ package struct RecordingArguments: ParsableArguments {
   }
 }
 
-/// Which part of a recording is meant.
+/// A selection of a part of a recording.
 package struct RecordingSelection: Sendable {
-  /// None stands for all.
+  /// The fleets and vehicles; empty for all.
   package var fleets: [String] = []
   package var vehicles: [String] = []
-  /// Of messages only those of these kinds; none does not restrict.
+  /// The kinds of messages; empty for all.
   var kinds: [String] = []
-  /// By the vehicle's clock; from then on, and before that.
+  /// The time range by the vehicle's clock, including the start and excluding the end.
   package var from: UTCTime?
   package var to: UTCTime?
-  /// Only positions in one of them; none does not restrict.
+  /// The areas in which positions must be; empty for no restriction.
   var areas: [Area] = []
-  /// Who asks does not see more than this.
+  /// The vehicles that the user can see.
   package var scope = RecordingScope.all
 
   package init() {}
 
-  /// Whether nothing restricts it.
+  /// True if nothing is excluded.
   var isAll: Bool {
     fleets.isEmpty && vehicles.isEmpty && kinds.isEmpty && from == nil && to == nil && areas.isEmpty
       && scope == .all
   }
 
-  /// - Throws: `FleetError` for a time that cannot be read, or a span that ends before it begins.
+  /// Sets the time range.
+  ///
+  /// - Throws: `FleetError` for an invalid time or range.
   package mutating func setTimes(from: String?, to: String?) throws(FleetError) {
     self.from = try from.map { text throws(FleetError) in try Self.time(text, "--from") }
     self.to = try to.map { text throws(FleetError) in try Self.time(text, "--to") }
@@ -98,7 +100,7 @@ package struct RecordingSelection: Sendable {
     return areas.contains { $0.contains(point) }
   }
 
-  /// An RFC 3339 time, or a day, which begins at midnight UTC.
+  /// Parses an RFC 3339 time, or a day, which starts at midnight UTC.
   private static func time(_ text: String, _ option: String) throws(FleetError) -> UTCTime {
     if let time = UTCTime(rfc3339: text) ?? UTCTime(rfc3339: text + "T00:00:00Z") { return time }
     throw .usage(
@@ -108,7 +110,8 @@ package struct RecordingSelection: Sendable {
 }
 
 extension RecordingSelection {
-  /// A condition in SQL with numbered parameters: where it stands twice in a statement, its values are bound once.
+  /// An SQL condition with numbered parameters, so that its values are bound once if it occurs twice in a
+  /// statement.
   struct Condition {
     enum Value {
       case text(String)
@@ -120,11 +123,11 @@ extension RecordingSelection {
     var values: [Value]
   }
 
-  /// What a row must fulfil; regions are looked at afterwards.
+  /// Returns the condition of the selection; areas are checked separately.
   /// - Parameters:
-  ///   - time: the SQL of its time.
-  ///   - others: columns, each of which has one of the values; none does not restrict.
-  ///   - parameter: the SQL of a parameter by its number, from 1.
+  ///   - time: the SQL of a row's time.
+  ///   - others: columns with allowed values; an empty list allows all.
+  ///   - parameter: returns the SQL of a parameter by its number, from 1.
   func condition(
     time: String, and others: [(column: String, values: [Condition.Value])] = [],
     _ parameter: (Int, Condition.Value) -> String
@@ -149,7 +152,7 @@ extension RecordingSelection {
 
 extension UTCTime {
   init(milliseconds: Int64) {
-    // Within what nanoseconds can say; times beyond were not recorded by this program.
+    // Limited to the range of nanoseconds; times outside were not recorded by this program.
     self.init(nanoseconds: min(max(milliseconds, -9_223_372_036_854), 9_223_372_036_854) * 1_000_000)
   }
 
@@ -159,7 +162,7 @@ extension UTCTime {
     return rest < 0 ? quotient - 1 : quotient
   }
 
-  /// Milliseconds since 1970, rounded up: of times that are kept to the millisecond, those from here on.
+  /// Milliseconds since 1970, rounded up: the lower limit of times with a resolution of a millisecond.
   var ceiledMilliseconds: Int64 {
     let floor = milliseconds
     return floor * 1_000_000 == nanoseconds ? floor : floor + 1

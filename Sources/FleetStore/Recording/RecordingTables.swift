@@ -2,38 +2,38 @@ internal import Fleet
 internal import MQTT
 internal import Spatial
 
-/// The row that a reading stands at. Columns count from 0.
+/// The current row of a query. Columns count from 0.
 protocol RecordingRow {
   func integer(_ column: Int) -> Int64?
   func double(_ column: Int) -> Double?
   func text(_ column: Int) -> String?
-  /// The bytes of `RecordingDialect.payload`, the first column of which is given.
+  /// Returns the bytes of `RecordingDialect.payload` from its first column.
   func payload(_ column: Int) -> [UInt8]
 }
 
-/// In what the SQL of the databases differs.
+/// The differences between the SQL dialects.
 struct RecordingDialect: Sendable {
-  /// Goes before the name of a table.
+  /// The prefix of table names.
   var schema: String
-  /// A time as milliseconds since 1970.
+  /// Returns a time in milliseconds since 1970.
   var milliseconds: @Sendable (_ column: String) -> String
   /// The columns of a payload.
   var payload: String
   /// The order in which messages were received.
   var messageOrder: String
-  /// Columns by which positions are in order: all that is to be the same each time.
+  /// The columns that determine a reproducible order of positions.
   var positionOrder: String
   /// A time before all others.
   var earliest: String
-  /// The mark of a parameter, from 1.
+  /// Returns the placeholder of a parameter, numbered from 1.
   var parameter: @Sendable (Int, RecordingSelection.Condition.Value) -> String
 }
 
-/// A recording in tables: what its database does about `Recording` is to run queries.
+/// A recording in tables, whose database only runs queries.
 protocol RecordingTables: Recording {
   associatedtype Row: RecordingRow
   static var dialect: RecordingDialect { get }
-  /// Hands over the rows of a query until `body` returns false. Opens the recording where it is not open.
+  /// Passes the rows of a query to `body` until it returns false. Opens the recording if necessary.
   func read(
     _ sql: String, _ values: [RecordingSelection.Condition.Value],
     _ body: (Row) throws(FleetError) -> Bool
@@ -45,7 +45,7 @@ extension RecordingTables {
     "kind = 'location' AND latitude IS NOT NULL AND vehicle IS NOT NULL AND time IS NOT NULL"
   }
 
-  /// By the vehicle's clock where it says a time, and else by the recorder's.
+  /// The vehicle's time if available, otherwise the recorder's.
   private static var moment: String { "coalesce(time, received)" }
 
   func countPositions(_ selection: RecordingSelection) throws(FleetError) -> Int {
@@ -71,8 +71,9 @@ extension RecordingTables {
     }
   }
 
-  /// One vehicle's positions in order of time: milliseconds or the database's own form of a time, place, altitude, accuracy,
-  /// speed, course and source. Parameters: vehicle, fleet, from, to.
+  /// Returns the query for one vehicle's positions in order of time: time (in milliseconds or the database's
+  /// own format), position, altitude, accuracy, speed, course and source. Parameters: vehicle, fleet, from,
+  /// to.
   func trackSQL(_ span: TrackSpan, time: (String) -> String) -> (
     sql: String, values: [RecordingSelection.Condition.Value]
   ) {
@@ -135,16 +136,16 @@ extension RecordingTables {
       """
   }
 
-  /// In SQLite each half comes out of its index in order, and the two are merged: nothing is sorted. By day the database
-  /// sorts, with what it keeps on the disk. Of one moment, what was said at the time comes first in both: where SQLite
-  /// merges, that is the first half.
+  /// Returns the query for positions. In SQLite both halves come from their indexes in order and are merged
+  /// without sorting. By day the database sorts, partly on disk. Of equal times, live positions come first:
+  /// where SQLite merges, that is the first half.
   func positionsSQL(where condition: String, isByDay: Bool = false) -> String {
     let dialect = Self.dialect
-    // Divisions round towards zero, and there are times before 1970.
+    // Division rounds towards zero, and there can be times before 1970.
     let time = dialect.milliseconds("time")
     let day = isByDay ? "\(time) - (\(time) % 86400000 + 86400000) % 86400000" : "0"
     let order = isByDay ? "11, 1, 2, 3, 10" : dialect.positionOrder
-    // Before version 3 tracks were kept without.
+    // Before version 3 tracks had neither.
     let (altitude, speed) = version >= 3 ? ("altitude", "speed") : ("NULL", "NULL")
     return """
       SELECT fleet, vehicle, \(time), latitude, longitude, altitude, accuracy, speed, course,
@@ -168,7 +169,7 @@ extension RecordingTables {
 }
 
 extension RecordedPosition {
-  /// A row of `positionsSQL`.
+  /// Decodes a row of `positionsSQL`.
   fileprivate init?(_ row: some RecordingRow) {
     guard let fleet = row.text(0), let vehicle = row.text(1), let time = row.integer(2),
       let latitude = row.double(3), let longitude = row.double(4)

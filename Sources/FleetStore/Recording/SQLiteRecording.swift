@@ -4,16 +4,16 @@ internal import MQTT
 internal import SQLite
 internal import Spatial
 
-/// A recording in an SQLite file, also while it is written.
+/// A recording in an SQLite file, readable while it is written.
 final class SQLiteRecording: RecordingTables {
   let name: String
   private let path: String
   private var database: Database?
-  /// Which file is open.
+  /// The identity of the open file.
   private var file: FileIdentity?
   private(set) var version = SQLiteSchema.steps.count
 
-  /// The first that this program reads.
+  /// The oldest supported version.
   private static let oldestVersion = 2
 
   static let dialect = RecordingDialect(
@@ -33,8 +33,8 @@ final class SQLiteRecording: RecordingTables {
     let refusal: String?
     do throws(SQLiteError) {
       do throws(SQLiteError) { refusal = try open(.readOnly) } catch {
-        // SQLite keeps an index of its log beside the file, also for who only reads: where that cannot be made, and there is no log,
-        // the file is all there is.
+        // SQLite creates an index of its log beside the file, also for readers. If this is impossible and
+        // there is no log, the file is complete by itself.
         guard [.cannotOpen, .readOnly].contains(error.code.primary), !hasLog else { throw error }
         refusal = try open(.immutable)
       }
@@ -46,7 +46,9 @@ final class SQLiteRecording: RecordingTables {
     throw failure(refusal)
   }
 
-  /// - Returns: why it cannot be read; nil when it can.
+  /// Opens the file.
+  ///
+  /// - Returns: the reason why it is unusable; nil if it is usable.
   private func open(_ access: Database.Access) throws(SQLiteError) -> String? {
     let opened = try Database(path: path, access: access, busyTimeout: .seconds(10), goesOn: goesOn)
     let refusal = try Self.refusal(opened)
@@ -56,13 +58,13 @@ final class SQLiteRecording: RecordingTables {
     return refusal
   }
 
-  /// Whether something of it is in a log beside it still.
+  /// True if the write-ahead log contains data.
   private var hasLog: Bool {
     var information = stat()
     return unsafe stat("\(path)-wal", &information) == 0 && information.st_size > 0
   }
 
-  /// Why a database cannot be read; nil when it can.
+  /// Returns the reason why a database is unusable; nil if it is usable.
   private static func refusal(_ database: borrowing Database) throws(SQLiteError) -> String? {
     guard try SQLiteSchema.isRecording(database) else {
       return "it is no recording; name a file that odograph record has written"
@@ -72,7 +74,7 @@ final class SQLiteRecording: RecordingTables {
     return version < oldestVersion ? RecordingAddress.olderVersion : nil
   }
 
-  /// The statement that stands at the row.
+  /// The statement at its current row.
   final class Row: RecordingRow {
     fileprivate var statement: Statement
 
@@ -113,7 +115,7 @@ final class SQLiteRecording: RecordingTables {
     }
   }
 
-  /// Whether the file of its name is still the one that is open.
+  /// True if the file under this name is still the open one.
   var isCurrent: Bool { file != nil && FileIdentity(path) == file }
 
   private func prepare(_ sql: String) throws(FleetError) -> Row {

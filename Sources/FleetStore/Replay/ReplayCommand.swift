@@ -11,11 +11,11 @@ internal import Telemetry
 
 /// The options of `odograph replay`.
 package struct ReplayOptions: ParsableArguments {
-  /// What becomes of the times in messages.
+  /// The handling of times in messages.
   enum Times: String, Hashable, Sendable, CaseIterable {
-    /// They say what they would say if it happened now; messages are new ones, with epochs of their own.
+    /// Times are shifted to now; messages are new ones, with new epochs.
     case shift
-    /// Messages are those of the recording, byte by byte.
+    /// Messages are replayed byte by byte.
     case keep
   }
 
@@ -61,7 +61,7 @@ package struct ReplayOptions: ParsableArguments {
 
   package init() {}
 
-  /// Times as fast as life; nil as fast as the broker takes it.
+  /// Returns the speed relative to real time; nil for as fast as the broker accepts messages.
   func speed() throws(FleetError) -> Double? {
     if speedText == "max" { return nil }
     guard let number = Double(speedText), (0.001...100_000).contains(number) else {
@@ -75,7 +75,9 @@ package struct ReplayOptions: ParsableArguments {
     throw .usage("use", "--times \(timesText.prefix(40))", "it is shift or keep")
   }
 
-  /// - Throws: `FleetError` for options that make no sense.
+  /// Checks the options.
+  ///
+  /// - Throws: `FleetError` for invalid options.
   func check() throws(FleetError) {
     if let longestPause, !(longestPause >= 0) {
       throw .usage("use", "--longest-pause \(longestPause)", "it is 0 or more seconds")
@@ -96,23 +98,24 @@ package struct ReplayOptions: ParsableArguments {
   }
 }
 
-/// Plays a recording back onto a broker: what vehicles said, and what was said to them only when that is asked for.
+/// The `odograph replay` command: publishes a recording to a broker: messages of vehicles, and messages to
+/// vehicles only on request.
 ///
-/// The command's thread reads and keeps the pace, the connection's thread publishes; between them is a bounded queue that
-/// holds the reading up, so that a broker that is slow costs time and neither messages nor memory.
+/// The command's thread reads and keeps the pace, the connection's thread publishes, with a bounded queue in
+/// between. A slow broker slows down the replay, without losing messages or using memory.
 package enum ReplayCommand {
-  /// Messages that wait or are under way at most.
+  /// The maximum number of waiting and unacknowledged messages.
   private static let capacity = 4000
-  /// Messages that are handed over at once where no pace separates them.
+  /// The number of messages passed at once if they have no pace.
   private static let portion = 200
-  /// Seconds that are waited at the end for what the broker has not acknowledged.
+  /// The time limit in seconds for acknowledgements at the end.
   private static let drain = 30.0
-  /// The same after a signal.
+  /// The same time limit after a signal.
   private static let lastDrain = 0.7
 
-  /// Runs until all is played or a signal comes; what was handed to the broker by then is waited for, after a signal not for
-  /// long.
-  /// - Throws: `FleetError` for options that make no sense, a recording that is not there, a broker that cannot be reached.
+  /// Runs until the end of the recording or a signal, then waits for acknowledgements, after a signal only
+  /// briefly.
+  /// - Throws: `FleetError` for invalid options, a missing recording, and an unreachable broker.
   package static func run(_ options: ReplayOptions) throws(FleetError) -> ExitStatus {
     let (times, speed) = (try options.times(), try options.speed())
     let selection = try options.part.selection()
@@ -121,7 +124,7 @@ package enum ReplayCommand {
     let waiter = try CommandWaiter()
     let monitor = WorkMonitor(waiter, isQuiet: options.isQuiet)
     do throws(FleetError) { return try run(options, selection, times, speed, waiter, monitor) } catch {
-      // What a signal has ended fails somewhere.
+      // After a signal, some operation fails.
       guard let ending = monitor.ending else { throw error }
       monitor.clear()
       return try ending.status()
@@ -164,7 +167,7 @@ package enum ReplayCommand {
     return queue.counters.rejected > 0 || queue.pending > 0 ? .unavailable : .done
   }
 
-  /// Keeps the pace.
+  /// A player that keeps the pace.
   private struct Player {
     let options: ReplayOptions
     let rewriter: ReplayRewriter
@@ -172,12 +175,12 @@ package enum ReplayCommand {
     let monitor: WorkMonitor
     let link: PublishLink
     var clock: ReplayClock
-    /// Messages to vehicles that were not played.
+    /// The number of omitted messages to vehicles.
     var leftOut = 0
     var batch: [MQTTMessage] = []
     var played = 0
 
-    /// Waits until a message is due, and publishes it. Returns false when a signal has come.
+    /// Waits until a message is due and publishes it. Returns false after a signal.
     mutating func play(_ message: StoredMessage) -> Bool {
       if !options.playsOrders, message.isOrder {
         leftOut += 1
@@ -211,7 +214,7 @@ package enum ReplayCommand {
     }
   }
 
-  /// Returns false when the output is gone.
+  /// Prints a summary; returns false if the output is closed.
   private static func summary(
     _ options: ReplayOptions, _ queue: PublishQueue, _ name: String, leftOut: Int, seconds: Double
   ) -> Bool {

@@ -5,16 +5,18 @@ internal import MQTT
 internal import Spatial
 internal import Telemetry
 
-/// Makes of a recorded message the one that is published.
+/// A converter from recorded messages to published ones.
 struct ReplayRewriter {
   private let times: ReplayOptions.Times
   private let fleet: String?
   private let root: String
   private let epochs: ReplayedEpochs
 
+  /// Creates a converter.
+  ///
   /// - Parameters:
-  ///   - fleet: what it is played as; nil keeps each its own.
-  ///   - root: where the native topics begin, to find the fleet in them.
+  ///   - fleet: the fleet of the replay; nil to leave it unchanged.
+  ///   - root: the topic root, for finding the fleet in topics.
   init(
     _ times: ReplayOptions.Times, fleet: String? = nil, root: String = TopicScheme.defaultRoot, run: UInt32
   ) {
@@ -40,7 +42,7 @@ struct ReplayRewriter {
   }
 
   private func payload(_ stored: StoredMessage, _ clock: ReplayClock) -> [UInt8] {
-    // A track's times are relative to one another: at another speed it is written anew.
+    // A track's times are relative to each other, so it is encoded again for another speed.
     if stored.kind == MessageKind.track.rawValue, clock.speed ?? 1 != 1,
       let json = try? JSONValue(parsing: stored.payload), let track = try? TrackMessage(json: json)
     {
@@ -82,7 +84,7 @@ struct ReplayRewriter {
 }
 
 extension ReplayRewriter {
-  /// The way's times are relative to one another, as a track's.
+  /// Returns the times of a trip's track are relative to each other, like those of a track.
   private func moved(_ trip: TripMessage, _ clock: ReplayClock) -> TripMessage {
     var (start, end) = (trip.start, trip.end)
     (start.time, end.time) = (clock.moved(start.time), clock.moved(end.time))
@@ -103,8 +105,8 @@ extension ReplayRewriter {
   }
 }
 
-/// The epochs of one run of a replay, in place of the recorded ones: the vehicles' stores are not those of the recording, or
-/// consumers that know that would take the replay for repetitions.
+/// The epochs of a replay, which replace the recorded ones. With the recorded epochs, consumers would drop
+/// the messages as duplicates.
 private struct ReplayedEpochs {
   let run: UInt32
 
@@ -113,8 +115,8 @@ private struct ReplayedEpochs {
   }
 }
 
-/// Finds the times and the epoch of a message and says what replaces them. Every other byte stays: who changes a time is not
-/// to know every field of every version.
+/// A visitor that finds the times and the epoch of a message and their replacements. All other bytes are
+/// unchanged, independent of the fields of other versions.
 private struct TimeShift: JSONMemberVisitor {
   let clock: ReplayClock
   let epochs: ReplayedEpochs
@@ -140,8 +142,8 @@ private struct TimeShift: JSONMemberVisitor {
   }
 }
 
-/// The same of trips and driving events, which have times within (of both ends, and of the way) and numbers of a series: that is
-/// the replay's own, as epochs are.
+/// A visitor for trips and driving events, which have nested times (of both ends and the track) and a series:
+/// like an epoch, it is replaced.
 private struct JournalShift: JSONVisitor {
   let clock: ReplayClock
   let epochs: ReplayedEpochs
@@ -171,21 +173,24 @@ private struct JournalShift: JSONVisitor {
   }
 }
 
-/// When a recorded moment comes again.
+/// The mapping from recorded times to those of the replay.
 ///
-/// A value: the present comes in. The recorder's times are the pace; vehicles' times are moved along the same line, so that
-/// a message keeps its delay, seen at the speed of the replay.
+/// A value type; the current time is passed in. The recorder's times determine the pace. Vehicles' times are
+/// mapped in the same way, so that a message has the same delay, scaled by the speed of the replay.
 struct ReplayClock: Hashable, Sendable {
-  /// Recorded seconds for one of now; nil where pace is the broker's.
+  /// Recorded seconds per second; nil for the pace of the broker.
   let speed: Double?
-  /// The first recorded moment, and when it comes again.
+  /// The first recorded time, and its time in the replay.
   private var origin: UTCTime
   private var start: UTCTime
   private var last: UTCTime
-  /// Seconds of the recording that are skipped beyond between two messages.
+  /// The maximum pause in recorded seconds between two messages.
   private let longestPause: Double
 
-  /// - Parameter extent: the recorder's first and last moment. As fast as the broker takes it, the last is now.
+  /// Creates a clock.
+  ///
+  /// - Parameter extent: the recorder's first and last time. At the pace of the broker, the last one is
+  ///   mapped to now.
   init(_ extent: ClosedRange<UTCTime>, speed: Double?, longestPause: Double?, start: UTCTime) {
     self.speed = speed
     self.longestPause = longestPause ?? .infinity
@@ -194,36 +199,36 @@ struct ReplayClock: Hashable, Sendable {
     last = extent.lowerBound
   }
 
-  /// When a message is due that was received at a moment; never earlier than the one before it.
+  /// Returns the due time of a message received at a time; never earlier than that of the previous one.
   mutating func due(_ received: UTCTime) -> UTCTime {
     guard let speed else { return start }
     let pause = received.seconds(since: last)
-    // A pause that is cut short moves the whole rest forward; a clock that was set back holds nothing up.
+    // A shortened pause moves the rest forward; a clock that was set back causes no delay.
     if pause > longestPause { origin = origin.advanced(bySeconds: pause - longestPause) }
     if pause < 0 { origin = origin.advanced(bySeconds: pause) }
     last = received
     return start.advanced(bySeconds: received.seconds(since: origin) / speed)
   }
 
-  /// A vehicle's time as it is said in the replay.
+  /// Returns a vehicle's time in the replay.
   func moved(_ time: UTCTime) -> UTCTime {
     start.advanced(bySeconds: time.seconds(since: origin) / (speed ?? 1))
   }
 }
 
 extension StoredMessage {
-  /// Whether it was said to a vehicle and not by it: a command, or settings or regions that were wanted.
+  /// True for a message to a vehicle: a command, or desired settings or regions.
   ///
-  /// A topic of which the recorder did not know the vehicle, as below a root that it was not told, is judged by its end:
-  /// what is left out by mistake can be asked for, what live vehicles obey cannot be taken back.
+  /// A topic without a known vehicle, such as below an unknown root, is classified by its end: an omitted
+  /// message can be requested, but a command that a live vehicle has executed cannot be reverted.
   var isOrder: Bool {
     if vehicle != nil, let kind { return kind == Self.ownTracksCommand || TopicScheme.isOrder(path: kind) }
     let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
-    // A root, a fleet and a vehicle stand before it at least.
+    // At least a root, a fleet and a vehicle precede it.
     if levels.count >= 4, levels[levels.count - 1] == Self.ownTracksCommand { return true }
     return levels.count >= 5 && TopicScheme.isOrder(path: levels.suffix(2).joined(separator: "/"))
   }
 
-  /// `owntracks/USER/DEVICE/cmd`.
+  /// The last level of `owntracks/USER/DEVICE/cmd`.
   private static let ownTracksCommand = "cmd"
 }

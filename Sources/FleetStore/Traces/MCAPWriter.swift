@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// Writes a file in the format MCAP 0 (mcap.dev/spec), without chunks: a trace is small.
+/// A writer of the MCAP 0 format (mcap.dev/spec), without chunks, because a trace is small.
 struct MCAPWriter {
   struct Statistics {
     var times: ClosedRange<UInt64>?
@@ -20,7 +20,7 @@ struct MCAPWriter {
   }
 
   private var bytes = magic
-  /// As they stand in the data, for the summary.
+  /// The records as in the data section, for the summary.
   private var schemas: [[UInt8]] = []
   private var channels: [[UInt8]] = []
   private var statistics = Statistics()
@@ -32,7 +32,9 @@ struct MCAPWriter {
     Self.append(.header, record, to: &bytes)
   }
 
-  /// - Parameter schema: in JSON Schema.
+  /// Adds a schema.
+  ///
+  /// - Parameter schema: a JSON Schema.
   /// - Returns: its number.
   mutating func addSchema(_ name: String, _ schema: String) -> UInt16 {
     let number = UInt16(schemas.count + 1)
@@ -46,7 +48,9 @@ struct MCAPWriter {
     return number
   }
 
-  /// - Returns: its number; nil where there are as many as a file can have.
+  /// Adds a channel.
+  ///
+  /// - Returns: its number; nil if the maximum number is reached.
   mutating func addChannel(_ topic: String, schema: UInt16) -> UInt16? {
     guard let number = UInt16(exactly: channels.count) else { return nil }
     var record: [UInt8] = []
@@ -61,8 +65,10 @@ struct MCAPWriter {
     return number
   }
 
+  /// Appends a message.
+  ///
   /// - Parameters:
-  ///   - channel: as `addChannel` numbered it.
+  ///   - channel: the number returned by `addChannel`.
   ///   - time: ns since 1970.
   mutating func append(_ message: [UInt8], to channel: UInt16, at time: UInt64) {
     let sequence = statistics.counts[Int(channel)]
@@ -79,7 +85,7 @@ struct MCAPWriter {
     Self.append(.message, record, to: &bytes)
   }
 
-  /// The whole file.
+  /// Returns the complete file.
   consuming func finished() -> [UInt8] {
     var end: [UInt8] = []
     end.append(little: CRC32.checksum(bytes))
@@ -91,7 +97,7 @@ struct MCAPWriter {
     var footer: [UInt8] = []
     footer.append(little: UInt64(summary))
     footer.append(little: UInt64(0))
-    // The checksum is over the summary and the footer up to itself.
+    // The checksum covers the summary and the footer up to itself.
     let head = [Operation.footer.rawValue] + Self.length(footer.count + 4) + footer
     footer.append(little: CRC32.checksum(bytes[summary...] + head))
     Self.append(.footer, footer, to: &bytes)

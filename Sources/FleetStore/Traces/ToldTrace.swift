@@ -3,16 +3,16 @@ internal import JSON
 internal import Spatial
 internal import Telemetry
 
-/// A trace as its vehicle told of it last, out of a recording or live.
+/// The last message about a trace, from a recording or live.
 struct ToldTrace: Hashable, Sendable {
   var vehicle: VehicleKey
   var trace: TraceMessage
-  /// The message as it came, with what this version does not know of it.
+  /// The original message, including unknown members.
   var payload: [UInt8]
-  /// Of its pieces those that the recording has; nil where that was not asked for.
+  /// The number of recorded pieces; nil if not requested.
   var arrived: Int?
 
-  /// nil where the payload is no such message.
+  /// Decodes a message; nil for an invalid payload.
   init?(vehicle: VehicleKey, payload: [UInt8]) {
     guard let json = try? JSONValue(parsing: payload), let trace = try? TraceMessage(json: json) else {
       return nil
@@ -23,16 +23,16 @@ struct ToldTrace: Hashable, Sendable {
   var key: TraceKey { TraceKey(vehicle: vehicle, trace: trace.trace) }
 }
 
-/// Which traces are meant.
+/// A selection of traces.
 struct TraceSelection: Sendable {
-  /// Of whom, and of moments from when to when.
+  /// The vehicles, and the range of the events' times.
   var part = RecordingSelection()
   var number: Int64?
   var series: String?
-  /// None stands for all.
+  /// The causes; empty for all.
   var causes: [String] = []
 
-  /// Whether nothing is left out.
+  /// True if nothing is excluded.
   var isAll: Bool { part.isAll && number == nil && series == nil && causes.isEmpty }
 
   func contains(_ trace: JournalNumber) -> Bool {
@@ -45,7 +45,7 @@ struct TraceSelection: Sendable {
 }
 
 extension Recording {
-  /// Of each trace what was told last, by vehicle and in order of moments.
+  /// Returns the last message about each trace, sorted by vehicle and time of the event.
   func traces(_ selection: TraceSelection) throws(FleetError) -> [ToldTrace] {
     var traces: [TraceKey: ToldTrace] = [:]
     var part = selection.part
@@ -63,12 +63,12 @@ extension Recording {
     }
   }
 
-  /// Hands over the pieces of traces in the order in which they came, until `body` returns false.
+  /// Passes the pieces of traces to `body` in order of arrival, until it returns false.
   func readTracePieces(
     _ selection: TraceSelection, _ body: (VehicleKey, TracePieceMessage) throws(FleetError) -> Bool
   ) throws(FleetError) {
     var part = selection.part
-    // They were told after the moment, and hours after it where the vehicle was out of reach.
+    // Pieces are sent after the event, and hours later if the vehicle had no connection.
     (part.kinds, part.from, part.to) = ([TopicScheme.tracePiece], nil, nil)
     try readMessages(part) { message throws(FleetError) in
       guard let vehicle = message.vehicle, let json = try? JSONValue(parsing: message.payload),
@@ -80,7 +80,7 @@ extension Recording {
 }
 
 extension ToldTrace {
-  /// Whether it says more of the trace.
+  /// Returns whether it is a newer revision of the trace.
   func isNewer(than other: ToldTrace?) -> Bool {
     guard let other else { return true }
     return (trace.revision, trace.size == nil ? 0 : 1) > (

@@ -3,16 +3,17 @@ internal import Sensors
 internal import Spatial
 internal import Traces
 
-/// The inertial sensors and the barometer of a trace as a sensor recording in CSV, as `odograph samples` writes it and `odographd` plays it:
-/// a row for each sample, in the device frame.
+/// The conversion of a trace's inertial and barometer samples to a sensor recording in CSV, as `odograph
+/// samples` writes and `odographd` plays it: a row for each sample, in the device frame.
 enum TraceCSV {
-  /// Decimals of m/s², rad/s and µT. A step of the finest part is 1.6e-5, of which this is less than a thousandth.
+  /// The decimals of m/s², rad/s and µT. A step of the finest part is 1.6e-5, more than a thousand times this
+  /// resolution.
   private static let decimals = 9
-  /// Decimals of Pa and °C, of which a step is 0.01 at least.
+  /// The decimals of Pa and °C, whose steps are at least 0.01.
   private static let coarseDecimals = 4
 
-  /// Nil where it has none of them.
-  /// - Parameter title: what it is of.
+  /// Returns the CSV text; nil if the trace has no such samples.
+  /// - Parameter title: the source of the samples.
   static func text(_ trace: TraceReading, title: String) -> String? {
     let columns = Columns(trace.samples)
     guard !columns.names.isEmpty,
@@ -29,7 +30,7 @@ enum TraceCSV {
     return text
   }
 
-  /// Those that are there.
+  /// The existing columns.
   private struct Columns {
     private var hasForce = false
     private var hasRate = false
@@ -57,7 +58,7 @@ enum TraceCSV {
         + (hasTemperature ? ["temperature"] : [])
     }
 
-    /// The fields behind the time; nil for what has no columns.
+    /// Returns the fields after the time; nil for a sample without columns.
     func row(_ sample: TraceSample) -> String? {
       var (scan, pressure): (InertialScan?, Double?)
       switch sample {

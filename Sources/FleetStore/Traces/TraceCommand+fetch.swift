@@ -32,8 +32,9 @@ package struct TraceFetchOptions: ParsableArguments {
 }
 
 extension TraceCommand {
-  /// Puts a trace together of what a recording has of it, and writes it.
-  /// - Throws: `FleetError` for options that make no sense, a recording that is not there or does not have all of it, an output that fails.
+  /// Assembles a trace from a recording and writes it.
+  /// - Throws: `FleetError` for invalid options, a recording that is missing or incomplete, and a failed
+  ///   output.
   package static func fetch(_ options: TraceFetchOptions) throws(FleetError) -> ExitStatus {
     guard options.number >= 1 else {
       throw .usage("look for", "trace \(options.number)", "traces are numbered from 1")
@@ -51,7 +52,7 @@ extension TraceCommand {
     do throws(FleetError) {
       document = try fetched(selection, options, from: recording, as: form)
     } catch {
-      // What a signal has ended fails somewhere.
+      // After a signal, some operation fails.
       monitor.clear()
       if let ending = monitor.ending { return try ending.status() }
       throw error
@@ -102,7 +103,7 @@ extension TraceCommand {
       bytes, as: form, title: "odograph trace \(told.vehicle) \(options.number)", of: name)
   }
 
-  /// Why a trace is not whole, and what helps.
+  /// Returns the reason for an incomplete trace with the remedy.
   static func reason(_ state: TraceAssembly.State, _ trace: TraceMessage?) -> String {
     switch state {
     case .unannounced:

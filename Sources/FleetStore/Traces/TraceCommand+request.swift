@@ -36,7 +36,9 @@ package struct TraceRequestOptions: ParsableArguments {
 
   package init() {}
 
-  /// - Throws: `FleetError` for options that make no sense.
+  /// Returns the arguments of the request.
+  ///
+  /// - Throws: `FleetError` for invalid options.
   fileprivate func arguments() throws(FleetError) -> [String: JSONValue] {
     guard (0.1...3600).contains(timeout) else {
       throw .usage("wait", "\(timeout) s", "--timeout is 0.1 to 3600 seconds")
@@ -60,8 +62,9 @@ package struct TraceRequestOptions: ParsableArguments {
 }
 
 extension TraceCommand {
-  /// Has a vehicle keep a moment as a trace, and prints which trace it is.
-  /// - Throws: `FleetError` for options that make no sense, a broker that cannot be reached, a vehicle that refuses.
+  /// Requests a vehicle to store a trace of a time, and prints its number.
+  /// - Throws: `FleetError` for invalid options, an unreachable broker, and a vehicle that rejects the
+  ///   request.
   package static func request(_ options: TraceRequestOptions) throws(FleetError) -> ExitStatus {
     let arguments = try options.arguments()
     signal(SIGPIPE, SIG_IGN)

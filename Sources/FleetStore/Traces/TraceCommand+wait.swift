@@ -31,8 +31,9 @@ package struct TraceWaitOptions: ParsableArguments {
 }
 
 extension TraceCommand {
-  /// Listens until a trace has come whole, prints a line of it, and writes it where a file is named.
-  /// - Throws: `FleetError` for options that make no sense, a broker that cannot be reached or refuses, an output that fails.
+  /// Waits for a complete trace, prints a line about it, and writes it if a file is named.
+  /// - Throws: `FleetError` for invalid options, a broker that is unreachable or rejects a request, and a
+  ///   failed output.
   package static func wait(_ options: TraceWaitOptions) throws(FleetError) -> ExitStatus {
     if let number = options.number, number < 1 {
       throw .usage("wait for", "trace \(number)", "traces are numbered from 1")
@@ -43,7 +44,7 @@ extension TraceCommand {
     let timeout = try options.time.limit()
     let form = options.output.output == nil ? nil : try options.output.form()
     let root = options.broker.topicRoot
-    // The level itself and those below it: what is told of traces, and their pieces.
+    // The level and those below it: messages about traces, and their pieces.
     let filters = try FleetSelection(
       root: root, fleets: options.broker.fleets(options.fleet), vehicles: [options.vehicle], kinds: [.trace]
     ).filters().map { $0 + "/#" }
@@ -76,7 +77,7 @@ extension TraceCommand {
         of: "trace \(told.trace.trace.number) of \(told.vehicle)")
       guard try output?.write(document) == true else { return .done }
       try output?.finish()
-      // Where the trace itself is printed, nothing else is.
+      // Only the trace itself is printed.
       if OutputFile.isStream(options.output.output) { return .done }
     }
     var line: [UInt8] = []
@@ -91,7 +92,7 @@ extension TraceCommand {
   }
 }
 
-/// What has come so far.
+/// The received messages.
 private struct TraceWaiting: Sendable {
   let number: Int64?
   private var assembly = TraceAssembly()
@@ -100,7 +101,7 @@ private struct TraceWaiting: Sendable {
 
   init(number: Int64?) { self.number = number }
 
-  /// Returns whether a trace is whole.
+  /// Processes a batch; returns true if a trace is complete.
   mutating func take(_ batch: FleetBatch, _ root: String) -> Bool {
     for message in batch.messages where whole == nil {
       guard let address = TopicAddress(topic: message.topic, root: root) else { continue }
@@ -119,7 +120,7 @@ private struct TraceWaiting: Sendable {
         if new.isNewer(than: told[new.key]) { told[new.key] = new }
         bytes = assembly.add(new.trace, of: address.key)
       }
-      // More than these are not remembered at once.
+      // The maximum number of messages about traces.
       if told.count > 4096 { told = told.filter { $0.key == key } }
       if let bytes, let key, let told = told[key] { whole = (told, bytes) }
     }
@@ -128,7 +129,7 @@ private struct TraceWaiting: Sendable {
 
   private func isWanted(_ trace: JournalNumber) -> Bool { number == nil || number == trace.number }
 
-  /// How far the traces are that have begun to come.
+  /// The progress of incomplete traces.
   var progress: String {
     let parts = assembly.keys.prefix(4).map { key in
       "trace \(key.trace.number): \(TraceCommand.reason(assembly.state(of: key), assembly.message(of: key)))"

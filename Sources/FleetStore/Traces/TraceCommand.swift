@@ -23,7 +23,9 @@ package struct TraceListOptions: ParsableArguments {
 
   package init() {}
 
-  /// - Throws: `FleetError` for options that make no sense.
+  /// Returns the selection.
+  ///
+  /// - Throws: `FleetError` for invalid options.
   func selection() throws(FleetError) -> TraceSelection {
     var selection = TraceSelection(part: try journal.selection(vehicles: vehicle.map { [$0] } ?? []))
     for word in cause where !["impact", "command"].contains(word) {
@@ -54,13 +56,14 @@ package struct TraceExportOptions: ParsableArguments {
   package init() {}
 }
 
-/// Lists, fetches, waits for, verifies and rewrites traces.
+/// The `odograph trace` commands: list, fetch, wait for, verify and convert traces.
 package enum TraceCommand {
-  /// Bytes of a file at most: four times what a trace may have.
+  /// The maximum size of a file in bytes: four times that of a trace.
   static let mostBytes = 64 << 20
 
-  /// Shows traces: out of a recording, or as vehicles tell of them.
-  /// - Throws: `FleetError` for options that make no sense, a recording or a broker that cannot be reached, an output that fails.
+  /// Shows traces from a recording, or live.
+  /// - Throws: `FleetError` for invalid options, a recording or broker that is unavailable, and a failed
+  ///   output.
   package static func list(_ options: TraceListOptions) throws(FleetError) -> ExitStatus {
     let selection = try options.selection()
     let format = try options.journal.format()
@@ -94,8 +97,8 @@ package enum TraceCommand {
     return try follower.run(format.traceWriter)
   }
 
-  /// Says what is in a trace, and whether all of it can be read. Returns `.differs` where something is lost.
-  /// - Throws: `FleetError` for a file that cannot be read, or is no trace.
+  /// Prints the content of a trace, and whether it is complete. Returns `.differs` if a part is lost.
+  /// - Throws: `FleetError` for a file that is unreadable or not a trace.
   package static func verify(_ options: TraceVerifyOptions) throws(FleetError) -> ExitStatus {
     let bytes = try file(options.file)
     let trace = try TraceReading(bytes, of: options.file)
@@ -105,8 +108,8 @@ package enum TraceCommand {
     return trace.isWhole ? .done : .differs
   }
 
-  /// Writes a trace in another form.
-  /// - Throws: `FleetError` for a file that cannot be read, or is no trace, and an output that fails.
+  /// Converts a trace to another format.
+  /// - Throws: `FleetError` for a file that is unreadable or not a trace, and for a failed output.
   package static func export(_ options: TraceExportOptions) throws(FleetError) -> ExitStatus {
     let form = try options.output.form(usual: .csv)
     let bytes = try file(options.file)

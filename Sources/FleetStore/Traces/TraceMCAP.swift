@@ -3,9 +3,12 @@ internal import Sensors
 internal import Spatial
 internal import Traces
 
-/// A trace as an MCAP file, which Foxglove and others show: a channel for each kind of sample and for each signal of the bus, messages in
-/// JSON in the units of the API, positions as Foxglove's `LocationFix`.
+/// The conversion of a trace to an MCAP file, for Foxglove and other viewers: a channel for each kind of
+/// sample and each vehicle signal, JSON messages in the units of the API, positions as Foxglove's
+/// `LocationFix`.
 enum TraceMCAP {
+  /// Returns the file.
+  ///
   /// - Parameter samples: in order of time.
   static func bytes(_ head: TraceFile.Head, _ samples: [TraceSample]) -> [UInt8] {
     var (writer, schemas, channels): (MCAPWriter, [Kind: UInt16], [String: UInt16]) = (.init(), [:], [:])
@@ -16,7 +19,7 @@ enum TraceMCAP {
       guard let channel = channels[topic] ?? writer.addChannel(topic, schema: schema) else { continue }
       channels[topic] = channel
       let (sum, overflow) = sample.timestamp.nanoseconds.addingReportingOverflow(head.utcOffset)
-      // The format has no time before 1970.
+      // The format has no times before 1970.
       let time = UInt64(max(0, overflow ? sample.timestamp.nanoseconds : sum))
       writer.append(message(of: sample, at: time), to: channel, at: time)
     }

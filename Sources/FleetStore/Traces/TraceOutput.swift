@@ -3,16 +3,16 @@ internal import Fleet
 internal import FleetConsole
 internal import Glibc
 
-/// In which form a trace is written.
+/// The format of a trace file.
 package enum TraceFormat: String, Hashable, Sendable, CaseIterable {
-  /// As it came from the vehicle.
+  /// The original format of the vehicle.
   case odotrace
   /// A sensor recording.
   case csv
   case mcap
 
-  /// By the end of a file's name; nil when it has none.
-  /// - Throws: `FleetError` when it says what cannot be written.
+  /// Returns the format of a file name's extension; nil without one.
+  /// - Throws: `FleetError` for an unsupported extension.
   static func named(by path: String) throws(FleetError) -> TraceFormat? {
     let name = path.split(separator: "/").last ?? ""
     guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return nil }
@@ -27,7 +27,7 @@ package enum TraceFormat: String, Hashable, Sendable, CaseIterable {
 
 extension TraceFormat: ExpressibleByArgument {}
 
-/// Where a trace goes.
+/// The output options of a trace.
 package struct TraceOutputArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -48,8 +48,10 @@ package struct TraceOutputArguments: ParsableArguments {
 
   package init() {}
 
-  /// - Parameter usual: where neither the option nor the file's name says one.
-  /// - Throws: `FleetError` for a name that says another form, and for bytes that would go to a terminal.
+  /// Returns the format.
+  ///
+  /// - Parameter usual: the default without option and file name.
+  /// - Throws: `FleetError` for contradictory names, and for binary output to a terminal.
   func form(usual: TraceFormat = .odotrace) throws(FleetError) -> TraceFormat {
     let named: TraceFormat? = if let output, format == nil { try TraceFormat.named(by: output) } else { nil }
     let form = format ?? named ?? usual
@@ -60,16 +62,18 @@ package struct TraceOutputArguments: ParsableArguments {
     return form
   }
 
-  /// Opens the output, before anything is fetched: who cannot write it does not need it.
+  /// Opens the output before anything is fetched.
   func open(inputs: [String] = [], goesOn: () -> Bool = { true }) throws(FleetError) -> OutputFile {
     try OutputFile(path: output, replaces: force, inputs: inputs, goesOn: goesOn)
   }
 }
 
-/// Turns a trace into what is written.
+/// The conversion of a trace to an output format.
 enum TraceDocument {
-  /// - Parameter title: what it is of.
-  /// - Throws: `FleetError` for bytes that are no trace, and for one that the form has nothing of.
+  /// Returns the converted trace.
+  ///
+  /// - Parameter title: the source of the trace.
+  /// - Throws: `FleetError` for bytes that are not a trace, and for a trace without data for the format.
   static func bytes(
     _ bytes: [UInt8], as form: TraceFormat, title: String, of name: String
   ) throws(FleetError) -> [UInt8] {

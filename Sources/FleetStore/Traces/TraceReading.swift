@@ -4,32 +4,37 @@ internal import Sensors
 internal import Spatial
 internal import Traces
 
-/// What is in a trace's bytes: packed by zlib as the vehicle sends them, as a whole or block by block, or plain.
+/// The content of a trace's bytes: compressed with zlib as sent by the vehicle, as a whole or block by block,
+/// or plain.
 struct TraceReading {
   let head: TraceFile.Head
-  /// In order of time.
+  /// The samples in order of time.
   private(set) var samples: [TraceSample] = []
   private(set) var blocks = 0
-  /// Blocks that are whole and yet cannot be read.
+  /// The number of complete blocks that cannot be decoded.
   private(set) var unreadable = 0
-  /// Samples a day and more away from the moment: of a clock that was set, or of nobody.
+  /// The number of samples a day and more from the event, because of a clock change or damage.
   private(set) var strays = 0
-  /// Bytes behind the last whole block.
+  /// The number of bytes after the last complete block.
   let lostBytes: Int
 
-  /// Bytes of a trace as it is unpacked: four times what a vehicle keeps in memory for one, as blocks are merged.
+  /// The maximum size of a decompressed trace in bytes: four times the vehicle's limit, because blocks are
+  /// merged.
   private static let mostBytes = 64 << 20
-  /// Bytes of a block as it is unpacked: its samples at most (65,536), each with the largest number of columns of eight bytes.
+  /// The maximum size of a decompressed block in bytes: its maximum number of samples (65,536), each with the
+  /// maximum number of columns of eight bytes.
   private static let mostBlockBytes = 16 << 20
-  /// Samples that are read: an hour of a sensor at 250 Hz, or a minute of one at 8 kHz with all else. A few bytes can be made to unpack
-  /// to more than there is memory.
+  /// The maximum number of samples: an hour of a sensor at 250 Hz, or a minute at 8 kHz with other samples. A
+  /// few bytes can be crafted to decompress to more than the memory.
   private static let mostSamples = 1 << 20
-  /// s before and after the moment.
+  /// The range in s before and after the event.
   private static let span = 86_400.0
 
-  /// - Throws: `FleetError` for what is no trace.
+  /// Decodes a trace.
+  ///
+  /// - Throws: `FleetError` for bytes that are not a trace.
   init(_ bytes: [UInt8], of name: String) throws(FleetError) {
-    // As it comes it is packed as a whole.
+    // Vehicles send it compressed as a whole.
     let (unpacked, isWhole) =
       TraceFile.isHead(bytes) ? (bytes, true) : Deflate.readable(of: bytes, limit: Self.mostBytes)
     guard let file = TraceFile(bytes: unpacked) else {
@@ -38,7 +43,7 @@ struct TraceReading {
         "it is no trace, or its first bytes are damaged; name a file of odograph trace fetch or wait")
     }
     (head, blocks) = (file.head, file.blocks.count)
-    // Where it cannot be unpacked to its end something follows that nobody sees.
+    // If decompression fails, the rest is unknown.
     lostBytes = isWhole ? file.lostBytes : max(1, file.lostBytes)
     for bytes in file.blocks {
       guard let block = Self.block(bytes), block.count <= Self.mostSamples - samples.count else {
@@ -53,7 +58,7 @@ struct TraceReading {
       return overflow || Double(distance.magnitude) > Self.span * 1e9
     }
     strays = all - samples.count
-    // `sort` keeps the order of equals.
+    // `sort` is stable.
     samples.sort { $0.timestamp < $1.timestamp }
   }
 
@@ -63,17 +68,17 @@ struct TraceReading {
     return TraceBlock(bytes: unpacked)
   }
 
-  /// Whether nothing of it is missing.
+  /// True if nothing is missing.
   var isWhole: Bool { unreadable == 0 && lostBytes == 0 }
 
-  /// Of a moment on the device's time line; nil where civil time was not known.
+  /// Returns the civil time of a timestamp; nil if civil time was unknown.
   func time(of timestamp: Timestamp) -> UTCTime? {
     guard head.utcOffset != 0 else { return nil }
     let (sum, overflow) = timestamp.nanoseconds.addingReportingOverflow(head.utcOffset)
     return overflow ? nil : UTCTime(nanoseconds: sum)
   }
 
-  /// How many there are of each kind, by its name and in the order of kinds.
+  /// The number of samples of each kind, in the order of kinds.
   var counts: [(name: String, count: Int)] {
     var counts = [0, 0, 0, 0, 0]
     for sample in samples {
@@ -89,13 +94,13 @@ struct TraceReading {
       .map { (name: $0, count: $1) }
   }
 
-  /// Seconds from the moment to the first and the last sample; nil without any.
+  /// The time in seconds from the event to the first and the last sample; nil without samples.
   var span: ClosedRange<Double>? {
     guard let first = samples.first, let last = samples.last else { return nil }
     return first.timestamp.seconds(since: head.moment)...last.timestamp.seconds(since: head.moment)
   }
 
-  /// What of it is lost, for people; nil where nothing is.
+  /// A description of the damage; nil if there is none.
   var damage: String? {
     var parts: [String] = []
     if unreadable > 0 { parts.append("\(unreadable) of \(blocks) blocks cannot be read") }

@@ -2,7 +2,7 @@ internal import JSON
 internal import Spatial
 internal import Traces
 
-/// What is in a trace, for `odograph trace verify`.
+/// The output of `odograph trace verify`.
 enum TraceSummary {
   static func text(_ trace: TraceReading, _ size: Int) -> String {
     let counts = trace.counts.map { "\($0.name) \($0.count)" }.joined(separator: ", ")
@@ -22,7 +22,7 @@ enum TraceSummary {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// A line.
+  /// Returns the result as one line of JSON.
   static func json(_ trace: TraceReading, _ size: Int) -> [UInt8] {
     JSONWriter.object { json in
       json.field("verdict", trace.isWhole ? "ok" : "damaged")

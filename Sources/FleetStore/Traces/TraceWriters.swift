@@ -8,7 +8,7 @@ extension JournalFormat {
   var traceWriter: any JournalWriter<ToldTrace> { writer(text: TraceLinesWriter()) }
 }
 
-/// A line for each trace, for a person.
+/// A text writer with a line for each trace.
 struct TraceLinesWriter: JournalWriter {
   var bytes: [UInt8] = []
   private var columns = LineColumns([
@@ -20,7 +20,7 @@ struct TraceLinesWriter: JournalWriter {
 
   mutating func append(_ told: ToldTrace) { write(line(told)) }
 
-  /// A line with its end.
+  /// Returns a line.
   mutating func line(_ told: ToldTrace) -> String {
     let trace = told.trace
     return columns.line(
@@ -33,7 +33,7 @@ struct TraceLinesWriter: JournalWriter {
   mutating func end() {}
 }
 
-/// Parts of traces as people read them.
+/// Texts about traces.
 enum TraceText {
   static func details(_ told: ToldTrace) -> [String] {
     let trace = told.trace
@@ -56,7 +56,7 @@ enum TraceText {
     return parts.compactMap(\.self)
   }
 
-  /// As messages have it: eight hexadecimal digits.
+  /// Formats a checksum as in messages: eight hexadecimal digits.
   static func checksum(_ checksum: UInt32) -> String {
     let digits = String(checksum, radix: 16)
     return String(repeating: "0", count: 8 - digits.utf8.count) + digits
@@ -66,7 +66,7 @@ enum TraceText {
     trace.size.map { $0 < 10_000 ? "\($0) B" : "\(($0 + 500) / 1000) kB" }
   }
 
-  /// Pieces as people count them, as in 2, 4-5.
+  /// Formats numbers of pieces such as 2, 4-5.
   static func ranges(_ pieces: [ClosedRange<Int>]) -> String {
     let shown = pieces.prefix(8).map {
       $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)"

@@ -1,7 +1,7 @@
 internal import Fleet
 internal import FleetControl
 
-/// Holds what arrived against what vehicles have told, number by number. Pure.
+/// A comparison of arrived messages with the numbers that vehicles have sent. A pure value type.
 struct ArrivalCount {
   private struct Series: Hashable {
     var vehicle: VehicleKey
@@ -10,12 +10,14 @@ struct ArrivalCount {
 
   private let told: [ToldNumbers]
   private let places: [Series: Int]
-  /// How often each number of each of `told` came, from 1 on; 255 stands for that or more.
+  /// The number of arrivals of each sent number, from 1; 255 means that or more.
   private var counts: [[UInt8]]
-  /// Numbers of a told series that nobody told.
+  /// The numbers of a series that arrived but were not sent.
   private var untold: [Int: Set<Int64>] = [:]
 
-  /// - Throws: `FleetError` for the same numbers of the same vehicle told twice.
+  /// Creates the comparison.
+  ///
+  /// - Throws: `FleetError` if the files contain the same series of a vehicle twice.
   init(_ told: [ToldNumbers]) throws(FleetError) {
     self.told = told
     var places: [Series: Int] = [:]
@@ -29,7 +31,7 @@ struct ArrivalCount {
 
   var fleets: [String] { Set(told.map(\.vehicle.fleet)).sorted() }
 
-  /// A message has arrived. What is of no vehicle that has told numbers, or of another run, does not count.
+  /// Records an arrival. Messages of other vehicles or runs are ignored.
   mutating func observe(_ vehicle: VehicleKey, epoch: String, seq: Int64) {
     guard let place = places[Series(vehicle: vehicle, epoch: epoch)] else { return }
     guard seq >= 1, seq <= told[place].last else {
@@ -69,35 +71,35 @@ struct ArrivalCount {
   }
 }
 
-/// What came of that.
+/// The result of the comparison.
 struct ArrivalResult: Hashable, Sendable {
-  /// A vehicle of which not each number is there once.
+  /// A vehicle whose numbers did not all arrive exactly once.
   struct Odd: Hashable, Sendable {
     var vehicle: VehicleKey
     var epoch: String
-    /// Numbers in order.
+    /// The numbers in ascending order.
     var missing: [Int64] = []
     var doubled: [Int64] = []
     var untold: [Int64] = []
   }
 
   var vehicles = 0
-  /// Numbers that the broker has acknowledged, and those of them that arrived.
+  /// The numbers of acknowledged messages, of those of them that arrived, and of those missing.
   var acknowledged = 0
   var arrived = 0
   var missing = 0
-  /// Numbers that arrived more than once.
+  /// The number of messages that arrived more than once.
   var doubled = 0
-  /// Numbers that arrived and that nobody told.
+  /// The number of messages that arrived but were not sent.
   var untold = 0
-  /// Numbers that the broker has not acknowledged, and those of them that arrived all the same.
+  /// The numbers of unacknowledged messages, and of those of them that arrived.
   var unacknowledged = 0
   var unacknowledgedArrived = 0
   var odd: [Odd] = []
 
   var isWhole: Bool { odd.isEmpty }
 
-  /// Numbers in order, as in `3, 5-7`.
+  /// Formats sorted numbers such as `3, 5-7`.
   static func text(_ numbers: [Int64]) -> String {
     var parts: [String] = []
     var index = 0

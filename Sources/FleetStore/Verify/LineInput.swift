@@ -3,7 +3,7 @@ internal import FleetConsole
 internal import Glibc
 internal import Platform
 
-/// The lines of a file or a pipe, one after the other, which a signal ends at any time.
+/// A reader of lines from a file or a pipe, which a signal can interrupt.
 struct LineInput: ~Copyable {
   private let descriptor: CInt
   private let path: String
@@ -11,15 +11,17 @@ struct LineInput: ~Copyable {
   private var place = 0
   private var isAtEnd = false
 
-  /// Milliseconds between two looks at whether the work goes on.
+  /// The interval in ms between two checks for an interruption.
   private static let pause: CInt = 100
   private static let portion = 1 << 16
 
+  /// Opens a file.
+  ///
   /// - Parameter path: `-` for standard input.
   /// - Throws: `FleetError` for a file that cannot be opened.
   init(_ path: String) throws(FleetError) {
     self.path = path
-    // A pipe that nobody writes to yet would hold the call until somebody does.
+    // Opening a pipe without a writer would block.
     descriptor =
       unsafe path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw Self.failure(path, errno) }
@@ -31,8 +33,8 @@ struct LineInput: ~Copyable {
     .usage("read", path, "\(SystemError.message(for: code)); check its name and permissions")
   }
 
-  /// The next line, without its end; nil after the last, and once the work is to end.
-  /// - Throws: `FleetError` for what cannot be read.
+  /// Returns the next line without its line break; nil at the end and after an interruption.
+  /// - Throws: `FleetError` for an unreadable file.
   mutating func next(while goesOn: () -> Bool) throws(FleetError) -> [UInt8]? {
     var looked = place
     while true {
@@ -52,7 +54,9 @@ struct LineInput: ~Copyable {
     }
   }
 
-  /// - Returns: whether the work goes on.
+  /// Reads more data.
+  ///
+  /// - Returns: true unless interrupted.
   private mutating func fill(while goesOn: () -> Bool) throws(FleetError) -> Bool {
     while goesOn() {
       var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

@@ -33,12 +33,15 @@ package struct VerifyOptions: ParsableArguments {
   package init() {}
 }
 
-/// Says number by number what of a simulated fleet arrived at a reader.
+/// The `odograph verify` command: compares the messages of a simulated fleet with those that arrived at a
+/// consumer, number by number.
 package enum VerifyCommand {
-  /// Bytes of a file of numbers: some hundred for a vehicle.
+  /// The maximum size of a file in bytes: about a hundred per vehicle.
   private static let longestFile = 1 << 30
 
-  /// - Throws: `FleetError` for a file that is none of these, and a recording that cannot be read.
+  /// Runs the command.
+  ///
+  /// - Throws: `FleetError` for an invalid file, and for an unreadable recording.
   package static func run(_ options: VerifyOptions) throws(FleetError) -> ExitStatus {
     signal(SIGPIPE, SIG_IGN)
     guard options.lines == nil || options.recording.isEmpty else {
@@ -60,7 +63,7 @@ package enum VerifyCommand {
         for place in places(options) { try read(recording: place, into: &count, monitor) }
       }
     } catch {
-      // What a signal has ended fails somewhere.
+      // After a signal, some operation fails.
       guard monitor.ending != nil else { throw error }
     }
     monitor.clear()
@@ -87,7 +90,7 @@ package enum VerifyCommand {
     count = numbers
   }
 
-  /// What the broker had kept came before it was told again, and is no second arrival.
+  /// Retained messages also arrived when they were sent live, so they are not duplicates.
   private static func read(
     _ path: String, roots: Set<String>, into count: inout ArrivalCount, _ monitor: WorkMonitor
   ) throws(FleetError) {

@@ -4,10 +4,10 @@ package import HTTPTypes
 package import Spatial
 internal import TOML
 
-/// Who may ask, and for what: the tables `access`, `users`, `tokens` and `proxy` of the configuration.
+/// The access settings: the tables `access`, `users`, `tokens` and `proxy` of the configuration.
 package struct AccessConfiguration: Hashable, Sendable {
   package struct User: Hashable, Sendable {
-    /// nil for who comes by the proxy alone.
+    /// The password hash; nil for a user who only logs in through the proxy.
     package var password: PasswordHash?
     package var role: Role
     package var scope: Scope
@@ -17,30 +17,30 @@ package struct AccessConfiguration: Hashable, Sendable {
     package var name: String
     package var role: Role
     package var scope: Scope
-    /// nil for a token without an end.
+    /// The expiry; nil for a token without one.
     package var end: UTCTime?
   }
 
   package var users: [String: User] = [:]
-  /// By the digest of the token.
+  /// The tokens by their digests.
   package var tokens: [SecretDigest: Token] = [:]
-  /// The header in which proxies name the user; nil while it is switched off.
+  /// The header in which a proxy names the user; nil if disabled.
   package var proxyHeader: HTTPField.Name?
-  /// From where that header, and what proxies tell of the client, is believed.
+  /// The addresses of proxies whose user and forwarding headers are trusted.
   package var proxyAddresses: [AddressRange] = []
-  /// Names that the server goes by beside those of this machine, as `Host` says them.
+  /// Additional host names of the server, as in the `Host` header.
   package var hosts: Set<String> = []
-  /// A folder for sessions and links; nil keeps them in memory.
+  /// The folder for sessions and links; nil to hold them in memory.
   package var stateFolder: String?
-  /// nil writes to standard error alone.
+  /// The audit file; nil for standard error only.
   package var auditFile: String?
-  /// Seconds.
+  /// The session limits in seconds.
   package var sessionIdle = 12 * 3600.0
   package var sessionLongest = 30 * 86_400.0
-  /// Requests a second, of each who is logged in, and of each address for what needs no login.
+  /// The maximum requests per second, for each logged-in user, and for each address without login.
   package var requestRate = 100.0
 
-  /// Without a login.
+  /// Settings without a login.
   package static let none = AccessConfiguration()
 
   private init() {}
@@ -53,12 +53,14 @@ package struct AccessConfiguration: Hashable, Sendable {
   private static let userKeys = scopeKeys + ["password", "password_file"]
   private static let tokenKeys = scopeKeys + ["sha256", "expires"]
   private static let proxyKeys = ["header", "addresses"]
-  /// All of them.
+  /// The keys of all tables.
   package static let keys = accessKeys + userKeys + tokenKeys + proxyKeys + CertificateStore.keys
-  /// Bytes of a user's or a token's name at most.
+  /// The maximum length of a user or token name in bytes.
   static let longestName = 64
 
-  /// - Throws: `FleetError` with file, line and column for what makes no sense.
+  /// Reads the settings.
+  ///
+  /// - Throws: `FleetError` with file, line and column of an error.
   package init(_ file: SettingsFile) throws(FleetError) {
     let access = try file.table("access", keys: Self.accessKeys)
     stateFolder = try access.stateFile("state")
@@ -170,12 +172,14 @@ package struct AccessConfiguration: Hashable, Sendable {
     return time
   }
 
-  /// Whether anybody can log in, so that everybody has to.
+  /// True if any user can log in, so that a login is required.
   package var hasLogin: Bool {
     proxyHeader != nil || !tokens.isEmpty || users.values.contains { $0.password != nil }
   }
 
-  /// - Throws: `FleetError` for an address that others than this machine reach, while nobody has to log in.
+  /// Checks the listening address.
+  ///
+  /// - Throws: `FleetError` for an address that other machines can reach, if no login is required.
   package func check(listening address: ListenAddress) throws(FleetError) {
     guard !hasLogin, !address.isLoopback else { return }
     throw .usage(

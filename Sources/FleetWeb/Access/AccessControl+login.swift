@@ -3,16 +3,16 @@ internal import Platform
 internal import Spatial
 
 extension AccessControl {
-  /// A session that has just begun.
+  /// A new session.
   package struct Login: Sendable {
-    /// The cookie's value, which nobody keeps but the client.
+    /// The cookie's value, which the server does not store.
     package var cookie: String
     package var identity: Identity
     package var principal: Principal
   }
 
-  /// Tries a name and a password. An unknown name takes as long as a known one.
-  /// - Parameter old: the session that the client had, which ends with a new one.
+  /// Logs in with a name and a password. An unknown name takes the same time as a known one.
+  /// - Parameter old: the client's previous session, which ends.
   /// - Throws: `WebError`.
   package func logIn(
     name: String, password: String, from address: Address, replacing old: Identity?
@@ -34,7 +34,7 @@ extension AccessControl {
     let digest = SecretDigest(of: cookie)
     let now = SystemClock.realtime
     let hasBegun = state.withLock { state in
-      // The entry may have changed while the password was checked.
+      // The entry can have changed while the password was checked.
       guard state.configuration.users[name]?.password == hash,
         let entry = state.entry(of: .user(name), at: now)
       else { return false }
@@ -48,8 +48,8 @@ extension AccessControl {
     return Login(cookie: cookie, identity: .session(digest), principal: principal)
   }
 
-  /// A hash that an unknown name's password is compared with: always the same for the same name, so that nobody can tell it
-  /// from a known one by time, and chosen by what only this process knows.
+  /// Returns a hash to compare with an unknown user's password. It is constant for a name, so that response
+  /// times do not reveal unknown names, and depends on a secret of this process.
   private func decoy(for name: String, _ configuration: AccessConfiguration) -> PasswordHash? {
     let hashes = configuration.users.values.compactMap(\.password).sorted { $0.text < $1.text }
     guard !hashes.isEmpty else { return nil }
@@ -65,7 +65,7 @@ extension AccessControl {
     }
   }
 
-  /// When a session ends if it is not used; nil for what has no such end.
+  /// Returns the time at which an unused session ends; nil if the identity has no such end.
   package func end(of identity: Identity) -> Int64? {
     state.withLock { state in
       switch identity {
@@ -83,8 +83,8 @@ extension AccessControl {
 
   // MARK: Links
 
-  /// Makes a link to a vehicle.
-  /// - Returns: its secret; nil when there is no room for another.
+  /// Creates a link to a vehicle.
+  /// - Returns: its secret; nil if the maximum number of links is reached.
   package func share(_ vehicle: VehicleKey, by maker: Principal, seconds: Double) -> (
     secret: String, end: Int64
   )? {
@@ -99,7 +99,7 @@ extension AccessControl {
     return isAdded ? (secret, end) : nil
   }
 
-  /// The links to vehicles that somebody sees.
+  /// Returns the links to vehicles that a principal can see.
   package func shares(seenBy principal: Principal) -> [(name: String, share: ShareTable.Share)] {
     let now = SystemClock.realtime
     return state.withLock { state in
@@ -111,8 +111,8 @@ extension AccessControl {
     }
   }
 
-  /// Ends a link, and the sessions that came of it.
-  /// - Returns: nil for a link that there is not, or not for this principal.
+  /// Revokes a link, and ends its sessions.
+  /// - Returns: nil for a link that does not exist or is not visible to this principal.
   package func revoke(_ name: String, by principal: Principal) -> ShareTable.Share? {
     state.withLock { state in
       guard let digest = state.shares.digest(named: name), let share = state.shares.shares[digest],
@@ -125,8 +125,8 @@ extension AccessControl {
     }
   }
 
-  /// Begins a session of whoever has a link.
-  /// - Returns: nil for a link that there is not, or no more.
+  /// Creates a session for the holder of a link.
+  /// - Returns: nil for a link that does not exist or has ended.
   package func enter(_ secret: String) -> (login: Login, vehicle: VehicleKey)? {
     guard SecretText.isPlausible(secret) else { return nil }
     let link = SecretDigest(of: secret)

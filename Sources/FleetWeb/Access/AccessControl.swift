@@ -3,34 +3,36 @@ internal import FleetConsole
 internal import Platform
 internal import Spatial
 
-/// As whom a request comes. What that is worth is found out anew each time: entries change, sessions end.
+/// The authentication of a request. Its permissions are evaluated for each request, because entries change
+/// and sessions end.
 package enum Identity: Hashable, Sendable {
-  /// By the loopback interface, without a login.
+  /// A local request without a login.
   case local
-  /// A cookie's: a user's session, or that of a link.
+  /// A session cookie, of a user or a link.
   case session(SecretDigest)
   case token(SecretDigest)
-  /// A user whom a trusted proxy names.
+  /// A user named by a trusted proxy.
   case proxy(String)
 
-  /// Whether a browser sends it by itself, also from foreign pages.
+  /// True if a browser sends the credentials automatically, also for requests from other sites.
   var isAmbient: Bool { if case .token = self { false } else { true } }
 }
 
-/// Knows who may do what: entries of the configuration, sessions, links, delays and limits.
+/// The access control: configured entries, sessions, links, delays and rate limits.
 package final class AccessControl: Sendable {
   struct State {
     var configuration: AccessConfiguration {
       didSet { entries = AccessControl.entries(configuration) }
     }
-    /// What sessions of each user rest on, made once, as every request and every event asks for it.
+    /// The digest of each user's entry, on which sessions depend; computed once, because every request and
+    /// event needs it.
     private(set) var entries: [String: SecretDigest]
     var sessions: SessionTable
     var shares = ShareTable()
     var delays = LoginDelays()
     var limitsOfAddresses: RequestLimits<Address>
     var limitsOfPrincipals: RequestLimits<String>
-    /// Whether there is something to keep that the disk does not have.
+    /// True if there are changes that are not stored.
     var isChanged = false
 
     init(_ configuration: AccessConfiguration) {
@@ -38,14 +40,14 @@ package final class AccessControl: Sendable {
       entries = AccessControl.entries(configuration)
       sessions = SessionTable(
         idle: Int64(configuration.sessionIdle * 1e9), longest: Int64(configuration.sessionLongest * 1e9))
-      // A page is some thirty files, and an office of people may have one address.
+      // A page has about thirty files, and the users of an office can share an address.
       limitsOfAddresses = RequestLimits(
         rate: configuration.requestRate, burst: configuration.requestRate * 10)
       limitsOfPrincipals = RequestLimits(
         rate: configuration.requestRate, burst: configuration.requestRate * 5)
     }
 
-    /// What a session rests on; nil when that is gone.
+    /// Returns the entry on which a session depends; nil if it was removed.
     func entry(of holder: SessionTable.Holder, at now: Int64) -> SecretDigest? {
       switch holder {
       case .user(let name): return entries[name]
@@ -55,12 +57,12 @@ package final class AccessControl: Sendable {
       }
     }
 
-    /// Whether whoever made a link may still show its vehicle.
+    /// Returns whether the creator of a link can still see its vehicle.
     func holds(_ share: ShareTable.Share, at now: Int64) -> Bool {
       AccessControl.sees(share.maker, share.vehicle, configuration, at: now)
     }
 
-    /// Ends links whose maker has lost the right to show their vehicles.
+    /// Ends links whose creator can no longer see their vehicles.
     mutating func endLostShares(at now: Int64) {
       let current = self
       shares.keep { current.holds($0, at: now) }
@@ -68,15 +70,17 @@ package final class AccessControl: Sendable {
   }
 
   let state: Locked<State>
-  /// Whether there is such a vehicle; every name is, until somebody knows better.
+  /// A function that returns whether a vehicle exists; by default always true.
   private let vehicles = Locked<@Sendable (VehicleKey) -> Bool>({ _ in true })
   let passwords: PasswordChecker
   package let audit: AuditLog
-  /// For what is derived and must not be guessed; another one with each start.
+  /// A random secret for derived values, different for each process.
   let processSecret = SecretText.random()
 
-  /// - Parameter isAuditSaid: whether the audit goes to standard error, too.
-  /// - Throws: `FleetError` for a file of the audit that cannot be written.
+  /// Creates the access control.
+  ///
+  /// - Parameter isAuditSaid: true to print the audit on standard error, too.
+  /// - Throws: `FleetError` if the audit file is not writable.
   package init(_ configuration: AccessConfiguration, isAuditSaid: Bool = true) throws(FleetError) {
     do throws(SystemError) {
       audit =
@@ -92,7 +96,7 @@ package final class AccessControl: Sendable {
     state = Locked(State(configuration))
   }
 
-  /// Call it once, when nothing is asked any more.
+  /// Stops the threads. Call it once, after the last request.
   package func stop() {
     passwords.stop()
     audit.stop()
@@ -100,11 +104,11 @@ package final class AccessControl: Sendable {
 
   package var configuration: AccessConfiguration { state.withLock { $0.configuration } }
 
-  /// Goes on with other entries: what has changed of them ends the sessions and streams that rest on it.
+  /// Replaces the entries; sessions and streams whose entry has changed end.
   package func use(_ configuration: AccessConfiguration) {
     audit.use(path: configuration.auditFile)
     state.withLock { state in
-      // What has ended by the entries that held is not to wake up by the new ones.
+      // Sessions that have ended under the old settings must not become valid again.
       state.endLostShares(at: SystemClock.realtime)
       state.configuration = configuration
       state.sessions.idle = Int64(configuration.sessionIdle * 1e9)
@@ -121,16 +125,16 @@ package final class AccessControl: Sendable {
     }
   }
 
-  /// Has somebody asked whether a vehicle is there before a link to it is made.
+  /// Sets the function that checks whether a vehicle exists before a link is created.
   package func know(_ isThere: @escaping @Sendable (VehicleKey) -> Bool) {
     vehicles.withLock { $0 = isThere }
   }
 
   func knows(_ vehicle: VehicleKey) -> Bool { vehicles.withLock { $0 }(vehicle) }
 
-  // MARK: Who somebody is
+  // MARK: Identities
 
-  /// What an identity is worth now; nil when it has ended.
+  /// Returns the principal of an identity; nil if it has ended.
   package func principal(of identity: Identity, at now: Int64) -> Principal? {
     state.withLock { state in
       let configuration = state.configuration
@@ -163,7 +167,7 @@ package final class AccessControl: Sendable {
     }
   }
 
-  /// What each user's entry is, in one text: a session of another one is over.
+  /// Returns a digest of each user's entry; sessions end when it changes.
   private static func entries(_ configuration: AccessConfiguration) -> [String: SecretDigest] {
     var entries: [String: SecretDigest] = [:]
     for (name, user) in configuration.users {
@@ -176,7 +180,7 @@ package final class AccessControl: Sendable {
     return entries
   }
 
-  /// Whether whoever made a link may still show a vehicle.
+  /// Returns whether the creator of a link can still see a vehicle.
   private static func sees(
     _ maker: String, _ vehicle: VehicleKey, _ configuration: AccessConfiguration, at now: Int64
   ) -> Bool {
@@ -188,7 +192,7 @@ package final class AccessControl: Sendable {
     }
   }
 
-  /// The text that proves that a request is made by the server's own page.
+  /// Returns the token that proves that a request comes from the server's own page.
   func proof(of identity: Identity, cookie: String?) -> String? {
     switch identity {
     case .session: cookie.map { SecretDigest(of: "csrf \($0)").hexadecimal }
@@ -199,7 +203,7 @@ package final class AccessControl: Sendable {
 
   // MARK: Limits
 
-  /// Seconds to wait, 0 to go on.
+  /// Returns the seconds to wait; 0 to continue.
   func waitOfAddress(_ address: Address) -> Double {
     state.withLock { $0.limitsOfAddresses.take(address.subscriber, at: SystemClock.boottime) }
   }

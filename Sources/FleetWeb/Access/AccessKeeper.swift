@@ -2,31 +2,32 @@ package import Fleet
 package import FleetConsole
 internal import Platform
 
-/// Keeps what logins rest on up to date, on a thread of its own: saves sessions and links, reads the configuration again when
-/// it is told to, and the certificate when its files change.
+/// A thread that saves sessions and links, reloads the configuration on request, and reloads the certificate
+/// when its files change.
 package final class AccessKeeper: Sendable {
   private let control: AccessControl
   private let certificates: CertificateStore?
-  /// As it was at the start.
+  /// The initial configuration.
   private let file: SettingsFile?
   private let address: ListenAddress
   private let store: AccessStore?
   private let wanted = Locked<Reload?>(nil)
-  /// Why the last save failed: each reason is said once.
+  /// The reason of the last failed save; each reason is reported once.
   private let problem = Locked<String?>(nil)
   private let thread: ServiceThread
   private let say: @Sendable (String) -> Void
 
-  /// Seconds between looks at what has changed: a kill costs no more of new sessions and links than that.
+  /// The interval in seconds between checks for changes; a crash loses at most the sessions and links of this
+  /// time.
   private static let interval = 1.0
-  /// Looks between saves that keep when sessions were used.
+  /// The number of checks between saves of the sessions' last use.
   private static let looksBetweenSaves = 300
 
-  /// Takes over what was kept, and begins.
+  /// Restores the stored state and starts the thread.
   /// - Parameters:
-  ///   - file: the configuration; nil where there is none.
-  ///   - say: takes what is said of saving.
-  /// - Throws: `FleetError` for a folder that cannot be used.
+  ///   - file: the configuration; nil if there is none.
+  ///   - say: logs problems with saving.
+  /// - Throws: `FleetError` if the folder is not usable.
   package init(
     _ control: AccessControl, certificates: CertificateStore?, file: SettingsFile?,
     address: ListenAddress, say: @escaping @Sendable (String) -> Void = { StandardError.say($0) }
@@ -37,7 +38,7 @@ package final class AccessKeeper: Sendable {
     store = control.configuration.stateFolder.map { AccessStore(folder: $0) }
     try store?.load(into: control)
     do throws(SystemError) {
-      // Whether it can be written is better known now than at the first login.
+      // Checked now instead of at the first login.
       control.markChanged()
       try store?.save(control)
       thread = try ServiceThread()
@@ -51,16 +52,16 @@ package final class AccessKeeper: Sendable {
     }
   }
 
-  /// What else goes on by a configuration that was read again and has no mistake.
+  /// A function that reloads other parts from a valid configuration.
   package typealias Reload = @Sendable (SettingsFile) -> Void
 
-  /// Reads configuration and certificate again soon. Any thread's to call.
+  /// Requests to reload configuration and certificate. Can be called from any thread.
   package func reload(_ others: @escaping Reload = { _ in }) {
     wanted.withLock { $0 = others }
     thread.wake.signal()
   }
 
-  /// Saves for the last time. Call it once, before the control's own `stop`.
+  /// Saves for the last time. Call it once, before `stop` of the access control.
   package func stop() {
     thread.stop()
     control.markChanged()
@@ -118,7 +119,7 @@ package final class AccessKeeper: Sendable {
       let configuration = try AccessConfiguration(file)
       let waiting = try ServeConfiguration.changes(in: file, since: begun)
       try configuration.check(listening: address)
-      // A file that is just being written may be empty for a moment.
+      // A file that is being written can be empty for a moment.
       if control.configuration.hasLogin, !configuration.hasLogin {
         throw .usage(
           "use", begun.path, "nobody could log in any more; a server without a login wants a restart")

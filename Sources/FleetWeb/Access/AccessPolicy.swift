@@ -2,21 +2,21 @@ package import Hummingbird
 package import HummingbirdCore
 internal import NIOCore
 
-/// Who may ask, and how that is found out.
+/// The access policy of a server: authentication and permissions.
 package protocol AccessPolicy: Sendable {
-  /// Whether somebody has to log in, so that other machines may reach the server.
+  /// True if a login is required, so that other machines may connect.
   var requiresLogin: Bool { get }
-  /// Whether the server is reached by TLS.
+  /// True if the server uses TLS.
   var isSecure: Bool { get }
-  /// Whether proxies are believed, one of which may encrypt in this server's place.
+  /// True if proxies are trusted; one of them can terminate TLS.
   var isBehindProxy: Bool { get }
-  /// Puts `principal` into the context of each request of somebody who is known, or refuses the request.
+  /// The middleware that sets `principal` in the context of authenticated requests, and rejects others.
   var gate: any MiddlewareProtocol<Request, Response, WebContext> { get }
-  /// Routes below `/api/v1`, as for sessions.
+  /// The routes below `/api/v1`, such as sessions.
   var interface: [any RouteGroup] { get }
-  /// Routes at the root, as for share links.
+  /// The routes at the root, such as share links.
   var roots: [any RouteGroup] { get }
-  /// How connections are spoken over.
+  /// Returns the transport of connections.
   func connections(_ limits: ConnectionLimits) -> HTTPServerBuilder
 }
 
@@ -30,8 +30,8 @@ extension AccessPolicy {
   }
 }
 
-/// Without a login, limits and audit, for programs and tests that put a server together by themselves: whoever is on this
-/// machine may do everything, and nobody else gets through. `odograph serve` has `ConfiguredAccess`.
+/// An access policy without login, limits and audit, for programs and tests with their own server: local
+/// clients have all permissions, and others are rejected. `odograph serve` uses `ConfiguredAccess`.
 package struct LocalAccess: AccessPolicy {
   package init() {}
 
@@ -43,13 +43,13 @@ package struct LocalAccess: AccessPolicy {
     func handle(
       _ request: Request, context: WebContext, next: (Request, WebContext) async throws -> Response
     ) async throws -> Response {
-      // A page from elsewhere can let its own name lead to this machine, and would be answered as if it were ours.
+      // A foreign page can make its own host name resolve to this machine (DNS rebinding).
       if let host = request.head.authority, !Self.isLocal(host) {
         throw WebError(
           .misdirectedRequest, "wrong-host", "this server is not \(host.prefix(100))",
           remedy: "ask for localhost, or configure a login and the server's name")
       }
-      // Any page may have a browser send something here; only ours may change something by it.
+      // Any page can make a browser send requests; only the own page may change something.
       if request.method != .get, request.method != .head, let origin = request.headers[.origin],
         origin != "http://\(request.head.authority ?? "")"
       {

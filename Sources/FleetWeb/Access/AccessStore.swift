@@ -3,16 +3,16 @@ internal import FleetConsole
 internal import JSON
 internal import Platform
 
-/// Keeps sessions and links on the disk: digests only, so that the file lets nobody in.
+/// The storage of sessions and links. The file contains only digests, so that it grants no access.
 package struct AccessStore: Sendable {
   package let path: String
-  /// 10,000 sessions and 1,000 links are 3 MB.
+  /// 10,000 sessions and 1,000 links need 3 MB.
   private static let sizeLimit = 16 << 20
 
   package init(folder: String) { path = folder + "/access.json" }
 
-  /// Takes over what was kept and still holds.
-  /// - Throws: `FleetError` for a file that cannot be read.
+  /// Loads the stored sessions and links that are still valid.
+  /// - Throws: `FleetError` if the file is unreadable.
   package func load(into control: AccessControl) throws(FleetError) {
     let bytes: [UInt8]
     do throws(SystemError) {
@@ -33,9 +33,9 @@ package struct AccessStore: Sendable {
       sessions: (document["sessions"]?.array ?? []).compactMap(Self.session))
   }
 
-  /// Writes what there is, if it has changed.
-  /// - Returns: whether it had.
-  /// - Throws: `SystemError`; it is then tried again at the next call.
+  /// Saves the state if it has changed.
+  /// - Returns: true if it had changed.
+  /// - Throws: `SystemError`; the next call retries.
   @discardableResult
   func save(_ control: AccessControl) throws(SystemError) -> Bool {
     guard let (shares, sessions) = control.changes() else { return false }
@@ -103,7 +103,7 @@ package struct AccessStore: Sendable {
 }
 
 extension AccessControl {
-  /// Takes over what was kept; what no entry holds up any more is left out.
+  /// Restores the stored state, without entries that no longer have a basis in the configuration.
   func restore(
     shares: [(SecretDigest, ShareTable.Share)], sessions: [(SecretDigest, SessionTable.Session)]
   ) {
@@ -119,7 +119,7 @@ extension AccessControl {
     }
   }
 
-  /// What is to be kept; nil while the disk has it.
+  /// Returns the state to store; nil if it is unchanged.
   func changes() -> (
     shares: [SecretDigest: ShareTable.Share], sessions: [SecretDigest: SessionTable.Session]
   )? {

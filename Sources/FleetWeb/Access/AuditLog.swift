@@ -5,19 +5,19 @@ internal import JSON
 package import Platform
 internal import Spatial
 
-/// One line of the audit. Secrets are never in it: names, addresses, paths and outcomes are all that it has.
+/// A line of the audit log. It contains names, addresses, paths and outcomes, but no secrets.
 package struct AuditEntry: Sendable {
-  /// What was done, as `login`, `logout`, `share` or a request's method and path.
+  /// The action: `login`, `logout`, `share`, or a request's method and path.
   package var action: String
-  /// Who, as far as the server knows.
+  /// The user, as far as known.
   package var who: String
   /// The client's address.
   package var from: String
-  /// For whom: `fleet/vehicle` each.
+  /// The vehicles concerned, each as `fleet/vehicle`.
   package var vehicles: [String]
-  /// `done`, or the code of a refusal.
+  /// `done`, or the code of a rejection.
   package var outcome: String
-  /// The answer's HTTP status; nil where there is none.
+  /// The HTTP status; nil without a response.
   package var status: Int?
   package var detail: String?
 
@@ -29,10 +29,10 @@ package struct AuditEntry: Sendable {
     (self.outcome, self.status, self.detail) = (outcome, status, detail)
   }
 
-  /// Vehicles that a route has named, beside that of the path.
+  /// Adds vehicles that a route reported, besides that in the path.
   mutating func add(_ named: [String]?) { vehicles += (named ?? []).filter { !vehicles.contains($0) } }
 
-  /// One line of JSON without its end.
+  /// Returns the entry as a line of JSON, without a line break.
   package func line(at time: Int64) -> String {
     var writer = JSONWriter()
     writer.openObject()
@@ -51,29 +51,32 @@ package struct AuditEntry: Sendable {
   private static func short(_ text: String) -> String { String(text.prefix(200)) }
 }
 
-/// Writes the audit to standard error, where the journal takes it, and to a file of its own. A thread of its own does it, in
-/// the order of the calls; the file is opened for each batch, so that it can be moved away at any time. Lines that a full disk
-/// does not take wait for it, and are said all the same.
+/// A log of all changes and logins, on standard error (for the journal) and in a file. A thread writes the
+/// lines in the order of the calls. The file is opened for each batch, so that it can be rotated at any time.
+/// If the disk is full, lines wait for the file, but are still printed.
 package final class AuditLog: Sendable {
   private struct State {
-    /// Lines that the file does not have yet, oldest first.
+    /// The lines to be written to the file, oldest first.
     var waiting: [String] = []
     var path: String?
     var isStopped = false
   }
 
-  /// Lines that wait at most. What would change a vehicle is refused while there is no room.
+  /// The maximum number of waiting lines. Changes of vehicles are rejected while it is reached.
   package static let capacity = 4096
-  /// Nanoseconds between two attempts at a file that cannot be written.
+  /// The interval in ns between two attempts to write.
   private static let pause: Int64 = 1_000_000_000
 
   private let state: Monitor<State>
   private let thread: DedicatedThread
 
+  /// Creates the log.
+  ///
   /// - Parameters:
-  ///   - path: of the file that lines are appended to, made with mode 0600; nil for none.
-  ///   - said: takes each line once, at once and in order, also while the file cannot be written; nil for nobody.
-  /// - Throws: `SystemError` when the file cannot be written, or there is no room for a thread.
+  ///   - path: the file to append to, created with mode 0600; nil for none.
+  ///   - said: prints each line once, immediately and in order, even if the file is not writable; nil for
+  ///     none.
+  /// - Throws: `SystemError` if the file is not writable or a thread cannot be created.
   package init(
     path: String?, said: (@Sendable (String) -> Void)? = { StandardError.say("audit \($0)") }
   ) throws(SystemError) {
@@ -84,9 +87,9 @@ package final class AuditLog: Sendable {
   }
 
   private static func write(_ state: Monitor<State>, _ say: (@Sendable (String) -> Void)?) {
-    // How many of the lines that wait were said.
+    // The number of waiting lines that were printed.
     var said = 0
-    // When the file is tried again (monotonic ns); nil while it can be written.
+    // The time of the next attempt (monotonic ns); nil while the file is writable.
     var retry: Int64?
     while true {
       let (lines, path, isLast) =
@@ -105,7 +108,7 @@ package final class AuditLog: Sendable {
         if retry == nil { StandardError.say("audit: \(error); tried again each second") }
         retry = SystemClock.monotonic + pause
       }
-      // Lines that came after the call to `stop` were never let in.
+      // Lines after the call of `stop` were not accepted.
       if isLast { return }
     }
   }
@@ -124,7 +127,7 @@ package final class AuditLog: Sendable {
       if count < 0, errno == EINTR { continue }
       guard count > 0 else {
         let code = errno
-        // No half of a line stays for the next one to be glued to.
+        // A partial line is removed, so that the next one is not appended to it.
         if length >= 0 { ftruncate(descriptor, length) }
         throw SystemError(operation: "write", object: path, code: code)
       }
@@ -137,15 +140,16 @@ package final class AuditLog: Sendable {
   package func record(_ entry: AuditEntry) {
     let line = entry.line(at: SystemClock.realtime)
     state.update { state in
-      // Failed logins can come without end; of what changes something, only what was let in while there was room is here.
+      // The number of failed logins is unlimited; changes are only here if there was space when they were
+      // accepted.
       if state.waiting.count < 2 * Self.capacity { state.waiting.append(line) }
     }
   }
 
-  /// Goes on in another file.
+  /// Sets the file.
   package func use(path: String?) { state.update { $0.path = path } }
 
-  /// Says and writes what waits, then ends the thread. Call it once.
+  /// Prints and writes the waiting lines, then stops the thread. Call it once.
   package func stop() {
     state.update { $0.isStopped = true }
     thread.join()

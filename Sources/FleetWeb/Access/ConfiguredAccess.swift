@@ -5,7 +5,7 @@ package import HummingbirdCore
 internal import NIOCore
 internal import Platform
 
-/// Who may ask, and how that is found out: all of access, as the configuration has it, for as long as the server runs.
+/// The access policy of the configuration, for the lifetime of the server.
 package final class ConfiguredAccess: AccessPolicy, ServePart {
   /// The tables of the configuration file that are read here.
   package static let tables = AccessConfiguration.tables
@@ -16,10 +16,12 @@ package final class ConfiguredAccess: AccessPolicy, ServePart {
   private let address: ListenAddress
   private let keeper = Locked<AccessKeeper?>(nil)
 
+  /// Creates the policy.
+  ///
   /// - Parameters:
-  ///   - file: nil without one: then whoever is on this machine may do everything, and nobody else gets through.
-  ///   - isAuditSaid: whether the audit goes to standard error, too.
-  /// - Throws: `FleetError` for what makes no sense, and for files that cannot be used.
+  ///   - file: nil without one: local clients then have all permissions, and others are rejected.
+  ///   - isAuditSaid: true to print the audit on standard error, too.
+  /// - Throws: `FleetError` for invalid settings and unusable files.
   package init(
     _ file: SettingsFile?, listening address: ListenAddress, isAuditSaid: Bool = true
   ) throws(FleetError) {
@@ -36,23 +38,24 @@ package final class ConfiguredAccess: AccessPolicy, ServePart {
 
   package var requiresLogin: Bool { control.configuration.hasLogin }
 
-  /// Whether the server itself speaks TLS.
+  /// True if the server itself uses TLS.
   package var isSecure: Bool { certificates != nil }
 
   package var isBehindProxy: Bool { !control.configuration.proxyAddresses.isEmpty }
 
-  /// Puts `principal` and `access` into the context of each request of somebody who is known, or refuses the request.
+  /// The middleware that sets `principal` and `access` in the context of authenticated requests, and rejects
+  /// others.
   package var gate: any MiddlewareProtocol<Request, Response, WebContext> {
     Gate(control, isEncrypted: isSecure)
   }
 
-  /// Routes below `/api/v1`.
+  /// The routes below `/api/v1`.
   package var interface: [any RouteGroup] { [SessionRoutes(control), ShareRoutes(control)] }
 
-  /// Routes at the root.
+  /// The routes at the root.
   package var roots: [any RouteGroup] { [LinkEntrance(control)] }
 
-  /// How connections are spoken over.
+  /// Returns the transport of connections.
   package func connections(_ limits: ConnectionLimits) -> HTTPServerBuilder {
     GuardedTransport.builder(certificates: certificates, control: control, limits: limits)
   }
@@ -68,10 +71,10 @@ package final class ConfiguredAccess: AccessPolicy, ServePart {
     }
   }
 
-  /// Has links made only to vehicles that are there.
+  /// Sets the function that checks whether a vehicle exists before a link is created.
   package func know(_ isThere: @escaping @Sendable (VehicleKey) -> Bool) { control.know(isThere) }
 
-  /// Reads users, tokens and the certificate again soon, and then what else goes by the file. Any thread's to call.
+  /// Requests to reload users, tokens and the certificate, then other parts. Can be called from any thread.
   package func reload(_ others: @escaping AccessKeeper.Reload) { keeper.withLock { $0 }?.reload(others) }
 
   package func stop() {

@@ -1,20 +1,20 @@
 package import Fleet
 
-/// What somebody may do.
+/// The role of a user.
 package enum Role: String, Hashable, Sendable, Comparable, CaseIterable {
-  /// Sees, and changes nothing.
+  /// Read-only access.
   case view
-  /// Sends commands, settings and regions to vehicles too.
+  /// Access that includes commands, settings and regions for vehicles.
   case operate
 
   package static func < (a: Self, b: Self) -> Bool { a == .view && b == .operate }
 }
 
-/// Which vehicles somebody sees.
+/// The vehicles that a user can see.
 package struct Scope: Hashable, Sendable {
-  /// Fleets of which all vehicles are seen; nil for every fleet.
+  /// The fleets whose vehicles are all visible; nil for all fleets.
   package var fleets: Set<String>?
-  /// Single vehicles that are seen beside them.
+  /// Additional single vehicles.
   package var vehicles: Set<VehicleKey> = []
 
   package init(fleets: Set<String>?, vehicles: Set<VehicleKey> = []) {
@@ -29,23 +29,23 @@ package struct Scope: Hashable, Sendable {
   }
 }
 
-/// Who asks, as the server has found out: each answer and each event is made for one.
+/// The authenticated sender of a request, for whom each response and event is made.
 package struct Principal: Hashable, Sendable {
-  /// For people and the audit: a user's, a token's or a link's name; `local` without a login.
+  /// The name for display and audit: of a user, a token or a link; `local` without a login.
   package var name: String
   package var role: Role
   package var scope: Scope
-  /// Whether it is whoever has a link to one vehicle, who sees that as it is now and nothing else.
+  /// True for the holder of a link to one vehicle, who only sees its current state.
   package var isLink: Bool
 
   package init(name: String, role: Role, scope: Scope, isLink: Bool = false) {
     (self.name, self.role, self.scope, self.isLink) = (name, role, scope, isLink)
   }
 
-  /// Whoever comes by the loopback interface while no login is configured.
+  /// The principal of local requests while no login is configured.
   package static let local = Principal(name: "local", role: .operate, scope: .all)
 
-  /// Of what is for all who ask, whose share something is; nil where there is nobody to share with.
+  /// The name for fair sharing of resources; nil if there is nobody to share with.
   var asker: String? { self == .local ? nil : name }
 
   package func sees(_ key: VehicleKey) -> Bool { scope.contains(key) }

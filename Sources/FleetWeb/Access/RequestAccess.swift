@@ -1,29 +1,31 @@
 package import Fleet
 internal import Platform
 
-/// How a request came in: what the gate hands to the routes beside the principal.
+/// The access data of a request, which the gate passes to the routes beside the principal.
 package struct RequestAccess: Sendable {
   package let identity: Identity
-  /// The client's, behind the proxies that are believed.
+  /// The client's address behind trusted proxies.
   package let address: Address
-  /// Whether the client's connection is encrypted, here or at a proxy that is believed.
+  /// True if the client's connection is encrypted, here or at a trusted proxy.
   package let isEncrypted: Bool
-  /// What `X-CSRF-Token` must say; nil where nothing must.
+  /// The required value of `X-CSRF-Token`; nil if none is required.
   package let proof: String?
   package let note = AuditNote()
   let control: AccessControl
 }
 
-/// What the audit says of a request beside who made it, filled in by its route.
+/// The audit details of a request, added by its route.
 package final class AuditNote: Sendable {
   private let content = Locked<(detail: String?, vehicles: [String])>((nil, []))
 
   var detail: String? { content.withLock { $0.detail } }
   var vehicles: [String] { content.withLock { $0.vehicles } }
 
+  /// Adds details.
+  ///
   /// - Parameters:
-  ///   - detail: what is asked for, as a command's name; no secrets.
-  ///   - vehicles: which it is for, where the path does not say so.
+  ///   - detail: the request, such as a command's name; no secrets.
+  ///   - vehicles: the vehicles, if they are not in the path.
   package func add(detail: String? = nil, vehicles: [VehicleKey] = []) {
     content.withLock { content in
       content.detail = detail ?? content.detail
@@ -32,7 +34,7 @@ package final class AuditNote: Sendable {
   }
 }
 
-/// Whether who opened a stream may still see what it sees; asked before each of its events.
+/// The permission of an open stream, checked before each of its events.
 package struct AccessGrant: Sendable {
   private let principal: Principal
   private let identity: Identity
@@ -42,7 +44,8 @@ package struct AccessGrant: Sendable {
     (self.principal, identity, control) = (principal, access.identity, access.control)
   }
 
-  /// Why it is over, for the stream's `bye`; nil while it holds. A stream that asks counts as a use of its session.
+  /// Returns the reason for the stream's `bye` if access has ended; nil otherwise. The check counts as a use
+  /// of the session.
   package func ending() -> String? {
     guard let now = control.principal(of: identity, at: SystemClock.realtime) else { return "login-required" }
     return now == principal ? nil : "access-changed"
@@ -50,12 +53,12 @@ package struct AccessGrant: Sendable {
 }
 
 extension WebContext {
-  /// For the audit's line about this request, which the gate writes: see `AuditNote.add`.
+  /// Adds details to the audit entry of this request, which the gate writes: see `AuditNote.add`.
   package func note(detail: String? = nil, vehicles: [VehicleKey] = []) {
     access?.note.add(detail: detail, vehicles: vehicles)
   }
 
-  /// What a stream asks before each event; nil in front of the gate.
+  /// The permission to check before each event of a stream; nil before the gate.
   package var grant: AccessGrant? {
     guard let principal, let access else { return nil }
     return AccessGrant(principal, access)

@@ -5,12 +5,14 @@ internal import Platform
 internal import Prometheus
 internal import Telemetry
 
-/// The alerts' service as a part of the server, and what streams tell of it.
+/// The alert service as a part of the server and as a source of stream events.
 struct AlertPart: ServePart, StreamSource, MetricsSource {
   private let service: AlertService
 
+  /// Creates the part.
+  ///
   /// - Returns: nil for a configuration without alerts.
-  /// - Throws: `FleetError` for rules and receivers that make no sense, at their place.
+  /// - Throws: `FleetError` for invalid rules and receivers, with their position.
   init?(_ file: SettingsFile, _ context: ServeContext) throws(FleetError) {
     guard let settings = try AlertSettings(file) else { return nil }
     service = AlertService(settings, profile: context.selection.profile, root: context.selection.root) {
@@ -20,7 +22,7 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
 
   var routes: AlertRoutes { AlertRoutes(service) }
 
-  /// Puts what it has to do into the server's parts.
+  /// Adds it to the server's parts.
   func join(_ parts: inout ServeParts) {
     parts.observers.append(service)
     parts.sources.append(self)
@@ -31,7 +33,7 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
   func start() throws(FleetError) { try service.start() }
   func stop() { service.stop() }
 
-  /// Goes on by the rules and receivers of a file that was read again.
+  /// Applies the rules and receivers of a reloaded file.
   func reload(_ file: SettingsFile) {
     do throws(FleetError) {
       let running = service.settings
@@ -47,7 +49,7 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
     }
   }
 
-  /// Says of a server that started without alerts that its file has some by now.
+  /// Warns that a restart is required if `[alerts]` was added to the file after the start without it.
   static func sayWhatWantsARestart(_ file: SettingsFile) {
     do throws(FleetError) {
       guard try AlertSettings(file) != nil else { return }
@@ -58,7 +60,7 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
 
   func write(to metrics: inout MetricsText) { metrics.append(service.metrics) }
 
-  /// What hears of events, once the service has started.
+  /// Returns the part that receives events, after the service has started.
   func events(_ feed: FleetFeed, _ context: ServeContext) -> AlertEvents {
     AlertEvents(service: service, feed: feed, context: context)
   }
@@ -66,12 +68,13 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
   var event: String { "alerts" }
   var revision: UInt64 { service.revision }
 
-  /// Alerts that a stream tells: more than a page shows at once, and few enough to be told again and again.
+  /// The maximum number of alerts in a stream event: more than a page shows, and few enough to send
+  /// repeatedly.
   private static let told = 300
 
-  /// The most severe and newest of open alerts that somebody may see, and how many there are.
+  /// Returns the most severe and newest open alerts that a principal can see, and their total number.
   func json(for principal: Principal) -> [UInt8]? {
-    // As the gate refuses `/alerts` to who has a link.
+    // Like the gate, which rejects `/alerts` for links.
     guard !principal.isLink else { return nil }
     let view = service.state
     let page = view.page(.open, .severity, limit: Self.told) { principal.sees($0.vehicle) }
@@ -79,7 +82,7 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
   }
 }
 
-/// The session at the broker that events come in.
+/// The broker session for events.
 final class AlertEvents: ServePart {
   private let service: AlertService
   private let feed: FleetFeed
@@ -100,7 +103,7 @@ final class AlertEvents: ServePart {
     session.withLock { $0 = (made, kinds) }
   }
 
-  /// Asks for what rules ask for by now.
+  /// Restarts the session if the rules use other events.
   func reload() {
     guard session.withLock({ $0.kinds != service.eventKinds }) else { return }
     stop()

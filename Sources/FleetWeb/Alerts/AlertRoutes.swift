@@ -4,11 +4,11 @@ package import Hummingbird
 internal import JSON
 internal import Spatial
 
-/// `/alerts`, `/rules`, and the silence and the end of an alert.
+/// The routes `/alerts` and `/rules`, with silencing and ending an alert.
 package struct AlertRoutes: RouteGroup {
-  /// Nil without rules: there are no alerts then.
+  /// The service; nil without rules.
   private let service: AlertService?
-  /// Seconds for which an alert is silenced at most: a month.
+  /// The maximum silence in seconds: a month.
   private static let longest = 31 * 86_400.0
 
   init(_ service: AlertService?) { self.service = service }
@@ -50,7 +50,7 @@ package struct AlertRoutes: RouteGroup {
     }
   }
 
-  /// The alert that a request means, where its sender may change something of it.
+  /// Returns the alert of a request, if its sender may change it.
   private static func changeable(
     _ service: AlertService?, _ context: WebContext
   ) throws -> (AlertService, AlertsView, Alert) {
@@ -74,7 +74,9 @@ package struct AlertRoutes: RouteGroup {
     return seconds
   }
 
-  /// - Parameter groups: whether it says how many there are of each rule, for whoever shows only the first.
+  /// Returns a page as JSON.
+  ///
+  /// - Parameter groups: true to add the numbers by rule, for clients that only show the first alerts.
   static func json(_ page: AlertsPage, _ view: AlertsView, groups: Bool = false) -> [UInt8] {
     let now = Moment.now.time
     return JSONWriter.object { json in
@@ -103,7 +105,7 @@ package struct AlertRoutes: RouteGroup {
     }
   }
 
-  /// Rules that are about anything that may be seen. Receivers are told by name alone.
+  /// Returns the rules about visible vehicles. Receivers are only named.
   private static func rules(_ settings: AlertSettings, _ principal: Principal) -> [UInt8] {
     JSONWriter.object { json in
       json.key("rules")
@@ -124,7 +126,7 @@ package struct AlertRoutes: RouteGroup {
 }
 
 extension Principal {
-  /// A rule of all vehicles tells nothing of any.
+  /// Returns whether a rule is visible. A rule for all vehicles reveals none.
   fileprivate func mayLookAt(_ rule: AlertRule) -> Bool {
     if rule.fleets.isEmpty && rule.vehicles.isEmpty { return true }
     guard let fleets = scope.fleets else { return true }
@@ -133,7 +135,7 @@ extension Principal {
   }
 }
 
-/// Which alerts a request is about.
+/// The selection of alerts in a request.
 private struct AlertQuery {
   var state = AlertsPage.State.open
   var order = AlertsPage.Order.newest
@@ -141,7 +143,9 @@ private struct AlertQuery {
   var limit = 1000
   private let id, rule, fleet, vehicle: String?
 
-  /// - Throws: 400 for a value that makes no sense.
+  /// Parses the query.
+  ///
+  /// - Throws: 400 for an invalid value.
   init(_ request: Request) throws(WebError) {
     try request.refuseQueries(
       but: ["id", "rule", "fleet", "vehicle", "state", "order", "after", "limit"])

@@ -3,17 +3,17 @@ package import JSON
 package import Spatial
 package import Telemetry
 
-/// A command that somebody gave a vehicle, and what became of it.
+/// A command to a vehicle, with its state.
 package struct CommandRequest: Hashable, Sendable {
   package enum State: String, Hashable, Sendable, CaseIterable {
-    /// The broker has not confirmed it yet: it is not known to be on its way.
+    /// The broker has not acknowledged it.
     case sending
-    /// The vehicle has not answered yet.
+    /// The vehicle has not responded.
     case waiting
     case done
     case refused
     case failed
-    /// Its time is over: the broker no longer hands it out, and no answer is to be expected.
+    /// An expired request: the broker discards it, and no response is expected.
     case silent
   }
 
@@ -21,16 +21,16 @@ package struct CommandRequest: Hashable, Sendable {
   package var vehicle: VehicleKey
   package var command: String
   package var arguments: [String: JSONValue]
-  /// Who gave it.
+  /// The user who sent it.
   package var by: String
   package var asked: UTCTime
-  /// Until when the broker hands it out.
+  /// The time at which the broker discards it.
   package var expires: UTCTime
   package var isSent = false
-  /// Why the broker did not take it; nil when it did, or has not said yet.
+  /// The reason for which the broker rejected it; nil otherwise.
   package var brokerRefusal: String?
   package var answer: CommandResponseMessage?
-  /// When the answer came.
+  /// The time of the response.
   package var answered: UTCTime?
 
   package init(

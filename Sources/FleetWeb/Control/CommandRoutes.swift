@@ -5,19 +5,20 @@ package import Hummingbird
 internal import JSON
 internal import Spatial
 
-/// Commands: which there are, and giving them.
+/// The routes for listing and sending commands.
 package struct CommandRoutes: RouteGroup {
   private let desk: ControlDesk
 
   package init(_ desk: ControlDesk) { self.desk = desk }
 
   static let largestBody = 16_384
-  /// Seconds for which an answer is waited for.
+  /// The seconds to wait for a response.
   static let usualTimeout = 10.0
   static let largestTimeout = 30.0
-  /// Seconds after which a vehicle that slept and did not say for how long is asked no more.
+  /// The expiry in seconds for a vehicle that is asleep without an announced contact.
   static let longestSleep = 86_400.0
-  /// Seconds that a vehicle has to answer after the moment for which it announced itself: clocks differ, links are slow.
+  /// The seconds after an announced contact within which a vehicle should respond: clocks differ, and links
+  /// are slow.
   static let afterContact = 600.0
 
   package func add(to router: RouterGroup<WebContext>) {
@@ -114,7 +115,7 @@ package struct CommandRoutes: RouteGroup {
     return .json(body, status: status)
   }
 
-  /// The commands that there are.
+  /// The list of commands.
   private static let catalogue = JSONWriter.object { json in
     json.key("commands")
     json.openArray()

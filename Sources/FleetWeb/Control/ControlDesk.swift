@@ -7,17 +7,17 @@ internal import Spatial
 internal import Telemetry
 
 extension WebError {
-  /// What was sent can be read, and no vehicle would take it.
+  /// Returns a 422 error: the request is valid, but vehicles would reject its content.
   static func unprocessable(_ message: String, remedy: String? = nil) -> WebError {
     WebError(.unprocessableContent, "refused", message, remedy: remedy)
   }
 }
 
-/// What the routes that manage vehicles have in common.
+/// The shared state of the routes that manage vehicles.
 package struct ControlDesk: Sendable {
   let feed: FleetFeed
   let session: ManagementSession
-  /// For what takes long.
+  /// Threads for slow work.
   let threads: WorkerThreads
   let turns = VehicleTurns()
 
@@ -25,11 +25,11 @@ package struct ControlDesk: Sendable {
     (self.feed, self.session, self.threads) = (feed, session, threads)
   }
 
-  /// A vehicle as far as it matters for what it is told.
+  /// The properties of a vehicle that matter for requests to it.
   struct Vehicle: Hashable, Sendable {
     var key: VehicleKey
     var state: VehicleState
-    /// Whether it takes settings, regions and commands; what does not say so may.
+    /// True if it accepts settings, regions and commands, or does not report otherwise.
     var isManaged: Bool
     var nextContact: UTCTime?
 
@@ -39,7 +39,9 @@ package struct ControlDesk: Sendable {
       nextContact = record.nextContact
     }
 
-    /// - Throws: 409 for a vehicle that is told nothing over MQTT.
+    /// Requires a managed vehicle.
+    ///
+    /// - Throws: 409 for a vehicle that declines management over MQTT.
     func requireManaged() throws(WebError) {
       guard isManaged else {
         throw WebError(
@@ -49,7 +51,7 @@ package struct ControlDesk: Sendable {
     }
   }
 
-  /// A vehicle that exists.
+  /// Returns an existing vehicle.
   /// - Throws: 404 for any other.
   func vehicle(_ key: VehicleKey) throws(WebError) -> Vehicle {
     guard let record = feed.withRoster({ $0[key].map(Vehicle.init) }) else {
@@ -58,12 +60,15 @@ package struct ControlDesk: Sendable {
     return record
   }
 
-  /// The vehicles that whoever asks sees, sorted.
+  /// Returns the vehicles that a principal can see, sorted.
   func vehicles(of principal: Principal) -> [VehicleKey] {
     feed.withRoster { $0.vehicles.map(\.key) }.filter(principal.sees).sorted()
   }
 
-  /// - Throws: 503 where documents of a vehicle found no room, so that a change would be built on a part of them.
+  /// Returns a vehicle's documents.
+  ///
+  /// - Throws: 503 if some documents exceeded the memory limit, because a change would be based on incomplete
+  ///   data.
   func documents(
     _ subject: ManagementState.Subject, of key: VehicleKey
   ) throws(WebError) -> ManagementState.Documents {
@@ -76,7 +81,7 @@ package struct ControlDesk: Sendable {
     return documents
   }
 
-  /// Runs what changes vehicles; what it is and what came of it stands in the audit then.
+  /// Runs a change of vehicles with an audit entry about action and outcome.
   func changing(
     _ action: String, _ vehicles: [VehicleKey], detail: String, _ context: WebContext,
     _ body: () async throws -> (response: Response, outcome: String)
@@ -91,10 +96,10 @@ package struct ControlDesk: Sendable {
     }
   }
 
-  /// The answer to a change that was handed to the broker.
+  /// Returns the response to a change that was passed to the broker.
   /// - Parameters:
-  ///   - unmanaged: vehicles that are told nothing.
-  ///   - unchanged: vehicles of which already that is wanted.
+  ///   - unmanaged: vehicles that decline management.
+  ///   - unchanged: vehicles whose desired state is already as requested.
   func accepted(
     _ version: String, _ deliveries: [VehicleKey: ManagementSession.Delivery], unmanaged: [VehicleKey] = [],
     unchanged: Set<VehicleKey> = [], _ more: (inout JSONWriter) -> Void = { _ in }

@@ -3,18 +3,20 @@ package import FleetControl
 package import MQTT
 internal import Platform
 
-/// All that manages vehicles: the connection, its threads and the routes.
+/// The management of vehicles: connection, threads and routes.
 package struct ControlService: ServePart {
   private let session: ManagementSession
   private let threads: WorkerThreads
   private let desk: ControlDesk
 
-  /// - Throws: `FleetError` for settings of the broker that make no sense.
+  /// Creates the service.
+  ///
+  /// - Throws: `FleetError` for invalid broker settings.
   package init(
     _ broker: MQTTConfiguration, _ targets: VehicleTargets, _ feed: FleetFeed
   ) throws(FleetError) {
     var broker = broker
-    // A broker has one connection of a name; the fleet's own is another.
+    // A broker allows one connection per client identifier; the fleet's connection has another one.
     broker.clientID += "-control"
     session = try ManagementSession(broker, targets)
     do throws(SystemError) {
@@ -25,7 +27,7 @@ package struct ControlService: ServePart {
 
   package var routes: [any RouteGroup] { [RegionRoutes(desk), SettingsRoutes(desk), CommandRoutes(desk)] }
 
-  /// Begins to connect.
+  /// Starts to connect.
   package func start() throws(FleetError) { try session.start() }
 
   package func stop() {
@@ -38,7 +40,9 @@ package struct ControlService: ServePart {
 package struct MapService: ServePart {
   package let routes: MapRoutes
 
-  /// - Throws: `FleetError` for a file that cannot be used.
+  /// Opens the map.
+  ///
+  /// - Throws: `FleetError` for an unusable file.
   package init(_ settings: MapSettings) throws(FleetError) { routes = try MapRoutes(settings) }
 
   package func start() throws(FleetError) {}
@@ -53,7 +57,7 @@ extension ServeParts {
     imageOrigins += [map.routes.origin].compactMap { $0 }
   }
 
-  /// Vehicles that speak another profile than the native one are not managed.
+  /// Returns whether vehicles can be managed, which requires the native profile.
   static func canControl(_ context: ServeContext) -> Bool { context.selection.profile == .native }
 
   mutating func addControl(_ feed: FleetFeed, _ context: ServeContext) throws(FleetError) {

@@ -7,35 +7,35 @@ internal import Platform
 internal import Spatial
 internal import Telemetry
 
-/// The one connection by which all requests to this server read and change vehicles' settings and regions and give
-/// commands. It lasts as long as the server; its own thread takes in what comes, and requests wait for their answers
-/// without a thread.
+/// The connection for all requests that read and change vehicles' settings and regions and send commands. It
+/// exists as long as the server. Its own thread receives messages; requests wait for their responses without
+/// a thread.
 package final class ManagementSession: Sendable {
-  /// What became of a message on its way to the broker.
+  /// The result of sending a message to the broker.
   package enum Delivery: Hashable, Sendable {
     case sent
-    /// The broker will not take it, for this reason.
+    /// The broker rejected it with this reason.
     case refused(String)
-    /// The broker has not confirmed it: it is sent as soon as there is a connection.
+    /// The broker has not acknowledged it; it is sent as soon as there is a connection.
     case unsent
   }
 
   private struct State {
     var management: ManagementState
     var isConnected = false
-    /// Whether all that the broker keeps has been read once.
+    /// True after all retained messages were read once.
     var isRead = false
     var reading: RetainedReading?
-    /// Who waits for the broker's word on a message, by the message's token.
+    /// The waiting callers for the broker's acknowledgement, by the message's token.
     var deliveries: [UInt64: @Sendable (MQTTReasonCode?) -> Void] = [:]
-    /// Who waits for the answer to a request, by its identifier.
+    /// The waiting callers for a response, by the request's identifier.
     var answers: [String: TimedReply<CommandRequest>] = [:]
   }
 
-  /// Messages that wait for the connection at most, and requests that wait for an answer.
+  /// The maximum numbers of messages that wait for the connection, and of requests that wait for a response.
   package static let largestQueue = 20_000
   package static let largestWait = 1_000
-  /// Seconds for which the broker's word on a message is waited for.
+  /// The seconds to wait for the broker's acknowledgement.
   package static let patience = 10.0
 
   package let root: String
@@ -43,11 +43,13 @@ package final class ManagementSession: Sendable {
   private let queue: PublishQueue
   private let session: MQTTSession
 
-  /// - Parameter targets: the vehicles that this server is about.
-  /// - Throws: `FleetError` for names that cannot stand in a topic and settings of the broker that make no sense.
+  /// Creates the session.
+  ///
+  /// - Parameter targets: the vehicles of this server.
+  /// - Throws: `FleetError` for invalid topic names or broker settings.
   package init(_ broker: MQTTConfiguration, _ targets: VehicleTargets) throws(FleetError) {
     root = targets.root
-    // At QoS 0 a broker sends all that it keeps; see `FleetExchange`.
+    // At QoS 0 a broker sends all retained messages; see `FleetExchange`.
     let kept = try targets.filters(ManagementState.paths)
     let mark = RetainedReading.mark(behind: kept)
     let subscriptions =
@@ -93,7 +95,7 @@ package final class ManagementSession: Sendable {
     waiting?.resolve(answer)
   }
 
-  /// Begins to connect.
+  /// Starts to connect.
   package func start() throws(FleetError) {
     do throws(MQTTError) { try session.start() } catch { throw FleetError(error) }
   }
@@ -106,11 +108,11 @@ package final class ManagementSession: Sendable {
     try state.withLock { try body($0.management) }
   }
 
-  /// Seconds that a connection is waited for: who asks is to be told soon that the broker cannot be reached.
+  /// The seconds to wait for a connection, so that an unreachable broker is reported soon.
   private static let connectionPatience = 2.0
 
-  /// Waits until all that the broker keeps has been read, and no longer than `connectionPatience` for a connection.
-  /// - Throws: 503 when that takes longer than the time.
+  /// Waits until all retained messages were read, but no longer than `connectionPatience` for a connection.
+  /// - Throws: 503 after the time limit.
   package func waitUntilRead(seconds: Double = 10) async throws {
     let began = SystemClock.monotonic
     while true {
@@ -132,15 +134,16 @@ package final class ManagementSession: Sendable {
     }
   }
 
-  /// Nothing is put aside for a broker that is not there: it would reach vehicles when nobody thinks of it any more.
+  /// Requests are not queued for an unreachable broker: they would reach vehicles unexpectedly later.
   private static let unreachable = WebError(
     .serviceUnavailable, "broker-unreachable", "There is no connection to the broker; nothing was sent.",
     remedy: "Look whether the broker runs, and ask again.", headers: [.retryAfter: "5"])
 
   // MARK: Documents
 
-  /// Publishes what is wanted, one message for each vehicle, and waits for the broker's word on each for a bounded time.
-  /// - Throws: 503 when too much waits for the connection.
+  /// Publishes desired documents, one for each vehicle, and waits a limited time for the broker's
+  /// acknowledgements.
+  /// - Throws: 503 if too many messages are waiting.
   package func publish(_ messages: [(VehicleKey, MQTTMessage)]) async throws -> [VehicleKey: Delivery] {
     let reply = TimedReply<Bool>()
     let outcomes = Locked<[VehicleKey: Delivery]>([:])
@@ -152,7 +155,7 @@ package final class ManagementSession: Sendable {
       for (key, message) in messages {
         let own = queue.append(message)
         state.deliveries[own] = { [state = self.state] reason in
-          // The broker's own copy comes later; whoever reads meanwhile is told what holds.
+          // The broker's copy arrives later; concurrent readers get the new state.
           if reason == nil { state.withLock { _ = $0.management.receive(message, at: Moment.now.time) } }
           let isLast = outcomes.withLock { outcomes in
             outcomes[key] = Self.delivery(reason)
@@ -176,12 +179,12 @@ package final class ManagementSession: Sendable {
 
   // MARK: Commands
 
-  /// Gives a command and waits for its answer.
+  /// Sends a command and waits for its response.
   /// - Parameters:
-  ///   - seconds: how long the answer is waited for; 0 waits for the broker's word only.
-  ///   - lifetime: seconds for which the broker hands the request out.
-  /// - Returns: the request, with its answer if that came in time.
-  /// - Throws: 503 when too many wait already.
+  ///   - seconds: the time to wait for the response; 0 only waits for the broker.
+  ///   - lifetime: the seconds after which the broker discards the request.
+  /// - Returns: the request, with its response if it arrived in time.
+  /// - Throws: 503 if too many requests are waiting.
   package func give(
     _ command: String, _ arguments: [String: JSONValue], to key: VehicleKey, by name: String, seconds: Double,
     lifetime: Double
@@ -222,7 +225,7 @@ package final class ManagementSession: Sendable {
       state.answers[id] = nil
       let known = answer ?? state.management.request(id) ?? request
       if !known.isSent {
-        // Who was told that it failed is not surprised by it an hour later.
+        // A command that was reported as failed must not be executed later.
         queue.withdraw(token)
         state.deliveries[token] = nil
       }

@@ -5,63 +5,67 @@ package import MQTT
 package import Spatial
 internal import Telemetry
 
-/// What is known of vehicles' settings, regions and commands: what the broker keeps, and what was asked through this server.
+/// The state of vehicles' settings, regions and commands: retained documents, and requests sent through this
+/// server.
 ///
-/// A value without any I/O: messages go in, documents and requests come out. Memory is bounded; what has no room is not
-/// kept, and said to be missing.
+/// A value type without I/O: messages are applied; documents and requests are returned. Memory is bounded;
+/// documents beyond the limit are not stored, and reported as missing.
 package struct ManagementState: Sendable {
-  /// What a vehicle is managed by: `{subject}/desired` and `{subject}/reported`.
+  /// A managed subject: `{subject}/desired` and `{subject}/reported`.
   package enum Subject: String, Hashable, Sendable, CaseIterable {
     case config
     case regions
   }
 
-  /// Paths below a vehicle whose kept messages are read.
+  /// The paths below a vehicle whose retained messages are read.
   package static let paths = [
     TopicScheme.configDesired, TopicScheme.configReported, TopicScheme.regionsDesired,
     TopicScheme.regionsReported, TopicScheme.regionsState,
   ]
 
-  /// Where answers to commands come.
+  /// The topic of responses to commands.
   package static let answers = "command/+/response"
 
   private struct Kept: Sendable {
     var payloads: [String: [UInt8]] = [:]
-    /// Paths whose message found no room.
+    /// The paths whose message exceeded the limit.
     var missing: Set<String> = []
-    /// Identifiers of requests, oldest first.
+    /// The identifiers of requests, oldest first.
     var requests: [String] = []
   }
 
   package let root: String
   private let largestTotal: Int
   private var vehicles: [VehicleKey: Kept] = [:]
-  /// Whether there are vehicles of which nothing is known here for lack of room, not even that something is missing.
+  /// True if there are vehicles about which nothing is stored for lack of space, not even that something is
+  /// missing.
   private var isOverfull = false
-  /// Bytes of all documents with what it takes to keep them; one that several vehicles share counts for each.
+  /// The size of all documents in bytes with overhead; shared documents count for each vehicle.
   package private(set) var size = 0
-  /// The last documents that were different: regions that many vehicles have in common are kept once.
+  /// The last different documents: regions that many vehicles share are stored once.
   private var recent: [[UInt8]] = []
   private var requests: [String: CommandRequest] = [:]
-  /// Identifiers of requests, oldest first.
+  /// The identifiers of requests, oldest first.
   private var order: [String] = []
 
-  /// Requests that are remembered: of a vehicle, and of all.
+  /// The maximum numbers of stored requests per vehicle and in total.
   package static let requestsPerVehicle = 20
   package static let requestsInAll = 5_000
   private static let shared = 16
-  /// Vehicles of which it is known that something is missing, and nothing else.
+  /// The maximum number of vehicles for which only missing data are recorded.
   private static let mostMissing = 100_000
 
-  /// - Parameter largestTotal: bytes that documents of all vehicles may have.
+  /// Creates an empty state.
+  ///
+  /// - Parameter largestTotal: the maximum size of all vehicles' documents in bytes.
   package init(root: String, largestTotal: Int = 256 << 20) {
     (self.root, self.largestTotal) = (root, largestTotal)
   }
 
   // MARK: Messages
 
-  /// Takes in a message.
-  /// - Returns: the request that it answers; nil for any other message.
+  /// Applies a message.
+  /// - Returns: the request that it answers; nil for other messages.
   package mutating func receive(_ message: MQTTMessage, at time: UTCTime) -> CommandRequest? {
     guard let address = TopicAddress(topic: message.topic, root: root) else { return nil }
     if Self.paths.contains(address.path) {
@@ -72,7 +76,7 @@ package struct ManagementState: Sendable {
       let json = try? JSONValue(parsing: message.payload)
     else { return nil }
     let correlation = message.properties.correlationData.map { String(decoding: $0, as: UTF8.self) }
-    // Whoever may write to another vehicle's topic answers for that one only.
+    // A client that may write to another vehicle's topic can only answer for that vehicle.
     guard let id = correlation ?? json["id"]?.string, var request = requests[id], request.answer == nil,
       request.vehicle == address.key, address.path == "command/\(request.command)/response",
       let answer = try? CommandResponseMessage(json: json)
@@ -102,8 +106,8 @@ package struct ManagementState: Sendable {
     vehicles[key] = kept.payloads.isEmpty && kept.missing.isEmpty && kept.requests.isEmpty ? nil : kept
   }
 
-  /// Bytes beside the texts: heads of an array and of three strings on the heap (32 each), slots of two dictionaries that are
-  /// half full, and the vehicle's own entry, as if it had no other document.
+  /// The overhead in bytes: headers of an array and three strings (32 each), slots of two half-full
+  /// dictionaries, and the vehicle's own entry.
   static let overhead = 384
 
   static func cost(_ payload: [UInt8], _ path: String, of key: VehicleKey) -> Int {
@@ -119,15 +123,15 @@ package struct ManagementState: Sendable {
 
   // MARK: Documents
 
-  /// What is wanted of a vehicle and what it says of it, as it came.
+  /// The original desired and reported documents of a vehicle.
   package struct Documents: Hashable, Sendable {
     var desired: [UInt8]?
     var reported: [UInt8]?
     var state: [UInt8]?
-    /// Whether some of it found no room.
+    /// True if some of them exceeded the limit.
     package var isIncomplete = false
 
-    /// What can be read of it.
+    /// The documents, parsed.
     package var parsed: VehicleDocuments {
       VehicleDocuments(
         desired: Self.json(desired), reported: Self.json(reported), state: Self.json(state))
@@ -147,7 +151,7 @@ package struct ManagementState: Sendable {
 
   // MARK: Requests
 
-  /// Remembers a request, in place of the oldest ones where there is no room.
+  /// Adds a request, and drops the oldest ones beyond the limits.
   package mutating func add(_ request: CommandRequest) {
     requests[request.id] = request
     order.append(request.id)
@@ -164,7 +168,7 @@ package struct ManagementState: Sendable {
     vehicles[request.vehicle]?.requests.removeAll { $0 == id }
   }
 
-  /// The broker has a request, or will not have it.
+  /// Records the broker's acknowledgement or rejection of a request.
   package mutating func settle(_ id: String, refusal: String?) {
     requests[id]?.isSent = refusal == nil
     requests[id]?.brokerRefusal = refusal
@@ -172,7 +176,7 @@ package struct ManagementState: Sendable {
 
   package func request(_ id: String) -> CommandRequest? { requests[id] }
 
-  /// The last requests to a vehicle, newest first.
+  /// Returns the last requests to a vehicle, newest first.
   package func requests(to key: VehicleKey) -> [CommandRequest] {
     (vehicles[key]?.requests ?? []).reversed().compactMap { requests[$0] }
   }

@@ -3,17 +3,19 @@ internal import FleetControl
 internal import JSON
 
 extension RegionRoutes {
-  /// What of several vehicles' regions is to be another way.
+  /// A change of several vehicles' regions.
   enum Change: Sendable {
-    /// These and no others.
+    /// Replaces all regions.
     case set(RegionDocument)
-    /// These beside what each vehicle is to watch already, in place of ones with the same names.
+    /// Adds regions, and replaces those with the same names.
     case add(RegionDocument)
-    /// None of these names any more; the others stay.
+    /// Removes the regions with these names.
     case remove([String])
 
-    /// - Parameter members: of the request's body.
-    /// - Throws: 400 and 422 for what makes no sense.
+    /// Parses a change.
+    ///
+    /// - Parameter members: the members of the request's body.
+    /// - Throws: 400 and 422 for invalid input.
     init(_ members: [String: JSONValue]) throws(WebError) {
       if let names = members["remove"] {
         guard members["features"] == nil, members["add"] == nil else {
@@ -27,7 +29,7 @@ extension RegionRoutes {
           "body", "key \"features\": missing",
           remedy: "Give a GeoJSON FeatureCollection, or the names to \"remove\".")
       }
-      // A bare array of features is meant as their collection.
+      // A bare array of features means their collection.
       let collection =
         features.array.map { _ in
           JSONValue.object(["type": .string("FeatureCollection"), "features": features])
@@ -49,10 +51,10 @@ extension RegionRoutes {
       return names
     }
 
-    /// Whether it builds on what each vehicle is to watch already.
+    /// True if the change is based on the current desired regions.
     var readsWhatIsWanted: Bool { if case .set = self { false } else { true } }
 
-    /// What the audit says of it.
+    /// The text for the audit.
     var detail: String {
       switch self {
       case .set(let document): "\(document.features.count) regions"
@@ -63,8 +65,8 @@ extension RegionRoutes {
       }
     }
 
-    /// What each vehicle is to watch then; nothing for one that nothing changes for.
-    /// - Parameter known: what is wanted of each so far, where that is built on.
+    /// Returns the new desired regions of each vehicle that changes.
+    /// - Parameter known: the current desired documents, if the change is based on them.
     func wanted(
       of keys: [VehicleKey], _ known: [(VehicleKey, ManagementState.Documents)]
     ) -> [VehicleKey: RegionDocument] {
@@ -86,7 +88,7 @@ extension RegionRoutes {
 }
 
 extension RegionDocument {
-  /// These with those of another document, in place of ones with the same names.
+  /// Returns these regions with those of another document, which replace ones with the same names.
   fileprivate func adding(_ other: RegionDocument) -> RegionDocument {
     var result = self
     for feature in other.features {

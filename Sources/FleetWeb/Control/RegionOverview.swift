@@ -6,13 +6,14 @@ internal import Spatial
 internal import Telemetry
 
 extension VehicleDocuments {
-  /// Where a change stands: `none` was asked, the vehicle is `waiting` to be heard, or its own word.
+  /// The progress of a change: `none` if there was none, `waiting` until the vehicle reports, or the state
+  /// that it reported.
   var progress: String {
     guard desired != nil else { return reportsFile ? "none" : reported?["state"]?.string ?? "none" }
     return isCurrent ? reported?["state"]?.string ?? "waiting" : "waiting"
   }
 
-  /// Writes the members of what is wanted of a vehicle's regions and what it says of it.
+  /// Writes desired and reported regions of a vehicle.
   func write(to json: inout JSONWriter) {
     let wanted = wantedRegions
     json.field("request", desired?["version"]?.string)
@@ -53,7 +54,8 @@ extension String {
   func dropPrefix(_ prefix: String) -> String { hasPrefix(prefix) ? String(dropFirst(prefix.count)) : self }
 }
 
-/// All regions of some vehicles, each with those that are to watch it: regions of the same name and outline are one.
+/// An overview of the regions of several vehicles, each with the vehicles that should monitor it. Regions
+/// with the same name and outline are combined.
 struct RegionOverview {
   private struct Entry {
     var feature: RegionDocument.Feature
@@ -61,14 +63,17 @@ struct RegionOverview {
   }
 
   private var entries: [Entry] = []
-  /// Of one region: vehicles that are to watch it no more, and have not said yet that they do not. Nil for all regions.
+  /// For one region: vehicles that should no longer monitor it, but have not confirmed that yet. Nil for all
+  /// regions.
   private var watchingStill: [VehicleKey]?
 
-  /// - Parameter region: the only one that is told of; nil for all.
+  /// Creates the overview.
+  ///
+  /// - Parameter region: the only region to include; nil for all.
   init(_ documents: [(VehicleKey, ManagementState.Documents)], region: String? = nil) {
     if region != nil { watchingStill = [] }
     var places: [RegionDocument.Feature: Int] = [:]
-    // Vehicles that were told the same share the text, so that it is read once.
+    // Vehicles with the same document share the text, which is parsed once.
     var read: [[UInt8]: VehicleDocuments] = [:]
     for (key, documents) in documents {
       guard let desired = documents.desired else {
@@ -96,7 +101,7 @@ struct RegionOverview {
         entries[place].vehicles.append(
           (
             key, isCurrent && accepted.contains(feature.identifier),
-            // A refusal of what was wanted before is no answer.
+            // A rejection of an earlier document is not an answer.
             isCurrent ? own.refusal(of: feature.identifier)?.dropPrefix("refused: ") : nil,
             states[feature.identifier]
           ))

@@ -7,13 +7,13 @@ internal import MQTT
 internal import Spatial
 internal import Telemetry
 
-/// Regions: what vehicles are to watch, and what they say of it.
+/// The routes for the desired and reported regions of vehicles.
 package struct RegionRoutes: RouteGroup {
   private let desk: ControlDesk
 
   package init(_ desk: ControlDesk) { self.desk = desk }
 
-  /// Bytes of a request: what the gate lets through at most.
+  /// The maximum size of a request in bytes: that of the gate.
   static let largestBody = Gate.longestBody
   static let types = ["application/geo+json", "application/json"]
 
@@ -47,7 +47,7 @@ package struct RegionRoutes: RouteGroup {
     try await desk.session.waitUntilRead()
     let keys = desk.vehicles(of: principal)
     let documents = try keys.map { ($0, try desk.documents(.regions, of: $0)) }
-    // Thousands of documents are read: not on the pool.
+    // Thousands of documents are parsed, so not on the cooperative pool.
     return .json(try await desk.threads.run { RegionOverview(documents, region: region).json })
   }
 
@@ -89,7 +89,7 @@ package struct RegionRoutes: RouteGroup {
       let managed = vehicles.filter(\.isManaged).map(\.key)
       let known =
         try change.readsWhatIsWanted ? managed.map { ($0, try desk.documents(.regions, of: $0)) } : []
-      // Thousands of documents are read: not on the pool.
+      // Thousands of documents are parsed, so not on the cooperative pool.
       let wanted = try await desk.threads.run { change.wanted(of: managed, known) }
       let (version, messages) = try await messages(wanted)
       let deliveries = try await desk.session.publish(messages)
@@ -108,7 +108,7 @@ package struct RegionRoutes: RouteGroup {
     let version = Moment.now.time.rfc3339
     let root = desk.session.root
     return try await desk.threads.run {
-      // The same regions for many vehicles are written once.
+      // Regions that many vehicles share are encoded once.
       var payloads: [RegionDocument: [UInt8]] = [:]
       let messages = try wanted.sorted { $0.key < $1.key }.map { key, document in
         let payload = payloads[document] ?? Array(document.json(version: version).text.utf8)

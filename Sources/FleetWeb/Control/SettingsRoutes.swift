@@ -7,13 +7,13 @@ internal import MQTT
 internal import Spatial
 internal import Telemetry
 
-/// Remote settings: what is wanted of a vehicle, and what it says is in force.
+/// The routes for remote settings: desired and effective values.
 package struct SettingsRoutes: RouteGroup {
   private let desk: ControlDesk
 
   package init(_ desk: ControlDesk) { self.desk = desk }
 
-  /// Bytes: all keys with long values are a few thousand.
+  /// The maximum size in bytes; all keys with long values are a few thousand.
   static let largestBody = 65_536
   private static let largestLabel = 100
 
@@ -28,7 +28,7 @@ package struct SettingsRoutes: RouteGroup {
     }
   }
 
-  /// The keys that can be changed remotely, with what they take. A vehicle may allow fewer (`remote.keys`).
+  /// The remotely changeable keys with their valid values. A vehicle can allow fewer (`remote.keys`).
   private static let keys = JSONWriter.object { json in
     json.key("settings")
     json.openArray()
@@ -109,7 +109,8 @@ package struct SettingsRoutes: RouteGroup {
     }
     let version = try Self.version(members["label"])
     try await desk.session.waitUntilRead()
-    // What is wanted is read, changed and published as one: of two changes at once, the second builds on the first.
+    // Read, changed and published exclusively, so that the second of two concurrent changes is based on the
+    // first.
     try await desk.turns.begin([key])
     defer { desk.turns.end([key]) }
     let documents = try desk.documents(.config, of: key).parsed
@@ -158,7 +159,7 @@ package struct SettingsRoutes: RouteGroup {
 }
 
 extension JSONWriter {
-  /// Settings that a vehicle did not take, and why.
+  /// Writes the settings that a vehicle rejected, with the reasons.
   fileprivate mutating func write(refused: [(key: String, reason: String)], as name: StaticString) {
     key(name)
     openArray()

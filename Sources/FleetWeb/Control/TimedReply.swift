@@ -1,6 +1,6 @@
 internal import Platform
 
-/// A value that somebody waits for, for a bounded time, without a thread.
+/// A value to wait for, with a time limit and without blocking a thread.
 final class TimedReply<Value: Sendable>: Sendable {
   private enum State {
     case open
@@ -10,7 +10,7 @@ final class TimedReply<Value: Sendable>: Sendable {
 
   private let state = Locked(State.open)
 
-  /// Ends the wait; the first call counts.
+  /// Ends the wait; only the first call has an effect.
   func resolve(_ value: Value?) {
     let waiting = state.withLock { state -> CheckedContinuation<Value?, Never>? in
       switch state {
@@ -25,7 +25,7 @@ final class TimedReply<Value: Sendable>: Sendable {
     waiting?.resume(returning: value)
   }
 
-  /// The value; nil when the time is over before it comes, and when whoever waits is cancelled. Call it once.
+  /// Returns the value; nil after the time limit or a cancellation. Call it once.
   func value(within seconds: Double) async -> Value? {
     let timer = Task {
       try? await Task.sleep(for: .seconds(seconds))

@@ -1,19 +1,19 @@
 package import Fleet
 internal import Platform
 
-/// Lets one change of a vehicle's documents end before the next begins. Who changes several vehicles takes their turns in order,
-/// so that nobody waits for each other.
+/// A lock that serializes changes of a vehicle's documents. Changes of several vehicles lock them in order,
+/// so that there is no deadlock.
 package final class VehicleTurns: Sendable {
-  /// Who waits for each vehicle that is being changed, first come first.
+  /// The waiting changes of each locked vehicle, in order.
   private let waiting = Locked<[VehicleKey: [CheckedContinuation<Void, Never>]]>([:])
 
-  /// Nanoseconds: as long as one change waits for the broker.
+  /// The time limit in ns: as long as one change waits for the broker.
   private static let patience: Int64 = 10_000_000_000
 
   package init() {}
 
-  /// Waits for the turn with each of some vehicles, each named once; `end` gives them back.
-  /// - Throws: 503 when it took long: what was asked for then is not what somebody waits for now. No turn is left to be given back.
+  /// Locks some vehicles, each named once; `end` unlocks them.
+  /// - Throws: 503 after the time limit; nothing is locked then.
   package func begin(_ keys: [VehicleKey]) async throws(WebError) {
     let limit = SystemClock.monotonic + Self.patience
     for key in keys.sorted() {

@@ -1,13 +1,14 @@
 internal import Platform
 
-/// Memory for answers that were read and wait for their clients: so many bytes of all together, of which one login has half at
-/// most, so that who takes nothing leaves room for others. Nobody waits for it: a reader's thread is free as soon as it has read.
+/// A memory budget for responses that wait for their clients: a total number of bytes, of which one login can
+/// use half, so that slow clients leave space for others. It never blocks: a reader's thread is free as soon
+/// as it has read.
 final class AnswerBudget: Sendable {
   private struct Held: Sendable {
     weak var pipe: AnswerPipe?
     let asker: String?
     var bytes = 0
-    /// On `SystemClock.monotonic`, ns, after which others may have its room.
+    /// The time (`SystemClock.monotonic`, ns) after which its space can be given to others.
     var until: Int64
   }
 
@@ -15,14 +16,16 @@ final class AnswerBudget: Sendable {
   private let patience: Int64
   private let held = Locked<[ObjectIdentifier: Held]>([:])
 
+  /// Creates a budget.
+  ///
   /// - Parameters:
-  ///   - most: bytes. A single answer may be longer, while there is no other.
-  ///   - patience: seconds for which a client has its answer's room, whoever else wants it.
+  ///   - most: the total in bytes. A single response can be larger if there is no other.
+  ///   - patience: the seconds for which a client's space is guaranteed.
   init(most: Int, patience: Double) { (self.most, self.patience) = (most, Int64(patience * 1e9)) }
 
   var bytes: Int { held.withLock { $0.values.reduce(0) { $0 + $1.bytes } } }
 
-  /// Returns whether there is room for so many bytes more; they are the pipe's then.
+  /// Reserves space for a pipe; returns false if there is none.
   func admit(_ pipe: AnswerPipe, _ count: Int) -> Bool {
     if reserve(pipe, count) { return true }
     let now = SystemClock.monotonic
@@ -46,7 +49,7 @@ final class AnswerBudget: Sendable {
     }
   }
 
-  /// Gives back bytes that were admitted.
+  /// Releases reserved bytes.
   func release(_ pipe: AnswerPipe, _ count: Int) {
     let key = ObjectIdentifier(pipe)
     held.withLock { held in

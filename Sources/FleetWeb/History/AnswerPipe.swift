@@ -1,45 +1,48 @@
 internal import NIOCore
 internal import Platform
 
-/// What a reader's thread writes and a request takes when it is whole. The thread waits for no client; what waits for clients is
-/// bounded by `AnswerBudget`. It is given up from either end.
+/// A pipe from a reader's thread to a request, which sends the response when it is complete. The thread never
+/// waits for a client; waiting responses are bounded by `AnswerBudget`. Both ends can cancel it.
 final class AnswerPipe: Sendable {
   private struct State: Sendable {
     var pieces: [ByteBuffer] = []
-    /// Bytes of all pieces, also of those that were taken.
+    /// The size of all pieces in bytes, including those already sent.
     var length = 0
-    /// Of the whole, once it is.
+    /// The entity tag of the complete response; nil before.
     var tag: String?
     var failure: WebError?
-    /// The request is gone.
+    /// True if the request was cancelled.
     var isCancelled = false
-    /// Resumed once when something has come, or the task that waits is cancelled.
+    /// Resumed once after news or a cancellation of the waiting task.
     var waiter: CheckedContinuation<Void, Never>?
     var isWaitCancelled = false
 
     var isFinished: Bool { tag != nil }
     var hasNews: Bool { isFinished || failure != nil || isCancelled }
 
-    /// - Returns: bytes that nobody will take.
+    /// Drops the waiting pieces.
+    ///
+    /// - Returns: their size in bytes.
     mutating func drop() -> Int {
       defer { pieces = [] }
       return pieces.reduce(0) { $0 + $1.readableBytes }
     }
   }
 
-  /// The login that it is for; nil where there is none.
+  /// The login for which it is; nil if there is none.
   let asker: String?
   private let budget: AnswerBudget
   private let state = Locked(State())
 
   init(_ budget: AnswerBudget, asker: String? = nil) { (self.budget, self.asker) = (budget, asker) }
 
-  // MARK: The reader's end
+  // MARK: Reader's end
 
   var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-  /// Hands a piece over.
-  /// - Throws: `CancellationError` when nobody wants more, `WebError` when too much waits for clients.
+  /// Appends a piece.
+  /// - Throws: `CancellationError` if the request was cancelled, `WebError` if too many responses are
+  ///   waiting.
   func put(_ piece: [UInt8]) throws {
     guard budget.admit(self, piece.count) else {
       if isCancelled { throw CancellationError() }
@@ -57,8 +60,8 @@ final class AnswerPipe: Sendable {
     }
   }
 
-  /// Nothing follows.
-  /// - Parameter tag: tells this answer from another to the same question.
+  /// Completes the response.
+  /// - Parameter tag: distinguishes this response from other ones to the same request.
   func finish(tag: String) {
     change { state in
       state.tag = tag
@@ -66,7 +69,7 @@ final class AnswerPipe: Sendable {
     }
   }
 
-  /// What was handed over before is of no use.
+  /// Fails the response; earlier pieces are discarded.
   func fail(_ error: WebError) {
     change { state in
       guard !state.isFinished else { return 0 }
@@ -75,7 +78,9 @@ final class AnswerPipe: Sendable {
     }
   }
 
-  /// - Parameter body: returns bytes that go.
+  /// Changes the state and wakes the waiting task.
+  ///
+  /// - Parameter body: returns the number of dropped bytes.
   private func change(_ body: (inout State) -> Int) {
     let (waiter, gone) = state.withLock { state in
       let gone = body(&state)
@@ -86,9 +91,9 @@ final class AnswerPipe: Sendable {
     waiter?.resume()
   }
 
-  // MARK: The request's end
+  // MARK: Request's end
 
-  /// The request is gone: the reader is to stop.
+  /// Cancels the request, so that the reader stops.
   func cancel() {
     change { state in
       state.isCancelled = true
@@ -96,7 +101,7 @@ final class AnswerPipe: Sendable {
     }
   }
 
-  /// Waits for the whole, or a failure. Returns early when the task is cancelled.
+  /// Waits for the complete response or a failure. Returns early if the task is cancelled.
   func waitForNews() async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -120,7 +125,7 @@ final class AnswerPipe: Sendable {
     }
   }
 
-  /// Whether that has come within a time.
+  /// Returns whether there is news within a time limit.
   func hasNews(within time: Duration) async -> Bool {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.waitForNews() }
@@ -149,9 +154,9 @@ final class AnswerPipe: Sendable {
     }
   }
 
-  /// Waits until all is there.
-  /// - Returns: its bytes, and what tells it from another answer.
-  /// - Throws: `WebError` for a failure of the reader, `CancellationError` when the task was cancelled.
+  /// Waits until the response is complete.
+  /// - Returns: its size, and its tag.
+  /// - Throws: `WebError` for a failure of the reader, `CancellationError` if the task was cancelled.
   func whole() async throws -> (length: Int, tag: String) {
     while true {
       switch taken {
@@ -165,8 +170,8 @@ final class AnswerPipe: Sendable {
     }
   }
 
-  /// The next piece of the whole; nil at the end.
-  /// - Throws: `CancellationError` where others were given the room, as it was not taken for long.
+  /// Returns the next piece; nil at the end.
+  /// - Throws: `CancellationError` if its space was given to others because it was not read for too long.
   func next() throws -> ByteBuffer? {
     let piece = try state.withLock { state in
       if state.isCancelled { throw CancellationError() }
@@ -177,7 +182,7 @@ final class AnswerPipe: Sendable {
   }
 }
 
-/// Cancels a pipe when whoever was to take from it is gone.
+/// An owner that cancels a pipe when its request is gone.
 final class PipeOwner: Sendable {
   let pipe: AnswerPipe
 

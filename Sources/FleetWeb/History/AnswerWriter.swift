@@ -1,26 +1,27 @@
 internal import JSON
 internal import Platform
 
-/// Writes an answer piece by piece, on a reader's thread.
+/// A writer of a response on a reader's thread, piece by piece.
 final class AnswerWriter {
   var json = JSONWriter(capacity: 16_384)
   private let pipe: AnswerPipe
-  /// On `SystemClock.monotonic`, ns.
+  /// The deadline (`SystemClock.monotonic`, ns).
   private let deadline: Int64
-  /// Whether anything was handed over.
+  /// True after the first piece.
   private(set) var hasBegun = false
   private var hash = ContentTag.Hash()
 
-  /// Bytes that are handed over at once.
+  /// The size of a piece in bytes.
   private static let portion = 64 << 10
 
   init(_ pipe: AnswerPipe, deadline: Int64) { (self.pipe, self.deadline) = (pipe, deadline) }
 
-  /// Whether somebody still waits, and there is time.
+  /// True while the request is waiting and the deadline has not passed.
   var goesOn: Bool { !pipe.isCancelled && SystemClock.monotonic < deadline }
 
-  /// Hands over what there is when it is much.
-  /// - Throws: `CancellationError` when nobody waits for more, `WebError` when too much waits for clients.
+  /// Sends the buffered bytes if there are many.
+  /// - Throws: `CancellationError` if the request was cancelled, `WebError` if too many responses are
+  ///   waiting.
   func flushIfLarge() throws {
     if json.bytes.count >= Self.portion { try flush() }
   }
@@ -37,8 +38,8 @@ final class AnswerWriter {
     hasBegun = true
   }
 
-  /// Hands over a document that is whole.
-  /// - Throws: as `flushIfLarge`.
+  /// Sends a complete document.
+  /// - Throws: the same errors as `flushIfLarge`.
   func write(_ document: [UInt8]) throws {
     try flush()
     for start in stride(from: 0, to: document.count, by: Self.portion) {

@@ -1,6 +1,6 @@
 package import ArgumentParser
 
-/// The options of `odograph serve` about the past.
+/// The options of `odograph serve` for the history.
 package struct HistoryArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp(

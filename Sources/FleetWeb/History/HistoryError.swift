@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import Hummingbird
 
-/// Why a question about the past is not answered.
+/// The reasons for which a history request fails.
 extension WebError {
   static let noRecording = WebError(
     .notFound, "no-recording", "this server has no recording",

@@ -5,15 +5,16 @@ internal import Hummingbird
 internal import Spatial
 internal import Telemetry
 
-/// The parameters of a question. What is not one of them is refused: a mistyped `form` is not to answer for all time.
+/// The parameters of a history request. Unknown names are rejected: a misspelt `from` must not return the
+/// whole history.
 struct HistoryQuery {
   private var values: [String: [String]] = [:]
 
-  /// Characters of a parameter at most.
+  /// The maximum length of a parameter in characters.
   private static let longest = 512
-  /// Of a place in a list, which has both names in it.
+  /// The maximum length of a list position, which contains both names.
   private static let longestPlace = 4 * (4 * 2 * longestName + 128) / 3
-  /// Of parameters that may stand there several times.
+  /// The maximum number of values of a repeated parameter.
   private static let most = 100
 
   init(_ request: Request, _ names: [String]) throws(WebError) {
@@ -38,13 +39,13 @@ struct HistoryQuery {
     }
   }
 
-  /// Characters of a fleet's or a vehicle's name at most, as the interface's document has it.
+  /// The maximum length of a fleet or vehicle name in characters, as in the API's documentation.
   private static let longestName = 200
 
-  /// Of which there may be several.
+  /// Returns the values of a repeated parameter.
   func texts(_ name: String) -> [String] { values[name] ?? [] }
 
-  /// One of some words, of which there may be several.
+  /// Returns the keywords of a repeated parameter.
   func words(_ name: String, among known: [String]) throws(WebError) -> [String] {
     for word in texts(name) where !known.contains(word) {
       throw .parameter(
@@ -73,10 +74,10 @@ struct HistoryQuery {
 
   // MARK: Times
 
-  /// An RFC 3339 time, or a day, which begins at midnight UTC.
+  /// Parses an RFC 3339 time, or a day, which starts at midnight UTC.
   func time(_ name: String) throws(WebError) -> UTCTime? {
     guard let text = try text(name) else { return nil }
-    // A plus sign that was not escaped comes as a space where a form wrote it.
+    // An unescaped plus sign is decoded as a space.
     let written = text.replacing(" ", with: "+")
     if let time = UTCTime(rfc3339: written) ?? UTCTime(rfc3339: written + "T00:00:00Z") { return time }
     throw .parameter(
@@ -84,7 +85,7 @@ struct HistoryQuery {
       remedy: "write it as 2026-11-21T08:15:30Z, with an offset like %2B01:00, or a day as 2026-11-21")
   }
 
-  /// From and to, each nil where it is not said.
+  /// Returns `from` and `to`, each nil if missing.
   func times() throws(WebError) -> (from: UTCTime?, to: UTCTime?) {
     let (from, to) = (try time("from"), try time("to"))
     if let from, let to, to <= from {
@@ -93,7 +94,7 @@ struct HistoryQuery {
     return (from, to)
   }
 
-  /// From and to, both of which have to be there.
+  /// Returns `from` and `to`, which are both required.
   func span(days: Int) throws(WebError) -> (from: UTCTime, to: UTCTime) {
     let (from, to) = try times()
     guard let from else {
@@ -102,16 +103,16 @@ struct HistoryQuery {
     guard let to else {
       throw .parameter("to", "it is missing", remedy: "give the time before which to answer")
     }
-    // Not by their difference, which wraps for times centuries apart.
+    // Not computed as a difference, which overflows for times centuries apart.
     guard to <= from.advanced(bySeconds: Double(days) * 86_400) else {
       throw .parameter("to", "it is more than \(days) days after from", remedy: "ask for less time at once")
     }
     return (from, to)
   }
 
-  // MARK: Whose
+  // MARK: Selection
 
-  /// Which rows are meant, out of those that somebody sees.
+  /// Returns the selected rows among those that a principal can see.
   func part(_ principal: Principal) throws(WebError) -> RecordingSelection {
     var part = RecordingSelection()
     (part.from, part.to) = try times()
@@ -128,7 +129,7 @@ struct HistoryQuery {
 
   // MARK: Pages
 
-  /// Where the page goes on that `next` of the one before has named.
+  /// Returns the position in `after`, which is `next` of the previous page.
   func after() throws(WebError) -> JournalPlace? {
     guard let text = try text("after") else { return nil }
     guard let place = JournalPlace(word: text) else {
@@ -143,14 +144,14 @@ extension RecordingScope {
 }
 
 extension JournalPlace {
-  /// What names the place in an address.
+  /// The position as text for a URL.
   var word: String {
     let text = "\(time)/\(number.series)/\(number.number)/\(vehicle.fleet)/\(vehicle.vehicle)"
     return Base64.encode(Array(text.utf8)).replacing("+", with: "-").replacing("/", with: "_")
       .replacing("=", with: "")
   }
 
-  /// nil for what is no such word.
+  /// Parses a position; nil for an invalid text.
   init?(word: String) {
     var coded = word.replacing("-", with: "+").replacing("_", with: "/")
     while coded.utf8.count % 4 != 0 { coded += "=" }
@@ -159,7 +160,7 @@ extension JournalPlace {
     }
     let parts = text.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
     guard parts.count == 5, let time = Int64(parts[0]), let number = Int64(parts[2]),
-      // Within what nanoseconds can say.
+      // Within the range of nanoseconds.
       abs(time / 2) < 4_000_000_000_000, !text.utf8.contains(0)
     else { return nil }
     self.init(

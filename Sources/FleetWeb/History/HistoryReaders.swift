@@ -3,35 +3,35 @@ internal import FleetConsole
 internal import FleetStore
 internal import Platform
 
-/// A few threads that read a recording, each over a read-only connection of its own, for all who ask.
+/// A few threads that read a recording for all requests, each over its own read-only connection.
 ///
-/// Databases block; so nothing here runs on the event loops. What waits is bounded, what takes too long is interrupted, and so is
-/// what nobody waits for any more.
+/// Database calls block, so they do not run on event loops. The queue is bounded; queries that take too long
+/// or whose client is gone are interrupted.
 package final class HistoryReaders: Sendable {
   package struct Limits: Hashable, Sendable {
-    /// Connections, and in PostgreSQL as many again for tracks. SQLite reads out of the page cache, so that more than there
-    /// are processors only take memory.
+    /// The number of connections; with PostgreSQL, the same number again for tracks. SQLite reads from the
+    /// page cache, so more threads than processors only use memory.
     package var threads = 2
-    /// Questions that wait at most, half of them from one login; those beyond are refused.
+    /// The maximum number of waiting requests, half of them from one login; further ones are rejected.
     package var waiting = 32
-    /// Seconds that a question may take, with the time that it waits.
+    /// The time limit of a request in seconds, including its wait.
     package var seconds = 20.0
-    /// Bytes of answers that wait for their clients at most, of all together and half of them of one login; what goes beyond
-    /// is refused.
+    /// The maximum size in bytes of responses that wait for their clients, half of them for one login;
+    /// further ones are rejected.
     package var bytes = 64 << 20
-    /// Seconds after which a client that has not taken its answer loses it, when others want the room.
+    /// The seconds after which a client that has not read its response loses it, if others need the space.
     package var patience = 60.0
 
     package init() {}
   }
 
-  /// How much there is to do.
+  /// The current load.
   package struct Load: Hashable, Sendable {
     package var waiting = 0
     package var running = 0
-    /// Questions refused since the start, as too many waited.
+    /// The number of requests rejected because too many were waiting.
     package var refused = 0
-    /// Questions given up since the start, as their client left or their time was over.
+    /// The number of requests abandoned because their client was gone or their time limit expired.
     package var interrupted = 0
     package var answered = 0
   }
@@ -50,7 +50,7 @@ package final class HistoryReaders: Sendable {
     var jobs: [Job] = []
     var load = Load()
     var isStopping = false
-    /// What was last said of the recording on stderr: the same is not said again and again.
+    /// The last problem reported on stderr; it is not repeated.
     var complaint: String?
   }
 
@@ -59,13 +59,15 @@ package final class HistoryReaders: Sendable {
   private let budget: AnswerBudget
   private let state = Monitor(State())
 
+  /// Opens the recording and starts the threads.
+  ///
   /// - Parameter address: an SQLite file, or a `postgres://` URL.
-  /// - Throws: `FleetError` when it is not there or no recording, and where no thread can be started.
+  /// - Throws: `FleetError` if it does not exist or is not a recording, or if a thread cannot be created.
   package init(_ address: String, limits: Limits = Limits()) throws(FleetError) {
     self.address = address
     self.limits = limits
     budget = AnswerBudget(most: limits.bytes, patience: limits.patience)
-    // A mistake in an option is to be told now, and not with the first question.
+    // Reports a wrong option now instead of at the first request.
     _ = try HistoryReader(address)
     for _ in 0..<max(1, limits.threads) {
       do throws(SystemError) {
@@ -76,7 +78,7 @@ package final class HistoryReaders: Sendable {
 
   package var load: Load { state.withLock { $0.load } }
 
-  /// Ends what runs, and the threads.
+  /// Interrupts running queries and stops the threads.
   package func stop() {
     let jobs = state.update { state in
       state.isStopping = true
@@ -86,15 +88,15 @@ package final class HistoryReaders: Sendable {
     for job in jobs { job.pipe.fail(.unreadable) }
   }
 
-  /// Lets a thread work for a request.
-  /// - Parameter asker: the login; nil where there is none.
-  /// - Throws: `WebError` where too many wait.
+  /// Runs work for a request on a thread.
+  /// - Parameter asker: the login; nil if there is none.
+  /// - Throws: `WebError` if too many requests are waiting.
   func begin(for asker: String?, _ work: @escaping Work) throws(WebError) -> AnswerPipe {
     let job = Job(
       pipe: AnswerPipe(budget, asker: asker), deadline: SystemClock.monotonic + Int64(limits.seconds * 1e9),
       work: work)
     let isTaken = state.update { state in
-      // Those who have left do not keep others out.
+      // Abandoned requests are removed first.
       state.jobs.removeAll { $0.pipe.isCancelled }
       let own = asker == nil ? 0 : state.jobs.count { $0.pipe.asker == asker }
       guard !state.isStopping, state.jobs.count < limits.waiting, own < max(1, limits.waiting / 2) else {
@@ -109,9 +111,9 @@ package final class HistoryReaders: Sendable {
     return job.pipe
   }
 
-  // MARK: A thread
+  // MARK: Threads
 
-  /// Which question a connection works for.
+  /// The current job of a connection.
   private final class Current {
     var job: Job?
     var readers: HistoryReaders?
@@ -144,7 +146,7 @@ package final class HistoryReaders: Sendable {
     } ?? nil
   }
 
-  /// Returns whether the connection can be used again.
+  /// Returns whether the connection is still usable.
   private func answer(_ job: Job, _ reader: inout HistoryReader?, _ current: Current) -> Bool {
     let writer = AnswerWriter(job.pipe, deadline: job.deadline)
     var isFresh = false
@@ -172,7 +174,7 @@ package final class HistoryReaders: Sendable {
           interrupted(job)
           return false
         }
-        // A connection that stood for long may have been lost in between.
+        // An idle connection can have been lost in the meantime.
         if !isFresh, !writer.hasBegun {
           reader = nil
           continue

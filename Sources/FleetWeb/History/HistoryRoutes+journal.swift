@@ -68,7 +68,7 @@ extension HistoryRoutes {
     _ request: Request, _ context: WebContext, _ asked: JournalQuery, _ member: String,
     without names: Set<String>
   ) async throws -> Response {
-    // One more than is wanted says whether there is another page.
+    // One more than requested, to find out whether there is another page.
     var query = asked
     query.limit += 1
     return try await answer(request, context, "application/json") { [query] reader, writer in
@@ -77,7 +77,9 @@ extension HistoryRoutes {
     }
   }
 
-  /// - Parameter limit: entries of a page; where there are more, `next` says where they begin.
+  /// Writes a page of entries.
+  ///
+  /// - Parameter limit: the number of entries in a page; if there are more, `next` is their position.
   static func write(
     _ entries: [PagedEntry], _ limit: Int, _ member: String, without names: Set<String>,
     to writer: AnswerWriter

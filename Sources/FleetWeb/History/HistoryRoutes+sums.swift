@@ -4,14 +4,14 @@ internal import Hummingbird
 internal import JSON
 
 extension HistoryRoutes {
-  /// Rows of `history/statistics` at most: 27 vehicles in a year.
+  /// The maximum number of rows in `history/statistics`: 27 vehicles in a year.
   private static let mostDays = 10_000
 
   func addSums(to router: RouterGroup<WebContext>) {
     router.get("history/statistics") { request, context in
       let query = try HistoryQuery(request, ["fleet", "vehicle", "from", "to", "offset"])
       let part = try query.part(try context.requirePrincipal())
-      // As far from UTC as zones are.
+      // The range of time zones.
       let offset = try query.integer("offset", -50_400...50_400) ?? 0
       return try await answer(request, context, "application/json") { reader, writer in
         let days = try reader.drivenDays(part, offset: offset, limit: Self.mostDays + 1)
@@ -58,7 +58,7 @@ extension HistoryRoutes {
     }
   }
 
-  /// Latitude and longitude in turn, in degrees.
+  /// Writes alternating latitudes and longitudes in degrees.
   private static func write(_ way: [Int32], to json: inout JSONWriter) {
     json.openArray()
     for number in way { json.value(Double(number) * 1e-6, decimals: 5) }
@@ -83,7 +83,7 @@ extension DrivenDay {
   }
 }
 
-/// What a map shows, in degrees: west, south, east, north.
+/// The visible part of a map in degrees: west, south, east, north.
 struct WayBounds: Sendable {
   private let west: Double
   private let south: Double
@@ -106,7 +106,7 @@ struct WayBounds: Sendable {
 
   private static let form = "write them as west,south,east,north in degrees, as 11.3,48.0,11.8,48.3"
 
-  /// nil for what is larger than a screen.
+  /// Returns a canvas; nil for a map larger than a screen.
   func canvas(zoom: Double) -> WayCanvas? {
     WayCanvas(west: west, south: south, east: east, north: north, zoom: zoom)
   }

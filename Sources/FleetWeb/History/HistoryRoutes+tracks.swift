@@ -5,7 +5,7 @@ internal import JSON
 internal import Spatial
 
 extension HistoryRoutes {
-  /// Days that one question may ask for.
+  /// The maximum number of days in a request.
   static let mostDaysAtOnce = 31
 
   func addTracks(to router: RouterGroup<WebContext>, _ vehicle: String) {
@@ -71,17 +71,19 @@ extension HistoryRoutes {
     }
   }
 
-  /// - Throws: `WebError` for a vehicle that the recording does not know, the same as for one that is not seen.
+  /// Requires a vehicle in the recording.
+  ///
+  /// - Throws: `WebError` for an unknown vehicle, the same as for an invisible one.
   static func demand(_ vehicle: VehicleKey, in reader: HistoryReader) throws {
     guard try reader.knows(vehicle) else { throw WebError.notFound("vehicle") }
   }
 
-  /// A track as a request asks for it.
+  /// The requested track.
   private struct AskedTrack: Sendable {
     let span: TrackSpan
     let points: Int
 
-    /// As many as a screen has pixels in a row.
+    /// The number of pixels in a row of a screen.
     private static let usualPoints = 2000
 
     init(_ request: Request, _ context: WebContext) throws {
@@ -121,7 +123,7 @@ extension Stop {
   }
 }
 
-/// A track as columns, which a page plots and plays: each has a number for each point, null where it is not known.
+/// A track in columns for plotting and playback: each has a value per point, null if unknown.
 enum TrackColumns {
   static func write(_ track: TrackThinner.Result, _ span: TrackSpan, to writer: AnswerWriter) throws {
     let origin = span.from.nanoseconds / 1_000_000
@@ -130,7 +132,7 @@ enum TrackColumns {
     writer.json.field("to", span.to.rfc3339)
     writer.json.field("count", track.count)
     writer.json.field("points", track.samples.count)
-    // Rounded up: it is a promise.
+    // Rounded up, because it is an error bound.
     writer.json.field("tolerance", (track.tolerance * 10).rounded(.up) / 10, decimals: 1)
     try column("time", track, writer) { $1.value($0.time - origin) }
     try column("latitude", track, writer) { $1.value($0.latitude, decimals: 7) }
@@ -157,8 +159,8 @@ enum TrackColumns {
   }
 }
 
-/// A track as a FeatureCollection (RFC 7946): a line for each part without a gap, with times as exports of trips have them, and a
-/// point for what stands alone.
+/// A track as a FeatureCollection (RFC 7946): a line for each part without a gap, with times as in exports of
+/// trips, and a point for each isolated position.
 enum TrackFeatures {
   static func write(_ track: TrackThinner.Result, _ vehicle: VehicleKey, to writer: AnswerWriter) throws {
     writer.json.openObject()

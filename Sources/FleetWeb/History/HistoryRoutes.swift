@@ -6,16 +6,19 @@ internal import NIOCore
 internal import Spatial
 internal import Telemetry
 
-/// What a recording knows, below `/api/v1`: tracks, stops, trips, driving events, traces, ways and sums.
+/// The routes for a recording below `/api/v1`: tracks, stops, trips, driving events, traces, routes driven
+/// and statistics.
 package struct HistoryRoutes: RouteGroup {
   private let readers: HistoryReaders?
   let ways = RecordedWays()
 
-  /// Time after which a client that has left is looked for while a question is worked on. Before, its connection stays open
-  /// for further questions.
+  /// The time after which the client's connection is monitored during a query. Until then it can be reused
+  /// for further requests.
   private static let patience = Duration.milliseconds(250)
 
-  /// - Parameter readers: nil without a recording: all is answered with `no-recording`.
+  /// Creates the routes.
+  ///
+  /// - Parameter readers: nil without a recording; all requests then fail with `no-recording`.
   package init(_ readers: HistoryReaders?) { self.readers = readers }
 
   package func add(to router: RouterGroup<WebContext>) {
@@ -26,10 +29,10 @@ package struct HistoryRoutes: RouteGroup {
     addSums(to: router)
   }
 
-  // MARK: Who asks for what
+  // MARK: Parameters
 
-  /// The vehicle that the address names.
-  /// - Throws: `WebError`, the same for one that is not seen as for one that is not there.
+  /// Returns the vehicle in the URL.
+  /// - Throws: `WebError`, the same for an invisible vehicle as for an unknown one.
   static func vehicle(_ context: WebContext) throws -> VehicleKey {
     let principal = try context.requirePrincipal()
     guard let fleet = PathName.decoded(context.parameters.get("fleet")),
@@ -40,7 +43,7 @@ package struct HistoryRoutes: RouteGroup {
     return key
   }
 
-  /// A number of a journal and the form in which it is wanted, as in `…/0123456789abcdef/17.gpx`.
+  /// Returns a journal number and the requested format, such as in `…/0123456789abcdef/17.gpx`.
   static func entry(_ context: WebContext, _ what: String) throws -> (JournalNumber, form: String) {
     guard let series = PathName.decoded(context.parameters.get("series")),
       let file = PathName.decoded(context.parameters.get("file")), series.utf8.count <= 64
@@ -52,8 +55,8 @@ package struct HistoryRoutes: RouteGroup {
 
   // MARK: Answers
 
-  /// Lets a reader write an answer. It goes out when it is whole, with a tag: who has the same already is told so.
-  /// - Parameter name: of a file that a browser is to save; nil for what a page reads.
+  /// Lets a reader write a response, which is sent when it is complete. Its tag allows a 304 response.
+  /// - Parameter name: the name of a file to save; nil for a response that a page reads.
   func answer(
     _ request: Request, _ context: WebContext, _ type: String, savedAs name: String? = nil,
     _ work: @escaping HistoryReaders.Work
@@ -63,7 +66,7 @@ package struct HistoryRoutes: RouteGroup {
     var headers: HTTPFields = [.contentType: type, .cacheControl: "private, no-cache"]
     if let name { headers[.contentDisposition] = "attachment; filename=\"\(PathName.safe(name))\"" }
     if await !owner.pipe.hasNews(within: Self.patience) {
-      // Looking for the client's end takes the connection: no further question can come by it.
+      // Monitoring the client's end uses the connection up, so it cannot be reused.
       headers[.connection] = "close"
       try await request.body.consumeWithCancellationOnInboundClose { _ in
         await owner.pipe.waitForNews()
@@ -79,9 +82,9 @@ package struct HistoryRoutes: RouteGroup {
   }
 }
 
-/// Names in addresses.
+/// Names in URLs.
 enum PathName {
-  /// Without percent signs; nil where that makes no text, or one that no name is.
+  /// Decodes percent signs; nil for an invalid text or name.
   static func decoded(_ text: String?) -> String? {
     guard let text else { return nil }
     var bytes: [UInt8] = []
@@ -109,7 +112,7 @@ enum PathName {
     }
   }
 
-  /// What every file system and every header takes.
+  /// Returns a name that is valid for every file system and header.
   static func safe(_ name: String) -> String {
     String(
       String.UnicodeScalarView(

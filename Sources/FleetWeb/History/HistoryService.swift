@@ -3,18 +3,19 @@ internal import FleetConsole
 package import FleetStore
 package import Prometheus
 
-/// The past, as a server has it: readers of a recording, and where it was asked for a recorder.
+/// The history of a server: the readers of a recording and, if configured, a recorder.
 package final class HistoryService: ServePart, MetricsSource {
   package let readers: HistoryReaders
   private let recorder: SideRecorder?
 
-  /// Opens the recording, and begins to record where that was asked for.
-  /// - Returns: nil where there is no recording.
+  /// Opens the recording, and starts recording if configured.
+  /// - Returns: nil if there is no recording.
   /// - Throws: `FleetError` for a recording that cannot be opened.
   package static func start(_ context: ServeContext) throws(FleetError) -> HistoryService? {
     let configuration = context.configuration
     guard let recording = configuration.recording else { return nil }
-    // It makes the tables that are to be read. The server's own session says how the connection is, but for refusals.
+    // The recorder creates the tables to read. The server's own session reports the connection's state,
+    // except for rejections.
     let recorder =
       configuration.records
       ? try SideRecorder.start(
@@ -38,7 +39,7 @@ package final class HistoryService: ServePart, MetricsSource {
 
   package func start() {}
 
-  /// How recording goes on; nil where this server does not record.
+  /// The progress of recording; nil if this server does not record.
   package var progress: SideRecorder.Progress? { recorder?.progress }
 
   package func write(to metrics: inout MetricsText) {
@@ -51,7 +52,7 @@ package final class HistoryService: ServePart, MetricsSource {
     metrics.counter("record_stored_total", "Messages stored that were not there before.", progress.stored)
   }
 
-  /// Ends all questions, and stores what the broker has under way.
+  /// Stops all queries, and stores the received messages.
   package func stop() {
     readers.stop()
     recorder?.stop()

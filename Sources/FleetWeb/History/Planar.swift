@@ -1,15 +1,15 @@
 internal import FleetStore
 internal import Glibc
 
-/// Distances of places that are near one another.
+/// Approximate distances between close positions.
 enum Planar {
-  /// Metres of a degree on a sphere of the Earth's mean radius, 6,371,008.8 m.
+  /// Metres per degree on a sphere of the earth's mean radius, 6,371,008.8 m.
   static let degree = 111_195.08
 
-  /// Of degrees.
+  /// Returns the cosine of an angle in degrees.
   static func cosine(_ degrees: Double) -> Double { cos(degrees * .pi / 180) }
 
-  /// Metres between two places, good to a percent within 100 km.
+  /// Returns the distance in metres, accurate to 1 % within 100 km.
   static func distance(_ a: (latitude: Double, longitude: Double), _ b: (latitude: Double, longitude: Double))
     -> Double
   {

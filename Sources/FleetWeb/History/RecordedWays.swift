@@ -4,19 +4,21 @@ internal import Platform
 internal import Spatial
 internal import Telemetry
 
-/// The ways that vehicles have driven, newest first, as a background map is drawn of them: places in millionths of a degree.
+/// The driven routes for the map's background, newest first. Positions are in millionths of a degree.
 struct WayLines: Sendable {
-  /// Latitude and longitude in turn.
+  /// Alternating latitudes and longitudes.
   private(set) var numbers: [Int32] = []
-  /// Where each way begins in `numbers`.
+  /// The start of each route in `numbers`.
   private var starts: [Int] = []
 
   var placeCount: Int { numbers.count / 2 }
 
-  /// Places that are held at most: 8 MB.
+  /// The maximum number of positions: 8 MB.
   static let most = 1_000_000
 
-  /// - Returns: whether there is room for more.
+  /// Appends a route.
+  ///
+  /// - Returns: true if there is space for more.
   mutating func append(_ way: [Coordinate]) -> Bool {
     guard way.count > 1 else { return true }
     guard placeCount + way.count <= Self.most else { return false }
@@ -30,36 +32,36 @@ struct WayLines: Sendable {
 
   var wayCount: Int { starts.count }
 
-  /// The newest first.
+  /// Returns a route; the newest has index 0.
   subscript(way: Int) -> ArraySlice<Int32> {
     numbers[starts[way]..<(way + 1 < starts.count ? starts[way + 1] : numbers.count)]
   }
 }
 
-/// Holds the ways of those who asked lately: reading them takes seconds, and a map asks at each of its movements.
+/// A cache of driven routes by scope: reading takes seconds, and a map requests them at each movement.
 final class RecordedWays: Sendable {
   private struct Held: Sendable {
     var lines: WayLines
-    /// `SystemClock.monotonic`, ns.
+    /// The time of reading (`SystemClock.monotonic`, ns).
     var time: Int64
   }
 
-  /// Nanoseconds for which ways are held: a background does not have to know the last minutes.
+  /// The lifetime in ns; a background need not show the last minutes.
   private static let lifetime: Int64 = 600_000_000_000
-  /// Of so many scopes: most users of a fleet see the same.
+  /// The maximum number of scopes; most users of a fleet have the same.
   private static let mostScopes = 4
-  /// The newest trips of which ways are taken.
+  /// The number of newest trips to read.
   private static let mostTrips = 2000
   private static let tripsOfPage = 100
-  /// Where nobody tells trips: vehicles, and positions of all of them, each of its last day.
+  /// The limits for vehicles without trips: vehicles, and positions in total, of the last day of each.
   private static let mostVehicles = 200
   private static let mostPositions = 300_000
   private static let pointsOfDay = 500
 
   private let held = Locked<[RecordingScope: Held]>([:])
 
-  /// What is held, or else read now.
-  /// - Throws: `FleetError` when the recording cannot be read.
+  /// Returns the cached routes, or reads them.
+  /// - Throws: `FleetError` if the recording is unreadable.
   func lines(
     _ scope: RecordingScope, from reader: HistoryReader, goesOn: () -> Bool
   ) throws -> WayLines {
@@ -121,7 +123,7 @@ final class RecordedWays: Sendable {
   }
 }
 
-/// Where lines through a track are broken: at long gaps, and at positions by radios.
+/// The division of a track into lines, at long gaps and at positions from radio beacons.
 enum TrackSegments {
   static func of(_ samples: [TrackSample]) -> [ArraySlice<TrackSample>] {
     var segments: [ArraySlice<TrackSample>] = []

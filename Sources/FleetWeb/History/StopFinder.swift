@@ -1,29 +1,30 @@
 package import FleetStore
 
-/// A time that a vehicle spent at one place.
+/// A stop: a time that a vehicle spent at one position.
 package struct Stop: Hashable, Sendable {
-  /// Milliseconds since 1970, by the vehicle's clock: of the first position there, and of the last.
+  /// The times of the first and last position there, milliseconds since 1970 by the vehicle's clock.
   package var from: Int64
   package var to: Int64
-  /// Degrees: the mean of what was heard there.
+  /// The mean of the positions there, degrees.
   package var latitude: Double
   package var longitude: Double
   package var positions: Int
-  /// Whether no position elsewhere has come after it.
+  /// True if there is no later position elsewhere.
   package var isOpen: Bool
 }
 
-/// Finds out of a vehicle's positions where it stood (stay points: Li et al., "Mining user similarity based on location
-/// history", ACM GIS 2008). A value type, without a clock.
+/// A detector of stops in a vehicle's positions (stay points: Li et al., "Mining user similarity based on
+/// location history", ACM GIS 2008). A value type without a clock.
 ///
-/// A vehicle stands while its positions stay within a radius of the mean of those before. One that is further off by itself is an
-/// outlier; the second in a row ends the stop. Silence does not end it: a vehicle that sleeps tells nothing, and is there when it wakes
-/// at the same place. What radios say is too coarse to move anything.
+/// A vehicle is at a stop while its positions are within a radius of their mean. A single position outside is
+/// an outlier; the second in a row ends the stop. Silence does not end it: a vehicle that sleeps sends
+/// nothing, and wakes up at the same position. Positions from radio beacons are too inaccurate and ignored.
 package struct StopFinder: Sendable {
   package struct Limits: Hashable, Sendable {
-    /// Metres: twice the accuracy that a fix has between houses (50 m).
+    /// The radius in m: twice the accuracy of a fix between houses (50 m).
     package var radius = 100.0
-    /// Seconds that a vehicle stands at least: five minutes, as fleet systems count parking; no traffic light lasts as long.
+    /// The minimum duration in s: five minutes, as fleet systems count parking, and longer than any traffic
+    /// light.
     package var duration = 300.0
 
     package init() {}
@@ -31,12 +32,12 @@ package struct StopFinder: Sendable {
 
   private let limits: Limits
   private var stay: Stop?
-  /// One that may be an outlier, or the first of a departure.
+  /// A possible outlier, or the first position of a departure.
   private var doubtful: TrackSample?
 
   package init(_ limits: Limits = Limits()) { self.limits = limits }
 
-  /// Takes a position, later than the one before. Returns a stop that has ended.
+  /// Processes a position, later than the previous one. Returns a stop that has ended.
   package mutating func process(_ sample: TrackSample) -> Stop? {
     guard sample.source != .coarse else { return nil }
     guard let current = stay else {
@@ -63,7 +64,7 @@ package struct StopFinder: Sendable {
     return ended(current)
   }
 
-  /// The stop that still goes on; nil where the vehicle does not stand.
+  /// Returns the stop that has not ended; nil if there is none.
   package mutating func finish() -> Stop? {
     defer { (stay, doubtful) = (nil, nil) }
     guard var last = stay else { return nil }
@@ -85,12 +86,13 @@ package struct StopFinder: Sendable {
       positions: 1, isOpen: false)
   }
 
-  /// With the mean brought up to date.
+  /// Returns the stop with an updated mean.
   private static func extended(_ stop: Stop, _ sample: TrackSample) -> Stop {
     var stop = stop
     stop.to = sample.time
     stop.positions += 1
-    // A place that was stayed at for long does not follow who creeps away from it, nor is it the first position's error.
+    // The position of a long stop does not follow a creeping vehicle, and is not determined by the error of
+    // the first fix.
     let share = 1 / Double(stop.positions)
     stop.latitude += (sample.latitude - stop.latitude) * share
     var east = sample.longitude - stop.longitude

@@ -1,9 +1,9 @@
 internal import FleetStore
 
-/// Positions of a track that stay whatever lies near a straight line: people look for them.
+/// The significant positions of a track, which are retained even if they are near a straight line.
 enum TrackLandmarks {
-  /// The indices of both ends, of long gaps, of changes between fixes and radios, and of extremes of speed and altitude; some
-  /// of them twice. Half of the points at most are theirs.
+  /// Returns the indices of both ends, of long gaps, of changes between fixes and radio beacons, and of
+  /// extremes of speed and altitude; some twice. At most half of the points.
   static func indices(of samples: [TrackSample], atMost points: Int) -> [Int] {
     guard let last = samples.indices.last else { return [] }
     var indices = [0, last]
@@ -13,7 +13,7 @@ enum TrackLandmarks {
     return indices
   }
 
-  /// Both ends of the longest gaps.
+  /// Returns both ends of the longest gaps.
   private static func gaps(_ samples: [TrackSample], atMost count: Int) -> [Int] {
     let limit = Int64(TrackThinner.gap * 1000)
     var gaps: [(length: Int64, index: Int)] = []
@@ -25,8 +25,8 @@ enum TrackLandmarks {
     return gaps.prefix(count).flatMap { [$0.index - 1, $0.index] }
   }
 
-  /// The position before, and that after, each change between a fix and what radios say; none where there are so many that they
-  /// are not landmarks.
+  /// Returns the positions before and after each change between fixes and radio beacons; empty if there are
+  /// too many.
   private static func changes(_ samples: [TrackSample], atMost count: Int) -> [Int] {
     var changes: [Int] = []
     for index in samples.indices.dropFirst()
@@ -37,7 +37,7 @@ enum TrackLandmarks {
     return changes
   }
 
-  /// Where speed is greatest, and altitude greatest and least, in so many parts of equal counts.
+  /// Returns the maximum speed, and maximum and minimum altitude, in parts with equal numbers of positions.
   private static func extremes(_ samples: [TrackSample], parts: Int) -> [Int] {
     guard parts > 0 else { return [] }
     var indices: [Int] = []
@@ -46,7 +46,7 @@ enum TrackLandmarks {
       var (fastest, highest, lowest): (Int?, Int?, Int?)
       for index in range {
         let sample = samples[index]
-        // Comparisons with what is not known are false.
+        // Comparisons with unknown values (NaN) are false.
         if sample.speed > (fastest.map { samples[$0].speed } ?? -1) { fastest = index }
         if sample.altitude > (highest.map { samples[$0].altitude } ?? -.infinity) { highest = index }
         if sample.altitude < (lowest.map { samples[$0].altitude } ?? .infinity) { lowest = index }

@@ -1,54 +1,60 @@
 package import FleetStore
 
-/// Leaves positions out of a track until so many are left, and says by how much the rest is off.
+/// A simplification of a track to a given number of positions with a known error.
 ///
-/// What is left out lies within `tolerance` of where the track that is left is at the same moment (the synchronized Euclidean
-/// distance, Meratnia and de By, EDBT 2004): a moment on a slider shows the vehicle where it was, and stops keep
-/// their beginning and end. Of all positions the one that is furthest off comes in next (Douglas and Peucker's order). Kept in any
-/// case are both ends, those of long gaps, changes between fixes and radios, and greatest and least of speed and altitude along the
-/// way. A value type, without a clock.
+/// Omitted positions are within `tolerance` of the simplified track at the same time (the synchronized
+/// Euclidean distance, Meratnia and de By, EDBT 2004). A time slider therefore shows the vehicle at its true
+/// position, and stops retain their start and end. The position with the largest error is added next (Douglas
+/// and Peucker's order). Both ends, those of long gaps, changes between fixes and radio beacons, and extremes
+/// of speed and altitude are always retained. A value type without a clock.
 ///
-/// Distances of functions of time obey the triangle inequality, so that a long track is thinned in parts as it comes, and then
-/// once more: the tolerances add up, and memory stays bounded.
+/// Distances of functions of time satisfy the triangle inequality. A long track is therefore simplified in
+/// parts as it arrives, and then again: the tolerances add up, and memory is bounded.
 package struct TrackThinner: Sendable {
   package struct Result: Hashable, Sendable {
     package var samples: [TrackSample]
-    /// Metres; 0 where nothing was left out.
+    /// The error bound in m; 0 if nothing was omitted.
     package var tolerance: Double
-    /// Positions before thinning.
+    /// The number of positions before the simplification.
     package var count: Int
   }
 
-  /// Seconds without a position after which both ends of the gap stay, as exports begin a track anew.
+  /// The seconds without a position after which both ends of the gap are retained, as exports start a new
+  /// track.
   package static let gap = 300.0
 
-  /// Positions that are thinned at once: more than a day has at 1 Hz, which is therefore thinned once.
+  /// The number of positions that are simplified at once: more than a day has at 1 Hz, which is therefore
+  /// simplified only once.
   static let portion = 131_072
-  /// What stays of a portion before the whole is thinned.
+  /// The number of positions that remain of a portion.
   static let kept = 16_384
 
   private let points: Int
   private var count = 0
-  /// What is left of portions that are done, and the tolerance of that.
+  /// The result of the completed portions, and its tolerance.
   private var done: [TrackSample] = []
   private var doneTolerance = 0.0
   private var fresh: [TrackSample] = []
 
-  /// - Parameter points: at least 2.
+  /// Creates a simplification.
+  ///
+  /// - Parameter points: the number of positions, at least 2.
   package init(points: Int) { self.points = max(2, points) }
 
-  /// - Parameter sample: later than the one before.
+  /// Processes a position.
+  ///
+  /// - Parameter sample: later than the previous one.
   package mutating func process(_ sample: TrackSample) {
     count += 1
     fresh.append(sample)
     if fresh.count >= Self.portion { condense() }
   }
 
-  /// Thins what has come since the last time.
+  /// Simplifies the positions since the last call.
   private mutating func condense() {
     let part = Self.thinned(fresh, to: max(Self.kept, min(points, Self.portion / 2)))
     fresh.removeAll(keepingCapacity: true)
-    // Parts do not overlap, and what was done is off by its own.
+    // Portions do not overlap, and earlier ones have their own tolerance.
     doneTolerance = max(doneTolerance, part.tolerance)
     done += part.samples
     guard done.count >= 2 * Self.portion else { return }
@@ -57,7 +63,9 @@ package struct TrackThinner: Sendable {
     doneTolerance += whole.tolerance
   }
 
-  /// - Parameter goesOn: asked now and then; when it says no, what is returned is of no use.
+  /// Returns the result.
+  ///
+  /// - Parameter goesOn: called now and then; if it returns false, the result is unusable.
   package mutating func finish(goesOn: () -> Bool = { true }) -> Result {
     if !done.isEmpty, !fresh.isEmpty { condense() }
     let rest = done.isEmpty ? fresh : done
@@ -98,11 +106,11 @@ package struct TrackThinner: Sendable {
     return (rest, (heap.top?.error ?? 0).squareRoot())
   }
 
-  /// Square metres: a position that is off by less than a decimetre is not worth a point, as no position is told more exactly.
+  /// The smallest error in m² that justifies a point: positions are not more accurate than a decimetre.
   private static let leastError = 0.01
 }
 
-/// A track as columns, to measure how far its positions are off a straight line between two of them.
+/// A track in columns, for measuring the distance of positions from a straight line between two of them.
 private struct TimedLine {
   /// Milliseconds.
   private var times: [Double] = []
@@ -111,7 +119,8 @@ private struct TimedLine {
   private var longitudes: [Double] = []
   private var cosines: [Double] = []
 
-  /// Metres of a degree where the Earth is curved least, at a pole (6,399,594 m of radius): an upper bound everywhere.
+  /// Metres per degree at the pole, where the earth's radius of curvature is largest (6,399,594 m): an upper
+  /// bound everywhere.
   private static let degree = 111_694.0
 
   init(_ samples: [TrackSample]) {
@@ -132,7 +141,7 @@ private struct TimedLine {
     }
   }
 
-  /// The position between two that is furthest off; nil where there is none between them.
+  /// Returns the position between two others with the largest error; nil if there is none.
   func worst(_ start: Int, _ end: Int) -> WorstFirst.Entry? {
     guard end - start > 1 else { return nil }
     let (times, latitudes, longitudes, cosines) = (times.span, latitudes.span, longitudes.span, cosines.span)
@@ -143,7 +152,7 @@ private struct TimedLine {
     for index in start + 1..<end {
       let part = (times[index] - times[start]) / duration
       let north = latitudes[index] - latitudes[start] - part * northward
-      // The cosine between two latitudes is greater than at one by no more than their distance in radians.
+      // The cosine between two latitudes exceeds that at one of them by at most their distance in radians.
       let cosine = cosines[index] + abs(north) * (.pi / 180)
       let east = (longitudes[index] - longitudes[start] - part * eastward) * cosine
       let error = north * north + east * east
@@ -153,12 +162,12 @@ private struct TimedLine {
   }
 }
 
-/// Segments of a track, the one with the greatest error first: a binary heap.
+/// A binary heap of segments of a track, with the largest error first.
 private struct WorstFirst {
   struct Entry {
-    /// Square metres.
+    /// The error in m².
     var error: Double
-    /// Of the position that is furthest off, between the two ends.
+    /// The index of the position with the largest error, between the two ends.
     var index: Int
     var start: Int
     var end: Int

@@ -1,17 +1,19 @@
 internal import Glibc
 
-/// Chooses of many ways what a map shows of them: each place of the map is drawn once, by the newest way that goes through it.
+/// A selection of the visible parts of many driven routes: each part of the map is drawn once, by the newest
+/// route through it.
 ///
-/// The map is divided into cells of some pixels; a part of a way through cells that others have gone through before is left out. So
-/// a year of trips over the same road is one line, and the answer is bounded by the size of the map.
+/// The map is divided into cells of some pixels. Parts of a route through cells of earlier routes are
+/// omitted. A year of trips over the same road is therefore one line, and the response is bounded by the size
+/// of the map.
 struct WayCanvas {
-  /// Pixels of a cell: closer lines are one for the eye.
+  /// The size of a cell in pixels; closer lines are indistinguishable.
   private static let cell = 4.0
-  /// Pixels that a map has at most in each direction: twice a screen of 3,840.
+  /// The maximum size of a map in pixels: twice a screen of 3,840.
   static let mostPixels = 8192.0
-  /// Places in an answer at most.
+  /// The maximum number of positions in a response.
   static let mostPlaces = 50_000
-  /// Degrees to which the web's Mercator projection goes.
+  /// The limit of the web Mercator projection in degrees.
   static let mostLatitude = 85.051129
 
   private let scale: Double
@@ -20,14 +22,15 @@ struct WayCanvas {
   private let width: Double
   private let height: Double
   private let columns: Int
-  /// The number of the way that was there first; 0 for none.
+  /// The number of the first route in each cell; 0 for none.
   private var owners: [Int32]
   private var way: Int32 = 0
   private(set) var places = 0
 
-  /// nil for a map that is larger than there are screens.
+  /// Creates a canvas; nil for a map that is larger than a screen.
   /// - Parameters:
-  ///   - zoom: of the web's Mercator projection: the world is 256 pixels wide at 0, and doubles with each.
+  ///   - zoom: the zoom of the web Mercator projection: the world is 256 pixels wide at 0, and twice as wide
+  ///     at each further level.
   init?(west: Double, south: Double, east: Double, north: Double, zoom: Double) {
     scale = 256 * exp2(zoom)
     self.west = Self.x(west) * scale
@@ -39,7 +42,7 @@ struct WayCanvas {
     owners = [Int32](repeating: 0, count: columns * (Int(height / Self.cell) + 1))
   }
 
-  /// Whether there is room for more.
+  /// True if there is space for more.
   var hasRoom: Bool { places < Self.mostPlaces }
 
   private static func x(_ longitude: Double) -> Double { (longitude + 180) / 360 }
@@ -49,8 +52,8 @@ struct WayCanvas {
     return (1 - log(tan(bounded) + 1 / cos(bounded)) / .pi) / 2
   }
 
-  /// Draws a way of latitudes and longitudes in millionths of a degree. Returns the parts of it that were not there yet, in
-  /// the same form.
+  /// Draws a route of latitudes and longitudes in millionths of a degree. Returns its new parts in the same
+  /// form.
   mutating func draw(_ way: ArraySlice<Int32>) -> [[Int32]] {
     self.way += 1
     var parts: [[Int32]] = []
@@ -63,11 +66,11 @@ struct WayCanvas {
         last = (index, x, y)
         continue
       }
-      // Steps within a cell are not worth a point, but for the last.
+      // Steps within a cell need no point, except the last one.
       let isLast = index + 2 >= way.endIndex - 1
       if !isLast, hypot(x - from.x, y - from.y) < Self.cell / 2 { continue }
       last = (index, x, y)
-      // Over the antimeridian there is no line.
+      // No line crosses the antimeridian.
       if abs(x - from.x) < scale / 2, mark((from.x, from.y), (x, y)) {
         if part.isEmpty { part = [way[from.index], way[from.index + 1]] }
         part += [way[index], way[index + 1]]
@@ -82,13 +85,13 @@ struct WayCanvas {
     return parts
   }
 
-  /// Marks the cells of a line. Returns whether no other way was in one of them before.
+  /// Marks the cells of a line. Returns true if one of them was free.
   private mutating func mark(_ from: (x: Double, y: Double), _ to: (x: Double, y: Double)) -> Bool {
     guard max(from.x, to.x) >= 0, min(from.x, to.x) <= width, max(from.y, to.y) >= 0,
       min(from.y, to.y) <= height
     else { return false }
     let length = hypot(to.x - from.x, to.y - from.y)
-    // A line that is far longer than the map is wide goes on outside of it.
+    // A line far longer than the map's width continues outside of it.
     let steps = Int(min(length / (Self.cell / 2), 4 * Self.mostPixels)) + 1
     var isNew = false
     for step in 0...steps {

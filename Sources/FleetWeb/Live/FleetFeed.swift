@@ -3,29 +3,29 @@ internal import MQTT
 internal import Platform
 internal import Spatial
 
-/// How the server stands with its broker.
+/// The state of the server's broker connection.
 package struct BrokerLink: Hashable, Sendable {
   package var isConnected = false
-  /// Why nothing comes, or not all of it; nil while all is well.
+  /// The reason for missing messages; nil if there is no problem.
   package var trouble: String?
-  /// When the connection last came or went; nil before the first.
+  /// The time of the last change; nil before the first connection.
   package var since: Moment?
-  /// Whether all that the broker keeps has come once since the start.
+  /// True after all retained messages were received once.
   package var isComplete = false
-  /// Connections that stood and were lost.
+  /// The number of lost connections.
   package var losses = 0
 }
 
-/// What the fleet says now: the connection's thread puts messages in, requests read what came of them.
+/// The live state of the fleet: the connection's thread applies messages, and requests read the result.
 package final class FleetFeed: Sendable {
   private struct State {
     var link = BrokerLink()
-    /// How much of what the broker keeps is in; nil before the first connection.
+    /// The progress of reading retained messages; nil before the first connection.
     var reading: RetainedReading?
     var rates = RateWindow()
   }
 
-  /// What observers are told, in the order in which it came.
+  /// The events for observers, in order of arrival.
   private enum News {
     case message(MQTTMessage, VehicleRecord)
     case removal(VehicleKey)
@@ -71,14 +71,14 @@ package final class FleetFeed: Sendable {
     }
   }
 
-  /// Reads what is known. The roster is held meanwhile, and messages wait: no I/O in `body`.
+  /// Calls `body` with the roster. It is locked during the call, and messages wait: no I/O in `body`.
   package func withRoster<Result>(_ body: (Roster) throws -> Result) rethrows -> Result {
     try roster.withLock { try body($0) }
   }
 
   // MARK: The connection
 
-  /// Takes in what becomes of the connection. Returns what is to be said of it, if anything.
+  /// Applies a change of the connection. Returns a text to report; nil for none.
   package func observe(_ connection: FleetConnection, at now: Moment) -> String? {
     for observer in observers { observer.observe(connection) }
     if connection == .connected { roster.withLock { $0.restartSequences() } }
@@ -112,7 +112,7 @@ package final class FleetFeed: Sendable {
     }
   }
 
-  /// The broker says that what it keeps was all.
+  /// Records the broker's answer after the retained messages.
   package func markKept(at now: Moment) {
     state.withLock { $0.reading?.marked(at: now.timestamp.nanoseconds) }
   }
@@ -128,7 +128,7 @@ package final class FleetFeed: Sendable {
     }
   }
 
-  /// Messages and bytes a second, over the last seconds.
+  /// Returns messages and bytes per second over the last seconds.
   package func rates(at now: Moment) -> (messages: Double, bytes: Double) {
     state.withLock { $0.rates.rates(at: now.timestamp) }
   }

@@ -3,15 +3,14 @@ internal import Glibc
 internal import Platform
 internal import Spatial
 
-/// What requests read of the fleet: the newest summaries, made of the feed when somebody asks.
+/// The vehicles' summaries for requests, updated from the feed on demand.
 package final class LiveFleet: Sendable {
   package let feed: FleetFeed
   private let run: String
   private let table = Locked(SummaryTable())
   private let purges = Locked(0)
 
-  /// Tells revisions from those that mean something else: of another run of the server, or from before it was forgotten which vehicles
-  /// were taken out.
+  /// The identity of the revisions, different for each run of the server and after old removals were dropped.
   package var instance: String { purges.withLock { $0 == 0 ? run : "\(run)-\($0)" } }
 
   package init(_ feed: FleetFeed) {
@@ -19,7 +18,7 @@ package final class LiveFleet: Sendable {
     run = String(UInt64(bitPattern: SystemClock.realtime) / 1000 ^ UInt64(getpid()) << 44, radix: 36)
   }
 
-  /// Reads the summaries as they are now. Messages wait only while changes are written.
+  /// Calls `body` with the current summaries. Messages wait only while changes are written.
   package func withTable<Result>(at now: Moment, _ body: (SummaryTable) throws -> Result) rethrows -> Result {
     try table.withLock { table in
       feed.withRoster { table.update(from: $0, at: now) }
@@ -28,8 +27,8 @@ package final class LiveFleet: Sendable {
     }
   }
 
-  /// What somebody may know of a vehicle, and the summary's revision; nil for one that is not known.
-  /// - Parameter isLink: for somebody with a link, who is told what is now.
+  /// Returns the visible details of a vehicle with the summary's revision; nil for an unknown one.
+  /// - Parameter isLink: true for the holder of a link, who only sees the current state.
   package func details(of key: VehicleKey, at now: Moment, forLink isLink: Bool) -> (
     json: [UInt8], revision: UInt64
   )? {
@@ -42,11 +41,11 @@ package final class LiveFleet: Sendable {
   }
 }
 
-/// Which vehicles a request is about.
+/// The selection of vehicles in a request.
 package struct VehicleQuery: Hashable, Sendable {
   package var states: Set<VehicleState> = []
   package var fleet: String?
-  /// In lower case: in the name of the vehicle or its fleet.
+  /// A text in the name of the vehicle or its fleet, in lower case.
   package var text: String?
   package var bounds: MapBounds?
 

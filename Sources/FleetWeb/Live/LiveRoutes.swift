@@ -4,7 +4,7 @@ internal import JSON
 internal import NIOCore
 internal import Spatial
 
-/// `/vehicles`, one vehicle, and `/positions`: the fleet as it is now.
+/// The routes `/vehicles`, a single vehicle, and `/positions`: the current state of the fleet.
 package struct LiveRoutes: RouteGroup {
   private let fleet: LiveFleet
 
@@ -62,7 +62,7 @@ package struct LiveRoutes: RouteGroup {
 }
 
 extension LiveFleet {
-  /// Changes with any vehicle, and differs by whom it is told: what one may see, another may not.
+  /// Returns a tag that changes with any vehicle, and differs by the principal's permissions.
   fileprivate func tag(of table: SummaryTable, for principal: Principal) -> String {
     var scope = principal.isLink ? "link\n" : ""
     scope += principal.scope.fleets.map { $0.sorted().joined(separator: "\n") } ?? "*"
@@ -72,7 +72,7 @@ extension LiveFleet {
 }
 
 extension SummaryTable.Entry {
-  /// A GeoJSON point with the summary as its properties; nothing for a vehicle whose position is not known.
+  /// Writes a GeoJSON point with the summary as its properties; nothing without a position.
   fileprivate func writeFeature(to json: inout JSONWriter, for principal: Principal) {
     guard let coordinate else { return }
     json.openObject()
@@ -89,7 +89,9 @@ extension SummaryTable.Entry {
 }
 
 extension VehicleQuery {
-  /// - Throws: 400 for a value that makes no sense.
+  /// Parses the query.
+  ///
+  /// - Throws: 400 for an invalid value.
   fileprivate init(_ request: Request) throws(WebError) {
     self.init()
     try request.refuseQueries(but: ["state", "fleet", "q", "bounds"])

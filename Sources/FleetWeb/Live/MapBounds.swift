@@ -1,11 +1,12 @@
 package import Spatial
 
-/// A part of the map: between two parallels, and from a western meridian to an eastern one, which may be beyond the 180th.
+/// A part of the map: between two parallels, and from a western to an eastern meridian, possibly across the
+/// antimeridian.
 package struct MapBounds: Hashable, Sendable {
-  /// Degrees, -180 ..< 180, and how many degrees from there to the east, 0 ... 360.
+  /// The western longitude in degrees, -180 ..< 180, and the width in degrees, 0 ... 360.
   package private(set) var west: Double
   package private(set) var width: Double
-  /// Degrees, -90 ... 90.
+  /// Latitudes in degrees, -90 ... 90.
   package private(set) var south: Double
   package private(set) var north: Double
 
@@ -15,8 +16,9 @@ package struct MapBounds: Hashable, Sendable {
     (self.west, self.width, self.south, self.north) = (west, width, south, north)
   }
 
-  /// `west,south,east,north` in degrees. A map that was turned beyond the 180th meridian says so with longitudes beyond it.
-  /// - Throws: 400 for what is none.
+  /// Parses `west,south,east,north` in degrees. Longitudes beyond ±180° are allowed for a map across the
+  /// antimeridian.
+  /// - Throws: 400 for an invalid value.
   package init(parsing text: String) throws(WebError) {
     let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) ?? .nan }
     guard numbers.count == 4, numbers.allSatisfy({ $0.isFinite && abs($0) <= 1080 }), numbers[1] <= numbers[3]
@@ -35,8 +37,8 @@ package struct MapBounds: Hashable, Sendable {
     return width >= 360 || normalizedDegrees(place.longitude - west) <= width
   }
 
-  /// Made larger, by at most a quarter of its side at each, to lines that all share: those who look at about the same see
-  /// exactly the same then, and share what is made of it.
+  /// The bounds enlarged by at most a quarter of their size at each side to a common grid, so that users with
+  /// similar views share the same response.
   package var snapped: MapBounds {
     let step = Self.step(max(width, north - south, 1e-3) / 4)
     guard width < 360 else { return aligned(step, west: -180, width: 360) }
@@ -52,7 +54,7 @@ package struct MapBounds: Hashable, Sendable {
       north: min(90, (north / step).rounded(.up) * step))
   }
 
-  /// The greatest power of two that is not above.
+  /// Returns the largest power of two that is not above.
   private static func step(_ length: Double) -> Double {
     Double(sign: .plus, exponent: length.exponent, significand: 1)
   }

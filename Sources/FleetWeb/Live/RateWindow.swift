@@ -1,12 +1,12 @@
 package import Spatial
 
-/// How much comes in a second, over the last ten whole ones: a ring of counts, nothing else.
+/// A rate meter over the last ten full seconds: a ring buffer of counts.
 package struct RateWindow: Hashable, Sendable {
   private static let span = 10
 
   private var messages: [Int]
   private var bytes: [Int]
-  /// The second that is counted now; nil before the first message.
+  /// The current second; nil before the first message.
   private var second: Int64?
   private var first: Int64 = 0
 
@@ -22,7 +22,7 @@ package struct RateWindow: Hashable, Sendable {
     bytes[place] += count
   }
 
-  /// A second. Nothing before a whole one has passed.
+  /// Returns the rates per second; 0 before a full second has passed.
   package mutating func rates(at now: Timestamp) -> (messages: Double, bytes: Double) {
     guard second != nil else { return (0, 0) }
     turn(to: now.nanoseconds / 1_000_000_000)

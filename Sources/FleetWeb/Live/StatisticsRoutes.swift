@@ -6,12 +6,14 @@ internal import JSON
 internal import Platform
 internal import Spatial
 
-/// `/statistics`: how many vehicles there are, how much comes in, and how late.
+/// The route `/statistics`: numbers of vehicles, message rates and delays.
 package struct StatisticsRoutes: RouteGroup {
   private let hub: StreamHub
   private let recording: @Sendable () -> SideRecorder.Progress?
 
-  /// - Parameter recording: how recording goes on; nil where nothing is recorded.
+  /// Creates the route.
+  ///
+  /// - Parameter recording: returns the progress of recording; nil if there is none.
   package init(_ hub: StreamHub, recording: @escaping @Sendable () -> SideRecorder.Progress? = { nil }) {
     (self.hub, self.recording) = (hub, recording)
   }
@@ -25,7 +27,7 @@ package struct StatisticsRoutes: RouteGroup {
 }
 
 extension StreamHub {
-  /// Of the vehicles that somebody sees; what is about the server as a whole is for those who see every fleet.
+  /// Returns the statistics of visible vehicles; those of the whole server only if all fleets are visible.
   fileprivate func statistics(
     for principal: Principal, _ recording: SideRecorder.Progress?, at now: Moment
   ) -> [UInt8] {
@@ -84,9 +86,9 @@ extension StreamHub {
   }
 }
 
-/// What the kernel counts of this process.
+/// The memory of this process according to the kernel.
 package enum ProcessMemory {
-  /// Bytes in memory; nil where the kernel does not say.
+  /// The resident size in bytes; nil if unknown.
   package static var resident: Int? {
     SmallFiles.text("/proc/self/statm")?.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map {
       $0 * sysconf(Int32(_SC_PAGESIZE))

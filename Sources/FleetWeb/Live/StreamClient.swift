@@ -2,57 +2,58 @@ internal import Compression
 package import Fleet
 internal import NIOCore
 
-/// What a stream's client looks at.
+/// The view of a stream's client.
 package struct StreamView: Hashable, Sendable {
-  /// Where vehicles are told as they come; nil is everywhere. Beyond it each is told every `outsideInterval` at most.
+  /// The area in which vehicles are sent immediately; nil for everywhere. Others are sent at most every
+  /// `outsideInterval`.
   package var bounds: MapBounds?
-  /// The vehicle of which everything is told.
+  /// The vehicle of which all details are sent.
   package var selected: VehicleKey?
-  /// Seconds between two tellings at least.
+  /// The minimum interval in seconds between two updates.
   package var interval = 0.25
 
-  /// Seconds; below the least a page cannot draw, beyond the greatest it might as well ask.
+  /// Seconds; a page cannot draw faster, and a slower one can poll instead.
   package static let intervals = 0.1...60
   static let outsideInterval = 5.0
 
   package init() {}
 }
 
-/// How far a client has been told: never more than this is kept of what it has not taken yet.
+/// The progress of a client: the only state that is stored while it has not read its last update.
 struct StreamCursor: Hashable, Sendable {
-  /// While the first telling of all vehicles goes on: the next place in the table. Nil afterwards.
+  /// The next index in the table during the first update of all vehicles; nil afterwards.
   var next: Int? = 0
-  /// Changes up to this were told of vehicles that the client looks at…
+  /// The revision up to which changes inside the client's view were sent…
   var inside: UInt64 = .max
-  /// … and up to this of all.
+  /// … and up to which all changes were sent.
   var outside: UInt64 = .max
-  /// When all are told next (monotonic ns).
+  /// The time of the next update of all vehicles (monotonic ns).
   var sweepAt: Int64 = 0
 
-  /// Goes on behind what a client was told before it lost its connection.
+  /// Creates a cursor that resumes after a lost connection.
   static func resuming(_ revision: UInt64) -> StreamCursor {
     StreamCursor(next: nil, inside: revision, outside: revision)
   }
 }
 
-/// What is to be told to a client, and how far it has been told then.
+/// The next update for a client, and its progress afterwards.
 struct StreamPlan {
-  /// Which changes: those that look at the same, from the same on, share them.
+  /// A set of changes, shared by clients with the same view and progress.
   struct Changes: Hashable {
     var scope: Scope
-    /// Whether for links, which are told less.
+    /// True for links, which get less data.
     var isLink: Bool
-    /// Nil for everywhere.
+    /// The view; nil for everywhere.
     var bounds: MapBounds?
     var inside: UInt64
-    /// Nil while what is outside of the bounds waits.
+    /// The progress outside of the view; nil while it is not due.
     var outside: UInt64?
-    /// What a client may go on behind, which stands in the events themselves.
+    /// The revision at which a client can resume, which is part of the events.
     var resumesAt: UInt64
   }
 
   enum Part {
-    /// Of the first telling.
+    /// A part of the first update.
     case piece(Int)
     case changes(Changes)
   }
@@ -60,7 +61,7 @@ struct StreamPlan {
   var part: Part
   var cursor: StreamCursor
 
-  /// Vehicles in an event of the first telling: some 100 kB, which a slow client can take in its time.
+  /// The number of vehicles in an event of the first update: about 100 kB, for slow clients.
   static let pieceLength = 250
 
   init(
@@ -82,7 +83,8 @@ struct StreamPlan {
     self.cursor.inside = revision
     guard isSweep else { return }
     self.cursor.outside = revision
-    // Whoever looks at all is told of all each time; the sweeps of a part that is looked at later keep their times.
+    // A client without bounds gets all changes each time; the times of a later view's full updates are
+    // unchanged.
     guard now >= cursor.sweepAt else { return }
     let next = (cursor.sweepAt == 0 ? now : cursor.sweepAt) + Self.sweepInterval
     self.cursor.sweepAt = next > now ? next : now + Self.sweepInterval
@@ -90,11 +92,12 @@ struct StreamPlan {
 
   /// Nanoseconds.
   private static let sweepInterval = Int64(StreamView.outsideInterval * 1e9)
-  /// Parts of the interval: as many as it has of the usual pauses between two tellings.
+  /// The number of parts of the interval, equal to the number of usual update intervals in it.
   private static let sweepParts: Int64 = 20
 
-  /// What is outside was told by the first telling. Those who look at the same are told again at the same times, and share what is
-  /// made; those who look at something else at others, as one after the other takes less memory than all at once.
+  /// Returns the time of the next full update. The first update included vehicles outside of the view.
+  /// Clients with the same view are updated at the same times and share the result; others at different
+  /// times, which needs less memory.
   private static func firstSweep(of bounds: MapBounds, after now: Int64) -> Int64 {
     let part = Int64(UInt64(truncatingIfNeeded: bounds.snapped.hashValue) % UInt64(sweepParts))
     let line = now / sweepInterval * sweepInterval + part * (sweepInterval / sweepParts)
@@ -105,34 +108,34 @@ struct StreamPlan {
 /// An open stream.
 struct StreamClient: Sendable {
   let principal: Principal
-  /// Says whether they may still see it; nil for nobody who could lose that.
+  /// The permission to check; nil if it cannot be lost.
   let grant: AccessGrant?
-  /// Whether it takes its events packed.
+  /// True if the client accepts compressed events.
   let isPacked: Bool
   let channel: any Channel
   var view: StreamView
   var cursor: StreamCursor
-  /// What the client's task waits with, between two writes; nil while it writes.
+  /// The client task's wait between two writes; nil while it writes.
   var waiting: CheckedContinuation<[ByteBuffer]?, Never>?
-  /// When it was last handed something (monotonic ns): where it takes nothing for long, it goes.
+  /// The time of the last data passed to it (monotonic ns); a stuck client is dropped.
   var handedAt: Int64
-  /// When it is told next (monotonic ns), on a line that all clients of an interval share.
+  /// The time of the next update (monotonic ns), common to all clients with the same interval.
   var dueAt: Int64 = 0
   var sum = GzipSum()
   var isGreeted = false
-  /// Of the selected vehicle; 0 for nothing told.
+  /// The sent revision of the selected vehicle; 0 for none.
   var selectedRevision: UInt64 = 0
-  /// Of each source.
+  /// The sent revision of each source.
   var sources: [UInt64] = []
-  /// When one of them was told last (monotonic ns).
+  /// The time at which one of them was last sent (monotonic ns).
   var sourcesToldAt: Int64 = 0
-  /// The last told.
+  /// The last sent link state.
   var link: BrokerLink?
-  /// Why it ends after what it is told next.
+  /// The reason for ending after the next update.
   var farewell: String?
   var isEnded = false
 
-  /// The next time on the line.
+  /// Returns the next common time.
   static func due(after now: Int64, interval: Double) -> Int64 {
     let step = max(1, Int64(interval * 1e9))
     return (now / step + 1) * step

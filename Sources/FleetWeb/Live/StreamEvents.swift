@@ -3,22 +3,22 @@ internal import JSON
 internal import Platform
 internal import Spatial
 
-/// Pieces of the first telling of all vehicles: who comes within a second of another is told the same.
+/// The parts of the first update of all vehicles, shared by clients that connect within a second.
 enum StreamPieces {
   struct Key: Hashable {
     var scope: Scope
-    /// Whether for links, which are told less.
+    /// True for links, which get less data.
     var isLink: Bool
-    /// The first place.
+    /// The first index.
     var place: Int
   }
 
   struct Piece {
     var frame: StreamFrame?
-    /// The table's, when it was made.
+    /// The table's revision at its creation.
     var revision: UInt64
     var madeAt: Int64
-    /// Whether there are vehicles behind it.
+    /// True if no further vehicles follow.
     var isLast: Bool
   }
 
@@ -26,7 +26,7 @@ enum StreamPieces {
   static let age: Int64 = 1_000_000_000
 }
 
-/// What is told to clients at a moment: each event is made when the first needs it. Of the hub's thread.
+/// The events of one update of all clients, each created on demand. Used by the hub's thread.
 final class StreamEvents {
   private let fleet: LiveFleet
   private let sources: [any StreamSource]
@@ -49,12 +49,14 @@ final class StreamEvents {
     var principal: Principal
   }
 
-  /// Vehicles in an event of changes.
+  /// The maximum number of vehicles in an event of changes.
   private static let most = 1000
-  /// Nanoseconds between two tellings of what has no vehicle's pace: a storm of alerts is told as it stands now and then.
+  /// The minimum interval in ns between updates of sources such as alerts, against bursts.
   private static let sourcesPause: Int64 = 2_000_000_000
 
-  /// - Parameter keepsPlain: whether one of the clients of this moment does not take gzip.
+  /// Creates the events.
+  ///
+  /// - Parameter keepsPlain: true if a current client does not accept gzip.
   init(
     hub fleet: LiveFleet, sources: [any StreamSource], at now: Moment, keepsPlain: Bool,
     pieces: [StreamPieces.Key: StreamPieces.Piece]
@@ -70,7 +72,7 @@ final class StreamEvents {
     self.pieces = pieces.filter { $0.value.madeAt >= oldest }
   }
 
-  /// What a client is told now, and how far it has been told then.
+  /// Returns a client's update, and advances its progress.
   func frames(
     for client: inout StreamClient, _ id: String, heartbeat: Double, at time: Int64
   ) -> [StreamFrame] {
@@ -105,7 +107,7 @@ final class StreamEvents {
       client.selectedRevision = found.revision
       frames.append(found.frame)
     }
-    // A link shows one vehicle as it is now.
+    // A link only shows the current state of one vehicle.
     let isTime = client.sources.isEmpty || time - client.sourcesToldAt >= Self.sourcesPause
     for (place, source) in sources.enumerated() where isTime && !client.principal.isLink {
       if client.sources.count <= place { client.sources.append(.max) }
@@ -122,10 +124,10 @@ final class StreamEvents {
     return frames
   }
 
-  /// What a client is told that ends now.
+  /// Returns the last update of a client.
   func last(for client: inout StreamClient, reason: String) -> [StreamFrame] {
     client.isEnded = true
-    // A packed stream has its beginning with the first of its frames.
+    // The header of a compressed stream precedes its first frame.
     client.isGreeted = true
     return [StreamFrame(event: "bye", json: JSONWriter.object { $0.field("reason", reason) })]
   }
@@ -143,9 +145,11 @@ final class StreamEvents {
       })
   }
 
+  /// Returns an event with vehicles.
+  ///
   /// - Parameters:
-  ///   - revision: what a client may go on behind; nil leaves what it knows.
-  ///   - keepsPlain: whether a client of any moment may take it plain.
+  ///   - revision: the revision at which a client can resume; nil to leave it unchanged.
+  ///   - keepsPlain: true if a client may need it uncompressed.
   private func vehicles(
     _ places: ArraySlice<Int>, _ revision: UInt64?, _ principal: Principal, keepsPlain: Bool = true
   ) -> StreamFrame {
@@ -167,7 +171,7 @@ final class StreamEvents {
     if let piece = pieces[key] { return piece }
     let end = min(place + StreamPlan.pieceLength, table.entries.count)
     let places = place < end ? (place..<end).filter { isTold($0, principal) } : []
-    // A page wants to hear of an empty fleet, too.
+    // An empty fleet is also reported.
     let isNeeded = !places.isEmpty || place == 0
     let piece = StreamPieces.Piece(
       frame: isNeeded ? vehicles(places[...], nil, principal) : nil, revision: table.revision,
@@ -176,7 +180,8 @@ final class StreamEvents {
     return piece
   }
 
-  /// That a vehicle was taken out is told from the beginning, too: who comes back knows it still.
+  /// Returns whether an entry is sent. Removals are included in the first update, because a reconnected
+  /// client can still have the vehicle.
   private func isTold(_ place: Int, _ principal: Principal) -> Bool {
     !table.entries[place].json.isEmpty && principal.sees(table.entries[place].key)
   }
@@ -189,7 +194,7 @@ final class StreamEvents {
     table.forEachChange(since: min(wanted.inside, wanted.outside ?? .max)) { place in
       let entry = table.entries[place]
       guard principal.sees(entry.key) else { return }
-      // Those without a position are in no part of the map, and few.
+      // Vehicles without a position are few, and outside of any view.
       let isInside = wanted.bounds.flatMap { bounds in entry.coordinate.map(bounds.contains) } ?? true
       let known = isInside ? wanted.inside : wanted.outside ?? .max
       if entry.revision > known { places.append(place) }
@@ -229,7 +234,8 @@ final class StreamEvents {
 }
 
 extension BrokerLink {
-  /// As members of an object. What the trouble is names other fleets, and the broker: it is for who may see all.
+  /// Writes the link's members. The problem can name other fleets and the broker, so it is only for those who
+  /// see all fleets.
   func write(to json: inout JSONWriter, for principal: Principal) {
     json.field("connected", isConnected)
     json.field("complete", isComplete)
@@ -239,10 +245,10 @@ extension BrokerLink {
 }
 
 extension LiveFleet {
-  /// What an event carries to go on behind it.
+  /// Returns the event identifier at which a client can resume.
   func eventID(_ revision: UInt64) -> String { "\(instance).\(revision)" }
 
-  /// The revision of an event of this run of the server; nil for any other text.
+  /// Returns the revision of an event identifier of this run; nil for other texts.
   func revision(of eventID: String) -> UInt64? {
     let parts = eventID.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 2, parts[0] == instance, let revision = UInt64(parts[1]) else { return nil }

@@ -2,23 +2,24 @@ internal import Compression
 internal import JSON
 internal import NIOCore
 
-/// Some server-sent events as bytes, made once for all clients that are sent them. Of the hub's thread.
+/// Server-sent events as bytes, shared by all their clients. Used by the hub's thread.
 final class StreamFrame {
-  /// Empty once it is packed, where nobody takes it plain.
+  /// The plain bytes; empty once they are compressed and no client needs them.
   private var plain: [UInt8]
   private let keepsPlain: Bool
   private var plainBuffer: ByteBuffer?
   private var packed: (buffer: ByteBuffer, sum: GzipSum)?
 
-  /// - Parameter keepsPlain: whether somebody may take it plain. What many parts of the map are told at a moment is not to be in
-  ///   memory twice.
+  /// Creates a frame.
+  ///
+  /// - Parameter keepsPlain: true if a client may need it uncompressed; otherwise it is not stored twice.
   init(_ bytes: [UInt8], keepsPlain: Bool = true) {
     plain = bytes
     self.keepsPlain = keepsPlain
   }
 
-  /// One event in one line of data.
-  /// - Parameter json: without line breaks.
+  /// Creates an event with one line of data.
+  /// - Parameter json: JSON without line breaks.
   convenience init(event: String, id: String? = nil, json: [UInt8], keepsPlain: Bool = true) {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(json.count + event.utf8.count + 40)
@@ -30,10 +31,10 @@ final class StreamFrame {
     self.init(bytes, keepsPlain: keepsPlain)
   }
 
-  /// What is written to a client.
+  /// Returns the bytes for a client.
   /// - Parameters:
-  ///   - packer: nil for a client that takes it plain.
-  ///   - sum: of all that was sent packed, which this is added to.
+  ///   - packer: nil for a client without compression.
+  ///   - sum: the checksum of all compressed data so far, to which this frame is added.
   func buffer(_ packer: GzipPacker?, _ sum: inout GzipSum) -> ByteBuffer {
     guard let packer else {
       let buffer = plainBuffer ?? ByteBuffer(bytes: plain)
@@ -44,7 +45,7 @@ final class StreamFrame {
       sum.append(packed.sum)
       return packed.buffer
     }
-    // It fails only where there is no memory, and then this is the least of it.
+    // Compression only fails if memory is exhausted.
     guard let bytes = try? packer.pack(plain, .independent) else { return ByteBuffer() }
     let made = (buffer: ByteBuffer(bytes: bytes), sum: GzipSum(of: plain))
     packed = made
@@ -54,12 +55,12 @@ final class StreamFrame {
   }
 }
 
-/// Something else that streams tell, as alerts: the newest state of it, whenever that changes.
+/// A further source of stream events, such as alerts: its current state is sent whenever it changes.
 package protocol StreamSource: Sendable {
-  /// The event's name.
+  /// The name of the event.
   var event: String { get }
-  /// Rises with each change; read several times a second.
+  /// A number that increases with each change; read several times a second.
   var revision: UInt64 { get }
-  /// What somebody may see of it, as JSON in one line; nil for nothing.
+  /// Returns the visible state as one line of JSON; nil for none.
   func json(for principal: Principal) -> [UInt8]?
 }

@@ -4,23 +4,24 @@ internal import JSON
 package import NIOCore
 internal import Platform
 
-/// Tells all open streams what has changed: one thread, which makes each event once.
+/// A thread that sends changes to all open streams, and creates each event only once.
 ///
-/// A client that is slow costs nobody anything: while it takes what it was handed, nothing is made for it, and all that is
-/// kept is how far it has been told. It goes on from there with the newest, and one that takes nothing for long is dropped.
+/// A slow client costs nothing: while it has not read its last update, no further one is created, and only
+/// its progress is stored. It then continues with the current state. A client that does not read for too long
+/// is dropped.
 package final class StreamHub: Sendable {
   package struct Limits: Hashable, Sendable {
-    /// Streams at once.
+    /// The maximum number of streams.
     package var clients = 256
-    /// Seconds without progress after which a client is dropped.
+    /// The seconds without progress after which a client is dropped.
     package var patience = 30.0
-    /// Seconds without an event after which an empty one says that the connection stands.
+    /// The seconds without an event after which an empty one is sent.
     package var heartbeat = 10.0
 
     package init() {}
   }
 
-  /// What is counted since the start.
+  /// Counters since the start.
   package struct Counters: Hashable, Sendable {
     package var clients = 0
     package var opened = 0
@@ -33,11 +34,11 @@ package final class StreamHub: Sendable {
   private struct State {
     var clients: [String: StreamClient] = [:]
     var counters = Counters()
-    /// Somebody waits for what is not to wait for its time.
+    /// True if a client waits for an immediate update.
     var hasUrgent = false
-    /// Until when the thread sleeps (monotonic ns).
+    /// The time until which the thread sleeps (monotonic ns).
     var wakesAt = Int64.max
-    /// No stream begins any more.
+    /// True if no new streams are accepted.
     var isClosed = false
     var isStopping = false
   }
@@ -54,7 +55,9 @@ package final class StreamHub: Sendable {
     self.limits = limits
   }
 
-  /// - Throws: `FleetError` when the kernel has no room for a thread.
+  /// Starts the thread.
+  ///
+  /// - Throws: `FleetError` if the kernel cannot create a thread.
   package func start() throws(FleetError) {
     do throws(SystemError) {
       let started = try DedicatedThread.start(name: "streams") { self.run() }
@@ -62,7 +65,7 @@ package final class StreamHub: Sendable {
     } catch { throw FleetError(error) }
   }
 
-  /// Tells each client why it ends, and gives it a second to take that.
+  /// Sends the reason to all clients, and waits a second for them to read it.
   package func stop(reason: String) {
     state.update { $0.isClosed = true }
     end(reason: reason) { _ in true }
@@ -83,7 +86,7 @@ package final class StreamHub: Sendable {
     }?.join()
   }
 
-  /// Ends the streams of some, as of one who has logged out.
+  /// Ends the streams of some principals, for example after a logout.
   package func end(reason: String, where isMeant: (Principal) -> Bool) {
     state.update { state in
       for (id, client) in state.clients where isMeant(client.principal) {
@@ -100,12 +103,13 @@ package final class StreamHub: Sendable {
     }
   }
 
-  /// Streams that one login may have at once: one name does not take all there is, and a link that went around still less.
+  /// Returns the maximum number of streams per login, so that one user cannot occupy all, and a widely shared
+  /// link even fewer.
   private func share(of principal: Principal) -> Int {
     principal == .local ? limits.clients : max(4, limits.clients / (principal.isLink ? 16 : 4))
   }
 
-  /// Why somebody may open no further stream now; nil where there is room.
+  /// Returns the reason for which a principal may not open a further stream; nil if there is space.
   private func refusal(of principal: Principal, _ state: State) -> WebError? {
     guard !state.isClosed else { return .busy("the server ends") }
     guard state.clients.count < limits.clients else {
@@ -116,11 +120,11 @@ package final class StreamHub: Sendable {
     return own < share ? nil : .busy("\(principal.name) has \(share) streams already")
   }
 
-  // MARK: What a client's task calls
+  // MARK: Interface of the client tasks
 
-  /// Begins a stream. Its task then calls `next` until that is nil, and `close`; one that never does is let go of as one that
-  /// takes nothing.
-  /// - Throws: 503 where there is no room.
+  /// Opens a stream. Its task then calls `next` until it returns nil, and `close`; a stream without these
+  /// calls is dropped like a stuck one.
+  /// - Throws: 503 if there is no space.
   package func open(
     _ principal: Principal, _ view: StreamView, grant: AccessGrant? = nil, isPacked: Bool, lastID: String?,
     channel: any Channel
@@ -142,17 +146,17 @@ package final class StreamHub: Sendable {
       return refusal
     }
     if let refused { throw refused }
-    // One that has gone without a word is noticed so; one that took leave, by what cannot be written to it any more.
+    // Detects a closed connection; a half-closed one is detected by a failed write.
     channel.closeFuture.whenComplete { [weak self] _ in self?.close(id) }
     return id
   }
 
-  /// The client has taken a part of what it was handed: it is slow, and there.
+  /// Records that the client has read a part of its update, so it is slow but not stuck.
   package func took(_ id: String) {
     state.update { $0.clients[id]?.handedAt = SystemClock.monotonic }
   }
 
-  /// What is to be written next; nil at the end.
+  /// Returns the next data to write; nil at the end.
   package func next(_ id: String) async -> [ByteBuffer]? {
     await withCheckedContinuation { continuation in
       let isOpen = state.update { state in
@@ -169,13 +173,13 @@ package final class StreamHub: Sendable {
     }
   }
 
-  /// Ends a stream, whose client has gone.
+  /// Closes a stream whose client is gone.
   package func close(_ id: String) {
     state.update { $0.clients.removeValue(forKey: id) }?.waiting?.resume(returning: nil)
   }
 
-  /// Changes what an open stream of somebody looks at.
-  /// - Throws: 404 for one that is not open, or another's.
+  /// Changes the view of an open stream.
+  /// - Throws: 404 for a stream that does not exist or belongs to another principal.
   package func change(
     _ id: String, of principal: Principal, _ body: (inout StreamView) -> Void
   ) throws(WebError) {
@@ -185,7 +189,7 @@ package final class StreamHub: Sendable {
       body(&client.view)
       if client.view.selected != before.selected { client.selectedRevision = 0 }
       if client.view.bounds != before.bounds {
-        // What was outside may be inside now.
+        // Vehicles outside of the old view can be inside the new one.
         client.cursor.inside = client.cursor.outside
       }
       client.dueAt = 0
@@ -196,7 +200,7 @@ package final class StreamHub: Sendable {
     guard isKnown else { throw .notFound("stream \(id)", remedy: "open one by GET /api/v1/stream") }
   }
 
-  /// 128 random bits.
+  /// Returns 128 random bits.
   private static func identifier() -> String {
     var generator = SystemRandomNumberGenerator()
     return (0..<2).map { _ in
@@ -205,7 +209,7 @@ package final class StreamHub: Sendable {
     }.joined()
   }
 
-  // MARK: The thread
+  // MARK: Thread
 
   private func run() {
     guard let packer = try? GzipPacker(blocksAt: Self.level) else { return }
@@ -221,17 +225,17 @@ package final class StreamHub: Sendable {
     }
   }
 
-  /// zlib's, for the streams: fitted on 10,000 summaries, where the next ones save a twentieth for half as much time again.
+  /// The zlib level for streams, measured with 10,000 summaries: the next levels save 5 % for 50 % more time.
   private static let level = 1
 
-  /// The clients that are to be told now; nil at the end.
+  /// Returns the clients that are due; nil at the end.
   private func waitForDue() -> [(String, StreamClient)]? {
     while true {
       let deadline: Int64? = state.withLock { state in
         if state.hasUrgent { return 0 }
         state.wakesAt = .max
         guard !state.clients.isEmpty else { return nil }
-        // Those that write are looked after each second.
+        // Writing clients are checked every second.
         let next = state.clients.values.compactMap { $0.waiting == nil ? nil : $0.dueAt }.min()
         state.wakesAt = min(next ?? .max, SystemClock.monotonic + 1_000_000_000)
         return state.wakesAt
@@ -256,7 +260,7 @@ package final class StreamHub: Sendable {
   private func tell(_ id: String, _ before: StreamClient, _ events: StreamEvents, _ packer: GzipPacker) {
     var client = before
     let now = SystemClock.monotonic
-    // Who may no longer see it is told that, and nothing else.
+    // A client without permission only gets the reason.
     let lost = client.grant?.ending()
     let frames =
       lost.map { events.last(for: &client, reason: $0) }
@@ -267,7 +271,7 @@ package final class StreamHub: Sendable {
     if client.isEnded, client.isPacked { buffers.append(ByteBuffer(bytes: Gzip.trailer(client.sum))) }
     let bytes = buffers.reduce(0) { $0 + $1.readableBytes }
     let waiting = state.update { state -> CheckedContinuation<[ByteBuffer]?, Never>? in
-      // It may have gone meanwhile, or look at something else: then that is told next.
+      // If the client is gone or has changed its view in the meantime, this is handled next.
       guard let current = state.clients[id] else { return nil }
       let isChanged = current.view != before.view
       (client.view, client.farewell) = (current.view, current.farewell)
@@ -276,7 +280,7 @@ package final class StreamHub: Sendable {
         client.cursor.inside = min(client.cursor.inside, client.cursor.outside)
         state.hasUrgent = true
       }
-      // The first telling goes on at once, also behind vehicles that this client does not see.
+      // The first update continues immediately, also if this client cannot see some vehicles.
       let goesOn = isChanged || client.cursor.next != nil
       if goesOn { state.hasUrgent = true }
       client.dueAt = goesOn ? 0 : StreamClient.due(after: now, interval: client.view.interval)
@@ -291,7 +295,7 @@ package final class StreamHub: Sendable {
     waiting?.resume(returning: buffers)
   }
 
-  /// Lets go of those that take nothing.
+  /// Drops stuck clients.
   private func dropStuck() {
     let limit = SystemClock.monotonic - Int64(limits.patience * 1e9)
     let stuck = state.update { state in

@@ -3,7 +3,7 @@ package import Hummingbird
 internal import JSON
 internal import NIOCore
 
-/// `/stream`: what changes, as server-sent events, and what an open stream looks at.
+/// The route `/stream`: changes as server-sent events, and the view of an open stream.
 package struct StreamRoutes: RouteGroup {
   private let hub: StreamHub
 
@@ -16,13 +16,13 @@ package struct StreamRoutes: RouteGroup {
       let isPacked = GzipAnswers.accepts(request)
       var headers: HTTPFields = [
         .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store",
-        // nginx would hold events back otherwise.
+        // Prevents nginx from buffering events.
         .knownName("X-Accel-Buffering"): "no", .vary: "Accept-Encoding",
       ]
       if isPacked { headers[.contentEncoding] = "gzip" }
-      // Who asks for the head alone would keep a place whose stream never begins.
+      // A HEAD request would occupy a stream that never starts.
       guard request.method != .head else { return Response(status: .ok, headers: headers) }
-      // With the answer's first byte the room is taken: who is let in is not turned away afterwards.
+      // The stream is reserved before the response starts, so that it cannot be rejected later.
       let id = try hub.open(
         principal, view, grant: context.grant, isPacked: isPacked,
         lastID: request.headers[.knownName("Last-Event-ID")], channel: context.channel)
@@ -50,7 +50,9 @@ package struct StreamRoutes: RouteGroup {
 }
 
 extension StreamView {
-  /// - Throws: 400 for a value that makes no sense.
+  /// Parses the query.
+  ///
+  /// - Throws: 400 for an invalid value.
   fileprivate init(_ request: Request) throws(WebError) {
     self.init()
     try request.refuseQueries(but: ["bounds", "selected", "interval"])
@@ -60,7 +62,7 @@ extension StreamView {
   }
 }
 
-/// What an open stream is to look at: members that are not there stay as they are, null is nothing.
+/// A change of a stream's view: missing members are unchanged, null clears them.
 private struct ViewChange {
   private var bounds: MapBounds??
   private var selected: VehicleKey??
@@ -90,7 +92,7 @@ private struct ViewChange {
 }
 
 extension VehicleKey {
-  /// `fleet/vehicle`.
+  /// Parses `fleet/vehicle`.
   fileprivate init(parsing text: String) throws(WebError) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {

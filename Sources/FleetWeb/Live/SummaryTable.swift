@@ -4,69 +4,71 @@ internal import Positioning
 package import Spatial
 internal import Telemetry
 
-/// Each vehicle's summary as JSON, written once for each change and shared by all who are told.
+/// The vehicles' summaries as JSON, encoded once for each change and shared by all clients.
 ///
-/// A value without any I/O. Its revisions are its own: what time alone changes, as a vehicle that is overdue, counts too.
+/// A value type without I/O. It has its own revisions: changes by time alone, such as a vehicle becoming
+/// overdue, count, too.
 package struct SummaryTable: Sendable {
   package struct Entry: Sendable {
     package let key: VehicleKey
     /// The table's revision at the last change of the summary.
     package fileprivate(set) var revision: UInt64 = 0
-    /// The table's revision at the last change of anything.
+    /// The table's revision at the last change of any detail.
     package fileprivate(set) var detailRevision: UInt64 = 0
     package fileprivate(set) var state = VehicleState.unknown
     package fileprivate(set) var coordinate: Coordinate?
     package fileprivate(set) var json: [UInt8] = []
-    /// Whether the vehicle has been taken out of the fleet: that is told to streams, and nothing else of it.
+    /// True if the vehicle was removed from the fleet: only this is sent to streams.
     package fileprivate(set) var isRemoved = false
-    /// How much of it is the vehicle as it is now, which comes first.
+    /// The length of the part with the current state, which comes first.
     fileprivate var currentEnd = 0
-    /// Behind the revision in it.
+    /// The offset after the revision.
     fileprivate var rest = 0
-    /// The roster's revision that it was made of.
+    /// The roster's revision from which it was created.
     fileprivate var source: UInt64 = .max
     /// When the passage of time alone changes the summary, in nanoseconds of UTC; `.max` for never.
     fileprivate var changesAt = Int64.max
 
-    /// The summary as a principal may know it: for a link it ends behind what is now. That a vehicle was taken out all are told.
+    /// Returns the summary visible to a principal; for a link only the current state. Removals are visible to
+    /// all.
     package func json(for principal: Principal) -> [UInt8] {
       principal.isLink && !isRemoved ? json.prefix(currentEnd) + [UInt8(ascii: "}")] : json
     }
   }
 
-  /// In the order in which they were first heard of. A vehicle that is taken out leaves an entry that says so, for all streams to be
-  /// told; later its place is another's.
+  /// The entries in order of their first message. A removed vehicle leaves an entry for the streams, whose
+  /// index is reused later.
   package private(set) var entries: [Entry] = []
   /// Seconds after which a stored position that is still valid is checked again.
   private static let staleCheckInterval = 5.0
   /// Rises with each change of a vehicle.
   package private(set) var revision: UInt64 = 0
   private var places: [VehicleKey: Int] = [:]
-  /// What changed last, by rising revision: a vehicle may stand there more than once, and its last place counts.
+  /// The last changes by ascending revision; of a vehicle's several entries, the last one counts.
   private var log: [(revision: UInt64, place: Int)] = []
-  /// All changes above it are in the log.
+  /// The revision above which all changes are in the log.
   private var logBegin: UInt64 = 0
-  /// Where each of the roster's vehicles is; as long as none is taken out, more come behind it only.
+  /// The index of each of the roster's vehicles; without removals, new ones are only appended.
   private var order: [Int] = []
   private var removals: UInt64 = 0
-  /// Places of those that were taken out, and since when: oldest first.
+  /// The indices of removed vehicles with their times, oldest first.
   private var leaving: [(place: Int, revision: UInt64, since: Timestamp)] = []
-  /// Places that another vehicle may have.
+  /// The free indices.
   private var free: [Int] = []
-  /// Rises when it can no longer be told who has been taken out: what was told before begins anew then.
+  /// A number that increases when old removals are dropped; clients must then start again.
   package private(set) var purges = 0
 
-  /// Seconds for which it is told that a vehicle was taken out: longer than any open stream is behind.
+  /// The seconds for which a removal is sent: longer than any open stream can be behind.
   package static let farewell = 600.0
 
   package init() {}
 
-  /// Where a vehicle of the fleet is; nil for one that is not known, or no longer.
+  /// Returns the index of a vehicle; nil for an unknown or removed one.
   package func place(of key: VehicleKey) -> Int? {
     places[key].flatMap { entries[$0].isRemoved ? nil : $0 }
   }
 
-  /// Takes in what has changed in the roster, and what the time has.
+  /// Applies the changes of the roster, and those by time.
   package mutating func update(from roster: Roster, at now: Moment) {
     if roster.removals != removals {
       removals = roster.removals
@@ -109,7 +111,7 @@ package struct SummaryTable: Sendable {
       json.field("removed", true)
       json.closeObject()
       var entry = Entry(key: key)
-      // Whoever looked at where it was is told at once.
+      // Clients whose view contained its position are notified immediately.
       (entry.json, entry.isRemoved, entry.coordinate) = (json.bytes, true, entries[place].coordinate)
       (entry.revision, entry.detailRevision) = (revision, revision)
       entries[place] = entry
@@ -118,10 +120,10 @@ package struct SummaryTable: Sendable {
     }
   }
 
-  /// Forgets those that were taken out long ago.
+  /// Drops old removals.
   private mutating func purge(_ now: Moment) {
     let old = leaving.prefix { now.timestamp.seconds(since: $0.since) > Self.farewell }
-    // One may have come back meanwhile.
+    // A vehicle can have returned in the meantime.
     for (place, revision, _) in old where entries[place].isRemoved && entries[place].revision == revision {
       places[entries[place].key] = nil
       entries[place].json = []
@@ -167,7 +169,8 @@ package struct SummaryTable: Sendable {
     log.append((revision, place))
   }
 
-  /// Calls `body` with the place of each vehicle that changed after a revision, or was taken out, in no order, each once.
+  /// Calls `body` with the index of each vehicle that was changed or removed after a revision, unordered,
+  /// each once.
   package func forEachChange(since revision: UInt64, _ body: (Int) -> Void) {
     guard revision < self.revision else { return }
     guard revision >= logBegin else {

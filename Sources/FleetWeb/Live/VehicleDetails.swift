@@ -7,13 +7,11 @@ internal import Spatial
 internal import Telemetry
 
 extension VehicleRecord {
-  /// Bytes of a status that are shown: an agent's has some kilobytes.
+  /// The maximum size of a shown status in bytes; an agent's has some kilobytes.
   private static let largestStatus = 256 << 10
 
-  /// All that is known of the vehicle, as a JSON object in one line: the summary, and what only a page of its own has room
-  /// for.
-  /// - Parameter isLink: for somebody with a link, who is to know where the vehicle is now, and neither where it was before nor
-  ///   what it is to watch.
+  /// Returns all details of the vehicle as one line of JSON: the summary and further members.
+  /// - Parameter isLink: true for the holder of a link, who sees neither earlier positions nor regions.
   package func details(revision: UInt64, at now: Moment, forLink isLink: Bool) -> [UInt8] {
     var json = JSONWriter(capacity: 4096)
     json.openObject()
@@ -26,7 +24,7 @@ extension VehicleRecord {
     }
     writeDuties(to: &json, at: now, hasTrip: false)
     if !statusPayload.isEmpty, statusPayload.count <= Self.largestStatus {
-      // As it came; what breaks lines would break the stream of events.
+      // Embedded unchanged; line breaks would break the event stream.
       switch JSONScan(statusPayload.span) {
       case .valid:
         json.key("status")
@@ -95,7 +93,9 @@ extension VehicleRecord {
     return json.bytes
   }
 
-  /// - Parameter json: within the details.
+  /// Writes the attitude.
+  ///
+  /// - Parameter json: the writer of the details.
   private func write(_ attitude: AttitudeMessage, to json: inout JSONWriter) {
     json.field("attitude") { json in
       json.field("time", attitude.time.rfc3339)
@@ -108,8 +108,8 @@ extension VehicleRecord {
     }
   }
 
-  /// The regions that the vehicle is to watch, as a GeoJSON FeatureCollection; circles as polygons of 36 corners, with centre
-  /// and radius beside.
+  /// Writes the vehicle's desired regions as a GeoJSON FeatureCollection; circles as polygons of 36 corners
+  /// with centre and radius.
   package func writeRegions(to json: inout JSONWriter) {
     let states = Dictionary(
       (regionStates?.regions ?? []).map { ($0.identifier, $0.state.rawValue) }, uniquingKeysWith: { $1 })
@@ -122,7 +122,7 @@ extension VehicleRecord {
       json.field("type", "Feature")
       json.field("id", region.identifier)
       json.field("geometry") { json in
-        // Which ring is a hole in which other is not kept.
+        // The assignment of holes to rings is not stored.
         json.field("type", region.lines.count == 1 ? "Polygon" : "MultiLineString")
         json.key("coordinates")
         json.openArray()

@@ -7,8 +7,8 @@ internal import Spatial
 internal import Telemetry
 
 extension VehicleRecord {
-  /// Where the vehicle is and how it is now, as the members of a JSON object: all that somebody with a link is told of it. What
-  /// is not known is left out.
+  /// Writes position and current state as the members of a JSON object: everything that the holder of a link
+  /// sees. Unknown values are omitted.
   package func writeCurrent(to json: inout JSONWriter, at now: Moment) {
     json.field("fleet", key.fleet)
     json.field("vehicle", key.vehicle)
@@ -50,15 +50,16 @@ extension VehicleRecord {
     }
   }
 
-  /// When the newest was written that the broker had kept, of a vehicle that was not heard itself; nil for nothing.
+  /// The time of the newest retained message; nil if there is none.
   private var newestTime: UTCTime? {
     [status?.message.time, location?.message.time].compactMap { $0 }.max()
   }
 
-  /// Reports before the newest that are told at most: a fleet's delay is seconds, in which a vehicle decides a few.
+  /// The maximum number of earlier reports: a fleet's delay is some seconds, in which a vehicle sends few.
   private static let mostReports = 16
 
-  /// The newest report is the position with this promise. Reports before it are in effect until it is `delay` old.
+  /// Returns the newest report is the position with this error bound. Earlier reports apply until it is
+  /// `delay` old.
   private func writePrediction(to json: inout JSONWriter) {
     guard location?.message.prediction != nil else { return }
     let reports = promisedReports

@@ -5,21 +5,23 @@ package import Hummingbird
 internal import JSON
 internal import NIOCore
 
-/// The base map: where its tiles are, and those of a file.
+/// The routes of the base map: its description, and the tiles of a file.
 package struct MapRoutes: RouteGroup {
   private let settings: MapSettings
   private let file: TileFile?
 
-  /// Ends the thread that reads the file.
+  /// Stops the thread that reads the file.
   package func stop() { file?.stop() }
 
-  /// - Throws: `FleetError` for a file that cannot be used.
+  /// Creates the routes.
+  ///
+  /// - Throws: `FleetError` for an unusable file.
   package init(_ settings: MapSettings) throws(FleetError) {
     self.settings = settings
     if case .file(let path)? = settings.source { file = try TileFile(path: path) } else { file = nil }
   }
 
-  /// The origin beside this server that pictures come from, for the page's security policy; nil for none.
+  /// The additional origin of images for the page's security policy; nil for none.
   package var origin: String? {
     if case .address(_, let origin)? = settings.source { origin } else { nil }
   }
@@ -33,7 +35,7 @@ package struct MapRoutes: RouteGroup {
     router.get("tiles/{z}/{x}/{y}") { request, context in try await tile(request, context) }
   }
 
-  /// Whom it is from, and which zooms there are.
+  /// The map's attribution and zoom levels.
   var description: [UInt8] {
     JSONWriter.object { json in
       guard let source = settings.source else { return }
@@ -75,7 +77,7 @@ package struct MapRoutes: RouteGroup {
         remedy: "name one with --map, or as mbtiles in [map] of the configuration")
     }
     guard let tile = try await file.tile(zoom: zoom, column: column, row: row) else {
-      // Outside of what the file covers nothing is wrong: the page shows its graticule there.
+      // Outside of the file's area there is no error: the page shows a grid.
       return Response(status: .noContent, headers: [.cacheControl: Self.caching])
     }
     var response = Response(
@@ -85,7 +87,7 @@ package struct MapRoutes: RouteGroup {
     return response.tagged(Self.tag(tile.bytes), for: request)
   }
 
-  /// A map changes from release to release; for an hour a browser does not ask again.
+  /// A map rarely changes, so browsers cache it for an hour.
   private static let caching = "private, max-age=3600"
 
   private static func tag(_ bytes: [UInt8]) -> String { String(FNV1a.hash64(bytes), radix: 16) }

@@ -1,20 +1,20 @@
 package import Fleet
 package import FleetConsole
 
-/// Where the base map comes from: `[map]` of the configuration, or `--map`.
+/// The source of the base map: `[map]` of the configuration, or `--map`.
 package struct MapSettings: Hashable, Sendable {
   package enum Source: Hashable, Sendable {
     /// A file of raster tiles; see `TileFile`.
     case file(String)
-    /// An address with `{z}`, `{x}` and `{y}`, which browsers ask themselves.
+    /// A URL with `{z}`, `{x}` and `{y}`, which browsers request themselves.
     case address(String, origin: String)
   }
 
-  /// Nil: without a base map.
+  /// The source; nil without a base map.
   package var source: Source?
-  /// Plain text: whose map it is.
+  /// The attribution as plain text.
   package var attribution: String?
-  /// Zoom levels that the address has tiles of; a file says so itself.
+  /// The zoom levels of the URL; a file contains its own.
   package var zooms: ClosedRange<Int> = 0...19
 
   package static let table = "map"
@@ -23,10 +23,12 @@ package struct MapSettings: Hashable, Sendable {
 
   package init() {}
 
+  /// Reads the settings.
+  ///
   /// - Parameters:
   ///   - settings: nil without a configuration.
-  ///   - file: of the command line, which goes before the configuration's.
-  /// - Throws: `FleetError` with the place of what makes no sense.
+  ///   - file: the file of the command line, which takes precedence.
+  /// - Throws: `FleetError` with the position of an error.
   package init(_ settings: SettingsFile?, file: String? = nil) throws(FleetError) {
     self.init()
     if let settings { self = try MapSettings(settings.table(Self.table, keys: Self.keys)) }
@@ -57,8 +59,8 @@ package struct MapSettings: Hashable, Sendable {
     }
   }
 
-  /// The origin that browsers are allowed to ask, as in `https://tiles.example:8443`.
-  /// - Throws: `FleetError` for what is no address of tiles.
+  /// Returns the origin that browsers may access, such as `https://tiles.example:8443`.
+  /// - Throws: `FleetError` for an invalid URL of tiles.
   static func origin(of address: String) throws(FleetError) -> String {
     func wrong(_ cause: String) -> FleetError { .usage("use", "\(address.prefix(80))", cause) }
     let form = "write it as https://tiles.example/{z}/{x}/{y}.png"
@@ -67,7 +69,7 @@ package struct MapSettings: Hashable, Sendable {
     }
     let rest = address.dropFirst(scheme.count)
     let host = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-    // What stands here becomes a part of the page's security policy.
+    // The host becomes a part of the page's security policy.
     guard !host.isEmpty, host.utf8.allSatisfy({ $0.isPartOfHost }) else {
       throw wrong(
         host.contains("{")
@@ -89,7 +91,7 @@ package struct MapSettings: Hashable, Sendable {
 }
 
 extension UInt8 {
-  /// Of a host's name, a number, an address in brackets, or a port.
+  /// True for the characters of a host name, an address in brackets, or a port.
   fileprivate var isPartOfHost: Bool {
     switch self {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -3,18 +3,18 @@ internal import HTTPTypes
 internal import Platform
 internal import SQLite
 
-/// A file of raster map tiles: MBTiles 1.3, a SQLite database. It is read by a thread of its own, and never changed.
+/// A file of raster map tiles: MBTiles 1.3, an SQLite database. Read by its own thread, and never modified.
 package final class TileFile: Sendable {
-  /// What the file says of itself.
+  /// The metadata of the file.
   package struct Description: Hashable, Sendable {
     package var name: String?
     package var attribution: String?
     package var zooms: ClosedRange<Int>
-    /// Degrees: west, south, east, north; nil when the file does not say.
+    /// West, south, east, north in degrees; nil if unknown.
     package var bounds: [Double]?
   }
 
-  /// A picture of a part of the map.
+  /// An image of a part of the map.
   package struct Tile: Hashable, Sendable {
     package var bytes: [UInt8]
     package var type: String
@@ -25,10 +25,12 @@ package final class TileFile: Sendable {
   private let connection: Locked<TileConnection>
   private let threads: WorkerThreads
 
-  /// Requests that wait for the thread at most: a hundred screens' worth.
+  /// The maximum number of waiting requests: a hundred screens.
   private static let capacity = 2048
 
-  /// - Throws: `FleetError` for a file that cannot be read, is none of raster tiles, or is damaged.
+  /// Opens a file.
+  ///
+  /// - Throws: `FleetError` for a file that is unreadable, damaged, or without raster tiles.
   package init(path: String) throws(FleetError) {
     self.path = path
     do throws(SQLiteError) {
@@ -43,9 +45,9 @@ package final class TileFile: Sendable {
     } catch { throw FleetError(error) }
   }
 
-  /// A tile by its zoom, column and row, counted from the north-west (as in addresses of tiles; the file counts rows from
-  /// the south). Nil where the file has none.
-  /// - Throws: `WebError` for a file that has become damaged, and when too many ask.
+  /// Returns a tile by its zoom, column and row, counted from the north-west as in URLs (the file counts rows
+  /// from the south). Nil if the file has none.
+  /// - Throws: `WebError` for a damaged file, and if too many requests are waiting.
   package func tile(zoom: Int, column: Int, row: Int) async throws -> Tile? {
     let path = path
     return try await threads.run { [connection] in
@@ -87,7 +89,7 @@ package final class TileFile: Sendable {
   }
 }
 
-/// The database behind the file. One thread uses it at a time.
+/// The database of the file, used by one thread at a time.
 private final class TileConnection {
   private let database: Database
   private var lookup: Statement
@@ -111,7 +113,7 @@ private final class TileConnection {
     guard format.map({ !["pbf", "mvt"].contains($0) }) ?? true else {
       throw failure("it holds vector tiles (format \(format ?? "")); make raster tiles of them first")
     }
-    // The tiles themselves count where the file does not say, or says what cannot be.
+    // Missing or invalid metadata are derived from the tiles.
     let range = { (name: String) -> Int? in
       (try? self.metadata(name)).flatMap { $0 }.flatMap { Int($0) }.flatMap {
         (0...MapSettings.deepest).contains($0) ? $0 : nil
@@ -139,7 +141,7 @@ private final class TileConnection {
     return text
   }
 
-  /// As in `11.3,48.0,11.8,48.3`.
+  /// Parses a text such as `11.3,48.0,11.8,48.3`.
   private static func bounds(_ text: String?) -> [Double]? {
     let numbers = (text ?? "").split(separator: ",").compactMap { part in
       Double(part.filter { $0 != " " })
@@ -155,7 +157,7 @@ private final class TileConnection {
   }
 }
 
-/// Types of pictures by their first bytes: what a file says of itself is often wrong.
+/// Image types by their first bytes, because the file's metadata are often wrong.
 enum ImageType {
   static func of(_ bytes: [UInt8]) -> String? {
     func begins(_ start: [UInt8], at offset: Int = 0) -> Bool { bytes.dropFirst(offset).starts(with: start) }

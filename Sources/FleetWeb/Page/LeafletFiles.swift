@@ -2,24 +2,26 @@ package import Fleet
 internal import FleetControl
 internal import Platform
 
-/// Leaflet as Debian installs it (libjs-leaflet): read at the start, as far as a browser asks for it.
+/// Debian's Leaflet (libjs-leaflet): the files that browsers request, read at the start.
 package struct LeafletFiles: Sendable {
-  /// Where Debian has it.
+  /// Debian's folder.
   package static let usualFolder = "/usr/share/javascript/leaflet"
   static let remedy = "apt install libjs-leaflet, or name another folder with --leaflet, and start again"
 
-  /// By their paths in the folder.
+  /// The files by their paths in the folder.
   package private(set) var files: [String: [UInt8]] = [:]
-  /// Why there is none; nil when there is.
+  /// The reason for a missing Leaflet; nil if it is installed.
   package private(set) var problem: String?
 
-  /// What the page cannot do without.
+  /// The files that the page requires.
   private static let needed = ["leaflet.esm.min.js", "leaflet.css"]
-  /// Bytes that a file may have: Leaflet's greatest, not made small, has half a megabyte.
+  /// The maximum size of a file in bytes: Leaflet's largest, not minified, has half a megabyte.
   private static let largest = 4 << 20
 
-  /// - Parameter folder: one that was asked for; nil for the usual one, whose absence is no reason not to serve the rest.
-  /// - Throws: `FleetError` for a folder that was asked for and has no Leaflet.
+  /// Reads the files.
+  ///
+  /// - Parameter folder: the requested folder; nil for the default, which may be missing.
+  /// - Throws: `FleetError` for a requested folder without Leaflet.
   package init(folder: String?) throws(FleetError) {
     let place = folder ?? Self.usualFolder
     for part in ["", "images/"] {

@@ -3,21 +3,24 @@ internal import Compression
 package import Hummingbird
 internal import NIOCore
 
-/// The page's files, which are part of the program, and Leaflet's, which are not: packed once, told apart by their contents.
+/// The page's files, which are part of the program, and Leaflet's files; compressed once, with tags by
+/// content.
 package struct PageFiles: Sendable {
   private struct File: Sendable {
     var type: String
     var plain: ByteBuffer
-    /// Nil where packing saves nothing.
+    /// The compressed bytes; nil if compression saves nothing.
     var packed: ByteBuffer?
     var tag: String
   }
 
   private var files: [String: File] = [:]
-  /// Why Leaflet is not there; nil when it is.
+  /// The reason for a missing Leaflet; nil if it is installed.
   private var leafletProblem: WebError?
 
-  /// - Parameter leaflet: nil serves the page's own files alone.
+  /// Prepares the files.
+  ///
+  /// - Parameter leaflet: nil for only the page's own files.
   package init(leaflet: LeafletFiles? = nil) {
     let table = unsafe UnsafeBufferPointer(start: fleet_page_table(), count: fleet_page_file_count)
     for index in table.indices {
@@ -35,7 +38,7 @@ package struct PageFiles: Sendable {
 
   package var hasLeaflet: Bool { leafletProblem == nil }
 
-  /// Their paths below the server's root, in order.
+  /// The paths below the server's root, sorted.
   package var names: [String] { files.keys.sorted() }
 
   private static func file(_ name: String, _ bytes: [UInt8]) -> File {
@@ -47,13 +50,15 @@ package struct PageFiles: Sendable {
       tag: ContentTag.of(bytes))
   }
 
-  /// - Throws: 404 for what is no file of the page, 503 for Leaflet's where it is not installed.
+  /// Returns a file.
+  ///
+  /// - Throws: 404 for an unknown file, 503 for a file of Leaflet if it is not installed.
   package func response(to name: String, _ request: Request) throws(WebError) -> Response {
     guard let file = files[name] else {
       if name.hasPrefix("vendor/leaflet/"), let leafletProblem { throw leafletProblem }
       throw .notFound("/\(name)")
     }
-    // Asked for anew each time, and sent only when it is another: an update shows at the next look.
+    // Revalidated each time, and sent only after a change, so that updates are visible immediately.
     var response = Response(
       status: .ok,
       headers: [.contentType: file.type, .cacheControl: "no-cache", .vary: "Accept-Encoding"],
@@ -66,16 +71,16 @@ package struct PageFiles: Sendable {
   }
 }
 
-/// What changes when bytes change.
+/// A tag that changes with the content.
 package enum ContentTag {
-  /// 16 hexadecimal digits (FNV-1a, 64 bit): for telling versions apart, not for trust.
+  /// Returns 16 hexadecimal digits (FNV-1a, 64 bit), which distinguish versions but are not cryptographic.
   package static func of(_ bytes: [UInt8]) -> String {
     var hash = Hash()
     hash.combine(bytes)
     return hash.text
   }
 
-  /// The same of bytes that come one after the other.
+  /// The incremental computation of a tag.
   struct Hash {
     private var state: UInt64 = 0xcbf2_9ce4_8422_2325
 
@@ -90,7 +95,7 @@ package enum ContentTag {
   }
 }
 
-/// Types of files by their names.
+/// Content types by file name.
 enum ContentType {
   static func of(_ name: String) -> String {
     switch name.split(separator: ".").last.map(String.init) {

@@ -1,12 +1,14 @@
 package import Fleet
 
-/// Where the server listens: a host and a port, as in `127.0.0.1:8080` or `[::1]:8080`.
+/// The address of the server: host and port, such as `127.0.0.1:8080` or `[::1]:8080`.
 package struct ListenAddress: Hashable, Sendable {
   /// A name or an address, without brackets.
   package var host: String
   package var port: Int
 
-  /// - Throws: `FleetError` for what is no address with a port.
+  /// Parses an address.
+  ///
+  /// - Throws: `FleetError` for a text that is not an address with a port.
   package init(parsing text: String) throws(FleetError) {
     let wrong = FleetError.usage(
       "listen at", "\(text.prefix(80))", "write an address and a port, as 127.0.0.1:8080 or [::1]:8080")
@@ -23,15 +25,15 @@ package struct ListenAddress: Hashable, Sendable {
     (self.host, self.port) = (String(host), port)
   }
 
-  /// Whether only programs on this machine reach it.
+  /// True if only this machine can connect.
   package var isLoopback: Bool { Self.isLoopback(host) }
 
-  /// As an address of the web has it.
+  /// The address as in a URL.
   package var text: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
 
   static func isLoopback(_ host: String) -> Bool {
     if host == "localhost" || host == "::1" { return true }
-    // A name may begin with "127.", and lead anywhere.
+    // A host name can start with "127." but resolve to any address.
     let parts = host.split(separator: ".", omittingEmptySubsequences: false)
     return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
   }

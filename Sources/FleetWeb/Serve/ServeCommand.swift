@@ -9,13 +9,13 @@ internal import NIOCore
 internal import Platform
 internal import ServiceLifecycle
 
-/// Shows a fleet in the browser.
+/// The `odograph serve` command: shows a fleet in the browser.
 package enum ServeCommand {
-  /// Seconds in which requests that are under way end, after the server was asked to.
+  /// The seconds for active requests to finish after a stop.
   private static let farewell = 5.0
 
-  /// Runs until the time is over or a signal comes. A broker that is not there is waited for.
-  /// - Throws: `FleetError` for options that make no sense, and an address that cannot be listened at.
+  /// Runs until the time limit or a signal. Waits for a broker that is unavailable.
+  /// - Throws: `FleetError` for invalid options, and an address at which it cannot listen.
   package static func run(_ options: ServeOptions) throws(FleetError) -> ExitStatus {
     var configuration = try ServeConfiguration(options)
     let descriptors = DescriptorLimit.raise()
@@ -33,7 +33,7 @@ package enum ServeCommand {
     let leaflet = try LeafletFiles(folder: configuration.leaflet)
     SignalDescriptor.ignoreBrokenPipes()
     let waiter = try CommandWaiter()
-    // Its threads begin here, after those signals are blocked that the waiter takes.
+    // Starts threads, so it comes after the waiter has blocked its signals.
     let access = try ConfiguredAccess(configuration.file, listening: configuration.address)
     defer { access.stop() }
     if let warning = try configuration.check(access) { StandardError.say(warning) }
@@ -94,7 +94,8 @@ package enum ServeCommand {
   ) throws(FleetError) -> FleetSubscriber {
     let filters = try context.selection.filters()
     var configuration = context.broker
-    // A broker that keeps something of thousands of vehicles sends it at once, and drops what goes beyond this and its queue.
+    // A broker sends the retained messages of thousands of vehicles at once, and drops those beyond this
+    // limit and its queue.
     configuration.receiveMaximum = .max
     return try FleetSubscriber(
       configuration, filters, .atLeastOnce,

@@ -4,7 +4,7 @@ internal import FleetAlerts
 package import FleetConsole
 internal import FleetStore
 
-/// The options of `odograph serve`. What is given here goes before the configuration file.
+/// The options of `odograph serve`, which take precedence over the configuration file.
 package struct ServeOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -41,37 +41,37 @@ package struct ServeOptions: ParsableArguments {
   package init() {}
 }
 
-/// What the server is to do, by its options and its file.
+/// The configuration of the server from options and file.
 package struct ServeConfiguration: Sendable {
-  /// Tables of the file, in the order in which the example has them.
+  /// The tables of the file, in the order of the example.
   package static let tables = ["server", "map"] + ConfiguredAccess.tables + AlertSettings.tables
 
-  /// Nil without one.
+  /// The file; nil without one.
   package var file: SettingsFile?
   package var address: ListenAddress
-  /// A file, or the address of a database; nil for no history.
+  /// The recording: a file, or the URL of a database; nil for no history.
   package var recording: String?
-  /// Whether it is recorded into, too, and for how many days, as `90d`; nil keeps all.
+  /// True to record into it, and the days to retain, such as `90d`; nil for all.
   package var records = false
   package var keep: String?
-  /// Nil for Debian's.
+  /// The folder of Leaflet; nil for Debian's.
   package var leaflet: String?
-  /// Where the base map comes from.
+  /// The source of the base map.
   package var map = MapSettings()
   package var streams = StreamHub.Limits()
-  /// Connections at once; those beyond are closed.
+  /// The maximum number of connections; further ones are closed.
   package var connections = 4000
-  /// Whether it may listen beyond this machine without TLS and without a proxy.
+  /// True to allow other machines to connect without TLS and without a proxy.
   package var allowsPlain = false
 
-  /// What holds from the start to the end, whatever the file says later.
+  /// The settings that cannot be changed by a reload.
   private static let lasting = [["server"], [MapSettings.table], ["tls"], ["access", "state"]]
 
   package init(address: ListenAddress) { self.address = address }
 
-  /// Judges another reading of the file.
-  /// - Returns: what has changed and is not used before the next start, as `[server]`.
-  /// - Throws: `FleetError` for what the next start would refuse in it.
+  /// Checks a changed file.
+  /// - Returns: the changes that require a restart, such as `[server]`.
+  /// - Throws: `FleetError` for settings that the next start would reject.
   package static func changes(
     in file: SettingsFile, since begun: SettingsFile
   ) throws(FleetError) -> [String] {
@@ -83,15 +83,17 @@ package struct ServeConfiguration: Sendable {
     return file.changes(from: begun, of: lasting)
   }
 
-  /// Judges all of a file, as the start does before it opens anything.
-  /// - Throws: `FleetError` for what the start would refuse in it, at its place.
+  /// Checks a file completely, as the start does before it opens anything.
+  /// - Throws: `FleetError` with the position of an error.
   package static func check(_ path: String) throws(FleetError) {
     let file = try SettingsFile(path: path)
     _ = try AccessConfiguration(file)
     _ = try changes(in: file, since: file)
   }
 
-  /// - Throws: `FleetError` for what makes no sense, at its place.
+  /// Creates the configuration.
+  ///
+  /// - Throws: `FleetError` for invalid settings, with their position.
   package init(_ options: ServeOptions) throws(FleetError) {
     var listen: String?
     if let path = options.config {
@@ -118,8 +120,10 @@ package struct ServeConfiguration: Sendable {
     address = try ListenAddress(parsing: options.listen ?? listen ?? "127.0.0.1:8080")
   }
 
-  /// - Returns: what whoever runs the server has to know; nil for nothing.
-  /// - Throws: `FleetError` where other machines would be served without a login, or without anybody who encrypts.
+  /// Checks that the server is protected.
+  ///
+  /// - Returns: a warning for the operator; nil for none.
+  /// - Throws: `FleetError` if other machines could connect without a login or without encryption.
   package func check(_ access: any AccessPolicy) throws(FleetError) -> String? {
     guard !address.isLoopback else { return nil }
     guard access.requiresLogin else {
@@ -139,7 +143,7 @@ package struct ServeConfiguration: Sendable {
   }
 }
 
-/// What the table `[server]` of a file says.
+/// The table `[server]` of a file.
 private struct ServerTable {
   var listen, recording, keep, leaflet: String?
   var records, allowsPlain: Bool
@@ -155,7 +159,7 @@ private struct ServerTable {
     if let listen, (try? ListenAddress(parsing: listen)) == nil {
       throw table.wrong("listen", "write an address and a port, as 127.0.0.1:8080 or [::1]:8080")
     }
-    // The address of a database is no path.
+    // The URL of a database is not a path.
     recording =
       try table.text("recording").map { $0.contains("://") } == true
       ? table.text("recording") : table.stateFile("recording")

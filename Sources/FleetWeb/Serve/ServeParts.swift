@@ -2,12 +2,12 @@ package import Fleet
 package import FleetStore
 package import MQTT
 
-/// What a part of the server is made of.
+/// The context for creating the server's parts.
 package struct ServeContext: Sendable {
   package let configuration: ServeConfiguration
-  /// How to reach the broker, for what sends to vehicles.
+  /// The broker, for parts that send to vehicles.
   package let broker: MQTTConfiguration
-  /// Which vehicles are served.
+  /// The served vehicles.
   package let selection: FleetSelection
 
   package init(configuration: ServeConfiguration, broker: MQTTConfiguration, selection: FleetSelection) {
@@ -15,39 +15,41 @@ package struct ServeContext: Sendable {
   }
 }
 
-/// Something of the server that lives as long as it does, with threads or files of its own.
+/// A part of the server with the same lifetime, and its own threads or files.
 package protocol ServePart: Sendable {
-  /// Called once, before the first request.
+  /// Starts the part; called once, before the first request.
   func start() throws(FleetError)
-  /// Called once, after the last.
+  /// Stops the part; called once, after the last request.
   func stop()
 }
 
-/// What the server is put together from. What comes first is made first: observers before the feed, the feed before what
-/// reads it.
+/// The parts of the server in the order of their creation: observers before the feed, the feed before its
+/// readers.
 package struct ServeParts: Sendable {
-  /// See every message that changed something.
+  /// The observers of every message that changed a vehicle.
   package var observers: [any FleetObserver] = []
-  /// Told on every stream.
+  /// The sources of further stream events.
   package var sources: [any StreamSource] = []
-  /// Below `/api/v1`.
+  /// The routes below `/api/v1`.
   package var subjects: [any RouteGroup] = []
-  /// At the root.
+  /// The routes at the root.
   package var roots: [any RouteGroup] = []
-  /// Started in this order, and stopped in the other.
+  /// The parts, started in this order and stopped in reverse.
   package var parts: [any ServePart] = []
-  /// Tell Prometheus something.
+  /// The sources of Prometheus metrics.
   package var metrics: [any MetricsSource] = []
-  /// Where map tiles come from beside this server, as in `https://tile.example.org`.
+  /// The additional origins of map tiles, such as `https://tile.example.org`.
   package var imageOrigins: [String] = []
-  /// What SIGHUP does once the file, read again, is known to have no mistake.
+  /// The actions for SIGHUP after the reloaded file was checked.
   package var reloads: [AccessKeeper.Reload] = []
-  /// How recording goes on; nil where nothing is recorded.
+  /// Returns the progress of recording; nil if there is none.
   package var recording: @Sendable () -> SideRecorder.Progress? = { nil }
-  /// Nil without rules.
+  /// The alerts; nil without rules.
   private var alerts: AlertPart?
 
-  /// - Throws: `FleetError` for what makes no sense in the configuration.
+  /// Creates the parts that do not need the feed.
+  ///
+  /// - Throws: `FleetError` for an invalid configuration.
   package init(_ context: ServeContext) throws(FleetError) {
     let history = try HistoryService.start(context)
     subjects.append(HistoryRoutes(history?.readers))
@@ -63,7 +65,7 @@ package struct ServeParts: Sendable {
     alerts?.join(&self)
   }
 
-  /// What needs the feed.
+  /// Adds the parts that need the feed.
   package mutating func add(_ fleet: LiveFleet, _ context: ServeContext) throws(FleetError) {
     if let alerts {
       let events = alerts.events(fleet.feed, context)

@@ -5,7 +5,7 @@ internal import Hummingbird
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Gives every error the interface's form.
+/// A middleware that converts errors to the API's format.
 struct ErrorAnswers: RouterMiddleware {
   func handle(
     _ request: Request, context: WebContext, next: (Request, WebContext) async throws -> Response
@@ -21,12 +21,12 @@ struct ErrorAnswers: RouterMiddleware {
     } catch let error as any HTTPResponseError {
       return try WebError(HTTPError(error.status)).response(from: request, context: context)
     } catch let error as HTTPParserError {
-      // In the middle of a body: whoever knows the connection answers, and ends it.
+      // In the middle of a body the connection's owner handles the error and closes it.
       throw error
     } catch is CancellationError {
       return try WebError.busy("the server ends").response(from: request, context: context)
     } catch {
-      // Nobody foresaw it: it is for the log, not for whoever asks.
+      // An unexpected error is logged, and not sent to the client.
       StandardError.say("\(request.method.rawValue) \(request.uri.path.prefix(200)): \(error)")
       return try WebError(.internalServerError, "failed", "the server failed at this; its log says why")
         .response(from: request, context: context)
@@ -35,8 +35,8 @@ struct ErrorAnswers: RouterMiddleware {
 
 }
 
-/// Says of what nobody answers whether it is the address or the method. It stands behind the gate, which lets by what has no
-/// route, so that it costs as much as any other request.
+/// A middleware that answers unknown paths and methods. It is behind the gate, which passes requests without
+/// a route, so that they count for the rate limit.
 struct UnknownAddresses: RouterMiddleware {
   let methods: MethodFinder
 
@@ -57,12 +57,14 @@ struct UnknownAddresses: RouterMiddleware {
   }
 }
 
-/// Which methods an address knows. The router does not tell, so that a second one is asked, whose routes all answer without
-/// doing anything.
+/// The methods of a path. The router does not report them, so a second router is queried, whose routes do
+/// nothing.
 struct MethodFinder: Sendable {
   private let responder: RouterResponder<WebContext>
 
-  /// - Parameter addRoutes: adds the routes that are asked for.
+  /// Creates the finder.
+  ///
+  /// - Parameter addRoutes: adds the routes.
   init(_ addRoutes: (Router<WebContext>) -> Void) {
     let router = Router(context: WebContext.self, options: .autoGenerateHeadEndpoints)
     router.add(middleware: Found())
@@ -92,14 +94,17 @@ struct MethodFinder: Sendable {
   }
 }
 
-/// Says with every answer what a browser may do with it: nothing from anywhere but this server runs, loads or frames it.
+/// A middleware that adds security headers to every response: only content of this server may run, load or
+/// embed it.
 struct SecurityHeaders: RouterMiddleware {
   private let policy: String
   private let isSecure: Bool
 
+  /// Creates the middleware.
+  ///
   /// - Parameters:
-  ///   - imageOrigins: where map tiles come from beside this server, as in `https://tile.example.org`.
-  ///   - isSecure: whether the server is reached by TLS.
+  ///   - imageOrigins: the additional origins of map tiles, such as `https://tile.example.org`.
+  ///   - isSecure: true if clients connect with TLS.
   init(imageOrigins: [String], isSecure: Bool) {
     let images = (["'self'", "data:"] + imageOrigins).joined(separator: " ")
     policy =

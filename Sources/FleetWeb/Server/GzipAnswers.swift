@@ -3,11 +3,11 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// Packs answers for clients that take it.
+/// A middleware that compresses responses for clients that accept it.
 struct GzipAnswers: RouterMiddleware {
-  /// Bytes below which packing saves less than a packet.
+  /// The size in bytes below which compression saves less than a packet.
   private static let smallest = 1000
-  /// zlib's levels above cost twice as much for a twentieth less: fitted on 10,000 summaries of vehicles.
+  /// The zlib level, measured with 10,000 vehicle summaries: higher levels take twice as long for 5 % less.
   private static let level = 3
 
   func handle(
@@ -23,7 +23,7 @@ struct GzipAnswers: RouterMiddleware {
     response.headers[.contentEncoding] = "gzip"
     let body = response.body
     response.body = ResponseBody { writer in
-      // An error in the middle ends the connection, so that half an answer is not taken for a whole one.
+      // An error in the middle closes the connection, so that a partial response is not accepted as complete.
       let packer = try GzipPacker(level: Self.level)
       try await body.write(GzipBodyWriter(target: writer, packer: packer))
     }
@@ -31,14 +31,14 @@ struct GzipAnswers: RouterMiddleware {
   }
 
   private static func isWorthIt(_ type: String) -> Bool {
-    // Events pack themselves, as they have to arrive one by one.
+    // Event streams compress their own events, which must arrive one by one.
     type.hasPrefix("application/json") || type.hasPrefix("application/geo+json")
       || type.hasPrefix("text/") && !type.hasPrefix("text/event-stream")
       || type.hasPrefix("application/gpx+xml")
       || type.hasPrefix("image/svg+xml") || type.hasPrefix("application/manifest+json")
   }
 
-  /// Whether the client takes gzip (RFC 9110, 12.5.3).
+  /// Returns whether the client accepts gzip (RFC 9110, 12.5.3).
   static func accepts(_ request: Request) -> Bool {
     for part in (request.headers[.acceptEncoding] ?? "").lowercased().split(separator: ",") {
       let pieces = part.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
@@ -50,7 +50,7 @@ struct GzipAnswers: RouterMiddleware {
   }
 }
 
-/// Packs what is written through it.
+/// A writer that compresses its input.
 private struct GzipBodyWriter: ResponseBodyWriter {
   var target: any ResponseBodyWriter
   let packer: GzipPacker

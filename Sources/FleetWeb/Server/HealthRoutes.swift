@@ -2,7 +2,7 @@ internal import Fleet
 package import Hummingbird
 internal import JSON
 
-/// `/health/live` and `/health/ready`, for service managers and load balancers; nobody logs in for them.
+/// The routes `/health/live` and `/health/ready` for service managers and load balancers, without login.
 package struct HealthRoutes: RouteGroup {
   private let feed: FleetFeed
 
@@ -13,7 +13,7 @@ package struct HealthRoutes: RouteGroup {
     router.get("health/ready") { [feed] _, _ in
       let link = feed.link(at: .now)
       let isReady = link.isConnected && link.isComplete
-      // Why it is not is for those who may see the fleet.
+      // The reason is only for those who can see the fleet.
       return Response.json(
         JSONWriter.object { json in
           json.field("ready", isReady)

@@ -5,7 +5,8 @@ internal import Platform
 internal import Prometheus
 internal import Spatial
 
-/// `/metrics`, for Prometheus: for whoever sees every fleet, as its numbers are of all of them.
+/// The route `/metrics` for Prometheus. Requires access to all fleets, because its numbers include all of
+/// them.
 package struct MetricsRoutes: RouteGroup {
   private let hub: StreamHub
   private let sources: [any MetricsSource]

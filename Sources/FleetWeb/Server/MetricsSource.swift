@@ -1,6 +1,6 @@
 package import Prometheus
 
-/// A part of the server that tells Prometheus something.
+/// A part of the server with Prometheus metrics.
 package protocol MetricsSource: Sendable {
   func write(to metrics: inout MetricsText)
 }

@@ -3,7 +3,9 @@ package import Hummingbird
 package import JSON
 
 extension Request {
-  /// - Throws: 400 for the first name of the query that is not known: a mistyped filter is not to answer for all.
+  /// Rejects unknown query parameters: a misspelt filter must not return everything.
+  ///
+  /// - Throws: 400 for the first unknown name.
   package func refuseQueries(but known: [String]) throws(WebError) {
     for part in (uri.query ?? "").split(separator: "&") {
       let name = PercentEncoding.decoded(part.prefix { $0 != "=" }) ?? String(part)
@@ -15,14 +17,14 @@ extension Request {
     }
   }
 
-  /// The request's body as JSON.
+  /// Returns the request's body as JSON.
   /// - Parameters:
-  ///   - limit: bytes.
-  ///   - types: media types that are read; nil reads any.
-  /// - Throws: `WebError`: 415 for another type, 413 for a longer body, 400 for what is no JSON.
+  ///   - limit: the maximum size in bytes.
+  ///   - types: the accepted media types; nil for any.
+  /// - Throws: `WebError`: 415 for another type, 413 for a longer body, 400 for invalid JSON.
   package func json(upTo limit: Int, types: [String]? = ["application/json"]) async throws -> JSONValue {
     if let types {
-      // A form of another server's page cannot say this.
+      // A form on another server's page cannot send this type.
       let type = headers[.contentType].map { $0.prefix { $0 != ";" && $0 != " " }.lowercased() }
       guard let type, types.contains(type) else {
         throw WebError(
@@ -38,8 +40,8 @@ extension Request {
 }
 
 extension JSONValue {
-  /// The members of an object, of which all are known.
-  /// - Throws: `WebError` for another value and the first member that is not known.
+  /// Returns the members of an object.
+  /// - Throws: `WebError` for another value and for the first unknown member.
   package func members(_ known: [String]) throws(WebError) -> [String: JSONValue] {
     guard case .object(let members) = self else {
       throw .invalid(

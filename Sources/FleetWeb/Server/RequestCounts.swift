@@ -3,10 +3,10 @@ internal import Hummingbird
 internal import Platform
 package import Prometheus
 
-/// How many requests came, by route and status, and how long answers took to begin.
+/// The number of requests by route and status, and the time until their responses started.
 package final class RequestCounts: MetricsSource {
   private struct Key: Hashable {
-    /// As it was declared, as in `/api/v1/vehicles/{fleet}/{vehicle}`: what is asked for makes no key.
+    /// The declared route, such as `/api/v1/vehicles/{fleet}/{vehicle}`, so that paths do not create keys.
     var route: String
     var method: String
     var status: Int
@@ -17,7 +17,7 @@ package final class RequestCounts: MetricsSource {
   package init() {}
 
   fileprivate func add(_ route: String, _ method: HTTPRequest.Method, _ status: Int, seconds: Double) {
-    // Any word can be sent as a method.
+    // Clients can send any word as a method.
     let known: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
     let key = Key(route: route, method: known.contains(method) ? method.rawValue : "other", status: status)
     counts.withLock { counts in
@@ -44,7 +44,7 @@ package final class RequestCounts: MetricsSource {
   }
 }
 
-/// Counts each request, whatever becomes of it.
+/// A middleware that counts all requests.
 struct CountRequests: RouterMiddleware {
   let counts: RequestCounts
 

@@ -8,12 +8,12 @@ extension HTTPField.Name {
   package static var retryAfter: Self { knownName("Retry-After") }
   package static var vary: Self { knownName("Vary") }
 
-  /// A name that is written in this program.
+  /// Returns a header name that is a constant in this program.
   static func knownName(_ name: String) -> Self { Self(name) ?? .userAgent }
 }
 
 extension Response {
-  /// An answer in JSON. It is for the one who asked, and for now: nobody keeps it, unless an `ETag` says otherwise.
+  /// Returns a JSON response. It must not be cached, unless there is an `ETag`.
   package static func json(
     _ bytes: [UInt8], status: HTTPResponse.Status = .ok, type: String = "application/json; charset=utf-8"
   ) -> Response {
@@ -24,10 +24,10 @@ extension Response {
 
   package static func geoJSON(_ bytes: [UInt8]) -> Response { json(bytes, type: "application/geo+json") }
 
-  /// The same with a tag, or 304 where the client has it already.
-  /// - Parameter tag: changes with the answer; without quotes.
+  /// Returns the response with a tag, or 304 if the client already has it.
+  /// - Parameter tag: changes with the response; without quotes.
   package func tagged(_ tag: String, for request: Request) -> Response {
-    // Weak, as the same may come packed or plain.
+    // A weak tag, because the response can be compressed or not.
     let tag = "W/\"\(tag)\""
     var response = self
     response.headers[.eTag] = tag
@@ -51,8 +51,8 @@ extension Substring {
 }
 
 extension WebContext {
-  /// A part of the address as it is meant, as `{vehicle}`.
-  /// - Throws: 404 for one that is no text.
+  /// Returns a decoded path parameter such as `{vehicle}`.
+  /// - Throws: 404 for invalid text.
   package func name(_ parameter: String) throws(WebError) -> String {
     guard let raw = parameters.get(parameter), let name = PercentEncoding.decoded(raw), !name.isEmpty else {
       throw .notFound("such name")
@@ -60,15 +60,15 @@ extension WebContext {
     return name
   }
 
-  /// The vehicle that the address names by `{fleet}` and `{vehicle}`.
+  /// Returns the vehicle named by `{fleet}` and `{vehicle}`.
   package func vehicleKey() throws(WebError) -> VehicleKey {
     VehicleKey(fleet: try name("fleet"), vehicle: try name("vehicle"))
   }
 }
 
 extension Request {
-  /// What the query says of a name, decoded; nil where it says nothing.
-  /// - Throws: 400 for a value that cannot be read, and for one that stands there twice.
+  /// Returns a decoded query parameter; nil if missing.
+  /// - Throws: 400 for an invalid or repeated value.
   package func query(_ name: String) throws(WebError) -> String? {
     var found: String?
     for part in Substring(uri.query ?? "").utf8.split(separator: UInt8(ascii: "&")) {
@@ -84,8 +84,8 @@ extension Request {
     return found
   }
 
-  /// A number of the query.
-  /// - Throws: 400 for what is no number in the range.
+  /// Returns a numeric query parameter.
+  /// - Throws: 400 for a number out of range or an invalid one.
   package func query(_ name: String, in range: ClosedRange<Double>) throws(WebError) -> Double? {
     guard let text = try query(name) else { return nil }
     guard let number = Double(text), range.contains(number) else {
@@ -94,8 +94,8 @@ extension Request {
     return number
   }
 
-  /// A whole number of the query.
-  /// - Throws: 400 for what is none in the range.
+  /// Returns an integer query parameter.
+  /// - Throws: 400 for a number out of range or an invalid one.
   package func query(_ name: String, in range: ClosedRange<Int>) throws(WebError) -> Int? {
     guard let text = try query(name) else { return nil }
     guard let number = Int(text), range.contains(number) else {
@@ -104,8 +104,8 @@ extension Request {
     return number
   }
 
-  /// The body as a whole.
-  /// - Throws: 413 for one that is longer, and what the connection's end throws.
+  /// Returns the complete body.
+  /// - Throws: 413 for a longer body, and errors of the connection.
   package func bytes(upTo limit: Int) async throws -> [UInt8] {
     if let announced = headers[.contentLength].flatMap({ Int($0) }), announced > limit {
       throw Self.tooLarge(limit)
@@ -121,9 +121,9 @@ extension Request {
   }
 }
 
-/// Addresses' percent-encoding (RFC 3986).
+/// Percent-encoding of URLs (RFC 3986).
 package enum PercentEncoding {
-  /// The text that is meant; nil for what is not UTF-8, or has a percent sign that two digits do not follow.
+  /// Decodes a text; nil for invalid UTF-8 or a percent sign without two digits.
   package static func decoded(_ text: some StringProtocol) -> String? { decoded(Substring(text).utf8) }
 
   static func decoded(_ bytes: Substring.UTF8View, plusIsSpace: Bool = false) -> String? {
@@ -142,7 +142,7 @@ package enum PercentEncoding {
     return String(validating: result, as: UTF8.self)
   }
 
-  /// The text as it stands in a path or a query.
+  /// Encodes a text for a path or a query.
   package static func encoded(_ text: String) -> String {
     var result = ""
     for byte in text.utf8 {

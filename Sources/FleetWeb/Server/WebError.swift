@@ -3,14 +3,14 @@ package import HTTPTypes
 package import Hummingbird
 internal import JSON
 
-/// Why a request is not answered as it wanted: what programs go by, and what people can do about it.
+/// The error of a request: a code for programs, and a message with a remedy for people.
 package struct WebError: Error, HTTPResponseError, Hashable, Sendable {
   package var status: HTTPResponse.Status
-  /// For programs, as in `not-found`: it does not change.
+  /// The code for programs, such as `not-found`; it does not change.
   package var code: String
-  /// A sentence for people.
+  /// A message for people.
   package var message: String
-  /// What helps; nil where nothing does.
+  /// The remedy; nil if there is none.
   package var remedy: String?
   package var headers: HTTPFields
 
@@ -23,7 +23,7 @@ package struct WebError: Error, HTTPResponseError, Hashable, Sendable {
     )
   }
 
-  /// The form of every error of the interface.
+  /// The error in the API's format.
   package var json: [UInt8] {
     JSONWriter.object { json in
       json.field("error") { json in
@@ -42,34 +42,34 @@ package struct WebError: Error, HTTPResponseError, Hashable, Sendable {
 }
 
 extension WebError {
-  /// What is not there, and what the one who asks may not see: the two are told apart by nobody.
+  /// Creates the error for a missing or invisible object; both are indistinguishable.
   package static func notFound(_ what: String, remedy: String? = nil) -> WebError {
     WebError(.notFound, "not-found", "there is no \(what.prefix(200))", remedy: remedy)
   }
 
-  /// A request that makes no sense.
+  /// Creates the error for an invalid request.
   package static func invalid(_ what: String, _ message: String, remedy: String? = nil) -> WebError {
     WebError(.badRequest, "invalid-\(what)", message, remedy: remedy)
   }
 
-  /// Somebody who is known may not do this.
+  /// Creates the error for missing permission.
   package static func forbidden(_ message: String, remedy: String? = nil) -> WebError {
     WebError(.forbidden, "forbidden", message, remedy: remedy)
   }
 
-  /// One has to log in first.
+  /// The error for a missing login.
   package static let loginRequired = WebError(
     .unauthorized, "login-required", "log in first",
     remedy: "POST name and password to /api/v1/session, or send a token as Authorization: Bearer")
 
-  /// There is too much to do now.
+  /// Creates the error for an overload.
   package static func busy(_ message: String, seconds: Int = 5) -> WebError {
     WebError(
       .serviceUnavailable, "busy", message, remedy: "try again in \(seconds) s",
       headers: [.retryAfter: "\(seconds)"])
   }
 
-  /// What a command of this program would end with.
+  /// Converts an error of a command.
   package init(_ error: FleetError) {
     let cause = "\(error)"
     switch error.exit {
@@ -80,7 +80,7 @@ extension WebError {
     }
   }
 
-  /// What the web library says, in the interface's form.
+  /// Converts an error of the web library to the API's format.
   init(_ error: HTTPError) {
     let (code, message): (String, String) =
       switch error.status {

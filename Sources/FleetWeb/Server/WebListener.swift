@@ -8,17 +8,17 @@ internal import NIOPosix
 internal import Platform
 internal import ServiceLifecycle
 
-/// The server's open port: listens from its start to its end.
+/// The server's open port.
 package final class WebListener: Sendable {
   private let group: ServiceGroup
   private let ended: EventDescriptor
   private let place = Monitor<ListenAddress?>(nil)
 
-  /// Listens at once.
+  /// Starts to listen immediately.
   /// - Parameters:
-  ///   - started: told, on another thread, where it listens.
-  ///   - failed: told, on another thread, when it cannot.
-  /// - Throws: `FleetError` for what is wrong with the configuration of access.
+  ///   - started: called on another thread with the address.
+  ///   - failed: called on another thread if listening fails.
+  /// - Throws: `FleetError` for an invalid access configuration.
   package init(
     _ server: WebServer, _ configuration: ServeConfiguration,
     started: @escaping @Sendable (ListenAddress) -> Void = { _ in },
@@ -48,13 +48,13 @@ package final class WebListener: Sendable {
     }
   }
 
-  /// Where it listens, with the port that it was given; nil where it does not after so many seconds.
+  /// Returns the address with the assigned port; nil if it does not listen within the time limit.
   package func address(within seconds: Double) -> ListenAddress? {
     place.wait(until: SystemClock.monotonic + Int64(seconds * 1e9)) { $0 }
   }
 
-  /// Takes no further connection, and lets requests that are under way end.
-  /// - Parameter patience: seconds.
+  /// Stops accepting connections, and lets active requests finish.
+  /// - Parameter patience: the time limit in seconds.
   package func stop(patience: Double) {
     Task.detached { [group] in await group.triggerGracefulShutdown() }
     _ = ended.wait(seconds: patience)

@@ -1,20 +1,20 @@
 package import Hummingbird
 
-/// Routes of one subject.
+/// A group of routes for one subject.
 package protocol RouteGroup: Sendable {
   func add(to router: RouterGroup<WebContext>)
 }
 
-/// All of what the server answers, put together from its parts.
+/// The server, assembled from its parts.
 package struct WebServer: Sendable {
-  /// Below `/api/v1`.
+  /// The routes below `/api/v1`.
   package var subjects: [any RouteGroup]
-  /// At the root, as `/metrics`.
+  /// The routes at the root, such as `/metrics`.
   package var roots: [any RouteGroup]
   package var files: PageFiles
   package var access: any AccessPolicy
   package let counts = RequestCounts()
-  /// Where map tiles come from beside this server, as in `https://tile.example.org`.
+  /// The additional origins of map tiles, such as `https://tile.example.org`.
   package var imageOrigins: [String] = []
 
   package init(
@@ -24,8 +24,8 @@ package struct WebServer: Sendable {
     (self.subjects, self.roots, self.files, self.access) = (subjects, roots, files, access)
   }
 
-  /// Each request passes, from outside to inside: the count of it, headers that say what a browser may do, packing, the form of
-  /// errors, who asks, whether there is such an address, its route.
+  /// Returns the router. A request passes, in this order: counting, security headers, compression, error
+  /// format, the gate, unknown addresses, its route.
   package func router() -> Router<WebContext> {
     let router = Router(context: WebContext.self, options: .autoGenerateHeadEndpoints)
     router.add(middleware: CountRequests(counts: counts))
@@ -46,7 +46,7 @@ package struct WebServer: Sendable {
     for group in roots { group.add(to: root) }
     for group in access.roots { group.add(to: root) }
     add(file: "index.html", at: "/", to: router)
-    // Each file has a route of its own, so that no name leads anywhere else.
+    // Each file has a route of its own, so that no other file can be requested.
     for name in files.names { add(file: name, at: RouterPath(name), to: router) }
     if !files.hasLeaflet { add(file: "vendor/leaflet/", at: "vendor/leaflet/**", to: router) }
   }

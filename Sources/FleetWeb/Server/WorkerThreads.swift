@@ -1,7 +1,7 @@
 package import Platform
 
-/// A few threads for what blocks or takes long, so that it holds up neither the cooperative pool nor an event loop. What
-/// finds no room in the queue is refused at once.
+/// A few threads for blocking or slow work, which must run neither on the cooperative pool nor on an event
+/// loop. If the queue is full, work is rejected immediately.
 package final class WorkerThreads: Sendable {
   private struct State {
     var waiting: [@Sendable () -> Void] = []
@@ -13,11 +13,13 @@ package final class WorkerThreads: Sendable {
   private let state = Monitor(State())
   private let threads = Locked<[DedicatedThread]>([])
 
+  /// Starts the threads.
+  ///
   /// - Parameters:
-  ///   - name: of the threads, as `top -H` shows them.
-  ///   - count: of threads.
-  ///   - capacity: work that waits at most.
-  /// - Throws: `SystemError` when the kernel has no room for them.
+  ///   - name: the name of the threads, as `top -H` shows it.
+  ///   - count: the number of threads.
+  ///   - capacity: the maximum number of waiting tasks.
+  /// - Throws: `SystemError` if the kernel cannot create them.
   package init(name: String, count: Int, capacity: Int) throws(SystemError) {
     (self.name, self.capacity) = (name, capacity)
     for _ in 0..<max(1, count) {
@@ -38,7 +40,7 @@ package final class WorkerThreads: Sendable {
   deinit { state.update { $0.isStopped = true } }
 
   /// Runs `body` on one of the threads.
-  /// - Throws: 503 when too much waits already, and what `body` throws.
+  /// - Throws: 503 if the queue is full, and errors of `body`.
   package func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
       let isTaken = state.update { state in
@@ -52,7 +54,7 @@ package final class WorkerThreads: Sendable {
     }
   }
 
-  /// Takes no more work, does what waits, and ends the threads. Call it once.
+  /// Stops accepting work, completes the queue, and stops the threads. Call it once.
   package func stop() {
     state.update { $0.isStopped = true }
     for thread in threads.withLock({ $0 }) { thread.join() }

@@ -1,13 +1,13 @@
 internal import Glibc
 internal import Spatial
 
-/// Where a start from a kept place stands.
+/// The state of a start from a stored position.
 enum Resumption: Hashable, Sendable {
-  /// There is none to make, or the fixes have confirmed it.
+  /// No stored position is used, or fixes have confirmed it.
   case none
-  /// The samples will show whether it can be made; the time is that of what was kept.
+  /// The decision depends on samples that are still to come. The time is that of the stored state.
   case pending(Timestamp)
-  /// It was made of this, and so many fixes of a moving vehicle agree with it.
+  /// The filter started from this calibration, and so many fixes of the moving vehicle agree with it.
   case unconfirmed(NavigationCalibration, fixes: Int)
 
   var isUnconfirmed: Bool {
@@ -15,38 +15,41 @@ enum Resumption: Hashable, Sendable {
   }
 }
 
-/// A start from what was kept while there is no receiver: an agent that was restarted in a tunnel, a vehicle that leaves an
-/// underground garage, sensors that slept while it was parked.
+/// A start from stored state without a receiver: after an agent restart in a tunnel, when a vehicle leaves an
+/// underground garage, or when the sensors slept while it was parked.
 extension NavigationFilter {
-  /// s of samples that are looked at first, and after which a vehicle that stood must lie still.
+  /// The duration of samples before the first decision, and the time after which a vehicle that was at rest
+  /// must be at rest again, in s.
   private static let firstLook = 1.0
   private static let lastLook = 3.0
-  /// rad between the kept vertical and the measured one up to which a vehicle stands as it did: a bias of 0.1 m/s² that
-  /// changed with temperature is 0.6°, load and passengers another half a degree.
+  /// The largest angle in rad between the stored and the measured vertical at which the vehicle is in its old
+  /// attitude. A thermal bias change of 0.1 m/s² is 0.6°; load and passengers add half a degree.
   private static let sameTilt = 1.5.radians
-  /// rad by which the mounting may have changed: a seat that gives, a screw that was tightened.
+  /// The possible change of the mounting in rad: a seat that yields, a screw that was tightened.
   private static let reseating = 0.2.radians
-  /// rad of heading deviation beyond which the filter's linear errors no longer describe a turn.
+  /// The heading deviation in rad above which the filter's linear error model is not valid.
   private static let largestHeadingDeviation = 30.0.radians
-  /// m/s² along and across the road, one deviation, and s that they last: what a vehicle does that nobody watches, after
-  /// R. A. Singer, "Estimating optimal tracking filter performance for manned maneuvering targets" (1970). In an hour of city
-  /// traffic speed and heading changed over 2 to 10 s as with 0.3 to 0.75 m/s²; a brisk driver has twice that.
+  /// The standard deviation of the unobserved acceleration along and across the road (m/s²) and its
+  /// correlation time (s), after R. A. Singer, "Estimating optimal tracking filter performance for manned
+  /// maneuvering targets" (1970). In an hour of city traffic, speed and heading changed over 2 to 10 s as
+  /// with 0.3 to 0.75 m/s²; a brisk driver reaches twice that.
   private static let manoeuvre = 1.5
   private static let manoeuvreTime = 5.0
-  /// m/s below which it turns as fast as at this speed: it has a least radius.
+  /// The speed in m/s below which the rate of turn no longer grows, because of the minimum turning radius.
   private static let turningSpeed = 4.0
-  /// rad that slopes differ, and m of road on which they do: crests and sags are laid out for 1 % in 10 to 30 m.
+  /// The change of slope in rad, and the length of road in m over which it occurs. Crests and sags are
+  /// designed for 1 % in 10 to 30 m.
   private static let slopeChange = 2.0.radians
   private static let slopeLength = 50.0
 
-  /// How a quantity has changed after `seconds` whose rate of change varies by `deviation` and is remembered over
-  /// `manoeuvreTime`.
+  /// Returns the change of a quantity after `seconds`, if its rate of change has the standard deviation
+  /// `deviation` and the correlation time `manoeuvreTime`.
   private static func change(_ deviation: Double, _ seconds: Double) -> Double {
     let ratio = seconds / manoeuvreTime
     return deviation * manoeuvreTime * (2 * max(0, ratio - 1 + exp(-ratio))).squareRoot()
   }
 
-  /// Starts from the kept place once the samples allow it.
+  /// Starts from the stored position as soon as the samples allow it.
   mutating func resume() {
     guard case .pending(let keptAt) = resumption, now - sampledSince >= Self.firstLook else { return }
     guard let kept, let origin, let last = kept.lastState else {
@@ -63,7 +66,7 @@ extension NavigationFilter {
     let tilt = acos(min(1, max(-1, last.attitude.rotate(force).dot(up))))
     let isStanding = isStanding(shown, kept)
     if last.isStopped {
-      // People who get in shake it: it has a few seconds to lie still.
+      // Passengers who get in shake the vehicle, so it has a few seconds to come to rest.
       guard isStanding || now - sampledSince >= Self.lastLook else { return }
     }
     resumption = .none
@@ -71,9 +74,9 @@ extension NavigationFilter {
       guard tilt < Self.sameTilt, !isElsewhere(last) else { return }
       standAgain(kept, last, force: force, rate: shown.meanRate)
     } else {
-      // With a receiver its own course is the better start.
+      // If a receiver is available, its course gives a better start.
       guard receiver.lastReport == nil else { return }
-      // As with a start from a fix: slopes and braking incline the force by up to 20°.
+      // The same limit as for a start from a fix: slopes and braking tilt the specific force by up to 20°.
       guard tilt < 20.0.radians, age * Self.manoeuvre < 200, goOn(kept, last, after: age) else { return }
     }
     self.kept = nil
@@ -85,7 +88,7 @@ extension NavigationFilter {
     resumption = .unconfirmed(kept, fixes: 0)
   }
 
-  /// Whether a receiver that is there already says that it is not where it was kept.
+  /// Returns whether a receiver contradicts the stored position.
   private func isElsewhere(_ last: NavigationCalibration.LastState) -> Bool {
     guard let frame, let seen = receiver.position else { return false }
     let distance = frame.offset(of: last.coordinate)
@@ -98,13 +101,13 @@ extension NavigationFilter {
     var detector = stops
     detector.resume(standing: kept.standing, driving: kept.driving)
     if let resembles = detector.resemblesRest(shown.features, parameters) { return resembles }
-    // A vehicle with its engine off: what a cheap sensor shows on a table.
+    // Vibration with the engine off, at the level of a cheap sensor on a table.
     return shown.forceVariance < 0.05 * 0.05 && shown.rateVariance < 0.005 * 0.005
   }
 
   // MARK: The two starts
 
-  /// The vehicle stands where it stood.
+  /// Starts at the stored position with the vehicle at rest.
   private mutating func standAgain(
     _ kept: NavigationCalibration, _ last: NavigationCalibration.LastState, force: Vector3, rate: Vector3
   ) {
@@ -117,7 +120,7 @@ extension NavigationFilter {
     deviations.set(
       ErrorState.position, Vector3(last.positionDeviation, last.positionDeviation, heightDeviation(last)))
     deviations.set(ErrorState.velocity, Vector3(repeating: parameters.stopVelocity))
-    // What the accelerometer's bias may have changed by since is a tilt now.
+    // A change of the accelerometer bias since then appears as a tilt.
     let bias = hypot(kept.accelerometerBiasDeviation, 0.1)
     deviations.set(ErrorState.accelerometerBias, Vector3(repeating: bias))
     deviations.set(
@@ -126,9 +129,9 @@ extension NavigationFilter {
     filter.begin(state, deviations: deviations)
   }
 
-  /// The vehicle has moved on, nobody knows how, for so many seconds.
+  /// Starts with a vehicle that has moved for `age` seconds without observation.
   ///
-  /// - Returns: false when that is too long to know its heading.
+  /// - Returns: false if the time is too long to predict the heading.
   private mutating func goOn(
     _ kept: NavigationCalibration, _ last: NavigationCalibration.LastState, after age: Double
   ) -> Bool {
@@ -154,14 +157,14 @@ extension NavigationFilter {
     let ahead = Vector3(forward.x, forward.y, 0).normalized ?? Vector3(0, 1, 0)
     let left = Vector3(-ahead.y, ahead.x, 0)
     let gain = Self.change(Self.manoeuvre, age)
-    // The place that was kept, along the road: it was lost with the speed, and the two go on together.
+    // The stored position error along the road has the same cause as the speed error, so both are correlated.
     addCause(position: last.positionDeviation * ahead, velocity: last.velocityDeviation * ahead)
-    // Across the road: it was lost with the heading.
+    // The position error across the road has the same cause as the heading error.
     let side = last.headingDeviation * speed
     addCause(
       position: (last.positionDeviation + side * age) * left, velocity: side * left,
       rotation: Vector3(0, 0, last.headingDeviation))
-    // It has braked or gained speed, it has turned, the slope has changed.
+    // Possible braking or acceleration, turn and change of slope.
     addCause(position: 0.5 * age * gain * ahead, velocity: gain * ahead)
     addCause(
       position: 0.5 * age * (turn * speed + gain) * left, velocity: turn * speed * left,
@@ -181,7 +184,7 @@ extension NavigationFilter {
     filter.covariance.add(common: cause)
   }
 
-  /// The device as it was kept, at the origin of a new frame.
+  /// Returns the stored state of the device, at the origin of a new frame.
   private mutating func place(
     _ kept: NavigationCalibration, _ last: NavigationCalibration.LastState
   ) -> NominalState {
@@ -194,20 +197,21 @@ extension NavigationFilter {
     return NominalState(kept)
   }
 
-  /// m; without an altitude the first one is any.
+  /// Returns the standard deviation of the height in m; without a stored altitude any first altitude is
+  /// accepted.
   private func heightDeviation(_ last: NavigationCalibration.LastState) -> Double {
     last.altitude == nil ? 3000 : last.heightDeviation
   }
 
-  // MARK: What the receiver says of it
+  // MARK: Confirmation by the receiver
 
-  /// So many fixes of a moving vehicle make a resumed start as good as any other.
+  /// The number of fixes of a moving vehicle that confirm a resumed start.
   private static let confirmingFixes = 5
 
-  /// Counts a fix for or against a resumed start. Against two in a row it has no standing: it is forgotten with its place,
-  /// and what was kept of the device waits for the receiver's course.
+  /// Counts a fix for or against a resumed start. Two contradicting fixes in a row discard it together with
+  /// its position; the stored device parameters then wait for the receiver's course.
   ///
-  /// - Returns: whether the state is still that of the resumed start.
+  /// - Returns: true if the filter still has the state of the resumed start.
   mutating func confirmResumption(isRefused: Bool) -> Bool {
     guard case .unconfirmed(let kept, let fixes) = resumption else { return true }
     guard isRefused else {

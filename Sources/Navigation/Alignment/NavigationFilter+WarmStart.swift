@@ -2,7 +2,7 @@ internal import Glibc
 internal import Spatial
 
 extension NavigationFilter {
-  /// What to keep; nil before the mounting is known to 3°.
+  /// The calibration to store; nil until the mounting is accurate to 3°.
   public var calibration: NavigationCalibration? {
     guard state == .aligned, let frame else { return nil }
     let own = filter.state
@@ -23,7 +23,7 @@ extension NavigationFilter {
   private func lastState(_ frame: LocalFrame) -> NavigationCalibration.LastState {
     let own = filter.state
     let plane = worstDeviation(ErrorState.position, axes: 2)
-    // What neighbouring fixes have in common is no part of the covariance; see `radii`.
+    // The common error of consecutive fixes is not part of the covariance; see `radii`.
     let common = (0.5).squareRoot() * receiver.deviation / parameters.radiusFactor
     return NavigationCalibration.LastState(
       coordinate: frame.coordinate(at: SIMD2(own.position.x, own.position.y)),
@@ -37,7 +37,8 @@ extension NavigationFilter {
       sinceFix: sinceAccepted, isStopped: stops.isStopped(parameters))
   }
 
-  /// One deviation of the least known of a vector's coordinates; of the first two only, of any direction in their plane.
+  /// Returns the largest standard deviation of a vector in any direction. With two axes, only directions in
+  /// their plane count.
   private func worstDeviation(_ start: Int, axes: Int = 3) -> Double {
     let covariance = filter.covariance
     let (a, b) = (covariance.variance(start), covariance.variance(start + 1))
@@ -45,9 +46,9 @@ extension NavigationFilter {
     return max(plane, axes == 3 ? covariance.variance(start + 2) : 0).squareRoot()
   }
 
-  /// Starts with what was kept as soon as the receiver knows a course.
+  /// Starts with the stored calibration as soon as the receiver reports a course.
   ///
-  /// - Returns: whether it did.
+  /// - Returns: true if the filter was started.
   mutating func startFromKept(_ fix: GNSSMeasurement, speed: Double) -> Bool {
     guard let kept, let position = fix.position, let velocity = fix.velocity, speed > 3 else { return false }
     let force = vibration().meanForce
@@ -55,7 +56,8 @@ extension NavigationFilter {
     guard let upward = kept.mounting.rotate(force).normalized, let measured = force.normalized else {
       return false
     }
-    // Slopes and braking incline the force by up to 20°; a device that lies differently is another mounting.
+    // Slopes and braking tilt the specific force by up to 20°. A larger difference means a different
+    // mounting.
     guard acos(min(1, max(-1, upward.z))) < 20.0.radians else {
       self.kept = nil
       return false
@@ -77,7 +79,7 @@ extension NavigationFilter {
     return true
   }
 
-  /// How far each may be off after a while without power.
+  /// Returns the standard deviations after a time without power.
   private static func warmDeviations(
     _ fix: GNSSMeasurement, _ kept: NavigationCalibration, wasAtRest: Bool, latency: Double
   ) -> ErrorVector {
@@ -85,14 +87,14 @@ extension NavigationFilter {
     deviations.set(ErrorState.position, fix.deviation + 2)
     deviations.set(ErrorState.velocity, Vector3(1, 1, 1))
     deviations.set(ErrorState.attitude, Vector3(6.0.radians, 6.0.radians, 5.0.radians))
-    // A cold chip reads otherwise than a warm one.
+    // Sensor biases depend on the chip's temperature.
     deviations.set(ErrorState.gyroscopeBias, Vector3(repeating: (wasAtRest ? 0.05 : 0.3).radians))
     deviations.set(ErrorState.accelerometerBias, Vector3(repeating: 0.1))
     return deviations
   }
 
-  /// Of what belongs to the device and the vehicle, not to where it is.
-  /// - Parameter reseating: rad by which the mounting may have changed since.
+  /// Returns the standard deviations of the parameters that belong to the device and the vehicle.
+  /// - Parameter reseating: the possible change of the mounting since then, rad.
   static func deviceDeviations(
     _ kept: NavigationCalibration, reseating: Double, latency: Double
   ) -> ErrorVector {
@@ -111,7 +113,7 @@ extension NavigationFilter {
 }
 
 extension NominalState {
-  /// What was kept of the device, without place, motion and attitude.
+  /// Creates a state from the stored device parameters, without position, motion and attitude.
   init(_ kept: NavigationCalibration) {
     self.init()
     mounting = kept.mounting

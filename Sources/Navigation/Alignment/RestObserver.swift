@@ -1,10 +1,11 @@
 internal import Spatial
 
-/// What a device shows while the receiver says that it stands: the gyroscope's bias and which way is up.
+/// An estimator for a device at rest according to the receiver. It determines the gyroscope bias and the
+/// vertical.
 ///
-/// The newest one to two seconds are left out, as motion begins before the receiver sees it.
+/// The last one to two seconds are excluded, because motion starts before the receiver reports it.
 struct RestObserver: Sendable {
-  /// s in which samples are summed.
+  /// The length of a bin of samples in s.
   private static let binLength = 1.0
 
   private struct Bin: Sendable {
@@ -12,24 +13,24 @@ struct RestObserver: Sendable {
     var rate = Vector3.zero
     var count = 0.0
     var seconds = 0.0
-    /// From the device at its start to the device now.
+    /// The rotation from the device frame at the start of the bin to the current one.
     var turned = Quaternion.identity
   }
 
   private var current = Bin()
   private var previous = Bin()
-  /// rad/s: the mean of at most 60 s, and how many they are.
+  /// The mean rotation rate over at most 60 s in rad/s, and its duration in s.
   private(set) var rate = Vector3.zero
   private(set) var seconds = 0.0
-  /// m/s²: the mean of the last 3 s.
+  /// The mean specific force over the last 3 s in m/s².
   private var force = Vector3.zero
 
-  /// Whether there is enough for a start.
+  /// True if there are enough samples for a start.
   var isKnown: Bool { seconds > 3 }
 
-  /// From the device now to a level frame whose horizontal direction is arbitrary.
+  /// The rotation from the current device frame to a level frame with an arbitrary heading.
   var level: Quaternion {
-    // The turns are those of the device frame since its bins: newer frames are on the right.
+    // The rotations are those of the device frame since its bins, so newer ones are on the right.
     Quaternion.shortest(from: force, to: Vector3(0, 0, 1)) * previous.turned
   }
 
@@ -46,7 +47,7 @@ struct RestObserver: Sendable {
     previous.turned = (previous.turned * turn).normalized
   }
 
-  /// The receiver says that the device stands.
+  /// Reports that the receiver sees the device at rest.
   mutating func observeStanding() {
     guard current.seconds >= Self.binLength else { return }
     if previous.count > 0 {

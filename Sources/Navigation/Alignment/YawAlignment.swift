@@ -1,16 +1,17 @@
 internal import Glibc
 internal import Spatial
 
-/// Finds attitude and mounting from driving: twelve filters that differ in yaw, without the vehicle's constraints, of
-/// which the receiver's positions and velocities leave one.
+/// An estimator of attitude and mounting from driving. Twelve filters with different yaw angles run without
+/// the vehicle constraints, until the receiver's positions and velocities single out one.
 ///
-/// Multiple models after D. T. Magill (1965); the mounting follows from the direction in which the device moves at the end.
+/// Multiple models after D. T. Magill (1965). The mounting follows from the final direction of motion.
 struct YawAlignment: Sendable {
   typealias Parameters = NavigationFilter.Parameters
 
   static let count = 12
 
-  /// Which way was up in the device frame, of the last 20 s above 3 m/s: longer than a bend banks.
+  /// The vertical in the device frame, averaged over the last 20 s above 3 m/s: longer than the roll in a
+  /// bend.
   private struct Upward: Sendable {
     var direction = Vector3.zero
     var seconds = 0.0
@@ -18,22 +19,23 @@ struct YawAlignment: Sendable {
 
   private var hypotheses: [ErrorStateFilter]
   private var upward = [Upward](repeating: Upward(), count: count)
-  /// s since the start.
+  /// The time since the start in s.
   private(set) var elapsed = 0.0
   private var sinceVerdict = 0.0
 
   init() {
-    // One by one: copies of one would share its buffer until they are written.
+    // Created one by one, because copies would share a buffer until their first write.
     hypotheses = (0..<Self.count).map { _ in ErrorStateFilter() }
   }
 
-  /// Starts anew.
+  /// Restarts all hypotheses.
   ///
   /// - Parameters:
-  ///   - position: m, and its deviation by axis.
+  ///   - position: position in m.
+  ///   - deviation: standard deviation of the position by axis in m.
   ///   - velocity: m/s.
-  ///   - level: from the device to a level frame.
-  ///   - bias: rad/s, nil when there was no rest.
+  ///   - level: the rotation from the device to a level frame.
+  ///   - bias: gyroscope bias in rad/s; nil if the device was never at rest.
   mutating func begin(
     position: Vector3, deviation: Vector3, velocity: Vector3, level: Quaternion, bias: Vector3?,
     _ parameters: Parameters
@@ -43,7 +45,7 @@ struct YawAlignment: Sendable {
     var deviations = ErrorVector.zero
     deviations.set(ErrorState.position, deviation + 2)
     deviations.set(ErrorState.velocity, Vector3(1, 1, 1))
-    // 0.6 of the distance to the next, so that together they cover the circle evenly.
+    // 0.6 of the distance to the next hypothesis, so that together they cover the circle evenly.
     deviations.set(ErrorState.attitude, Vector3(tilt, tilt, 0.6 * yaw))
     deviations.set(ErrorState.gyroscopeBias, Vector3(repeating: (bias == nil ? 3.0 : 0.05).radians))
     deviations.set(ErrorState.accelerometerBias, Vector3(repeating: 0.25))
@@ -63,7 +65,7 @@ struct YawAlignment: Sendable {
     (elapsed, sinceVerdict) = (0, 0)
   }
 
-  /// Whether all hypotheses have a covariance that is due.
+  /// Returns whether the covariances of all hypotheses are due.
   func isDue(_ parameters: Parameters) -> Bool {
     hypotheses[0].pending >= parameters.covarianceInterval - 1e-6
   }
@@ -95,13 +97,13 @@ struct YawAlignment: Sendable {
 
   enum Verdict: Hashable, Sendable {
     case undecided
-    /// The hypothesis of this number is right.
+    /// The hypothesis with this index is correct.
     case found(Int)
-    /// Nothing came of it in the time.
+    /// The time limit passed without a result.
     case failed
   }
 
-  /// Every two seconds.
+  /// Returns the current verdict, at most every two seconds.
   mutating func verdict(_ parameters: Parameters) -> Verdict {
     guard sinceVerdict >= 2 else { return .undecided }
     sinceVerdict = 0
@@ -125,24 +127,26 @@ struct YawAlignment: Sendable {
     return elapsed >= parameters.alignmentTime ? .failed : .undecided
   }
 
-  /// Makes a filter of the hypothesis that was found, with the mounting that lets the vehicle go where it points now.
+  /// Initializes a filter from the selected hypothesis, with the mounting that points the vehicle in its
+  /// current direction of motion.
   func adopt(_ index: Int, into filter: inout ErrorStateFilter, _ parameters: Parameters) {
     var state = hypotheses[index].state
     state.mounting = Self.mounting(
       forward: state.attitude.conjugate.rotate(state.velocity), up: upward[index].direction)
     filter.adopt(hypotheses[index], state: state)
     filter.openMounting()
-    // It has the attitude's and the velocity's errors, and this tells the covariance so: taken for errors of its own, what later
-    // shows the one would seem to show the others.
+    // The mounting has the errors of attitude and velocity. This constraint creates the correlation in the
+    // covariance; without it, information about the one would later be counted again for the other.
     _ = filter.constrain(turning: filter.rate, parameters)
   }
 
-  /// From the device to right, forward, up of the vehicle, of directions in the device frame.
+  /// Returns the rotation from the device to the vehicle frame (right, forward, up), from two directions in
+  /// the device frame.
   static func mounting(forward: Vector3, up: Vector3) -> Quaternion {
     guard let forward = forward.normalized, let up = (up - forward * up.dot(forward)).normalized else {
       return .identity
     }
-    // First forward onto forward, then about it.
+    // Rotates forward to forward first, then about it.
     let first = Quaternion.shortest(from: forward, to: Vector3(0, 1, 0))
     let turned = first.rotate(up)
     return (Quaternion(angle: -atan2(turned.x, turned.z), axis: Vector3(0, 1, 0)) * first).normalized
@@ -150,18 +154,19 @@ struct YawAlignment: Sendable {
 }
 
 extension ErrorStateFilter {
-  /// Takes over what another has found, without sharing its buffer.
+  /// Copies the result of another filter without sharing its buffer.
   mutating func adopt(_ other: ErrorStateFilter, state: NominalState) {
     begin(state, deviations: .zero)
     covariance.copy(other.covariance)
     continueMotion(of: other)
   }
 
-  /// Makes mounting, levers and wheels unknown: a start knows only how the device was moved.
+  /// Resets the deviations of mounting, lever arms and wheel scale, because a start only observes how the
+  /// device moved.
   mutating func openMounting() {
-    // 30°: so wide that what is known of it is what the first constraint says.
+    // 30° is wide enough that the first constraint determines the mounting.
     covariance.reset(ErrorState.mounting, deviation: 30.0.radians)
-    // Roll about the vehicle's own forward axis shows in nothing that is measured; it follows from the ups.
+    // Roll about the vehicle's forward axis is not observable; it follows from the vertical.
     covariance.reset(ErrorState.mounting + 1, deviation: 0)
     covariance.reset(ErrorState.mounting + 2, deviation: 30.0.radians)
     covariance.reset(ErrorState.axleLever, deviation: 1)

@@ -1,19 +1,19 @@
 internal import Bytes
 internal import Spatial
 
-/// Why a stored navigation calibration was not taken.
+/// An error in a stored navigation calibration.
 public struct NavigationCalibrationError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// With the line and the remedy.
+  /// The reason, with the line and the remedy.
   public var description: String
 }
 
-// A text of lines "key value ...", so that a person can read it. The first line is the version, the last a checksum over
-// all before it. Every key is there once, but for `made`, `moment` and those of a last state, which may be missing together;
-// keys of a later minor version are skipped.
+// The format consists of readable lines "key value ...". The first line is the version, the last a checksum
+// over all previous ones. Every key occurs once, except `made`, `moment` and the group of a last state, which
+// are optional. Keys of later minor versions are skipped.
 extension NavigationCalibration {
   private static let firstLine = "odograph-navigation 1"
 
-  /// UTF-8 text; numbers keep every digit.
+  /// The calibration as UTF-8 text; numbers have all digits.
   public var text: String {
     var lines = [Self.firstLine]
     if let made { lines.append("made \(made.nanoseconds)") }
@@ -55,8 +55,8 @@ extension NavigationCalibration {
     return body + "crc \(String(CRC32.checksum(body.utf8), radix: 16))\n"
   }
 
-  /// Reads what `text` wrote. What comes back is valid (`isValid`).
-  /// - Throws: `NavigationCalibrationError` naming the line.
+  /// Parses a text created by `text`. The result is valid (`isValid`).
+  /// - Throws: `NavigationCalibrationError` with the line.
   public init(text: String) throws(NavigationCalibrationError) {
     let lines = try CalibrationLines(text, version: Self.firstLine)
     func shaking(_ key: String) throws(NavigationCalibrationError) -> Shaking {
@@ -87,7 +87,7 @@ extension NavigationCalibration {
 }
 
 extension NavigationCalibration.LastState {
-  /// Nil where the text has none.
+  /// Parses the last state; nil if the text has none.
   fileprivate init?(_ lines: CalibrationLines) throws(NavigationCalibrationError) {
     guard lines.has("coordinate") else { return nil }
     let coordinate = try lines.numbers("coordinate", 2)
@@ -105,12 +105,12 @@ extension NavigationCalibration.LastState {
   }
 }
 
-/// Lines "key value ..." between a version and a checksum.
+/// A reader of "key value ..." lines between a version and a checksum.
 private struct CalibrationLines {
   private var lines: [Substring: (number: Int, words: [Substring])] = [:]
 
   init(_ text: String, version: String) throws(NavigationCalibrationError) {
-    // Lines are split by bytes: in a `Character` a carriage return would hide the line feed.
+    // Lines are split by bytes: a `Character` of carriage return and line feed would not match.
     let all = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
       .map { Substring($0) }
     guard all.first == version[...] else {
@@ -167,7 +167,7 @@ private struct CalibrationLines {
     return Quaternion(w: n[0], x: n[1], y: n[2], z: n[3])
   }
 
-  /// Whether the word is the first of two.
+  /// Returns whether a word is the first of two choices; throws if it is neither.
   func choice(
     _ word: Substring, _ first: String, _ second: String, of key: String
   ) throws(NavigationCalibrationError) -> Bool {

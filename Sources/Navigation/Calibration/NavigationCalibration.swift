@@ -1,45 +1,45 @@
 internal import Glibc
 public import Spatial
 
-/// What is worth keeping of one device in one vehicle across restarts: a plain value.
+/// The parameters of one device in one vehicle that are stored across restarts. A plain value.
 ///
-/// The next start then needs no driving, and with `lastState` not even a receiver. It is discarded where the samples or the
-/// fixes contradict it. `text` is its form in a file.
+/// The next start then needs no driving, and with `lastState` not even a receiver. The calibration is
+/// discarded if samples or fixes contradict it. `text` is its file format.
 public struct NavigationCalibration: Hashable, Sendable {
-  /// When it was kept; nil where nobody has said so. The filter knows no civil time: the caller sets it.
+  /// The civil time of the calibration; nil if unset. The filter has no civil time, so the caller sets it.
   public var made: UTCTime?
-  /// The same moment on the device's time line, and which one that is; nil where nobody has said so.
+  /// The same time on the device's time line, with the identity of that time line; nil if unset.
   public var moment: Moment?
-  /// From the device frame to right, forward, up of the vehicle.
+  /// The rotation from the device frame to right, forward, up of the vehicle.
   public var mounting: Quaternion
-  /// rad: its deviation about the vehicle's right and up axes.
+  /// The standard deviation about the vehicle's right and up axes, rad.
   public var mountingDeviation: SIMD2<Double>
-  /// rad/s and m/s², device frame: what to subtract.
+  /// The sensor biases in the device frame in rad/s and m/s², to be subtracted.
   public var gyroscopeBias: Vector3
   public var accelerometerBias: Vector3
-  /// rad/s and m/s²: one deviation of these about the worst axis.
+  /// The standard deviation of the biases about the worst axis, rad/s and m/s².
   public var gyroscopeBiasDeviation: Double
   public var accelerometerBiasDeviation: Double
-  /// Scale of the gyroscope less one, by axis.
+  /// The scale error of the gyroscope by axis (scale minus one).
   public var gyroscopeScale: Vector3
-  /// m: how far the rear axle is behind the device.
+  /// The distance from the device back to the rear axle, m.
   public var axleLever: Double
-  /// m, vehicle frame: from the device to the antenna.
+  /// The vector from the device to the antenna in the vehicle frame, m.
   public var antennaLever: Vector3
-  /// s that positions are late, and velocities beyond that.
+  /// The latency of positions, and the additional latency of velocities, s.
   public var positionLatency: Double
   public var velocityLatency: Double
-  /// Scale of the wheel speed less one.
+  /// The scale error of the wheel speed (scale minus one).
   public var speedScale: Double
-  /// How the device shakes while the vehicle stands and while it drives.
+  /// The vibration of the device while the vehicle is at rest and while it drives.
   public var standing: Shaking
   public var driving: Shaking
-  /// Where the vehicle was and how it moved; nil where that may not be kept.
+  /// The vehicle's position and motion; nil if it must not be stored.
   public var lastState: LastState?
 
-  /// A moment on a time line that begins anew with each start of the machine.
+  /// A point on a time line that restarts when the machine boots.
   public struct Moment: Hashable, Sendable {
-    /// Identity of the time line, one word without spaces, such as the kernel's `boot_id`.
+    /// The identity of the time line, one word without spaces, such as the kernel's `boot_id`.
     public var timeline: String
     public var timestamp: Timestamp
 
@@ -49,48 +49,51 @@ public struct NavigationCalibration: Hashable, Sendable {
     }
   }
 
-  /// What stops are told by: mean and variance of four logarithms of deviations, learned while there was a receiver.
+  /// Vibration statistics for the detection of stops: mean and variance of four logarithms of deviations,
+  /// learned while a receiver was available.
   public struct Shaking: Hashable, Sendable {
-    /// Of the force's and the rate's differences between neighbours, and of the force and the rate themselves.
+    /// Statistics of the differences between consecutive samples of force and rate, and of force and rate
+    /// themselves.
     public var mean = SIMD4<Double>.zero
     public var variance = SIMD4<Double>.zero
-    /// s of evidence; 0 where nothing was learned.
+    /// The duration of the data in s; 0 if nothing was learned.
     public var seconds = 0.0
   }
 
-  /// The vehicle at the moment when the calibration was kept, and how well that was known.
+  /// The state of the vehicle when the calibration was stored, with its accuracy.
   public struct LastState: Hashable, Sendable {
     public var coordinate: Coordinate
-    /// Metres above the surface that the receiver's altitudes refer to; nil before there was one.
+    /// The altitude in m above the reference surface of the receiver's altitudes; nil if there was none.
     public var altitude: Double?
-    /// Whether the altitude is above the WGS 84 ellipsoid; else it is above mean sea level.
+    /// True if the altitude is above the WGS 84 ellipsoid, false if above mean sea level.
     public var isAltitudeEllipsoidal: Bool
-    /// From the device frame to east, north, up.
+    /// The rotation from the device frame to east, north, up.
     public var attitude: Quaternion
-    /// m/s east, north, up.
+    /// The velocity east, north, up in m/s.
     public var velocity: Vector3
-    /// m: one deviation about the worse axis in the plane, and of the height.
+    /// The standard deviations of the horizontal position (about the worse axis) and of the height, m.
     public var positionDeviation: Double
     public var heightDeviation: Double
-    /// m/s: one deviation about the worst axis.
+    /// The standard deviation of the velocity about the worst axis, m/s.
     public var velocityDeviation: Double
-    /// rad: one deviation of the attitude about a horizontal axis and about the vertical.
+    /// The standard deviations of the attitude about a horizontal and about the vertical axis, rad.
     public var tiltDeviation: Double
     public var headingDeviation: Double
-    /// s since the last position of the receiver that was believed.
+    /// The time since the last accepted position of the receiver, s.
     public var sinceFix: Double
-    /// Whether the vehicle stood.
+    /// True if the vehicle was at rest.
     public var isStopped: Bool
   }
 
-  /// Heading of the vehicle when this was kept, degrees clockwise from true north, 0 ..< 360; nil without a last state.
+  /// The vehicle's heading in the last state, degrees clockwise from true north, 0 ..< 360; nil without a
+  /// last state.
   public var heading: Double? {
     guard let lastState else { return nil }
     let forward = (lastState.attitude * mounting.conjugate).rotate(Vector3(0, 1, 0))
     return normalizedDegrees(atan2(forward.x, forward.y).degrees)
   }
 
-  /// Whether all numbers are finite and possible.
+  /// True if all numbers are finite and plausible.
   public var isValid: Bool {
     mounting.isUnit && mountingDeviation.x >= 0 && mountingDeviation.y >= 0
       && mountingDeviation.x < 1 && mountingDeviation.y < 1 && gyroscopeBias.isFinite

@@ -1,34 +1,34 @@
 internal import Glibc
 public import Spatial
 
-/// Something that a driver, a road or a thief did to the vehicle, or that befell its supply or its receiver.
+/// An event of the drive, the road, a theft, the power supply or the receiver.
 public struct DrivingEvent: Hashable, Sendable {
   public enum Kind: String, Hashable, Sendable, CaseIterable {
-    /// Harsh slowing down.
+    /// Harsh braking.
     case braking = "harshBraking"
-    /// Harsh speeding up.
+    /// Harsh acceleration.
     case acceleration = "harshAcceleration"
-    /// Taken through a curve too fast.
+    /// A bend driven too fast.
     case cornering = "harshCornering"
-    /// Pulled to one side and back, as around an obstacle.
+    /// A pull to one side and back, such as around an obstacle.
     case swerve
-    /// Over an edge that lifted a wheel for good, or against one from the side.
+    /// A kerb: an edge that lifted a wheel permanently, or a side impact.
     case kerb
-    /// A blow from a hole or a joint in the road.
+    /// An impact of a pothole or a joint in the road.
     case pothole
-    /// Faster than a limit.
+    /// A speed above a limit.
     case overSpeed
-    /// The engine runs while the vehicle stands.
+    /// A running engine while the vehicle is at rest.
     case idling
-    /// Moved while the ignition is off.
+    /// Motion while the ignition is off.
     case tow
-    /// Lifted or lowered on one side while parked.
+    /// A parked vehicle lifted or lowered on one side.
     case tilt
-    /// The external supply was taken away.
+    /// A disconnected external supply.
     case unplugged
-    /// The supply's voltage is low.
+    /// A low supply voltage.
     case lowSupply = "supplyLow"
-    /// The receiver says what inertial sensors or wheels contradict: it wanders, or somebody deceives it.
+    /// A receiver whose positions contradict inertial sensors or wheels: large errors, or spoofing.
     case positionContradicted
   }
 
@@ -39,26 +39,28 @@ public struct DrivingEvent: Hashable, Sendable {
     private var rank: Int { self == .low ? 0 : self == .medium ? 1 : 2 }
   }
 
-  /// Counts from 1 since the detector was made. One that is told when it begins has the same number when it ends.
+  /// The number of the event, from 1 since the detector was created. The start and the end of a lasting event
+  /// have the same number.
   public var number: Int
   public var kind: Kind
-  /// Whether it goes on: it will be told again, with the same number, when it is over.
+  /// True while the event lasts; it is reported again with the same number when it ends.
   public var isOngoing = false
   public var start: Timestamp
-  /// s: until its end; so far while it is ongoing.
+  /// The duration in s; the duration so far if the event is ongoing.
   public var duration: Double
-  /// The greatest value, in the kind's unit. Of `lowSupply` it is the least.
+  /// The largest value in the kind's unit; the smallest for `lowSupply`.
   public var peak: Double
-  /// What the peak passed, in the same unit. Of `unplugged` both are 0.
+  /// The limit that was exceeded, in the same unit. Peak and limit of `unplugged` are 0.
   public var limit: Double
   public var severity: Severity
-  /// How certain it is, 0 ... 1: a chance that the true value passed the limit, as far as the sources tell.
+  /// The probability that the true value exceeded the limit, 0 ... 1, as far as the sources allow an
+  /// estimate.
   public var confidence: Double
-  /// Where it began; nil where the place is not known.
+  /// The position at the start; nil if unknown.
   public var coordinate: Coordinate?
-  /// m/s when it began; nil where it is not known.
+  /// The speed at the start in m/s; nil if unknown.
   public var speed: Double?
-  /// The region whose limit was passed; nil for any other limit.
+  /// The region whose limit was exceeded; nil for any other limit.
   public var region: String?
 
   init(
@@ -74,7 +76,7 @@ public struct DrivingEvent: Hashable, Sendable {
 }
 
 extension DrivingEvent {
-  /// The unit of `peak` and `limit`: `m/s²`, `m/s`, `s`, `°`, `V` or `m`; empty where there is nothing to measure.
+  /// The unit of `peak` and `limit`: `m/s²`, `m/s`, `s`, `°`, `V` or `m`; empty for kinds without a value.
   public var unit: String { kind.unit }
 }
 
@@ -91,7 +93,7 @@ extension DrivingEvent.Kind {
     }
   }
 
-  /// Whether it is told when it begins, and again when it is over.
+  /// True if the event is reported at its start and at its end.
   public var isLasting: Bool {
     switch self {
     case .braking, .acceleration, .cornering, .swerve, .kerb, .pothole: false
@@ -101,14 +103,14 @@ extension DrivingEvent.Kind {
 }
 
 extension DrivingEvent.Severity {
-  /// By how many times the limit was passed: from 1.25 on medium, from 1.5 on high. Of a car's 3.5 m/s² that
-  /// is 4.4, and 5.3.
+  /// Creates a severity from the ratio of peak to limit: medium from 1.25, high from 1.5. For a car's limit
+  /// of 3.5 m/s² these are 4.4 and 5.3 m/s².
   init(ratio: Double) {
     self = ratio >= 1.5 ? .high : ratio >= 1.25 ? .medium : .low
   }
 }
 
-/// The chance that a normal number with one deviation is above zero when it was measured as `value`.
+/// Returns the probability that a quantity measured as `value` with a normal error is above zero.
 func chance(_ value: Double, deviation: Double) -> Double {
   0.5 * erfc(-value / (max(deviation, 1e-9) * 2.0.squareRoot()))
 }

@@ -2,14 +2,14 @@ internal import Glibc
 public import Sensors
 public import Spatial
 
-/// Tells what a driver, a road or a thief did to the vehicle: `DrivingEvent`s, each once, those that last when they begin and when they
-/// are over.
+/// A detector of driving events. Each `DrivingEvent` is reported once; lasting ones at their start and end.
 ///
-/// A value type without I/O; time comes in with the data. Scans, fixes and speeds are those that the `NavigationFilter` takes, in the
-/// same order. What needs the vehicle's axes waits until navigation has found the mounting, and is dropped where that is contradicted.
+/// A value type without I/O; time arrives with the data. It expects the same scans, fixes and speeds in the
+/// same order as the `NavigationFilter`. Events that need the vehicle's axes require a mounting; they are
+/// dropped if the mounting is revoked.
 public struct DrivingEventDetector: Sendable {
   public let limits: DrivingEventLimits
-  /// What is told.
+  /// The reported kinds.
   public let kinds: Set<DrivingEvent.Kind>
 
   private var sampler = DrivingSampler()
@@ -24,14 +24,14 @@ public struct DrivingEventDetector: Sendable {
   private var supply: SupplyMonitor
   private var contradiction: PositionContradiction
 
-  /// Of the newest sample of navigation.
+  /// The time of the last navigation sample.
   private var sampled: Timestamp?
   private var place: Coordinate?
   private var count = 0
-  /// The numbers of those that go on.
+  /// The numbers of ongoing events.
   private var ongoing: [DrivingEvent.Kind: Int] = [:]
 
-  /// s without navigation's samples after which nobody waits for the end of a manoeuvre.
+  /// The time in s without navigation samples after which a manoeuvre is considered finished.
   private static let longestWait = 2.0
 
   public init(
@@ -49,13 +49,14 @@ public struct DrivingEventDetector: Sendable {
     contradiction = PositionContradiction(limit: limits.contradiction)
   }
 
-  /// Whether mounting and tilt are known well enough to tell what needs the vehicle's axes.
+  /// True if mounting and tilt are accurate enough for events that need the vehicle's axes.
   public var isMountingKnown: Bool { sampler.isBegun }
 
   // MARK: Inertial sensors
 
-  /// Takes a scan after navigation has taken it. While the vehicle is parked one with a force is enough.
-  /// - Parameter estimate: navigation's, which is asked for twenty times a second; nil where it knows nothing.
+  /// Processes a scan after navigation did. While the vehicle is parked, a scan with only a specific force is
+  /// sufficient.
+  /// - Parameter estimate: navigation's estimate, evaluated twenty times a second; nil if there is none.
   public mutating func process(
     _ scan: InertialScan, _ estimate: @autoclosure () -> NavigationEstimate?
   ) -> [DrivingEvent] {
@@ -72,7 +73,7 @@ public struct DrivingEventDetector: Sendable {
 
   private mutating func follow(_ estimate: NavigationEstimate) -> [DrivingEvent] {
     place = estimate.coordinate
-    // These need no mounting.
+    // These monitors need no mounting.
     var told = speeding.process(
       speed: estimate.speed, deviation: estimate.velocityDeviation, coordinate: place, at: estimate.timestamp)
     if let event = idling.observe(speed: estimate.speed, coordinate: place, at: estimate.timestamp) {
@@ -86,7 +87,7 @@ public struct DrivingEventDetector: Sendable {
     return told + manoeuvres.process(sample)
   }
 
-  /// The mounting is not known, or not any more: what was begun by it is not told.
+  /// Drops all events that depend on the mounting, because it is unknown or was revoked.
   private mutating func interrupt() {
     guard situation != nil || sampler.isBegun else { return }
     sampler.interrupt()
@@ -97,8 +98,8 @@ public struct DrivingEventDetector: Sendable {
 
   // MARK: Speeds and positions
 
-  /// Takes a report of the receiver before navigation does.
-  /// - Parameter estimate: navigation's; nil where it knows nothing.
+  /// Processes a fix before navigation does.
+  /// - Parameter estimate: navigation's estimate; nil if there is none.
   public mutating func process(_ fix: PositionFix, _ estimate: NavigationEstimate?) -> [DrivingEvent] {
     var told: [DrivingEvent] = []
     let now = fix.timestamp
@@ -117,7 +118,7 @@ public struct DrivingEventDetector: Sendable {
     }
     if let coordinate = fix.coordinate {
       if estimate == nil { place = coordinate }
-      // A radius that holds 95 % is 1.62 times that of 68 %.
+      // A 95 % radius is 1.62 times the 68 % radius.
       let accuracy = fix.horizontalError.map { $0 / 1.62 }
       if let event = tow.process(coordinate, accuracy: accuracy, speed: fix.speed, at: now) {
         told.append(event)
@@ -126,7 +127,7 @@ public struct DrivingEventDetector: Sendable {
     return numbered(told)
   }
 
-  /// Takes a speed of the wheels.
+  /// Processes a wheel speed.
   public mutating func process(_ speed: WheelSpeed) -> [DrivingEvent] {
     guard speed.speed.isFinite, speed.speed >= 0 else { return [] }
     manoeuvres.observe(speed: speed.speed, at: speed.timestamp)
@@ -134,9 +135,9 @@ public struct DrivingEventDetector: Sendable {
     return numbered(park(at: speed.timestamp) { $0.observe(speed: speed.speed) })
   }
 
-  // MARK: The vehicle's own word
+  // MARK: Vehicle signals
 
-  /// Learns whether the ignition is on, and whether the engine runs; nil where the vehicle does not say.
+  /// Updates the states of ignition and engine; nil if the vehicle does not report them.
   public mutating func observe(
     ignition: Bool?, isEngineRunning: Bool?, at timestamp: Timestamp
   ) -> [DrivingEvent] {
@@ -148,25 +149,25 @@ public struct DrivingEventDetector: Sendable {
     return numbered(told)
   }
 
-  /// Learns whether the vehicle stands by its accelerometer; nil where that does not say.
+  /// Updates whether the vehicle is at rest according to the accelerometer; nil if undetermined.
   public mutating func observe(isStanding: Bool?, at timestamp: Timestamp) -> [DrivingEvent] {
     numbered(park(at: timestamp) { $0.observe(isStanding: isStanding, at: timestamp) })
   }
 
-  /// Learns whether there is a supply from outside; nil where nobody says.
+  /// Updates whether an external supply is connected; nil if unknown.
   public mutating func observe(hasExternalPower: Bool?, at timestamp: Timestamp) -> [DrivingEvent] {
     supply.place = place
     let event = supply.observe(hasExternalPower: hasExternalPower, at: timestamp)
     return numbered(event.map { [$0] } ?? [])
   }
 
-  /// Learns the V of the vehicle's battery.
+  /// Updates the voltage of the vehicle's battery in V.
   public mutating func observe(voltage: Double, at timestamp: Timestamp) -> [DrivingEvent] {
     supply.place = place
     return numbered(supply.observe(voltage: voltage, at: timestamp).map { [$0] } ?? [])
   }
 
-  /// Learns the limits of the regions that the vehicle is in, m/s, with their names.
+  /// Updates the names and speed limits (m/s) of the regions that contain the vehicle.
   public mutating func observe(
     regionLimits: [(region: String, speed: Double)], at timestamp: Timestamp
   ) -> [DrivingEvent] {
@@ -176,7 +177,7 @@ public struct DrivingEventDetector: Sendable {
 
   // MARK: Time
 
-  /// Lets time pass without data.
+  /// Advances time without data.
   public mutating func advance(to timestamp: Timestamp) -> [DrivingEvent] {
     var told = park(at: timestamp) { $0.advance(to: timestamp) }
     if let sampled, situation != nil, timestamp.seconds(since: sampled) > Self.longestWait {
@@ -188,7 +189,7 @@ public struct DrivingEventDetector: Sendable {
     return numbered(told)
   }
 
-  /// Nobody looks any longer: what goes on is over, with what is known of it so far.
+  /// Ends all ongoing events with their current values, because the detector stops.
   public mutating func finish(at timestamp: Timestamp) -> [DrivingEvent] {
     var told = manoeuvres.finish()
     interrupt()
@@ -201,7 +202,7 @@ public struct DrivingEventDetector: Sendable {
     return numbered(told)
   }
 
-  /// When `advance` may have something to say, if nothing comes before.
+  /// The next time at which `advance` can report an event; nil if none.
   public var nextDeadline: Timestamp? {
     let wait = situation == nil ? nil : sampled?.advanced(bySeconds: Self.longestWait + 0.001)
     return [wait, idling.nextDeadline, supply.nextDeadline, parking.nextDeadline].compactMap { $0 }.min()
@@ -217,16 +218,16 @@ public struct DrivingEventDetector: Sendable {
     ].compactMap { $0 }
   }
 
-  // MARK: Telling
+  // MARK: Output
 
-  /// Goes on where another has stopped that had other limits: with its numbers, so that none is given twice, and with what it knows of the
-  /// ignition, the engine and the place, as a parked vehicle says nothing of them for days.
+  /// Continues from a detector with other limits. Adopts its event numbers, so that none is used twice, and
+  /// its ignition, engine and position, because a parked vehicle may not report them for days.
   public mutating func goOn(from other: DrivingEventDetector) {
     count = max(count, other.count)
     (parking, place) = (other.parking, other.place)
   }
 
-  /// Gives numbers, and leaves out what is not wanted.
+  /// Numbers events and drops kinds that are not requested.
   private mutating func numbered(_ events: [DrivingEvent]) -> [DrivingEvent] {
     events.compactMap { event in
       guard kinds.contains(event.kind) else { return nil }

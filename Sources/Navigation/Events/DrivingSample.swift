@@ -2,19 +2,19 @@ internal import Glibc
 internal import Sensors
 public import Spatial
 
-/// How the vehicle moves at one moment, in a level frame that turns with it.
+/// The motion of the vehicle at one time, in a level frame that turns with it.
 ///
-/// The frame is level, so that neither a grade nor a banked curve nor a body that leans is an acceleration.
+/// In a level frame, a slope, a banked curve or a leaning body adds no acceleration.
 public struct DrivingSample: Hashable, Sendable {
   public var timestamp: Timestamp
-  /// m/s² along and to the right of where the vehicle points, gravity taken off, a mean since the sample before.
+  /// The mean acceleration since the previous sample in m/s², forward and to the right, without gravity.
   public var forward: Double
   public var right: Double
-  /// m/s over ground, at least 0.
+  /// The ground speed in m/s, at least 0.
   public var speed: Double
-  /// rad about the vertical, clockwise, from any direction; turns may add up.
+  /// The rotation about the vertical in rad, clockwise from an arbitrary direction. Full turns accumulate.
   public var heading: Double
-  /// m/s², one deviation of the accelerations that does not average out: tilt times gravity.
+  /// The systematic standard deviation of the accelerations in m/s²: tilt times gravity.
   public var deviation: Double
   public var coordinate: Coordinate?
 
@@ -28,14 +28,14 @@ public struct DrivingSample: Hashable, Sendable {
   }
 }
 
-/// Makes `DrivingSample`s of navigation's estimates.
+/// A sampler that converts navigation estimates to `DrivingSample`s.
 struct DrivingSampler: Hashable, Sendable {
-  /// Seconds between two samples: more than the manoeuvres' windows need.
+  /// The interval between two samples in s; finer than the windows of the manoeuvres need.
   static let interval = 0.05
-  /// Degrees of deviation of the mounting and of the tilt from which nothing is told: 3.5 % of the acceleration across shows along,
-  /// and 0.17 m/s² of gravity.
+  /// The largest standard deviations of mounting and tilt in degrees. At these limits 3.5 % of the lateral
+  /// acceleration appears as forward, and 0.17 m/s² of gravity.
   private static let (mountingDeviation, tiltDeviation) = (2.0, 1.0)
-  /// s after which nothing is known of what happened meanwhile.
+  /// The interval in s above which the motion in between is unknown.
   private static let longestGap = 0.5
 
   private struct Newest: Hashable {
@@ -44,10 +44,10 @@ struct DrivingSampler: Hashable, Sendable {
   }
   private var newest: Newest?
 
-  /// Whether mounting and tilt were known well enough at the newest estimate.
+  /// True if mounting and tilt were accurate enough in the last estimate.
   var isBegun: Bool { newest != nil }
 
-  /// Nil before the next sample is due, and while mounting or tilt are not known well enough.
+  /// Returns a sample if one is due and mounting and tilt are accurate enough; nil otherwise.
   mutating func process(_ estimate: NavigationEstimate) -> DrivingSample? {
     if let newest, case let age = estimate.timestamp.seconds(since: newest.timestamp),
       age >= 0, age < Self.interval - 1e-6
@@ -65,14 +65,15 @@ struct DrivingSampler: Hashable, Sendable {
     guard let before, case let step = estimate.timestamp.seconds(since: before.timestamp),
       step > 0, step <= Self.longestGap
     else { return nil }
-    // The low-pass undone: of y' = (a - y) / T the mean of a is that of y and T times the change of y.
+    // Reverts the low-pass: of y' = (a - y) / T, the mean of a is that of y plus T times the rate of change
+    // of y.
     let change = estimate.acceleration - before.acceleration
     let acceleration =
       0.5 * (estimate.acceleration + before.acceleration)
       + (NavigationEstimate.accelerationTime / step) * change
     let ahead = estimate.vehicleAttitude.rotate(Vector3(0, 1, 0))
     let level = hypot(ahead.x, ahead.y)
-    // A vehicle that stands on its nose has no heading.
+    // A vehicle that points straight up or down has no heading.
     guard level > 0.5 else { return nil }
     let (east, north) = (ahead.x / level, ahead.y / level)
     return DrivingSample(

@@ -1,10 +1,10 @@
 internal import Spatial
 
-/// Tells when the engine runs while the vehicle stands.
+/// A monitor for a running engine while the vehicle is at rest.
 struct IdlingMonitor: Sendable {
-  /// m/s from which it drives; in a queue it creeps.
+  /// The speed in m/s above which the vehicle drives; in a queue it creeps.
   private static let slowest = 1.0
-  /// s of driving, or without the engine, after which it is over.
+  /// The time in s of driving, or with a stopped engine, after which the event ends.
   private static let release = 5.0
 
   private let limit: Double
@@ -19,7 +19,9 @@ struct IdlingMonitor: Sendable {
     condition = LastingCondition(onset: limit, release: Self.release)
   }
 
-  /// - Parameter isRunning: nil where the vehicle does not say; then nothing is told.
+  /// Updates the engine's state.
+  ///
+  /// - Parameter isRunning: nil if the vehicle does not report it; then there are no events.
   mutating func observe(isEngineRunning isRunning: Bool?, at now: Timestamp) -> DrivingEvent? {
     isEngineRunning = isRunning
     return advance(to: now)
@@ -46,7 +48,7 @@ struct IdlingMonitor: Sendable {
     }
   }
 
-  /// Ends what goes on, as nobody looks any longer.
+  /// Ends an ongoing event, because the monitor stops.
   mutating func finish(at now: Timestamp) -> DrivingEvent? {
     defer { condition.reset() }
     return end(at: condition.end(at: now))
@@ -58,7 +60,7 @@ struct IdlingMonitor: Sendable {
     over.isOngoing = false
     over.duration = max(0, time.seconds(since: over.start))
     over.peak = over.duration
-    // A quarter and a full hour: a litre of fuel in a car is burnt in one.
+    // Medium after a quarter of an hour, high after an hour: a car burns a litre of fuel in an hour.
     over.severity = over.duration >= 3600 ? .high : over.duration >= 900 ? .medium : .low
     return over
   }

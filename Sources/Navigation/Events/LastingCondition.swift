@@ -1,26 +1,28 @@
 internal import Spatial
 
-/// A condition that counts once it has held for a while, and is over once it has not held for a while.
+/// A condition with a minimum duration before it starts, and a minimum absence before it ends.
 struct LastingCondition: Hashable, Sendable {
   enum Change: Hashable, Sendable {
-    /// It has held for long enough, since a time.
+    /// The condition started; with the time since which it is satisfied.
     case began(since: Timestamp)
-    /// It has not held since a time.
+    /// The condition ended; with the time since which it is not satisfied.
     case ended(at: Timestamp)
   }
 
-  /// s that it must hold, and must not hold.
+  /// The durations in s for which the condition must be satisfied, and not satisfied.
   let onset: Double
   let release: Double
   private(set) var isOn = false
-  /// Since when it is otherwise than `isOn`.
+  /// The time since which the input differs from `isOn`; nil if it does not.
   private var differs: Timestamp?
-  /// Since when it has held.
+  /// The time since which the condition is satisfied.
   private(set) var start: Timestamp?
 
   init(onset: Double, release: Double) { (self.onset, self.release) = (onset, release) }
 
-  /// - Parameter holds: nil where it is not known: nothing changes, and what was about to begins anew.
+  /// Updates the input.
+  ///
+  /// - Parameter holds: nil if unknown. The state does not change, and a pending change is cancelled.
   mutating func update(_ holds: Bool?, at now: Timestamp) -> Change? {
     guard let holds, holds != isOn else {
       differs = nil
@@ -31,7 +33,7 @@ struct LastingCondition: Hashable, Sendable {
     return change(at: now)
   }
 
-  /// Lets time pass: the newest word still holds.
+  /// Advances time with an unchanged input.
   mutating func change(at now: Timestamp) -> Change? {
     guard let since = differs, now.seconds(since: since) >= (isOn ? release : onset) else { return nil }
     differs = nil
@@ -44,12 +46,13 @@ struct LastingCondition: Hashable, Sendable {
     return .ended(at: since)
   }
 
-  /// When `change` has something to say, if nothing comes before.
+  /// The next time at which `change` can return a change; nil if none is pending.
   var nextDeadline: Timestamp? { differs?.advanced(bySeconds: isOn ? release : onset) }
 
-  /// When it is over if nobody looks any longer: since when it has not held, or now.
+  /// Returns the end of the condition if observation stops now: the time since which it is not satisfied, or
+  /// now.
   func end(at now: Timestamp) -> Timestamp { isOn ? differs ?? now : now }
 
-  /// Forgets all. What was on ends without a word.
+  /// Resets the condition; an active one ends without an event.
   mutating func reset() { (isOn, differs, start) = (false, nil, nil) }
 }

@@ -1,24 +1,27 @@
 public import Spatial
 
-/// Tells harsh braking, acceleration, cornering and swerves.
+/// A detector of harsh braking, acceleration, cornering and swerves.
 ///
-/// A manoeuvre is one where the mean over a second of the acceleration in the plane, along or across the vehicle, reaches its limit. It is over when
-/// that falls below 70 % of it, and told when 2 s have passed since: what comes up again before is the same manoeuvre. Half a second of
-/// vibration or a bump has no such mean, a gear change does not end one.
+/// A manoeuvre starts when the one-second mean of the horizontal acceleration, along or across the vehicle,
+/// reaches its limit. It ends when the mean falls below 70 % of the limit, and is reported after 2 s of
+/// quiet; a new excess before that belongs to the same manoeuvre. Half a second of vibration or a bump does
+/// not reach the limit in this mean, and a gear change does not end a manoeuvre.
 public struct ManoeuvreDetector: Sendable {
-  /// s of the mean, as telematics units that difference the speeds of a 1 Hz receiver have it.
+  /// The window of the mean in s; telematics units that difference the speeds of a 1 Hz receiver use the
+  /// same.
   static let window = 1.0
-  /// Share of the limit below which a manoeuvre is over.
+  /// The share of the limit below which a manoeuvre ends.
   static let hysteresis = 0.7
-  /// s of quiet after which it is told.
+  /// The time of quiet in s after which a manoeuvre is reported.
   static let quiet = 2.0
-  /// m/s that the vehicle must have reached: 10 km/h. Below it, parking is meant.
+  /// The minimum speed in m/s that the vehicle must reach (10 km/h), which excludes parking manoeuvres.
   private static let slowest = 2.8
-  /// m/s²: what an acceleration is wrong by beside tilt: bias, its change since it was learned, and side slip.
+  /// The standard deviation of an acceleration in m/s² apart from tilt: bias, its drift and side slip.
   private static let deviation = 0.1
-  /// m/s²: by how much two sources may differ, one deviation: latencies of 0.1 s, 0.2 m/s of noise in speeds 1 to 2 s apart.
+  /// The standard deviation in m/s² of the difference between two sources: latencies of 0.1 s, and 0.2 m/s of
+  /// noise in speeds 1 to 2 s apart.
   private static let disagreement = 0.4
-  /// Share that a second source must see of the manoeuvre.
+  /// The share of the manoeuvre that a second source must confirm.
   private static let leastSeen = 0.4
 
   private enum Direction: Int, CaseIterable {
@@ -37,12 +40,12 @@ public struct ManoeuvreDetector: Sendable {
 
   private struct Episode {
     var start: Timestamp
-    /// When the mean fell below; nil while it is above.
+    /// The time at which the mean fell below the limit; nil while it is above.
     var end: Timestamp?
     var peak: Double
-    /// m/s² by the second source at the peak; nil for what is judged at the end.
+    /// The acceleration at the peak by the second source in m/s²; nil if it is evaluated at the end.
     var witnessed: Double?
-    /// m/s²: one deviation of the peak by tilt.
+    /// The standard deviation of the peak due to tilt, m/s².
     var deviation: Double
     var first: MotionWindow.Point?
   }
@@ -58,14 +61,14 @@ public struct ManoeuvreDetector: Sendable {
     swerves = SwerveDetector(limit: limits.swerve)
   }
 
-  /// Takes a sample, up to 20 a second. Those that come more often than the window of 3 s holds 64 are of no use.
+  /// Processes a sample, at most 20 a second: the window of 3 s has space for 64.
   public mutating func process(_ sample: DrivingSample) -> [DrivingEvent] {
     guard sample.forward.isFinite, sample.right.isFinite, sample.speed.isFinite, sample.heading.isFinite
     else {
       return []
     }
     guard window.add(sample) else {
-      // What happened in the gap is not known: what was open is told as far as it was seen.
+      // The motion during a gap is unknown, so an open manoeuvre is reported as far as it was observed.
       let told = finish()
       witness.reset()
       return told
@@ -82,13 +85,13 @@ public struct ManoeuvreDetector: Sendable {
     return due(mean.middle) + (swerve.map { [$0] } ?? [])
   }
 
-  /// Takes a speed (m/s) that other sensors than the inertial ones have measured, of wheels or of a receiver.
+  /// Adds a speed (m/s) measured by wheels or a receiver.
   public mutating func observe(speed: Double, at timestamp: Timestamp) {
     guard speed.isFinite, let point = window.point(at: timestamp) else { return }
     witness.add(speed: speed, at: timestamp, along: point.along)
   }
 
-  /// Tells what is open: samples have ended, or the mounting is not known any more.
+  /// Reports an open manoeuvre, because samples have stopped or the mounting is unknown.
   public mutating func finish() -> [DrivingEvent] {
     defer {
       episodes = episodes.map { _ in nil }
@@ -99,7 +102,7 @@ public struct ManoeuvreDetector: Sendable {
     }
   }
 
-  /// Forgets what is open: the mounting is not known any more.
+  /// Discards an open manoeuvre, because the mounting is unknown.
   mutating func reset() {
     window.reset()
     episodes = episodes.map { _ in nil }
@@ -140,7 +143,7 @@ public struct ManoeuvreDetector: Sendable {
     episodes[direction.rawValue] = episode
   }
 
-  /// What has been quiet for long enough.
+  /// Returns the manoeuvres that have been quiet for long enough.
   private mutating func due(_ now: Timestamp) -> [DrivingEvent] {
     var told: [DrivingEvent] = []
     for direction in Direction.allCases {
@@ -153,7 +156,7 @@ public struct ManoeuvreDetector: Sendable {
     return told.sorted { $0.start < $1.start }
   }
 
-  /// Nil where a second source contradicts it.
+  /// Returns the event of an episode; nil if a second source contradicts it.
   private func event(_ direction: Direction, _ episode: Episode) -> DrivingEvent? {
     let end = episode.end ?? window.newest?.timestamp ?? episode.start
     let limit = limit(direction)

@@ -1,38 +1,38 @@
 internal import Glibc
 internal import Spatial
 
-/// The newest seconds of driving, summed up, so that means over any part of them cost a subtraction.
+/// The accumulated motion of the last seconds, from which the mean over any part is a subtraction.
 struct MotionWindow: Sendable {
-  /// What has added up until a moment.
+  /// The accumulated motion up to a time.
   struct Point: Hashable, Sendable {
     var timestamp: Timestamp
-    /// m/s: integrals of the accelerations along and across.
+    /// The integrals of the forward and lateral accelerations, m/s.
     var along = 0.0
     var across = 0.0
-    /// m/s: integral of speed times rate of turn, to the right.
+    /// The integral of speed times rate of turn in m/s; positive to the right.
     var turned = 0.0
-    /// rad, without jumps.
+    /// The unwrapped heading in rad.
     var heading = 0.0
     var speed: Double
     var deviation: Double
     var coordinate: Coordinate?
   }
 
-  /// m/s² over a part of the window.
+  /// The mean over a part of the window, m/s².
   struct Mean: Hashable, Sendable {
     var along: Double
     var across: Double
-    /// Across, by speed and rate of turn.
+    /// The lateral acceleration computed from speed and rate of turn.
     var turned: Double
     /// The middle of the part.
     var middle: Timestamp
-    /// m/s: the greatest in it.
+    /// The largest speed in the part, m/s.
     var speed: Double
     var heading: Double
   }
 
   private static let capacity = 64
-  /// s between samples beyond which nothing is known of what happened.
+  /// The interval between samples in s above which the motion in between is unknown.
   private static let longestGap = 0.5
 
   private var points: [Point] = []
@@ -45,7 +45,9 @@ struct MotionWindow: Sendable {
     newestIndex = 0
   }
 
-  /// - Returns: whether the sample goes on from the one before; false begins anew.
+  /// Adds a sample.
+  ///
+  /// - Returns: true if the sample continues the previous one; false if the window was restarted.
   @discardableResult
   mutating func add(_ sample: DrivingSample) -> Bool {
     guard let before = newest else {
@@ -88,7 +90,7 @@ struct MotionWindow: Sendable {
     }
   }
 
-  /// The mean of the newest seconds; nil while there are fewer.
+  /// Returns the mean over the last seconds; nil if the window is shorter.
   func mean(seconds: Double) -> Mean? {
     guard let newest else { return nil }
     var index = newestIndex
@@ -107,7 +109,7 @@ struct MotionWindow: Sendable {
     return nil
   }
 
-  /// Of the point nearest before a time that is still remembered; the oldest for one before them.
+  /// Returns the last stored point before a time, or the oldest point.
   func point(at timestamp: Timestamp) -> Point? {
     guard !points.isEmpty else { return nil }
     var index = newestIndex

@@ -2,32 +2,35 @@ internal import Glibc
 internal import Sensors
 internal import Spatial
 
-/// Tells when a parked vehicle is lifted, lowered or jacked up: its vertical moves away from where it was.
+/// A monitor for a parked vehicle that is lifted, lowered or jacked up: its vertical moves away from a
+/// reference.
 ///
-/// Means of the force over 10 s are compared with a reference that was taken when it was parked. Wind pushes it to and fro for seconds
-/// at a time, so the mean of three must have moved, and each of them by half of it. The reference follows slowly, as an accelerometer's zero moves with the
-/// temperature of a day, by up to a degree, which takes hours. A rate of 1 Hz is enough; the mounting need not be known.
+/// Means of the specific force over 10 s are compared with a reference from the time of parking. Wind rocks
+/// the vehicle for seconds, so the mean of three blocks must exceed the limit, and each block half of it. The
+/// reference follows slowly, because the accelerometer's bias drifts with the day's temperature by up to a
+/// degree over hours. A rate of 1 Hz is sufficient; the mounting is not needed.
 struct ParkedTiltMonitor: Sendable {
-  /// s of a mean, and how many together must have moved.
+  /// The duration of a block in s, and the number of blocks that together must have moved.
   private static let block = 10.0
   private static let blocksNeeded = 3
-  /// Samples that a mean needs.
+  /// The minimum number of samples in a block.
   private static let leastSamples = 5
-  /// s of a first reference: people get out, and doors are shut.
+  /// The duration before the first reference in s: passengers get out, and doors are closed.
   private static let settling = 60.0
-  /// s over which the reference follows: 1 mg/K at 15 K in an hour leave it 0.4° behind.
+  /// The time constant in s with which the reference follows. At 1 mg/K and 15 K per hour its lag is 0.4°.
   private static let following = 1800.0
-  /// Share of the limit that is enough: what was turned by the limit itself is to be found in spite of the noise.
+  /// The share of the limit that is sufficient, so that a tilt of exactly the limit is detected in spite of
+  /// noise.
   private static let margin = 0.8
-  /// Share of the limit that each of the three must have.
+  /// The share of the limit that each of the three blocks must reach.
   private static let each = 0.5
-  /// Share of the limit below which it lies again as it did.
+  /// The share of the limit below which the vehicle is in its old attitude again.
   private static let release = 0.4
-  /// Degrees, one deviation, of the mean of three blocks in a gale.
+  /// The standard deviation in degrees of the mean of three blocks in a gale.
   private static let deviation = 0.25
-  /// Share by which the force may be longer or shorter than gravity in a mean: no accelerometer is worse.
+  /// The range of the mean force relative to gravity; the scale error of any accelerometer is smaller.
   private static let lengths = 0.8...1.2
-  /// s without samples after which means begin anew.
+  /// The time in s without samples after which the blocks restart.
   private static let longestGap = 30.0
 
   private let limit: Double
@@ -37,19 +40,19 @@ struct ParkedTiltMonitor: Sendable {
   private var count = 0
   private var blockStart: Timestamp?
   private var newest: Timestamp?
-  /// m/s², device frame.
+  /// The reference force in the device frame, m/s².
   private var reference: Vector3?
-  /// m/s²: of the newest blocks in a row that have moved, and when the first of them began.
+  /// The forces of the last consecutive blocks that have moved (m/s²), and the start of the first.
   private var moved: [Vector3] = []
   private var movedSince: Timestamp?
-  /// Blocks in a row that lie as before.
+  /// The number of consecutive blocks in the old attitude.
   private var returned = 0
   private var event: DrivingEvent?
   private(set) var place: Coordinate?
 
   init(limit: Double) { self.limit = limit }
 
-  /// Learns whether the vehicle is parked: it stands and its ignition is off, as far as anybody knows.
+  /// Updates whether the vehicle is parked: at rest with the ignition off, as far as both are available.
   mutating func observe(isParked: Bool, coordinate: Coordinate?, at now: Timestamp) -> DrivingEvent? {
     if let coordinate { place = coordinate }
     guard isParked != self.isParked else { return nil }
@@ -62,7 +65,7 @@ struct ParkedTiltMonitor: Sendable {
 
   private mutating func restart() { (sum, count, blockStart) = (.zero, 0, nil) }
 
-  /// Takes a force (m/s², device frame) at any rate from 0.5 Hz on.
+  /// Processes a specific force (m/s², device frame), at any rate from 0.5 Hz.
   mutating func process(force: Vector3, at now: Timestamp) -> DrivingEvent? {
     guard isParked, force.isFinite else { return nil }
     if let newest, case let step = now.seconds(since: newest), step < 0 || step > Self.longestGap {
@@ -121,7 +124,7 @@ struct ParkedTiltMonitor: Sendable {
     return begun
   }
 
-  /// While it is tilted the reference waits: it is set down again, or driven off.
+  /// Waits for the end of a tilt, with a constant reference. The vehicle is set down again or drives off.
   private mutating func watchReturn(_ angle: Double, from start: Timestamp) -> DrivingEvent? {
     let peak = max(event?.peak ?? 0, angle)
     event?.peak = peak
@@ -130,15 +133,15 @@ struct ParkedTiltMonitor: Sendable {
     return end(at: start.advanced(bySeconds: -Double(Self.blocksNeeded - 1) * Self.block))
   }
 
-  /// Degrees.
+  /// Returns the angle in degrees.
   private static func angle(_ a: Vector3, _ b: Vector3) -> Double {
     atan2(a.cross(b).length, a.dot(b)).degrees
   }
 
-  /// Ends what goes on, as nobody looks any longer.
+  /// Ends an ongoing event, because the monitor stops.
   mutating func finish(at now: Timestamp) -> DrivingEvent? { end(at: now) }
 
-  /// Ends what goes on: it lies as before, or is parked no more.
+  /// Ends an ongoing event, because the vehicle is in its old attitude or no longer parked.
   private mutating func end(at time: Timestamp) -> DrivingEvent? {
     (moved, movedSince, returned) = ([], nil, 0)
     guard var over = event else { return nil }

@@ -1,13 +1,14 @@
 internal import Spatial
 
-/// Whether the vehicle is parked, as far as ignition, speeds and the accelerometer tell.
+/// The parking state, from ignition, speeds and the accelerometer.
 struct ParkingState: Hashable, Sendable {
-  /// s of standing after which a vehicle is parked whose ignition nobody tells: no traffic light is as long. And of motion after which
-  /// it is not, where no speed says so: what is lifted onto a lorry shakes for less.
+  /// The time at rest in s after which a vehicle without an ignition signal is parked, which is longer than
+  /// at any traffic light; and the time of motion in s after which it is not, if there are no speeds. Loading
+  /// onto a lorry shakes the vehicle for less.
   private static let (onset, release) = (180.0, 120.0)
-  /// m/s that no parked vehicle has by a receiver or its own wheels.
+  /// The speed in m/s by receiver or wheels that no parked vehicle reaches.
   private static let slowest = 2.0
-  /// Speeds in a row: a receiver that wakes may begin with a wrong one.
+  /// The number of consecutive speeds required, because a receiver can start with a wrong one.
   private static let speedsNeeded = 3
 
   private(set) var ignition: Bool?
@@ -15,20 +16,22 @@ struct ParkingState: Hashable, Sendable {
   private var standing = LastingCondition(onset: onset, release: release)
   private var fast = 0
 
-  /// Whether it is parked; with a known ignition that alone counts.
+  /// True if the vehicle is parked. A known ignition state takes precedence.
   var isParked: Bool {
     if isEngineRunning == true { return false }
     if let ignition { return !ignition }
     return standing.isOn
   }
 
-  /// Whether it is known that nobody drives it.
+  /// True if the ignition is known to be off and the engine is not running.
   var isLocked: Bool { ignition == false && isEngineRunning != true }
 
   mutating func observe(ignition: Bool?) { self.ignition = ignition }
   mutating func observe(isEngineRunning: Bool?) { self.isEngineRunning = isEngineRunning }
 
-  /// - Parameter isStanding: by the accelerometer; nil where it does not say.
+  /// Updates the accelerometer's verdict.
+  ///
+  /// - Parameter isStanding: true at rest; nil if undetermined.
   mutating func observe(isStanding: Bool?, at now: Timestamp) { _ = standing.update(isStanding, at: now) }
 
   mutating func observe(speed: Double) {

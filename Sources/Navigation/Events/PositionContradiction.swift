@@ -2,32 +2,36 @@ internal import Glibc
 internal import Sensors
 internal import Spatial
 
-/// Tells when the receiver says what all else contradicts.
+/// A monitor for a receiver that contradicts all other sources.
 ///
-/// What counts are metres in dispute: how far a position is from where navigation has carried it, beyond what both state as their
-/// error, or what the receiver's speed makes that neither navigation nor wheels see. A receiver that is led astray so slowly that navigation
-/// follows it shows in the wheels alone. Where navigation has come to believe the receiver the contradiction is over.
+/// It measures the disputed distance in metres: the distance between a fix and navigation beyond their stated
+/// errors, or the integrated difference between the receiver's speed and that of navigation and wheels. A
+/// slow spoofing that navigation follows is only visible in the wheel speed. The contradiction ends when
+/// navigation accepts the receiver again.
 struct PositionContradiction: Sendable {
-  /// s that it must last, and be over. A reflection beside a tall house lasts a second or two.
+  /// The minimum duration and absence in s. A reflection at a tall building lasts a second or two.
   private static let (onset, release) = (2.0, 10.0)
-  /// s between two fixes that speeds are compared over, and that a wheel's speed is of use.
+  /// The longest interval in s between two fixes whose speeds are compared, and the maximum age of a wheel
+  /// speed.
   private static let (longestStep, longestAge) = (3.0, 1.0)
-  /// m/s and share by which a receiver's speed may differ from the wheels': worn tyres, wheelspin.
+  /// The tolerated difference between receiver and wheels in m/s and as a share: worn tyres, wheelspin.
   private static let (wheelError, wheelShare) = (1.5, 0.1)
-  /// m/s by which it may differ from navigation's, beside three deviations: the latency of a hard braking.
+  /// The tolerated difference in m/s between receiver and navigation beyond three standard deviations: the
+  /// latency during hard braking.
   private static let velocityError = 1.5
-  /// m/s at which what was in dispute is forgotten.
+  /// The rate in m/s at which the disputed distance decays.
   private static let forgetting = 3.0
-  /// s without a fix that was believed after which navigation's own radius counts threefold: what comes after an outage corrects it.
+  /// The time in s without an accepted fix after which navigation's radius is tripled, because the first fix
+  /// after an outage corrects it.
   private static let (outage, doubt) = (12.0, 3.0)
-  /// m of a fix that does not state its error.
+  /// The assumed error in m of a fix without a stated one.
   private static let usualError = 10.0
 
   private let limit: Double
   private var condition = LastingCondition(onset: onset, release: release)
   private var wheel: (timestamp: Timestamp, speed: Double)?
   private var newest: Timestamp?
-  /// m that speeds have made.
+  /// The disputed distance in m from speeds.
   private var disputed = 0.0
   private var first: (peak: Double, coordinate: Coordinate, speed: Double)?
   private var event: DrivingEvent?
@@ -38,8 +42,8 @@ struct PositionContradiction: Sendable {
     if wheelSpeed.isFinite { wheel = (timestamp, wheelSpeed) }
   }
 
-  /// Takes a fix before navigation does.
-  /// - Parameter estimate: nil where navigation knows nothing: then the wheels alone judge.
+  /// Processes a fix before navigation does.
+  /// - Parameter estimate: nil if navigation has none; then only the wheels are compared.
   mutating func process(_ fix: PositionFix, _ estimate: NavigationEstimate?) -> DrivingEvent? {
     guard fix.mode != .noFix, fix.quality != .deadReckoning else { return nil }
     let now = fix.timestamp
@@ -72,7 +76,7 @@ struct PositionContradiction: Sendable {
     }
   }
 
-  /// Ends what goes on, as nobody looks any longer.
+  /// Ends an ongoing event, because the monitor stops.
   mutating func finish(at now: Timestamp) -> DrivingEvent? {
     defer { condition.reset() }
     return end(at: condition.end(at: now))
@@ -88,11 +92,11 @@ struct PositionContradiction: Sendable {
     return over
   }
 
-  /// Metres beyond what both state; nil where they cannot be compared.
+  /// Returns the distance in m beyond both stated errors; nil if they cannot be compared.
   private func excess(_ fix: PositionFix, _ estimate: NavigationEstimate?) -> Double? {
     guard let estimate, let coordinate = fix.coordinate, coordinate.isValid else { return nil }
     let error = fix.horizontalError.flatMap { $0.isFinite && $0 >= 0 ? $0 : nil } ?? Self.usualError
-    // The estimate is of the newest scan, the fix of its own time less a latency.
+    // The estimate has the time of the latest scan, the fix its own time minus a latency.
     let age = estimate.timestamp.seconds(since: fix.timestamp) + estimate.positionLatency
     let moved = abs(age) * estimate.speed
     let own = estimate.radius95 * (estimate.sinceFix > Self.outage ? Self.doubt : 1)
@@ -111,7 +115,7 @@ struct PositionContradiction: Sendable {
       beyond = max(beyond, abs(speed - wheel.speed) - Self.wheelError - Self.wheelShare * wheel.speed)
     }
     disputed = max(0, disputed + seconds * (beyond > 0 ? beyond : -Self.forgetting))
-    // What is forgotten must not take longer than it took to arise.
+    // Bounded, so that the decay does not last longer than the growth.
     disputed = min(disputed, 3 * limit)
   }
 
@@ -119,6 +123,7 @@ struct PositionContradiction: Sendable {
     peak >= 10 * limit ? .high : peak >= 3 * limit ? .medium : .low
   }
 
-  /// Errors of receivers have long tails: of what is beyond both radii, half as much again is one deviation.
+  /// Returns the probability of a contradiction. Receiver errors have long tails: beyond both radii, half of
+  /// the limit counts as one standard deviation.
   private func certainty(_ peak: Double) -> Double { chance(peak - limit / 2, deviation: limit / 2) }
 }

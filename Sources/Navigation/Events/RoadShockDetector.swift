@@ -2,45 +2,47 @@ internal import Glibc
 internal import Sensors
 internal import Spatial
 
-/// Tells blows of the road: holes and joints, and kerbs.
+/// A detector of road impacts: potholes, joints and kerbs.
 ///
-/// A blow is a force out of the vehicle's plane, without what lasts longer than half a second, that reaches a limit which grows with speed
-/// and stands out of the road's own shaking. Both axles over one edge are one blow. It is a kerb where it was slow and the vehicle leans afterwards,
-/// or where it came from the side.
+/// An impact is a force out of the vehicle's plane, without components that last longer than half a second.
+/// It must reach a limit that grows with speed, and exceed the road's vibration. Both axles over one edge are
+/// one impact. It is a kerb if it was slow and left the vehicle leaning, or if it came from the side.
 struct RoadShockDetector: Sendable {
-  /// Hz below which a blow of 50 ms falls between the samples.
+  /// The minimum sample rate in Hz; at lower rates an impact of 50 ms falls between samples.
   private static let lowestRate = 40.0
-  /// m/s: what is slower is doors and loads; up to the second it may be a kerb (30 km/h).
+  /// Speeds in m/s: slower impacts are doors and loads; up to the second (30 km/h) an impact can be a kerb.
   private static let (slowest, fastestKerb) = (1.5, 8.3)
-  /// m/s at which the limit is that of the settings; above it grows with the speed as a wheel's blow does, within these factors.
+  /// The speed in m/s at which the configured limit applies. The limit grows with the speed, as the impact on
+  /// a wheel does, within these factors.
   private static let (reference, leastFactor, greatestFactor) = (10.0, 1.0, 2.0)
-  /// Times the road's own root mean square that a blow must have. A road's shaking is all but normal (ISO 8608): 6.5 deviations
-  /// come once in years.
+  /// The ratio of an impact to the root mean square of the road's vibration. Vibration is almost normal (ISO
+  /// 8608): 6.5 standard deviations occur once in years.
   private static let standsOut = 6.5
-  /// m/s²: what a road shakes by at the least for that: ISO 8608 class A.
+  /// The assumed minimum vibration in m/s²: ISO 8608 class A.
   private static let leastShaking = 0.3
-  /// s over which it is learned.
+  /// The time constant of the vibration estimate in s.
   private static let memory = 4.0
-  /// s that the force is averaged for what lasts, and the way of a blow is followed.
+  /// The averaging time in s of the lasting force, and the time for which an impact is tracked.
   private static let (lasting, blow) = (0.5, 0.25)
-  /// m between axles, at the most; s that a blow is waited for the other axle at the least.
+  /// The largest wheelbase in m, and the minimum time in s to wait for the second axle.
   private static let (wheelbase, leastPause) = (4.0, 1.0)
-  /// rad of lean left after a kerb: an edge of 8 cm under one side of 1.5 m is 3°, under an axle of 2.7 m 1.7°.
+  /// The lean in rad that remains after a kerb. An edge of 8 cm under one side of 1.5 m is 3°, under an axle
+  /// of 2.7 m 1.7°.
   private static let lean = 1.5 * Double.pi / 180
-  /// Share of the force out of the plane that one from the side must have.
+  /// The share of the vertical force that the lateral force of a side impact must reach.
   private static let sideways = 0.7
 
   private struct Blow {
     var start: Timestamp
     var last: Timestamp
     var peak: Double
-    /// m/s² to the side.
+    /// The lateral force, m/s².
     var side: Double
     var limit: Double
     var shaking: Double
     var speed: Double
     var coordinate: Coordinate?
-    /// rad: about right and forward since just before.
+    /// The rotation in rad about right and forward since just before the impact.
     var lean = SIMD2(0.0, 0)
   }
 
@@ -48,24 +50,24 @@ struct RoadShockDetector: Sendable {
   private var mean = Vector3.zero
   private var power = 0.0
   private var previous: Timestamp?
-  /// s between samples.
+  /// The sample interval in s.
   private var interval = 0.0
   private var seconds = 0.0
   private var open: Blow?
 
   init(limits: DrivingEventLimits) { self.limits = limits }
 
-  /// Forgets what it has seen: nothing is known of the mounting, or samples were missing.
+  /// Resets the detector, because the mounting is unknown or samples were missing.
   mutating func interrupt() { self = RoadShockDetector(limits: limits) }
 
-  /// What of navigation a blow is told with.
+  /// The navigation data that an impact is reported with.
   struct Situation {
-    /// From the device to right, forward, up of the vehicle.
+    /// The rotation from the device to right, forward, up of the vehicle.
     var mounting: Quaternion
-    /// m/s over ground.
+    /// The ground speed in m/s.
     var speed: Double
     var coordinate: Coordinate
-    /// rad/s, device frame.
+    /// The gyroscope bias in the device frame, rad/s.
     var gyroscopeBias: Vector3
 
     init(_ estimate: NavigationEstimate) {
@@ -91,7 +93,7 @@ struct RoadShockDetector: Sendable {
     let quick = vehicle - mean
     let size = abs(quick.z)
     let shaking = max(Self.leastShaking, power.squareRoot())
-    // A blow is not the road: it counts for no more than three deviations.
+    // An impact is not part of the vibration, so it counts at most as three standard deviations.
     let counted = min(size, 3 * shaking)
     power += min(1, step / Self.memory) * (counted * counted - power)
     let rate = scan.rotationRate.map { situation.mounting.rotate($0 - situation.gyroscopeBias) }
@@ -131,7 +133,7 @@ struct RoadShockDetector: Sendable {
     return nil
   }
 
-  /// Nil for a blow that is neither: a slow one that leaves no lean and stays below what a hole has.
+  /// Returns the event of an impact; nil if it left no lean and is below the limit of a pothole.
   private func event(_ blow: Blow) -> DrivingEvent? {
     let leant = (blow.lean * blow.lean).sum().squareRoot()
     let isSlow = blow.speed <= Self.fastestKerb
@@ -139,7 +141,8 @@ struct RoadShockDetector: Sendable {
     let factor = min(Self.greatestFactor, max(Self.leastFactor, blow.speed / Self.reference))
     let limit = (isKerb ? limits.kerb : limits.pothole) * factor
     guard blow.peak >= limit else { return nil }
-    // One chance that it is none of the road's shaking, and one that it passed its limit; a device in a loose holder errs by a quarter.
+    // The probability that it is not vibration, times the probability that it exceeded its limit. A device in
+    // a loose holder has an error of a quarter.
     let certainty =
       min(1, blow.peak / (2 * Self.standsOut * blow.shaking) + 0.5)
       * chance(blow.peak - limit, deviation: 0.25 * limit)

@@ -1,26 +1,26 @@
 internal import Spatial
 
-/// Tells when the vehicle is faster than the least of its limits, once for the time that it is.
+/// A monitor for speeds above the lowest limit, with one event per excess.
 struct SpeedLimitMonitor: Sendable {
   struct Limit: Hashable, Sendable {
-    /// m/s.
+    /// The limit in m/s.
     var speed: Double
-    /// The region that it is of; nil for the vehicle's own.
+    /// The region of the limit; nil for the vehicle's own limit.
     var region: String?
   }
 
-  /// m/s, one deviation, of a speed that says nothing of its error.
+  /// The standard deviation in m/s of a speed without a stated error.
   private static let deviation = 0.3
-  /// s below the limit after which it is over.
+  /// The time in s below the limit after which the event ends.
   private static let release = 3.0
-  /// s after which a speed says nothing of now.
+  /// The age in s above which a speed is not used.
   private static let longestSilence = 10.0
 
   private let limits: DrivingEventLimits
   private var regions: [Limit] = []
   private var condition: LastingCondition
   private var event: DrivingEvent?
-  /// Of the time before it is told.
+  /// Position and speed at the start of the excess, before it is reported.
   private var first: (coordinate: Coordinate?, speed: Double)?
   private var peak = 0.0
   private var newest: Timestamp?
@@ -31,17 +31,17 @@ struct SpeedLimitMonitor: Sendable {
     condition = LastingCondition(onset: limits.speedTime, release: Self.release)
   }
 
-  /// The least of those that hold now.
+  /// The lowest limit in effect.
   private var least: Limit? {
     let own = limits.speed.map { [Limit(speed: $0, region: nil)] } ?? []
     return (own + regions).filter { $0.speed.isFinite && $0.speed > 0 }.min { $0.speed < $1.speed }
   }
 
-  /// Learns the limits of the regions that the vehicle is in. Another limit ends what went on under the one before.
+  /// Updates the limits of the regions that contain the vehicle. A change of the limit ends an ongoing event.
   mutating func observe(_ regions: [Limit], at now: Timestamp) -> DrivingEvent? {
     self.regions = regions
     guard least != current else { return nil }
-    // What goes on is judged by its own limit.
+    // An ongoing event is evaluated against its own limit.
     defer { current = least }
     return end(at: now)
   }
@@ -84,10 +84,10 @@ struct SpeedLimitMonitor: Sendable {
     return told
   }
 
-  /// Ends what goes on, as nobody looks any longer.
+  /// Ends an ongoing event, because the monitor stops.
   mutating func finish(at now: Timestamp) -> DrivingEvent? { end(at: condition.end(at: now)) }
 
-  /// Ends what goes on.
+  /// Ends an ongoing event.
   private mutating func end(at time: Timestamp) -> DrivingEvent? {
     condition.reset()
     first = nil
@@ -99,7 +99,7 @@ struct SpeedLimitMonitor: Sendable {
     return over
   }
 
-  /// 20 and 40 % above a limit are what most penal codes tell apart.
+  /// Most penal codes distinguish excesses of 20 and 40 %.
   private func severity(_ limit: Limit) -> DrivingEvent.Severity {
     peak >= 1.4 * limit.speed ? .high : peak >= 1.2 * limit.speed ? .medium : .low
   }

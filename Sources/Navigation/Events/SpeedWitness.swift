@@ -1,25 +1,27 @@
 internal import Spatial
 
-/// Speeds that other than inertial sensors have measured, beside what the inertial ones had added up by then.
+/// Speeds of non-inertial sensors, paired with the integrated inertial acceleration at their times.
 struct SpeedWitness: Sendable {
   private struct Entry: Hashable {
     var timestamp: Timestamp
-    /// m/s.
+    /// The speed in m/s.
     var speed: Double
     var along: Double
   }
 
   private static let capacity = 16
-  /// s beyond a manoeuvre that a speed is still of use for it.
+  /// The time in s before and after a manoeuvre within which a speed is used.
   private static let reach = 1.6
-  /// s between two entries: wheels on a bus tell more of them than are needed.
+  /// The minimum interval between two entries in s; wheels on CAN report more often than necessary.
   private static let interval = 0.4
 
   private var entries: [Entry] = []
 
   mutating func reset() { entries.removeAll(keepingCapacity: true) }
 
-  /// - Parameter along: m/s, the integral of the inertial acceleration along the way.
+  /// Adds a speed.
+  ///
+  /// - Parameter along: the integral of the inertial forward acceleration, m/s.
   mutating func add(speed: Double, at timestamp: Timestamp, along: Double) {
     if let last = entries.last {
       let step = timestamp.seconds(since: last.timestamp)
@@ -29,14 +31,14 @@ struct SpeedWitness: Sendable {
     entries.append(Entry(timestamp: timestamp, speed: speed, along: along))
   }
 
-  /// m/s²: the mean change of the speed through a time, as it was measured and as the inertial sensors have it; nil where there
-  /// were no speeds on both sides of it.
+  /// Returns the mean acceleration in m/s² over a time range, measured and by the inertial sensors; nil if
+  /// there are no speeds on both sides of it.
   func change(from start: Timestamp, to end: Timestamp) -> (seen: Double, expected: Double)? {
     guard let first = entries.last(where: { $0.timestamp <= start }) ?? entries.first,
       let last = entries.first(where: { $0.timestamp >= end }) ?? entries.last
     else { return nil }
     let seconds = last.timestamp.seconds(since: first.timestamp)
-    // Speeds must frame the manoeuvre closely, or other ones are in it.
+    // Speeds must closely enclose the manoeuvre, so that they include no other one.
     guard seconds >= Self.interval, start.seconds(since: first.timestamp) <= Self.reach,
       last.timestamp.seconds(since: end) <= Self.reach, first.timestamp <= end, last.timestamp >= start
     else { return nil }

@@ -1,28 +1,31 @@
 internal import Spatial
 
-/// Tells when the external supply is taken away, and when its voltage is low.
+/// A monitor for a disconnected external supply and for a low supply voltage.
 struct SupplyMonitor: Sendable {
-  /// s: a relay or a loose plug in a bump is shorter; a starter motor pulls the voltage down for 2 s and more in the cold.
+  /// The minimum durations in s. A relay or a loose plug over a bump is shorter; a starter motor lowers the
+  /// voltage for 2 s and more in the cold.
   private static let (unplugging, low) = (3.0, 60.0)
-  /// V by which it must have risen to be over.
+  /// The voltage rise in V at which the event ends.
   private static let recovery = 0.4
-  /// V, one deviation of what a board or a bus says.
+  /// The standard deviation in V of a voltage from a board or a CAN bus.
   private static let deviation = 0.1
 
   private let limit: Double
   private var unplugged = LastingCondition(onset: unplugging, release: unplugging)
   private var isLow = LastingCondition(onset: low, release: low)
-  /// Without a supply once there was one.
+  /// True if a supply was connected at any time.
   private var hadPower = false
   private var events: [DrivingEvent.Kind: DrivingEvent] = [:]
   private var least = Double.infinity
-  /// As they were said last.
+  /// The last reported values.
   private var said: (hasPower: Bool?, voltage: Double?) = (nil, nil)
   var place: Coordinate?
 
   init(limit: Double) { self.limit = limit }
 
-  /// - Parameter hasPower: nil where nobody says. A device that never had one is not unplugged.
+  /// Updates the state of the supply.
+  ///
+  /// - Parameter hasPower: nil if unknown. A device that was never connected is not reported as unplugged.
   mutating func observe(hasExternalPower hasPower: Bool?, at now: Timestamp) -> DrivingEvent? {
     said.hasPower = hasPower
     if hasPower == true { hadPower = true }
@@ -38,7 +41,9 @@ struct SupplyMonitor: Sendable {
     }
   }
 
-  /// - Parameter voltage: V of the vehicle's battery or of the device's supply.
+  /// Updates the voltage.
+  ///
+  /// - Parameter voltage: the voltage of the vehicle's battery or the device's supply, V.
   mutating func observe(voltage: Double, at now: Timestamp) -> DrivingEvent? {
     guard voltage.isFinite, voltage > 0 else { return nil }
     said.voltage = voltage
@@ -57,7 +62,7 @@ struct SupplyMonitor: Sendable {
     }
   }
 
-  /// Lets time pass: what was said last still holds.
+  /// Advances time with the last reported values.
   mutating func advance(to now: Timestamp) -> [DrivingEvent] {
     [
       observe(hasExternalPower: said.hasPower, at: now),
@@ -66,7 +71,7 @@ struct SupplyMonitor: Sendable {
     .compactMap { $0 }
   }
 
-  /// Ends what goes on, as nobody looks any longer.
+  /// Ends ongoing events, because the monitor stops.
   mutating func finish(at now: Timestamp) -> [DrivingEvent] {
     let ends = (unplugged.end(at: now), isLow.end(at: now))
     unplugged.reset()
@@ -78,7 +83,8 @@ struct SupplyMonitor: Sendable {
     [unplugged.nextDeadline, isLow.nextDeadline].compactMap { $0 }.min()
   }
 
-  /// 4 and 8 % below: of 11.8 V 11.3, where a battery is empty, and 10.9, where it takes harm.
+  /// Medium 4 %, high 8 % below the limit: for 11.8 V these are 11.3 V, where a battery is empty, and 10.9 V,
+  /// where it is damaged.
   private var severity: DrivingEvent.Severity {
     least < 0.92 * limit ? .high : least < 0.96 * limit ? .medium : .low
   }

@@ -1,49 +1,51 @@
 internal import Spatial
 
-/// Tells a swerve: across to one side and at once to the other, with the vehicle pointing where it did before.
+/// A detector of swerves: a lateral acceleration to one side, immediately followed by the other side, with
+/// the same heading before and after.
 ///
-/// An obstacle is passed in about 2 s each way (ISO 3888-2), so the mean over half a second is what counts. The
-/// bends of a road turn the vehicle by more.
+/// Passing an obstacle lasts about 2 s each way (ISO 3888-2), so the mean over half a second is used. Bends
+/// of a road change the heading by more.
 struct SwerveDetector: Sendable {
-  /// s of the mean.
+  /// The window of the mean in s.
   private static let window = 0.5
-  /// s between the push to one side and that to the other.
+  /// The maximum pause in s between the acceleration to one side and to the other.
   private static let longestPause = 1.5
-  /// s of quiet after which it is over.
+  /// The time of quiet in s after which the swerve is over.
   private static let quiet = 1.0
-  /// rad: a change of lanes by 3.5 m at 8 m/s turns by 20° and back, less at more speed.
+  /// The maximum change of heading in rad. A lane change of 3.5 m at 8 m/s turns by 20° and back, less at
+  /// higher speeds.
   private static let largestTurn = 20 * Double.pi / 180
-  /// m/s: 30 km/h; slower, it is steering.
+  /// The minimum speed in m/s (30 km/h); below it is normal steering.
   private static let slowest = 8.3
-  /// m/s²: what an acceleration across is wrong by, one deviation.
+  /// The standard deviation of a lateral acceleration, m/s².
   private static let deviation = 0.2
 
   private struct Candidate {
     var start: Timestamp
     var sign: Double
-    /// m/s²: the greatest to the first side, and to the other one; nil before it came.
+    /// The peak to the first side and to the other side in m/s²; nil before the latter.
     var first: Double
     var second: Double?
-    /// When it was last above its end.
+    /// The last time above the lower threshold.
     var loud: Timestamp
-    /// rad.
+    /// The heading in rad.
     var heading: Double
     var point: MotionWindow.Point?
   }
 
   private let limit: Double
   private var candidate: Candidate?
-  /// A turn that goes on: what follows is no swerve until it is quiet.
+  /// True during a turn: accelerations are not a swerve until there is quiet.
   private var isTurning = false
 
   init(limit: Double) { self.limit = limit }
 
-  /// Whether a push to one side was followed by one to the other, and it is not over yet.
+  /// True after accelerations to both sides, until the swerve is over.
   var isOpen: Bool { candidate?.second != nil }
 
   mutating func reset() { (candidate, isTurning) = (nil, false) }
 
-  /// Takes the newest of a window.
+  /// Processes the last point of a window.
   mutating func process(_ window: MotionWindow) -> DrivingEvent? {
     guard let mean = window.mean(seconds: Self.window) else { return nil }
     let size = abs(mean.across)
@@ -75,7 +77,7 @@ struct SwerveDetector: Sendable {
     guard silence >= (candidate.second == nil ? Self.longestPause : Self.quiet) else { return nil }
     self.candidate = nil
     guard let second = candidate.second else { return nil }
-    // Both sides have to be pushed to: the lesser of them is what counts.
+    // Both sides must reach the limit, so the smaller peak counts.
     let peak = min(candidate.first, second)
     return DrivingEvent(
       .swerve, start: candidate.start, duration: max(0, candidate.loud.seconds(since: candidate.start)),

@@ -1,14 +1,14 @@
 internal import Spatial
 
-/// Tells when a vehicle moves whose ignition is known to be off: on a hook, on a lorry, on a ferry.
+/// A monitor for a vehicle that moves with its ignition off: towed, or on a lorry or ferry.
 struct TowMonitor: Sendable {
-  /// Positions in a row that must be away: a receiver that wakes begins with bad ones.
+  /// The number of consecutive positions away, because a receiver starts with inaccurate ones.
   private static let positionsNeeded = 3
-  /// m/s of a receiver or of wheels that a parked vehicle never has, and s that they must last.
+  /// The speed in m/s by receiver or wheels that a parked vehicle never has, and its minimum duration in s.
   private static let (speed, time) = (2.0, 5.0)
-  /// s that it must stand after a tow to have been set down.
+  /// The time at rest in s after which a tow has ended.
   private static let release = 120.0
-  /// Times its stated radius that a position must be away.
+  /// The minimum distance of a position as a multiple of its stated radius.
   private static let radii = 3.0
 
   private let limit: Double
@@ -20,7 +20,10 @@ struct TowMonitor: Sendable {
 
   init(limit: Double) { self.limit = limit }
 
-  /// - Parameter isParked: whether the ignition is known to be off. Where nobody says, a drive is no tow.
+  /// Updates the parking state.
+  ///
+  /// - Parameter isParked: true if the ignition is known to be off. Without an ignition signal no drive is a
+  ///   tow.
   mutating func observe(isParked: Bool, at now: Timestamp) -> DrivingEvent? {
     guard isParked != self.isParked else { return nil }
     self.isParked = isParked
@@ -28,7 +31,7 @@ struct TowMonitor: Sendable {
     return end(at: now)
   }
 
-  /// Takes a position: metres that hold 68 % of its errors, and m/s.
+  /// Processes a position with its 68 % radius (m) and speed (m/s).
   mutating func process(
     _ coordinate: Coordinate, accuracy: Double?, speed: Double?, at now: Timestamp
   ) -> DrivingEvent? {
@@ -65,7 +68,7 @@ struct TowMonitor: Sendable {
     return begun
   }
 
-  /// Ends what goes on, as nobody looks any longer.
+  /// Ends an ongoing event, because the monitor stops.
   mutating func finish(at now: Timestamp) -> DrivingEvent? { end(at: moving.end(at: now)) }
 
   private mutating func end(at time: Timestamp) -> DrivingEvent? {

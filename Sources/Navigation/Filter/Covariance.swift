@@ -1,6 +1,6 @@
 internal import Spatial
 
-/// The covariance of the error state: symmetric to the bit, in one buffer that is allocated once.
+/// The covariance of the error state: bit-exact symmetric, in one buffer that is allocated once.
 struct Covariance: Sendable {
   private static let n = ErrorState.count
   private var elements: [Double]
@@ -9,32 +9,32 @@ struct Covariance: Sendable {
 
   subscript(row: Int, column: Int) -> Double { elements[row * Self.n + column] }
 
-  /// The variance of one error.
+  /// Returns the variance of one error.
   func variance(_ index: Int) -> Double { elements[index * (Self.n + 1)] }
 
-  /// The sum of the variances of a vector's three errors.
+  /// Returns the sum of the variances of a vector's three errors.
   func variance(ofVector start: Int) -> Double {
     variance(start) + variance(start + 1) + variance(start + 2)
   }
 
-  /// Whether every variance is a finite number above zero or zero.
+  /// True if every variance is finite and not negative.
   var isValid: Bool {
     for index in 0..<Self.n where !(variance(index) >= 0 && variance(index) < 1e16) { return false }
     return true
   }
 
-  /// Independent errors of these deviations.
+  /// Resets to independent errors with the given standard deviations.
   mutating func reset(deviations: ErrorVector) {
     for index in elements.indices { elements[index] = 0 }
     for index in 0..<Self.n { elements[index * (Self.n + 1)] = deviations[index] * deviations[index] }
   }
 
-  /// Takes over the numbers of another, without sharing its buffer.
+  /// Copies another covariance without sharing its buffer.
   mutating func copy(_ other: Covariance) {
     for index in elements.indices { elements[index] = other.elements[index] }
   }
 
-  /// Makes one error independent of all others, with this deviation.
+  /// Makes one error independent of all others, with the given standard deviation.
   mutating func reset(_ index: Int, deviation: Double) {
     for other in 0..<Self.n {
       elements[index * Self.n + other] = 0
@@ -52,14 +52,15 @@ struct Covariance: Sendable {
     for index in start..<start + 3 { add(variance, to: index) }
   }
 
-  /// Adds one cause that moves several errors together, each by so many deviations of it.
+  /// Adds a common cause of several errors, with the standard deviation that it contributes to each.
   mutating func add(common cause: ErrorVector) {
     for row in 0..<Self.n where cause[row] != 0 {
       for column in 0..<Self.n { elements[row * Self.n + column] += cause[row] * cause[column] }
     }
   }
 
-  /// Adds to position and velocity what an error of the attitude has in common with a correction of them: `angle × moved`.
+  /// Adds the correlation between the attitude error and a correction of position and velocity: `angle ×
+  /// moved`.
   mutating func turn(position: Vector3, velocity: Vector3) {
     let (n, angle) = (Self.n, ErrorState.attitude)
     for index in 0..<6 {
@@ -85,7 +86,7 @@ struct Covariance: Sendable {
     for row in 0..<n { for column in 0..<row { elements[row * n + column] = elements[column * n + row] } }
   }
 
-  /// F P Fᵀ for the transition of a step, of which only nine rows differ from the identity.
+  /// Computes F P Fᵀ for a transition, of which only nine rows differ from the identity.
   mutating func propagate(_ step: Transition) {
     let n = Self.n
     let rows = step.rows
@@ -97,7 +98,7 @@ struct Covariance: Sendable {
       }
       for row in 1..<n {
         for column in 0..<min(9, row) {
-          // Among the nine both triangles were worked out, and may differ in rounding.
+          // Both triangles of these nine rows were computed and can differ by rounding.
           let value = p[column * n + row]
           let mean = row < 9 ? 0.5 * (value + p[row * n + column]) : value
           p[row * n + column] = mean
@@ -107,7 +108,7 @@ struct Covariance: Sendable {
     }
   }
 
-  /// P hᵀ, and h P hᵀ besides.
+  /// Returns P hᵀ and h P hᵀ.
   @inline(__always)
   func projected(_ row: ErrorVector) -> (gain: ErrorVector, variance: Double) {
     let n = Self.n
@@ -123,7 +124,7 @@ struct Covariance: Sendable {
     return (product, variance)
   }
 
-  /// P - g gᵀ / S. With one rounded vector on both sides it stays symmetric to the bit.
+  /// Computes P - g gᵀ / S. One rounded vector on both sides keeps the matrix bit-exact symmetric.
   @inline(__always)
   mutating func reduce(_ gain: ErrorVector, innovationVariance: Double) {
     let n = Self.n
@@ -134,7 +135,7 @@ struct Covariance: Sendable {
       for i in 0..<n where scaled[i] != 0 {
         let factor = scaled[i]
         for j in 0..<n { p[i * n + j] -= factor * scaled[j] }
-        // Rounding alone can take a well-known error below zero.
+        // Rounding alone can make a small variance negative.
         if p[i * (n + 1)] < 0 { p[i * (n + 1)] = 0 }
       }
     }

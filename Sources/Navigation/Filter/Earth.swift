@@ -1,19 +1,21 @@
 internal import Glibc
 internal import Spatial
 
-/// Gravity and rotation of the earth at one place.
+/// Gravity and rotation of the earth at one position.
 struct Earth: Hashable, Sendable {
-  /// rad/s (WGS 84).
+  /// The rotation rate of the earth in rad/s (WGS 84).
   private static let rotationRate = 7.292115e-5
 
-  /// m/s², downward.
+  /// Gravity in m/s², downward.
   let gravity: Double
-  /// rad/s: east, north, up.
+  /// The rotation rate east, north, up in rad/s.
   private let rotation: Vector3
 
+  /// Computes gravity and rotation.
+  ///
   /// - Parameters:
   ///   - latitude: degrees.
-  ///   - altitude: m above the ellipsoid.
+  ///   - altitude: metres above the ellipsoid.
   init(latitude: Double, altitude: Double) {
     let (s, c) = (sin(latitude.radians), cos(latitude.radians))
     // Somigliana's formula with the constants of WGS 84, and the free-air gradient.
@@ -23,14 +25,14 @@ struct Earth: Hashable, Sendable {
     rotation = Self.rotationRate * Vector3(0, c, s)
   }
 
-  /// rad/s in the device frame.
+  /// Returns the rotation rate in the device frame, rad/s.
   @inline(__always)
   func rate(in attitude: RotationMatrix) -> Vector3 {
     let (_, north, up) = attitude.rows
     return north * rotation.y + up * rotation.z
   }
 
-  /// m/s² that a body accelerates by without any force on it: gravity and Coriolis.
+  /// Returns the acceleration of a force-free body in m/s²: gravity and Coriolis.
   @inline(__always)
   func apparentAcceleration(velocity: Vector3) -> Vector3 {
     Vector3(0, 0, -gravity) - 2 * rotation.cross(velocity)

@@ -1,36 +1,37 @@
-/// The errors of the filter's state, in the order of its covariance.
+/// The indices of the errors of the filter's state, in the order of its covariance.
 ///
-/// Angles are small rotations on the left: of the attitude in the east-north-up frame, of the mounting in the vehicle's.
+/// Angles are small rotations applied on the left: of the attitude in the east-north-up frame, of the
+/// mounting in the vehicle frame.
 enum ErrorState {
-  /// m, east, north, up.
+  /// Position east, north, up, m.
   static let position = 0
-  /// m/s, east, north, up.
+  /// Velocity east, north, up, m/s.
   static let velocity = 3
-  /// rad, about east, north, up.
+  /// Attitude about east, north, up, rad.
   static let attitude = 6
-  /// rad/s, device frame.
+  /// Gyroscope bias in the device frame, rad/s.
   static let gyroscopeBias = 9
-  /// m/s², device frame.
+  /// Accelerometer bias in the device frame, m/s².
   static let accelerometerBias = 12
-  /// rad, about right, forward, up of the vehicle.
+  /// Mounting about right, forward, up of the vehicle, rad.
   static let mounting = 15
-  /// m: how far the rear axle is behind the device.
+  /// Distance from the device back to the rear axle, m.
   static let axleLever = 18
-  /// m, right, forward, up of the vehicle: from the device to the antenna.
+  /// Vector from the device to the antenna: right, forward, up of the vehicle, m.
   static let antennaLever = 19
-  /// s: how late a position is stamped.
+  /// Latency of a position, s.
   static let positionLatency = 22
-  /// Error of the wheel speed's scale, without unit.
+  /// Scale error of the wheel speed, dimensionless.
   static let speedScale = 23
-  /// Error of the gyroscope's scale by axis, without unit.
+  /// Scale error of the gyroscope by axis, dimensionless.
   static let gyroscopeScale = 24
-  /// s: how late a velocity is stamped beyond the position.
+  /// Latency of a velocity in addition to that of the position, s.
   static let velocityLatency = 27
 
   static let count = 28
 }
 
-/// One number for every error.
+/// A vector with one number for every error.
 typealias ErrorVector = InlineArray<28, Double>
 
 extension InlineArray where Element == Double, count == 28 {

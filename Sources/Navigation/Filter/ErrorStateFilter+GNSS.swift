@@ -1,35 +1,35 @@
 internal import Spatial
 
-/// What a receiver said about one moment, in the local frame.
+/// A receiver report in the local frame.
 struct GNSSMeasurement: Hashable, Sendable {
-  /// s.
+  /// The time in s.
   var time: Double
-  /// s since the one before, 0.02 ... 2.
+  /// The time since the previous report in s, 0.02 ... 2.
   var interval: Double
-  /// m east, north, up; nil where there is only a velocity.
+  /// The position east, north, up in m; nil if the report has only a velocity.
   var position: Vector3?
-  /// Whether the height of the position counts.
+  /// True if the height of the position is used.
   var hasHeight: Bool
-  /// m by axis, one deviation.
+  /// The standard deviation of the position by axis, m.
   var deviation: Vector3
-  /// m/s east, north, up.
+  /// The velocity east, north, up in m/s; nil if missing.
   var velocity: Vector3?
-  /// Whether the vertical part of the velocity counts.
+  /// True if the vertical velocity is used.
   var hasClimb: Bool
-  /// m/s by axis, one deviation.
+  /// The standard deviation of the velocity by axis, m/s.
   var velocityDeviation: Double
 }
 
 extension ErrorStateFilter {
-  /// Takes position and velocity of the antenna.
+  /// Updates the state with position and velocity of the antenna.
   ///
-  /// Errors of neighbouring fixes are nearly the same. A fix counts as the share of an independent one that its interval
-  /// is of the correlation time.
+  /// The errors of consecutive fixes are strongly correlated. A fix has the weight of an independent one
+  /// times the ratio of its interval to the correlation time.
   ///
   /// - Parameters:
-  ///   - now: s, the time of the state.
-  ///   - gate: nil believes everything.
-  /// - Returns: how many of the numbers were taken and how many refused.
+  ///   - now: the time of the state in s.
+  ///   - gate: the innovation gate; nil accepts every measurement.
+  /// - Returns: the number of accepted and of rejected components.
   mutating func update(
     _ fix: GNSSMeasurement, now: Double, gate: Double?, _ parameters: Parameters
   ) -> (taken: Int, refused: Int) {
@@ -53,7 +53,7 @@ extension ErrorStateFilter {
     }
     if let velocity = fix.velocity {
       let inflation = max(1, parameters.velocityCorrelation / fix.interval)
-      // A late velocity is put right with the acceleration, and that is known to a twentieth.
+      // A late velocity is corrected with the acceleration, which is accurate to one twentieth.
       let change = 0.05 * (acceleration.x * acceleration.x + acceleration.y * acceleration.y).squareRoot()
       for axis in 0..<(fix.hasClimb ? 3 : 2) {
         let predicted = predictedVelocity(axis, age: age)
@@ -69,8 +69,8 @@ extension ErrorStateFilter {
     return (taken, refused)
   }
 
-  /// One coordinate of the antenna's position `age` seconds ago and before the latency, and how it changes with the error
-  /// state.
+  /// Returns one coordinate of the antenna's position `age` seconds ago minus the latency, with its
+  /// derivative by the error state.
   func predictedPosition(_ axis: Int, age: Double) -> Prediction {
     let delay = age + state.positionLatency
     let toEarth = RotationMatrix(state.vehicleAttitude)
@@ -82,12 +82,13 @@ extension ErrorStateFilter {
     row[ErrorState.positionLatency] = -state.velocity[axis] + acceleration[axis] * delay
     row.set(ErrorState.attitude, lever.crossRow(axis))
     row.set(ErrorState.antennaLever, axis == 0 ? east : axis == 1 ? north : up)
-    // The acceleration is 0.15 s old itself: that of the middle of a usual delay.
+    // The acceleration is itself delayed by 0.15 s, which is in the middle of a usual latency.
     let moved = state.velocity[axis] * delay - 0.5 * acceleration[axis] * delay * delay
     return Prediction(value: state.position[axis] + lever[axis] - moved, row: row)
   }
 
-  /// The same of the antenna's velocity. That of a lever is small, and so are its changes with attitude and mounting.
+  /// Returns one coordinate of the antenna's velocity. The contribution of a lever arm is small, so its
+  /// derivatives by attitude and mounting are neglected.
   func predictedVelocity(_ axis: Int, age: Double) -> Prediction {
     let turning = rate - state.gyroscopeBias
     let (x, y, z) = RotationMatrix(state.mounting.conjugate).columns
@@ -108,14 +109,14 @@ extension ErrorStateFilter {
   private func turned(_ vector: Vector3) -> Vector3 { state.attitude.rotate(vector) }
 }
 
-/// What a measurement should say, and how that changes with the error state.
+/// A predicted measurement with its derivative by the error state.
 struct Prediction {
   var value: Double
   var row: ErrorVector
 }
 
 extension SIMD3 where Scalar == Double {
-  /// A row of the matrix that makes `angle × self` of an angle.
+  /// Returns a row of the matrix that maps an angle to `angle × self`.
   @inline(__always)
   func crossRow(_ axis: Int) -> Vector3 {
     switch axis {

@@ -1,12 +1,12 @@
 internal import Spatial
 
-/// What is known of a vehicle without a receiver: it does not slide, it stands, its wheels turn.
+/// Measurements without a receiver: no side slip, stops, and wheel speed.
 extension ErrorStateFilter {
-  /// The non-holonomic constraint: the rear axle moves neither sideways nor out of the vehicle's plane (S. Sukkarieh,
-  /// "Low cost, high integrity, aided inertial navigation systems", 2000, chapter 4).
+  /// Applies the non-holonomic constraint: the rear axle moves neither sideways nor out of the vehicle's
+  /// plane (S. Sukkarieh, "Low cost, high integrity, aided inertial navigation systems", 2000, chapter 4).
   ///
-  /// - Parameter turning: rad/s, device frame, bias included.
-  /// - Returns: the squared residuals in units of their variances, sideways and up; nil where refused.
+  /// - Parameter turning: the rotation rate in the device frame, bias included, rad/s.
+  /// - Returns: the normalized squared innovations sideways and up; nil if rejected.
   mutating func constrain(turning: Vector3, _ parameters: Parameters) -> (side: Double?, up: Double?) {
     let turn = state.mounting.rotate(turning - state.gyroscopeBias)
     func squared(_ value: Double) -> Double { value * value }
@@ -29,9 +29,9 @@ extension ErrorStateFilter {
     return (side.isRefused ? nil : side.ratio, up.isRefused ? nil : up.ratio)
   }
 
-  /// The vehicle stands: no velocity, and the gyroscope reads its bias and the earth.
+  /// Applies a stop: zero velocity, and a gyroscope reading of bias plus earth rotation.
   ///
-  /// - Parameter rate: rad/s, device frame: the mean of the last second.
+  /// - Parameter rate: the mean rotation rate of the last second in the device frame, rad/s.
   mutating func stop(rate: Vector3, earth: Earth, _ parameters: Parameters) {
     for axis in 0..<3 {
       var row = ErrorVector.zero
@@ -51,16 +51,17 @@ extension ErrorStateFilter {
     refresh()
   }
 
-  /// The speed of the wheels, m/s, at least 0, `age` seconds old.
+  /// Updates the state with a wheel speed (m/s, at least 0) that is `age` seconds old.
   ///
-  /// - Parameter deviation: m/s; nil takes that of wheels on CAN, which is less where they turn slowly.
-  /// - Returns: the squared residual in units of its variance, and whether it was refused.
+  /// - Parameter deviation: the standard deviation in m/s; nil uses that of wheels on CAN, which is smaller
+  ///   at low speeds.
+  /// - Returns: the innovation.
   mutating func update(
     wheelSpeed: Double, age: Double, deviation: Double? = nil, _ parameters: Parameters
   ) -> Innovation {
     let predicted = predictedWheelSpeed()
     let velocity = state.vehicleVelocity
-    // Wheels do not say in which direction they turn.
+    // Wheel sensors do not report the direction of rotation.
     let speed = velocity.y < -0.5 ? -wheelSpeed : wheelSpeed
     let along = state.mounting.rotate(state.attitude.conjugate.rotate(acceleration)).y
     let own = deviation ?? parameters.wheelSpeedDeviation * (0.3 + 0.7 * min(1, abs(velocity.y) / 3))
@@ -72,13 +73,13 @@ extension ErrorStateFilter {
     return innovation
   }
 
-  /// The height by a barometer, m, with its variance.
+  /// Updates the state with a barometric height in m and its variance.
   ///
-  /// Its error is one that lasts, so taking it a hundred times teaches no more than taking it once: it counts for so little
-  /// that the height is never known better than by one.
+  /// The error of the height is constant over time, so repeated measurements add no information. The weight
+  /// is limited so that the height is never more accurate than a single measurement.
   mutating func update(pressureHeight: Double, variance: Double, gate: Double) {
     let own = covariance.variance(ErrorState.position + 2)
-    // Where both are alike there is nothing to gain, and the measurement's weight is that of rounding errors.
+    // If both variances are similar there is no gain, and rounding errors dominate.
     guard variance > 0, own > 1.02 * variance else { return }
     var row = ErrorVector.zero
     row[ErrorState.position + 2] = 1
@@ -88,7 +89,8 @@ extension ErrorStateFilter {
     refresh()
   }
 
-  /// m/s that the rear axle moves to the right, where the vehicle turns at `turn` (rad/s, vehicle frame).
+  /// Returns the velocity of the rear axle to the right in m/s, for a rotation rate `turn` (rad/s, vehicle
+  /// frame).
   func predictedSideSlip(turn: Vector3) -> Prediction {
     let velocity = state.vehicleVelocity
     var row = vehicleRow(0)
@@ -97,7 +99,7 @@ extension ErrorStateFilter {
     return Prediction(value: velocity.x + turn.z * state.axleLever, row: row)
   }
 
-  /// m/s that it moves upward out of the vehicle's plane.
+  /// Returns the velocity of the rear axle out of the vehicle's plane in m/s.
   func predictedHeave(turn: Vector3) -> Prediction {
     let velocity = state.vehicleVelocity
     var row = vehicleRow(2)
@@ -106,7 +108,7 @@ extension ErrorStateFilter {
     return Prediction(value: velocity.z - turn.x * state.axleLever, row: row)
   }
 
-  /// m/s forward, as the wheels tell it.
+  /// Returns the forward speed in m/s as measured by the wheels.
   func predictedWheelSpeed() -> Prediction {
     let velocity = state.vehicleVelocity
     let scale = 1 + state.speedScale
@@ -117,13 +119,13 @@ extension ErrorStateFilter {
     return Prediction(value: velocity.y * scale, row: row)
   }
 
-  /// How one component of the velocity in the vehicle's frame changes with velocity and attitude.
+  /// Returns the derivative of a velocity component in the vehicle frame by velocity and attitude.
   private func vehicleRow(_ axis: Int) -> ErrorVector {
     let (right, forward, up) = RotationMatrix(state.vehicleAttitude.conjugate).rows
     let direction = axis == 0 ? right : axis == 1 ? forward : up
     var row = ErrorVector.zero
     row.set(ErrorState.velocity, direction)
-    // The attitude error θ turns the velocity in the device frame by -θ: direction · (velocity × θ).
+    // The attitude error θ rotates the velocity in the device frame by -θ: direction · (velocity × θ).
     row.set(ErrorState.attitude, direction.cross(state.velocity))
     return row
   }

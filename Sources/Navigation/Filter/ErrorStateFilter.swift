@@ -1,29 +1,31 @@
 internal import Glibc
 internal import Spatial
 
-/// The filter proper: the state, its covariance, and how both advance and take measurements.
+/// The error-state Kalman filter: state, covariance, propagation and measurement updates.
 ///
-/// It is one hypothesis of where the vehicle is and how the device sits in it. A start runs twelve of them, a drive one.
-/// Earth frame: east, north, up about the origin of a local frame. Vehicle frame: right, forward, up.
+/// It is one hypothesis of the vehicle's motion and of the device's mounting. A start runs twelve of them, a
+/// drive one. Earth frame: east, north, up about the origin of a local frame. Vehicle frame: right, forward,
+/// up.
 struct ErrorStateFilter: Sendable {
   typealias Parameters = NavigationFilter.Parameters
 
   var state = NominalState()
   var covariance = Covariance()
-  /// Where it was during an outage, corrected by all that follows.
+  /// The track during an outage, corrected by all later measurements.
   var track = OutageTrack()
-  /// m/s² in the earth frame, gravity taken off, low-passed over 0.15 s: what a late measurement is corrected with.
+  /// The acceleration in the earth frame without gravity in m/s², low-passed over 0.15 s; used to correct
+  /// late measurements.
   private(set) var acceleration = Vector3.zero
-  /// The same over 0.5 s.
+  /// The same acceleration, low-passed over 0.5 s.
   private(set) var slowAcceleration = Vector3.zero
-  /// rad/s, device frame, bias included: of the newest sample.
+  /// The rotation rate of the last sample in the device frame, bias included, rad/s.
   private(set) var rate = Vector3.zero
-  /// Log-likelihood of the GNSS measurements so far, without its constant.
+  /// The log-likelihood of the GNSS measurements so far, without its constant.
   private(set) var logLikelihood = 0.0
   private var attitude = RotationMatrix.identity
   private var step = Transition()
 
-  /// s since the covariance was propagated.
+  /// The time since the covariance was propagated, s.
   @inline(__always)
   var pending: Double { step.duration }
 
@@ -37,7 +39,7 @@ struct ErrorStateFilter: Sendable {
     track.reset()
   }
 
-  /// Takes over how another was moving.
+  /// Copies the motion of another filter.
   mutating func continueMotion(of other: ErrorStateFilter) {
     (acceleration, slowAcceleration, rate) = (other.acceleration, other.slowAcceleration, other.rate)
     (attitude, step) = (other.attitude, other.step)
@@ -45,7 +47,8 @@ struct ErrorStateFilter: Sendable {
 
   // MARK: Mechanization
 
-  /// Advances by one sample: the mean rate (rad/s) and force (m/s²) of an interval, device frame, biases included.
+  /// Advances by one sample: the mean rate (rad/s) and force (m/s²) of an interval in the device frame,
+  /// biases included.
   @inline(__always)
   mutating func advance(rate: Vector3, force: Vector3, newest: Vector3, seconds: Double, earth: Earth) {
     self.rate = newest
@@ -65,7 +68,7 @@ struct ErrorStateFilter: Sendable {
     step.add(force: earthForce, attitude: next, rate: bodyRate, seconds: seconds)
   }
 
-  /// Propagates the covariance over the samples since the last time.
+  /// Propagates the covariance over the samples since the last call.
   mutating func propagate(vibration: Vibration, _ parameters: Parameters) {
     let seconds = step.duration
     guard seconds > 0 else { return }
@@ -99,20 +102,21 @@ struct ErrorStateFilter: Sendable {
 
   // MARK: Measurement
 
-  /// Takes one number that was measured.
+  /// Updates the state with a scalar measurement.
   ///
   /// - Parameters:
-  ///   - row: how the measurement changes with the error state.
-  ///   - residual: measured less predicted.
-  ///   - variance: of the measurement.
-  ///   - gate: squared deviations at which it is refused; nil takes it whatever it says.
-  /// - Returns: the squared residual in units of its variance, and whether it was refused.
+  ///   - row: the derivative of the measurement by the error state.
+  ///   - residual: measured minus predicted value.
+  ///   - variance: the variance of the measurement.
+  ///   - gate: the normalized squared innovation above which the measurement is rejected; nil accepts every
+  ///     value.
+  /// - Returns: the innovation.
   @inline(__always) @discardableResult
   mutating func update(_ row: ErrorVector, residual: Double, variance: Double, gate: Double?) -> Innovation {
     let (gain, predicted) = covariance.projected(row)
     let total = predicted + variance
     let ratio = residual * residual / total
-    // Not a number is refused too.
+    // NaN is also rejected.
     guard total > 0, ratio <= gate ?? 1e12 else {
       return Innovation(ratio: ratio, variance: total, isRefused: true)
     }
@@ -125,40 +129,42 @@ struct ErrorStateFilter: Sendable {
     return Innovation(ratio: ratio, variance: total, isRefused: false)
   }
 
-  /// Counts a measurement in the likelihood of the hypothesis.
+  /// Adds a measurement to the likelihood of the hypothesis.
   mutating func observe(_ innovation: Innovation) {
     logLikelihood -= 0.5 * (innovation.ratio + log(innovation.variance))
   }
 
-  /// Keeps an unknown heading unknown when corrections have moved the state away from `before`.
+  /// Preserves the unobservability of the heading after corrections moved the state away from `before`.
   ///
-  /// Without a receiver nothing shows the heading: turned with its position and velocity, the whole drive would look the
-  /// same. The covariance describes that turn for the velocity at the time of its propagation. Once that is corrected, the
-  /// constraint would seem to see the difference, and the heading to be known (G. P. Huang, A. I. Mourikis,
-  /// S. I. Roumeliotis, "Observability-based rules for designing consistent EKF SLAM estimators", 2010; the remedy is the
-  /// error of A. Barrau, S. Bonnabel, "The invariant extended Kalman filter as a stable observer", 2017).
+  /// Without a receiver the heading is not observable: a drive rotated with its position and velocity gives
+  /// the same measurements. The covariance describes this rotation for the velocity at the time of
+  /// propagation. After a correction of the velocity, the constraint would interpret the difference as
+  /// information about the heading (G. P. Huang, A. I. Mourikis, S. I. Roumeliotis, "Observability-based
+  /// rules for designing consistent EKF SLAM estimators", 2010). The remedy is the error definition of A.
+  /// Barrau, S. Bonnabel, "The invariant extended Kalman filter as a stable observer", 2017.
   mutating func keepHeadingUnknown(since before: NominalState) {
     let (position, velocity) = (state.position - before.position, state.velocity - before.velocity)
     covariance.turn(position: position, velocity: velocity)
     track.turn(position: position, velocity: velocity)
   }
 
-  /// The same ahead of a stop, whose velocity is known to be zero: a vehicle that stands shows no heading either.
+  /// Does the same before a stop, whose velocity is known to be zero: the heading of a vehicle at rest is not
+  /// observable either.
   mutating func expectStop(_ before: inout NominalState) {
     covariance.turn(position: .zero, velocity: -before.velocity)
     track.turn(position: .zero, velocity: -before.velocity)
     before.velocity = .zero
   }
 
-  /// The attitude was corrected; its matrix follows once for all updates of a step.
+  /// Recomputes the attitude matrix once after all updates of a step.
   mutating func refresh() { attitude = RotationMatrix(state.attitude) }
 }
 
-/// What came of an update.
+/// The result of a measurement update.
 struct Innovation: Hashable, Sendable {
-  /// The squared residual in units of its variance.
+  /// The squared residual divided by its variance.
   var ratio: Double
-  /// The variance that was expected of the residual.
+  /// The predicted variance of the residual.
   var variance: Double
   var isRefused: Bool
 }

@@ -1,33 +1,33 @@
 internal import Spatial
 
-/// What the filter believes, beside which the covariance describes small errors.
+/// The state estimate; the covariance describes small errors of it.
 struct NominalState: Hashable, Sendable {
-  /// m east, north, up of the local frame's origin.
+  /// The position east, north, up of the local frame's origin, m.
   var position = Vector3.zero
-  /// m/s east, north, up.
+  /// The velocity east, north, up, m/s.
   var velocity = Vector3.zero
-  /// From the device frame to east, north, up.
+  /// The rotation from the device frame to east, north, up.
   var attitude = Quaternion.identity
-  /// rad/s, device frame; subtracted from the gyroscope.
+  /// The gyroscope bias in the device frame in rad/s, to be subtracted.
   var gyroscopeBias = Vector3.zero
-  /// m/s², device frame; subtracted from the accelerometer.
+  /// The accelerometer bias in the device frame in m/s², to be subtracted.
   var accelerometerBias = Vector3.zero
-  /// From the device frame to right, forward, up of the vehicle.
+  /// The rotation from the device frame to right, forward, up of the vehicle.
   var mounting = Quaternion.identity
-  /// m: how far the rear axle is behind the device.
+  /// The distance from the device back to the rear axle, m.
   var axleLever = 0.0
-  /// m, vehicle frame: from the device to the antenna.
+  /// The vector from the device to the antenna in the vehicle frame, m.
   var antennaLever = Vector3.zero
-  /// s: a position stamped t is of t less this.
+  /// The latency of positions in s: a position with the time t was valid at t minus the latency.
   var positionLatency = 0.0
-  /// s: a velocity stamped t is of t less this and less the position's latency.
+  /// The additional latency of velocities in s.
   var velocityLatency = 0.0
-  /// The wheels say (1 + this) times the speed.
+  /// The scale error of the wheel speed: wheels report (1 + error) times the speed.
   var speedScale = 0.0
-  /// The rotation is (1 + this) times what the gyroscope says, by axis.
+  /// The scale error of the gyroscope by axis: the rotation is (1 + error) times the reading.
   var gyroscopeScale = Vector3.zero
 
-  /// Puts estimated errors right.
+  /// Corrects the state by estimated errors.
   @inline(__always)
   mutating func add(_ error: ErrorVector) {
     position += error.vector(ErrorState.position)
@@ -44,10 +44,10 @@ struct NominalState: Hashable, Sendable {
     velocityLatency += error[ErrorState.velocityLatency]
   }
 
-  /// From the device frame to the earth's by way of the vehicle: the vehicle's attitude, to east, north, up.
+  /// The vehicle's attitude: the rotation from the vehicle frame to east, north, up.
   var vehicleAttitude: Quaternion { attitude * mounting.conjugate }
 
-  /// m/s right, forward, up of the vehicle.
+  /// The velocity right, forward, up of the vehicle, m/s.
   @inline(__always)
   var vehicleVelocity: Vector3 { mounting.rotate(attitude.conjugate.rotate(velocity)) }
 

@@ -1,26 +1,27 @@
 internal import Spatial
 
-/// The way through an outage, corrected by everything that is measured afterwards.
+/// The track during an outage, corrected by all later measurements.
 ///
-/// A fixed-point smoother: for each remembered position the covariance with the current error state is kept, so that
-/// every later update corrects it too (B. D. O. Anderson, J. B. Moore, "Optimal Filtering", 1979, section 7.2). That is the
-/// result of the fixed-interval smoother without its history, in bounded memory, and at hand at any moment.
+/// A fixed-point smoother: it stores the covariance of each recorded position with the current error state,
+/// so that every later update also corrects the position (B. D. O. Anderson, J. B. Moore, "Optimal
+/// Filtering", 1979, section 7.2). The result equals that of a fixed-interval smoother, but needs no history,
+/// has bounded memory and is available at any time.
 struct OutageTrack: Sendable {
-  /// At most so many positions; beyond it every other one is forgotten.
+  /// The maximum number of positions; when it is reached, every other one is removed.
   static let capacity = 256
   private static let stride = 3 * ErrorState.count
 
-  /// One remembered position.
+  /// A recorded position.
   struct Point: Hashable, Sendable {
-    /// s.
+    /// The time in s.
     var time = 0.0
-    /// m, east, north, up of the local frame.
+    /// The position east, north, up of the local frame, m.
     var position = Vector3.zero
-    /// As it was known at the time.
+    /// The position as estimated at that time.
     var live = Vector3.zero
-    /// m: from there to the antenna, by the attitude of that time.
+    /// The vector from the device to the antenna with the attitude of that time, m.
     var antenna = Vector3.zero
-    /// m²: variances of east and north and their covariance, and of up.
+    /// The variances of east and north, their covariance, and the variance of up, m².
     var eastVariance = 0.0
     var northVariance = 0.0
     var covariance = 0.0
@@ -28,12 +29,12 @@ struct OutageTrack: Sendable {
   }
 
   private var storage: [Point]
-  /// Covariances of the three coordinates of each with the error state, one row after another.
+  /// The covariances of the three coordinates of each position with the error state, row by row.
   private var cross: [Double]
   private(set) var count = 0
-  /// Whether nothing corrects it any more.
+  /// True if the track is no longer corrected.
   private var isFrozen = false
-  /// s between two positions.
+  /// The interval between two positions in s.
   private(set) var spacing = 1.0
 
   init() {
@@ -41,7 +42,7 @@ struct OutageTrack: Sendable {
     cross = []
   }
 
-  /// Makes room; without it nothing is remembered.
+  /// Allocates the buffers; without them nothing is recorded.
   mutating func reserve() {
     storage = [Point](repeating: Point(), count: Self.capacity)
     cross = [Double](repeating: 0, count: Self.capacity * Self.stride)
@@ -55,10 +56,10 @@ struct OutageTrack: Sendable {
     isFrozen = false
   }
 
-  /// Leaves everything as it is.
+  /// Stops all corrections.
   mutating func freeze() { isFrozen = true }
 
-  /// Remembers the current position when it is time for it.
+  /// Records the current position if one is due.
   mutating func append(_ state: NominalState, _ covariance: Covariance, at time: Double) {
     guard !storage.isEmpty, count == 0 || time >= storage[count - 1].time + spacing - 1e-6 else { return }
     if count == Self.capacity { thin() }
@@ -74,7 +75,7 @@ struct OutageTrack: Sendable {
     count += 1
   }
 
-  /// Follows the error state through a step.
+  /// Propagates the covariances through a step.
   mutating func propagate(_ step: Transition) {
     guard count > 0, !isFrozen else { return }
     let (rows, length) = (step.rows, count * 3)
@@ -87,11 +88,11 @@ struct OutageTrack: Sendable {
     }
   }
 
-  /// Corrects all by a measurement.
+  /// Corrects all positions by a measurement.
   ///
   /// - Parameters:
   ///   - gain: P hᵀ of the error state, before the update.
-  ///   - variance: of the residual.
+  ///   - variance: the variance of the residual.
   mutating func update(_ row: ErrorVector, gain: ErrorVector, residual: Double, variance: Double) {
     guard count > 0, !isFrozen else { return }
     let (n, count) = (ErrorState.count, count)
@@ -114,7 +115,7 @@ struct OutageTrack: Sendable {
     }
   }
 
-  /// As `Covariance.turn`.
+  /// Applies the correlation of `Covariance.turn`.
   mutating func turn(position: Vector3, velocity: Vector3) {
     guard count > 0, !isFrozen else { return }
     for row in 0..<count * 3 {
@@ -128,7 +129,7 @@ struct OutageTrack: Sendable {
     }
   }
 
-  /// Moves all to another local frame.
+  /// Converts all positions to another local frame.
   mutating func convert(_ body: (Vector3) -> Vector3) {
     for index in 0..<count {
       storage[index].position = body(storage[index].position)

@@ -1,24 +1,24 @@
 internal import Sensors
 internal import Spatial
 
-/// Puts force and rate together where they come in separate scans. The gyroscope sets the pace.
+/// A pairing of force and rate from separate scans. Each rate produces one sample.
 struct ScanPairing: Hashable, Sendable {
   enum Outcome: Hashable, Sendable {
     case none
     case missing(NavigationState.Reason)
-    /// m/s², rad/s.
+    /// A force in m/s² and a rate in rad/s.
     case sample(Vector3, Vector3)
   }
 
-  /// m/s²: the sum of the forces since the last rate, and the last of them.
+  /// The sum of the forces since the last rate, and the last force, m/s².
   private var sum = Vector3.zero
   private var count = 0.0
   private var last: Vector3?
-  /// Scans of one kind since the last of the other.
+  /// The number of scans of one kind since the last of the other.
   private var forcesAlone = 0
   private var ratesAlone = 0
 
-  /// How many scans of one kind mean that the other sensor is missing.
+  /// The number of scans of one kind after which the other sensor is missing.
   private static let patience = 500
 
   @inline(__always)

@@ -1,24 +1,24 @@
 internal import Spatial
 
-/// How errors grow in one step of the covariance: the integrals of force and rotation over it.
+/// The propagation of errors in one step of the covariance: integrals of force and rotation.
 ///
-/// The equations are those of the error state with a global angular error (J. Solà, "Quaternion kinematics for the
-/// error-state Kalman filter", 2017, section 7), summed over the samples of the step.
+/// The equations are those of the error state with a global angular error (J. Solà, "Quaternion kinematics
+/// for the error-state Kalman filter", 2017, section 7), summed over the samples of the step.
 struct Transition: Hashable, Sendable {
-  /// s.
+  /// The duration in s.
   private(set) var duration = 0.0
-  /// m/s: the integral of the specific force in the earth frame.
+  /// The integral of the specific force in the earth frame, m/s.
   private var force = Vector3.zero
-  /// s: the integral of the attitude matrix, by rows.
+  /// The integral of the attitude matrix by rows, s.
   private var east = Vector3.zero
   private var north = Vector3.zero
   private var up = Vector3.zero
-  /// rad: the integral of the attitude matrix times the rate about each device axis, by rows.
+  /// The integral of the attitude matrix times the rate about each device axis, by rows, rad.
   private var turnedEast = Vector3.zero
   private var turnedNorth = Vector3.zero
   private var turnedUp = Vector3.zero
 
-  /// Adds one sample: its force (earth frame, m/s²), the attitude matrix and the rate (device frame, rad/s).
+  /// Adds a sample: force (earth frame, m/s²), attitude matrix and rate (device frame, rad/s).
   @inline(__always)
   mutating func add(force: Vector3, attitude: RotationMatrix, rate: Vector3, seconds: Double) {
     let (e, n, u) = attitude.rows
@@ -33,7 +33,7 @@ struct Transition: Hashable, Sendable {
     duration += seconds
   }
 
-  /// What one of the first nine rows of the transition has beside its one: two blocks of three, and one number.
+  /// The off-diagonal elements of one of the first nine rows: two blocks of three, and one number.
   struct Row {
     var first: Int
     var firstFactors: Vector3
@@ -42,7 +42,7 @@ struct Transition: Hashable, Sendable {
     var single = 0
     var singleFactor = 0.0
 
-    /// Adds to `target` what the row makes of rows of `matrix`.
+    /// Adds the product of this row and `matrix` to `target`.
     @inline(__always)
     func apply(
       to target: UnsafeMutablePointer<Double>, of matrix: UnsafeMutablePointer<Double>, stride n: Int
@@ -56,7 +56,7 @@ struct Transition: Hashable, Sendable {
       }
     }
 
-    /// The same for one row as a column vector: what its element becomes.
+    /// Returns one element of the product of the transition and a column vector.
     @inline(__always)
     func applied(to row: UnsafeMutablePointer<Double>, at index: Int) -> Double {
       let (a, b) = (row + first, row + second)
@@ -66,7 +66,7 @@ struct Transition: Hashable, Sendable {
     }
   }
 
-  /// The rows of position, velocity and attitude, in this order: none needs an earlier one.
+  /// The rows of position, velocity and attitude, in this order; none depends on an earlier one.
   var rows: InlineArray<9, Row> {
     InlineArray { index in
       let axis = index % 3

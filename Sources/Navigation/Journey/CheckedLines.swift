@@ -1,15 +1,15 @@
 internal import Bytes
 
-/// Lines of text with a checksum over all of them in the last one, as what is kept of a journey is written.
+/// A text format for stored journey state: lines, with a checksum over all of them in the last one.
 enum CheckedLines {
   static func text(_ lines: [String]) -> String {
     let body = lines.joined(separator: "\n") + "\n"
     return body + "crc \(String(CRC32.checksum(body.utf8), radix: 16))\n"
   }
 
-  /// The lines before the checksum; nil where it does not match.
+  /// Returns the lines before the checksum; nil if it does not match.
   static func lines(of text: String) -> [Substring]? {
-    // Lines are split by bytes: in a `Character` a carriage return would hide the line feed.
+    // Lines are split by bytes: a `Character` of carriage return and line feed would not match.
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
       .map { Substring($0) }
     guard lines.count > 2, lines.last == "", let last = lines.dropLast().last, last.hasPrefix("crc "),

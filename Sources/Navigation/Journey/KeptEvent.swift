@@ -1,23 +1,23 @@
 public import Spatial
 
-/// What was told of a driving event that lasts, as it is kept until its end is safe in the outbox.
+/// The last published message of a lasting driving event, stored until its end is in the outbox.
 public struct KeptEvent: Hashable, Sendable {
   public var number: Int
-  /// As it is told: a name of `DrivingEvent.Kind`.
+  /// A name of `DrivingEvent.Kind`.
   public var kind: String
   public var isOngoing: Bool
-  /// When it began.
+  /// The start of the event.
   public var start: UTCTime
-  /// s; nil where it was told without.
+  /// The duration in s; nil if it was published without one.
   public var duration: Double?
-  /// In the unit in which they are told; nil where there is nothing to measure.
+  /// Peak and limit in the kind's unit; nil for kinds without a value.
   public var peak, limit: Double?
   /// A name of `DrivingEvent.Severity`.
   public var severity: String
   public var confidence: Double
-  /// Where it began as others may know it; nil where nobody may.
+  /// The published position of the start; nil if hidden.
   public var coordinate: Coordinate?
-  /// Metres at 68 %, and m/s.
+  /// The 68 % accuracy in m, and the speed in m/s.
   public var accuracy, speed: Double?
   public var region: String?
   public var trip: Int?
@@ -33,11 +33,11 @@ public struct KeptEvent: Hashable, Sendable {
     (self.coordinate, self.accuracy, self.speed) = (coordinate, accuracy, speed)
   }
 
-  /// s after which civil time has been set rather than that an event has lasted.
+  /// The duration in s above which the clock must have been set, instead of a real duration.
   private static let longest = 30.0 * 86_400
 
-  /// It went on when nobody looked any longer, so it is over.
-  /// - Parameter seen: the newest moment of which anything was kept.
+  /// Ends an event that was ongoing when the agent stopped.
+  /// - Parameter seen: the last time for which state was stored.
   mutating func finish(seen: UTCTime?) {
     guard isOngoing else { return }
     isOngoing = false

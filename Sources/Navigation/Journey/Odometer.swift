@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Spatial
 
-/// How far the vehicle has come: the integral of its speed, never a sum of positions.
+/// The distance travelled: the integral of speed, never a sum of position differences.
 ///
 /// - Speeds are navigation's where it is aligned, else the receiver's, else the wheels' by the scale that the satellites have
 ///   taught (`WheelDistance`).
@@ -13,25 +13,25 @@ internal import Spatial
 ///   more than their errors, and is counted in `estimated`, too.
 /// - Where speeds are differences of positions, as some receivers make them, the sum is as good as those positions.
 ///
-/// A value type without I/O: time comes with the samples.
+/// A value type without I/O; time arrives with the samples.
 public struct Odometer: Hashable, Sendable {
-  /// Metres since the odometer was new; never goes back.
+  /// Metres since the odometer was created; never decreases.
   public private(set) var distance = 0.0
-  /// Metres of it that were closed, not measured.
+  /// Metres of `distance` that were estimated in gaps.
   public private(set) var estimated = 0.0
-  /// Metres that the instrument panel shows beyond `distance`, as far as somebody has told.
+  /// The difference between the vehicle's own odometer and `distance` in m, as far as it was set.
   public private(set) var offset = 0.0
 
   private var anchor: Anchor?
   private var standing = StandingTest()
   private var wheels = WheelDistance()
 
-  /// The moment up to which the way is counted.
+  /// The state at the end of the counted distance.
   fileprivate struct Anchor: Hashable, Sendable {
-    /// Nil where it comes from before a restart.
+    /// The time of the state; nil if it is from before a restart.
     var timestamp: Timestamp?
     var time: UTCTime?
-    /// Nil where only the wheels know how far it has come since.
+    /// The position; nil if only the wheels measured the distance since the last one.
     var place: OdometerState.Place?
     var speed: Double?
     var velocity: SIMD2<Double>?
@@ -54,11 +54,11 @@ public struct Odometer: Hashable, Sendable {
 
   /// s between two speeds whose mean is the speed in between. A receiver that leaves out an epoch or two is no gap.
   private static let longestStep = 5.0
-  /// m/s at both ends below which a gap is a rest unless the places say otherwise.
+  /// The speed in m/s at both ends below which a gap counts as rest, unless the positions contradict.
   private static let restingSpeed = 1.0
-  /// Radii of 68 % of a difference of two places that an error may have: one in 30,000 has more.
+  /// The largest error of a position difference in 68 % radii: one in 30,000 exceeds it.
   private static let confidence = 3.0
-  /// Metres at 68 % for a place that nobody says the accuracy of.
+  /// The assumed 68 % accuracy in m of a position without a stated one.
   fileprivate static let unknownAccuracy = 15.0
   /// s without a significant difference of positions after which the vehicle is at rest; a longer step is a gap.
   static let longestDecision = 120.0
@@ -67,7 +67,7 @@ public struct Odometer: Hashable, Sendable {
 
   public init() {}
 
-  /// Goes on from what was kept; the way since is closed at the first sample.
+  /// Restores stored state; the gap since then is closed at the first sample.
   public init(_ state: OdometerState) {
     (distance, estimated, offset) = (state.distance, state.estimated, state.offset)
     guard state.place != nil else { return }
@@ -75,7 +75,7 @@ public struct Odometer: Hashable, Sendable {
       time: state.time, place: state.place, speed: state.velocity?.magnitude, velocity: state.velocity)
   }
 
-  /// What to keep across a restart.
+  /// The state to store across restarts.
   public var state: OdometerState {
     OdometerState(
       distance: distance, estimated: estimated, offset: offset, place: anchor?.place,
@@ -83,16 +83,16 @@ public struct Odometer: Hashable, Sendable {
       time: anchor?.time)
   }
 
-  /// Metres as the instrument panel shows them.
+  /// The reading of the vehicle's instruments in m.
   public var reading: Double { distance + offset }
 
-  /// Takes over what the instrument panel shows, in metres.
+  /// Sets the reading of the vehicle's instruments in m.
   public mutating func set(reading: Double) { offset = reading - distance }
 
-  /// Whether the vehicle stands, as far as speeds tell.
+  /// True if the vehicle is at rest according to its speeds.
   public var isStanding: Bool { standing.isStanding }
 
-  /// Takes how the vehicle moves. Samples come in order of time; one that does not, or is no vehicle's, is passed over.
+  /// Processes a motion sample. Samples arrive in order of time; late or implausible ones are ignored.
   public mutating func process(_ sample: OdometerSample) {
     guard sample.isSound else { return }
     positionMotion = nil
@@ -124,13 +124,13 @@ public struct Odometer: Hashable, Sendable {
     advance(to: next)
   }
 
-  /// Takes the speed of the wheels. It counts while neither navigation nor a receiver tells one.
+  /// Processes a wheel speed. It counts only while neither navigation nor a receiver provides a speed.
   public mutating func process(_ speed: WheelSpeed) {
     let previous = wheels.last
     wheels.process(speed)
     guard let last = wheels.last, let since = anchor?.timestamp else { return }
     let step = last.timestamp.seconds(since: since)
-    // A bus that slept at rest: its silence is no way, and neither stretches nor vetoes what comes after it.
+    // The CAN bus slept while at rest. Its silence adds no distance and does not affect later samples.
     if let previous, previous.speed == 0, step > Self.longestStep,
       last.timestamp.seconds(since: previous.timestamp) > Self.longestStep, var next = anchor
     {
@@ -141,7 +141,7 @@ public struct Odometer: Hashable, Sendable {
     distance += way
     let scaled = wheels.scale * last.speed
     standing.interrupt(isMoving: scaled > 0)
-    // At rest the place is still that of before.
+    // At rest the position is unchanged.
     let place = way == 0 ? anchor?.place : nil
     advance(
       to: Anchor(
@@ -203,17 +203,17 @@ public struct Odometer: Hashable, Sendable {
     if let first = before.place, let second = next.place {
       let chord = LocalFrame(origin: first.coordinate).offset(of: second.coordinate)
       let error = Self.confidence * hypot(first.radius, second.radius)
-      // Nobody comes so far in the time: one of the places is wrong.
+      // The distance is impossible in this time, so one of the positions is wrong.
       let isPossible = seconds.map { chord.magnitude <= OdometerSample.fastest * $0 + error } ?? true
       if !isPossible {
-        // The way goes on from the new place.
+        // The odometer continues from the new position.
       } else if isMoving || chord.magnitude > error {
         add(
           estimated: PlausibleWay(
             chord: chord, before: before.velocity, after: next.velocity, seconds: seconds
           ).length)
       } else {
-        // So that a way which is told in steps within the errors is seen in the end.
+        // Retained, so that a slow movement within the errors is detected in the end.
         next.place = first
       }
     } else if let seconds, let speed = before.speed, let now = next.speed, isMoving {

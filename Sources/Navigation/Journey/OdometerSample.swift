@@ -1,20 +1,20 @@
 public import Spatial
 
-/// How the vehicle moves at one moment, as navigation or a receiver knows it.
+/// The motion of the vehicle at one time, from navigation or a receiver.
 public struct OdometerSample: Hashable, Sendable {
   public var timestamp: Timestamp
-  /// Civil time of the same moment, for gaps across a restart; nil where it is not known.
+  /// Civil time, used for gaps across a restart; nil if unknown.
   public var time: UTCTime?
   public var coordinate: Coordinate
-  /// Metres: a circle of so much holds the true position in 68 % of cases; nil where nobody says.
+  /// The 68 % radius in m; nil if unknown.
   public var accuracy: Double?
-  /// m/s over ground, at least 0; nil where it is not measured.
+  /// The ground speed in m/s, at least 0; nil if not measured.
   public var speed: Double?
-  /// Degrees clockwise from true north; nil where it is not known.
+  /// Course in degrees clockwise from true north; nil if unknown.
   public var course: Double?
-  /// Whether the vehicle is known to stand, whatever the speed says.
+  /// True if the vehicle is known to be at rest, regardless of the speed.
   public var isStopped: Bool
-  /// Whether the speed is measured by satellites at least in part, so that wheels can be compared with it.
+  /// True if the speed is measured at least partly by GNSS, so that it can calibrate the wheels.
   public var isReceiverInUse: Bool
 
   public init(
@@ -31,12 +31,12 @@ public struct OdometerSample: Hashable, Sendable {
     self.isReceiverInUse = isReceiverInUse
   }
 
-  /// Whether its numbers are those of a vehicle on the earth.
+  /// True if the values are plausible for a vehicle.
   var isSound: Bool {
     coordinate.isValid && (speed.map { $0.isFinite && $0 >= 0 && $0 < Self.fastest } ?? true)
       && (course?.isFinite ?? true) && (accuracy.map { $0.isFinite && $0 >= 0 } ?? true)
   }
 
-  /// m/s.
+  /// The largest plausible speed in m/s.
   static let fastest = 150.0
 }

@@ -1,17 +1,17 @@
 internal import Spatial
 
-/// Why a stored odometer was not taken.
+/// An error in a stored odometer.
 public struct OdometerStateError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// With the line and the remedy.
+  /// The reason, with the line and the remedy.
   public var description: String
 }
 
-// A text of lines "key value ...", so that a person can read it: a version, what is known, and a checksum over all before it.
-// Keys of a later minor version are skipped.
+// The format consists of readable lines "key value ...": a version, the values, and a checksum over all
+// previous lines. Keys of later minor versions are skipped.
 extension OdometerState {
   private static let firstLine = "odograph-odometer 1"
 
-  /// UTF-8 text; numbers keep every digit.
+  /// The state as UTF-8 text; numbers have all digits.
   public var text: String {
     var lines = [Self.firstLine, "distance \(distance)", "estimated \(estimated)", "offset \(offset)"]
     if let place {
@@ -22,8 +22,8 @@ extension OdometerState {
     return CheckedLines.text(lines)
   }
 
-  /// Reads what `text` wrote. What comes back is valid (`isValid`).
-  /// - Throws: `OdometerStateError` naming the line.
+  /// Parses a text created by `text`. The result is valid (`isValid`).
+  /// - Throws: `OdometerStateError` with the line.
   public init(text: String) throws(OdometerStateError) {
     func failure(_ line: Int, _ problem: String) -> OdometerStateError {
       OdometerStateError(

@@ -1,12 +1,12 @@
 internal import Bytes
 public import Spatial
 
-/// What is kept of an odometer across restarts: how far it has come, and from where the way goes on.
+/// The stored state of an odometer: its distance, and the position at which it resumes.
 public struct OdometerState: Hashable, Sendable {
-  /// Where the vehicle was.
+  /// A position of the vehicle.
   public struct Place: Hashable, Sendable {
     public var coordinate: Coordinate
-    /// Metres of a circle that holds the true position in 68 % of cases.
+    /// The 68 % radius in m.
     public var radius: Double
 
     public init(coordinate: Coordinate, radius: Double) {
@@ -15,16 +15,17 @@ public struct OdometerState: Hashable, Sendable {
     }
   }
 
-  /// Metres, and those of them that were closed, not measured.
+  /// The distance in m, and the part of it that was estimated in gaps.
   public var distance: Double
   public var estimated: Double
-  /// Metres that the instrument panel shows beyond `distance`.
+  /// The difference between the vehicle's own odometer and `distance`, m.
   public var offset: Double
-  /// Nil where it is not known or may not be kept: then the way from there to the next place is lost.
+  /// The last position; nil if it is unknown or must not be stored. Without it the distance to the next
+  /// position is not counted.
   public var place: Place?
-  /// m/s east and north; nil where it is not known.
+  /// The velocity east and north in m/s; nil if unknown.
   public var velocity: SIMD2<Double>?
-  /// Of the place; nil where no clock was set.
+  /// The time of the position; nil if the clock was not set.
   public var time: UTCTime?
 
   public init(
@@ -40,10 +41,10 @@ public struct OdometerState: Hashable, Sendable {
     self.time = time
   }
 
-  /// Metres that no vehicle comes to: ten million kilometres.
+  /// An implausible distance in m for any vehicle: ten million kilometres.
   public static let farthest = 1e10
 
-  /// Whether its numbers can be those of an odometer.
+  /// True if the values are plausible for an odometer.
   public var isValid: Bool {
     (0...Self.farthest).contains(distance)
       && estimated >= 0 && estimated <= distance

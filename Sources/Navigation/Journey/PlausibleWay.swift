@@ -1,39 +1,44 @@
 internal import Glibc
 internal import Spatial
 
-/// The way between two places through which nobody has watched the vehicle.
+/// The most plausible path of an unobserved vehicle between two positions.
 ///
-/// The cubic Hermite curve with the velocities at both ends: of all ways between the two states it needs the least
-/// acceleration, and is the likeliest where accelerations are white noise (G. Wahba, "Spline Models for Observational Data",
-/// 1990, chapter 1). Nothing of it is fitted. It is at least the straight line, and at most the mean of both speeds over the gap where
-/// that is longer than the line.
+/// The path is the cubic Hermite curve with the velocities at both ends. Of all paths between the two states
+/// it has the least acceleration, and it is the most likely one if accelerations are white noise (G. Wahba,
+/// "Spline Models for Observational Data", 1990, chapter 1). It has no fitted parameters. Its length is at
+/// least the straight line, and at most the mean of both speeds over the gap if that is longer than the line.
 ///
-/// A vehicle that stood at one end may have stood for most of the time, as one whose start was slept through. From rest the least acceleration
-/// needs all the time, but beyond three times the straight line at the speed of the other end the curve would drive back first: from there
-/// on the vehicle is taken to have stood.
+/// A vehicle at rest at one end can have been at rest for most of the time, for example if its start was
+/// slept through. Least acceleration from rest uses the whole time. But if the gap is longer than three times
+/// the straight line at the speed of the other end, the curve would first drive backwards. In this case the
+/// vehicle is assumed to have rested for the excess time.
 ///
-/// Root mean square of its error in per cent of the way, on every window of four drives (city, suburb, motorway; SPAN, RTK and a
-/// receiver as truth, but for its jump), and of the straight line's: 10 s 1 to 3 (2 to 9), 20 s 2 to 10 (5 to 19), 40 s 6 to 18 (9 to 30),
-/// 80 s 9 to 27 (15 to 43); 160 s 18 to 51 (15 to 64). `journey-benchmark --gaps` prints them. That one who stood has stood on makes gaps up to
-/// 40 s better by up to half a point, and those of 80 and 160 s in a town, with its short stops, worse by two.
+/// Root mean square error in per cent of the path, over every window of four drives (city, suburb, motorway;
+/// reference: SPAN, RTK and a receiver without its jump), with that of the straight line in parentheses: 10 s
+/// 1 to 3 (2 to 9), 20 s 2 to 10 (5 to 19), 40 s 6 to 18 (9 to 30), 80 s 9 to 27 (15 to 43), 160 s 18 to 51
+/// (15 to 64). `journey-benchmark --gaps` prints these values. The assumption of rest improves gaps up to 40
+/// s by up to half a point, and worsens those of 80 and 160 s in a town with its short stops by two points.
 struct PlausibleWay: Hashable, Sendable {
-  /// Metres that are most plausible, and on the straight line.
+  /// The most plausible length and the straight line in m.
   var length: Double
   var least: Double
 
-  /// s for which a speed says something of the way. On drives without a long stop more is better (gaps of 160 s: 60 s 14 to 58 %,
-  /// 160 s 13 to 43 %), but a vehicle that was parked unseen for a night is not to be taken for one that drove all the time.
+  /// The maximum time in s for which the speeds at the ends influence the path. On drives without a long stop
+  /// a larger value is better (gaps of 160 s: 60 s 14 to 58 %, 160 s 13 to 43 %), but a vehicle that was
+  /// parked overnight must not count as driving all the time.
   static let longestMemory = 120.0
-  /// m/s below which a vehicle stands, by receivers whose speed is never quite nothing.
+  /// The speed in m/s below which a vehicle is at rest; receivers never report exactly zero.
   private static let standing = 0.5
-  /// Pieces of the curve whose chords are added: their sum is short by less than 0.1 % of a bend's.
+  /// The number of chords that approximate the curve; the error of a bend is below 0.1 %.
   private static let pieces = 24
 
+  /// Computes the path.
+  ///
   /// - Parameters:
-  ///   - chord: metres east and north from the first place to the second.
-  ///   - before: m/s east and north at the first place; nil where that is not known.
-  ///   - after: the same at the second place.
-  ///   - seconds: between the two; nil where that is not known, so that the straight line is all there is.
+  ///   - chord: metres east and north from the first to the second position.
+  ///   - before: velocity at the first position in m/s east and north; nil if unknown.
+  ///   - after: velocity at the second position; nil if unknown.
+  ///   - seconds: the time between the two; nil if unknown, in which case the path is the straight line.
   init(chord: SIMD2<Double>, before: SIMD2<Double>?, after: SIMD2<Double>?, seconds: Double?) {
     least = chord.magnitude
     guard let seconds, seconds > 0, let before, let after else {

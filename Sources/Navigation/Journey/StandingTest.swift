@@ -1,68 +1,72 @@
 internal import Glibc
 
-/// Makes metres of speeds, so that the noise of a receiver at rest adds nothing.
+/// A conversion of speeds to distance that excludes the noise of a receiver at rest.
 ///
-/// The length of a noisy velocity is never negative: added up, a parked receiver drives two kilometres a day. So at rest the velocity
-/// is added up as a vector, which noise leaves where it is, with a memory of 20 s; what it reaches beyond the noise is a way, and
-/// counts. Driving, the noise that lengthens a speed is taken off it. How large it is, is learned: what receivers state is
-/// at times many times too large, and a test against that would take driving for rest.
+/// The length of a noisy velocity is never negative: summed up, a parked receiver travels two kilometres a
+/// day. At rest, the velocity is therefore integrated as a vector with a memory of 20 s, so that noise
+/// cancels. A displacement beyond the noise counts as distance. While driving, the contribution of noise to
+/// the speed is subtracted. The noise level is estimated, because receivers sometimes overstate it many
+/// times, and a test against the stated value would take driving for rest.
 struct StandingTest: Hashable, Sendable {
   private(set) var isStanding = true
-  /// (m/s)²: variance on each axis at rest, and of the change between two velocities at a slow drive.
+  /// The variance on each axis at rest, and that of the change between two velocities at low speed, (m/s)².
   private var restVariance = Self.firstDeviation * Self.firstDeviation
   private var slowVariance = Self.firstDeviation * Self.firstDeviation
-  /// Metres east and north since the vehicle stands, as far as it remembers, over so many seconds.
+  /// The displacement east and north at rest in m, and the time over which it accumulated in s.
   private var leg = SIMD2(0.0, 0)
   private var legTime = 0.0
-  /// s that the vehicle has been slow.
+  /// The time at low speed in s.
   private var slowTime = 0.0
 
-  /// m/s: what receivers that measure the Doppler shift have at rest, ten times more than good ones.
+  /// The initial deviation in m/s: Doppler receivers at rest have it, good ones a tenth of it.
   private static let firstDeviation = 0.1
-  /// m/s: no receiver is better.
+  /// The smallest plausible deviation in m/s.
   private static let leastDeviation = 0.02
-  /// s: how far back a way from rest is seen. With a good receiver, a vehicle that creeps at 0.1 m/s still is.
+  /// The memory in s for a displacement from rest. With a good receiver it detects a vehicle that creeps at
+  /// 0.1 m/s.
   private static let memory = 20.0
-  /// s: receivers filter their velocities, so that neighbours err alike. 9 is the sum of the correlation 0.8 at 1 Hz.
+  /// The correlation in s: receivers filter their velocities, so that consecutive errors are similar. 9 is
+  /// the sum for the correlation 0.8 at 1 Hz.
   private static let correlation = 9.0
-  /// Deviations of noise that a way from rest must have: less than one in 250,000 has.
+  /// The minimum displacement from rest in noise deviations: noise alone exceeds it less than once in
+  /// 250,000.
   private static let confidence = 5.0
-  /// Metres that a way from rest has at least.
+  /// The minimum displacement from rest in m.
   private static let shortestLeg = 1.0
-  /// m/s, and deviations: from here on one velocity is enough.
+  /// The speed in m/s, and in deviations, above which one velocity is sufficient.
   private static let (clearSpeed, clearDeviations) = (1.0, 6.0)
-  /// Deviations that a speed without a course must have to count as a way: one in 90 has.
+  /// The minimum speed without a course in deviations to count as distance: noise exceeds it once in 90.
   private static let undirectedDeviations = 3.0
-  /// m/s: below, and within four deviations, a vehicle is slow; after 3 s of it, it stands.
+  /// Low speed: below these speeds (m/s) and within four deviations. After 3 s of it, the vehicle is at rest.
   private static let (slowSpeed, fastestSlow, slowDeviations, stopTime) = (0.3, 1.5, 4.0, 3.0)
-  /// By how much a second moves the median from which a variance is learned: it follows within a minute, and a vehicle that creeps
-  /// for moments hardly moves it, as it would a mean.
+  /// The factor per second by which the median moves from which the variance is estimated. It adapts within a
+  /// minute, and short creeping hardly affects a median, unlike a mean.
   private static let step = 1.05
   /// The median of half the square of a vector whose two components have variance 1.
   private static let halfMedian = 0.693
-  /// m/s: noise beyond is no receiver's.
+  /// The largest plausible noise in m/s.
   private static let greatestDeviation = 0.5
-  /// m/s up to which noise is learned from how the velocity changes.
+  /// The maximum speed in m/s at which noise is estimated from velocity changes.
   private static let fastestLearning = 2.0
 
-  /// m/s, one deviation of noise on each axis.
+  /// The standard deviation of the noise on each axis, m/s.
   var deviation: Double { max(Self.leastDeviation, restVariance.squareRoot()) }
 
-  /// A velocity at one moment.
+  /// A velocity at one time.
   struct Motion: Hashable, Sendable {
     var speed: Double
-    /// m/s east and north; nil without a course.
+    /// The velocity east and north in m/s; nil without a course.
     var velocity: SIMD2<Double>?
   }
 
-  /// Metres between two moments.
+  /// Returns the distance in m between two times.
   mutating func process(_ before: Motion, _ now: Motion, seconds: Double, isStopped: Bool) -> Double {
     isStanding
       ? stand(before, now, seconds: seconds, isStopped: isStopped)
       : drive(before, now, seconds: seconds, isStopped: isStopped)
   }
 
-  /// The vehicle was not watched for a while.
+  /// Resets after a time without observation.
   mutating func interrupt(isMoving: Bool) {
     (isStanding, leg, legTime, slowTime) = (!isMoving, .zero, 0, 0)
   }
@@ -70,7 +74,8 @@ struct StandingTest: Hashable, Sendable {
   private mutating func stand(_ before: Motion, _ now: Motion, seconds: Double, isStopped: Bool) -> Double {
     guard !isStopped else {
       (leg, legTime) = (.zero, 0)
-      // Who knows of himself that the vehicle stands tells no noise: what is left of it is a start.
+      // A source that knows the vehicle to be at rest contains no noise; the remaining displacement is a
+      // start.
       Self.learn(0, &restVariance, seconds: seconds)
       return 0
     }
@@ -102,7 +107,7 @@ struct StandingTest: Hashable, Sendable {
     return (corrected(before.speed) + corrected(now.speed)) / 2 * seconds
   }
 
-  /// Moves a variance towards that of half the square of a velocity.
+  /// Moves a variance towards half the square of a velocity.
   private static func learn(_ square: Double, _ variance: inout Double, seconds: Double) {
     let factor = pow(step, min(seconds, 1))
     variance *= square / halfMedian > variance ? factor : 1 / factor
@@ -111,7 +116,8 @@ struct StandingTest: Hashable, Sendable {
       Self.greatestDeviation * Self.greatestDeviation)
   }
 
-  /// m/s east and north between two moments. A velocity whose direction is not known carries a way on when it is more than noise.
+  /// Returns the mean velocity east and north in m/s between two times. A velocity without a course continues
+  /// a displacement if it is more than noise.
   private func displacement(_ before: Motion, _ now: Motion) -> SIMD2<Double> {
     if let first = before.velocity, let second = now.velocity { return (first + second) / 2 }
     let speed = (before.speed + now.speed) / 2
@@ -121,7 +127,7 @@ struct StandingTest: Hashable, Sendable {
     return speed * direction
   }
 
-  /// Noise across the way lengthens a velocity by its variance over twice the speed.
+  /// Removes the noise: the lateral component lengthens a velocity by its variance over twice the speed.
   private func corrected(_ speed: Double) -> Double {
     max(0, speed * speed - restVariance).squareRoot()
   }

@@ -1,14 +1,14 @@
 public import Spatial
 
-/// A moment at which a trip begins or ends.
+/// The start or the end of a trip.
 public struct TripPoint: Hashable, Sendable {
-  /// Nil while no clock is known.
+  /// Civil time; nil while the clock is not set.
   public var time: UTCTime?
-  /// Nil where it is not known, or nobody may know it.
+  /// The position; nil if it is unknown or hidden.
   public var coordinate: Coordinate?
-  /// Metres at 68 %; nil where nobody says.
+  /// The 68 % radius in m; nil if unknown.
   public var accuracy: Double?
-  /// Metres of the odometer, and those of them that were closed, not measured.
+  /// The odometer in m, and the part of it that was estimated.
   public var distance: Double
   public var estimated: Double
 
@@ -24,55 +24,58 @@ public struct TripPoint: Hashable, Sendable {
   }
 }
 
-/// One statement about a trip. Of those with the same series and number, the one with the greatest revision holds, and says all.
+/// A revision of a trip. Of the records with the same series and number, the one with the highest revision is
+/// valid and complete.
 public struct TripRecord: Hashable, Sendable {
   public enum Phase: String, Hashable, Sendable, CaseIterable {
     case started, underway, ended
   }
 
   public enum Kind: String, Hashable, Sendable, CaseIterable {
-    /// By its own wheels.
+    /// Driven on its own wheels.
     case driven
-    /// By a ferry, a train or a tow truck: it moved with the ignition off, or with wheels that stood.
+    /// Carried by a ferry, train or tow truck: moved with the ignition off or with wheels at rest.
     case carried
-    /// Nobody watched: the odometer closed the way between two places.
+    /// Unobserved: the odometer closed a gap between two positions.
     case unobserved
   }
 
-  /// Which numbering it belongs to: another where what was kept of trips was lost.
+  /// The identity of the numbering; a new one starts if the stored trips were lost.
   public var series: UInt64
-  /// From 1, without gaps within a series.
+  /// The number of the trip, from 1 without gaps within a series.
   public var number: Int
-  /// From 1, for each statement about the trip.
+  /// The number of the record of this trip, from 1.
   public var revision: Int
   public var phase: Phase
   public var kind: Kind
-  /// The odometer there is that of the end of the trip before.
+  /// The start. Its odometer value equals that at the end of the previous trip.
   public var start: TripPoint
-  /// The newest moment; of a trip that has ended, its end.
+  /// The latest point; the end of a completed trip.
   public var end: TripPoint
-  /// s in which the vehicle moved, and stood; s of the latter with the ignition on, nil where nobody says whether it was.
+  /// The time in motion and at rest in s; the part at rest with the ignition on in s, nil if the ignition is
+  /// unknown.
   public var moving: Double
   public var standing: Double
   public var idling: Double?
-  /// m/s; nil where no speed was measured.
+  /// The maximum speed in m/s; nil if no speed was measured.
   public var greatestSpeed: Double?
-  /// Litres, and kilowatt-hours out of the traction battery less those into it; nil where the bus does not tell them.
+  /// Fuel in litres, and the net energy from the traction battery in kWh; nil if the vehicle does not report
+  /// them.
   public var fuel: Double?
   public var electricity: Double?
-  /// How often each event happened.
+  /// The number of events by name.
   public var counts: [String: Int]
   public var driver: String?
   public var purpose: String?
   public var track: TripTrack
 
-  /// Metres.
+  /// The distance in m.
   public var distance: Double { end.distance - start.distance }
-  /// Metres of it that were closed, not measured.
+  /// The part of the distance in m that was estimated in gaps.
   public var estimated: Double { min(distance, max(0, end.estimated - start.estimated)) }
-  /// m/s while the vehicle moved; nil where it did not.
+  /// The mean speed in motion in m/s; nil if the vehicle did not move.
   public var meanSpeed: Double? {
-    // What it crept while it was parked is part of the way, but not of the time.
+    // Creeping while parked counts for the distance, but not for the time.
     moving > 0 ? min(distance / moving, greatestSpeed ?? .infinity) : nil
   }
 

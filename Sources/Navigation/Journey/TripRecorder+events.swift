@@ -1,8 +1,8 @@
 public import Spatial
 
-// The driving events that go on: what is kept of them, so that each is told to be over, whatever becomes of the agent.
+// Lasting driving events. They are stored, so that each one is reported as ended even if the agent is killed.
 extension TripRecorder {
-  /// Keeps what is about to be told of an event that lasts.
+  /// Stores a lasting event before it is published.
   public mutating func keep(_ event: KeptEvent) {
     if let index = state.lasting.firstIndex(where: { $0.number == event.number }) {
       state.lasting[index] = event
@@ -13,16 +13,16 @@ extension TripRecorder {
     milestones += 1
   }
 
-  /// The outbox has the end of an event.
+  /// Removes an event whose end is in the outbox.
   public mutating func confirm(eventNumber number: Int) {
     let count = state.lasting.count
     state.lasting.removeAll { $0.number == number && !$0.isOngoing }
     if state.lasting.count != count { milestones += 1 }
   }
 
-  /// What went on when the agent was stopped by force: it is over, as far as anybody has seen. Those whose end was told already are as
-  /// they were told.
-  /// - Returns: all that is to be told of them, again or for the first time.
+  /// Ends the events that were ongoing when the agent was killed, at the last stored time. Events that
+  /// already ended are unchanged.
+  /// - Returns: all events to publish, again or for the first time.
   public mutating func finishLasting() -> [KeptEvent] {
     guard !state.lasting.isEmpty else { return [] }
     for index in state.lasting.indices { state.lasting[index].finish(seen: state.seen?.time) }
@@ -30,7 +30,7 @@ extension TripRecorder {
     return state.lasting
   }
 
-  /// Takes out where the vehicle was as far as nobody may know that any longer.
+  /// Removes stored positions that are hidden now.
   public mutating func forgetPlaces(where isHidden: (Coordinate) -> Bool) {
     let before = state
     state.forgetPlaces(where: isHidden)

@@ -1,30 +1,32 @@
 internal import Glibc
 internal import Spatial
 
-// What nobody has watched: receivers in tunnels, and asleep at rest; an agent that did not run, a device without power.
+// Gaps without observation: receivers in tunnels or asleep at rest, an agent that was not running, a device
+// without power.
 //
-// The odometer has closed the way. It is part of the trip under way where no stop fits in between that would have ended it, at the pace
-// of a town. Of what was parked a short way is the beginning of the trip that is seen now, as a receiver needs a while for its first place.
-// What is left is a trip of its own: carried where the ignition was off, else unobserved.
+// The odometer has closed the distance. It belongs to the current trip if a stop long enough to end that trip
+// does not fit in between, at the average speed in towns. After parking, a short distance is the start of the
+// trip that is observed now, because a receiver needs time for its first position. Any other distance is a
+// separate trip: carried if the ignition was off, otherwise unobserved.
 extension TripRecorder {
-  /// m/s of a way that nobody has watched: the mean of vehicles in towns, 20 to 35 km/h with their stops.
+  /// The assumed speed in m/s of an unobserved path: the mean in towns is 20 to 35 km/h including stops.
   private static let townSpeed = 8.0
-  /// m/s: queues go some 5 km/h, and seldom less than a third of it.
+  /// The minimum speed in a queue in m/s: queues move at about 5 km/h, and seldom below a third of it.
   private static let slowestQueue = 0.5
-  /// m/s: the mean of the first metres of a slow start.
+  /// The mean speed in m/s over the first metres of a slow start.
   private static let slowestStart = 2.0
-  /// Metres that a receiver may need for its first place: two minutes in a town.
+  /// The distance in m that a vehicle can drive before the receiver's first position: two minutes in a town.
   private static let nearWay = 2000.0
   /// s between two positions of one drive, and the least share of its way that a vehicle has driven at its speed of now.
   private static let (longestContinuous, leastShare) = (180.0, 0.5)
   /// m/s: a greater way in a step was closed between two places, whatever else was watched in between.
   static let fastest = 60.0
 
-  /// The first moments of a run. Wheels count from the first place on.
+  /// Processes the first samples after a restart. Wheel speeds count only from the first position on.
   mutating func resume(_ sample: TripSample) {
     guard sample.isLocated, state.boundary != nil else { return }
     if state.trip.map({ $0.end.distance > sample.distance }) == true {
-      // The last metres before a loss of power may have been lost.
+      // The last metres before a power loss can be missing.
       state.trip?.end.distance = sample.distance
       state.trip?.end.estimated = sample.estimated
     }
@@ -34,12 +36,12 @@ extension TripRecorder {
     close(sample, seconds: seconds.flatMap { $0 >= 0 ? $0 : nil }, after: before)
     observeIgnition(sample)
     finishStep(sample)
-    // A stop goes on through the next restart, however soon that comes.
+    // A stop continues across the next restart, even if that follows immediately.
     if state.trip != nil, (sample.speed ?? .infinity) < Self.movingSpeed { milestones += 1 }
   }
 
-  /// Takes a moment that does not follow the one before.
-  /// - Parameter seconds: between the two; nil where no clock says.
+  /// Processes a sample after a gap.
+  /// - Parameter seconds: the length of the gap; nil if unknown.
   mutating func close(_ sample: TripSample, seconds: Double?, after before: TripPoint) {
     let way = max(0, sample.distance - before.distance)
     let isMoving = (sample.speed ?? 0) > Self.clearSpeed && sample.isResting != true
@@ -62,7 +64,8 @@ extension TripRecorder {
     }
   }
 
-  /// - Returns: whether all of the way is the trip's, which may have ended with it.
+  /// Continues the current trip across the gap.
+  /// - Returns: true if the whole distance belongs to the trip, which can have ended with it.
   private mutating func goOn(
     _ sample: TripSample, way: Double, driving: Double, seconds: Double?, isMoving: Bool
   ) -> Bool {
@@ -76,14 +79,15 @@ extension TripRecorder {
     let isCarried = trip.kind == .carried && isOff
     let rest = max(0, (seconds ?? 0) - driving)
     let isShort = (wasStanding ? trip.standingFor : 0) + rest < longestStop
-    // It stood at the last moment that was watched, as that of a run that was killed soon after; its end is known by then.
+    // At rest in the last observed sample, such as in a run that was killed shortly after; the end of the
+    // trip is then known.
     let stoodAtLast = wasStanding || (state.speed ?? .infinity) < Self.movingSpeed && !isMoving
     if way < Self.leastWay, stoodAtLast {
       trip.elapsed += seconds ?? 0
       if let stirred, !sample.isLocated, trip.hasMoved,
         case let moved = sample.timestamp.seconds(since: stirred.timestamp), moved > Self.falseStart
       {
-        // In a tunnel: only the accelerometer has seen that it moved on.
+        // In a tunnel, where only the accelerometer observed the motion.
         trip.moving += moved
         trip.extend(to: sample.point)
         self.stirred = nil
@@ -115,7 +119,7 @@ extension TripRecorder {
       finish()
       return false
     }
-    // It came to rest where it stands now, and nobody knows when.
+    // The vehicle came to rest at its current position at an unknown time.
     trip.elapsed += driving
     trip.moving += driving
     var end = sample.point
@@ -129,11 +133,11 @@ extension TripRecorder {
     return true
   }
 
-  /// The beginning of a trip that is under way now.
+  /// Creates the unobserved start of a trip that is now in progress.
   private mutating func startUnseen(
     _ sample: TripSample, way: Double, seconds: Double?, after before: TripPoint
   ) {
-    // From rest to the speed of now at a constant acceleration, and no slower than through a town.
+    // Constant acceleration from rest to the current speed, but not slower than in towns.
     let mean = min(max((sample.speed ?? 0) / 2, Self.slowestStart), Self.townSpeed)
     let took = min(way / mean, seconds ?? .infinity)
     let since = stirred.map { sample.timestamp.seconds(since: $0.timestamp) } ?? took
@@ -145,13 +149,13 @@ extension TripRecorder {
     promote(sample)
   }
 
-  /// A trip of which only the places before and after are known.
+  /// Creates a trip from the positions before and after the gap.
   private mutating func report(
     _ sample: TripSample, driving: Double, seconds: Double?, after before: TripPoint
   ) {
     var start = before
     var took = seconds ?? driving
-    // The accelerometer saw it rest, as on a ship: it moved since the last place.
+    // The accelerometer observed rest, as on a ship, so the motion started after the last position.
     if let located, let watched, watched > located.timestamp {
       took = max(took, sample.timestamp.seconds(since: located.timestamp))
       start = located.point
@@ -163,7 +167,7 @@ extension TripRecorder {
     if !isOff { finish() }
   }
 
-  /// The ignition went on before it was known how far the vehicle had come until then.
+  /// Adds the distance before the ignition was switched on, which was not known until now.
   private mutating func reportBefore(_ trip: OpenTrip, _ sample: TripSample) {
     var moment = sample
     moment.timestamp = sample.timestamp.advanced(bySeconds: -trip.elapsed)

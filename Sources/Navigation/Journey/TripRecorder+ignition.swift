@@ -1,12 +1,12 @@
 internal import Glibc
 internal import Spatial
 
-// The ignition begins trips and ends them, where it is known.
+// The ignition starts and ends trips if it is available.
 extension TripRecorder {
   mutating func observeIgnition(_ sample: TripSample) {
     guard sample.ignition != ignition.told else { return }
     ignition.told = sample.ignition
-    // A parked bus that stirs says nothing that has to be kept.
+    // A parked CAN bus that wakes up changes nothing that must be stored.
     if state.trip != nil || sample.ignition == true { milestones += 1 }
     let since = max(
       watched ?? sample.timestamp, min(sample.ignitionSince ?? sample.timestamp, sample.timestamp))
@@ -16,7 +16,7 @@ extension TripRecorder {
       (ignition.before, ignition.believed) = (ignition.believed, true)
       switchOn(sample, at: since)
     case false?:
-      // A bus that falls silent in motion is lost.
+      // A CAN bus that becomes silent in motion has been lost.
       let isMoving = state.trip.map { !isStanding($0) && (state.speed ?? 0) > Self.clearSpeed } ?? false
       ignition.believed = isMoving ? nil : false
       if !isMoving { switchOff(sample, at: min(since, sample.ignitionSince ?? since)) }
@@ -37,7 +37,7 @@ extension TripRecorder {
     state.trip?.elapsed = max(0, sample.timestamp.seconds(since: timestamp))
   }
 
-  /// The trip is over when the ignition goes off, if that is not on again soon.
+  /// Ends the trip at ignition off, unless the ignition is switched on again soon.
   private mutating func switchOff(_ sample: TripSample, at timestamp: Timestamp) {
     guard var trip = state.trip, let watched else { return }
     guard trip.hasMoved else {

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Spatial
 
-// What is said of trips, and what is known at the end of each step.
+// Publication of trip records, and the state at the end of each step.
 extension TripRecorder {
   mutating func finishStep(_ sample: TripSample) {
     let step = watched.map { sample.timestamp.seconds(since: $0) } ?? 0
@@ -26,7 +26,8 @@ extension TripRecorder {
     tell(.underway)
   }
 
-  /// Where only wheels or the accelerometer watch, the place is that of before at rest, and else not known.
+  /// Returns the point for the stored state. If only wheels or the accelerometer observe, the position is
+  /// unchanged at rest and unknown otherwise.
   private func seen(_ sample: TripSample) -> TripPoint {
     var point = sample.point
     if !sample.isLocated, let seen = state.seen, seen.distance == sample.distance {
@@ -40,7 +41,7 @@ extension TripRecorder {
     watched.map { sample.timestamp.seconds(since: $0) } ?? 0
   }
 
-  /// Ends the trip where it came to rest.
+  /// Ends the trip at the position where the vehicle came to rest.
   mutating func finish() {
     guard let trip = state.trip else { return }
     if trip.number != nil {
@@ -58,7 +59,7 @@ extension TripRecorder {
     let elapsed = state.trip?.elapsed ?? 0
     state.trip?.toldElapsed = elapsed
     guard let record = state.trip?.record(state, phase) else { return }
-    // Each statement says all, so that a newer one stands for those before it, but each phase is told.
+    // A record replaces all earlier ones of the trip, but one per phase is retained.
     state.unconfirmed.removeAll {
       $0.series == record.series && $0.number == record.number && ($0.phase == phase || phase == .ended)
     }
@@ -68,7 +69,8 @@ extension TripRecorder {
     milestones += 1
   }
 
-  /// The odometer is new, or another one: what was told of trips stands, and the next begin to count here.
+  /// Restarts from a new or replaced odometer. Published trips remain valid, and the next ones count from
+  /// here.
   mutating func restart(_ sample: TripSample) {
     guard state.boundary != nil || sample.isLocated || sample.isWatched else { return }
     finish()

@@ -1,22 +1,23 @@
 internal import Glibc
 public import Spatial
 
-/// Makes trips of how the vehicle moves and of its odometer.
+/// A recorder that divides the vehicle's motion and its odometer into trips.
 ///
-/// - A trip begins with the first motion, or with the ignition where that is known, and is one from 50 m on; what it begins with is looked
-///   up then. It ends where the vehicle came to rest, or where the ignition went off, once that is as long ago as a stop may last. With
-///   the ignition on a stop may last an hour.
-/// - Every metre of the odometer is part of one trip: each begins to count where the one before has ended, so that the sum of trips is
-///   the odometer. What a vehicle creeps while it is parked is part of the next trip.
-/// - What nobody has watched (`TripRecorder+gaps`) is part of the trip under way, or a trip of its own.
-/// - A vehicle that moves with its ignition off, or on wheels that stand, is carried.
+/// - A trip starts with the first motion, or with the ignition if that is available. It is recorded from 50 m
+///   on, and its start is then determined in retrospect. It ends where the vehicle came to rest or where the
+///   ignition was switched off, as soon as that is longer ago than a stop may last. With the ignition on, a
+///   stop may last an hour.
+/// - Every metre of the odometer belongs to one trip: each trip counts from the end of the previous one, so
+///   that the sum of all trips is the odometer. Creeping while parked belongs to the next trip.
+/// - Gaps without observation (`TripRecorder+gaps`) belong to the current trip or are a trip of their own.
+/// - A vehicle that moves with its ignition off, or with its wheels at rest, is carried.
 ///
-/// A value type without I/O: time comes with the samples.
+/// A value type without I/O; time arrives with the samples.
 public struct TripRecorder: Hashable, Sendable {
   public struct Settings: Hashable, Sendable {
-    /// s that a stop within a trip may last.
+    /// The maximum duration of a stop within a trip, s.
     public var stop: Double
-    /// s between two statements about a trip under way; nil tells only its start and its end.
+    /// The interval between two records of a current trip in s; nil for records only at its start and end.
     public var interval: Double?
 
     public init(stop: Double = 300, interval: Double? = 300) {
@@ -27,17 +28,17 @@ public struct TripRecorder: Hashable, Sendable {
 
   public internal(set) var state: TripState
   public var settings: Settings
-  /// Grows with what should not be lost with the power: statements, stops, the ignition.
+  /// A counter that increases with each change that must survive a power loss: records, stops, ignition.
   public internal(set) var milestones = 0
-  /// Statements that have not been fetched.
+  /// The records that have not been drained yet.
   var statements: [TripRecord] = []
 
-  // Of this run.
-  /// The newest moment that was watched, and that a place was found at.
+  // MARK: State of this run
+  /// The times of the last observation and of the last position.
   var watched: Timestamp?
   var located: Moment?
   var ignition = Ignition()
-  /// Since when it may have been moving, as far as speeds tell, and the accelerometer.
+  /// The possible start of motion according to speeds, and according to the accelerometer.
   var rise: Moment?
   var stirred: Moment?
 
@@ -47,32 +48,33 @@ public struct TripRecorder: Hashable, Sendable {
   }
 
   struct Ignition: Hashable, Sendable {
-    /// As it is told, and as it is believed.
+    /// The reported state of the ignition, and the state in use.
     var told: Bool?
     var believed: Bool?
-    /// As it was believed before it went on.
+    /// The state in use before the ignition was switched on.
     var before: Bool?
   }
 
-  /// Metres from which motion is a trip: less is moving a car in its yard.
+  /// The minimum distance of a trip in m; shorter motion is manoeuvring on the premises.
   static let leastWay = 50.0
-  /// Metres after which a stop is over; less is a receiver's noise.
+  /// The distance in m after which a stop has ended; less is receiver noise.
   static let resumeWay = 5.0
-  /// m/s: the mean over a step from which the vehicle moves; and from which one step is enough. As the odometer's test of rest.
+  /// The mean speed over a step above which the vehicle moves, and the speed above which one step is
+  /// sufficient, m/s. The same as in the odometer's test of rest.
   static let (movingSpeed, clearSpeed) = (0.3, 1.5)
-  /// m/s above which the vehicle may have begun to move: a receiver's noise at rest is less most of the time.
+  /// The speed in m/s above which motion can have started; receiver noise at rest is mostly lower.
   private static let risingSpeed = 0.2
-  /// s that are looked back for a start at most.
+  /// The maximum time in s to search backwards for a start.
   static let longestRise = 60.0
-  /// s within which two moments belong to one another.
+  /// The maximum interval in s between consecutive samples without a gap.
   static let longestStep = 10.0
-  /// s of rest after which what has moved less than `resumeWay` has not begun a trip.
+  /// The time at rest in s after which motion of less than `resumeWay` is not a start.
   static let falseStart = 10.0
-  /// s that a vehicle with the ignition on may stand in a queue.
+  /// The maximum time in s that a vehicle with the ignition on can be at rest in a queue.
   static let longestIdle = 3600.0
-  /// Numbers that are kept ahead.
+  /// The number of event numbers that are reserved in the stored state.
   private static let eventReserve = 64
-  /// Names of events that are counted in one trip.
+  /// The maximum number of event names counted in a trip.
   private static let mostEvents = 32
 
   public init(_ state: TripState, settings: Settings = Settings()) {
@@ -80,30 +82,32 @@ public struct TripRecorder: Hashable, Sendable {
     self.settings = settings
   }
 
-  /// The statements since the last call, in order.
+  /// Returns the records since the last call, in order.
   public mutating func drain() -> [TripRecord] {
     defer { statements.removeAll() }
     return statements
   }
 
-  /// The outbox has it.
+  /// Confirms that a record is in the outbox.
   public mutating func confirm(series: UInt64, number: Int, revision: Int) {
     func isIt(_ record: TripRecord) -> Bool {
       record.series == series && record.number == number && record.revision <= revision
     }
-    // A vehicle that is cut off from its battery at each stop does not tell its last trip again at each start.
+    // Without this milestone, a vehicle whose battery is disconnected at each stop would publish its last
+    // trip again at each start.
     if state.unconfirmed.contains(where: { isIt($0) && $0.phase == .ended }) { milestones += 1 }
     state.unconfirmed.removeAll(where: isIt)
   }
 
-  /// An event has happened. It counts where a trip is under way, or about to be.
+  /// Counts an event in the current or imminent trip.
   public mutating func count(event name: String) {
     guard state.trip != nil else { return }
     guard state.trip?.counts[name] != nil || (state.trip?.counts.count ?? 0) < Self.mostEvents else { return }
     state.trip?.counts[name, default: 0] += 1
   }
 
-  /// A driving event has got this number: those that a restart may give out are kept ahead of it, so that none is given out twice.
+  /// Reports the number of a driving event. Numbers are reserved in the stored state, so that none is reused
+  /// after a restart.
   public mutating func observe(eventNumber number: Int) {
     guard number > state.events - Self.eventReserve / 2, number < Int(Int32.max) - Self.eventReserve else {
       return
@@ -112,21 +116,21 @@ public struct TripRecorder: Hashable, Sendable {
     milestones += 1
   }
 
-  /// Who drives, from the trip under way on; nil is nobody who is known.
+  /// Sets the driver from the current trip on; nil if unknown.
   public mutating func set(driver: String?) {
     if state.driver != driver { milestones += 1 }
     state.driver = driver
     tell(.underway)
   }
 
-  /// What the trip under way is for, or the next one; nil takes it back.
+  /// Sets the purpose of the current or next trip; nil to remove it.
   public mutating func set(purpose: String?) {
     if state.purpose != purpose { milestones += 1 }
     state.purpose = purpose
     tell(.underway)
   }
 
-  /// Takes what is known of a moment. Moments come in order of time.
+  /// Processes a sample. Samples arrive in order of time.
   public mutating func process(_ sample: TripSample) {
     // An undecided moment is part of the step to the next decision.
     guard sample.isSound, sample.motion != .undecided else { return }
@@ -144,38 +148,38 @@ public struct TripRecorder: Hashable, Sendable {
     if step <= longestStep, isPossible {
       watch(sample, step: step, after: before)
     } else {
-      // The end of a stop in between comes first.
+      // A trip that ends in between is finished first.
       advance(to: sample.timestamp)
       close(sample, seconds: step, after: before)
     }
     finishStep(sample)
   }
 
-  /// Lets time pass: a stop may have lasted long enough.
+  /// Advances time without samples and ends a trip after a long stop.
   public mutating func advance(to timestamp: Timestamp) {
     guard let nextDeadline, timestamp >= nextDeadline else { return }
     finish()
   }
 
-  /// When `advance` ends a trip, if nothing comes before.
+  /// The time at which `advance` ends the trip; nil if it does not.
   public var nextDeadline: Timestamp? {
-    // What stirs in a tunnel may have moved on.
+    // In a tunnel, motion seen by the accelerometer can continue the trip.
     guard let trip = state.trip, let watched, isStanding(trip), stirred == nil else { return nil }
     return watched.advanced(bySeconds: longestStop - trip.standingFor)
   }
 
-  /// Whether a trip is under way and the vehicle moves.
+  /// True if a trip is in progress and the vehicle moves.
   public var isMoving: Bool { state.trip.map { !isStanding($0) } ?? false }
 
-  /// s that the stop may last now.
+  /// The maximum duration of the current stop in s.
   var longestStop: Double {
     ignition.believed == true ? max(settings.stop, Self.longestIdle) : settings.stop
   }
 
-  /// Whether the vehicle stood at the newest moment that was watched.
+  /// Returns whether the vehicle was at rest in the last sample.
   func isStanding(_ trip: OpenTrip) -> Bool { trip.standingFor > 0 || !trip.hasMoved }
 
-  /// Whether its ignition is known to be off.
+  /// True if the ignition is known to be off.
   var isOff: Bool { ignition.believed == false }
 
   // MARK: Steps
@@ -197,10 +201,10 @@ public struct TripRecorder: Hashable, Sendable {
   private mutating func move(_ sample: TripSample, step: Double) {
     guard var trip = state.trip else { return }
     if trip.hasMoved, trip.standingFor > Self.falseStart, trip.stir == nil {
-      // From the moment before.
+      // Counts from the previous sample.
       (trip.stir, trip.stirElapsed) = (state.seen, trip.elapsed - step)
     }
-    // With the ignition off it was carried, or rolls a little.
+    // With the ignition off, the vehicle is carried or rolls a little.
     if isOff, trip.kind == .driven, trip.number != nil {
       state.trip = trip
       if sample.distance - trip.end.distance >= Self.leastWay { splitCarried(sample) }
@@ -238,7 +242,7 @@ public struct TripRecorder: Hashable, Sendable {
     if trip.standingFor >= Self.falseStart, trip.standingFor - step < Self.falseStart { milestones += 1 }
     if trip.stir != nil, (sample.speed ?? 0) < Self.risingSpeed { trip.stir = nil }
     state.trip = trip
-    // What nobody would call a start, as a receiver's noise.
+    // Not a start, but for example receiver noise.
     if trip.number == nil, trip.hasMoved, trip.standingFor > Self.falseStart, ignition.believed != true,
       sample.distance - trip.origin < Self.resumeWay
     {
@@ -246,8 +250,8 @@ public struct TripRecorder: Hashable, Sendable {
     }
   }
 
-  /// It has gone far enough to be a trip.
-  /// - Parameter kind: nil looks what the vehicle moves by.
+  /// Numbers the current trip once its distance is long enough.
+  /// - Parameter kind: nil to determine it from the wheels.
   mutating func promote(_ sample: TripSample, as kind: TripRecord.Kind? = nil) {
     guard var trip = state.trip, trip.number == nil, sample.distance - trip.origin >= Self.leastWay else {
       return
@@ -257,11 +261,11 @@ public struct TripRecorder: Hashable, Sendable {
     state.count += 1
     trip.number = state.count
     state.trip = trip
-    // Of what is over before anybody knew of it, the end says all.
+    // A trip that ended before it was recorded only needs its final record.
     if trip.kind != .unobserved { tell(.started) }
   }
 
-  /// It stood with the ignition off, and moves.
+  /// Starts a new trip: the vehicle was at rest with the ignition off and is carried now.
   private mutating func splitCarried(_ sample: TripSample) {
     guard let trip = state.trip else { return }
     let (start, seconds) =
@@ -274,7 +278,7 @@ public struct TripRecorder: Hashable, Sendable {
     promote(sample)
   }
 
-  /// A trip begins with what was seen of its start, before the way to this moment is added.
+  /// Starts a trip at the first observed motion, before the distance to this sample is added.
   private mutating func begin(before: TripPoint, at timestamp: Timestamp, _ sample: TripSample) {
     var start = before
     var since = timestamp
@@ -283,7 +287,7 @@ public struct TripRecorder: Hashable, Sendable {
     }
     if start.coordinate == nil { (start.coordinate, start.accuracy) = (sample.coordinate, sample.accuracy) }
     open(.driven, at: start, elapsed: max(0, timestamp.seconds(since: since)), origin: before.distance)
-    // The way is the one that began then.
+    // The distance is that since then.
     let elapsed = state.trip?.elapsed ?? 0
     state.trip?.moving = elapsed
   }
@@ -311,7 +315,7 @@ public struct TripRecorder: Hashable, Sendable {
     stirred = nil
   }
 
-  /// The accelerometer sees motion before any place is found.
+  /// Records motion seen by the accelerometer before there is a position.
   private mutating func observeUnwatched(_ sample: TripSample) {
     guard sample.isResting == false, stirred == nil, state.trip.map({ isStanding($0) }) ?? true else {
       return

@@ -1,34 +1,35 @@
 public import Spatial
 
-/// What is known of the vehicle at one moment, as far as trips go by it.
+/// The input of the trip recorder at one time.
 public struct TripSample: Hashable, Sendable {
   public var timestamp: Timestamp
-  /// Civil time of the same moment by a clock that is kept right; nil where there is none.
+  /// Civil time from a synchronized clock; nil if unavailable.
   public var time: UTCTime?
-  /// Whether a place was found at this moment.
+  /// True if there was a position at this time.
   public var isLocated: Bool
-  /// The place as others may know it; nil where nobody may, and where none was found.
+  /// The published position; nil if hidden or unknown.
   public var coordinate: Coordinate?
-  /// Metres at 68 %; nil where nobody says.
+  /// The 68 % radius in m; nil if unknown.
   public var accuracy: Double?
-  /// Whether the place is exact enough to be drawn.
+  /// True if the position is accurate enough for the track.
   public var isExact: Bool
-  /// m/s over ground, at least 0; nil where it is not measured.
+  /// The ground speed in m/s, at least 0; nil if not measured.
   public var speed: Double?
   /// Motion by positions alone; nil if speeds are measured. It replaces the speed.
   public var motion: Odometer.PositionMotion?
   /// Metres of the odometer, and those of them that were closed, not measured.
   public var distance: Double
   public var estimated: Double
-  /// Nil where nobody says, and where the bus that said it is lost.
+  /// The state of the ignition; nil if unknown or if the CAN bus is lost.
   public var ignition: Bool?
-  /// Since when it is so; nil takes it for new.
+  /// The time since which this state applies; nil for the time of the sample.
   public var ignitionSince: Timestamp?
-  /// Whether the accelerometer sees the vehicle rest; nil without one.
+  /// True if the accelerometer detects rest; nil without an accelerometer.
   public var isResting: Bool?
-  /// m/s by the wheels, not older than some seconds; nil where they say nothing.
+  /// The wheel speed in m/s, at most a few seconds old; nil if unknown.
   public var wheelSpeed: Double?
-  /// Litres an hour, and watts out of the traction battery (negative into it); nil where the bus does not tell them.
+  /// Fuel rate in l/h, and power from the traction battery in W (negative while charging); nil if the vehicle
+  /// does not report them.
   public var fuelRate: Double?
   public var power: Double?
 
@@ -55,10 +56,10 @@ public struct TripSample: Hashable, Sendable {
     self.power = power
   }
 
-  /// Whether something tells of this moment whether the vehicle moves.
+  /// True if the sample determines whether the vehicle moves.
   var isWatched: Bool { isLocated || wheelSpeed != nil || isResting == true }
 
-  /// Whether its numbers are those of a vehicle on the earth.
+  /// True if the values are plausible for a vehicle.
   var isSound: Bool {
     (coordinate?.isValid ?? true) && (accuracy.map { $0.isFinite && $0 >= 0 } ?? true)
       && (speed.map { $0.isFinite && $0 >= 0 && $0 < OdometerSample.fastest } ?? true)
@@ -79,10 +80,10 @@ public struct TripSample: Hashable, Sendable {
     return sample
   }
 
-  /// l/h and W that no road vehicle takes: a truck's engine of 500 kW burns 150 l/h.
+  /// Implausible values in l/h and W for any road vehicle; a truck engine of 500 kW burns 150 l/h.
   private static let (greatestFuelRate, greatestPower) = (1000.0, 1e7)
 
-  /// The moment as a trip begins or ends at it.
+  /// The sample as start or end of a trip.
   var point: TripPoint {
     TripPoint(
       time: time, coordinate: coordinate, accuracy: coordinate == nil ? nil : accuracy, distance: distance,

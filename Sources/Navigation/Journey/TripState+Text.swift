@@ -1,17 +1,17 @@
 internal import Spatial
 
-/// Why stored trips were not taken.
+/// An error in stored trips.
 public struct TripStateError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// With the line and the remedy.
+  /// The reason, with the line and the remedy.
   public var description: String
 }
 
-// A text of lines "key value ...", so that a person can read it: a version, what is known, and a checksum over all before it. A value
-// that is not known is "-". Keys of a later minor version are skipped.
+// The format consists of readable lines "key value ...": a version, the values, and a checksum over all
+// previous lines. An unknown value is "-". Keys of later minor versions are skipped.
 extension TripState {
   private static let firstLine = "odograph-trips 1"
 
-  /// UTF-8 text; numbers keep every digit, but for those of tracks (1 cm, 1 ms).
+  /// The state as UTF-8 text; numbers have all digits, except those of tracks (1 cm, 1 ms).
   public var text: String {
     var lines = [Self.firstLine, "series \(String(series, radix: 16))", "count \(count)", "events \(events)"]
     func add(_ key: String, _ write: (inout TripWords) -> Void) {
@@ -31,8 +31,8 @@ extension TripState {
     return CheckedLines.text(lines)
   }
 
-  /// Reads what `text` wrote.
-  /// - Throws: `TripStateError` naming the line.
+  /// Parses a text created by `text`.
+  /// - Throws: `TripStateError` with the line.
   public init(text: String) throws(TripStateError) {
     func failure(_ line: Int, _ problem: String) -> TripStateError {
       TripStateError(

@@ -1,39 +1,40 @@
 public import Spatial
 
-/// What is kept of trips across restarts.
+/// The trip state that is stored across restarts.
 public struct TripState: Hashable, Sendable {
-  /// Which numbering trips belong to.
+  /// The identity of the numbering of trips.
   public let series: UInt64
-  /// The number of the newest trip; 0 before the first.
+  /// The number of the last trip; 0 before the first.
   public internal(set) var count = 0
-  /// Where the last trip has ended, and so the next begins to count; nil before the odometer was seen.
+  /// The end of the last trip, from which the next one counts; nil before the first odometer value.
   public internal(set) var boundary: TripPoint?
-  /// The newest moment that was watched, and the speed then in m/s.
+  /// The last observed point, and the speed there in m/s.
   var seen: TripPoint?
   var speed: Double?
-  /// Nil where nobody says.
+  /// The state of the ignition; nil if unknown.
   var ignition: Bool?
-  /// Of the trip under way and of those to come.
+  /// The driver of the current trip and of later ones.
   public internal(set) var driver: String?
-  /// Of the trip under way, or of the next one.
+  /// The purpose of the current or next trip.
   public internal(set) var purpose: String?
   var trip: OpenTrip?
-  /// Numbers of driving events up to this one may have been given out.
+  /// The highest driving event number that can have been assigned.
   public internal(set) var events = 0
-  /// Driving events that go on, or whose end is not known to be safe in the outbox, the oldest first.
+  /// Driving events that are ongoing or whose end is not confirmed in the outbox, oldest first.
   public internal(set) var lasting: [KeptEvent] = []
-  /// Statements of which is not known that they are safe in the outbox, the oldest first.
+  /// Records that are not confirmed in the outbox, oldest first.
   public internal(set) var unconfirmed: [TripRecord] = []
 
-  /// Statements that are told again at most: of older trips there are newer ones, or nobody has fetched them for weeks.
+  /// The maximum number of unconfirmed records that are published again. For older ones there are newer
+  /// trips, or the outbox has not accepted any for weeks.
   public static let mostUnconfirmed = 64
 
   public init(series: UInt64) { self.series = series }
 
-  /// Events that are kept at most: there are fewer kinds that last, and one of each at a time.
+  /// The maximum number of stored events; there are fewer lasting kinds, and at most one of each is ongoing.
   static let mostLasting = 16
 
-  /// Takes out where the vehicle was, or what of that nobody may know any longer.
+  /// Removes stored positions that are hidden.
   public mutating func forgetPlaces(where isHidden: (Coordinate) -> Bool = { _ in true }) {
     func bare(_ point: inout TripPoint) {
       guard let coordinate = point.coordinate, isHidden(coordinate) else { return }
@@ -67,37 +68,37 @@ public struct TripState: Hashable, Sendable {
     }
   }
 
-  /// Without any trip: what tells trips and events from others.
+  /// The state without trips and positions: only the numbering of trips and events.
   public var numbers: TripState {
     var bare = TripState(series: series)
     (bare.count, bare.events, bare.lasting) = (count, events, lasting)
     return bare
   }
 
-  /// Of the trip under way; nil before it has been told.
+  /// The number of the current trip; nil before it was published.
   public var tripNumber: Int? { trip?.number }
 
-  /// Whether a trip is under way that has been told.
+  /// True if a published trip is in progress.
   public var isUnderway: Bool { tripNumber != nil }
 }
 
-/// A trip that has not ended yet.
+/// A trip in progress.
 struct OpenTrip: Hashable, Sendable {
-  /// Nil until it has gone far enough to be one.
+  /// The number; nil until the distance is long enough.
   var number: Int?
   var revision = 0
   var kind = TripRecord.Kind.driven
   var start: TripPoint
-  /// The newest moment of motion: where it ends if none follows.
+  /// The last point in motion, which is the end if no motion follows.
   var end: TripPoint
-  /// Metres of the odometer when it began to move.
+  /// The odometer at the start of motion, m.
   var origin: Double
-  /// s from its start to the newest moment that was watched, to its end, and to the last statement.
+  /// The time in s from the start to the last observation, to the end, and to the last record.
   var elapsed = 0.0
   var endElapsed = 0.0
   var toldElapsed = 0.0
   var moving = 0.0
-  /// s until `end`, and after it.
+  /// The time at rest in s until `end`, and after it.
   var standing = 0.0
   var idling = 0.0
   var pendingIdling = 0.0
@@ -108,7 +109,7 @@ struct OpenTrip: Hashable, Sendable {
   var electricity: Double?
   var counts: [String: Int] = [:]
   var track = TripTrack()
-  /// The first motion after `end` that has not been taken for one yet, and its `elapsed`.
+  /// The first possible motion after `end`, and its `elapsed`.
   var stir: TripPoint?
   var stirElapsed = 0.0
 
@@ -120,10 +121,10 @@ struct OpenTrip: Hashable, Sendable {
     (self.start.distance, self.start.estimated) = (boundary.distance, boundary.estimated)
   }
 
-  /// s since its last motion.
+  /// The time since the last motion in s.
   var standingFor: Double { elapsed - endElapsed }
 
-  /// The vehicle has moved, so what it stood belongs to the trip.
+  /// Extends the trip to a point in motion, and counts the stop before it.
   mutating func extend(to point: TripPoint) {
     standing = max(0, elapsed - moving)
     idling += pendingIdling
@@ -138,14 +139,15 @@ struct OpenTrip: Hashable, Sendable {
   /// What stands in between is the trip's: the clock is known now, or was wrong.
   mutating func observe(_ time: UTCTime?) {
     guard let time else { return }
-    // A clock that runs off by no more than this is none that was set.
+    // A smaller difference is clock drift.
     let drift = Self.tolerance + Self.drift * elapsed
     if let began = start.time, abs(time.seconds(since: began) - elapsed) <= drift { return }
     start.time = time.advanced(bySeconds: -elapsed)
     end.time = time.advanced(bySeconds: endElapsed - elapsed)
   }
 
-  /// s, and s a second: clocks without a receiver run off by some 100 ppm, and times of places are late by tenths.
+  /// Tolerance in s and drift in s per s: clocks without a receiver drift by about 100 ppm, and times of
+  /// positions are late by tenths of a second.
   private static let (tolerance, drift) = (2.0, 0.001)
 
   func record(_ state: TripState, _ phase: TripRecord.Phase) -> TripRecord? {

@@ -1,15 +1,16 @@
 public import Spatial
 
-/// The course of a trip in bounded memory: the interpolation in time between its points passes every place that was left out
-/// within `bound` metres.
+/// The track of a trip in bounded memory. Linear interpolation in time between its points passes every
+/// omitted position within `bound` metres.
 ///
-/// Of the newest point the velocities are kept with which all places since are met within the bound: an interval in each direction,
-/// so that the square around each place lies in the circle of the bound. When it does not hold the velocity to the newest place, the
-/// place before becomes a point (E. H. Bristol, "Swinging door trending", 1990, in two dimensions). Where the points are as many
-/// as there may be, they are thinned by the bound again, which doubles it.
+/// For the last point, an interval of velocities in each direction is stored with which all positions since
+/// then are met within the bound. The square around each position lies inside the circle of the bound. If no
+/// velocity meets the new position, the previous one becomes a point (E. H. Bristol, "Swinging door
+/// trending", 1990, in two dimensions). When the maximum number of points is reached, they are thinned with
+/// the doubled bound.
 public struct TripTrack: Hashable, Sendable {
   public struct Point: Hashable, Sendable {
-    /// s since the start of the trip.
+    /// The time since the start of the trip, s.
     public var elapsed: Double
     public var coordinate: Coordinate
 
@@ -19,17 +20,18 @@ public struct TripTrack: Hashable, Sendable {
     }
   }
 
-  /// Metres.
+  /// The bound in m.
   public private(set) var bound: Double
   private var kept: [Point] = []
-  /// The newest place, which is no point yet.
+  /// The latest position, which is not a point yet.
   private var newest: Point?
-  /// m/s east and north that meet all places since the last point.
+  /// The interval of velocities in m/s east and north that meet all positions since the last point.
   private var (lower, upper) = (Self.anything.0, Self.anything.1)
 
-  /// Metres at the beginning: a lane or two, and some three times a receiver's error.
+  /// The initial bound in m: one or two lanes, and about three times a receiver's error.
   public static let firstBound = 10.0
-  /// Points at most: 3 kB of a message. On drives of city and motorway 10 m take some 100 an hour.
+  /// The maximum number of points: 3 kB of a message. Drives in cities and on motorways need about 100 an
+  /// hour at 10 m.
   public static let capacity = 256
 
   private static let anything = (
@@ -38,7 +40,7 @@ public struct TripTrack: Hashable, Sendable {
 
   public init() { bound = Self.firstBound }
 
-  /// Goes on from what was kept. Points that are not in order of time or not on the earth are left out.
+  /// Restores stored points. Points out of order or with invalid coordinates are omitted.
   public init(points: [Point], bound: Double) {
     self.bound = bound.isFinite ? max(Self.firstBound, bound) : Self.firstBound
     for point in points.prefix(Self.capacity)
@@ -53,16 +55,16 @@ public struct TripTrack: Hashable, Sendable {
 
   public var isEmpty: Bool { kept.isEmpty }
 
-  /// Takes out points. Of the way between those that stay nothing is stated any more where one was between them.
+  /// Removes hidden points. The track states nothing about the path between the remaining neighbours.
   mutating func forgetPlaces(where isHidden: (Coordinate) -> Bool) {
     guard points.contains(where: { isHidden($0.coordinate) }) else { return }
     self = TripTrack(points: points.filter { !isHidden($0.coordinate) }, bound: bound)
   }
 
-  /// Takes the next place; one that is not after the one before is passed over.
+  /// Appends a position. Ignores one that is not later than the previous.
   public mutating func append(_ point: Point) {
     guard point.coordinate.isValid, point.elapsed.isFinite else { return }
-    // To the digits that are kept, so that what is told again after a restart is the same.
+    // Rounded to the stored digits, so that a record published again after a restart is identical.
     let point = Point(
       elapsed: (point.elapsed * TripWords.seconds).rounded() / TripWords.seconds,
       coordinate: Coordinate(
@@ -83,7 +85,8 @@ public struct TripTrack: Hashable, Sendable {
     newest = point
   }
 
-  /// Whether the places since are met on the way to this one, which is met from now on, too.
+  /// Returns whether the path to this point meets all positions since the last point, and narrows the
+  /// interval to it.
   private mutating func narrow(from start: Point, to point: Point) -> Bool {
     let seconds = point.elapsed - start.elapsed
     let velocity = LocalFrame(origin: start.coordinate).offset(of: point.coordinate) / seconds
@@ -95,7 +98,8 @@ public struct TripTrack: Hashable, Sendable {
     return isMet
   }
 
-  /// Those left out were within the bound of a line that is itself within the bound of the new one.
+  /// Removes points. Omitted positions were within the bound of a line that is itself within the bound of the
+  /// new one.
   private mutating func thin() {
     while kept.count > Self.capacity * 3 / 4 {
       var next = TripTrack()

@@ -1,12 +1,12 @@
 internal import Spatial
 
-/// The words of a line of kept trips.
+/// A reader and writer of the words in a line of stored trips.
 struct TripWords {
   struct Failure: Error {}
 
   private(set) var text = ""
   private var rest: Substring = ""
-  /// Of the word that was read last, from 1.
+  /// The position of the word that was read last, from 1.
   private(set) var position = 0
 
   init() {}
@@ -14,7 +14,7 @@ struct TripWords {
   init(_ text: Substring) { rest = text }
 
   private static let nothing = "-"
-  /// Of a degree and of a second, as tracks are kept.
+  /// Units per degree and per second in stored tracks.
   static let (degrees, seconds) = (1e7, 1e3)
 
   // MARK: Writing
@@ -25,7 +25,7 @@ struct TripWords {
 
   mutating func write(_ flag: Bool) { add(flag ? "yes" : "no") }
 
-  /// Whatever it holds becomes one word.
+  /// Writes any text as one word.
   mutating func write(_ string: String?) {
     guard let string else { return add(Self.nothing) }
     add("=" + Self.escaped(string))

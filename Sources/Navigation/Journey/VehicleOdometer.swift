@@ -1,37 +1,39 @@
-/// Follows the odometer of the vehicle's own instruments, which tells whole steps of a hundred metres or more, and says where the
-/// two disagree.
+/// A comparison with the vehicle's own odometer, which reports steps of a hundred metres or more.
 ///
-/// What is measured here fills the steps in between: the reading is held within the step that the vehicle tells. Over each ten
-/// kilometres by the vehicle both ways are compared. Instruments may be wrong by 4 %, tyres of another size are by more.
+/// The distance measured by Odograph interpolates between the steps: the reading is kept within the vehicle's
+/// current step. Over each ten kilometres by the vehicle both distances are compared. Instruments may deviate
+/// by 4 %, tyres of another size by more.
 public struct VehicleOdometer: Hashable, Sendable {
-  /// By what share of the vehicle's way more (or, negative, less) is measured here, on the last ten kilometres; nil where both agree
-  /// within 4 %, and before that is known.
+  /// The relative difference of the measured distance to the vehicle's distance over the last ten kilometres.
+  /// Nil if it is within 4 % or not yet known.
   public private(set) var disagreement: Double?
-  /// Where the comparison under way began.
+  /// The start of the current comparison.
   private var start: Start?
 
-  /// Metres by the vehicle that are far from what is known, until it says them again.
+  /// An implausible vehicle reading in m, until it is confirmed by a second one.
   private var doubted: Double?
 
   private struct Start: Hashable, Sendable {
-    /// Metres by the vehicle, and as measured here.
+    /// The reading by the vehicle and the own distance, m.
     var vehicle, own: Double
   }
 
-  /// Metres by the vehicle over which both are compared.
+  /// The length of a comparison by the vehicle's odometer, m.
   private static let stretch = 10_000.0
   private static let tolerance = 0.04
-  /// Metres that a vehicle does not go between two messages: its instruments were replaced, or told nonsense.
+  /// The largest plausible difference in m between two messages; beyond it the instruments were replaced, or
+  /// the value is invalid.
   private static let longestStep = 100_000.0
-  /// Metres off which one word is not enough: units that start, and some that answer for others, tell nonsense once.
+  /// The difference in m above which a reading must be confirmed: units that start up, and some that answer
+  /// for others, send one invalid value.
   private static let farthest = 1000.0
 
   public init() {}
 
-  /// Takes what the vehicle's odometer tells.
+  /// Processes a reading of the vehicle's odometer.
   /// - Parameters:
-  ///   - metres: rounded down to the step.
-  ///   - step: metres.
+  ///   - metres: the reading, rounded down to the step.
+  ///   - step: the resolution in m.
   public mutating func process(metres: Double, step: Double, _ odometer: inout Odometer) {
     guard metres >= 0, metres <= OdometerState.farthest, step > 0, step <= Self.longestStep else { return }
     if odometer.reading < metres || odometer.reading > metres + step {
@@ -41,7 +43,8 @@ public struct VehicleOdometer: Hashable, Sendable {
         return
       }
       doubted = nil
-      // The first time anywhere within the step; later at the end of it that was passed.
+      // The first reading is set to the middle of the step; later ones to the end of the step that was
+      // passed.
       let reading =
         start == nil ? metres + step / 2 : min(max(odometer.reading, metres), metres + step)
       odometer.set(reading: reading)

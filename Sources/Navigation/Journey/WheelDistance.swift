@@ -1,24 +1,26 @@
 internal import Spatial
 
-/// The way by the wheels since a moment, and by how much they err against the satellites.
+/// The distance by wheel speed, with a scale calibrated by GNSS.
 struct WheelDistance: Hashable, Sendable {
   private(set) var last: WheelSpeed?
-  /// Metres by the wheels, and the seconds in which they said something.
+  /// The distance by wheels in m, and the time with wheel speeds in s.
   private var (sum, covered) = (0.0, 0.0)
-  /// Metres by satellites and by wheels on the same stretches.
+  /// Distances by GNSS and by wheels over the same segments, m.
   private var (truth, measured) = (0.0, 0.0)
 
-  /// s between two speeds that belong to one another.
+  /// The maximum interval in s between consecutive wheel speeds.
   private static let longestStep = 2.0
-  /// Share of a stretch in which wheels must have spoken: those that speak once a second leave out its edges.
+  /// The share of a segment that wheel speeds must cover; at one speed a second its edges are missing.
   private static let leastCover = 0.6
-  /// Metres from which the scale is believed, and after which what was learned counts half: tyres wear and warm up.
+  /// The distance in m from which the scale is used, and after which old data have half weight: tyres wear
+  /// and warm up.
   private static let (leastWay, memory) = (500.0, 10_000.0)
-  /// m/s above which wheels are compared: below, sensors of wheels lose pulses and whole km/h say little.
+  /// The speed in m/s above which wheels are calibrated. Below it wheel sensors lose pulses, and whole km/h
+  /// are too coarse.
   private static let slowestComparison = 5.0
-  /// No tyre makes more of a difference.
+  /// The plausible range of the scale.
   private static let scales = 0.8...1.25
-  /// m/s: what a receiver says beyond this contradicts wheels that stand.
+  /// The receiver speed in m/s that contradicts wheels at rest.
   private static let fastestStanding = 1.5
 
   mutating func process(_ speed: WheelSpeed) {
@@ -34,17 +36,18 @@ struct WheelDistance: Hashable, Sendable {
     last = speed
   }
 
-  /// What the satellites' metres are to those of the wheels.
+  /// The ratio of the GNSS distance to the wheel distance.
   var scale: Double {
     measured < Self.leastWay ? 1 : min(max(truth / measured, Self.scales.lowerBound), Self.scales.upperBound)
   }
 
-  /// Metres on a stretch of so many seconds that began at the last `restart`; nil where the wheels said too little.
+  /// Returns the distance in m of a segment of `seconds` since the last `restart`; nil if wheel speeds cover
+  /// too little of it.
   func distance(seconds: Double) -> Double? {
     covered >= Self.leastCover * seconds ? scale * sum * seconds / covered : nil
   }
 
-  /// Compares a stretch since the last `restart` with its way by satellites, in metres.
+  /// Calibrates the scale with the GNSS distance (m) of the segment since the last `restart`.
   mutating func learn(way: Double, seconds: Double) {
     guard seconds > 0, way > Self.slowestComparison * seconds, covered >= Self.leastCover * seconds, sum > 0
     else { return }
@@ -55,7 +58,7 @@ struct WheelDistance: Hashable, Sendable {
 
   mutating func restart() { (sum, covered) = (0, 0) }
 
-  /// Whether the wheels stand now, and a receiver's speed does not contradict it.
+  /// Returns whether the wheels are at rest and the receiver's speed does not contradict it.
   func areStanding(at timestamp: Timestamp, receiver speed: Double) -> Bool {
     guard let last, last.speed == 0, speed < Self.fastestStanding else { return false }
     return abs(timestamp.seconds(since: last.timestamp)) <= Self.longestStep

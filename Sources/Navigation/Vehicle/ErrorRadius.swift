@@ -1,9 +1,10 @@
 internal import Glibc
 
-/// Radii of circles that hold a share of a two-dimensional normal distribution.
+/// Radii of circles that contain a given share of a two-dimensional normal distribution.
 enum ErrorRadius {
-  /// Radius in units of the greater deviation, at ratios of the smaller to the greater of 0, 0.1, … 1; from the integral
-  /// of R. S. Hoyt, "Probability functions for the modulus of the angular velocity of a moving point" (1947).
+  /// The radius in units of the greater deviation, for ratios of the smaller to the greater deviation of 0,
+  /// 0.1, … 1; from the integral of R. S. Hoyt, "Probability functions for the modulus of the angular
+  /// velocity of a moving point" (1947).
   private static let table68: InlineArray<11, Double> = [
     0.9945, 0.9995, 1.0152, 1.0438, 1.0889, 1.1481, 1.2152, 1.2865, 1.3599, 1.4344, 1.5096,
   ]
@@ -11,11 +12,11 @@ enum ErrorRadius {
     1.9600, 1.9625, 1.9704, 1.9842, 2.0051, 2.0359, 2.0813, 2.1460, 2.2303, 2.3318, 2.4477,
   ]
 
-  /// Metres that hold 68 and 95 %.
+  /// Returns the 68 and 95 % radii in m.
   ///
   /// - Parameters:
-  ///   - east: m², variance.
-  ///   - north: m², variance.
+  ///   - east: the variance in m².
+  ///   - north: the variance in m².
   ///   - covariance: m².
   static func radii(east: Double, north: Double, covariance: Double) -> (share68: Double, share95: Double) {
     let mean = 0.5 * (east + north)

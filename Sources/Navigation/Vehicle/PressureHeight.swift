@@ -2,32 +2,34 @@ internal import Motion
 internal import Sensors
 internal import Spatial
 
-/// Height from pressure through an outage: the barometer's changes, tied to the filter's height while there is a receiver.
+/// A barometric height for outages: changes of the pressure, relative to the filter's height while a receiver
+/// was available.
 struct PressureHeight: Sendable {
-  /// A height and its variance: m, m².
+  /// A height in m and its variance in m².
   struct Measurement: Hashable, Sendable {
     var height: Double
     var variance: Double
   }
 
   private var trend = PressureTrend()
-  /// The filter's height less that of the standard atmosphere (m), its variance (m²), and what else was so then.
+  /// The difference between the filter's height and that of the standard atmosphere (m), its variance (m²),
+  /// and the other values at that time.
   private var anchor: (offset: Double, variance: Double, level: Double, speed: Double, time: Double)?
-  /// s that the receiver's height is followed, at most `averaging`.
+  /// The time over which the receiver's height was averaged, at most `averaging`, s.
   private var followed = 0.0
 
-  /// s over which the offset is averaged, and before which it is not used.
+  /// The averaging time of the offset in s, and the time before which it is not used.
   private static let (averaging, shortest) = (10.0, 5.0)
 
   mutating func reset() { self = PressureHeight() }
 
-  /// Takes a pressure (Pa) at a time (s).
+  /// Processes a pressure (Pa) at a time (s).
   ///
   /// - Parameters:
-  ///   - height: m, the filter's, with its variance (m²).
+  ///   - height: the filter's height in m and its variance in m².
   ///   - speed: m/s.
-  ///   - isOutage: whether no receiver says the height.
-  /// - Returns: what the pressure says of the height, when it is worth an update: once a second in an outage.
+  ///   - isOutage: true if the receiver provides no height.
+  /// - Returns: a height for an update, once a second during an outage; nil otherwise.
   mutating func process(
     pressure: Double, time: Double, height: Measurement, speed: Double, isOutage: Bool
   ) -> Measurement? {

@@ -1,34 +1,35 @@
 internal import Glibc
 internal import Spatial
 
-/// Tells when the vehicle stands. How it shakes at rest and in motion is learned from stops that the receiver saw.
+/// A detector of rest. The vibration at rest and in motion is learned from stops that the receiver observed.
 ///
-/// A false stop is the worst that can happen to a position without a receiver, a missed one costs little: 1.25 s of quiet
-/// are needed, and a stop is over as soon as the force has accumulated against its mean at rest.
+/// A false stop is the worst error for a position without a receiver, while a missed one costs little.
+/// Therefore a stop requires 1.25 s of quiet, and ends as soon as the integrated force differs from its mean
+/// at rest.
 struct StopDetector: Sendable {
   typealias Parameters = NavigationFilter.Parameters
 
   private(set) var still = NavigationCalibration.Shaking()
   private(set) var moving = NavigationCalibration.Shaking()
-  /// s that the receiver has seen no speed.
+  /// The time for which the receiver reported no speed, s.
   private var stillTime = 0.0
-  /// m/s: the receiver's last speed.
+  /// The receiver's last speed, m/s.
   private(set) var lastSpeed = 9.0
-  /// s of quiet so far.
+  /// The duration of the current quiet, s.
   private var quiet = 0.0
-  /// s until the next stop is allowed.
+  /// The time until the next stop is allowed, s.
   private var lockout = 0.0
   private var sinceDecision = 0.0
-  /// m/s², device frame: the mean force since the quiet began, over so many seconds.
+  /// The mean force in the device frame since the start of the quiet (m/s²), and its duration (s).
   private var reference = Vector3.zero
   private var referenceTime = 0.0
-  /// m/s, device frame: what has accumulated against it.
+  /// The integrated difference from that mean in the device frame, m/s.
   private var drift = Vector3.zero
 
-  /// Whether the vehicle stands.
+  /// Returns whether the vehicle is at rest.
   func isStopped(_ parameters: Parameters) -> Bool { quiet >= parameters.stopTime }
 
-  /// Forgets the current stop, not what was learned.
+  /// Resets the current stop, and retains what was learned.
   mutating func interrupt() {
     (quiet, lockout, sinceDecision, referenceTime) = (0, 0, 0, 0)
     (reference, drift) = (.zero, .zero)
@@ -37,21 +38,22 @@ struct StopDetector: Sendable {
 
   // MARK: Learning
 
-  /// Begins with what an earlier run has learned. A vehicle shakes otherwise after a repair or with another load: new
-  /// evidence counts as much after a third of the time.
+  /// Restores the statistics of an earlier run. A repair or another load changes the vibration, so new data
+  /// reach the same weight in a third of the time.
   mutating func resume(standing: NavigationCalibration.Shaking, driving: NavigationCalibration.Shaking) {
     (still, moving) = (standing, driving)
     still.seconds = min(still.seconds, 20)
     moving.seconds = min(moving.seconds, 40)
   }
 
-  /// Whether this is how the device shakes at rest; nil where too little was learned to say it.
+  /// Returns whether the vibration is that at rest; nil if too little was learned.
   func resemblesRest(_ features: SIMD4<Double>, _ parameters: Parameters) -> Bool? {
     guard still.seconds > 2, let ratio = logRatio(features) else { return nil }
     return ratio > parameters.stopThreshold
   }
 
-  /// Learns from a fix: the horizontal speed (m/s), the greatest one that means standing, s since the fix before.
+  /// Learns from a fix: horizontal speed (m/s), largest speed that counts as rest (m/s), and time since the
+  /// previous fix (s).
   mutating func learn(speed: Double, limit: Double, interval: Double, features: SIMD4<Double>) {
     if speed < limit && lastSpeed < limit {
       stillTime += interval
@@ -63,11 +65,11 @@ struct StopDetector: Sendable {
     lastSpeed = speed
   }
 
-  /// Log-likelihood ratio of standing to moving by the shaking alone; nil before motion was seen.
+  /// Returns the log-likelihood ratio of rest to motion from the vibration; nil before motion was observed.
   private func logRatio(_ features: SIMD4<Double>) -> Double? {
     guard moving.seconds > 5 else { return nil }
     guard still.seconds > 2 else {
-      // Only motion is known: it must be quieter by more than three deviations in everything.
+      // Only motion has been learned: every feature must be quieter by more than three standard deviations.
       var least = Double.infinity
       for i in 0..<4 {
         least = min(least, (moving.mean[i] - features[i]) / (moving.variance[i] + 0.25 * 0.25).squareRoot())
@@ -77,19 +79,20 @@ struct StopDetector: Sendable {
     var sum = 0.0
     for i in 0..<4 {
       let (vs, vm) = (still.variance[i] + 0.15 * 0.15, moving.variance[i] + 0.25 * 0.25)
-      // Quieter than any stop is no evidence against one, rougher than any motion none against that.
+      // Vibration below that of any stop is no evidence against rest, and vibration above that of any motion
+      // none against motion.
       let (s, m) = (max(0, features[i] - still.mean[i]), min(0, features[i] - moving.mean[i]))
       sum += -0.5 * s * s / vs - 0.5 * log(vs) + 0.5 * m * m / vm + 0.5 * log(vm)
     }
-    // The four are not independent of each other.
+    // The four features are not independent.
     return 0.5 * sum
   }
 
   // MARK: Deciding
 
-  /// Watches every sample for the end of a stop.
+  /// Checks every sample for the end of a stop.
   ///
-  /// - Returns: m/s in the device frame that the vehicle has when it starts to move; nil while nothing changes.
+  /// - Returns: the velocity in the device frame in m/s when the vehicle starts to move; nil otherwise.
   @inline(__always)
   mutating func observe(force: Vector3, seconds: Double, _ parameters: Parameters) -> Vector3? {
     guard quiet > 0 else { return nil }
@@ -106,12 +109,12 @@ struct StopDetector: Sendable {
     return wasStopped ? drift : .zero
   }
 
-  /// Judges four times a second.
+  /// Decides four times a second.
   ///
   /// - Parameters:
-  ///   - force: m/s², device frame, of the newest sample.
-  ///   - sinceFix: s since the last fix in use; nil without.
-  /// - Returns: whether a stop is to be applied now.
+  ///   - force: the last sample in the device frame, m/s².
+  ///   - sinceFix: the time since the last used fix in s; nil without one.
+  /// - Returns: true if a stop is to be applied now.
   mutating func decide(
     _ filter: inout ErrorStateFilter, vibration: Vibration, force: Vector3, seconds: Double,
     sinceFix: Double?,
@@ -128,7 +131,7 @@ struct StopDetector: Sendable {
     let turning = (vibration.meanRate - state.gyroscopeBias).length
     var isQuiet = false
     if let ratio = logRatio(vibration.features) {
-      // Standing against any speed up to 30 m/s, as far as the predicted speed can tell.
+      // The prior of rest against any speed up to 30 m/s, as far as the predicted speed allows a decision.
       let variance = known + 0.2 * 0.2
       let prior = min(3, log(30 / (2 * Double.pi * variance).squareRoot())) - 0.5 * speed * speed / variance
       isQuiet = ratio + prior > parameters.stopThreshold && turning < 0.02 + 3 * biasDeviation

@@ -1,28 +1,29 @@
 internal import Glibc
 internal import Spatial
 
-/// How much neighbouring samples and all samples of a short time differ.
+/// The variation between consecutive samples and over a short time.
 struct Vibration: Hashable, Sendable {
-  /// (m/s²)²: mean square of the difference of neighbouring forces.
+  /// The mean square of the difference between consecutive forces, (m/s²)².
   var forceEnergy = 1e-8
-  /// (rad/s)²: the same of rates.
+  /// The mean square of the difference between consecutive rates, (rad/s)².
   var rateEnergy = 1e-10
-  /// (m/s²)² and (rad/s)²: variances.
+  /// The variances in (m/s²)² and (rad/s)².
   var forceVariance = 1e-8
   var rateVariance = 1e-10
-  /// m/s² and rad/s, device frame: the means.
+  /// The means in the device frame in m/s² and rad/s.
   var meanForce = Vector3.zero
   var meanRate = Vector3.zero
 
-  /// Logarithms of the four deviations: what stops are told by.
+  /// The logarithms of the four deviations, which are the features of the stop detector.
   var features: SIMD4<Double> {
     0.5 * SIMD4(log(forceEnergy), log(rateEnergy), log(forceVariance), log(rateVariance))
   }
 }
 
-/// The newest three seconds of samples, summed in bins.
+/// The samples of the last three seconds, summed in bins.
 ///
-/// Samples that come faster than 130 Hz are averaged first: the difference of neighbours depends on their distance.
+/// Samples faster than 130 Hz are averaged first, because the difference between consecutive samples depends
+/// on their interval.
 struct SampleWindow: Sendable {
   private static let capacity = 64
   private static let binLength = 0.05
@@ -52,7 +53,7 @@ struct SampleWindow: Sendable {
     previous = nil
   }
 
-  /// Adds a sample (m/s², rad/s) that came `seconds` after the one before.
+  /// Adds a sample (m/s², rad/s) `seconds` after the previous one.
   @inline(__always)
   mutating func add(force: Vector3, rate: Vector3, seconds: Double) {
     sample.force += force
@@ -85,7 +86,7 @@ struct SampleWindow: Sendable {
     bins[newest].rateSteps += rateStep.dot(rateStep)
   }
 
-  /// What the newest `seconds` show, and at least `samples` samples.
+  /// Returns the vibration over the last `seconds`, with at least `samples` samples.
   func vibration(seconds: Double, samples: Double) -> Vibration {
     var sum = Bin()
     var index = newest
@@ -103,7 +104,7 @@ struct SampleWindow: Sendable {
     }
     guard sum.count > 0 else { return Vibration() }
     let (force, rate) = (sum.force / sum.count, sum.rate / sum.count)
-    // The floors keep logarithms finite where samples repeat.
+    // The minimum values keep logarithms finite if samples repeat.
     return Vibration(
       forceEnergy: sum.forceSteps / sum.count + 1e-8, rateEnergy: sum.rateSteps / sum.count + 1e-10,
       forceVariance: max(0, sum.forceSquares / sum.count - force.dot(force)) + 1e-8,

@@ -1,18 +1,20 @@
 internal import Glibc
 internal import Spatial
 
-/// Tells a person who walks from a vehicle: steps shake the whole device one to three times a second.
+/// A detector of a walking person: steps shake the whole device one to three times a second.
 ///
-/// Roads shake faster, and what is as slow on them, braking and bends, hardly changes the length of the force.
+/// Road vibration is faster, and motion as slow as steps, such as braking and bends, hardly changes the
+/// magnitude of the force.
 struct WalkDetector: Hashable, Sendable {
-  /// m/s² of the force's length between 0.5 and 3 Hz, root mean square over 4 s, from which it is a walk.
+  /// The threshold of the force's magnitude between 0.5 and 3 Hz, root mean square over 4 s, m/s².
   ///
-  /// The body's centre moves up and down by 3.4, 4.0 and 4.8 cm at 1.0, 1.2 and 1.6 m/s (M. S. Orendurff et al., "The effect
-  /// of walking speed on center of mass displacement", 2004) with 1.65, 1.8 and 2.1 steps a second: sines of 1.8, 2.6 and
-  /// 4.2 m/s², of which the filters here leave 1.0, 1.4 and 2.1. A hand or a belt adds to it. Two public drives, one of
-  /// them an hour in a city, reach 0.71 and 0.81 and never for 4 s. A stroll of 0.7 m/s has 0.6 and is not told.
+  /// The centre of the body moves up and down by 3.4, 4.0 and 4.8 cm at 1.0, 1.2 and 1.6 m/s (M. S. Orendurff
+  /// et al., "The effect of walking speed on center of mass displacement", 2004) with 1.65, 1.8 and 2.1 steps
+  /// a second. These are sines of 1.8, 2.6 and 4.2 m/s², of which the filters here pass 1.0, 1.4 and 2.1. A
+  /// hand or a belt adds to it. Two public drives, one of them an hour in a city, reach 0.71 and 0.81 and
+  /// never for 4 s. A stroll of 0.7 m/s has 0.6 and is not detected.
   private static let limit = 0.9
-  /// s that it must last.
+  /// The minimum duration in s.
   private static let time = 4.0
 
   private var isBegun = false
@@ -23,7 +25,7 @@ struct WalkDetector: Hashable, Sendable {
   private var lasting = 0.0
 
   var isWalking: Bool { lasting >= Self.time }
-  /// m/s².
+  /// The level in m/s².
   var level: Double { power.squareRoot() }
 
   mutating func reset() { self = WalkDetector() }

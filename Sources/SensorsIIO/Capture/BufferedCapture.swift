@@ -3,18 +3,20 @@ internal import Platform
 internal import Sensors
 internal import Spatial
 
-/// A running capture: the buffer, how its scans are read, and whose clock stamps them.
+/// A running capture: the buffer, the decoder of its scans, and the clock of its time stamps.
 package struct BufferedCapture: ~Copyable {
-  /// Sizes of the buffer, in scans.
+  /// The sizes of the buffer in scans.
   package struct Plan: Hashable, Sendable {
-    /// Scans after which the reader wakes: one block. libiio makes it the kernel's watermark.
+    /// The number of scans after which the reader wakes: one block. libiio sets it as the kernel's watermark.
     package var watermark: Int
-    /// Blocks that the kernel keeps while the reader is late.
+    /// The number of blocks that the kernel buffers for a late reader.
     package var blocks: Int
 
-    /// - Parameter isPolled: whether a descriptor tells when the watermark is reached. Without one (network,
-    ///   USB) a read waits for a whole block, so that lasts at most a quarter of the time limit: the server
-    ///   waits half of it, and forgets what it has read when that is over.
+    /// Computes the sizes.
+    ///
+    /// - Parameter isPolled: true if a descriptor signals the watermark. Otherwise (network, USB) a read
+    ///   waits for a whole block, so a block lasts at most a quarter of the time limit: the server waits half
+    ///   of it, and then discards what it has read.
     package init(hertz: Double, latency: Double, isPolled: Bool, configuration: IIOConfiguration) {
       let longest = isPolled ? max(latency, 2) : configuration.timeout / 4
       let wanted = configuration.watermark ?? Int(min(hertz * min(latency, longest), 65_536))
@@ -32,15 +34,15 @@ package struct BufferedCapture: ~Copyable {
   private var clock: HardwareClock
   private var paced: PacedClock
   private var temperatureLimit: RateLimit
-  /// Whether stamps are of this machine's `CLOCK_MONOTONIC`, which stands still in a suspend.
+  /// True if time stamps are those of this machine's `CLOCK_MONOTONIC`, which stops in a suspend.
   private let followsMonotonic: Bool
   private let period: Int64
   private let pollDescriptor: Int32?
-  /// Nanoseconds that a block takes to fill, where the reader may sleep by the clock; nil where it has to poll.
+  /// The duration of a block in ns if the reader can sleep by the clock; nil if it must poll.
   private let blockTime: Int64?
   private var lastRead: Int64
 
-  /// Sets the device up and starts its buffer.
+  /// Configures the device and starts its buffer.
   init(
     _ device: borrowing Device, in context: borrowing Context, sensors: [IIOInventory.Sensor], hertz: Double,
     latency: Double, triggers: [String], configuration: IIOConfiguration, cancellation: BufferCancellation,
@@ -58,8 +60,9 @@ package struct BufferedCapture: ~Copyable {
     let descriptor = context.isLocal ? buffer.pollDescriptor : nil
     if descriptor != nil { try buffer.setBlocking(false) }
 
-    // Who has to make up the samples' times needs to see them arrive. (Computed before `self` is touched: an `&&` that
-    // reads a property of it makes Swift 6.3 destroy the buffer that is not there yet.)
+    // Without time stamps, the reader must observe the arrival of samples. (Computed before `self` is
+    // accessed: an `&&` that reads a property of it makes Swift 6.3 destroy the buffer that does not exist
+    // yet.)
     let isStamped = clockName == "boottime" || clockName == "monotonic"
     var blockTime: Int64?
     if descriptor != nil, isStamped, plan.watermark >= Self.shortestTimedBlock {
@@ -86,10 +89,11 @@ package struct BufferedCapture: ~Copyable {
     self.buffer = buffer
   }
 
-  /// Scans in a block from which on sleeping by the clock is better than being woken for each.
+  /// The minimum number of scans in a block for which sleeping by the clock is better than a wake-up per
+  /// scan.
   private static let shortestTimedBlock = 4
 
-  /// Puts the channels of the sensors and the time stamp, and nothing else, into the scan mask.
+  /// Enables exactly the channels of the sensors and the time stamp.
   private static func enable(
     _ sensors: [IIOInventory.Sensor], of device: borrowing Device
   ) throws(IIOError) -> (ScanDecoder, [String]) {
@@ -127,22 +131,22 @@ package struct BufferedCapture: ~Copyable {
     return (decoder, names)
   }
 
-  /// Waits for scans and takes them in.
+  /// Waits for scans and decodes them.
   ///
   /// - Parameters:
-  ///   - wake: ends the wait when signalled. Over the network the wait lasts until the block is there, at most
-  ///     its length in time, and only `BufferCancellation` ends it sooner.
-  ///   - limit: seconds to wait.
-  /// - Returns: how many scans came.
+  ///   - wake: ends the wait when signalled. Over the network the wait lasts until the block is complete, and
+  ///     only `BufferCancellation` ends it sooner.
+  ///   - limit: the maximum wait in seconds.
+  /// - Returns: the number of scans.
   mutating func collect(
     from device: borrowing Device, into block: inout ScanBlock, wake: EventDescriptor, limit: Double
   ) throws(IIOError) -> Int {
     if let blockTime {
-      // The kernel wakes whoever polls a buffer for each sample, to look whether the watermark is reached
-      // (`iio_push_to_buffer`). Sleeping until the block must be full wakes the processor once.
+      // The kernel wakes a polling reader for every sample to check the watermark (`iio_push_to_buffer`).
+      // Sleeping until the block must be full wakes the processor once.
       let left = Double(Self.wakeup(after: lastRead, every: blockTime) - SystemClock.boottime) * 1e-9
       if left > 0, wake.wait(seconds: min(left, limit)) || limit < left { return 0 }
-      // What is there is taken, be it a sample short of a block.
+      // Reads all available scans, even if one is missing for a block.
       lastRead = SystemClock.boottime
     } else if let pollDescriptor {
       var entries = [
@@ -168,14 +172,14 @@ package struct BufferedCapture: ~Copyable {
     return count
   }
 
-  /// When to read next, nanoseconds on the boot clock: at multiples of the block's length, so that the threads of devices
-  /// with blocks of one length wake together, and whoever waits for them wakes once.
+  /// Returns the time of the next read in ns on the boot clock. It is a multiple of the block's duration, so
+  /// that the threads of devices with equal blocks wake together.
   package static func wakeup(after lastRead: Int64, every blockTime: Int64) -> Int64 {
     let next = (lastRead / blockTime + 1) * blockTime
     return next - lastRead < blockTime / 2 ? next + blockTime : next
   }
 
-  /// Another client of the same server captures more channels: takes the places from libiio.
+  /// Adopts the offsets of libiio, because another client of the same server captures more channels.
   private mutating func adopt(strideOf device: borrowing Device) throws(IIOError) {
     var offsets: [Int] = []
     for identifier in scanChannels {
@@ -188,13 +192,13 @@ package struct BufferedCapture: ~Copyable {
   private mutating func decode(count: Int, arrival: Int64, into block: inout ScanBlock) {
     if followsMonotonic {
       let offset = SystemClock.boottime - SystemClock.monotonic
-      // Two clocks cannot be read at once; only a suspend moves them apart by more than that.
+      // Two clocks cannot be read simultaneously; only a suspend changes their difference by more than that.
       if abs(offset - (clock.offset ?? 0)) > 1_000_000 { clock = HardwareClock(fixedOffset: offset) }
     }
     var (clock, paced, temperatureLimit) = (clock, paced, temperatureLimit)
     let (period, decoder) = (period, decoder)
     buffer.withBytes { bytes in
-      // A connection that broke in the middle leaves less than it announced.
+      // A broken connection leaves fewer scans than announced.
       let count = min(count, decoder.count(in: bytes.count))
       guard count > 0 else { return }
       var invented: [Timestamp] = []

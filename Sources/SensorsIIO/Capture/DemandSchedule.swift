@@ -1,20 +1,20 @@
 internal import Platform
 package import Sensors
 
-/// What a device must deliver now, from the demands for its kinds.
+/// The demands for the kinds of a device, and the resulting capture settings.
 ///
-/// A chip that captures several kinds in one buffer can only run them at one rate: the highest counts, and every
-/// kind is delivered at it; leaving samples out without a filter would fold vibration into the signal.
+/// A chip that captures several kinds in one buffer has a single rate: the highest demand, at which every
+/// kind is delivered. Decimation without a filter would alias vibration into the signal.
 package struct DemandSchedule: Hashable, Sendable {
-  /// What to do until when.
+  /// The capture settings for a period of time.
   package struct Phase: Hashable, Sendable {
-    /// The kinds that are on; empty for sleep.
+    /// The active kinds; empty for sleep.
     package var kinds: Set<SensorKind>
-    /// Hz; of the fastest demand.
+    /// The rate of the fastest demand in Hz.
     package var hertz: Double
-    /// Seconds that samples may wait before they are handed over; of the most impatient demand.
+    /// The shortest latency of all demands in s.
     package var latency: Double
-    /// When this phase may end by itself, ns on the boot clock; nil when only a new demand ends it.
+    /// The end of this phase in ns on the boot clock; nil if only a new demand ends it.
     package var until: Int64?
   }
 
@@ -26,18 +26,18 @@ package struct DemandSchedule: Hashable, Sendable {
 
   package init() {}
 
-  /// Records a demand, at a time in ns on the boot clock. A duty cycle begins with its on-time.
+  /// Sets a demand at a time in ns on the boot clock. A duty cycle starts with its on-time.
   package mutating func set(_ demand: SensorDemand, for kind: SensorKind, at time: Int64) {
     guard entries[kind]?.demand != demand else { return }
     entries[kind] = Entry(demand: demand, since: time)
   }
 
-  /// The kinds of which anything is wanted, at any time.
+  /// The kinds with a demand.
   package var wanted: Set<SensorKind> { Set(entries.filter { $0.value.demand.isOn }.keys) }
 
-  /// What to do at a time, for a device that serves `kinds`.
+  /// Returns the settings at a time for a device with these kinds.
   ///
-  /// - Parameter naturalHertz: the rate of a duty cycle's on-time.
+  /// - Parameter naturalHertz: the rate during the on-time of a duty cycle.
   package func phase(at time: Int64, kinds: Set<SensorKind>, naturalHertz: Double) -> Phase {
     var phase = Phase(kinds: [], hertz: 0, latency: .infinity, until: nil)
     for (kind, entry) in entries where kinds.contains(kind) {
@@ -46,7 +46,7 @@ package struct DemandSchedule: Hashable, Sendable {
       case .rate(let hertz, let latency):
         guard hertz > 0, hertz.isFinite else { continue }
         phase.kinds.insert(kind)
-        // The temperature drifts slowly and must not set the pace of the chip.
+        // Temperature drifts slowly and must not determine the rate of the chip.
         if kind != .thermometer {
           phase.hertz = max(phase.hertz, hertz)
           phase.latency = min(phase.latency, max(0, latency / .seconds(1)))
@@ -72,7 +72,7 @@ package struct DemandSchedule: Hashable, Sendable {
   }
 }
 
-/// The demands on a source, shared between the callers of `setDemand` and the threads that obey.
+/// The demands on a source, shared between the callers of `setDemand` and the device threads.
 final class DemandBoard: Sendable {
   private let schedule = Locked(DemandSchedule())
   private let listeners = Locked<[EventDescriptor]>([])
@@ -90,7 +90,7 @@ final class DemandBoard: Sendable {
 
   var wanted: Set<SensorKind> { schedule.withLock(\.wanted) }
 
-  /// Signals the descriptor whenever a demand changes.
+  /// Adds a descriptor that is signalled at each change of a demand.
   func addListener(_ event: EventDescriptor) { listeners.withLock { $0.append(event) } }
 
   func removeListener(_ event: EventDescriptor) {

@@ -3,12 +3,13 @@ internal import Glibc
 internal import Platform
 internal import Sensors
 
-/// The preparations on a device before it samples.
+/// The configuration of a device before a capture.
 extension Device {
-  /// Sets the frequency of each kind to the nearest that the hardware offers, at least the wanted one where it can.
+  /// Sets the frequency of each kind to the nearest that the hardware supports, if possible at least the
+  /// requested one.
   ///
-  /// A frequency that cannot be set, for want of an attribute or of permission, is left as it is.
-  /// - Returns: Hz that the device then says it runs at; the wanted ones where it does not say.
+  /// A frequency without a writable attribute is left unchanged.
+  /// - Returns: the frequencies in Hz that the device then reports, or the requested ones.
   func setFrequency(_ hertz: Double, of sensors: [IIOInventory.Sensor]) throws(IIOError) -> [SensorKind:
     Double]
   {
@@ -30,7 +31,7 @@ extension Device {
     return rates
   }
 
-  /// How raw values of a kind's channels become quantities; nil where the driver gives finished values only.
+  /// Returns the conversions from raw values; nil if the driver provides only processed values.
   func scales(of sensor: IIOInventory.Sensor) throws(IIOError) -> [LinearScale] {
     var scales: [LinearScale] = []
     for identifier in sensor.channels {
@@ -44,7 +45,7 @@ extension Device {
     return scales
   }
 
-  /// Makes the driver stamp samples with a clock that is never stepped, and says which it then uses.
+  /// Selects a time stamp clock that never steps, and returns the clock in use.
   func chooseTimestampClock() throws(IIOError) -> String? {
     for clock in ["boottime", "monotonic"] {
       do throws(IIOError) {
@@ -57,7 +58,7 @@ extension Device {
     return try attribute("current_timestamp_clock")
   }
 
-  /// Gives the device a trigger where its buffer needs one: the configured, else the device's own, else a timer.
+  /// Assigns a trigger if the device's buffer needs one: the configured one, the device's own, or a timer.
   func assignTrigger(
     in context: borrowing Context, inventory triggers: [String], configuration: IIOConfiguration,
     hertz: Double
@@ -69,7 +70,8 @@ extension Device {
     let candidates =
       [configuration.trigger, own].compactMap { $0 } + triggers.filter { !$0.contains(text: "-dev") }
     guard let choice = candidates.first(where: { triggers.contains($0) }) else {
-      // Without any trigger to give, one that is set may still serve; otherwise the buffer will say what it lacks.
+      // No trigger is available. An assigned one may still work; otherwise starting the buffer reports what
+      // is missing.
       return
     }
     if configuration.trigger == nil, case .set(let present) = state, triggers.contains(present) {
@@ -82,14 +84,14 @@ extension Device {
 }
 
 extension Context {
-  /// A timer trigger has a frequency of its own; others have none to set.
+  /// Sets the frequency of a timer trigger; other triggers have none.
   fileprivate func setTriggerFrequency(_ trigger: String, hertz: Double) throws(IIOError) {
     _ = try withDevice(trigger) { trigger throws(IIOError) in try trigger.setOwnFrequency(hertz) }
   }
 }
 
 extension Device {
-  /// Sets the device's frequency where it has one and lets it be set; says whether it did.
+  /// Sets the device's own frequency, and returns whether it has a writable one.
   fileprivate func setOwnFrequency(_ hertz: Double) throws(IIOError) -> Bool {
     do throws(IIOError) {
       return try setAttribute("sampling_frequency", to: SamplingFrequencies.text(hertz))
@@ -101,7 +103,7 @@ extension Device {
 }
 
 extension IIOError {
-  /// Whether the device or the way to it is gone, so that nothing helps but to begin anew.
+  /// True if the device or the connection is lost and must be opened again.
   var isLoss: Bool {
     switch code {
     case ENODEV, ENXIO, EPIPE, ECONNRESET, ECONNREFUSED, ENOTCONN, EBADF, ETIMEDOUT, EHOSTUNREACH,

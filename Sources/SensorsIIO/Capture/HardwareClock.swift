@@ -1,60 +1,61 @@
 internal import Platform
 package import Spatial
 
-/// Brings the time stamps of one device's samples onto this machine's time line.
+/// A conversion of the time stamps of one device to this machine's time line.
 ///
-/// The interval between two samples is exactly the hardware's: all that is ever added is an offset that stands still.
-/// For samples of this machine stamped with `CLOCK_BOOTTIME` it is zero. For a remote machine it is estimated, for all of
-/// its devices together (`RemoteClock`), so that what two of them took at one moment stays at one moment.
+/// The interval between two samples is exactly that of the hardware: only a constant offset is added. For
+/// local samples stamped with `CLOCK_BOOTTIME` it is zero. For a remote machine it is estimated for all of
+/// its devices together (`RemoteClock`), so that simultaneous samples remain simultaneous.
 package struct HardwareClock: Sendable {
   /// Nanoseconds to add to a stamp; nil before the first block.
   package private(set) var offset: Int64?
   private let remote: RemoteClock?
 
-  /// For samples stamped with a clock of this machine that is `offset` ns behind `CLOCK_BOOTTIME`.
+  /// Creates a clock for stamps of a local clock that is `offset` ns behind `CLOCK_BOOTTIME`.
   package init(fixedOffset offset: Int64) {
     self.offset = offset
     remote = nil
   }
 
-  /// For samples stamped by another machine's clock.
+  /// Creates a clock for stamps of another machine.
   package init(following remote: RemoteClock) { self.remote = remote }
 
-  /// Takes note that a block arrived. Call it before the block's stamps are converted.
+  /// Records the arrival of a block. Call it before the block's stamps are converted.
   ///
   /// - Parameters:
   ///   - newest: the stamp of the block's last sample, ns.
-  ///   - arrival: this machine's `CLOCK_BOOTTIME` when the block was there, ns.
-  ///   - period: ns between samples; a correction backwards is made in steps of half of it, so that time never
-  ///     runs back.
+  ///   - arrival: this machine's `CLOCK_BOOTTIME` at the arrival, ns.
+  ///   - period: ns between samples. A backward correction is made in steps of half a period, so that time
+  ///     never runs backwards.
   package mutating func observe(newest: Int64, arrival: Int64, period: Int64) {
     guard let remote else { return }
     let target = remote.observe(delay: arrival &- newest, arrival: arrival, isNew: offset == nil)
     offset = offset.map { max(target, $0 - max(1, period / 2)) } ?? target
   }
 
-  /// A stamp on this machine's time line; the arrival where nothing is known yet.
+  /// Returns a stamp on this machine's time line, or unchanged before the first block.
   package func timestamp(_ stamp: Int64) -> Timestamp {
     Timestamp(nanoseconds: stamp &+ (offset ?? 0))
   }
 }
 
-/// Time for samples that carry none: evenly spaced at the nominal period, tied to when blocks arrive.
+/// A clock for samples without time stamps: equidistant at the nominal period, synchronized with the arrival
+/// of blocks.
 package struct PacedClock: Hashable, Sendable {
-  /// Nanoseconds between samples as the hardware promises.
+  /// The nominal interval between samples in ns.
   package var period: Int64
   private var last: Int64?
 
   package init(period: Int64) { self.period = max(1, period) }
 
-  /// The times of a block's samples, ascending; the last is at or before `arrival` (ns).
+  /// Returns the times of a block's samples, ascending; the last is at or before `arrival` (ns).
   package mutating func timestamps(count: Int, arrival: Int64) -> [Timestamp] {
     guard count > 0 else { return [] }
     var newest = arrival
     if let last {
       let expected = last + Int64(count) * period
       let error = arrival - expected
-      // Scheduling delays a block, never hastens it: follow slowly, unless samples were lost.
+      // Scheduling can only delay a block, so the clock follows slowly unless samples were lost.
       if abs(error) <= max(Int64(count) * period, 100_000_000) {
         newest = min(arrival, expected + error / 10)
       }
@@ -67,18 +68,19 @@ package struct PacedClock: Hashable, Sendable {
   }
 }
 
-/// How far another machine's clock is behind this machine's, by all blocks of all devices that it stamps.
+/// The offset of another machine's clock, estimated from all blocks of all its devices.
 ///
-/// The offset is estimated as the least (arrival here - stamp there), since a sample cannot arrive before it was taken and the
-/// least delayed one tells most. The two machines' oscillators drift apart (tens of microseconds per second), so the
-/// offset is set anew when the estimate of the last window has left it by more than `tolerance`; this is counted. One
-/// estimate for each device would put samples of one moment apart by the difference of their delays.
+/// The offset is the minimum of arrival time here minus stamp there, because a sample cannot arrive before it
+/// was measured, and the least delayed one is the most accurate. The oscillators of the two machines drift
+/// (tens of microseconds per second). If the estimate of the last window differs by more than `tolerance`,
+/// the offset is corrected and counted. Separate estimates for each device would shift simultaneous samples
+/// by the difference of their delays.
 package final class RemoteClock: Sendable {
-  /// Nanoseconds by which the offset may be off before it is corrected.
+  /// The error of the offset in ns above which it is corrected.
   package static let tolerance: Int64 = 20_000_000
-  /// Nanoseconds over which the least delay is sought.
+  /// The window in ns for the minimum delay.
   package static let window: Int64 = 60_000_000_000
-  /// Nanoseconds by which a new capture must contradict the offset for the clock to count as set, or its machine as
+  /// The difference in ns between a new capture and the offset above which the clock was set or the machine
   /// restarted. Within a capture such a delay is a stall.
   package static let jump: Int64 = 10_000_000_000
 
@@ -92,15 +94,15 @@ package final class RemoteClock: Sendable {
 
   package init() {}
 
-  /// How often the offset was corrected after it had first been set.
+  /// The number of corrections of the offset.
   package var corrections: Int { state.withLock(\.corrections) }
 
-  /// Takes note of a block's delay and says which offset holds from now on.
+  /// Records a block's delay, and returns the offset to use.
   ///
   /// - Parameters:
-  ///   - delay: arrival here less the newest stamp, ns.
+  ///   - delay: arrival here minus the newest stamp, ns.
   ///   - arrival: this machine's `CLOCK_BOOTTIME`, ns.
-  ///   - isNew: whether it is the first block of a capture.
+  ///   - isNew: true for the first block of a capture.
   func observe(delay: Int64, arrival: Int64, isNew: Bool) -> Int64 {
     state.withLock { state in
       guard let offset = state.offset, !isNew || abs(delay &- offset) < Self.jump else {
@@ -120,11 +122,13 @@ package final class RemoteClock: Sendable {
   }
 }
 
-/// The clocks by which one context's devices stamp their samples.
+/// The clocks that stamp the samples of one context's devices.
 final class RemoteClocks: Sendable {
   private let clocks = Locked<[String: RemoteClock]>([:])
 
-  /// - Parameter name: as the kernel calls it; nil where the driver does not say, which then is its default.
+  /// Returns the clock with a name.
+  ///
+  /// - Parameter name: the kernel's name; nil for the kernel's default if the driver does not report it.
   func clock(named name: String?) -> RemoteClock {
     clocks.withLock { clocks in
       let name = name ?? "realtime"

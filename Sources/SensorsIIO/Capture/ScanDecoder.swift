@@ -2,7 +2,7 @@ internal import CIIO
 internal import Sensors
 package import Spatial
 
-/// Turns the scans of one buffer into samples.
+/// A decoder from the scans of one buffer to samples.
 struct ScanDecoder {
   /// One kind of sensor in the scan.
   struct Part {
@@ -10,25 +10,25 @@ struct ScanDecoder {
     var formats: [ScanFormat]
     var scales: [LinearScale]
     var mounting: MountMatrix
-    /// Where the part's channels are among the layout's offsets.
+    /// The indices of the part's channels in the layout's offsets.
     var positions: Range<Int>
   }
 
   var parts: [Part]
-  /// The time stamp's format, nil where scans carry none; it is the last of the layout's offsets.
+  /// The format of the time stamp, whose offset is the last in the layout; nil if scans have none.
   var timestampFormat: ScanFormat?
   var layout: ScanLayout
 
-  /// How many scans a block of bytes holds.
+  /// Returns the number of complete scans in a block of bytes.
   func count(in byteCount: Int) -> Int { layout.stride > 0 ? byteCount / layout.stride : 0 }
 
-  /// The hardware's time stamp of a scan, ns of its own clock.
+  /// Returns the hardware time stamp of a scan in ns of its own clock; nil if it has none.
   func stamp(in bytes: Span<UInt8>, scan: Int) -> Int64? {
     guard let timestampFormat, let offset = layout.offsets.last else { return nil }
     return timestampFormat.integer(in: bytes, at: scan * layout.stride + offset)
   }
 
-  /// The value of a part in a scan, in the unit of the sample type and the sensor's axes.
+  /// Returns the value of a part in a scan, in the unit of the sample type and the sensor's axes.
   @inline(__always)
   func value(of part: Part, in bytes: Span<UInt8>, scan: Int) -> Vector3 {
     var value = Vector3.zero
@@ -42,14 +42,14 @@ struct ScanDecoder {
   }
 }
 
-/// Where the channels lie in one scan of a buffer.
+/// The layout of the channels in one scan of a buffer.
 ///
-/// The kernel puts the enabled channels in order of their scan index, each aligned to its own size, and pads
-/// the scan to a multiple of the largest (`iio_compute_scan_bytes`). Channels with the same index share a place.
+/// The kernel orders the enabled channels by scan index, aligns each to its own size, and pads the scan to a
+/// multiple of the largest (`iio_compute_scan_bytes`). Channels with the same index share an offset.
 package struct ScanLayout: Hashable, Sendable {
-  /// Bytes from the start of the scan, in the order in which the elements were given.
+  /// The offsets in bytes from the start of the scan, in the order of the given elements.
   package let offsets: [Int]
-  /// Bytes from one scan to the next; zero when nothing is enabled.
+  /// The bytes from one scan to the next; zero if no channel is enabled.
   package let stride: Int
 
   package init(elements: [(index: Int, format: ScanFormat)]) {
@@ -74,27 +74,27 @@ package struct ScanLayout: Hashable, Sendable {
     stride = (end + largest - 1) / largest * largest
   }
 
-  /// As libiio found it, for a scan that holds more channels than were asked for.
+  /// Creates the layout reported by libiio, for a scan that contains more channels than requested.
   package init(offsets: [Int], stride: Int) {
     (self.offsets, self.stride) = (offsets, stride)
   }
 }
 
-/// The scans of one device on their way to the sink.
+/// The decoded scans of one device before they are sent.
 struct ScanBlock {
   private var scans: [InertialScan] = []
   private var pressures: [PressureData] = []
-  /// When the oldest scan was taken.
+  /// The time of the oldest scan.
   private(set) var oldest: Timestamp?
 
-  /// Begins a scan; `add` fills it.
+  /// Starts a scan, to be filled by `add`.
   @inline(__always)
   mutating func begin(at time: Timestamp) {
     if oldest == nil { oldest = time }
     scans.append(InertialScan(timestamp: time))
   }
 
-  /// Puts a value into the scan begun last; `value` is in the unit of the scan and the sensor's axes, a scalar in `x`.
+  /// Adds a value to the last scan, in the unit of the scan and the sensor's axes; a scalar is in `x`.
   @inline(__always)
   mutating func add(_ kind: SensorKind, _ value: Vector3, mounted: MountMatrix) {
     let last = scans.count - 1
@@ -108,10 +108,10 @@ struct ScanBlock {
     }
   }
 
-  /// Hands everything over.
+  /// Sends everything to the sink.
   mutating func flush(_ sink: (SensorEvent) -> Void) {
     scans.removeAll(where: \.isEmpty)
-    // What was polled beside a buffer lies between its scans.
+    // Polled values were measured between the scans of the buffer.
     if zip(scans, scans.dropFirst()).contains(where: { $0.timestamp > $1.timestamp }) {
       scans.sort { $0.timestamp < $1.timestamp }
     }
@@ -121,15 +121,15 @@ struct ScanBlock {
   }
 }
 
-/// Lets one sample through per interval: of the temperatures that come with every scan hardly any is needed.
+/// A filter that passes one sample per interval; temperatures come with every scan, and few are needed.
 package struct RateLimit: Hashable, Sendable {
-  /// Seconds between samples.
+  /// The interval in seconds.
   package var interval: Double
   private var last: Timestamp?
 
   package init(interval: Double) { self.interval = interval }
 
-  /// Whether a sample of this time passes.
+  /// Returns whether a sample of this time passes.
   package mutating func passes(_ time: Timestamp) -> Bool {
     if let last, time.seconds(since: last) < interval, time >= last { return false }
     last = time
@@ -137,20 +137,20 @@ package struct RateLimit: Hashable, Sendable {
   }
 }
 
-/// How one channel's value lies in a scan: the kernel's `scan_elements/*_type`, as in `le:s12/16>>4`.
+/// The format of a channel in a scan: the kernel's `scan_elements/*_type`, such as `le:s12/16>>4`.
 package struct ScanFormat: Hashable, Sendable, CustomStringConvertible {
   package let isBigEndian: Bool
   package let isSigned: Bool
-  /// Significant bits of one value, 1 ... `storageBits`.
+  /// The number of significant bits, 1 ... `storageBits`.
   package let bits: Int
-  /// Bits that one value occupies: 8, 16, ... 64.
+  /// The number of stored bits of a value: 8, 16, ... 64.
   package let storageBits: Int
-  /// How far the significant bits lie above bit 0.
+  /// The position of the lowest significant bit.
   package let shift: Int
-  /// How many values the channel holds in one scan, as the four of a quaternion; at least 1.
+  /// The number of values of the channel in one scan, such as the four of a quaternion; at least 1.
   package let repeatCount: Int
 
-  /// Nil for a combination that the kernel cannot mean.
+  /// Creates a format; nil for an invalid combination.
   package init?(
     isBigEndian: Bool, isSigned: Bool, bits: Int, storageBits: Int, shift: Int = 0, repeatCount: Int = 1
   ) {
@@ -161,17 +161,17 @@ package struct ScanFormat: Hashable, Sendable, CustomStringConvertible {
     (self.bits, self.storageBits, self.shift, self.repeatCount) = (bits, storageBits, shift, repeatCount)
   }
 
-  /// From what libiio read of the kernel's description.
+  /// Creates a format from libiio's description.
   init?(_ format: iio_data_format) {
     self.init(
       isBigEndian: format.is_be, isSigned: format.is_signed, bits: Int(format.bits),
       storageBits: Int(format.length), shift: Int(format.shift), repeatCount: max(1, Int(format.repeat)))
   }
 
-  /// Bytes that one value occupies.
+  /// The stored bytes of a value.
   package var storageBytes: Int { storageBits / 8 }
 
-  /// Bytes that the channel occupies in a scan.
+  /// The stored bytes of the channel in a scan.
   package var byteCount: Int { storageBytes * repeatCount }
 
   /// The kernel's notation.
@@ -180,9 +180,9 @@ package struct ScanFormat: Hashable, Sendable, CustomStringConvertible {
     return "\(isBigEndian ? "be" : "le"):\(isSigned ? "s" : "u")\(bits)/\(storageBits)\(copies)>>\(shift)"
   }
 
-  /// The value at `offset` bytes, sign-extended to 64 bits; an unsigned 64-bit value keeps its bits.
+  /// Returns the value at `offset` bytes, sign-extended to 64 bits; an unsigned 64-bit value is unchanged.
   ///
-  /// - Parameter element: which of the `repeatCount` values.
+  /// - Parameter element: the index of one of the `repeatCount` values.
   @inline(__always)
   package func bitPattern(in bytes: Span<UInt8>, at offset: Int, element: Int = 0) -> UInt64 {
     let start = offset + element * storageBytes
@@ -198,13 +198,13 @@ package struct ScanFormat: Hashable, Sendable, CustomStringConvertible {
       ? UInt64(bitPattern: Int64(bitPattern: leftAligned) >> Int64(unused)) : leftAligned >> unused
   }
 
-  /// The value at `offset` bytes as a signed integer; unsigned values above `Int64.max` wrap.
+  /// Returns the value at `offset` bytes as a signed integer; unsigned values above `Int64.max` wrap.
   @inline(__always)
   package func integer(in bytes: Span<UInt8>, at offset: Int, element: Int = 0) -> Int64 {
     Int64(bitPattern: bitPattern(in: bytes, at: offset, element: element))
   }
 
-  /// The value at `offset` bytes, exact up to 53 bits.
+  /// Returns the value at `offset` bytes, exact up to 53 bits.
   @inline(__always)
   package func number(in bytes: Span<UInt8>, at offset: Int, element: Int = 0) -> Double {
     let pattern = bitPattern(in: bytes, at: offset, element: element)

@@ -2,9 +2,9 @@ internal import Bytes
 internal import CIIO
 public import Sensors
 
-/// What was found in an IIO context.
+/// The sensors and triggers of an IIO context.
 public struct IIOInventory: Hashable, Sendable {
-  /// Where a mount matrix comes from.
+  /// The origin of a mount matrix.
   public enum MountSource: String, Hashable, Sendable {
     case device, configuration, identity
   }
@@ -12,49 +12,50 @@ public struct IIOInventory: Hashable, Sendable {
   /// One kind of sensor on a device.
   public struct Sensor: Hashable, Sendable {
     public var kind: SensorKind
-    /// The channels' identifiers: x, y, z, or the one scalar.
+    /// The identifiers of the channels: x, y, z, or a single scalar.
     public var channels: [String]
-    /// What a raw step of the first channel is worth, in the unit of the sample type (m/s², rad/s, µT, Pa, °C); nil
-    /// where the driver gives finished values.
+    /// The size of a raw step of the first channel in the unit of the sample type (m/s², rad/s, µT, Pa, °C);
+    /// nil if the driver provides only processed values.
     public var scale: Double?
-    /// What an axis of an accelerometer (m/s²) or gyroscope (rad/s) reads at the end of its converter; nil for other kinds, and where
-    /// the driver does not say it. Some chips end earlier.
+    /// The largest value of an axis of an accelerometer (m/s²) or gyroscope (rad/s) by its converter; nil for
+    /// other kinds or if unknown. Some chips have a smaller range.
     public var range: Double?
     public var frequencies: SamplingFrequencies
-    /// Hz that the hardware is set to; nil where the driver does not say.
+    /// The current frequency in Hz; nil if unknown.
     public var frequency: Double?
     public var mountMatrix: MountMatrix
     public var mountSource: MountSource
-    /// Whether a buffer can capture it; otherwise it is polled.
+    /// True if a buffer can capture the sensor; otherwise it is polled.
     public var isBuffered: Bool
   }
 
-  /// A device that has at least one of the kinds.
+  /// A device with at least one of the kinds.
   public struct Device: Hashable, Sendable {
-    /// As in "iio:device0"; given anew at every boot and plug.
+    /// The identifier, such as "iio:device0"; it changes at every boot and plug.
     public var identifier: String
     public var name: String?
     public var label: String?
     public var sensors: [Sensor]
-    /// Whether samples carry the hardware's or the driver's own time.
+    /// True if samples have time stamps of the hardware or the driver.
     public var hasTimestamp: Bool
-    /// The trigger that is set, nil for none.
+    /// The assigned trigger; nil if none.
     public var trigger: String?
-    /// Whether the device's buffer needs a trigger.
+    /// True if the device's buffer needs a trigger.
     public var needsTrigger: Bool
 
-    /// As in "iio:device0 (lsm6dsox)".
+    /// The title, such as "iio:device0 (lsm6dsox)".
     public var title: String { identifier + ((name ?? label).map { " (\($0))" } ?? "") }
 
     public func sensor(_ kind: SensorKind) -> Sensor? { sensors.first { $0.kind == kind } }
   }
 
-  /// A device and what of it is used.
+  /// A device with the kinds used from it.
   package struct Assignment: Hashable, Sendable {
     package var device: Device
     package var kinds: Set<SensorKind>
 
-    /// By kind, in the axes of the samples: where the sensor lies askew in the device, an axis of theirs has no end of its own.
+    /// The ranges by kind along the axes of the samples. If a sensor is mounted at an angle, its sample axes
+    /// have no definite range.
     package var ranges: [SensorKind: Double] {
       kinds.reduce(into: [:]) { ranges, kind in
         guard let sensor = device.sensor(kind), sensor.mountMatrix.keepsAxes else { return }
@@ -64,18 +65,18 @@ public struct IIOInventory: Hashable, Sendable {
   }
 
   public var uri: String
-  /// What the context says of the machine: its kernel, its address.
+  /// The context's description of the machine: its kernel, its address.
   public var machine: String
   public var devices: [Device]
-  /// Names of the triggers that exist.
+  /// The names of the existing triggers.
   public var triggers: [String]
 
   /// The kinds that at least one device has.
   public var kinds: Set<SensorKind> { Set(devices.flatMap { $0.sensors.map(\.kind) }) }
 
-  /// Which device serves which of the wanted kinds: the configured one, else the first that has it, where a device
-  /// with a buffer goes before one without. The temperature is taken from the gyroscope's chip where it has one,
-  /// because it is there to compensate the gyroscope's bias.
+  /// Returns the devices to use for the requested kinds: the configured one, otherwise the first that has the
+  /// kind, with preference for devices with a buffer. The temperature is that of the gyroscope's chip if it
+  /// has one, because it compensates the gyroscope's bias.
   package func assignments(_ configuration: IIOConfiguration, wanted: Set<SensorKind>) -> [Assignment] {
     var chosen: [String: Assignment] = [:]
     for kind in wanted.sorted() {
@@ -102,12 +103,12 @@ public struct IIOInventory: Hashable, Sendable {
 public enum SamplingFrequencies: Hashable, Sendable, CustomStringConvertible {
   /// These, Hz, ascending.
   case list([Double])
-  /// From `minimum` to `maximum` in steps of `step`, Hz; a step of zero is no grid.
+  /// A range from `minimum` to `maximum` in steps of `step`, Hz; a step of zero means any frequency.
   case range(minimum: Double, step: Double, maximum: Double)
-  /// The driver does not say: it takes what it is given and rounds it itself.
+  /// An unknown set: the driver accepts any frequency and rounds it.
   case unknown
 
-  /// From the attribute's text: numbers separated by spaces, or a range as `[minimum step maximum]`.
+  /// Parses the attribute's text: numbers separated by spaces, or a range as `[minimum step maximum]`.
   public init(parsing text: String) {
     let isRange = text.contains("[")
     let numbers = text.split { " \t\n,[]".contains($0) }.compactMap { Double($0) }
@@ -119,15 +120,15 @@ public enum SamplingFrequencies: Hashable, Sendable, CustomStringConvertible {
       }
       self = .range(minimum: numbers[0], step: numbers[1], maximum: numbers[2])
     } else {
-      // A frequency of zero is some drivers' word for "off".
+      // Some drivers use zero for "off".
       let rates = Set(numbers).filter { $0 > 0 }.sorted()
       self = rates.isEmpty ? .unknown : .list(rates)
     }
   }
 
-  /// The smallest offered frequency that is at least `hertz`; the largest where none is.
+  /// Returns the smallest supported frequency that is at least `hertz`, or the largest one.
   public func nearest(to hertz: Double) -> Double {
-    // Drivers round 1/3 Hz and the like to six decimals.
+    // Drivers round 1/3 Hz and similar values to six decimals.
     let wanted = hertz * (1 - 1e-5)
     switch self {
     case .unknown: return hertz
@@ -159,15 +160,15 @@ public enum SamplingFrequencies: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// What IIO calls the kinds of sensor, and its units (Documentation/ABI/testing/sysfs-bus-iio).
+/// The names and units of sensor kinds in IIO (Documentation/ABI/testing/sysfs-bus-iio).
 extension SensorKind {
   /// The kinds that an IIO device can measure.
   package static var iioKinds: Set<SensorKind> {
     [.accelerometer, .gyroscope, .magnetometer, .barometer, .thermometer]
   }
 
-  /// The channels that hold the kind: three axes, or the one scalar. Where a chip has several scalars of a kind
-  /// the first found counts.
+  /// The channels of the kind: three axes, or one scalar. If a chip has several scalars of a kind, the first
+  /// match is used.
   package var channelIdentifiers: [[String]] {
     switch self {
     case .accelerometer: [["accel_x", "accel_y", "accel_z"]]
@@ -179,8 +180,8 @@ extension SensorKind {
     }
   }
 
-  /// By what a value in IIO's unit is multiplied to give the unit of the sample types: accelerations m/s² and
-  /// angular velocities rad/s stay; Gauss become µT, kilopascals Pa, thousandths of a degree °C.
+  /// The factor from IIO's unit to that of the sample types: 1 for m/s² and rad/s, from gauss to µT, from kPa
+  /// to Pa, from 0.001 °C to °C.
   package var unitFactor: Double {
     switch self {
     case .magnetometer: 100
@@ -190,15 +191,15 @@ extension SensorKind {
     }
   }
 
-  /// The stem of IIO's attribute names for the kind, as in `in_accel_mount_matrix`.
+  /// The stem of IIO's attribute names for the kind, such as `accel` in `in_accel_mount_matrix`.
   var attributeStem: String { String(channelIdentifiers.first?.first?.prefix { $0 != "_" } ?? "") }
 }
 
-/// How a raw value becomes a quantity: `(raw + offset) * scale`, in that order.
+/// The conversion from raw values: `(raw + offset) * scale`, in that order.
 package struct LinearScale: Hashable, Sendable {
-  /// In raw units.
+  /// The offset in raw units.
   package var offset: Double
-  /// From raw units to the unit of the sample type.
+  /// The factor from raw units to the unit of the sample type.
   package var scale: Double
 
   package init(offset: Double = 0, scale: Double = 1) {

@@ -3,20 +3,21 @@ internal import Glibc
 internal import Platform
 internal import Sensors
 
-/// Looks once at what IIO hardware there is, for `odographd check` and `odographd sensors`.
+/// A one-time search for IIO hardware, for `odographd check` and `odographd sensors`.
 public enum IIOProbe {
-  /// Opens a context, lists its sensors and closes it. Nothing is powered up.
+  /// Opens a context, lists its sensors and closes it. Does not power up hardware.
   ///
   /// - Parameters:
-  ///   - limit: seconds to wait for a machine that does not answer.
-  /// - Returns: what was found; its `devices` are empty on a machine that has IIO but no sensor of the kinds.
-  /// - Throws: `IIOError` that names the URI and what helps.
+  ///   - limit: the time limit in s for a machine that does not answer.
+  /// - Returns: the inventory; its `devices` are empty on a machine with IIO but without a sensor of the
+  ///   kinds.
+  /// - Throws: `IIOError` with the URI and the remedy.
   public static func inventory(
     _ configuration: IIOConfiguration, limit: Double = 10
   ) throws(IIOError) -> IIOInventory {
     let uri = configuration.uri
     let answer = BoundedQueue<Result<IIOInventory, IIOError>>(capacity: 1)
-    // libiio cannot be told to stop connecting, so the wait is left to a thread that can be left behind.
+    // libiio cannot abort a connection attempt, so a separate thread waits, which can be abandoned.
     do {
       _ = try DedicatedThread.start(name: "iio-probe") { answer.push(open(configuration)) }
     } catch {
@@ -44,7 +45,7 @@ public enum IIOProbe {
 }
 
 extension IIOInventory {
-  /// Walks through a context. Reads attributes only, never a value: nothing is powered up.
+  /// Lists the devices of a context. Reads attributes but no values, so that no hardware is powered up.
   package init(_ context: borrowing Context, configuration: IIOConfiguration) throws(IIOError) {
     uri = context.uri
     machine = context.contextDescription
@@ -62,7 +63,7 @@ extension IIOInventory {
 }
 
 extension IIOInventory.Device {
-  /// Nil for a device that has none of the kinds, such as a converter.
+  /// Creates the entry of a device; nil if it has none of the kinds, such as a converter.
   package init?(
     _ device: borrowing CaptureDevice, configuration: IIOConfiguration
   ) throws(IIOError) {
@@ -73,7 +74,7 @@ extension IIOInventory.Device {
     for kind in SensorKind.iioKinds.sorted() {
       guard let channels = kind.channelIdentifiers.first(where: { $0.allSatisfy { device.hasChannel($0) } })
       else { continue }
-      // A driver that fails to say a scale or rate while it starts up still has the sensor.
+      // A driver that does not report a scale or rate during its startup still has the sensor.
       sensors.append(
         try IIOInventory.Sensor(device, kind: kind, channels: channels, configuration: configuration))
     }
@@ -89,7 +90,7 @@ extension IIOInventory.Device {
   }
 }
 
-/// `Device` names a type of the inventory inside it; this is libiio's.
+/// libiio's device; in the inventory, `Device` is a nested type.
 package typealias CaptureDevice = Device
 
 extension IIOInventory.Sensor {
@@ -114,8 +115,9 @@ extension IIOInventory.Sensor {
 }
 
 extension Channel {
-  /// What an axis reads at the end of its converter: by `raw_available` where the driver has it (Documentation/ABI/testing/sysfs-bus-iio),
-  /// else by the bits of a sample. Converters of inertial sensors have at most 16; more bits are made by software, and end nowhere.
+  /// Returns the largest value of an axis by its converter: from `raw_available` if the driver has it
+  /// (Documentation/ABI/testing/sysfs-bus-iio), otherwise from the bits of a sample. Converters of inertial
+  /// sensors have at most 16 bits; more bits are computed by software, and have no range.
   func range(of kind: SensorKind) throws(IIOError) -> Double? {
     let plausible: ClosedRange<Double>
     switch kind {
@@ -144,7 +146,7 @@ extension Channel {
 }
 
 extension Device {
-  /// A rate's attribute: the channel's own, else the device's; nil where there is none.
+  /// Returns a rate's attribute: the channel's own, otherwise the device's; nil if there is none.
   func rateAttribute(_ name: String, channel: String) throws(IIOError) -> String? {
     if let own = try withChannel(channel, { channel throws(IIOError) in try channel.attribute(name) }) {
       return own
@@ -152,7 +154,8 @@ extension Device {
     return try attribute(name)
   }
 
-  /// The mounting of a kind of sensor: the device's attribute, then the configuration, then none.
+  /// Returns the mounting of a kind of sensor: from the device's attribute, otherwise from the configuration,
+  /// otherwise the identity.
   func mounting(
     of kind: SensorKind, channel: String, configuration: IIOConfiguration
   ) throws(IIOError) -> (MountMatrix, IIOInventory.MountSource) {
@@ -162,7 +165,8 @@ extension Device {
     for name in ["in_\(kind.attributeStem)_mount_matrix", "in_mount_matrix", "mount_matrix"] {
       texts.append(try attribute(name))
     }
-    // libiio takes `in_mount_matrix`, which is for the whole chip, for the `matrix` of a channel called "mount".
+    // libiio interprets `in_mount_matrix`, which applies to the whole chip, as the `matrix` of a channel
+    // "mount".
     if hasChannel("mount") {
       texts.append(try withChannel("mount") { channel throws(IIOError) in try channel.attribute("matrix") })
     }

@@ -2,24 +2,24 @@ internal import CIIO
 internal import Glibc
 internal import Platform
 
-/// A capture buffer: while it exists the hardware samples; when it goes the kernel may suspend the chip.
+/// A capture buffer. The hardware samples during its lifetime; afterwards the kernel can suspend the chip.
 @safe package struct Buffer: ~Copyable {
   private let handle: OpaquePointer
   private let object: String
   private let cancellation: BufferCancellation
 
-  /// What `refill` came back with.
+  /// The result of `refill`.
   package enum Outcome: Hashable, Sendable {
-    /// So many bytes are there to be read.
+    /// The number of available bytes.
     case filled(Int)
-    /// Nothing is there yet.
+    /// No data are available yet.
     case empty
   }
 
-  /// Makes a buffer of `samples` scans for the channels enabled on the device.
-  /// The corresponding C function is `iio_device_create_buffer`.
+  /// Creates a buffer of `samples` scans for the channels enabled on the device. The corresponding C function
+  /// is `iio_device_create_buffer`.
   ///
-  /// - Parameter cancellation: gets hold of the buffer as long as it exists.
+  /// - Parameter cancellation: can cancel the buffer during its lifetime.
   package init(
     on device: borrowing Device, samples: Int, cancellation: BufferCancellation
   ) throws(IIOError) {
@@ -35,19 +35,19 @@ internal import Platform
   }
 
   deinit {
-    // Detached first, under the lock: no other thread can cancel a buffer that is being destroyed.
+    // Detached first, under the lock, so that no other thread can cancel a buffer that is being destroyed.
     cancellation.detach()
     unsafe iio_buffer_destroy(handle)
   }
 
-  /// A descriptor that becomes readable when the watermark is reached; nil where the backend has none (network, USB).
+  /// A descriptor that becomes readable at the watermark; nil if the backend has none (network, USB).
   package var pollDescriptor: Int32? {
     let descriptor = unsafe iio_buffer_get_poll_fd(handle)
     return descriptor >= 0 ? descriptor : nil
   }
 
-  /// With `false`, `refill` hands over what is there instead of waiting for a full buffer: a wait that times out
-  /// would lose what it had read.
+  /// Sets the blocking mode. Without it, `refill` returns the available data instead of waiting for a full
+  /// buffer; a wait that times out would lose the data that it has read.
   package func setBlocking(_ blocking: Bool) throws(IIOError) {
     let code = unsafe iio_buffer_set_blocking_mode(handle, blocking)
     guard code >= 0 else { throw IIOError(operation: .set("the mode of"), object: object, errno: -code) }
@@ -61,15 +61,16 @@ internal import Platform
     throw IIOError(operation: .readBuffer, object: object, errno: Int32(-code))
   }
 
-  /// Bytes from one scan to the next, as filled last.
+  /// The bytes from one scan to the next in the last fill.
   package var stride: Int { unsafe iio_buffer_step(handle) }
 
-  /// Where a channel lies in the scan, bytes. The corresponding C function is `iio_buffer_first`.
+  /// Returns the offset of a channel in the scan in bytes. The corresponding C function is
+  /// `iio_buffer_first`.
   package func offset(of channel: borrowing Channel) -> Int {
     unsafe iio_buffer_first(handle, channel.handle) - iio_buffer_start(handle)
   }
 
-  /// Lends the bytes of the scans filled last.
+  /// Calls `body` with the bytes of the last fill.
   package func withBytes<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
     let start = unsafe iio_buffer_start(handle)
     let end = unsafe iio_buffer_end(handle)
@@ -83,9 +84,9 @@ internal import Platform
   }
 }
 
-/// Lets another thread end a `Buffer.refill` that waits.
-// Sendable: the pointer is only used under the lock, and only while the buffer that owns it exists, because
-// `detach` runs before the destruction; `iio_buffer_cancel` itself may be called from any thread.
+/// A handle with which another thread can abort a waiting `Buffer.refill`.
+// Sendable: the pointer is only used under the lock, and only during the lifetime of the buffer, because
+// `detach` runs before the destruction. `iio_buffer_cancel` can be called from any thread.
 @safe package final class BufferCancellation: @unchecked Sendable {
   private let handle = Locked<UInt>(0)
 
@@ -98,7 +99,7 @@ internal import Platform
 
   fileprivate func detach() { handle.withLock { $0 = 0 } }
 
-  /// Makes a waiting `refill`, and every later one of the same buffer, fail. Does nothing without a buffer.
+  /// Makes a waiting `refill`, and every later one of the same buffer, fail. Has no effect without a buffer.
   /// The corresponding C function is `iio_buffer_cancel`.
   package func cancel() {
     handle.withLock { bits in

@@ -1,6 +1,6 @@
 internal import CIIO
 
-/// A channel of a device, on loan from it.
+/// A channel, borrowed from its device.
 @safe package struct Channel: ~Copyable {
   let handle: OpaquePointer
   private let device: String
@@ -10,18 +10,18 @@ internal import CIIO
     self.device = device
   }
 
-  /// As in "accel_x" or "timestamp".
+  /// The identifier, such as "accel_x" or "timestamp".
   package var identifier: String { unsafe String(cString: iio_channel_get_id(handle)) }
 
-  /// Whether the channel can be captured in a buffer.
+  /// True if the channel can be captured in a buffer.
   package var isScanElement: Bool {
     unsafe iio_channel_is_scan_element(handle) && scanIndex >= 0
   }
 
-  /// The place in the order of a scan; negative for a channel that is not captured.
+  /// The position in the order of a scan; negative for a channel that cannot be captured.
   package var scanIndex: Int { Int(unsafe iio_channel_get_index(handle)) }
 
-  /// How the channel's value lies in a scan.
+  /// Returns the format of the channel in a scan.
   package func scanFormat() throws(IIOError) -> ScanFormat {
     guard let raw = unsafe iio_channel_get_data_format(handle) else {
       throw IIOError(
@@ -37,14 +37,14 @@ internal import CIIO
     return decoded
   }
 
-  /// Puts the channel into the scan mask or takes it out; takes effect with the next buffer.
+  /// Adds the channel to the scan mask or removes it; effective with the next buffer.
   package func setEnabled(_ enabled: Bool) {
     if enabled { unsafe iio_channel_enable(handle) } else { unsafe iio_channel_disable(handle) }
   }
 
   package func hasAttribute(_ name: String) -> Bool { unsafe iio_channel_find_attr(handle, name) != nil }
 
-  /// The text of an attribute; nil where the channel has none of that name.
+  /// Returns the text of an attribute; nil if the channel has none with this name.
   package func attribute(_ name: String) throws(IIOError) -> String? {
     guard hasAttribute(name) else { return nil }
     return try unsafe AttributeText.read("\(device) \(identifier) \(name)") {
@@ -52,7 +52,7 @@ internal import CIIO
     }
   }
 
-  /// An attribute as a number; nil where the channel has none of that name.
+  /// Returns an attribute as a number; nil if the channel has none with this name.
   package func number(_ name: String) throws(IIOError) -> Double? {
     guard let text = try attribute(name) else { return nil }
     guard let number = Double(text), number.isFinite else {
@@ -62,7 +62,7 @@ internal import CIIO
     return number
   }
 
-  /// Sets an attribute; false where there is none of that name.
+  /// Sets an attribute; returns false if there is none with this name.
   @discardableResult
   package func setAttribute(_ name: String, to text: String) throws(IIOError) -> Bool {
     guard hasAttribute(name) else { return false }
@@ -74,8 +74,8 @@ internal import CIIO
     return true
   }
 
-  /// libiio's own conversion of one sample, to check decoding against.
-  /// The corresponding C function is `iio_channel_convert`.
+  /// Converts a sample with libiio, to test the decoder. The corresponding C function is
+  /// `iio_channel_convert`.
   package func convertByLibrary(_ bytes: [UInt8]) -> [UInt8] {
     var result = [UInt8](repeating: 0, count: bytes.count)
     unsafe bytes.withUnsafeBytes { source in

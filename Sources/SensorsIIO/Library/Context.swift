@@ -3,16 +3,17 @@ internal import Glibc
 
 /// A libiio context: the devices of one machine, and the connection to it.
 ///
-/// Each thread that reads a device has one of its own, so that no two threads share libiio state: a network context
-/// is a socket, a local one a walk through sysfs.
+/// Each thread that reads a device has its own context, so that threads share no libiio state: a network
+/// context is a socket, a local one a view of sysfs.
 @safe package struct Context: ~Copyable {
   package let uri: String
   private let handle: OpaquePointer
 
-  /// Opens a context. Blocks while it connects: the network backend of libiio 0.24 gives up after 5 s.
-  /// The corresponding C function is `iio_create_context_from_uri`.
+  /// Opens a context. Blocks while it connects: the network backend of libiio 0.24 times out after 5 s. The
+  /// corresponding C function is `iio_create_context_from_uri`.
   package init(uri: String) throws(IIOError) {
-    // libiio takes "local" and the empty string for network hosts or defaults; a URI is explicit here.
+    // libiio interprets "local" and the empty string as a network host or a default; an explicit URI is
+    // required here.
     guard uri.contains(":") else { throw IIOError(opening: uri, errno: EINVAL) }
     errno = 0
     guard let handle = unsafe iio_create_context_from_uri(uri) else {
@@ -22,8 +23,8 @@ internal import Glibc
     unsafe self.handle = handle
   }
 
-  /// A context from its XML description; it has structure and formats but cannot read.
-  /// The corresponding C function is `iio_create_xml_context_mem`.
+  /// Creates a context from its XML description; it has structure and formats but cannot read. The
+  /// corresponding C function is `iio_create_xml_context_mem`.
   package init(xml: String) throws(IIOError) {
     errno = 0
     guard let handle = unsafe iio_create_xml_context_mem(xml, xml.utf8.count) else {
@@ -35,19 +36,19 @@ internal import Glibc
 
   deinit { unsafe iio_context_destroy(handle) }
 
-  /// Whether the devices are this machine's, so that its clock is theirs.
+  /// True if the devices belong to this machine and use its clock.
   package var isLocal: Bool { uri.hasPrefix("local:") }
 
-  /// What the context says of itself: the kernel, the remote machine.
+  /// The context's description: the kernel, the remote machine.
   package var contextDescription: String {
     unsafe iio_context_get_description(handle).map { unsafe String(cString: $0) } ?? ""
   }
 
-  /// How long a read of the connection waits. Over the network the server waits half as long for its hardware, in
-  /// all its contexts. The corresponding C function is `iio_context_set_timeout`.
+  /// Sets the time limit of a read. Over the network the server waits half as long for its hardware, in all
+  /// its contexts. The corresponding C function is `iio_context_set_timeout`.
   package func setTimeout(seconds: Double) throws(IIOError) {
     let code = unsafe iio_context_set_timeout(handle, UInt32(max(1, min(seconds, 3600) * 1000)))
-    // The local backend of some versions has no time limit to set; it is polled here anyway.
+    // The local backend of some versions has no time limit; local devices are polled anyway.
     guard code >= 0 || code == -ENOSYS else {
       throw IIOError(operation: .set("the time limit of"), object: uri, errno: -code)
     }
@@ -55,14 +56,14 @@ internal import Glibc
 
   package var deviceCount: Int { Int(unsafe iio_context_get_devices_count(handle)) }
 
-  /// Lends the device at an index, 0 ..< `deviceCount`.
+  /// Calls `body` with the device at an index, 0 ..< `deviceCount`.
   package func withDevice<Result>(
     at index: Int, _ body: (borrowing Device) throws(IIOError) -> Result
   ) throws(IIOError) -> Result {
     try unsafe lend(iio_context_get_device(handle, UInt32(clamping: index)), "#\(index)", body)
   }
 
-  /// Lends the device with an identifier ("iio:device0"), a name or a label.
+  /// Calls `body` with the device with an identifier ("iio:device0"), a name or a label.
   package func withDevice<Result>(
     _ identifier: String, _ body: (borrowing Device) throws(IIOError) -> Result
   ) throws(IIOError) -> Result {
@@ -80,9 +81,10 @@ internal import Glibc
   }
 }
 
-/// libiio writes to sockets whose other end may be gone; the signal for that would end the process.
+/// Handling of SIGPIPE: libiio writes to sockets whose peer can be gone, and the signal would end the
+/// process.
 enum BrokenPipe {
-  /// Keeps SIGPIPE from the calling thread and from the threads that it starts; the write then fails with EPIPE.
+  /// Blocks SIGPIPE in the calling thread and the threads that it starts, so that writes fail with EPIPE.
   static func block() {
     var signals = sigset_t()
     unsafe sigemptyset(&signals)

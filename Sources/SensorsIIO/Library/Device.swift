@@ -1,32 +1,32 @@
 internal import CIIO
 internal import Glibc
 
-/// A device or trigger, on loan from its context.
+/// A device or trigger, borrowed from its context.
 @safe package struct Device: ~Copyable {
   package let uri: String
   let handle: OpaquePointer
 
-  /// As in "iio:device0" or "trigger1"; given anew at every boot and plug.
+  /// The identifier, such as "iio:device0" or "trigger1"; it changes at every boot and plug.
   package var identifier: String { unsafe String(cString: iio_device_get_id(handle)) }
   /// The driver's name of the chip.
   package var name: String? { unsafe iio_device_get_name(handle).map { unsafe String(cString: $0) } }
-  /// The board's name of the place, from the device tree, as in "accel-display".
+  /// The label of the device tree, such as "accel-display".
   package var label: String? { unsafe iio_device_get_label(handle).map { unsafe String(cString: $0) } }
   package var isTrigger: Bool { unsafe iio_device_is_trigger(handle) }
 
-  /// What to call the device in a message.
+  /// The device in error messages.
   package var object: String { "\(uri) \(identifier)" + (name.map { " (\($0))" } ?? "") }
 
   package var channelCount: Int { Int(unsafe iio_device_get_channels_count(handle)) }
 
-  /// Lends the channel at an index, 0 ..< `channelCount`.
+  /// Calls `body` with the channel at an index, 0 ..< `channelCount`.
   package func withChannel<Result>(
     at index: Int, _ body: (borrowing Channel) throws(IIOError) -> Result
   ) throws(IIOError) -> Result {
     try unsafe lend(iio_device_get_channel(handle, UInt32(clamping: index)), "#\(index)", body)
   }
 
-  /// Lends the input channel with an identifier such as "accel_x".
+  /// Calls `body` with the input channel with an identifier such as "accel_x".
   package func withChannel<Result>(
     _ identifier: String, _ body: (borrowing Channel) throws(IIOError) -> Result
   ) throws(IIOError) -> Result {
@@ -43,13 +43,14 @@ internal import Glibc
     return try body(loan)
   }
 
-  /// Whether there is an input channel with that identifier. The name libiio may give a channel does not count.
+  /// Returns whether an input channel with this identifier exists. Names that libiio gives to channels are
+  /// ignored.
   package func hasChannel(_ identifier: String) -> Bool {
     guard let channel = unsafe iio_device_find_channel(handle, identifier, false) else { return false }
     return unsafe String(cString: iio_channel_get_id(channel)) == identifier
   }
 
-  /// The text of a device attribute; nil where the device has none of that name.
+  /// Returns the text of a device attribute; nil if there is none with this name.
   package func attribute(_ name: String) throws(IIOError) -> String? {
     guard unsafe iio_device_find_attr(handle, name) != nil else { return nil }
     return try unsafe AttributeText.read("\(object) \(name)") {
@@ -57,7 +58,7 @@ internal import Glibc
     }
   }
 
-  /// Sets a device attribute; does nothing where there is none of that name, and says so by `false`.
+  /// Sets a device attribute; returns false if there is none with this name.
   @discardableResult
   package func setAttribute(_ name: String, to text: String) throws(IIOError) -> Bool {
     guard unsafe iio_device_find_attr(handle, name) != nil else { return false }
@@ -68,20 +69,20 @@ internal import Glibc
     return true
   }
 
-  /// The text of a file of the device, such as `buffer/enable`.
+  /// Returns the text of a file of the device, such as `buffer/enable`.
   package func file(_ path: String) throws(IIOError) -> String {
     try unsafe AttributeText.read("\(object) \(path)") { unsafe iio_device_attr_read(handle, path, $0, $1) }
   }
 
-  /// What fires the device's capture.
+  /// The trigger of the device's capture.
   package enum TriggerState: Hashable, Sendable {
-    /// The device has no trigger: it fills its buffer by itself.
+    /// The device needs no trigger: it fills its buffer automatically.
     case notNeeded
     case unset
     case set(String)
   }
 
-  /// The corresponding C function is `iio_device_get_trigger`.
+  /// The assigned trigger. The corresponding C function is `iio_device_get_trigger`.
   package var triggerState: TriggerState {
     var trigger: OpaquePointer?
     let code = unsafe iio_device_get_trigger(handle, &trigger)
@@ -91,7 +92,7 @@ internal import Glibc
     return .set(unsafe iio_device_get_name(trigger).map { unsafe String(cString: $0) } ?? "")
   }
 
-  /// The corresponding C function is `iio_device_set_trigger`.
+  /// Assigns a trigger. The corresponding C function is `iio_device_set_trigger`.
   package func setTrigger(_ trigger: borrowing Device) throws(IIOError) {
     let code = unsafe iio_device_set_trigger(handle, trigger.handle)
     guard code >= 0 else {
@@ -100,7 +101,7 @@ internal import Glibc
     }
   }
 
-  /// How many blocks of a buffer's length the kernel keeps. The corresponding C function is
+  /// Sets the number of buffer blocks in the kernel. The corresponding C function is
   /// `iio_device_set_kernel_buffers_count`.
   package func setKernelBufferCount(_ count: Int) throws(IIOError) {
     let code = unsafe iio_device_set_kernel_buffers_count(handle, UInt32(clamping: count))
@@ -110,7 +111,7 @@ internal import Glibc
   }
 }
 
-/// Reads the text that an attribute holds.
+/// A reader of attribute texts.
 enum AttributeText {
   static func read(
     _ object: String, _ call: (UnsafeMutablePointer<CChar>, Int) -> Int

@@ -3,7 +3,7 @@ internal import Platform
 internal import Sensors
 internal import Spatial
 
-/// The thread of one device: waits for a demand, captures what is wanted, sleeps again. It ends when it is told to or
+/// The thread of one device: waits for a demand, captures, and sleeps again. It exits when it is stopped or
 /// when the device is lost.
 final class DeviceWorker: Sendable {
   let assignment: IIOInventory.Assignment
@@ -34,26 +34,26 @@ final class DeviceWorker: Sendable {
     wake = try EventDescriptor()
   }
 
-  /// Whether the thread has left the device; `failure` says why, nil when it was told to.
+  /// True if the thread has released the device; `failure` is the reason, nil if it was stopped.
   var hasEnded: Bool { progress.withLock(\.hasEnded) }
   var failure: IIOError? { progress.withLock(\.failure) }
-  /// Whether a sample came since the start.
+  /// True if the thread has delivered a sample since its start.
   var hasDelivered: Bool { progress.withLock(\.hasDelivered) }
   private var isStopping: Bool { progress.withLock(\.isStopping) }
 
-  /// Asks the thread to power the device down and end. Between blocks it does so by itself.
+  /// Requests the thread to power the device down and exit, between two blocks.
   func stop() {
     progress.withLock { $0.isStopping = true }
     wake.signal()
   }
 
-  /// Ends a read that waits for the network. The server notices the lost connection and frees the buffer.
+  /// Aborts a read that waits for the network. The server notices the lost connection and frees the buffer.
   func interrupt() { cancellation.cancel() }
 
-  /// Makes the thread's loop turn.
+  /// Wakes the thread's loop.
   func call() { wake.signal() }
 
-  /// The thread's body.
+  /// Runs the thread.
   func run(_ heartbeat: Heartbeat) {
     board.addListener(wake)
     defer { board.removeListener(wake) }
@@ -76,7 +76,7 @@ final class DeviceWorker: Sendable {
   private func serve(
     _ device: borrowing Device, in context: borrowing Context, _ heartbeat: Heartbeat
   ) throws(IIOError) {
-    // The demands under which no block came in time.
+    // The phase in which no block arrived in time.
     var sparse: DemandSchedule.Phase?
     while !isStopping {
       heartbeat.beat()
@@ -101,13 +101,13 @@ final class DeviceWorker: Sendable {
     if seconds > 0 { _ = wake.wait(seconds: seconds) }
   }
 
-  /// Captures until the phase ends, from the buffer what has one and by polling the rest.
+  /// Captures until the phase ends: from the buffer if possible, and by polling otherwise.
   private func capture(
     _ phase: DemandSchedule.Phase, _ device: borrowing Device, in context: borrowing Context,
     sparse: inout DemandSchedule.Phase?, _ heartbeat: Heartbeat
   ) throws(IIOError) {
     let sensors = assignment.device.sensors.filter { phase.kinds.contains($0.kind) }
-    // A thermometer alone is not worth a stream at the rate of the chip.
+    // A thermometer alone does not justify a stream at the rate of the chip.
     var buffered = sensors.filter(\.isBuffered)
     if buffered.allSatisfy({ $0.kind == .thermometer }) { buffered = [] }
     if !buffered.isEmpty {
@@ -120,14 +120,14 @@ final class DeviceWorker: Sendable {
         return try run(capture, polling: rest, phase, device, heartbeat)
       } catch {
         if error.code == ETIMEDOUT, error.operation == .readBuffer, !context.isLocal {
-          // The server gave its hardware half the time limit, then dropped the buffer and what was in it. A sensor
-          // that reports by change is silent at rest: one whose attributes can be read is well, and from now on
-          // its samples are fetched one by one, so that none waits for a block to fill.
+          // The server waited for half the time limit, then dropped the buffer with its contents. A sensor
+          // that reports only changes is silent at rest. If its attributes can be read it works, and from now
+          // on its samples are fetched one by one, so that none waits for a full block.
           _ = try device.scales(of: buffered[0])
           sparse = phase
           return
         }
-        // A buffer that cannot be had leaves the attributes; a device that is gone leaves nothing.
+        // Without a buffer the attributes can still be read, unless the device is lost.
         guard !error.isLoss, error.operation == .startBuffer else { throw error }
       }
     }
@@ -162,7 +162,7 @@ final class DeviceWorker: Sendable {
         isSilent = false
         progress.withLock { $0.hasDelivered = true }
       } else if Double(SystemClock.boottime - lastArrival) * 1e-9 > patience {
-        // Sensors that report by change are silent at rest; one whose buffer still runs is well.
+        // Sensors that report only changes are silent at rest; a sensor whose buffer is enabled works.
         guard try device.file("buffer/enable") != "0" else {
           throw IIOError(
             operation: .readBuffer, object: device.object, code: ENODEV,
@@ -228,7 +228,7 @@ final class DeviceWorker: Sendable {
     return polled
   }
 
-  /// Whether the phase that is being served is still what is wanted.
+  /// Returns whether the phase still corresponds to the demands.
   private func isCurrent(_ phase: DemandSchedule.Phase) -> Bool {
     var now = currentPhase
     now.until = phase.until
@@ -237,13 +237,13 @@ final class DeviceWorker: Sendable {
   }
 }
 
-/// A sensor read through its attributes, value by value, for want of a buffer.
+/// A sensor without a buffer, read through its attributes value by value.
 struct PolledSensor {
   let sensor: IIOInventory.Sensor
-  /// Seconds between readings.
+  /// The interval between readings in s.
   let interval: Double
   private let scales: [LinearScale]
-  /// When it is read next, ns on the boot clock.
+  /// The time of the next reading in ns on the boot clock.
   private(set) var due: Int64
 
   init(_ sensor: IIOInventory.Sensor, of device: borrowing Device, interval: Double, from now: Int64)
@@ -255,12 +255,12 @@ struct PolledSensor {
     due = now
   }
 
-  /// Reads the sensor; its time is the middle of the reading.
+  /// Reads the sensor; the time stamp is the middle of the reading.
   ///
-  /// - Returns: false where the driver refuses for the moment, as some do while their buffer runs.
+  /// - Returns: false if the driver rejects the reading temporarily, as some do while their buffer runs.
   mutating func read(from device: borrowing Device, into block: inout ScanBlock) throws(IIOError) -> Bool {
     let start = SystemClock.boottime
-    // Readings that were missed are not caught up with.
+    // Missed readings are skipped.
     due = max(due + Int64(interval * 1e9), start)
     var value = Vector3.zero
     do throws(IIOError) {

@@ -1,16 +1,18 @@
 public import Platform
 public import Sensors
 
-/// Inertial sensors, magnetometers, barometers and thermometers of the Linux kernel's IIO subsystem, on this
-/// machine (`local:`), on another (`ip:`) or behind USB (`usb:`).
+/// A source for inertial sensors, magnetometers, barometers and thermometers of the Linux kernel's IIO
+/// subsystem: on this machine (`local:`), over the network (`ip:`) or over USB (`usb:`).
 ///
-/// - Each device has a thread and a context of its own. It sleeps until something is demanded, captures exactly the
-///   channels demanded, and destroys the buffer when nothing is, so that the kernel can suspend the chip.
-/// - Time stamps are the hardware's: on this machine on its boot clock, of another machine with one constant added.
-///   The intervals between samples are exactly those that the driver stamped; see `HardwareClock`.
-/// - A chip that holds several kinds runs at the highest rate demanded of them, and all of them are delivered at
-///   that rate: dropping samples of the slower kind without a filter would alias vibration into it.
-/// - A device that is lost is said to be `unavailable` once, sought with jittered back-off, and `active` again once.
+/// - Each device has its own thread and context. The thread sleeps without a demand, captures exactly the
+///   requested channels, and destroys the buffer when the demand ends, so that the kernel can suspend the
+///   chip.
+/// - Time stamps are those of the hardware: local ones on the boot clock, remote ones with a constant offset.
+///   The intervals between samples are exactly those stamped by the driver; see `HardwareClock`.
+/// - A chip with several kinds runs at the highest requested rate and delivers all kinds at that rate:
+///   decimation without a filter would alias vibration into the signal.
+/// - A lost device is reported as `unavailable` once, searched for with a jittered back-off, and reported as
+///   `active` again once.
 /// - Over a network a block lasts at most a quarter of the configured time limit; see `BufferedCapture.Plan`.
 public final class IIOSource: SensorSource {
   public let name: String
@@ -18,14 +20,17 @@ public final class IIOSource: SensorSource {
   private let board = DemandBoard()
   private let found: Locked<Set<SensorKind>>
   private let thread: ServiceThread
-  /// A thread that was left alone has nothing to say any more.
+  /// Suppresses events of abandoned threads.
   private let hasEnded = Locked(false)
   private let discovery = DiscoveryProgress()
 
-  /// Seconds that the threads may take to end. One that waits for a host that does not answer is left alone then.
+  /// The time limit in s for stopping the threads. A thread that waits for a host without an answer is then
+  /// abandoned.
   private static let patience = 2.0
 
-  /// - Throws: `SystemError` when the process has no descriptor left.
+  /// Creates a source.
+  ///
+  /// - Throws: `SystemError` if the process has no free file descriptors.
   public init(_ configuration: IIOConfiguration = IIOConfiguration()) throws(SystemError) {
     self.configuration = configuration
     name = "iio \(configuration.uri)"
@@ -33,7 +38,7 @@ public final class IIOSource: SensorSource {
     thread = try ServiceThread()
   }
 
-  /// The kinds that were found; before the hardware has been reached, those that are configured.
+  /// The kinds that were found; before the hardware is reachable, those that are configured.
   public var kinds: Set<SensorKind> { found.withLock { $0 } }
 
   public func start(_ sink: @escaping SensorSink) throws {

@@ -2,11 +2,12 @@ internal import Platform
 internal import Sensors
 internal import Spatial
 
-/// Finds the devices, gives each a thread, and seeks those that were lost or are still missing.
+/// The supervisor of a source: finds the devices, starts a thread for each, and searches for lost or missing
+/// ones.
 final class Supervisor: Sendable {
   private let configuration: IIOConfiguration
   private let board: DemandBoard
-  /// One for all devices, which the same machine stamps.
+  /// One set of clocks for all devices, because the same machine stamps them.
   private let clocks = RemoteClocks()
   private let wake: EventDescriptor
   private let sink: SensorSink
@@ -15,13 +16,14 @@ final class Supervisor: Sendable {
   private let found: @Sendable (Set<SensorKind>) -> Void
   private let discovery: DiscoveryProgress
 
-  /// Seconds that a search may take with a host that does not answer: several reads, each with its time limit.
+  /// The maximum duration in s of a search with a host that does not answer: several reads, each with its
+  /// time limit.
   private static let searchLimit = 120.0
 
   private struct Post {
     var worker: DeviceWorker
     var thread: DedicatedThread
-    /// Whether it has delivered since it was started, so that the next loss is a new one.
+    /// True if the thread has delivered since its start, so that the next loss is a new one.
     var isProven = false
   }
 
@@ -35,7 +37,7 @@ final class Supervisor: Sendable {
     reporter = StatusReporter(sink)
   }
 
-  /// The thread's body.
+  /// Runs the thread.
   func run(_ heartbeat: Heartbeat) {
     BrokenPipe.block()
     var posts: [Post] = []
@@ -50,7 +52,8 @@ final class Supervisor: Sendable {
         posts[index].isProven = true
         backoff.reset()
       }
-      // Until anything was found everything is sought, so that what there is can be told; then only what is wanted.
+      // Everything is searched for until the first hardware is found, so that it can be listed; afterwards
+      // only what is in demand.
       let served = posts.reduce(into: Set<SensorKind>()) { $0.formUnion($1.worker.assignment.kinds) }
       let needed =
         hasFound ? board.wanted.subtracting(configuration.helpers).union(known) : configuration.kinds
@@ -76,7 +79,7 @@ final class Supervisor: Sendable {
     stop(posts)
   }
 
-  /// Opens a context to look around in; says what is not to be had.
+  /// Searches a context; reports missing hardware.
   private func seek(_ sought: Set<SensorKind>, served: Set<SensorKind>) -> IIOInventory? {
     do throws(IIOError) {
       let context = try Context(uri: configuration.uri)
@@ -132,7 +135,7 @@ final class Supervisor: Sendable {
     }
   }
 
-  /// Joins the threads that have ended, and reports why they did.
+  /// Joins the threads that have exited, and reports the reason.
   private func reap(_ posts: inout [Post]) {
     for post in posts where post.worker.hasEnded {
       post.thread.join()
@@ -147,9 +150,8 @@ final class Supervisor: Sendable {
     posts.removeAll { $0.worker.hasEnded }
   }
 
-  /// Powers everything down. A block that is under way may finish, because then the server is told properly; a
-  /// read that takes longer is broken off. A thread that waits for a host that does not answer is left alone: libiio
-  /// gives such a host up in its own time, which may be long.
+  /// Powers everything down. An active block may finish, so that the server is notified properly; a longer
+  /// read is aborted. A thread that waits for a host without an answer is abandoned until libiio times out.
   private func stop(_ posts: [Post]) {
     for post in posts { post.worker.stop() }
     wait(for: posts, seconds: 0.3)
@@ -166,14 +168,15 @@ final class Supervisor: Sendable {
   }
 }
 
-/// Says a source's state once per change, however often it is found out.
+/// A reporter that sends a source's state once per change.
 final class StatusReporter: Sendable {
   private let last = Locked<[Set<SensorKind>: SourceStatus.State]>([:])
   private let sink: SensorSink
 
   init(_ sink: @escaping SensorSink) { self.sink = sink }
 
-  /// Passes the state on unless the kinds are in it already. Two reasons for being unavailable are one state.
+  /// Reports a state unless the kinds already have it. Different reasons of unavailability count as the same
+  /// state.
   func report(
     _ state: SourceStatus.State, source: String, kinds: Set<SensorKind>, device: String? = nil,
     ranges: [SensorKind: Double] = [:]
@@ -192,7 +195,7 @@ final class StatusReporter: Sendable {
           device: device, ranges: ranges)))
   }
 
-  /// Which of the kinds are not known to be unavailable yet.
+  /// Returns the kinds that were not reported as unavailable.
   func notYetUnavailable(_ kinds: Set<SensorKind>) -> Set<SensorKind> {
     let known = last.withLock { last in
       last.filter { if case .unavailable = $0.value { true } else { false } }.keys.reduce(into: Set()) {
@@ -202,7 +205,7 @@ final class StatusReporter: Sendable {
     return kinds.subtracting(known)
   }
 
-  /// Forgets what was said of kinds that are now grouped otherwise.
+  /// Discards the reported states of kinds that are grouped differently now.
   func regroup(_ kinds: Set<SensorKind>) {
     last.withLock { last in
       last = last.filter { $0.key == kinds || $0.key.isDisjoint(with: kinds) }

@@ -1,15 +1,16 @@
 internal import Sensors
 
-/// Makes sightings of what ModemManager says of cells (its D-Bus interface, 1.20).
+/// A decoder that converts ModemManager's cell information (its D-Bus interface, version 1.20) to sightings.
 enum CellDecoder {
-  /// Cells that a scan tells at the most.
+  /// The maximum number of cells in a scan.
   static let limit = 64
 
-  /// Speed of light, m/µs; the time of a timing advance is there and back.
+  /// Half of the speed of light, m/µs: a timing advance covers the way there and back.
   private static let metresPerMicrosecond = 299.792458 / 2
 
-  /// What `Modem.GetCellInfo` returns: an array of dictionaries. Cells without an identity in the world are left out, as most
-  /// neighbours are, which are known to the network by channel and scrambling alone.
+  /// Decodes the result of `Modem.GetCellInfo`: an array of dictionaries. Omits cells without a globally
+  /// unique identity, such as most neighbour cells, which the network only identifies by channel and
+  /// scrambling code.
   static func sightings(_ cells: DBusValue, unit: Modem.TimingAdvance) -> [BeaconSighting] {
     var sightings: [BeaconSighting] = []
     for cell in cells.list where sightings.count < limit {
@@ -44,7 +45,8 @@ enum CellDecoder {
       isServing: cell["serving"]?.flag ?? false)
   }
 
-  /// dBm: RSRP of LTE and NR, RSCP of UMTS, the level of GSM in steps of 1 dB above -110 dBm.
+  /// Returns the signal strength in dBm: RSRP of LTE and NR, RSCP of UMTS, the level of GSM in steps of 1 dB
+  /// above -110 dBm.
   private static func signal(_ cell: DBusValue, _ technology: Beacon.Technology) -> Double? {
     let signal: Double? =
       switch technology {
@@ -53,27 +55,27 @@ enum CellDecoder {
       case .gsm: cell["rx-level"]?.unsigned.flatMap { $0 <= 63 ? Double($0) - 110 : nil }
       case .wifi: nil
       }
-    // Beyond that, modems mean "unknown".
+    // Values outside mean "unknown".
     return signal.flatMap { (-160 ... -20).contains($0) ? $0 : nil }
   }
 
-  /// Metres. NR's step depends on a numerology that is not told.
+  /// Returns the distance in m. The step of NR depends on a numerology that is not reported.
   private static func distance(
     _ cell: DBusValue, _ technology: Beacon.Technology, _ unit: Modem.TimingAdvance
   ) -> Double? {
     guard cell["serving"]?.flag ?? false, let advance = cell["timing-advance"]?.unsigned else { return nil }
     switch (technology, unit) {
-    // A bit of GSM's 270,833 bit/s, 0 ... 63 of them.
+    // In bits of GSM's 270,833 bit/s, 0 ... 63.
     case (.gsm, _): return advance <= 63 ? Double(advance) * 48 / 13 * metresPerMicrosecond : nil
-    // 16 Ts of 1 / 30.72 MHz, 0 ... 1282 of them: 667.7 µs.
+    // In steps of 16 Ts of 1 / 30.72 MHz, 0 ... 1282: up to 667.7 µs.
     case (.lte, .steps): return advance <= 1282 ? Double(advance) * 16 / 30.72 * metresPerMicrosecond : nil
     case (.lte, .microseconds): return advance <= 667 ? Double(advance) * metresPerMicrosecond : nil
     default: return nil
     }
   }
 
-  /// What `Modem.Location.GetLocation` returns: a dictionary of sources, of which 3GPP's is "MCC,MNC,LAC,CI,TAC", the last three
-  /// hexadecimal. Nil where the modem is on no cell that has an identity.
+  /// Decodes the result of `Modem.Location.GetLocation`: a dictionary of sources, of which 3GPP's is
+  /// "MCC,MNC,LAC,CI,TAC", the last three hexadecimal. Nil if the modem has no serving cell with an identity.
   static func servingCell(_ location: DBusValue, technology: Beacon.Technology?) -> BeaconSighting? {
     guard let technology, let text = location[.unsigned(Modem.LocationSource.cell)]?.text else { return nil }
     let parts = text.split(separator: ",", omittingEmptySubsequences: false)
@@ -86,7 +88,7 @@ enum CellDecoder {
   }
 }
 
-/// A network as "26201" or "310260": three digits of the country, two or three of the network.
+/// A network such as "26201" or "310260": three digits of the country, two or three of the network.
 private struct Operator {
   var country: UInt64
   var code: UInt64

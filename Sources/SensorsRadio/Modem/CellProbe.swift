@@ -1,17 +1,17 @@
 internal import Platform
 internal import Sensors
 
-/// What a modem hears now, for who looks at the machine.
+/// A scan of the mobile network cells for diagnostics.
 public struct CellProbe: Hashable, Sendable {
-  /// Cells with an identity in the world.
+  /// The number of cells with a globally unique identity.
   public var count: Int
-  /// Whether the cell that serves the modem is among them.
+  /// True if the serving cell is among them.
   public var hasServingCell: Bool
-  /// Why others than the serving cell are not told, with what helps; nil where they are.
+  /// The reason why only the serving cell is reported, with the remedy; nil otherwise.
   public var advice: RadioError?
 
-  /// Asks ModemManager; takes some seconds at most where all is well.
-  /// - Throws: `RadioError` with what helps.
+  /// Queries ModemManager; normally takes at most some seconds.
+  /// - Throws: `RadioError` with the remedy.
   public static func run() throws(RadioError) -> CellProbe {
     guard let result = try ModemScanner().scan(ScanWait.patient()) else {
       throw ModemScanner.explanation(.abandoned)
@@ -23,13 +23,13 @@ public struct CellProbe: Hashable, Sendable {
 }
 
 extension Modem {
-  /// The modems that ModemManager knows, in order of their paths.
-  /// - Throws: `RadioError` with what helps.
+  /// Returns ModemManager's modems, sorted by path.
+  /// - Throws: `RadioError` with the remedy.
   public static func all() throws(RadioError) -> [Modem] { try ModemScanner().modems(ScanWait.patient()) }
 }
 
 extension ScanWait {
-  /// Waits for as long as it takes.
+  /// Waits without a time limit.
   static func patient() throws(RadioError) -> ScanWait {
     do throws(SystemError) {
       return ScanWait(wake: try EventDescriptor(), beat: {}, expectPause: { _ in }, isWanted: { true })

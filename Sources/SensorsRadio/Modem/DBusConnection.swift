@@ -2,7 +2,7 @@ internal import CSystemd
 internal import Glibc
 internal import Platform
 
-/// A connection to the system's bus, for a few calls.
+/// A connection to the D-Bus system bus for a few calls.
 @safe struct DBusConnection: ~Copyable {
   /// An argument of a call.
   enum Argument {
@@ -10,20 +10,20 @@ internal import Platform
     case flag(Bool)
   }
 
-  /// Why a call has no value.
+  /// The reason why a call failed.
   enum Failure: Error, Hashable {
-    /// What was called said so: a name as in "org.freedesktop.DBus.Error.AccessDenied", and its own words.
+    /// An error reply: a name such as "org.freedesktop.DBus.Error.AccessDenied", and a message.
     case refused(name: String, message: String)
-    /// No answer within the time.
+    /// No reply within the time limit.
     case silent
-    /// Nobody wants the answer any more.
+    /// The reply is no longer required.
     case abandoned
-    /// The bus cannot be spoken to.
+    /// The bus is not usable.
     case broken(code: Int32)
 
-    /// Whether what was called is not there.
+    /// True if the service or object does not exist.
     var isAbsent: Bool { isNamed("ServiceUnknown", "NameHasNoOwner") || isNamed(prefix: "Spawn.") }
-    /// Whether this process may not call it.
+    /// True if this process has no permission for the call.
     var isForbidden: Bool { isNamed("AccessDenied", "Unauthorized", "InteractiveAuthorizationRequired") }
 
     private func isNamed(_ endings: String...) -> Bool {
@@ -47,8 +47,11 @@ internal import Platform
 
   private let bus: OpaquePointer
 
-  /// - Parameter address: of another bus than the system's; nil for that, or for that of `DBUS_SYSTEM_BUS_ADDRESS`.
-  /// - Throws: `Failure.broken` where there is no bus.
+  /// Opens a connection.
+  ///
+  /// - Parameter address: the address of another bus; nil for the system bus, or the one in
+  ///   `DBUS_SYSTEM_BUS_ADDRESS`.
+  /// - Throws: `Failure.broken` if there is no bus.
   init(address: String? = nil) throws(Failure) {
     var bus: OpaquePointer?
     var code: Int32
@@ -69,8 +72,8 @@ internal import Platform
 
   deinit { _ = unsafe sd_bus_close_unref(bus) }
 
-  /// Calls a method and returns the first of its results.
-  /// - Parameter seconds: how long it may take.
+  /// Calls a method and returns its first result.
+  /// - Parameter seconds: the time limit.
   func call(
     _ method: Method, _ arguments: [Argument] = [], seconds: Double, _ wait: ScanWait
   ) throws(Failure) -> DBusValue {
@@ -120,7 +123,7 @@ internal import Platform
 }
 
 extension DBusMessage {
-  /// The first result of a call; nil where this is not its answer.
+  /// Returns the first result of a call; nil if this message is not its reply.
   fileprivate mutating func reply(to cookie: UInt64) throws(DBusConnection.Failure) -> DBusValue? {
     guard answers(cookie) else { return nil }
     if let refusal { throw refusal }

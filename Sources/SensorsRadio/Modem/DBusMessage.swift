@@ -1,20 +1,22 @@
 internal import CSystemd
 internal import Glibc
 
-/// Reads a message of D-Bus into a value.
+/// A reader of a D-Bus message.
 @safe struct DBusMessage: ~Copyable {
-  /// Values that a message may have, and levels: more has nobody to tell of modems.
+  /// The maximum numbers of values and nesting levels in a message.
   private static let (mostValues, mostLevels) = (20_000, 16)
 
   private let message: OpaquePointer
   private var count = 0
 
-  /// - Parameter message: is let go of at the end.
+  /// Adopts a message.
+  ///
+  /// - Parameter message: released by `deinit`.
   init(adopting message: OpaquePointer) { unsafe self.message = message }
 
   deinit { _ = unsafe sd_bus_message_unref(message) }
 
-  /// The first argument; nil where there is none, or one that is damaged or beyond all bounds.
+  /// Returns the first argument; nil if there is none, or if it is damaged or exceeds the limits.
   mutating func firstValue() -> DBusValue? {
     count = 0
     return unsafe sd_bus_message_rewind(message, 1) >= 0 ? value(level: 0) : nil
@@ -103,13 +105,13 @@ internal import Glibc
 }
 
 extension DBusMessage {
-  /// Whether it is the answer to a call.
+  /// Returns whether the message is the reply to a call.
   func answers(_ cookie: UInt64) -> Bool {
     var answered: UInt64 = 0
     return unsafe sd_bus_message_get_reply_cookie(message, &answered) >= 0 && answered == cookie
   }
 
-  /// What it says in place of a result; nil where it is one.
+  /// The error of an error reply; nil for a result.
   var refusal: DBusConnection.Failure? {
     guard let error = unsafe sd_bus_message_get_error(message), let name = unsafe error.pointee.name else {
       return nil

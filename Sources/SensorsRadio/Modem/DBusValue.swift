@@ -1,16 +1,16 @@
-/// A value of D-Bus, whichever of its types it has. Variants stand for what is in them.
+/// A D-Bus value of any type. A variant is represented by its content.
 indirect enum DBusValue: Hashable, Sendable {
   case flag(Bool)
   case integer(Int64)
   case unsigned(UInt64)
   case number(Double)
-  /// Also an object's path and a signature.
+  /// A string, an object path or a signature.
   case text(String)
-  /// An array, or a structure.
+  /// An array or a structure.
   case list([DBusValue])
   case dictionary([DBusValue: DBusValue])
 
-  /// A member of a dictionary; nil where there is none.
+  /// The member of a dictionary; nil if missing.
   subscript(_ key: String) -> DBusValue? { self[.text(key)] }
 
   subscript(_ key: DBusValue) -> DBusValue? {
@@ -23,7 +23,7 @@ indirect enum DBusValue: Hashable, Sendable {
 
   var list: [DBusValue] { if case .list(let list) = self { list } else { [] } }
 
-  /// A whole number that is not negative.
+  /// A non-negative integer; nil for other values.
   var unsigned: UInt64? {
     switch self {
     case .unsigned(let number): number
@@ -32,7 +32,7 @@ indirect enum DBusValue: Hashable, Sendable {
     }
   }
 
-  /// Any finite number.
+  /// A finite number; nil for other values.
   var number: Double? {
     switch self {
     case .number(let number): number.isFinite ? number : nil

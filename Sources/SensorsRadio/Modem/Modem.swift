@@ -1,38 +1,38 @@
 internal import Sensors
 
-/// A modem as ModemManager describes it.
+/// A modem as described by ModemManager.
 public struct Modem: Hashable, Sendable {
-  /// In what the modem tells LTE's timing advance, which depends on the protocol that it speaks.
+  /// The unit of LTE's timing advance, which depends on the modem's protocol.
   enum TimingAdvance: Hashable, Sendable {
-    /// QMI.
+    /// Microseconds (QMI).
     case microseconds
-    /// MBIM, and whatever else: 3GPP's own.
+    /// The steps of 3GPP (MBIM and other protocols).
     case steps
   }
 
-  /// MMModemLocationSource, flags.
+  /// The flags of MMModemLocationSource.
   enum LocationSource {
     static let cell: UInt64 = 1
   }
 
-  /// Its object on the bus, as in "/org/freedesktop/ModemManager1/Modem/0".
+  /// The object path, such as "/org/freedesktop/ModemManager1/Modem/0".
   public var path: String
-  /// Maker and model, as far as it says them.
+  /// Manufacturer and model, as far as reported.
   public var name: String
-  /// Whether it is switched on (MM_MODEM_STATE_ENABLED and beyond).
+  /// True if the modem is switched on (MM_MODEM_STATE_ENABLED and above).
   public var isEnabled: Bool
   var canLocate: Bool
-  /// Of `LocationSource`, what is switched on.
+  /// The enabled sources of `LocationSource`.
   var locationSources: UInt64
-  /// Whether others are told where the modem is.
+  /// True if the modem's location is visible to other processes.
   var signalsLocation: Bool
-  /// Of the cell that serves it; nil when it has none, or one of another kind.
+  /// The technology of the serving cell; nil if there is none or it is of an unknown kind.
   var technology: Beacon.Technology?
   var timingAdvance: TimingAdvance
 
   private static let modem = "org.freedesktop.ModemManager1.Modem"
 
-  /// The modems of `GetManagedObjects`, in order of their paths.
+  /// Decodes the modems of `GetManagedObjects`, sorted by path.
   static func all(in managed: DBusValue) -> [Modem] {
     guard case .dictionary(let objects) = managed else { return [] }
     return objects.compactMap { path, interfaces in
@@ -46,7 +46,7 @@ public struct Modem: Hashable, Sendable {
     self.path = path
     let words = ["Manufacturer", "Model"].compactMap { modem[$0]?.text }.filter { !$0.isEmpty }
     name = words.isEmpty ? "modem" : words.joined(separator: " ")
-    // The state is signed: -1 is a failure; 6 is enabled.
+    // The state is signed: -1 means failed, 6 means enabled.
     if case .integer(let state)? = modem["State"] { isEnabled = state >= 6 } else { isEnabled = false }
     canLocate = location != nil
     locationSources = location?["Enabled"]?.unsigned ?? 0
@@ -55,7 +55,7 @@ public struct Modem: Hashable, Sendable {
     timingAdvance = Self.speaksQMI(modem) ? .microseconds : .steps
   }
 
-  /// MMModemAccessTechnology, flags. With LTE and NR together, the cell is LTE's.
+  /// Decodes the flags of MMModemAccessTechnology. If LTE and NR are combined, the cell is that of LTE.
   private static func technology(_ flags: UInt64) -> Beacon.Technology? {
     if flags & 1 << 14 != 0 { return .lte }
     if flags & 1 << 15 != 0 { return .nr }
@@ -65,7 +65,7 @@ public struct Modem: Hashable, Sendable {
     return flags & 0b1_1110 != 0 ? .gsm : nil
   }
 
-  /// Whether its first port carries QMI (MM_MODEM_PORT_TYPE_QMI).
+  /// Returns whether the primary port uses QMI (MM_MODEM_PORT_TYPE_QMI).
   private static func speaksQMI(_ modem: DBusValue) -> Bool {
     guard let primary = modem["PrimaryPort"]?.text else { return false }
     return modem["Ports"]?.list.contains { $0.list.first?.text == primary && $0.list.last?.unsigned == 6 }

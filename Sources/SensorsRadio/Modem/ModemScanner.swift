@@ -2,9 +2,9 @@ internal import Platform
 internal import Sensors
 internal import Spatial
 
-/// Asks ModemManager which cells its modem hears.
+/// A scanner that queries ModemManager for the cells around.
 struct ModemScanner: Sendable {
-  /// Of the bus; nil for the system's.
+  /// The address of the bus; nil for the system bus.
   var address: String?
 
   private static let service = "org.freedesktop.ModemManager1"
@@ -13,11 +13,12 @@ struct ModemScanner: Sendable {
   private static let objects = DBusConnection.Method(
     service: service, path: "/org/freedesktop/ModemManager1",
     interface: "org.freedesktop.DBus.ObjectManager", name: "GetManagedObjects")
-  /// Seconds for a call that ModemManager answers by itself, and for one that the modem answers.
+  /// The time limits in s for calls that ModemManager answers itself, and for those that the modem answers.
   private static let (ownTime, modemTime) = (10.0, 30.0)
 
-  /// What is heard; nil when it was abandoned before the modem was asked. What is abandoned later is not complete.
-  /// - Throws: `RadioError` with what helps.
+  /// Scans the cells; nil if the scan was abandoned before the modem was queried. A scan that is abandoned
+  /// later is incomplete.
+  /// - Throws: `RadioError` with the remedy.
   func scan(_ wait: ScanWait) throws(RadioError) -> ScanResult? {
     let answer: Cells?
     var isAsked = false
@@ -44,7 +45,9 @@ struct ModemScanner: Sendable {
     return ScanResult(scan: scan, advice: answer.isServingCellAlone ? Self.neighboursForbidden : nil)
   }
 
-  /// - Throws: `RadioError` with what helps.
+  /// Returns all modems.
+  ///
+  /// - Throws: `RadioError` with the remedy.
   func modems(_ wait: ScanWait) throws(RadioError) -> [Modem] {
     do throws(DBusConnection.Failure) {
       let bus = try DBusConnection(address: address)
@@ -54,11 +57,11 @@ struct ModemScanner: Sendable {
 
   private struct Cells {
     var sightings: [BeaconSighting] = []
-    /// Whether others may not be asked for.
+    /// True if permission for the neighbour cells is missing.
     var isServingCellAlone = false
   }
 
-  /// Serving cell and neighbours; where the modem or its rules do not let them be asked for, the serving cell alone.
+  /// Returns serving cell and neighbours; only the serving cell if modem or policy do not allow more.
   private static func cells(
     of modem: Modem, _ bus: borrowing DBusConnection, _ wait: ScanWait
   ) throws(DBusConnection.Failure) -> Cells {
@@ -67,7 +70,7 @@ struct ModemScanner: Sendable {
       let answer = try bus.call(method("GetCellInfo", modem, self.modem), seconds: modemTime, wait)
       cells.sightings = CellDecoder.sightings(answer, unit: modem.timingAdvance)
     } catch {
-      // ModemManager before 1.20 has no such method, many modems do not answer it, and its rules may forbid it.
+      // ModemManager before 1.20 lacks this method, many modems do not answer it, and its policy may deny it.
       guard case .refused = error, !error.isAbsent else { throw error }
       cells.isServingCellAlone = error.isForbidden
     }

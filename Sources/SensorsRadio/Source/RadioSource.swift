@@ -2,11 +2,11 @@ internal import Platform
 public import Sensors
 internal import Spatial
 
-/// A radio whose surroundings can be asked for.
+/// A radio that can scan its surroundings.
 public enum Radio: Hashable, Sendable {
-  /// A wireless interface, as `ip link` names it: "wlan0".
+  /// A wireless interface with its name, such as "wlan0".
   case wifi(interface: String)
-  /// The first modem of ModemManager that can be asked.
+  /// The first usable modem of ModemManager.
   case modem
 
   public var kind: SensorKind {
@@ -17,19 +17,21 @@ public enum Radio: Hashable, Sendable {
   }
 }
 
-/// What a radio of this machine hears of the transmitters around, live.
+/// A live source of radio scans.
 ///
-/// A thread of its own scans when that is demanded and hands over one `RadioScan` each time, also one of nothing. It outlives
-/// a radio that is absent, forbidden or switched off: it says so once with what helps, and tries again after 10 s to 10 min.
+/// Its thread scans on demand and delivers one `RadioScan` each time, possibly empty. If the radio is
+/// missing, blocked or switched off, it reports this once with the remedy, and retries after 10 s to 10 min.
 ///
-/// Demand: `.off` sleeps and nothing is open; a rate is a scan at once and then one each `1 / hertz` seconds, a duty cycle one each
-/// period; 5 s lie between two at least. A scan that is no longer demanded is broken off; what it cost until then is handed over too.
+/// Demand: with `.off` the thread sleeps and nothing is open. A rate means an immediate scan, then one every
+/// `1 / hertz` seconds; a duty cycle means one per period. The minimum interval is 5 s. A scan that is no
+/// longer in demand is aborted; its cost so far is reported, too.
 ///
-/// Wi-Fi is scanned passively: no probe leaves the antenna. That wants CAP_NET_ADMIN; without it the source says so once, and
-/// hands over what scans of others have found. Names of networks stay here, and networks whose names are hidden, or whose owner
-/// does not want them on maps (`_nomap`, `_optout`), are left out, as are addresses that are not one device's for good.
+/// Wi-Fi scans are passive: the radio transmits no probe requests. They require CAP_NET_ADMIN; without it the
+/// source reports this once, and delivers the results of other programs' scans. Network names never leave
+/// this module. Networks with hidden names, or whose owners opted out of mapping (`_nomap`, `_optout`), are
+/// omitted, and so are addresses that do not permanently identify one device.
 ///
-/// Of a modem, ModemManager is asked for the cells that have an identity in the world.
+/// For a modem, ModemManager is queried for cells with a globally unique identity.
 public final class RadioSource: SensorSource {
   public let name: String
   public let kinds: Set<SensorKind>
@@ -39,7 +41,9 @@ public final class RadioSource: SensorSource {
   private let thread: ServiceThread
   private let demand = Locked(SensorDemand.off)
 
-  /// - Throws: `SystemError` when the process has no file descriptor left. A radio that is not there is no error.
+  /// Creates a source for a radio; a missing radio is not an error.
+  ///
+  /// - Throws: `SystemError` if the process has no free file descriptors.
   public convenience init(_ radio: Radio) throws {
     switch radio {
     case .wifi(let interface):
@@ -53,7 +57,9 @@ public final class RadioSource: SensorSource {
     }
   }
 
-  /// - Parameter scan: asks the radio; nil when that was abandoned before it cost anything.
+  /// Creates a source with a scan function.
+  ///
+  /// - Parameter scan: scans with the radio; returns nil if it was abandoned before it caused any cost.
   init(name: String, kind: SensorKind, scan: @escaping RadioWorker.Scan) throws {
     self.name = name
     self.kind = kind
@@ -62,7 +68,9 @@ public final class RadioSource: SensorSource {
     thread = try ServiceThread()
   }
 
-  /// - Throws: `SystemError` when the kernel has no room for another thread. A second call does nothing.
+  /// Starts the thread; a second call has no effect.
+  ///
+  /// - Throws: `SystemError` if the kernel cannot create a thread.
   public func start(_ sink: @escaping SensorSink) throws {
     try thread.start(name: kind.rawValue) { [self] in run(sink, $0) }
   }
@@ -73,7 +81,8 @@ public final class RadioSource: SensorSource {
     thread.wake.signal()
   }
 
-  /// A bus that takes a connection and says nothing holds its thread inside the library, which nothing ends.
+  /// Stops the thread, with a time limit: a bus that accepts a connection but never answers blocks the thread
+  /// inside the library.
   public func stop() { thread.stop(patience: 5) }
 
   private func run(_ sink: @escaping SensorSink, _ heartbeat: Heartbeat) {
@@ -88,7 +97,7 @@ public final class RadioSource: SensorSource {
   }
 }
 
-/// What the thread of a `RadioSource` does.
+/// The loop of a `RadioSource`'s thread.
 struct RadioWorker: ~Copyable {
   typealias Scan = @Sendable (ScanWait) throws(RadioError) -> ScanResult?
 
@@ -112,7 +121,7 @@ struct RadioWorker: ~Copyable {
     self.sink = sink
   }
 
-  /// Scans if it is time; else waits until then, or until the demand may have changed.
+  /// Scans if a scan is due; otherwise waits for that time or for a change of the demand.
   mutating func work(demand: SensorDemand) {
     schedule.setDemand(demand, at: now)
     guard let due = schedule.due else {
@@ -146,7 +155,7 @@ struct RadioWorker: ~Copyable {
     }
   }
 
-  /// Each change once.
+  /// Reports each change of the state once.
   private mutating func say(_ state: SourceStatus.State) {
     guard state != said else { return }
     said = state

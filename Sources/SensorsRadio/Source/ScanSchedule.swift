@@ -2,14 +2,14 @@ internal import Platform
 internal import Sensors
 internal import Spatial
 
-/// When a radio is to scan: at once when that is demanded, then at the interval that the demand has, after a failure with a
-/// back-off.
+/// The schedule of a radio's scans: immediately on a new demand, then at the interval of the demand, and with
+/// a back-off after a failure.
 ///
-/// A duty cycle is one scan a period. Between the starts of two scans lie 5 s at least, whatever is demanded.
+/// A duty cycle is one scan per period. The minimum interval between two scans is 5 s for any demand.
 struct ScanSchedule: Sendable {
-  /// Seconds between the starts of two scans, at the least.
+  /// The minimum interval in s between the starts of two scans.
   static let shortestInterval = 5.0
-  /// Seconds between the starts of two scans; nil while none is wanted.
+  /// The interval in s between the starts of two scans; nil without a demand.
   private(set) var interval: Double?
 
   private var wantedSince: Timestamp?
@@ -17,7 +17,7 @@ struct ScanSchedule: Sendable {
   private var retry: Timestamp?
   private var backoff = Backoff(floor: 10, base: 20, limit: 600)
 
-  /// Sets what is demanded from now on. Repetitions do not matter.
+  /// Sets the demand from now on. Repeated calls have no effect.
   mutating func setDemand(_ demand: SensorDemand, at now: Timestamp) {
     let interval = Self.interval(of: demand)
     guard interval != self.interval else { return }
@@ -25,27 +25,27 @@ struct ScanSchedule: Sendable {
     self.interval = interval
   }
 
-  /// When the next scan begins; nil while none is wanted.
+  /// The time of the next scan; nil without a demand.
   var due: Timestamp? {
     guard let interval, let wantedSince else { return nil }
     if let retry { return max(retry, wantedSince) }
     guard let lastStart else { return wantedSince }
     let next = lastStart.advanced(bySeconds: interval)
-    // A demand that begins anew wants to know now.
+    // A new demand requires an immediate scan.
     return lastStart < wantedSince
       ? max(wantedSince, lastStart.advanced(bySeconds: Self.shortestInterval)) : next
   }
 
-  /// Learns that a scan begins.
+  /// Records the start of a scan.
   mutating func begin(at now: Timestamp) { lastStart = now }
 
-  /// Learns that the scan that began has told something.
+  /// Records a successful scan.
   mutating func succeed() {
     retry = nil
     backoff.reset()
   }
 
-  /// Learns that the scan that began came to nothing.
+  /// Records a failed scan.
   mutating func fail(at now: Timestamp, using generator: inout some RandomNumberGenerator) {
     retry = now.advanced(bySeconds: backoff.next(using: &generator))
   }
@@ -61,7 +61,7 @@ struct ScanSchedule: Sendable {
       guard on > .zero else { return nil }
       seconds = period / .seconds(1)
     }
-    // A year is as good as never, and leaves room in a timestamp.
+    // A year is practically never, and does not overflow a timestamp.
     return min(max(seconds, shortestInterval), 31_536_000)
   }
 }

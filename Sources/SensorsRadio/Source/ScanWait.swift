@@ -1,23 +1,23 @@
 internal import Platform
 internal import Sensors
 
-/// How a scan waits: for its descriptor, and no longer than somebody wants it.
+/// The wait of a scan: for its descriptor, as long as the scan is in demand.
 struct ScanWait: Sendable {
   enum Outcome {
     case ready
     case timedOut
-    /// Nobody wants the scan any more, or the source ends.
+    /// The scan is no longer in demand, or the source stops.
     case abandoned
   }
 
   let wake: EventDescriptor
-  /// Counts a turn of the thread's loop.
+  /// Counts an iteration of the thread's loop.
   let beat: @Sendable () -> Void
-  /// Says that a call that cannot be interrupted may take so many seconds.
+  /// Announces the maximum duration in s of a call that cannot be interrupted.
   let expectPause: @Sendable (Double) -> Void
   let isWanted: @Sendable () -> Bool
 
-  /// Waits until there is something to read, or until a time of `SystemClock.monotonic`.
+  /// Waits until the descriptor is readable, or until a time of `SystemClock.monotonic`.
   func wait(for descriptor: Int32, until deadline: Int64) -> Outcome {
     while true {
       beat()
@@ -33,11 +33,11 @@ struct ScanWait: Sendable {
   }
 }
 
-/// What came of a scan.
+/// The result of a scan.
 struct ScanResult: Sendable {
   var scan: RadioScan
-  /// Why the radio was not asked, though it has told something, with what helps; nil when it was.
+  /// The reason why no own scan was made, with the remedy; nil otherwise.
   var notice: RadioError?
-  /// What would let it tell more; nil when nothing would.
+  /// A remedy for incomplete results; nil if there is none.
   var advice: RadioError?
 }

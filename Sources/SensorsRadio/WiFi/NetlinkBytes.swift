@@ -1,5 +1,6 @@
 extension ArraySlice<UInt8> {
-  /// A number of the host's byte order, at an offset from the slice's beginning; nil where the bytes end before it does.
+  /// Returns a number in host byte order at an offset from the start of the slice; nil if it exceeds the
+  /// slice.
   func number<Number: FixedWidthInteger>(_ type: Number.Type = Number.self, at offset: Int = 0) -> Number? {
     let size = Number.bitWidth / 8
     guard offset >= 0, offset <= count - size else { return nil }
@@ -12,15 +13,15 @@ extension ArraySlice<UInt8> {
   }
 }
 
-/// The messages of one datagram of netlink(7). What is cut short, or says a length that cannot be, ends it.
+/// The messages of a netlink(7) datagram. A truncated message or invalid length ends the sequence.
 struct NetlinkMessages: Sequence, IteratorProtocol {
   struct Message {
     var type: UInt16
-    /// What follows the header.
+    /// The payload after the header.
     var payload: ArraySlice<UInt8>
   }
 
-  /// Of struct nlmsghdr.
+  /// The size of struct nlmsghdr.
   private static let headerSize = 16
   private var rest: ArraySlice<UInt8>
 
@@ -36,15 +37,16 @@ struct NetlinkMessages: Sequence, IteratorProtocol {
   }
 }
 
-/// The attributes of a netlink message, one level deep. What is cut short, or says a length that cannot be, ends them.
+/// The attributes of a netlink message, one level deep. A truncated attribute or invalid length ends the
+/// sequence.
 struct NetlinkAttributes: Sequence, IteratorProtocol {
   struct Attribute {
-    /// Without the flags of nesting and byte order.
+    /// The type without the flags for nesting and byte order.
     var type: UInt32
     var value: ArraySlice<UInt8>
   }
 
-  /// Of struct nlattr.
+  /// The size of struct nlattr.
   private static let headerSize = 4
   private var rest: ArraySlice<UInt8>
 

@@ -1,14 +1,14 @@
-/// What an access point's information elements (IEEE 802.11, 9.4.2) say of its network's name, and whether its owner lets it be
-/// on maps. The name itself is kept nowhere.
+/// The category of a network name in an access point's information elements (IEEE 802.11, 9.4.2): whether the
+/// owner allows mapping. The name itself is never stored.
 enum NetworkName {
   case none
-  /// Empty, or nothing but zeros.
+  /// An empty name, or one of zeros.
   case hidden
-  /// Its owner wants it on no map: it ends in `_nomap`, or has `_optout` in it, in whichever case.
+  /// A name whose owner opted out of mapping: it ends in `_nomap` or contains `_optout`, in any case.
   case optedOut
   case open
 
-  /// The element that has the name, and the most bytes that a name may have.
+  /// The identifier of the element with the name, and the maximum length of a name in bytes.
   private static let (element, longest) = (UInt8(0), 32)
 
   init(_ elements: ArraySlice<UInt8>) {
@@ -26,18 +26,18 @@ enum NetworkName {
     }
   }
 
-  /// Whether a network may be on maps: what it sends on every occasion has a name, and none says no.
+  /// Returns whether a network may be mapped: at least one frame has a name, and no frame opts out.
   static func mayBeMapped(_ occasions: [ArraySlice<UInt8>]) -> Bool {
     let names = occasions.map { NetworkName($0) }
     return names.contains { $0 == .open } && names.allSatisfy { $0 == .open || $0 == .none }
   }
 
-  /// Whether its owner keeps a network off maps: one without a name has not said so.
+  /// Returns whether the owner opted out of mapping; a missing name does not count.
   static func isUnwanted(_ occasions: [ArraySlice<UInt8>]) -> Bool {
     occasions.contains { [.hidden, .optedOut].contains(NetworkName($0)) }
   }
 
-  /// Nil where there is none, or one that is too long to be one.
+  /// Returns the name; nil if it is missing or too long.
   private static func name(in elements: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     var rest = elements
     while let identifier = rest.first, let length = rest.dropFirst().first.map({ Int($0) }) {

@@ -2,27 +2,27 @@ internal import CNetlink
 internal import Sensors
 internal import Spatial
 
-/// What nl80211 says of scans, one netlink message each.
+/// A netlink message of nl80211 about scans.
 enum ScanMessage: Hashable, Sendable {
-  /// A request was accepted, or with an `errno` value refused.
+  /// The reply to a request: 0, or an `errno` value if it was rejected.
   case answer(code: Int32)
-  /// Everything that was asked for has been told, or could not be.
+  /// The end of a dump, with an `errno` value if it failed.
   case end(code: Int32)
-  /// A scan of an interface has ended, ours or somebody else's.
+  /// The end of a scan on an interface, by this or another program.
   case finished(interface: UInt32)
   case aborted(interface: UInt32)
-  /// An access point that may be told.
+  /// An access point that may be mapped.
   case heard(BeaconSighting)
-  /// One whose owner does not let it be on maps, or hides it.
+  /// An access point whose owner opted out of mapping or hides its name.
   case optedOut(Beacon)
 
-  /// Seconds after which what was heard is of no use.
+  /// The maximum age of a sighting in s.
   static let longestAge = 60.0
 
-  /// What a datagram has. What is damaged, of another family or of no use is left out.
+  /// Decodes a datagram. Skips messages that are damaged, of another family or not relevant.
   /// - Parameters:
-  ///   - family: the number that the kernel has given to nl80211.
-  ///   - now: on the time line of `CLOCK_BOOTTIME`.
+  ///   - family: the number that the kernel assigned to nl80211.
+  ///   - now: the current time of `CLOCK_BOOTTIME`.
   static func decode(_ datagram: [UInt8], family: UInt16, now: Timestamp) -> [ScanMessage] {
     NetlinkMessages(datagram).compactMap { message in
       switch Int32(message.type) {
@@ -35,7 +35,7 @@ enum ScanMessage: Hashable, Sendable {
     }
   }
 
-  /// A message of nl80211: struct genlmsghdr, and attributes.
+  /// Decodes an nl80211 message: struct genlmsghdr and attributes.
   private static func decode(_ payload: ArraySlice<UInt8>, now: Timestamp) -> ScanMessage? {
     guard payload.count >= 4, let command = payload.first.map({ UInt32($0) }) else { return nil }
     var interface: UInt32?
@@ -58,8 +58,7 @@ enum ScanMessage: Hashable, Sendable {
 }
 
 extension BeaconSighting {
-  /// An access point as nl80211 tells it (`enum nl80211_bss`); nil for one that may not be told or is too old, and for what is
-  /// damaged.
+  /// Decodes an access point (`enum nl80211_bss`); nil if it must not be mapped, is too old or is damaged.
   init?(accessPoint attributes: ArraySlice<UInt8>, now: Timestamp) {
     var beacon: Beacon?
     var signal: Double?
@@ -90,7 +89,7 @@ extension BeaconSighting {
 }
 
 extension Beacon {
-  /// Of an access point as nl80211 tells it, the identity, where its network is hidden or is not to be on maps; else nil.
+  /// Decodes the identity of an access point with a hidden or opted-out network; nil for others.
   init?(optedOut attributes: ArraySlice<UInt8>) {
     var beacon: Beacon?
     var occasions: [ArraySlice<UInt8>] = []

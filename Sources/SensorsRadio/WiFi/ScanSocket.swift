@@ -3,9 +3,9 @@ internal import Glibc
 internal import Platform
 internal import Spatial
 
-/// A socket of nl80211, for one scan: it asks, and hears how scans end.
+/// An nl80211 socket for one scan: it sends requests and receives the end of scans.
 @safe struct ScanSocket: ~Copyable {
-  /// The kernel's name of the family and of its group of messages about scans.
+  /// The kernel's names of the family and of its multicast group for scans.
   private static let (familyName, groupName) = ("nl80211", "scan")
 
   let descriptor: Int32
@@ -13,8 +13,11 @@ internal import Spatial
   private let family: Int32
   private let place: String
 
-  /// - Parameter place: the interface, for errors.
-  /// - Throws: `RadioError` with what helps: a kernel without Wi-Fi, a unit that forbids netlink.
+  /// Opens a socket.
+  ///
+  /// - Parameter place: the interface, for error messages.
+  /// - Throws: `RadioError` with the remedy, for a kernel without Wi-Fi or a service unit that denies
+  ///   netlink.
   init(place: String) throws(RadioError) {
     guard let socket = unsafe nl_socket_alloc() else {
       throw RadioError(
@@ -56,17 +59,17 @@ internal import Spatial
 
   private static func message(_ code: Int32) -> String { unsafe String(cString: nl_geterror(code)) }
 
-  /// Asks the interface for a passive scan: no network is named, so that no probe is sent.
+  /// Starts a passive scan: without network names, the radio sends no probe requests.
   func triggerScan(interface: UInt32) throws(RadioError) {
     try send(UInt8(NL80211_CMD_TRIGGER_SCAN.rawValue), flags: NLM_F_ACK, interface)
   }
 
-  /// Ends the scan that goes on, which then is told as aborted.
+  /// Aborts the running scan, which is then reported as aborted.
   func abortScan(interface: UInt32) throws(RadioError) {
     try send(UInt8(NL80211_CMD_ABORT_SCAN.rawValue), flags: 0, interface)
   }
 
-  /// Asks for what scans have found, ours and others'.
+  /// Requests the results of all scans, including those of other programs.
   func requestResults(interface: UInt32) throws(RadioError) {
     try send(UInt8(NL80211_CMD_GET_SCAN.rawValue), flags: NLM_F_DUMP, interface)
   }
@@ -90,7 +93,7 @@ internal import Spatial
     }
   }
 
-  /// What the next datagram says; empty where none is there or it was lost.
+  /// Returns the messages of the next datagram; empty if there is none or it was lost.
   func receive(now: Timestamp) -> [ScanMessage] {
     var sender = sockaddr_nl()
     var buffer: UnsafeMutablePointer<UInt8>?

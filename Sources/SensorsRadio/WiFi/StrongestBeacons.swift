@@ -1,18 +1,18 @@
 internal import Sensors
 
-/// What a scan has heard, each beacon once, and of a crowd the strongest: what there is to hear bounds nothing.
+/// The access points of a scan, each once. Their number is unbounded, so only the strongest are retained.
 struct StrongestBeacons: Sendable {
-  /// Beacons that a scan tells at the most.
+  /// The maximum number of beacons in a scan.
   static let limit = 128
   private var heard: [Beacon: BeaconSighting] = [:]
-  /// Those that are not to be on maps, of a crowd some.
+  /// Access points that opted out of mapping, up to the limit.
   private(set) var optedOut: Set<Beacon> = []
 
   mutating func insert(optedOut beacon: Beacon) {
     if optedOut.count < Self.limit { optedOut.insert(beacon) }
   }
 
-  /// Takes a sighting; of two of one beacon the later counts.
+  /// Adds a sighting; of two sightings of one beacon the later is used.
   mutating func insert(_ sighting: BeaconSighting) {
     if let known = heard[sighting.beacon], known.age <= sighting.age { return }
     heard[sighting.beacon] = sighting
@@ -21,7 +21,7 @@ struct StrongestBeacons: Sendable {
     }
   }
 
-  /// Those that count, strongest first.
+  /// The beacons up to the limit, strongest first.
   var strongest: [BeaconSighting] {
     let ordered = heard.values.sorted {
       ($0.signal ?? -.infinity, $1.beacon) > ($1.signal ?? -.infinity, $0.beacon)

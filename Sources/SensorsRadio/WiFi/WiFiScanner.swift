@@ -3,17 +3,18 @@ internal import Platform
 internal import Sensors
 internal import Spatial
 
-/// Scans with one wireless interface.
+/// A scanner for one wireless interface.
 struct WiFiScanner: Sendable {
   let interface: String
 
-  /// Seconds after which a scan is given up. 40 channels take five, and twenty where a connection goes on meanwhile.
+  /// The time limit of a scan. 40 channels take five seconds, and twenty while a connection is active.
   private static let timeLimit: Int64 = 30_000_000_000
-  /// Seconds in which the kernel answers.
+  /// The time limit for a reply of the kernel.
   private static let answerLimit: Int64 = 5_000_000_000
 
-  /// One scan; nil when it was abandoned before the radio began. One that is abandoned later is broken off, and not complete.
-  /// - Throws: `RadioError` with what helps, where nothing can be heard.
+  /// Scans once; nil if the scan was abandoned before the radio started. A scan that is abandoned later is
+  /// aborted and incomplete.
+  /// - Throws: `RadioError` with the remedy, if no result is possible.
   func scan(_ wait: ScanWait) throws(RadioError) -> ScanResult? {
     let index = try index
     let socket = try ScanSocket(place: interface)
@@ -35,20 +36,21 @@ struct WiFiScanner: Sendable {
       try socket.requestResults(interface: index)
       heard = try results(socket, wait)
     } else if isOurs {
-      // Where the kernel does not take that, the scan ends by itself.
+      // If the kernel does not support it, the scan ends by itself.
       try? socket.abortScan(interface: index)
     }
     guard isOurs || heard != nil else { return nil }
     var scan = RadioScan(
       timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: heard?.strongest ?? [], kind: .wifi,
       duration: duration, isComplete: heard != nil)
-    // Somebody else may say so under its address: what is heard open, too, stays.
+    // Another device can send an opt-out with the same address: a beacon that is also received as open is
+    // retained.
     let open = Set(scan.sightings.map(\.beacon))
     scan.optedOut = heard.map { $0.optedOut.subtracting(open).sorted() } ?? []
     return ScanResult(scan: scan, notice: notice)
   }
 
-  /// What scans of others have found.
+  /// Returns the results of other programs' scans.
   func known() throws(RadioError) -> [BeaconSighting] {
     let index = try index
     let socket = try ScanSocket(place: interface)
@@ -75,7 +77,8 @@ struct WiFiScanner: Sendable {
     }
   }
 
-  /// The kernel's answer to a request, as an `errno` value. It comes at once, and says whether a scan has begun.
+  /// Returns the kernel's reply to a request as an `errno` value; it arrives immediately, and indicates
+  /// whether a scan has started.
   private func answer(_ socket: borrowing ScanSocket) throws(RadioError) -> Int32 {
     let end = SystemClock.monotonic + Self.answerLimit
     while waitUntilReadable([socket.descriptor], seconds: Double(end - SystemClock.monotonic) * 1e-9) != nil {
@@ -84,8 +87,8 @@ struct WiFiScanner: Sendable {
     throw silent
   }
 
-  /// Waits until a scan of the interface has ended; no when that was abandoned. A radio may be busy with something else than a
-  /// scan, and then tells what it knows.
+  /// Waits until a scan of the interface has ended; returns false if it was abandoned. A radio that is busy
+  /// otherwise returns earlier results.
   private func waitForEnd(
     _ socket: borrowing ScanSocket, _ index: UInt32, _ wait: ScanWait, isOurs: Bool
   ) throws(RadioError) -> Bool {
@@ -98,7 +101,7 @@ struct WiFiScanner: Sendable {
         throw silent
       case .ready:
         let messages = socket.receive(now: now)
-        // One that was ended early has heard something, too.
+        // A scan that was ended early also has results.
         if messages.contains(.finished(interface: index)) || messages.contains(.aborted(interface: index)) {
           return true
         }
@@ -121,7 +124,7 @@ struct WiFiScanner: Sendable {
     }
   }
 
-  /// Takes what the next datagram tells; returns how it ended once it has.
+  /// Processes the next datagram; returns the final status at the end of the dump.
   private static func take(_ socket: borrowing ScanSocket, _ heard: inout StrongestBeacons) -> Int32? {
     for message in socket.receive(now: Timestamp(nanoseconds: SystemClock.boottime)) {
       switch message {

@@ -3,24 +3,24 @@ internal import Platform
 
 /// A wireless interface of this machine.
 public struct WirelessInterface: Hashable, Sendable {
-  /// As `ip link` names it: "wlan0".
+  /// The name, such as "wlan0".
   public var name: String
   public var isUp: Bool
-  /// Whether its transmitter is switched off by rfkill, by program or by a key.
+  /// True if rfkill has blocked the transmitter, by software or by a key.
   public var isBlocked: Bool
 
   public init(name: String, isUp: Bool, isBlocked: Bool = false) {
     (self.name, self.isUp, self.isBlocked) = (name, isUp, isBlocked)
   }
 
-  /// Those that the kernel has, in order of their names.
+  /// Returns all interfaces, sorted by name.
   public static func all() -> [WirelessInterface] { all(in: NetworkInterfaces.folder) }
 
   static func all(in folder: String) -> [WirelessInterface] {
     SmallFiles.names(in: folder).compactMap { WirelessInterface($0, in: folder) }
   }
 
-  /// Nil where there is no such interface, or one that is not wireless.
+  /// Reads an interface; nil if it does not exist or is not wireless.
   init?(_ name: String, in folder: String = NetworkInterfaces.folder) {
     let radio = "\(folder)/\(name)/phy80211"
     guard unsafe access(radio, F_OK) == 0 else { return nil }
@@ -31,7 +31,7 @@ public struct WirelessInterface: Hashable, Sendable {
     self.init(name: name, isUp: NetworkInterfaces.isUp(name, in: folder), isBlocked: isBlocked)
   }
 
-  /// Whether this process may make an interface scan (CAP_NET_ADMIN).
+  /// True if this process may start scans (CAP_NET_ADMIN).
   public static var mayScan: Bool {
     guard let status = try? AtomicFile.contents(of: "/proc/self/status", limit: 65_536) else { return false }
     let line = String(decoding: status, as: UTF8.self).split(separator: "\n").first {
@@ -42,8 +42,9 @@ public struct WirelessInterface: Hashable, Sendable {
     return set >> 12 & 1 != 0
   }
 
-  /// What the kernel still knows of access points that a scan of somebody's has heard. Nothing is sent, and nothing scanned.
-  /// - Throws: `RadioError` with what helps.
+  /// Returns the number of access points that the kernel still knows from earlier scans. Does not transmit or
+  /// scan.
+  /// - Throws: `RadioError` with the remedy.
   public static func known(to interface: String) throws(RadioError) -> Int {
     try WiFiScanner(interface: interface).known().count
   }

@@ -3,34 +3,35 @@ internal import Sensors
 public import Spatial
 
 extension SimulatedDrive {
-  /// What surrounds the vehicle: the earth's field, the air, and the errors of the sensors that feel them.
+  /// The environment of the vehicle: the earth's magnetic field, the air, and the errors of the sensors that
+  /// measure them.
   public struct Environment: Hashable, Sendable {
-    /// Degrees east of true north to which the horizontal field points.
+    /// Direction of the horizontal field in degrees east of true north.
     public var declination = 4.4
-    /// Degrees by which the field dips below the horizon.
+    /// Inclination of the field in degrees below the horizon.
     public var inclination = 64.3
     /// Strength of the field, µT.
     public var fieldStrength = 48.8
-    /// Field of the vehicle's own magnetised parts, µT, device frame: what is left after a rough calibration.
+    /// Field of the vehicle's own magnetised parts in µT, device frame: the rest after a rough calibration.
     public var hardIron = Vector3(1.2, -0.8, 2)
-    /// White noise of the magnetometer, µT, standard deviation of a sample.
+    /// White noise of the magnetometer in µT, standard deviation of a sample.
     public var magnetometerNoise = 0.3
     /// Air pressure at sea level, Pa.
     public var seaLevelPressure = 101_325.0
     /// White noise of the barometer, Pa.
     public var barometerNoise = 1.5
-    /// Standard deviation by which the weather changes the pressure, Pa, over about an hour.
+    /// Standard deviation of the pressure changes by the weather in Pa, over about an hour.
     public var weather = 60.0
     /// Outside temperature, °C.
     public var temperature = 17.0
-    /// By how much the electronics warm up in use, °C, in about ten minutes.
+    /// Warming of the electronics in use in °C, over about ten minutes.
     public var warmUp = 14.0
     /// White noise of the thermometer, °C.
     public var thermometerNoise = 0.05
 
     public init() {}
 
-    /// The same surroundings, felt by sensors that tell the truth.
+    /// The same environment, measured by sensors without errors.
     public static var ideal: Environment {
       var environment = Environment()
       environment.hardIron = .zero
@@ -41,13 +42,14 @@ extension SimulatedDrive {
       return environment
     }
 
-    /// The earth's field, µT, east-north-up.
+    /// The earth's magnetic field east, north, up in µT.
     public var magneticField: Vector3 {
       let (d, i) = (declination.radians, inclination.radians)
       return fieldStrength * Vector3(cos(i) * sin(d), cos(i) * cos(d), -sin(i))
     }
 
-    /// Pressure (Pa) at an altitude (m above mean sea level) in the ICAO standard atmosphere below 11 km.
+    /// Returns the pressure (Pa) at an altitude (m above mean sea level) in the ICAO standard atmosphere
+    /// below 11 km.
     public func pressure(altitude: Double) -> Double {
       seaLevelPressure * StandardAtmosphere.pressureRatio(altitude: altitude)
     }
@@ -67,7 +69,7 @@ struct MagnetometerModel: Sendable {
     self.generator = generator
   }
 
-  /// The field (µT) that is measured.
+  /// Returns the measured field in µT.
   mutating func sample(_ motion: VehicleMotion) -> Vector3 {
     motion.quaternion.conjugate.rotate(field) + hardIron + noise * generator.nextNormalVector()
   }
@@ -84,7 +86,7 @@ struct BarometerModel: Sendable {
     weather = GaussMarkov(correlationTime: 3600, generator: &self.generator)
   }
 
-  /// The sample at an altitude (m above mean sea level), `elapsed` seconds after the last one.
+  /// Returns the sample at an altitude (m above mean sea level), `elapsed` seconds after the previous one.
   mutating func sample(altitude: Double, at timestamp: Timestamp, elapsed: Double) -> PressureData {
     weather.advance(by: elapsed, generator: &generator)
     return PressureData(
@@ -103,7 +105,7 @@ struct ThermometerModel: Sendable {
     self.generator = generator
   }
 
-  /// The temperature (°C) `seconds` after the electronics were switched on.
+  /// Returns the temperature (°C) `seconds` after power-on.
   mutating func sample(after seconds: Double) -> Double {
     environment.temperature + environment.warmUp * (1 - exp(-seconds / 600))
       + environment.thermometerNoise * generator.nextNormal()

@@ -2,16 +2,16 @@ internal import Glibc
 internal import Sensors
 internal import Spatial
 
-/// Turns where a vehicle is into what its satellite receiver reports.
+/// A model of the satellite receiver that converts the vehicle's position to reports.
 struct GNSSModel: Sendable {
-  /// What a report is made of besides the receiver's own state.
+  /// The external conditions of a report.
   struct Situation {
     var state: VehicleState
-    /// Seconds on the simulation's time line.
+    /// Time in s on the simulation's time line.
     var time: Double
-    /// Whether something hides the sky.
+    /// True if the sky is blocked.
     var isBlocked: Bool
-    /// Whether the receiver was without power just before.
+    /// True if the receiver was just switched on.
     var wakes: Bool
     var utc: UTCTime?
   }
@@ -24,7 +24,7 @@ struct GNSSModel: Sendable {
   private var geometry: GaussMarkov<Double>
   private var lastReport: Double?
   private var lastFix: Double?
-  /// When the receiver will have found its satellites.
+  /// The time of the receiver's next fix.
   private var readyAt = 0.0
 
   init(
@@ -52,7 +52,7 @@ struct GNSSModel: Sendable {
     }
     let isOut = outages.isOut(at: time)
     if situation.isBlocked || isOut { readyAt = max(readyAt, time + receiver.reacquisition) }
-    // A receiver keeps time through an outage, but cannot know it before its first fix.
+    // A receiver maintains time through an outage, but has none before its first fix.
     let hasTime = lastFix != nil
     guard !situation.isBlocked, !isOut, time >= readyAt else {
       var fix = PositionFix(timestamp: timestamp, time: hasTime ? situation.utc : nil, mode: .noFix)
@@ -66,7 +66,7 @@ struct GNSSModel: Sendable {
   }
 
   private mutating func fix(of state: VehicleState, utc: UTCTime?) -> PositionFix {
-    // The dilution spreads log-normally around 0.9, and the errors grow with it.
+    // The dilution is log-normal around 0.9, and the errors scale with it.
     let spread = exp(0.15 * geometry.value)
     let noise = generator.nextNormalVector()
     let axis = spread * Vector3(receiver.horizontalError, receiver.horizontalError, receiver.verticalError)
@@ -86,7 +86,8 @@ struct GNSSModel: Sendable {
       fix.course = normalizedDegrees(atan2(velocity.x, velocity.y).degrees)
       fix.courseError = min(180, (1.96 * atan2(receiver.velocityNoise, speed)).degrees)
     }
-    // 95 % bounds, as gpsd gives them: 2.45 deviations of a plane error, 1.96 of one along a line.
+    // 95 % bounds, as gpsd reports them: 2.45 standard deviations of a horizontal error, 1.96 of a vertical
+    // one.
     fix.horizontalError = 2.45 * spread * hypot(receiver.horizontalError, receiver.positionNoise)
     fix.verticalError = 1.96 * spread * hypot(receiver.verticalError, receiver.positionNoise)
     fix.speedError = 1.96 * receiver.velocityNoise
@@ -99,40 +100,40 @@ struct GNSSModel: Sendable {
 }
 
 extension SimulatedDrive {
-  /// A simulated satellite receiver: its errors, how long it takes to find a fix, and when it loses it.
+  /// A simulated satellite receiver: its errors, its time to first fix, and its outages.
   public struct Receiver: Hashable, Sendable {
     /// Standard deviation of the slowly changing horizontal error, m per axis.
     public var horizontalError = 1.5
     /// Standard deviation of the slowly changing vertical error, m.
     public var verticalError = 3.0
-    /// In what time these errors change, s.
+    /// Correlation time of these errors, s.
     public var errorCorrelationTime = 60.0
-    /// White noise on top, m per axis.
+    /// Additional white noise of the position, m per axis.
     public var positionNoise = 0.2
     /// White noise of the velocity, m/s per axis.
     public var velocityNoise = 0.08
-    /// Below this speed no course is given, m/s.
+    /// Speed in m/s below which no course is reported.
     public var courseThreshold = 0.5
-    /// From power to the first fix, s, without knowledge of the satellites' orbits.
+    /// Time to first fix in s without ephemerides.
     public var coldStart = 12.0
-    /// From power to the first fix, s, when the last fix is younger than `hotStartLimit`.
+    /// Time to first fix in s if the last fix is younger than `hotStartLimit`.
     public var hotStart = 1.5
-    /// For how long the known orbits hold, s.
+    /// Validity of the ephemerides in s.
     public var hotStartLimit = 7200.0
-    /// From the sky's return after a tunnel to the next fix, s.
+    /// Time from the end of a tunnel to the next fix, s.
     public var reacquisition = 1.0
     /// Mean time between random losses of all signals, s; nil for none.
     public var meanTimeBetweenOutages: Double? = 900
-    /// Shortest and longest random loss, s.
+    /// Range of the duration of a random loss, s.
     public var outageDuration: ClosedRange<Double> = 4...25
-    /// Height of the geoid over the ellipsoid, m.
+    /// Height of the geoid above the ellipsoid, m.
     public var geoidHeight = 46.3
-    /// What fixes give as their receiver.
+    /// Receiver name in the fixes.
     public var name = "simulated"
 
     public init() {}
 
-    /// A receiver that tells the truth at once and always, save in tunnels.
+    /// A receiver without errors or delays; it only loses fixes in tunnels.
     public static var ideal: Receiver {
       var receiver = Receiver()
       receiver.horizontalError = 0
@@ -149,7 +150,7 @@ extension SimulatedDrive {
   }
 }
 
-/// When all satellites are lost for no reason of the route: at random, as beside a truck or under a bridge.
+/// A model of random outages independent of the route, such as beside a truck or under a bridge.
 struct OutageModel: Sendable {
   private let meanTimeBetween: Double?
   private let duration: ClosedRange<Double>
@@ -165,7 +166,7 @@ struct OutageModel: Sendable {
     drawNext()
   }
 
-  /// Whether nothing is heard at a time (s), which must not be before that of the last call.
+  /// Returns whether there is an outage at a time (s), which must not precede that of the last call.
   mutating func isOut(at time: Double) -> Bool {
     guard meanTimeBetween != nil else { return false }
     while time >= end { drawNext() }

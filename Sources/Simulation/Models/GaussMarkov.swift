@@ -1,13 +1,15 @@
 internal import Glibc
 internal import Spatial
 
-/// A first-order Gauss-Markov process with standard deviation 1: noise that remembers itself for a while, as
-/// biases and satellite positions do. It starts, and stays, in its long-term distribution.
+/// A first-order Gauss-Markov process with standard deviation 1: noise that is correlated over time, like
+/// biases and position errors. It is always in its stationary distribution.
 struct GaussMarkov<Value: NormalVariate>: Sendable {
   private(set) var value: Value
   private var memory: Memory
 
-  /// - Parameter correlationTime: s; after it, 1/e of a deviation is left.
+  /// Creates a process.
+  ///
+  /// - Parameter correlationTime: the time in s after which the correlation is 1/e.
   init(correlationTime: Double, generator: inout SeededGenerator) {
     memory = Memory(correlationTime: correlationTime)
     value = Value.draw(from: &generator)
@@ -36,7 +38,8 @@ extension Vector3: NormalVariate {
 
 private struct Memory: Sendable {
   let correlationTime: Double
-  // Steps are nearly always alike, and the exponential costs more than the rest of one.
+  // The factors are cached: steps are nearly always equal, and the exponential costs more than the rest of a
+  // step.
   private var step = 0.0
   private var kept = 1.0
   private var fresh = 0.0
@@ -55,16 +58,18 @@ private struct Memory: Sendable {
   }
 }
 
-/// Noise through a resonance: white noise into a band-pass (R. Bristow-Johnson's audio EQ cookbook, constant
-/// peak gain), scaled to standard deviation 1. It passes nothing slow, so its integrals do not run away.
+/// Band-pass noise (R. Bristow-Johnson's audio EQ cookbook, constant peak gain), scaled to standard deviation
+/// 1. Low frequencies are blocked, so that its integrals do not drift.
 struct Vibration: Sendable {
   private let gain: Double
   private let (a1, a2): (Double, Double)
   private var (input1, input2) = (Vector3.zero, Vector3.zero)
   private var (output1, output2) = (Vector3.zero, Vector3.zero)
 
+  /// Creates a filter.
+  ///
   /// - Parameters:
-  ///   - frequency: Hz, the resonance; lowered to what the rate can carry.
+  ///   - frequency: resonance in Hz; limited by the sample rate.
   ///   - rate: samples per second.
   init(frequency: Double, rate: Double) {
     let quality = 0.8
@@ -72,7 +77,7 @@ struct Vibration: Sendable {
     let alpha = sin(angle) / (2 * quality)
     a1 = -2 * cos(angle) / (1 + alpha)
     a2 = (1 - alpha) / (1 + alpha)
-    // The squared impulse response of (1 - z^-2) over this denominator adds up to 2 / (1 - a2).
+    // The squared impulse response of (1 - z^-2) over this denominator sums up to 2 / (1 - a2).
     gain = ((1 - a2) / 2).squareRoot()
   }
 

@@ -1,32 +1,32 @@
 internal import Glibc
 internal import Spatial
 
-/// Turns what a vehicle does into what an inertial sensor says of it: with a constant bias, one that wanders, white noise,
-/// and the road.
+/// A model of an inertial sensor with a constant bias, a slowly varying bias, white noise and road vibration.
 struct InertialModel: Sendable {
   private let errors: SimulatedDrive.InertialErrors
   private let noiseDensity: Double
   private let biasWander: Double
   private let bias: Vector3
-  /// Hz, of the road.
+  /// Frequency of the road vibration in Hz.
   private let frequency: Double
   private var generator: SeededGenerator
   private var wander: GaussMarkov<Vector3>
   private var road: Vibration
 
-  /// Samples per second: a sensor filters out what its rate cannot carry, and so is less noisy at a lower one.
+  /// Samples per second. A sensor filters frequencies above its rate, and therefore has less noise at a lower
+  /// rate.
   var rate: Double {
     didSet { road = Vibration(frequency: frequency, rate: rate) }
   }
 
-  /// An accelerometer; 11 Hz is where wheels hop.
+  /// Creates an accelerometer; 11 Hz is the frequency of wheel hop.
   init(accelerometer errors: SimulatedDrive.InertialErrors, rate: Double, generator: SeededGenerator) {
     self.init(
       errors, noiseDensity: errors.accelerometerNoiseDensity, bias: errors.accelerometerBias,
       biasWander: errors.accelerometerBiasWander, frequency: 11, rate: rate, generator: generator)
   }
 
-  /// A gyroscope; 2.5 Hz is where a body rocks on its springs.
+  /// Creates a gyroscope; 2.5 Hz is the frequency at which a body rocks on its springs.
   init(gyroscope errors: SimulatedDrive.InertialErrors, rate: Double, generator: SeededGenerator) {
     self.init(
       errors, noiseDensity: errors.gyroscopeNoiseDensity, bias: errors.gyroscopeBias,
@@ -45,7 +45,7 @@ struct InertialModel: Sendable {
     road = Vibration(frequency: frequency, rate: rate)
   }
 
-  /// The specific force (m/s²) of a moment `elapsed` seconds after the last one.
+  /// Returns the specific force (m/s²), `elapsed` seconds after the previous sample.
   mutating func force(
     _ motion: VehicleMotion, at timestamp: Timestamp, elapsed: Double, engineRuns: Bool
   ) -> Vector3 {
@@ -59,7 +59,7 @@ struct InertialModel: Sendable {
     return force
   }
 
-  /// The rotation rate (rad/s) of a moment `elapsed` seconds after the last one.
+  /// Returns the rotation rate (rad/s), `elapsed` seconds after the previous sample.
   mutating func rotation(_ motion: VehicleMotion, elapsed: Double) -> Vector3 {
     let rocking = errors.roadRocking * min(1.5, motion.speed / 15)
     return measured(motion.rotationRate, shaking: rocking * Vector3(1, 1, 0.2), elapsed: elapsed)
@@ -75,36 +75,38 @@ struct InertialModel: Sendable {
 }
 
 extension SimulatedDrive {
-  /// The errors of an inertial sensor and of how it is shaken. The defaults are those of a good automotive MEMS
+  /// The errors of an inertial sensor and its vibration. The defaults are those of a good automotive MEMS
   /// chip in a passenger car; `ideal` has none.
   public struct InertialErrors: Hashable, Sendable {
-    /// White noise of the accelerometer, m/s²/√Hz: the standard deviation of a sample at 100 Hz is 10 times it.
+    /// White noise of the accelerometer, m/s²/√Hz; the standard deviation of a sample at 100 Hz is ten times
+    /// this value.
     public var accelerometerNoiseDensity = 0.001
     /// Standard deviation of the accelerometer's constant bias per axis, m/s².
     public var accelerometerBias = 0.04
-    /// Standard deviation of what its bias wanders besides, m/s².
+    /// Standard deviation of the accelerometer's varying bias, m/s².
     public var accelerometerBiasWander = 0.01
     /// White noise of the gyroscope, rad/s/√Hz.
     public var gyroscopeNoiseDensity = 0.00007
     /// Standard deviation of the gyroscope's constant bias per axis, rad/s.
     public var gyroscopeBias = 0.004
-    /// Standard deviation of what its bias wanders besides, rad/s.
+    /// Standard deviation of the gyroscope's varying bias, rad/s.
     public var gyroscopeBiasWander = 0.0004
-    /// In what time a bias forgets its wandering, s.
+    /// Correlation time of the varying biases, s.
     public var biasCorrelationTime = 1200.0
-    /// Shaking by the road at 15 m/s, m/s², root mean square of the vertical axis; grows with speed. Shared by
-    /// the other two axes at 40 %.
+    /// Road vibration at 15 m/s in m/s², root mean square of the vertical axis; grows with speed. The other
+    /// two axes have 40 % of it.
     public var roadVibration = 0.35
-    /// Rocking by the road at 15 m/s, rad/s, root mean square of pitch and roll.
+    /// Rocking by the road at 15 m/s in rad/s, root mean square of pitch and roll.
     public var roadRocking = 0.006
-    /// Amplitude of the engine's idling, m/s², at `idleFrequency`. It stops while the vehicle is parked.
+    /// Amplitude of the idling engine in m/s², at `idleFrequency`. The engine is off while the vehicle is
+    /// parked.
     public var idleVibration = 0.05
-    /// Hz: 26 is a four-cylinder engine at 780 revolutions per minute.
+    /// Frequency in Hz; 26 is a four-cylinder engine at 780 revolutions per minute.
     public var idleFrequency = 26.0
 
     public init() {}
 
-    /// Sensors that tell the truth.
+    /// Sensors without errors.
     public static var ideal: InertialErrors {
       var errors = InertialErrors()
       errors.accelerometerNoiseDensity = 0

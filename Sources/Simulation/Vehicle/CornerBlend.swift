@@ -1,21 +1,21 @@
 internal import Glibc
 
-/// The curve by which a vehicle rounds a corner: curvature rises smoothly, stays, and falls smoothly, so that
-/// steering wheel, yaw rate and lateral acceleration never jump.
+/// The curve of a vehicle around a corner. The curvature rises smoothly, stays constant and falls smoothly,
+/// so that steering angle, yaw rate and lateral acceleration never jump.
 ///
-/// The ramps are quintic smoothsteps, so curvature is twice continuously differentiable; heading is their
-/// integral in closed form, position the integral of the heading by Gauss-Legendre quadrature.
+/// The ramps are quintic smoothsteps, so the curvature is twice continuously differentiable. The heading is
+/// their integral in closed form, the position the integral of the heading by Gauss-Legendre quadrature.
 struct CornerBlend: Sendable {
-  /// Radians, positive to the left.
+  /// Angle in rad, positive to the left.
   let turn: Double
-  /// Metres along the curve.
+  /// Length of the curve in m.
   let length: Double
 
-  /// The share of the length that each ramp takes.
+  /// The share of each ramp in the length.
   private static let ramp = 0.35
 
-  /// The curve of a given turn with a given tightest radius (m), shortened where the distance from the
-  /// corner to the curve's ends, `reach` (m), would not leave room for it.
+  /// Creates a curve with a turn angle and a minimum radius (m), shortened if the distance from the corner to
+  /// its ends exceeds `reach` (m).
   init(turn: Double, radius: Double, reach: Double) {
     let unit = CornerBlend(turn: turn, length: 1)
     let wanted = turn == 0 ? 0 : abs(turn) * radius / (1 - Self.ramp)
@@ -27,21 +27,22 @@ struct CornerBlend: Sendable {
     self.length = length
   }
 
-  /// Metres from the corner to either end of the curve. By symmetry the chord leaves both ends under half
-  /// the turn.
+  /// The distance in m from the corner to either end of the curve. By symmetry, the chord meets both tangents
+  /// at half the turn angle.
   var tangentLength: Double {
     let chord = offset(at: length)
     return (chord.x * chord.x + chord.y * chord.y).squareRoot() / 2 / cos(turn / 2)
   }
 
-  /// The tightest radius, m; infinite without a turn.
+  /// The minimum radius in m; infinite without a turn.
   var radius: Double { Self.radius(turn: turn, length: length) }
 
   static func radius(turn: Double, length: Double) -> Double {
     turn == 0 ? .infinity : length * (1 - ramp) / abs(turn)
   }
 
-  /// Heading relative to that at the start, rad; curvature, 1/m; and its change along the curve, 1/m².
+  /// Returns the heading relative to the start (rad), the curvature (1/m) and its derivative along the curve
+  /// (1/m²).
   func shape(at distance: Double) -> (heading: Double, curvature: Double, curvatureChange: Double) {
     guard length > 0 else { return (0, 0, 0) }
     let u = max(0, min(1, distance / length))
@@ -64,7 +65,7 @@ struct CornerBlend: Sendable {
     return (turn * (u - r / 2) / (1 - r), peak, 0)
   }
 
-  /// Metres ahead (x) and to the left (y) of the start, for a start that heads along x.
+  /// Returns the position in m ahead (x) and to the left (y) of the start, whose heading is along x.
   func offset(at distance: Double) -> SIMD2<Double> {
     guard distance > 0, length > 0 else { return .zero }
     let panels = max(1, Int((distance / length * 12).rounded(.up)))

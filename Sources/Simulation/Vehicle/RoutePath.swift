@@ -1,49 +1,51 @@
 internal import Glibc
 internal import Spatial
 
-/// A route as a smooth curve in a flat frame, addressed by the distance driven along it.
+/// A route as a smooth curve in a flat frame, parametrized by the driven distance.
 ///
-/// It starts where the turn at the first waypoint begins, and is a closed loop of turns and straights.
+/// It starts at the start of the turn at the first waypoint, and is a closed loop of turns and straights.
 struct RoutePath: Sendable {
   /// A turn or a straight.
   struct Segment: Sendable {
-    /// Metres from the start of the loop.
+    /// Distance from the start of the loop in m.
     let start: Double
     let length: Double
-    /// Metres east and north in the path's frame.
+    /// Position east and north in the path's frame, m.
     let origin: SIMD2<Double>
-    /// Radians counter-clockwise from east.
+    /// Heading in rad counter-clockwise from east.
     let heading: Double
-    /// Nil for a straight.
+    /// The curve; nil for a straight.
     let blend: CornerBlend?
-    /// m/s.
+    /// Speed limit in m/s.
     let speedLimit: Double
-    /// Seconds of standing at the segment's start.
+    /// Duration of a stop at the segment's start in s; nil for none.
     let stopDuration: Double?
     let isTunnel: Bool
   }
 
-  /// Direction and bending at a point of the path.
+  /// Direction and curvature at a point of the path.
   struct Direction {
-    /// Radians counter-clockwise from east.
+    /// Heading in rad counter-clockwise from east.
     var heading: Double
-    /// 1/m, positive to the left.
+    /// Curvature in 1/m, positive to the left.
     var curvature: Double
-    /// 1/m².
+    /// Derivative of the curvature in 1/m².
     var curvatureChange: Double
   }
 
   let frame: LocalFrame
   let segments: [Segment]
-  /// Metres once around.
+  /// The length of the loop in m.
   let length: Double
 
-  /// The sharpest turn that is driven, rad.
+  /// The maximum turn angle, rad.
   static let sharpestTurn = 150.0.radians
-  /// The tightest radius that is driven, m.
+  /// The minimum turn radius, m.
   static let tightestRadius = 3.0
 
-  /// - Throws: a `SimulationError` that names the waypoint which cannot be driven.
+  /// Creates the path of a route.
+  ///
+  /// - Throws: a `SimulationError` with the waypoint that cannot be driven.
   init(_ route: Route) throws(SimulationError) {
     let waypoints = route.waypoints
     try Self.check(waypoints)
@@ -61,7 +63,7 @@ struct RoutePath: Sendable {
     for index in 0..<count {
       let previous = (index + count - 1) % count
       let turn = signedDegrees(from: headings[previous].degrees, to: headings[index].degrees).radians
-      // A little less than half of either street, so that the turns at its two ends do not meet.
+      // Slightly less than half of either street, so that consecutive turns do not overlap.
       let reach = 0.48 * min(legLengths[previous], legLengths[index])
       blends.append(try Self.blend(turn: turn, at: index, of: waypoints, reach: reach))
     }
@@ -98,7 +100,7 @@ struct RoutePath: Sendable {
     length = distance
   }
 
-  /// The index of the segment that holds a point `distance` metres (0 ... length) along the loop.
+  /// Returns the index of the segment at a distance (0 ... length) along the loop, m.
   func segmentIndex(at distance: Double) -> Int {
     var (low, high) = (0, segments.count)
     while high - low > 1 {
@@ -119,7 +121,7 @@ struct RoutePath: Sendable {
       curvatureChange: shape.curvatureChange)
   }
 
-  /// Metres east and north in `frame`.
+  /// Returns the position east and north in `frame`, m.
   func position(at distance: Double) -> SIMD2<Double> {
     let segment = segments[segmentIndex(at: distance)]
     let (c, s) = (cos(segment.heading), sin(segment.heading))
@@ -166,12 +168,12 @@ struct RoutePath: Sendable {
         problem: "turns by \(Int(abs(turn).degrees.rounded()))°, more than "
           + "\(Int(sharpestTurn.degrees.rounded()))°; lead the vehicle around by further waypoints")
     }
-    // Slight bends are built wide: the radius that fits a corner, grown with the square of its bluntness; and
-    // the slightest still long enough to be steered through rather than jolted over.
+    // Slight bends are wide: the radius of a corner grows with the square of the angle's bluntness, and even
+    // the slightest bend is long enough to be steered smoothly.
     let bluntness = 0.5 * Double.pi / max(abs(turn), 1e-6)
     let gentle = max(10, min(400, 10 * bluntness * bluntness))
     let radius = waypoints[index].turnRadius ?? max(gentle, CornerBlend.radius(turn: turn, length: 20))
-    // Below a microradian the turn is rounding noise of the coordinates, and its blend without length.
+    // A turn below a microradian is a rounding error of the coordinates and has no curve.
     let blend = CornerBlend(turn: abs(turn) < 1e-6 ? 0 : turn, radius: radius, reach: reach)
     guard blend.radius >= tightestRadius else {
       throw .waypoint(

@@ -1,41 +1,42 @@
 internal import Glibc
 
-/// The speed over the time of one lap: a uniform cubic B-spline, so that speed, acceleration and jerk are
-/// continuous and each is exactly the derivative of the one before, as speed is of the distance.
+/// The speed over the time of one lap: a uniform cubic B-spline. Speed, acceleration and jerk are continuous,
+/// and each is exactly the derivative of the previous, like the speed of the distance.
 ///
-/// Its coefficients are the mean speeds of a `SpeedPlan` in equal intervals. Averaging keeps what the plan
-/// promises: the lap's length exactly, the bounds of speed and acceleration, and the places of the stops.
+/// Its coefficients are the mean speeds of a `SpeedPlan` in equal intervals. Averaging preserves the
+/// properties of the plan: the exact length of the lap, the limits of speed and acceleration, and the
+/// positions of the stops.
 struct SpeedProfile: Sendable {
   struct Motion {
-    /// Metres along the loop.
+    /// Distance along the loop in m.
     var distance: Double
-    /// m/s.
+    /// Speed in m/s.
     var speed: Double
-    /// m/s².
+    /// Acceleration in m/s².
     var acceleration: Double
-    /// m/s³.
+    /// Jerk in m/s³.
     var jerk: Double
   }
 
-  /// Seconds between the spline's knots.
+  /// Interval between the spline's knots in s.
   static let interval = 0.5
-  /// How long a stop of the plan must be beyond the time to stand still, s: the spline blends what lies
-  /// within half of it on either side.
+  /// The excess in s of a planned stop over the real standstill: the spline blends the values within half of
+  /// it on either side.
   private static let blending = 5 * interval
 
-  /// Coefficients and the sums of all coefficients before, padded at both ends for the spline's support.
+  /// The coefficients and their prefix sums, padded at both ends for the spline's support.
   private var coefficients: [Double]
   private var sums: [Double]
   private static let padding = 3
 
-  /// Seconds that one lap takes: a whole number of intervals.
+  /// The duration of one lap in s, a whole number of intervals.
   let duration: Double
 
   init(_ plan: SpeedPlan) {
     coefficients = [Double](repeating: 0, count: Self.padding)
     var distanceBefore = 0.0
     for distance in Self.distances(of: plan) {
-      // Never negative: where the plan stands still, rounding might have it roll back.
+      // Never negative: at a standstill of the plan, rounding could make it roll back.
       coefficients.append(max(0, distance - distanceBefore) / Self.interval)
       distanceBefore = distance
     }
@@ -46,7 +47,7 @@ struct SpeedProfile: Sendable {
     for coefficient in coefficients { sums.append(sums[sums.count - 1] + coefficient) }
   }
 
-  /// The motion at a time of the lap, 0 ... `duration` s.
+  /// Returns the motion at a time of the lap, 0 ... `duration` s.
   func motion(at time: Double) -> Motion {
     let x = max(0, min(duration, time)) / Self.interval - 0.5
     let floor = x.rounded(.down)
@@ -59,7 +60,7 @@ struct SpeedProfile: Sendable {
     let speed = (c0 * g3 + c1 * (3 * f3 - 6 * f2 + 4) + c2 * (3 * g3 - 6 * g2 + 4) + c3 * f3) / 6
     let slope = (-c0 * g2 + c1 * (3 * f2 - 4 * f) + c2 * (4 * g - 3 * g2) + c3 * f2) / 2
     let bend = c0 * g + c1 * (3 * f - 2) + c2 * (1 - 3 * f) + c3 * f
-    // The integral of a basis function from its left end to here.
+    // The integral of a basis function from its left end to this point.
     let whole1 = 0.5 + (4 * f - 2 * f3 + 0.75 * f3 * f) / 6
     let whole2 = 0.5 - (4 * g - 2 * g3 + 0.75 * g3 * g) / 6
     let sum = sums[first] + c0 * (1 - g3 * g / 24) + c1 * whole1 + c2 * whole2 + c3 * f3 * f / 24
@@ -68,7 +69,7 @@ struct SpeedProfile: Sendable {
       jerk: bend / (Self.interval * Self.interval))
   }
 
-  /// The times of the lap in which the vehicle stands still.
+  /// The time ranges of the lap in which the vehicle is at rest.
   var standstills: [Range<Double>] {
     var result: [Range<Double>] = []
     var first: Int?
@@ -77,7 +78,7 @@ struct SpeedProfile: Sendable {
         first = first ?? index
       } else if let start = first {
         first = nil
-        // Four coefficients carry each moment; all of them must be zero.
+        // Each time depends on four coefficients, which must all be zero.
         guard index - start > 3 else { continue }
         let begin = max(0, (Double(start - Self.padding) + 1.5) * Self.interval)
         let end = min(duration, (Double(index - 1 - Self.padding) - 0.5) * Self.interval)
@@ -87,7 +88,7 @@ struct SpeedProfile: Sendable {
     return result
   }
 
-  /// The distance that the plan has reached after each interval.
+  /// Returns the planned distance after each interval.
   private static func distances(of plan: SpeedPlan) -> [Double] {
     var result: [Double] = []
     var time = 0.0
@@ -114,32 +115,32 @@ struct SpeedProfile: Sendable {
 }
 
 extension SimulatedDrive {
-  /// How a driver keeps to a route.
+  /// The style of the simulated driver.
   public struct DrivingStyle: Hashable, Sendable {
-    /// Hardest acceleration from standstill, m/s²; it fades as the vehicle gets faster. 0.3 ... 2.5.
+    /// Maximum acceleration from standstill in m/s², 0.3 ... 2.5; it decreases with speed.
     public var acceleration = 1.9
-    /// Hardest braking, m/s². 0.3 ... 3.5.
+    /// Maximum braking deceleration in m/s², 0.3 ... 3.5.
     public var braking = 2.4
-    /// Lateral acceleration that the driver plans for in turns, m/s². 0.5 ... 3.
+    /// Planned lateral acceleration in turns in m/s², 0.5 ... 3.
     public var lateralAcceleration = 2.4
-    /// How fast the driver lets lateral acceleration change, m/s³; less is gentler steering. 0.5 ... 10.
+    /// Maximum rate of change of the lateral acceleration in m/s³, 0.5 ... 10; less is gentler steering.
     public var lateralJerk = 4.0
 
     public init() {}
   }
 }
 
-/// The fastest drive over a route within the driver's limits, over the distance: speed limits, turns and stops
-/// bound the speed everywhere, a forward pass bounds acceleration and a backward pass braking.
+/// The fastest drive over a route within the driver's limits, as a function of distance. Speed limits, turns
+/// and stops limit the speed everywhere; a forward pass limits acceleration, and a backward pass braking.
 ///
-/// Acceleration still jumps; `SpeedProfile` takes the jumps out.
+/// Its acceleration jumps; `SpeedProfile` smooths it.
 struct SpeedPlan {
   struct Node {
-    /// Metres from the start of the loop.
+    /// Distance from the start of the loop in m.
     var distance: Double
-    /// m/s.
+    /// Speed in m/s.
     var speed: Double
-    /// Seconds of standing still here.
+    /// Duration of a stop in s; nil for none.
     var stop: Double?
   }
 
@@ -148,7 +149,7 @@ struct SpeedPlan {
   init(_ path: RoutePath, style: SimulatedDrive.DrivingStyle) {
     var limitBefore = Double.infinity
     for segment in path.segments {
-      // Turns need steps that follow their curvature, straights only ones that follow the acceleration.
+      // Turns need steps that resolve their curvature, straights only steps that resolve the acceleration.
       let steps =
         segment.blend == nil
         ? Int((segment.length / 2).rounded(.up)) : max(16, Int((segment.length * 2).rounded(.up)))
@@ -173,13 +174,13 @@ struct SpeedPlan {
     limitAcceleration(style)
   }
 
-  /// The loop begins and ends at rest, so that one lap joins the next without a seam.
+  /// The duration of a stop at the start and end of the loop, so that laps join without a jump.
   private static let shortestStop = 1.0
 
   private mutating func limitAcceleration(_ style: SimulatedDrive.DrivingStyle) {
     for i in nodes.indices.dropFirst() {
       let (before, step) = (nodes[i - 1].speed, nodes[i].distance - nodes[i - 1].distance)
-      // Engine power bounds the product of speed and acceleration: 35 % is left at 30 m/s.
+      // Engine power limits the product of speed and acceleration: 35 % remain at 30 m/s.
       let acceleration = style.acceleration * max(0.35, 1 - before * 0.65 / 30)
       nodes[i].speed = min(nodes[i].speed, (before * before + 2 * acceleration * step).squareRoot())
     }

@@ -3,22 +3,23 @@ internal import Sensors
 public import Spatial
 
 extension SimulatedDrive {
-  /// How a vehicle's body leans on its suspension.
+  /// The lean of a vehicle's body on its suspension.
   public struct Suspension: Hashable, Sendable {
-    /// Outward lean in a turn, rad per m/s² of lateral acceleration (0.006 is 3.4° per g, a passenger car).
+    /// Outward lean in a turn in rad per m/s² of lateral acceleration; 0.006 is 3.4° per g, a passenger car.
     public var rollGradient = 0.006
-    /// Nose lifted by acceleration and dipped by braking, rad per m/s² (0.004 is 2.2° per g).
+    /// Pitch by acceleration and braking in rad per m/s²; 0.004 is 2.2° per g.
     public var pitchGradient = 0.004
 
     public init() {}
   }
 }
 
-/// The motion of a vehicle on a lap in closed form: no step of it depends on the one before, so any moment can
-/// be asked for, and rates are the exact derivatives of what they are rates of.
+/// The motion of a vehicle on a lap in closed form. It can be evaluated at any time, and rates are exact
+/// derivatives.
 ///
-/// Yaw follows the path; pitch is the slope plus the suspension's answer to acceleration; roll is its answer
-/// to lateral acceleration. Angles are Core Motion's: yaw about z, then pitch about x, then roll about y.
+/// Yaw follows the path; pitch is the slope plus the suspension's response to acceleration; roll is its
+/// response to lateral acceleration. Angles follow Core Motion: yaw about z, then pitch about x, then roll
+/// about y.
 struct VehicleDynamics: Sendable {
   let path: RoutePath
   let profile: SpeedProfile
@@ -40,7 +41,7 @@ struct VehicleDynamics: Sendable {
       distance: distance, motion: motion(along: along), isInTunnel: path.isTunnel(at: distance))
   }
 
-  /// Metres above the route's base altitude.
+  /// Returns the height above the route's base altitude in m.
   func height(at lapTime: Double) -> Double {
     elevation.shape(at: profile.motion(at: lapTime).distance).height
   }
@@ -58,7 +59,7 @@ struct VehicleDynamics: Sendable {
     let pitch = atan(hill.slope) + suspension.pitchGradient * a
     let pitchRate =
       hill.slopeChange * v / (1 + hill.slope * hill.slope) + suspension.pitchGradient * jerk
-    // The body leans out of a turn to the left, which lowers its right side.
+    // In a left turn the body leans to the right, which lowers its right side.
     let roll = suspension.rollGradient * lateral
     let rollRate = suspension.rollGradient * lateralChange
 
@@ -80,70 +81,71 @@ struct VehicleDynamics: Sendable {
   }
 }
 
-/// What a simulated vehicle truly does at one moment, without any sensor's error: the answer that an estimate
-/// is compared with.
+/// The true state of a simulated vehicle at one time, as the reference for estimates.
 ///
-/// The world is flat around the route's middle, does not turn, and pulls with standard gravity everywhere.
-/// Vibration is left out: it moves the device by less than a millimetre.
+/// The world is flat around the route's middle, does not rotate, and has standard gravity everywhere.
+/// Vibration is omitted: it moves the device by less than a millimetre.
 public struct VehicleState: Hashable, Sendable {
   public var timestamp: Timestamp
-  /// Metres east, north and up of the middle of the route at its base altitude.
+  /// Position east, north and up of the middle of the route at its base altitude, m.
   public var position: Vector3
   public var coordinate: Coordinate
-  /// Metres above mean sea level.
+  /// Altitude above mean sea level in m.
   public var altitudeMeanSeaLevel: Double
-  /// Metres along the loop since it was last begun.
+  /// Distance along the current lap in m.
   public var distance: Double
   public var motion: VehicleMotion
-  /// Whether a tunnel hides the sky.
+  /// True if the vehicle is in a tunnel.
   public var isInTunnel: Bool
 
-  /// Metres per second over ground.
+  /// Ground speed in m/s.
   public var speed: Double { motion.speed }
-  /// Direction of travel, degrees clockwise from true north, 0 ..< 360; nil at rest.
+  /// Course in degrees clockwise from true north, 0 ..< 360; nil at rest.
   public var course: Double? {
     motion.speed > 0 ? normalizedDegrees(atan2(motion.velocity.x, motion.velocity.y).degrees) : nil
   }
 }
 
-/// The part of a vehicle's state that inertial sensors feel.
+/// The part of a vehicle's state that inertial sensors measure.
 public struct VehicleMotion: Hashable, Sendable {
-  /// m/s over ground, at least 0.
+  /// Ground speed in m/s, at least 0.
   public var speed: Double
-  /// m/s, east-north-up.
+  /// Velocity east, north, up in m/s.
   public var velocity: Vector3
-  /// m/s², east-north-up.
+  /// Acceleration east, north, up in m/s².
   public var acceleration: Vector3
-  /// Turns the device frame (x right, y ahead, z to the roof) into east-north-up.
+  /// The rotation from the device frame (x right, y forward, z to the roof) to east, north, up.
   public var quaternion: Quaternion
-  /// rad/s, device frame.
+  /// Rotation rate in the device frame, rad/s.
   public var rotationRate: Vector3
 
-  /// m/s², device frame: what an ideal accelerometer feels, pointing up at rest.
+  /// Specific force in the device frame in m/s²: the reading of an ideal accelerometer, pointing up at rest.
   public var specificForce: Vector3 {
     quaternion.conjugate.rotate(acceleration + Vector3(0, 0, standardGravity))
   }
 }
 
-/// Gentle hills along a loop: a few sine waves whose lengths divide the loop's, so that it closes.
+/// Gentle hills along a loop: some sine waves whose lengths divide that of the loop, so that it is closed.
 struct ElevationProfile: Sendable {
   private struct Wave: Sendable {
-    /// rad/m.
+    /// Wave number in rad/m.
     var number: Double
-    /// m.
+    /// Amplitude in m.
     var amplitude: Double
-    /// rad.
+    /// Phase in rad.
     var phase: Double
   }
 
   private let waves: [Wave]
 
-  /// Rough wave lengths of hills (m), each with its share of the steepest grade.
+  /// Approximate wave lengths of the hills (m), with their share of the steepest slope.
   private static let shape: [(length: Double, share: Double)] = [(2600, 0.45), (900, 0.35), (330, 0.2)]
 
+  /// Creates a profile.
+  ///
   /// - Parameters:
-  ///   - length: the loop's, m.
-  ///   - steepestGrade: a bound of the slope, metres of height per metre.
+  ///   - length: length of the loop, m.
+  ///   - steepestGrade: maximum slope in metres of height per metre.
   init(length: Double, steepestGrade: Double, generator: inout SeededGenerator) {
     waves = Self.shape.map { wave in
       let count = max(1, (length / wave.length).rounded())
@@ -154,7 +156,7 @@ struct ElevationProfile: Sendable {
     }
   }
 
-  /// Height (m), its slope (m/m) and the slope's change along the loop (1/m).
+  /// Returns height (m), slope (m/m) and the derivative of the slope along the loop (1/m).
   func shape(at distance: Double) -> (height: Double, slope: Double, slopeChange: Double) {
     var (height, slope, change) = (0.0, 0.0, 0.0)
     for wave in waves {

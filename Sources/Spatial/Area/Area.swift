@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A circle or a polygon.
+/// An area on the earth's surface: a circle or a polygon.
 public enum Area: Hashable, Sendable {
   case circle(Circle)
   case polygon(Polygon)
@@ -13,7 +13,7 @@ public enum Area: Hashable, Sendable {
     }
   }
 
-  /// Metres to the boundary, positive inside and negative outside.
+  /// Returns the distance to the boundary in metres: positive inside, negative outside.
   public func signedDistance(from point: SurfacePoint) -> Double {
     switch self {
     case .circle(let circle): circle.signedDistance(from: point)
@@ -21,7 +21,8 @@ public enum Area: Hashable, Sendable {
     }
   }
 
-  /// How likely a position lies inside whose error is normal with a standard deviation (m, more than 0) along each axis.
+  /// Returns the probability that a position lies inside the area, for a normal error with the standard
+  /// deviation `deviation` (m, > 0) along each axis.
   public func likelihood(at point: SurfacePoint, deviation: Double) -> Likelihood {
     switch self {
     case .circle(let circle): circle.likelihood(at: point, deviation: deviation)
@@ -29,7 +30,8 @@ public enum Area: Hashable, Sendable {
     }
   }
 
-  /// Where the straight way between two places meets the boundary, as fractions of it in ascending order.
+  /// Returns the points where the straight path from `start` to `end` crosses the boundary, as fractions of
+  /// the path in ascending order.
   public func crossings(from start: SurfacePoint, to end: SurfacePoint) -> [Double] {
     switch self {
     case .circle(let circle): circle.crossings(from: start, to: end)
@@ -37,7 +39,8 @@ public enum Area: Hashable, Sendable {
     }
   }
 
-  /// Metres: the diameter of a circle that holds all of it; of polygons of hundreds of kilometres, somewhat more.
+  /// The diameter in metres of a circle that contains the area; slightly larger for polygons that span
+  /// hundreds of kilometres.
   public var width: Double {
     switch self {
     case .circle(let circle): 2 * circle.radius
@@ -45,7 +48,7 @@ public enum Area: Hashable, Sendable {
     }
   }
 
-  /// A box in space that holds all of it.
+  /// A bounding box in earth-centred space.
   public var bounds: SpaceBox {
     switch self {
     case .circle(let circle): circle.bounds
@@ -54,16 +57,18 @@ public enum Area: Hashable, Sendable {
   }
 }
 
-/// All places within a distance of a centre.
+/// All points within a given distance of a centre.
 public struct Circle: Hashable, Sendable {
   public let center: SurfacePoint
-  /// Metres along the surface.
+  /// Radius in metres along the surface.
   public let radius: Double
 
-  /// A quarter of the earth's circumference, m: half the earth.
+  /// The largest radius in metres: a quarter of the earth's circumference, so that the circle covers a
+  /// hemisphere.
   public static let largestRadius = 10_001_965.0
 
-  /// Nil for a centre that is not on the earth, or a radius that is not more than zero or more than half the earth.
+  /// Creates a circle; nil if the centre is not a valid coordinate, or the radius is not above zero and at
+  /// most `largestRadius`.
   public init?(center: Coordinate, radius: Double) {
     guard center.isValid, radius > 0, radius <= Self.largestRadius else { return nil }
     self.center = SurfacePoint(center)
@@ -72,16 +77,19 @@ public struct Circle: Hashable, Sendable {
 
   public func contains(_ point: SurfacePoint) -> Bool { signedDistance(from: point) > 0 }
 
-  /// Metres to the circle's boundary, positive inside and negative outside; to 0.01 %.
+  /// Returns the distance to the circle's boundary in metres, accurate to 0.01 %: positive inside, negative
+  /// outside.
   public func signedDistance(from point: SurfacePoint) -> Double { radius - center.distance(to: point) }
 
-  /// How likely a position lies in the circle whose error is normal with the same standard deviation (m, more than 0)
-  /// east and north: the integral over chords across the line to the centre.
+  /// Returns the probability that a position lies inside the circle, for a normal error with the standard
+  /// deviation `deviation` (m, > 0) east and north. Integrates over the chords perpendicular to the line to
+  /// the centre.
   public func likelihood(at point: SurfacePoint, deviation: Double) -> Likelihood {
     let distance = center.distance(to: point) / deviation
     let radius = radius / deviation
     let isInside = distance < radius
-    // Chords by their angle from the middle one, as far as the distribution reaches (Simpson's rule).
+    // Integrates over the chord's angle from the middle chord, within the reach of the distribution
+    // (Simpson's rule).
     let reach = asin(min(1, 9 / radius))
     let steps = 64
     var sum = 0.0
@@ -96,12 +104,13 @@ public struct Circle: Hashable, Sendable {
       sum += weight * exp(-0.5 * y * y) * ends * half
     }
     sum *= 2 * reach / Double(steps) / 3 / (2 * Double.pi).squareRoot()
-    // Beyond the circle to either side.
+    // The distribution beyond the circle on both sides.
     if isInside { sum += 2 * NormalDistribution.upperTail(radius) }
     return Likelihood(isInside, tail: sum)
   }
 
-  /// Where the straight way between two places meets the circle, as fractions of it in ascending order.
+  /// Returns the points where the straight path from `start` to `end` crosses the circle, as fractions of the
+  /// path in ascending order.
   public func crossings(from start: SurfacePoint, to end: SurfacePoint) -> [Double] {
     let isInside = (contains(start), contains(end))
     func side(_ fraction: Double) -> Bool {
@@ -117,7 +126,7 @@ public struct Circle: Hashable, Sendable {
     }
     if isInside.0 != isInside.1 { return [boundary(between: 0, and: 1, startsInside: isInside.0)] }
     guard !isInside.0 else { return [] }
-    // The nearest approach, in space: the way's chord is as good as its arc here.
+    // The nearest approach, computed in space: on the chord the fraction is as accurate as on the arc.
     let (a, b) = (start.position, end.position)
     let way = b - a
     let length = way.dot(way)

@@ -1,13 +1,15 @@
 internal import Glibc
 
-/// An index of boxes in space: which of them meet another box, or lie near a place.
+/// A spatial index of boxes, for queries by box and by position.
 ///
-/// A binary tree, split at the median of the widest axis until one box is left. Nodes lie in one array in the order of a
-/// walk, each with the place to go on when its box is missed; a walk needs no stack and mostly reads forward. 32 bytes a
-/// node, two nodes a box. Immutable: a change builds it anew, which takes some 50 ms for 100,000 boxes.
+/// A binary tree, split at the median of the widest axis down to single boxes. All nodes are stored in one
+/// array in depth-first order. Each node stores the index of the node to visit next if its box does not
+/// match, so that a traversal needs no stack and reads the array mostly forward. A node has 32 bytes, and a
+/// box needs two nodes. The tree is immutable: any change requires a new tree, which takes about 50 ms for
+/// 100,000 boxes.
 public struct BoxTree: Sendable {
-  /// The bits of `least.w` are the node to go on with when this one is missed, those of `most.w` the item of a leaf, or
-  /// -1. Coordinates are rounded outward.
+  /// The bits of `least.w` are the index of the next node if this box does not match. The bits of `most.w`
+  /// are the item of a leaf, or -1. Coordinates are rounded outward.
   private struct Node {
     var least: SIMD4<Float>
     var most: SIMD4<Float>
@@ -15,10 +17,12 @@ public struct BoxTree: Sendable {
 
   private var nodes: [Node] = []
 
-  /// An index without boxes.
+  /// Creates an index without boxes.
   public init() {}
 
-  /// - Parameter boxes: an item is named by its place in this array.
+  /// Builds the index.
+  ///
+  /// - Parameter boxes: the boxes; an item is identified by its index in this array.
   public init(_ boxes: [SpaceBox]) {
     guard !boxes.isEmpty, boxes.count <= Int(Int32.max) else { return }
     nodes.reserveCapacity(2 * boxes.count - 1)
@@ -32,7 +36,7 @@ public struct BoxTree: Sendable {
     var number: Int32 = 0
 
     init(box: SpaceBox) {
-      // A float keeps half a metre here.
+      // Single precision resolves half a metre at this magnitude.
       least = SIMD3<Float>(box.least) - SIMD3(repeating: 1)
       most = SIMD3<Float>(box.most) + SIMD3(repeating: 1)
     }
@@ -61,7 +65,7 @@ public struct BoxTree: Sendable {
     nodes[place].least.w = Float(bitPattern: UInt32(nodes.count))
   }
 
-  /// Brings the items before and after the middle to their sides of it (Hoare's selection).
+  /// Partitions the items around the one at `middle` (Hoare's selection).
   private static func partition(_ items: UnsafeMutableBufferPointer<Item>, at middle: Int, axis: Int) {
     func key(_ index: Int) -> Float { items[index].least[axis] + items[index].most[axis] }
     var (low, high) = (0, items.count - 1)
@@ -81,19 +85,19 @@ public struct BoxTree: Sendable {
     }
   }
 
-  /// Calls for each item whose box meets a box, in no particular order.
+  /// Calls `body` for each item whose box intersects the given box, in no particular order.
   @inline(__always)
   public func forEach(meeting box: SpaceBox, _ body: (Int) -> Void) {
-    // The fourth lane holds no coordinate and never decides.
+    // The fourth lane has no coordinate and always matches.
     walk(
       least: SIMD4(SIMD3<Float>(box.least) - SIMD3(repeating: 1), -.infinity),
       most: SIMD4(SIMD3<Float>(box.most) + SIMD3(repeating: 1), .infinity), body)
   }
 
-  /// Calls for each item whose box holds a position (m).
+  /// Calls `body` for each item whose box contains the position (m).
   @inline(__always)
   public func forEach(at position: Vector3, _ body: (Int) -> Void) {
-    // Boxes are a metre larger than what they hold, which is more than the rounding here.
+    // Boxes are grown by one metre, which is more than this rounding error.
     let place = SIMD3<Float>(position)
     walk(least: SIMD4(place, -.infinity), most: SIMD4(place, .infinity), body)
   }
@@ -116,7 +120,8 @@ public struct BoxTree: Sendable {
   }
 }
 
-/// A box along the axes of `SurfacePoint.position` (m): it knows neither antimeridian nor poles.
+/// An axis-aligned box in the coordinates of `SurfacePoint.position` (m). The antimeridian and the poles need
+/// no special handling in these coordinates.
 @frozen
 public struct SpaceBox: Hashable, Sendable {
   public var least: Vector3
@@ -127,12 +132,12 @@ public struct SpaceBox: Hashable, Sendable {
     self.most = most
   }
 
-  /// Around the shortest way over the surface between two places.
+  /// Creates a box around the shortest path over the surface between two points.
   public init(from start: SurfacePoint, to end: SurfacePoint) {
     let (a, b) = (start.position, end.position)
     let chord = (a - b).length
     self.init(least: pointwiseMin(a, b), most: pointwiseMax(a, b))
-    // The way rises above the chord, at most by a quarter of the earth's circumference's arc.
+    // The path rises above the chord by at most chord² / 4R, which is exact for half a circumference.
     grow(by: chord * chord / 4 / WGS84.semiMinorAxis)
   }
 
@@ -141,7 +146,8 @@ public struct SpaceBox: Hashable, Sendable {
     most += Vector3(repeating: metres)
   }
 
-  /// Metres in a straight line from a position to the box; zero within. No way over the surface is shorter.
+  /// Returns the distance in metres from a position to the box in a straight line, 0 inside. A lower bound of
+  /// the distance along the surface.
   @inlinable
   public func distance(from position: Vector3) -> Double {
     pointwiseMax(pointwiseMax(least - position, position - most), Vector3(repeating: 0)).length
@@ -150,7 +156,7 @@ public struct SpaceBox: Hashable, Sendable {
 
 extension Circle {
   var bounds: SpaceBox {
-    // On the sphere of directions, whose unit is at least the semi-minor axis.
+    // An angle on the unit sphere of directions; its unit is at least the semi-minor axis.
     let angle = min(.pi, radius / WGS84.semiMinorAxis)
     func extreme(_ component: Double, _ turn: Double) -> Double {
       cos(min(.pi, max(0, acos(min(1, max(-1, component))) + turn)))
@@ -172,7 +178,7 @@ extension Polygon {
       box.least = pointwiseMin(box.least, position)
       box.most = pointwiseMax(box.most, position)
     }
-    // The surface bulges out of the vertices' hull by what lies between a cap and its base.
+    // The surface rises above the hull of the vertices by the height of a spherical cap.
     let angle = atan(extent / GnomonicPlane.radius)
     box.grow(by: WGS84.semiMajorAxis * (1 - cos(angle)))
     return box

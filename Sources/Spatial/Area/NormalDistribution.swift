@@ -2,20 +2,22 @@ internal import Glibc
 
 /// Integrals of the standard normal distribution.
 enum NormalDistribution {
-  /// The probability of more than x.
+  /// Returns the probability of a value greater than `x`.
   static func upperTail(_ x: Double) -> Double { 0.5 * erfc(x * 0.5.squareRoot()) }
 
-  /// The abscissae and weights of ten-point Gauss-Legendre quadrature, one half.
+  /// Positive abscissae and weights of ten-point Gauss-Legendre quadrature.
   private static let nodes: [(Double, Double)] = [
     (0.1488743389816312, 0.2955242247147529), (0.4333953941292472, 0.2692667193099963),
     (0.6794095682990244, 0.2190863625159820), (0.8650633666889845, 0.1494513491505806),
     (0.9739065285171717, 0.0666713443086881),
   ]
 
-  /// Owen's T function: half the plane between two lines through the origin, beyond the distance h.
+  /// Owen's T function: half of the probability in the plane between two lines through the origin, beyond the
+  /// distance `h`.
   ///
-  /// D. B. Owen, "Tables for computing bivariate normal probabilities", Ann. Math. Statist. 27 (1956), eq. 2.1; for
-  /// |a| > 1 by his reflection 2.4, written in tails so that small values keep their relative precision.
+  /// D. B. Owen, "Tables for computing bivariate normal probabilities", Ann. Math. Statist. 27 (1956), eq.
+  /// 2.1. For `a` above 1 or below -1 it uses Owen's reflection formula 2.4, written in tail probabilities so
+  /// that small values retain their relative precision.
   ///
   /// - Parameter h: 0 or more.
   static func owenT(_ h: Double, _ a: Double) -> Double {
@@ -38,16 +40,18 @@ enum NormalDistribution {
   }
 }
 
-/// How likely something is and how likely it is not, each to its own relative precision: one less a very small
-/// probability is no longer known from the difference.
+/// The probabilities of a statement and of its negation. Each has full relative precision: subtracting a very
+/// small probability from 1 would lose it.
 @frozen
 public struct Likelihood: Hashable, Sendable {
-  /// 0 ... 1.
+  /// The probability that the statement is true, 0 ... 1.
   public var isTrue: Double
-  /// 0 ... 1.
+  /// The probability that the statement is false, 0 ... 1.
   public var isFalse: Double
 
-  /// - Parameter tail: the probability of the side that `isLikely` denies.
+  /// Creates both probabilities from the smaller one.
+  ///
+  /// - Parameter tail: the probability that `isLikely` is wrong.
   init(_ isLikely: Bool, tail: Double) {
     let tail = min(1, max(0, tail))
     (isTrue, isFalse) = isLikely ? (1 - tail, tail) : (tail, 1 - tail)
@@ -58,8 +62,9 @@ public struct Likelihood: Hashable, Sendable {
 }
 
 extension Likelihood {
-  /// That a position lies on the near side of a straight boundary `distance` metres away, when its error across that is
-  /// normal with a standard deviation (m, more than 0). A negative distance is beyond the boundary.
+  /// Returns the probability that a position lies on the near side of a straight boundary `distance` metres
+  /// away. Its error across the boundary is normal with the standard deviation `deviation` (m, > 0). A
+  /// negative distance means that the estimate lies beyond the boundary.
   public static func ofHalfPlane(distance: Double, deviation: Double) -> Likelihood {
     Likelihood(distance > 0, tail: NormalDistribution.upperTail(abs(distance) / deviation))
   }

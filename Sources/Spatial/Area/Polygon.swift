@@ -1,22 +1,24 @@
 internal import Glibc
 
-/// An area bounded by great ellipses, with holes, of one part or several. It may lie across the antimeridian or hold a
-/// pole.
+/// An area bounded by great ellipses, with any number of parts and holes. It may cross the antimeridian or
+/// contain a pole.
 ///
-/// The vertices are kept as single-precision offsets in a plane that touches the earth in the polygon's middle, where
-/// edges are straight: 8 bytes a vertex, to a ten-millionth of the polygon's extent (0.1 mm at 1 km).
+/// Vertices are stored as single-precision offsets in a plane that touches the earth at the polygon's centre,
+/// where edges are straight lines. A vertex needs 8 bytes and has a resolution of one ten-millionth of the
+/// polygon's extent (0.1 mm at 1 km).
 public struct Polygon: Hashable, Sendable {
   let plane: GnomonicPlane
-  /// Metres in the plane. Each ring is closed by its first vertex and followed by a separator; the area is to the left
-  /// of every edge, of holes too.
+  /// The vertices in the plane, in metres. Each ring is closed by its first vertex and followed by a
+  /// separator. The area is to the left of every edge, including those of holes.
   let points: [SIMD2<Float>]
-  /// Metres in the plane from its contact to the farthest vertex.
+  /// The distance in metres in the plane from the contact point to the farthest vertex.
   let extent: Double
-  /// Metres in the plane from its contact to the boundary: no vertex needs looking at for a place nearer than this.
+  /// The distance in metres in the plane from the contact point to the boundary. A nearer point needs no test
+  /// against the edges.
   private var clearance = 0.0
   private var holdsContact = false
 
-  /// Compares false with everything, so that an edge to or from it is never met.
+  /// A separator between rings. NaN compares false with everything, so edges to and from it never match.
   static let separator = SIMD2<Float>(.nan, .nan)
 
   /// - Parameter rings: the outer boundary, then its holes; closed or open, clockwise or counterclockwise.
@@ -34,12 +36,12 @@ public struct Polygon: Hashable, Sendable {
     extent = built.extent
     var squared = Double.infinity
     forEachEdge { squared = min(squared, Self.squaredDistanceFromOrigin($0, $1)) }
-    // Less what single precision may be wrong by.
+    // Reduced by the error of single precision.
     clearance = max(0, squared.squareRoot() - 1e-6 * extent)
     holdsContact = contains(SIMD2<Float>(0, 0))
   }
 
-  /// Whether the place lies in the polygon and in none of its holes.
+  /// Returns whether the point lies inside the polygon and outside its holes.
   public func contains(_ point: SurfacePoint) -> Bool {
     guard let place = plane.project(point) else { return false }
     let squared = place.squaredLength
@@ -50,7 +52,7 @@ public struct Polygon: Hashable, Sendable {
 
   public func contains(_ coordinate: Coordinate) -> Bool { contains(SurfacePoint(coordinate)) }
 
-  /// Counts the edges that a ray to the right meets.
+  /// Counts the edges that a ray to the right crosses.
   private func contains(_ p: SIMD2<Float>) -> Bool {
     points.withUnsafeBufferPointer { points in
       guard var a = points.first else { return false }
@@ -72,7 +74,7 @@ public struct Polygon: Hashable, Sendable {
     (b.x - a.x) * (p.y - a.y) > (p.x - a.x) * (b.y - a.y)
   }
 
-  /// Calls for each edge with its ends in the plane.
+  /// Calls `body` with the two end points of each edge in the plane.
   @inline(__always)
   func forEachEdge(_ body: (SIMD2<Double>, SIMD2<Double>) -> Void) {
     points.withUnsafeBufferPointer { points in
@@ -84,7 +86,7 @@ public struct Polygon: Hashable, Sendable {
     }
   }
 
-  /// Every ring's vertices, unclosed, the area to the left of every edge.
+  /// The vertices of each ring, without the closing vertex. The area is to the left of every edge.
   public var rings: [[Coordinate]] {
     points.split { $0.x.isNaN }.map { ring in
       ring.dropLast().map { plane.point(at: SIMD2<Double>($0)).coordinate }
@@ -93,12 +95,12 @@ public struct Polygon: Hashable, Sendable {
 }
 
 extension Polygon {
-  /// Up to here the metric at a place is good enough for all edges around it.
+  /// The distance in metres up to which the metric of one point is accurate enough for the edges around it.
   private static let nearby = 1000.0
 
-  /// Metres to the nearest point of the boundary, positive inside and negative outside.
+  /// Returns the distance to the nearest point of the boundary in metres: positive inside, negative outside.
   ///
-  /// Within 0.1 % of the geodesic, and better than a millimetre and a ten-thousandth near the boundary.
+  /// Accurate to 0.1 % of the geodesic distance; near the boundary, to 1 mm and 0.01 %.
   public func signedDistance(from point: SurfacePoint) -> Double {
     guard let place = plane.project(point) else { return -distantDistance(from: point) }
     let metric = plane.metric(at: point)
@@ -113,8 +115,9 @@ extension Polygon {
     return isInside ? distance : -distance
   }
 
-  /// Whether the ray upward from the origin meets an edge; nil when the edge is all on one side of it. The side is that
-  /// of the very product which the probability uses, so that both agree on the boundary.
+  /// Returns whether the upward ray from the origin crosses an edge; nil if the edge is entirely on one side
+  /// of the ray. The side is the sign of the same product that the probability uses, so that both agree on
+  /// the boundary.
   @inline(__always)
   static func rayCrossing(_ a: SIMD2<Double>, _ b: SIMD2<Double>) -> Bool? {
     guard (a.x > 0) != (b.x > 0) else { return nil }
@@ -129,7 +132,8 @@ extension Polygon {
     return (a + edge * min(1, max(0, along))).squaredLength
   }
 
-  /// From each edge on the sphere: the foot of the perpendicular on its plane, or an end.
+  /// Computes the distance on the sphere, for a point that the plane cannot represent. For each edge, the
+  /// nearest point is the foot of the perpendicular or an end point.
   private func distantDistance(from point: SurfacePoint) -> Double {
     let p = point.direction
     let position = point.position
@@ -153,11 +157,12 @@ extension Polygon {
     return point.distance(to: nearest)
   }
 
-  /// Where the straight way between two places meets the boundary, as fractions of it in ascending order.
+  /// Returns the points where the straight path from `start` to `end` crosses the boundary, as fractions of
+  /// the path in ascending order.
   public func crossings(from start: SurfacePoint, to end: SurfacePoint) -> [Double] {
     guard let p = plane.project(start), let q = plane.project(end) else { return [] }
     let way = q - p
-    // The projection stretches what is far from the contact, and with it the fractions.
+    // The projection stretches distances away from the contact point, so the fractions are corrected.
     let (w, v) = (1 / plane.cosine(to: start), 1 / plane.cosine(to: end))
     var fractions: [Double] = []
     forEachEdge { a, b in
@@ -177,17 +182,18 @@ extension Polygon {
 }
 
 extension Polygon {
-  /// How likely a position lies in the polygon whose error is normal with the same standard deviation east and north.
+  /// Returns the probability that a position lies inside the polygon, for a normal error with the same
+  /// standard deviation east and north.
   ///
-  /// Exact in the plane: each edge with the position spans a triangle, and the normal distribution over what lies beyond
-  /// the edge is two of Owen's T functions (Owen 1956); the sum over all edges counts holes and parts as they are.
+  /// Exact in the plane: each edge and the position span a triangle, and the probability beyond the edge is
+  /// the sum of two Owen's T functions (Owen 1956). The sum over all edges accounts for holes and parts.
   ///
-  /// - Parameter deviation: metres, more than 0, one standard deviation along one axis.
+  /// - Parameter deviation: the standard deviation along one axis in metres, more than 0.
   public func likelihood(at point: SurfacePoint, deviation: Double) -> Likelihood {
     guard let place = plane.project(point) else { return .impossible }
     let metric = plane.metric(at: point)
     var isInside = false
-    // What lies beyond the boundary, seen from inside; its negative, seen from outside.
+    // The probability beyond the boundary, seen from inside; its negative, seen from outside.
     var beyond = 0.0
     forEachEdge { first, second in
       let (a, b) = (metric(first - place) / deviation, metric(second - place) / deviation)
@@ -204,6 +210,6 @@ extension Polygon {
     return Likelihood(isInside, tail: isInside ? beyond : -beyond)
   }
 
-  /// Nine standard deviations, squared.
+  /// The square of nine standard deviations.
   private static let farSquared = 81.0
 }

@@ -6,7 +6,7 @@ struct PolygonBuilder {
   private(set) var points: [SIMD2<Float>] = []
   private(set) var extent = 0.0
 
-  /// Metres: vertices nearer to one another are one.
+  /// The distance in metres below which two vertices are merged.
   private static let tolerance: Float = 1e-3
 
   init(_ parts: [[[Coordinate]]]) throws(PolygonError) {
@@ -21,14 +21,14 @@ struct PolygonBuilder {
       for point in points { sum += point.direction }
       directions.append(points)
     }
-    // Vertices all around the earth have no middle.
+    // Vertices all around the earth have no mean direction.
     let count = Double(directions.reduce(0) { $0 + $1.count })
     guard count > 0 else { throw .tooFewVertices(ring: 0) }
     guard sum.length > 0.25 * count, let middle = sum.normalized else { throw .tooLarge }
     plane = GnomonicPlane(contact: SurfacePoint(direction: middle))
 
     var rings: [PlaneRing] = []
-    // For each ring, the one that it is a hole of.
+    // For each hole, the index of its outer ring.
     var holes: [Int?] = []
     for part in parts {
       let outer = rings.count
@@ -86,15 +86,15 @@ struct PolygonBuilder {
   }
 }
 
-/// A ring in the plane, unclosed.
+/// An unclosed ring in the plane.
 struct PlaneRing {
   let number: Int
   private(set) var points: [SIMD2<Float>] = []
-  /// Each point's place in the ring as it was given.
+  /// For each point, the index of its vertex in the given ring.
   private(set) var vertices: [Int] = []
 
-  /// Leaves out a repeated vertex, and both ways of a spike that leads out and back (as rings around a pole have in
-  /// GeoJSON).
+  /// Appends a point. Drops a repeated vertex, and both edges of a spike that leads out and back, as rings
+  /// around a pole have in GeoJSON.
   mutating func append(_ point: SIMD2<Float>, vertex: Int, tolerance: Float) {
     if let last = points.last, (last - point).squaredLength <= tolerance * tolerance { return }
     if points.count >= 2, (points[points.count - 2] - point).squaredLength <= tolerance * tolerance {
@@ -125,19 +125,19 @@ struct PlaneRing {
     }
   }
 
-  /// Brings the area to the left of the edges, or a hole's to their right.
+  /// Orients the ring: the area is to the left of the edges, for a hole to the right.
   mutating func turn(isHole: Bool) throws(PolygonError) {
     let (area, span) = (signedArea, span)
-    // A millimetre wide over the ring's length, or a millionth of it, is rounding and no area.
+    // An area narrower than a millimetre, or than a millionth of the ring's span, is a rounding error.
     guard abs(area) > max(1e-3 * span, 1e-6 * span * span) else { throw .zeroArea(ring: number) }
     guard (area > 0) == isHole else { return }
     points.reverse()
     vertices.reverse()
-    // An edge keeps the name of its first vertex as given.
+    // An edge is named after its first vertex in the original order.
     vertices.append(vertices.removeFirst())
   }
 
-  /// Square metres, positive when the area is to the left.
+  /// The area in m²: positive if it is to the left of the edges.
   var signedArea: Double {
     guard let origin = points.first.map({ SIMD2<Double>($0) }) else { return 0 }
     var sum = 0.0
@@ -149,13 +149,13 @@ struct PlaneRing {
     return sum / 2
   }
 
-  /// Metres across.
+  /// The diameter in metres.
   var span: Double {
     guard let first = points.first else { return 0 }
     return points.reduce(0) { max($0, SIMD2<Double>($1 - first).squaredLength.squareRoot()) }
   }
 
-  /// Whether a vertex of another ring, which does not cross this one, lies in it.
+  /// Returns whether the ring contains a vertex of another ring. The two rings must not cross.
   func holds(_ other: PlaneRing) -> Bool {
     other.points.contains { p in
       var isInside = false
@@ -176,16 +176,17 @@ extension SIMD2 where Scalar: FloatingPoint {
   @inline(__always) var squaredLength: Scalar { x * x + y * y }
 }
 
-/// Why rings of coordinates are no polygon. Rings and vertices are counted from 0, in the order given.
+/// A reason why rings of coordinates do not form a polygon. Rings and vertices are numbered from 0 in the
+/// given order.
 public enum PolygonError: Error, Hashable, Sendable, CustomStringConvertible {
   case noRing
   case invalidCoordinate(ring: Int, vertex: Int)
-  /// Fewer than three places that differ by more than a millimetre.
+  /// The ring has fewer than three vertices that differ by more than a millimetre.
   case tooFewVertices(ring: Int)
   case zeroArea(ring: Int)
-  /// Two edges, each named by its first vertex, cross at a place.
+  /// Two edges cross. Each is named by its first vertex.
   case selfCrossing(ring: Int, edge: Int, otherRing: Int, otherEdge: Int, at: Coordinate)
-  /// It reaches more than 60° (6670 km) from the middle of its vertices.
+  /// The polygon extends more than 60° (6670 km) from the mean of its vertices.
   case tooLarge
   case holeOutside(ring: Int)
   /// The edges of different parts cross about a million times.
@@ -208,11 +209,11 @@ public enum PolygonError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Finds edges that cross, by a sweep from the left over the edges' spans.
+/// A sweep from left to right that finds crossing edges.
 enum EdgeSweep {
   struct Edge {
     var ring: Int
-    /// The first vertex, as given.
+    /// The index of the first vertex in the given order.
     var vertex: Int
     var a, b: SIMD2<Double>
     var left: Double { min(a.x, b.x) }
@@ -254,7 +255,7 @@ enum EdgeSweep {
     return e.a + (e.b - e.a) * (u / (u - v))
   }
 
-  /// Twice the area of the triangle; exact for the single-precision coordinates of small polygons.
+  /// Twice the signed area of the triangle; exact for the single-precision coordinates of small polygons.
   private static func side(_ a: SIMD2<Double>, _ b: SIMD2<Double>, _ p: SIMD2<Double>) -> Double {
     (b.x - a.x) * (p.y - a.y) - (p.x - a.x) * (b.y - a.y)
   }

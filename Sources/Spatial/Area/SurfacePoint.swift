@@ -1,13 +1,14 @@
 internal import Glibc
 
-/// A place on the WGS 84 ellipsoid as a direction: no antimeridian, no poles.
+/// A point on the WGS 84 ellipsoid as a direction, without special cases at the antimeridian and the poles.
 ///
-/// The direction is that of the reduced latitude, so that the ellipsoid is the unit sphere stretched along its axes.
-/// Great circles of that sphere are the great ellipses of the earth (plane sections through its centre), which stay
-/// within 7 mm of the geodesic over 10 km, 0.7 m over 100 km and 70 m over 1000 km.
+/// The direction is that of the reduced latitude, so that the ellipsoid is the unit sphere stretched along
+/// its axes. Great circles of that sphere are great ellipses of the earth (plane sections through its
+/// centre). They deviate from the geodesic by at most 7 mm over 10 km, 0.7 m over 100 km and 70 m over 1000
+/// km.
 @frozen
 public struct SurfacePoint: Hashable, Sendable {
-  /// Of length one; x towards 0° east, y towards 90° east, z towards the north pole.
+  /// A unit vector: x points to 0° east, y to 90° east, z to the north pole.
   public var direction: Vector3
 
   @inlinable
@@ -29,12 +30,13 @@ public struct SurfacePoint: Hashable, Sendable {
       latitude: atan2(d.z, (1 - WGS84.flattening) * axial).degrees, longitude: atan2(d.y, d.x).degrees)
   }
 
-  /// Metres from the earth's centre, earth-centred and earth-fixed.
+  /// The position in metres, earth-centred and earth-fixed.
   public var position: Vector3 {
     direction * Self.scale
   }
 
-  /// Metres along the surface, to 0.01 % of the geodesic: up to 2000 km from the chord, beyond by `Coordinate`.
+  /// Returns the distance along the surface in metres, within 0.01 % of the geodesic. Computed from the chord
+  /// up to 2000 km, from `Coordinate` beyond.
   public func distance(to other: SurfacePoint) -> Double {
     let chord = (position - other.position).length
     guard chord < 2e6 else { return coordinate.distance(to: other.coordinate) }
@@ -42,13 +44,14 @@ public struct SurfacePoint: Hashable, Sendable {
     return diameter * asin(chord / diameter)
   }
 
-  /// The place at a fraction of the way to another, along the chord; for ways of up to 1000 km also of the time.
+  /// Returns the point at a fraction of the chord to another point. Over paths up to 1000 km it is also the
+  /// position at that fraction of the time.
   public func interpolated(to other: SurfacePoint, fraction: Double) -> SurfacePoint {
     let mixed = direction * (1 - fraction) + other.direction * fraction
     return SurfacePoint(direction: mixed.normalized ?? direction)
   }
 
-  /// East and north here, and metres that a unit of the sphere has in each.
+  /// The east and north directions at this point, and the metres per unit of the sphere along each.
   var axes: (east: Vector3, north: Vector3, metresEast: Double, metresNorth: Double) {
     let d = direction
     let axialSquared = d.x * d.x + d.y * d.y
@@ -59,13 +62,14 @@ public struct SurfacePoint: Hashable, Sendable {
   }
 }
 
-/// A plane that touches the earth at a place, onto which its neighbourhood is projected from the centre: great ellipses
-/// become straight lines. Coordinates are metres at the place of contact and grow away from it.
+/// A gnomonic projection: a plane that touches the earth at a point, projected from the earth's centre. Great
+/// ellipses become straight lines. Coordinates are metres at the contact point; the scale grows with the
+/// distance from it.
 struct GnomonicPlane: Hashable, Sendable {
   private let sinLatitude, cosLatitude, sinLongitude, cosLongitude: Double
 
   static let radius = WGS84.semiMajorAxis
-  /// The cosine of 60°, as far as the plane is used.
+  /// The cosine of 60°, the largest angle from the contact point at which the plane is used.
   static let leastCosine = 0.5
 
   init(contact: SurfacePoint) {
@@ -86,7 +90,7 @@ struct GnomonicPlane: Hashable, Sendable {
     Vector3(-sinLatitude * cosLongitude, -sinLatitude * sinLongitude, cosLatitude)
   }
 
-  /// Nil more than 60° from the contact.
+  /// Projects a point onto the plane; nil if it is more than 60° from the contact point.
   @inline(__always)
   func project(_ point: SurfacePoint) -> SIMD2<Double>? {
     let d = point.direction
@@ -98,7 +102,7 @@ struct GnomonicPlane: Hashable, Sendable {
       (cosLongitude * d.y - sinLongitude * d.x) * scale, (cosLatitude * d.z - sinLatitude * axial) * scale)
   }
 
-  /// The cosine of the angle between a place and the contact.
+  /// Returns the cosine of the angle between a point and the contact point.
   func cosine(to point: SurfacePoint) -> Double { contact.direction.dot(point.direction) }
 
   func point(at place: SIMD2<Double>) -> SurfacePoint {
@@ -107,7 +111,7 @@ struct GnomonicPlane: Hashable, Sendable {
     return SurfacePoint(direction: direction / (1 + x * x + y * y).squareRoot())
   }
 
-  /// How a small step in the plane at a place comes out in metres east and north there.
+  /// Returns the map from a small step in the plane at a point to metres east and north.
   func metric(at point: SurfacePoint) -> PlaneMetric {
     let axes = point.axes
     let scale = cosine(to: point) / Self.radius
@@ -121,7 +125,7 @@ struct GnomonicPlane: Hashable, Sendable {
 
 /// A linear map from steps in a plane to metres.
 struct PlaneMetric {
-  /// What a unit step along each of the plane's axes becomes.
+  /// The images in metres of a unit step along each axis of the plane.
   var x, y: SIMD2<Double>
 
   @inline(__always)

@@ -1,19 +1,19 @@
 internal import Glibc
 
-/// How a device is turned against a reference frame.
+/// The orientation of a device relative to a reference frame.
 ///
 /// Device axes: x to the right, y to the top (a vehicle's front), z out of the face (a vehicle's roof).
 @frozen
 public struct Attitude: Hashable, Sendable {
-  /// Turns device coordinates into reference coordinates: `v_reference = quaternion.rotate(v_device)`.
+  /// The rotation from device to reference coordinates: `v_reference = quaternion.rotate(v_device)`.
   public var quaternion: Quaternion
 
   public init(quaternion: Quaternion) {
     self.quaternion = quaternion
   }
 
-  /// The attitude with yaw zero at which gravity has this direction in the device frame; (0, 0, -1) is flat. Nil for a
-  /// vector without a direction. It is what an accelerometer alone can tell.
+  /// Creates the attitude with zero yaw for a direction of gravity in the device frame; (0, 0, -1) is flat.
+  /// An accelerometer alone can determine no more. Nil for a vector without a direction.
   public init?(gravity: Vector3) {
     guard let down = gravity.normalized else { return nil }
     // Gravity in the device frame is (sin r cos p, -sin p, -cos r cos p).
@@ -22,9 +22,9 @@ public struct Attitude: Hashable, Sendable {
     self.init(eulerAngles: EulerAngles(roll: roll, pitch: pitch, yaw: 0))
   }
 
-  /// The attitude against magnetic north (`xMagneticNorthZVertical`) from gravity and the field alone, both in the device frame:
-  /// a compass that knows which way is down (TRIAD, H. D. Black, 1964). Nil when one has no direction, or the field is within
-  /// 0.06° of the vertical.
+  /// Creates the attitude relative to magnetic north (`xMagneticNorthZVertical`) from gravity and the
+  /// magnetic field, both in the device frame: a tilt-compensated compass (TRIAD, H. D. Black, 1964). Nil if
+  /// either has no direction, or the field is within 0.06° of the vertical.
   public init?(gravity: Vector3, magneticField: Vector3) {
     guard let down = gravity.normalized, let field = magneticField.normalized else { return nil }
     let leveled = Quaternion.shortest(from: -down, to: Vector3(0, 0, 1))
@@ -34,33 +34,33 @@ public struct Attitude: Hashable, Sendable {
     self.init(quaternion: (north * leveled).normalized)
   }
 
-  /// Turns reference coordinates into device coordinates, as in Core Motion: this matrix times (0, 0, -1) is
+  /// The rotation from reference to device coordinates, as in Core Motion: this matrix times (0, 0, -1) is
   /// gravity in the device frame.
   public var rotationMatrix: RotationMatrix {
     RotationMatrix(quaternion.conjugate)
   }
 
-  /// The direction of gravity in the device frame, length one: (0, 0, -1) when flat.
+  /// The unit vector of gravity in the device frame; (0, 0, -1) if the device is flat.
   public var gravity: Vector3 {
     rotationMatrix * Vector3(0, 0, -1)
   }
 
-  /// This attitude expressed relative to an earlier one, as `CMAttitude.multiply(byInverseOf:)`: the turn, in the axes
-  /// of the earlier attitude, that led from there to here. Afterwards the quaternion turns coordinates of this device
-  /// frame into those of the earlier device frame.
+  /// Makes this attitude relative to an earlier one, as `CMAttitude.multiply(byInverseOf:)` does. The result
+  /// is the rotation from the earlier to this attitude, in the axes of the earlier one. Its quaternion
+  /// converts coordinates of this device frame to those of the earlier device frame.
   public mutating func multiply(byInverseOf attitude: Attitude) {
     quaternion = (attitude.quaternion.conjugate * quaternion).normalized
   }
 
-  /// The turn about the vertical that makes the reference x axis point to `angle` rad counter-clockwise of
-  /// where it points now.
+  /// Returns the attitude after the reference x axis was turned about the vertical by `angle` (rad,
+  /// counter-clockwise).
   public func rotatedReference(by angle: Double) -> Attitude {
     Attitude(quaternion: Quaternion(angle: -angle, axis: Vector3(0, 0, 1)) * quaternion)
   }
 
-  /// Degrees clockwise from the frame's north, 0 ..< 360, to which a device axis points; the top when none is named.
-  /// Only meaningful in a frame whose x axis points north. Nil when the axis is within 2° of the vertical, where it has
-  /// no direction on the compass.
+  /// Returns the heading of a device axis in degrees clockwise from the frame's north, 0 ..< 360; by default
+  /// that of the top. Only meaningful in a frame whose x axis points north. Nil if the axis is within 2° of
+  /// the vertical, where the heading is undefined.
   public func heading(of axis: Vector3 = Vector3(0, 1, 0)) -> Double? {
     guard let direction = axis.normalized.map(quaternion.rotate),
       direction.x * direction.x + direction.y * direction.y > 0.0012
@@ -69,15 +69,15 @@ public struct Attitude: Hashable, Sendable {
   }
 }
 
-/// Three turns that make up an attitude, applied in the order yaw, pitch, roll, each about the device's axes as they
-/// are by then: z, then x, then y.
+/// Three rotations that make up an attitude, applied in the order yaw, pitch, roll. Each is about an axis of
+/// the already rotated device: z, then x, then y.
 @frozen
 public struct EulerAngles: Hashable, Sendable {
-  /// About the device's y axis, rad, -π ... π; positive lowers the right side.
+  /// Rotation about the device's y axis, rad, -π ... π; positive lowers the right side.
   public var roll: Double
-  /// About the device's x axis, rad, -π/2 ... π/2; positive raises the top.
+  /// Rotation about the device's x axis, rad, -π/2 ... π/2; positive raises the top.
   public var pitch: Double
-  /// About the vertical, rad, -π ... π; positive is counter-clockwise from above.
+  /// Rotation about the vertical, rad, -π ... π; positive is counter-clockwise from above.
   public var yaw: Double
 
   public init(roll: Double, pitch: Double, yaw: Double) {
@@ -101,35 +101,37 @@ extension Attitude {
     atan2(sinPitch, cosPitch)
   }
 
-  /// Rotation about the device's y axis, rad, -π ... π; positive lowers the right side. With the top straight up or down
-  /// roll and yaw turn about the same axis: see `eulerAngles(near:within:)`.
+  /// Rotation about the device's y axis, rad, -π ... π; positive lowers the right side. If the top points
+  /// straight up or down, roll and yaw have the same axis: see `eulerAngles(near:within:)`.
   public var roll: Double { eulerAngles.roll }
 
-  /// Rotation about the vertical, rad, -π ... π; positive is counter-clockwise from above. Zero where the device's axes
-  /// are parallel to the reference axes.
+  /// Rotation about the vertical, rad, -π ... π; positive is counter-clockwise from above. Zero if the device
+  /// axes are parallel to the reference axes.
   public var yaw: Double { eulerAngles.yaw }
 
-  /// Roll, pitch and yaw of this attitude alone.
+  /// Roll, pitch and yaw of this attitude, independent of earlier attitudes.
   ///
-  /// Within 0.0001 rad (0.006°) of pitch ±π/2, where only the sum of the two turns can be told, roll fades to zero and
-  /// yaw takes over what it gives up. Both stay finite and change without a jump into the singularity; the attitude
-  /// that they describe is off by at most 0.0002 rad. A stateless answer cannot be continuous *through* it: for that,
-  /// hand in the last angles, to `eulerAngles(near:within:)`.
+  /// Within 0.0001 rad (0.006°) of pitch ±π/2 only the sum of roll and yaw is determined. There roll fades to
+  /// zero and yaw absorbs the rest. Both are finite and approach the singularity without a jump; the attitude
+  /// that they describe differs by at most 0.0002 rad. A stateless function cannot be continuous *through*
+  /// the singularity: use `eulerAngles(near:within:)` with the previous angles for that.
   public var eulerAngles: EulerAngles {
     eulerAngles(near: EulerAngles(roll: 0, pitch: 0, yaw: 0), within: 1e-4)
   }
 
-  /// Roll, pitch and yaw that go on from the last ones without a jump while the top points almost straight up or down.
+  /// Roll, pitch and yaw that continue from the previous angles without a jump while the top points almost
+  /// straight up or down.
   ///
-  /// Near pitch ±π/2 only the sum (or difference) of roll and yaw can be told, and noise splits it at random. Within
-  /// the cone roll is drawn to `previous.roll`, the more the closer to the vertical, and yaw takes the rest, so that
-  /// the sum stays true. At a distance c (rad) from the vertical the attitude that the angles describe is off by at
-  /// most 2c; outside the cone they are exact. When the top swings *through* the vertical, roll and yaw must both turn by
-  /// π, as pitch is bound to ±π/2; they then do so outside or at the rim of the cone.
+  /// Near pitch ±π/2 only the sum (or difference) of roll and yaw is determined, and noise splits it at
+  /// random. Inside the cone, roll is drawn towards `previous.roll`, more strongly close to the vertical, and
+  /// yaw absorbs the rest, so that the sum is exact. At a distance c (rad) from the vertical the angles
+  /// describe an attitude that differs by at most 2c; outside the cone they are exact. If the top swings
+  /// *through* the vertical, roll and yaw must both change by π, because pitch is limited to ±π/2. This
+  /// change then occurs at or outside the rim of the cone.
   /// - Parameters:
-  ///   - previous: the angles told last.
-  ///   - cone: rad; how far from the vertical to hold on. The default is half a degree, about the noise of the tilt of
-  ///     a cheap sensor in a moving vehicle.
+  ///   - previous: the last angles that were output.
+  ///   - cone: the half-angle of the cone in rad. The default is half a degree, about the tilt noise of a
+  ///     cheap sensor in a moving vehicle.
   public func eulerAngles(near previous: EulerAngles, within cone: Double = 0.0087) -> EulerAngles {
     let q = quaternion
     let cosine = cosPitch
@@ -139,8 +141,8 @@ extension Attitude {
     let ratio = cosine / cone
     let trust = ratio * ratio * ratio * ratio * (5 - 4 * ratio)
     let held = remainder(previous.roll + trust * remainder(roll - previous.roll, 2 * .pi), 2 * .pi)
-    // At pitch +π/2 the two turn the same way, at -π/2 against each other. The quaternion's halves hold the sum
-    // (difference) to full precision where the angles themselves are noise.
+    // At pitch +π/2 roll and yaw rotate in the same sense, at -π/2 in opposite senses. The quaternion
+    // components give the sum (difference) to full precision where the angles themselves are noise.
     let turn = sinPitch > 0 ? 2 * atan2(q.y + q.z, q.w + q.x) : 2 * atan2(q.z - q.y, q.w - q.x)
     let rest = sinPitch > 0 ? turn - held : turn + held
     return EulerAngles(roll: held, pitch: pitch, yaw: remainder(rest, 2 * .pi))
@@ -158,11 +160,11 @@ extension Attitude {
   }
 }
 
-/// The frame in which an attitude is expressed. In each of them z points up, and the frame is right-handed.
+/// The frame in which an attitude is expressed. All frames are right-handed with z up.
 ///
-/// Descriptions of the north frames disagree by 90° about where yaw is zero. Ours follows their names: the *x axis*
-/// points north (and so y points west), and yaw is zero where the *device's x axis*, its right side, points north. A
-/// flat device then reads:
+/// Descriptions of the north frames disagree by 90° about the zero of yaw. Odograph follows their names: the
+/// *x axis* points north (so y points west), and yaw is zero if the *device's x axis*, its right side, points
+/// north. The table shows a flat device:
 ///
 /// | top (y), a vehicle's front, points | right side (x) points | yaw | heading of the top |
 /// | --- | --- | --- | --- |
@@ -171,18 +173,18 @@ extension Attitude {
 /// | east | south | ±π | 90° |
 /// | south | west | π/2 | 180° |
 ///
-/// So the heading of the top is `270° - yaw`. `Attitude.heading` computes it for any attitude.
+/// The heading of the top is therefore `270° - yaw`. `Attitude.heading` computes it for any attitude.
 public enum AttitudeReferenceFrame: String, Hashable, Sendable, CaseIterable {
   /// x points in an arbitrary horizontal direction, which drifts with the gyroscope.
   case xArbitraryZVertical
-  /// x points in an arbitrary horizontal direction, held by the magnetometer against drift.
+  /// x points in an arbitrary horizontal direction; the magnetometer corrects its drift.
   case xArbitraryCorrectedZVertical
   /// x points to magnetic north, so y points to magnetic west.
   case xMagneticNorthZVertical
-  /// x points to true north, so y points to true west. Needs a location for the declination.
+  /// x points to true north, so y points to true west. Requires a location for the declination.
   case xTrueNorthZVertical
 
-  /// Whether x points north, so that an attitude in this frame has a heading.
+  /// True if x points north, so that an attitude in this frame has a heading.
   public var hasNorth: Bool {
     switch self {
     case .xArbitraryZVertical, .xArbitraryCorrectedZVertical: false
@@ -190,6 +192,6 @@ public enum AttitudeReferenceFrame: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Whether it takes a magnetometer.
+  /// True if the frame requires a magnetometer.
   public var needsMagnetometer: Bool { self != .xArbitraryZVertical }
 }

@@ -1,10 +1,11 @@
 internal import Glibc
 
-/// The Earth's magnetic field at a place and time, by the World Magnetic Model.
+/// The earth's magnetic field at a position and time, from the World Magnetic Model.
 public struct GeomagneticField: Hashable, Sendable {
-  /// µT along true north (X), east (Y) and down (Z).
+  /// The field in µT along true north (X), east (Y) and down (Z).
   public let northEastDown: Vector3
-  /// Whether the date lies outside the model's validity: the values are extrapolated, less certain with each year.
+  /// True if the date lies outside the model's validity. The values are then extrapolated, and their
+  /// uncertainty grows with each year.
   public let isExpired: Bool
 
   private let yearsOutside: Double
@@ -23,18 +24,20 @@ public struct GeomagneticField: Hashable, Sendable {
   /// Total intensity (F), µT.
   public var totalIntensity: Double { northEastDown.length }
 
-  /// Degrees below the horizontal (I), -90 ... 90.
+  /// Inclination (I) in degrees below the horizontal, -90 ... 90.
   public var inclination: Double { atan2(northEastDown.z, horizontalIntensity).degrees }
 
-  /// Degrees by which magnetic north lies east of true north (D), -180 ... 180. At a pole, where true north has no
-  /// direction, it is the limit along the coordinate's meridian.
+  /// Declination (D): degrees by which magnetic north lies east of true north, -180 ... 180. At a pole, where
+  /// true north is undefined, the value is the limit along the coordinate's meridian.
   public var declination: Double { atan2(northEastDown.y, northEastDown.x).degrees }
 
-  /// Degrees, one standard deviation, at most 180: the error model of WMM2025, √(0.26² + (5.417 µT / H)²), which holds
-  /// at sea level on open ground and includes what the crust adds on average.
+  /// The standard deviation of the declination in degrees, at most 180. The error model of WMM2025 is √(0.26²
+  /// + (5.417 µT / H)²). It applies at sea level on open ground and includes the average contribution of the
+  /// crust.
   ///
-  /// Outside the model's years 0.03 µT per year are added to the uncertainty of the horizontal field. That is an
-  /// assumption of ours, on the safe side of what the yearly change itself changes within a few years.
+  /// Outside the model's years the uncertainty of the horizontal field grows by 0.03 µT per year. This is a
+  /// conservative assumption of this project: it exceeds the change of the secular variation within a few
+  /// years.
   public var declinationUncertainty: Double {
     let h = horizontalIntensity
     guard h > 0 else { return 180 }

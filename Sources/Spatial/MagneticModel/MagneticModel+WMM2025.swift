@@ -1,6 +1,6 @@
 extension MagneticModel {
-  /// The Gauss coefficients of WMM2025 (`WMM.COF` of 2024-11-13, public domain), column by column: degree n, order m,
-  /// g and h in nT at 2025.0, their change in nT/year.
+  /// The Gauss coefficients of WMM2025 (`WMM.COF` of 2024-11-13, public domain): degree n, order m, g and h
+  /// in nT at 2025.0, and their change in nT/year. Sorted by order.
   static let wmm2025Coefficients: [(n: Int, m: Int, g: Double, h: Double, gDot: Double, hDot: Double)] = [
     (1, 0, -29351.8, 0, 12, 0),
     (2, 0, -2556.6, 0, -11.6, 0),

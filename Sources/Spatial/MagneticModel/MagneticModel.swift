@@ -1,19 +1,19 @@
 internal import Glibc
 
-/// The World Magnetic Model 2025: the field of the Earth's core at a place and time.
+/// The World Magnetic Model 2025: the field of the earth's core at a position and time.
 ///
-/// Degree and order 12, valid from 2025.0 to 2030.0. Equation numbers are those of A. Chulliat et al., "The US/UK World
-/// Magnetic Model for 2025–2030", NOAA/NCEI Technical Report (the same since the report of 2010). The model knows the
-/// core's field only: iron, cables and rock nearby are not in it.
+/// Degree and order 12, valid from 2025.0 to 2030.0. Equation numbers refer to A. Chulliat et al., "The US/UK
+/// World Magnetic Model for 2025–2030", NOAA/NCEI Technical Report (unchanged since the report of 2010). The
+/// model excludes local sources such as iron, cables and rock.
 ///
-/// Evaluation takes about a microsecond and allocates nothing.
+/// One evaluation takes about a microsecond and allocates no memory.
 public struct MagneticModel: Sendable {
-  /// The model that is built in.
+  /// The built-in model.
   public static let wmm2025 = MagneticModel(epoch: 2025, lifetime: 5, coefficients: wmm2025Coefficients)
 
-  /// Decimal year that the coefficients are stated for, and with it the first valid date.
+  /// The decimal year of the coefficients, which is also the first valid date.
   public let epoch: Double
-  /// Decimal year from which on the model has expired.
+  /// The decimal year from which the model is expired.
   public var expiry: Double { epoch + lifetime }
 
   private let lifetime: Double
@@ -30,24 +30,26 @@ public struct MagneticModel: Sendable {
     order = coefficients.reduce(0) { max($0, $1.m) }
   }
 
-  /// The field at a place and civil time.
-  /// - Parameter altitude: metres above the WGS 84 ellipsoid; -10,000 ... 850,000 is what the model is made for.
-  /// - Returns: nil when the coordinate is invalid or the altitude is not finite or below the Earth's core.
+  /// Returns the field at a position and civil time.
+  ///
+  /// - Parameter altitude: metres above the WGS 84 ellipsoid; the model is designed for -10,000 ... 850,000.
+  /// - Returns: nil for an invalid coordinate, or for an altitude that is not finite or below the earth's
+  ///   core.
   public func field(at coordinate: Coordinate, altitude: Double = 0, time: UTCTime) -> GeomagneticField? {
     field(at: coordinate, altitude: altitude, decimalYear: time.decimalYear)
   }
 
-  /// The field at a place and a decimal year, as in 2027.5.
+  /// Returns the field at a position and a decimal year, such as 2027.5.
   ///
-  /// Outside its five years the model is extrapolated along its last known change and the result says `isExpired`.
-  /// That is off by what the change itself changes: see `GeomagneticField.declinationUncertainty`.
+  /// Outside its five years the model is extrapolated with its last secular variation, and the result has
+  /// `isExpired` set. `GeomagneticField.declinationUncertainty` includes the error of the extrapolation.
   public func field(
     at coordinate: Coordinate, altitude: Double = 0, decimalYear: Double
   ) -> GeomagneticField? {
     guard coordinate.isValid, altitude.isFinite, altitude > -2_000_000, decimalYear.isFinite else {
       return nil
     }
-    // Extrapolating for longer says nothing; the bound keeps a clock that was never set from making nonsense.
+    // A longer extrapolation is meaningless; the limit guards against a clock that was never set.
     let years = max(-25, min(25, decimalYear - epoch))
 
     // Geodetic to geocentric, eq. 7 and 8.
@@ -60,7 +62,7 @@ public struct MagneticModel: Sendable {
       sine: equatorDistance / radius, cosine: max(0, axisDistance / radius),
       longitude: coordinate.longitude.radians, ratio: Self.referenceRadius / radius)
 
-    // Back into the ellipsoid's directions, eq. 17.
+    // Rotates the result to the directions of the ellipsoid, eq. 17.
     let tilt = atan2(place.sine, place.cosine) - latitude
     let yearsOutside = max(0, decimalYear - expiry, epoch - decimalYear)
     return GeomagneticField(
@@ -68,7 +70,7 @@ public struct MagneticModel: Sendable {
       isExpired: decimalYear >= expiry || decimalYear < epoch, yearsOutside: yearsOutside)
   }
 
-  /// Metres; the geomagnetic reference radius.
+  /// The geomagnetic reference radius in metres.
   private static let referenceRadius = 6_371_200.0
 
   private static func turned(_ v: Vector3, by angle: Double) -> Vector3 {
@@ -76,16 +78,16 @@ public struct MagneticModel: Sendable {
     return Vector3(v.x * c - v.z * s, v.y, v.x * s + v.z * c)
   }
 
-  /// Sums the series, eq. 9 to 12: north, east and down in geocentric directions, nT.
+  /// Sums the series, eq. 9 to 12. Returns north, east and down in geocentric directions, nT.
   ///
-  /// The associated Legendre functions carry the factor cos^m of the latitude. One of these factors is left out of
-  /// every function of order m > 0, so that the division by the cosine in the east component and in the derivative
-  /// never happens and the poles need no case of their own.
+  /// The associated Legendre functions contain the factor cos^m of the latitude. One of these factors is
+  /// omitted from every function of order m > 0. The division by the cosine in the east component and in the
+  /// derivative is then unnecessary, and the poles need no special case.
   private func synthesize(at place: Place, years: Double) -> Vector3 {
     var sum = Vector3.zero
     let (sinLongitude, cosLongitude) = (sin(place.longitude), cos(place.longitude))
     var (sinOrder, cosOrder) = (0.0, 1.0)
-    var diagonal = 1.0  // P(m, m), less one cosine where m > 0
+    var diagonal = 1.0  // P(m, m), divided by one cosine if m > 0
     var columnPower = place.ratio * place.ratio  // (a / r)^(m + 2)
     var index = 0
     for m in 0...order {
@@ -97,7 +99,7 @@ public struct MagneticModel: Sendable {
       }
       if m > 1 { diagonal *= place.cosine * (1 - 0.5 / Double(m)).squareRoot() }
       var (before, current) = (0.0, diagonal)
-      var slope = 0.0  // of P(n, 0) against the sine
+      var slope = 0.0  // derivative of P(n, 0) by the sine
       var power = columnPower
       while index < terms.count, terms[index].m == m {
         let term = terms[index]
@@ -129,16 +131,17 @@ public struct MagneticModel: Sendable {
   }
 }
 
-/// Where the series is summed, in geocentric terms.
+/// A position in geocentric terms.
 private struct Place {
   let sine: Double
   let cosine: Double
   let longitude: Double
-  /// Reference radius over distance from the Earth's centre.
+  /// The reference radius divided by the distance from the earth's centre.
   let ratio: Double
 }
 
-/// One degree and order, with the factors of its recursions for Schmidt's semi-normalization.
+/// The coefficients of one degree and order, with the factors of its recursions for Schmidt's
+/// semi-normalization.
 private struct Term: Sendable {
   let n: Int
   let m: Int

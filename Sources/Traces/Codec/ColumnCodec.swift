@@ -1,29 +1,32 @@
 internal import Bytes
 
-/// A column of whole numbers, laid out so that Huffman coding by bytes brings it to a few per cent above its noise.
+/// A codec for a column of integers. The output is laid out for a byte-wise Huffman coder, which then needs
+/// only a few per cent more than the noise in the data.
 ///
-/// What a number is off a prediction is a byte; of what takes more, the low bits lie apart as they are, because noise is all that is in
-/// them. The predictor and the number of low bits are chosen for each run of 128. Noise of a sensor is nearly white, so that the
-/// difference to the sample before has half a bit more of it than the difference to a mean: that is why means are among the predictors.
+/// Each number is replaced by its difference from a prediction. The high bits of the difference are a byte;
+/// its low bits are stored separately without compression, because they are pure noise. The predictor and the
+/// number of low bits are chosen for each run of 128 numbers. Sensor noise is nearly white, so the difference
+/// from the previous sample has half a bit more noise than the difference from a mean. For this reason some
+/// predictors are means.
 enum ColumnCodec {
-  /// What a number is taken to be by those before.
+  /// A predictor of the next number.
   private enum Predictor: UInt8, CaseIterable {
-    /// The number before: steps and counters.
+    /// The previous number: for steps and counters.
     case last
-    /// The line through the two before: clocks without jitter.
+    /// The line through the two previous numbers: for clocks without jitter.
     case line
-    /// Exponential means over about 4 and 16 numbers: noise around what changes.
+    /// Exponential means over about 4 and 16 numbers: for noise around a changing value.
     case quick
     case slow
-    /// A mean of about eight with a slope of about 128 numbers: clocks with jitter, slow turns.
+    /// A mean over about 8 numbers with a slope over about 128: for clocks with jitter and slow turns.
     case track
   }
 
-  /// The numbers so far, as far as predictors want them. Overflow wraps on both sides alike.
+  /// The state of all predictors. Overflow wraps identically in encoder and decoder.
   private struct History {
     var last: Int64 = 0
     var before: Int64 = 0
-    /// In 256ths.
+    /// Units of 1/256.
     var quick: Int64 = 0
     var slow: Int64 = 0
     var level: Int64 = 0
@@ -54,9 +57,11 @@ enum ColumnCodec {
   }
 
   private static let run = 128
-  /// The byte that says that the number is among those of eight bytes: a crash after a quiet road costs no more than its bits.
+  /// The byte that marks a number stored in full, in eight bytes. A crash after a smooth road costs only the
+  /// bits that it needs.
   private static let escape: UInt8 = 255
-  /// Bits of a byte that the mean of a run takes: eight times as much is no escape yet.
+  /// Bits of the byte used by the mean difference of a run. A difference eight times as large needs no
+  /// escape.
   private static let meanBits = 4
   private static let mostLowBits = 31
 
@@ -84,8 +89,10 @@ enum ColumnCodec {
     bytes += highs + extras + lows.bytes
   }
 
-  /// - Parameter place: where the column begins; where it ends afterwards.
-  /// - Returns: as many numbers; nil where the bytes have none.
+  /// Reads a column.
+  ///
+  /// - Parameter place: the offset of the column's first byte; on return, the offset after the column.
+  /// - Returns: `count` numbers; nil if the bytes are too short or invalid.
   static func read(_ count: Int, from bytes: [UInt8], at place: inout Int) -> [Int64]? {
     let runs = (count + run - 1) / run
     guard bytes.count - place >= runs + count else { return nil }
@@ -122,7 +129,7 @@ enum ColumnCodec {
     return numbers
   }
 
-  /// The predictor that is off the least, and how many low bits lie apart.
+  /// Chooses the predictor with the smallest differences, and the number of low bits.
   private static func plan(_ numbers: ArraySlice<Int64>, _ start: History) -> (Predictor, Int) {
     var (best, least) = (Predictor.last, Double.infinity)
     for predictor in Predictor.allCases {

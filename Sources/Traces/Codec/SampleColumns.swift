@@ -1,7 +1,7 @@
 internal import Sensors
 internal import Spatial
 
-/// The columns of a receiver's report. Degrees go to 1e-9 and metres to 1e-4, as far as gpsd tells them.
+/// The columns of a receiver's fix. Resolution: 1e-9 degrees and 1e-4 m, the same as gpsd's.
 enum FixColumns {
   static let count = 17
   private static let (degree, small) = (1e-9, 1e-4)
@@ -49,7 +49,7 @@ enum FixColumns {
     return fix
   }
 
-  /// Both in one number, each one more than it is, so that what is not said is none.
+  /// Combines both counts in one number. Each is stored plus one, so that 0 means unknown.
   private static func satellites(_ fix: PositionFix) -> Int64? {
     guard fix.satellitesUsed != nil || fix.satellitesVisible != nil else { return nil }
     func code(_ count: Int?) -> Int64 { count.map { Int64(min(max($0, 0), 65_534) + 1) } ?? 0 }
@@ -63,17 +63,19 @@ enum FixColumns {
   }
 
   private static func quantity(_ steps: Int64?, _ step: Double) -> Double? {
-    // The quotient by a whole number is the nearest one to the decimal.
+    // Division by an integer gives the double nearest to the decimal number.
     steps.map { Double($0) / (1 / step).rounded() }
   }
 }
 
-/// The columns of what the vehicle's bus tells; the path is the stream's.
+/// The columns of vehicle signals. The signal's path is part of the stream.
 enum VehicleColumns {
   static let count = 6
   private static let origins: [VehicleReading.Origin] = [.broadcast, .diagnostic, .derived]
 
-  /// - Parameter word: of a value that is a text.
+  /// Returns the column values of a reading.
+  ///
+  /// - Parameter word: the index of the text if the value is a text.
   static func values(of reading: VehicleReading, word: UInt16?) -> [Int64?] {
     let origin = origins.firstIndex(of: reading.origin).map { Int64($0) }
     let resolution = reading.resolution.flatMap { $0.isFinite && $0 > 0 ? $0 : nil }
@@ -115,7 +117,8 @@ enum VehicleColumns {
   }
 }
 
-/// The columns of attitude and velocity: a quaternion to 2^-24, 0.00001°, and mm/s.
+/// The columns of attitude and velocity: quaternion components in steps of 2^-24 (0.00001°), velocity in
+/// mm/s.
 enum MotionColumns {
   static let still: UInt32 = 0b1111
   static let moving: UInt32 = 0b111_1111

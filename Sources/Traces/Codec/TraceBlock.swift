@@ -2,26 +2,28 @@ internal import Bytes
 internal import Sensors
 public import Spatial
 
-/// Some seconds of a trace, packed by itself: what is lost of a trace costs no more than its own time.
+/// A few seconds of a trace, packed independently of other blocks. A damaged block loses only its own time
+/// span.
 ///
-/// Samples of one kind with the same parts in them are a stream; a stream is a column of times, whole microseconds, and one of each of
-/// its values, in steps (`TraceResolution`, and fixed ones of positions and attitudes). A value that is not finite is left out with its part.
-/// In steady state a sample allocates nothing.
+/// A stream contains the samples of one kind that have the same fields. It consists of a column of times in
+/// whole microseconds and one column of integers for each field. The step sizes are those of
+/// `TraceResolution`, and fixed ones for positions and attitudes. Fields that are not finite are omitted.
+/// Appending a sample allocates no memory in steady state.
 public struct TraceBlock: Sendable {
-  /// What the columns of inertial sensors and of the barometer are counted in.
+  /// The step sizes of the columns of the inertial sensors and the barometer.
   public let resolution: TraceResolution
   private let steps: [Double]
   private var streams: [TraceStream] = []
   private var texts: [String] = []
-  /// Samples.
+  /// The number of samples.
   public private(set) var count = 0
-  /// Of the earliest and of the latest sample.
+  /// The times of the earliest and the latest sample; nil if the block is empty.
   public private(set) var times: ClosedRange<Timestamp>?
 
-  /// Texts of a block, and streams: a bus tells some dozens of signals.
+  /// Limits of the texts and streams in a block; a vehicle has some dozens of signals.
   static let mostTexts = 1024
   static let mostStreams = 2048
-  /// Samples of a block.
+  /// The maximum number of samples in a block.
   static let mostRows = 1 << 16
 
   public init(resolution: TraceResolution = TraceResolution()) {
@@ -29,21 +31,22 @@ public struct TraceBlock: Sendable {
     steps = self.resolution.steps
   }
 
-  /// Forgets the samples, and keeps their room for the next ones.
+  /// Removes all samples and retains the capacity.
   public mutating func removeAll() {
     for index in streams.indices { streams[index].removeAll() }
     texts.removeAll(keepingCapacity: true)
-    // Streams of text are numbered anew.
+    // Streams with texts are removed, because the texts get new indices.
     streams.removeAll { $0.key.text != TraceStream.noText || $0.key.kind == .fix }
     (count, times) = (0, nil)
   }
 
-  /// Blocks of one time after the other as few, which pack better; those that cannot be read are left out.
+  /// Merges consecutive blocks into as few as possible, which compress better. Skips blocks that cannot be
+  /// decoded.
   public static func merged(_ blocks: [[UInt8]]) -> [TraceBlock] {
     var merged: [TraceBlock] = []
     for bytes in blocks {
       guard let block = TraceBlock(bytes: bytes) else { continue }
-      // Steps of one resolution are none of another.
+      // Blocks of different resolutions cannot be merged exactly.
       if var joined = merged.last, joined.resolution == block.resolution,
         block.samples.allSatisfy({ joined.append($0) })
       {
@@ -55,8 +58,8 @@ public struct TraceBlock: Sendable {
     return merged
   }
 
-  /// Takes a sample in. One that the block has no room for, or that nothing is left of, is left out.
-  /// - Returns: whether it is in.
+  /// Appends a sample. Drops it if the block is full or if it has no finite field.
+  /// - Returns: true if the sample was appended.
   @discardableResult
   public mutating func append(_ sample: TraceSample) -> Bool {
     guard count < Self.mostRows else { return false }
@@ -136,7 +139,9 @@ public struct TraceBlock: Sendable {
     append(.motion, MotionColumns.values(of: motion), text: TraceStream.noText, at: motion.timestamp)
   }
 
-  /// - Parameter values: of all columns that the kind can have; nil for what is not there.
+  /// Appends one row.
+  ///
+  /// - Parameter values: one entry for each possible column of the kind; nil for a missing value.
   private mutating func append(
     _ kind: TraceStream.Kind, _ values: [Int64?], text: UInt16, at timestamp: Timestamp
   ) -> Bool {
@@ -166,7 +171,7 @@ public struct TraceBlock: Sendable {
     return UInt16(texts.count - 1)
   }
 
-  /// Whole steps; a number that is beyond all sensors stays at the end of the range.
+  /// Rounds to whole steps and clamps values beyond the range of any sensor.
   static func whole(_ steps: Double) -> Int64 { Int64(max(-1e15, min(1e15, steps)).rounded()) }
 
   private static func microseconds(_ timestamp: Timestamp) -> Int64 {
@@ -179,7 +184,8 @@ public struct TraceBlock: Sendable {
 
   private static let version: UInt8 = 1
 
-  /// The block's head and each of its columns: parts whose bytes are distributed alike, for a Huffman code of its own each.
+  /// The header and each column as separate sections. The bytes in a section have similar frequencies, so
+  /// that each can get its own Huffman code.
   public var sections: [[UInt8]] {
     var head: [UInt8] = [Self.version]
     for step in steps { head.append(little: step.bitPattern) }
@@ -205,10 +211,10 @@ public struct TraceBlock: Sendable {
     return [head] + sections
   }
 
-  /// All sections, one after the other.
+  /// The concatenated sections.
   public var bytes: [UInt8] { sections.flatMap { $0 } }
 
-  /// Reads what `bytes` gave; nil for anything else.
+  /// Decodes what `bytes` returns; nil for invalid bytes.
   public init?(bytes: [UInt8]) {
     var place = 1
     func take(_ count: Int) -> Int? {
@@ -262,7 +268,7 @@ public struct TraceBlock: Sendable {
     !microseconds.multipliedReportingOverflow(by: 1000).overflow
   }
 
-  /// What receivers reported, stream by stream.
+  /// The fixes of all receivers, stream by stream.
   var fixes: [PositionFix] {
     streams.filter { $0.key.kind == .fix }.flatMap { stream in
       stream.times.indices.compactMap { row -> PositionFix? in
@@ -272,7 +278,7 @@ public struct TraceBlock: Sendable {
     }
   }
 
-  /// The samples in order of time; of those at one time those of one stream in their order.
+  /// The samples in order of time. Samples of one stream with equal times are in their original order.
   public var samples: [TraceSample] {
     var samples: [(time: Int64, sample: TraceSample)] = []
     samples.reserveCapacity(count)
@@ -282,7 +288,7 @@ public struct TraceBlock: Sendable {
         samples.append((stream.times[row], sample))
       }
     }
-    // `sort` keeps the order of equals.
+    // `sort` is stable.
     return samples.sorted { $0.time < $1.time }.map(\.sample)
   }
 }

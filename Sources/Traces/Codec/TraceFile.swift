@@ -1,17 +1,18 @@
 internal import Bytes
 public import Spatial
 
-/// A trace in a file, or on its way: a head, and blocks that each have a checksum. It is written in order and ends anywhere: whatever
-/// was whole before a loss of power is read.
+/// A trace file: a header, and blocks with a checksum each. The file is written sequentially; after a loss of
+/// power all complete blocks are readable.
 ///
-/// `ODOTRACE`, version (1 byte), UTC minus device time (ns, 8 bytes), the moment that it is of (device time, ns, 8 bytes), CRC-32 of these;
-/// then for each block its length (4 bytes), the CRC-32 of its bytes (4 bytes) and its bytes. All numbers have the low byte first.
+/// Format: `ODOTRACE`, version (1 byte), UTC minus device time (ns, 8 bytes), time of the traced event
+/// (device time, ns, 8 bytes), CRC-32 of these. Then for each block: its length (4 bytes), the CRC-32 of its
+/// bytes (4 bytes), its bytes. All integers are little-endian.
 public struct TraceFile: Sendable {
-  /// What is known of the trace as a whole.
+  /// The metadata of a trace.
   public struct Head: Hashable, Sendable {
-    /// The moment that it was kept for, on the device's time line.
+    /// The time of the event for which the trace was recorded, on the device's time line.
     public var moment: Timestamp
-    /// Nanoseconds to add to a timestamp for UTC; 0 where civil time was not known.
+    /// Nanoseconds to add to a timestamp for UTC; 0 if civil time was unknown.
     public var utcOffset: Int64
 
     public init(moment: Timestamp, utcOffset: Int64) {
@@ -20,21 +21,21 @@ public struct TraceFile: Sendable {
   }
 
   public let head: Head
-  /// Packed, as `TraceBlock` reads them.
+  /// The packed blocks, in the format of `TraceBlock`.
   public let blocks: [[UInt8]]
-  /// Bytes at the end that are no whole block: what was under way when the file ended, or damaged.
+  /// Bytes at the end that are not a complete block: truncated or damaged.
   public let lostBytes: Int
 
   private static let magic = Array("ODOTRACE".utf8)
   private static let version: UInt8 = 1
   private static let headSize = magic.count + 1 + 16 + 4
-  /// Bytes of a block at most.
+  /// The maximum size of a block in bytes.
   private static let mostBytes = 16 * 1024 * 1024
 
-  /// Whether bytes begin as those of a file do, before they are packed.
+  /// Returns whether bytes start with the magic number of a trace file.
   public static func isHead(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
-  /// The bytes that a file begins with.
+  /// Encodes the header of a file.
   public static func bytes(_ head: Head) -> [UInt8] {
     var bytes = magic + [version]
     bytes.append(little: head.utcOffset)
@@ -43,7 +44,7 @@ public struct TraceFile: Sendable {
     return bytes
   }
 
-  /// The bytes that a block adds.
+  /// Encodes a block with its length and checksum.
   public static func bytes(block: [UInt8]) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(little: UInt32(block.count))
@@ -51,7 +52,7 @@ public struct TraceFile: Sendable {
     return bytes + block
   }
 
-  /// Reads what is whole; nil for what is no trace.
+  /// Decodes all complete blocks; nil if the bytes are not a trace.
   public init?(bytes: [UInt8]) {
     guard bytes.count >= Self.headSize, bytes.starts(with: Self.magic),
       bytes[Self.magic.count] == Self.version,
@@ -74,11 +75,11 @@ public struct TraceFile: Sendable {
     lostBytes = bytes.count - place
   }
 
-  /// All samples in order of time; those of a block that cannot be read are missing.
+  /// The samples in order of time, without those of blocks that cannot be decoded.
   public var samples: [TraceSample] {
     var samples: [TraceSample] = []
     for block in blocks { samples += TraceBlock(bytes: block)?.samples ?? [] }
-    // `sort` keeps the order of equals.
+    // `sort` is stable.
     return samples.sorted { $0.timestamp < $1.timestamp }
   }
 }

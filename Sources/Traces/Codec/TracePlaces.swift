@@ -1,22 +1,23 @@
 package import Sensors
 public import Spatial
 
-// What a trace tells of where the vehicle was, and how that is taken out of it: a place that was anybody's business when it was recorded
-// need not be when it is told.
+// Reads positions in a trace and removes them. The privacy zones can have changed between recording and
+// publication.
 
 extension TraceBlock {
-  /// Where receivers saw the vehicle, in the order of streams.
+  /// The positions of all fixes, in the order of streams.
   public var places: [Coordinate] {
     fixes.compactMap(\.coordinate)
   }
 
-  /// The block without positions, altitudes, speeds and courses of receivers that are hidden, and with `hidesMotion` without velocities.
+  /// Returns the block without the position, altitude, speed and course of hidden fixes, and without
+  /// velocities if `hidesMotion` is true.
   func withoutPlaces(_ isHidden: (Coordinate) -> Bool, hidesMotion: Bool) -> TraceBlock {
     var block = TraceBlock(resolution: resolution)
     for sample in samples {
       switch sample {
       case .fix(var fix):
-        // A report without a place, among others that are hidden, may tell speed and course of there.
+        // A fix without a position between hidden fixes can reveal speed and course inside the zone.
         if fix.coordinate.map(isHidden) ?? hidesMotion { fix.withholdPlace() }
         block.append(.fix(fix))
       case .motion(var motion):
@@ -30,13 +31,14 @@ extension TraceBlock {
 }
 
 extension TraceFile {
-  /// Whether it has a place that is hidden.
+  /// Returns whether the trace contains a hidden position.
   public func holds(_ isHidden: (Coordinate) -> Bool) -> Bool {
     blocks.contains { TraceBlock(bytes: $0)?.places.contains(where: isHidden) ?? false }
   }
 
-  /// The file's bytes without what receivers said of hidden places, and without velocities there: from the block with the first hidden place
-  /// to the one with the next that is not. The same bytes where nothing is hidden.
+  /// Returns the file's bytes without receiver data at hidden positions, and without velocities there.
+  /// Velocities are removed from the first block with a hidden position up to the next block with a visible
+  /// one. Returns the same bytes if no position is hidden.
   public func withoutPlaces(_ isHidden: (Coordinate) -> Bool) -> [UInt8] {
     var bytes = TraceFile.bytes(head)
     var isInside = false
@@ -44,7 +46,7 @@ extension TraceFile {
       guard let block = TraceBlock(bytes: packed) else { continue }
       let places = block.places
       let hasHidden = places.contains(where: isHidden)
-      // Places are told more rarely than blocks begin.
+      // Positions are rarer than blocks, so a block without positions has the state of the one before.
       isInside = hasHidden || (places.isEmpty && isInside)
       let kept = isInside ? block.withoutPlaces(isHidden, hidesMotion: true).bytes : packed
       bytes += TraceFile.bytes(block: kept)
@@ -54,7 +56,7 @@ extension TraceFile {
 }
 
 extension PositionFix {
-  /// Leaves out where the receiver was and how it moved there; that it reported, and how well it saw the sky, stays.
+  /// Removes position and motion. The time of the fix and its reception quality are retained.
   package mutating func withholdPlace() {
     (coordinate, altitudeEllipsoidal, altitudeMeanSeaLevel) = (nil, nil, nil)
     (speed, course, climb) = (nil, nil, nil)

@@ -1,15 +1,15 @@
 public import Sensors
 public import Spatial
 
-/// What a trace holds of one moment.
+/// A sample in a trace.
 public enum TraceSample: Hashable, Sendable {
-  /// As the sensor delivered it.
+  /// The unmodified scan of the sensor.
   case inertial(InertialScan)
   case pressure(PressureData)
-  /// As the receiver reported it.
+  /// The unmodified report of the receiver.
   case fix(PositionFix)
   case vehicle(VehicleReading)
-  /// What navigation made of it.
+  /// The result of navigation.
   case motion(TraceMotion)
 
   public var timestamp: Timestamp {
@@ -23,12 +23,13 @@ public enum TraceSample: Hashable, Sendable {
   }
 }
 
-/// How the vehicle lay and moved.
+/// Attitude and velocity of the vehicle.
 public struct TraceMotion: Hashable, Sendable {
   public var timestamp: Timestamp
-  /// From right, forward, up of the vehicle (of the device, where its mounting is not known) to east, north, up.
+  /// The rotation from vehicle axes (right, forward, up) to east, north, up. Device axes if the mounting is
+  /// unknown.
   public var attitude: Quaternion
-  /// m/s east, north, up; nil where it is not known.
+  /// Velocity east, north, up in m/s; nil if unknown.
   public var velocity: Vector3?
 
   public init(timestamp: Timestamp, attitude: Quaternion, velocity: Vector3? = nil) {
@@ -38,17 +39,19 @@ public struct TraceMotion: Hashable, Sendable {
   }
 }
 
-/// What one step of a sensor's raw value is worth, by axis. A trace has whole steps: with those of the sensor it is exact.
+/// The step sizes of the sensors' raw values, by axis. A trace stores whole steps; with the sensor's own
+/// steps it is lossless.
 public struct TraceResolution: Hashable, Sendable {
-  /// m/s², rad/s and µT of the device's axes.
+  /// Step sizes in m/s², rad/s and µT along the device axes.
   public var specificForce: Vector3
   public var rotationRate: Vector3
   public var magneticField: Vector3
-  /// Pa, and °C of the chip.
+  /// Step sizes in Pa, and in °C of the chip temperature.
   public var pressure: Double
   public var temperature: Double
 
-  /// Finer than common parts in their finest range, for what is not known: an eighth of a 16-bit part's step at ±2 g and ±250 °/s.
+  /// Creates a resolution; the defaults are for unknown sensors. They are finer than common parts in their
+  /// finest range: an eighth of the step of a 16-bit part at ±2 g and ±250 °/s.
   public init(
     specificForce: Vector3 = Vector3(repeating: 7.5e-5), rotationRate: Vector3 = Vector3(repeating: 1.6e-5),
     magneticField: Vector3 = Vector3(repeating: 0.01), pressure: Double = 0.1, temperature: Double = 0.01
@@ -60,17 +63,17 @@ public struct TraceResolution: Hashable, Sendable {
     self.temperature = temperature
   }
 
-  /// Each positive and finite.
+  /// True if all steps are positive and finite.
   var isSound: Bool { steps.allSatisfy { $0.isFinite && $0 > 0 } }
 
-  /// In the order of columns.
+  /// The steps in column order.
   var steps: [Double] {
     [specificForce, rotationRate, magneticField].flatMap { [$0.x, $0.y, $0.z] } + [temperature, pressure]
   }
 
   static let stepCount = 11
 
-  /// Nil for what cannot be.
+  /// Creates a resolution from steps in column order; nil for invalid steps.
   init?(steps: [Double]) {
     guard steps.count == Self.stepCount else { return nil }
     self.init(

@@ -1,7 +1,7 @@
 internal import Sensors
 internal import Spatial
 
-/// Samples of one kind that have the same parts.
+/// A sequence of samples of one kind with the same fields.
 struct TraceStream: Sendable {
   enum Kind: UInt8, Sendable {
     case inertial, pressure, fix, vehicle, motion
@@ -9,9 +9,9 @@ struct TraceStream: Sendable {
 
   struct Key: Hashable, Sendable {
     var kind: Kind
-    /// The columns that are there, of those that the kind can have.
+    /// The columns that exist, as a bit mask of those that the kind can have.
     var mask: UInt32
-    /// Of the block's texts: the path of a signal, the name of a receiver.
+    /// The index of a text of the block: the path of a signal or the name of a receiver.
     var text = TraceStream.noText
 
     func isSound(texts: Int) -> Bool {
@@ -33,9 +33,9 @@ struct TraceStream: Sendable {
   static let noText: UInt16 = .max
 
   let key: Key
-  /// Microseconds on the device's time line.
+  /// Times in microseconds on the device's time line.
   var times: [Int64] = []
-  /// Those that are there, in their order.
+  /// The existing columns in ascending order.
   var columns: [[Int64]]
 
   init(_ key: Key) {
@@ -48,7 +48,7 @@ struct TraceStream: Sendable {
     for index in columns.indices { columns[index].removeAll(keepingCapacity: true) }
   }
 
-  /// - Returns: nil for a row that cannot be one.
+  /// Decodes one row; nil if it is invalid.
   func sample(_ row: Int, steps: [Double], texts: [String]) -> TraceSample? {
     let timestamp = Timestamp(nanoseconds: 1000 * times[row])
     switch key.kind {
@@ -81,7 +81,7 @@ struct TraceStream: Sendable {
     }
   }
 
-  /// Of all columns that the kind can have.
+  /// Returns one entry for each possible column of the kind.
   private func values(_ row: Int) -> [Int64?] {
     var column = 0
     return (0..<32).map { bit in

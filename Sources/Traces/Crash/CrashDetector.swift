@@ -2,18 +2,20 @@ internal import Glibc
 public import Sensors
 public import Spatial
 
-/// Finds crashes in what an accelerometer measures, by the change of velocity in the plane as event data recorders do (49 CFR 563.5): 8 km/h
-/// within 150 ms. Full braking has 6 km/h in that time.
+/// A crash detector for accelerometer data. The criterion is that of event data recorders (49 CFR 563.5): a
+/// change of velocity in the horizontal plane of 8 km/h within 150 ms. Full braking reaches 6 km/h in that
+/// time.
 ///
-/// - Potholes, kerbs and speed bumps are vertical, and what they do along the road ends in 20 ms.
-/// - Knocks on the device are short: 50 g for 3 ms are 3 km/h, and the rebound takes them back.
-/// - A device that falls is weightless before it strikes. That of a vehicle that is on its way is not taken for a fall.
+/// - Potholes, kerbs and speed bumps act vertically, and their longitudinal part ends within 20 ms.
+/// - Impacts on the device are short: 50 g for 3 ms are 3 km/h, and the rebound cancels them.
+/// - A device that is dropped is in free fall before its impact. While the vehicle is moving, free fall is
+///   not regarded as a drop.
 ///
-/// What is vertical is followed by the gyroscope through the pulse, where there is one; slowly, and outside of pulses, the accelerometer corrects
-/// it. In steady state a sample allocates nothing.
+/// During a pulse the gyroscope, if there is one, tracks the vertical. Outside of pulses the accelerometer
+/// slowly corrects it. Processing a sample allocates no memory in steady state.
 public struct CrashDetector: Sendable {
   public struct Settings: Hashable, Sendable {
-    /// m/s within 150 ms that make a crash.
+    /// The change of velocity within 150 ms that is a crash, m/s.
     public var changeOfVelocity = 8 / 3.6
 
     public init() {}
@@ -22,7 +24,7 @@ public struct CrashDetector: Sendable {
   private struct Pulse {
     var start: Timestamp
     var velocity: Vector3
-    /// From level to the device when it began.
+    /// The rotation from level to the device at the start of the pulse.
     var attitude: Quaternion
     var largest = Vector3.zero
     var trigger = 0.0
@@ -42,38 +44,43 @@ public struct CrashDetector: Sendable {
   private var weightlessSince: Timestamp?
   private var fell: Timestamp?
 
-  /// s, and m/s within them in the plane, of 49 CFR 563.5: where an event begins and ends; s of the trigger and of the peak.
+  /// The window (s) and the change of velocity in it (m/s, horizontal) at which 49 CFR 563.5 lets an event
+  /// start and end; the windows of the trigger and of the peak (s).
   private static let (moment, movement) = (0.020, 0.8 / 3.6)
   private static let (triggerTime, peakTime) = (0.150, 0.010)
-  /// s of a pulse at most: those of vehicles last 50 to 120 ms, against soft things up to 250.
+  /// The maximum duration of a pulse in s. Pulses of vehicles last 50 to 120 ms, against soft objects up to
+  /// 250 ms.
   private static let longest = 0.300
-  /// s between two samples beyond which nothing is added up.
+  /// The interval between two samples (s) above which integration restarts.
   private static let gap = 0.100
-  /// m/s² and rad/s that no sensor in a vehicle measures: 1000 g.
+  /// An implausible value (m/s² or rad/s) for any sensor in a vehicle: 1000 g.
   private static let absurd = 1e4
-  /// m/s² that a thing that falls measures at most, s that it falls at least (3 cm), and s after that in which it strikes.
+  /// The free-fall criterion: largest specific force (m/s²), shortest fall (s; 3 cm), and the time after the
+  /// fall in which the impact must occur (s).
   private static let (weightless, fall, strike) = (3.0, 0.08, 0.3)
-  /// m/s from which on a vehicle is on its way.
+  /// The speed in m/s above which the vehicle is moving.
   private static let moving = 3.0
-  /// The share of its range from which on a sensor is at its limit: samples there differ by 0.2 % with one make.
+  /// The share of its range above which a sensor saturates. Saturated samples differ by 0.2 % with one make.
   private static let limitShare = 0.997
 
   public init(settings: Settings = Settings()) { self.settings = settings }
 
-  /// Learns where the sensor ends.
-  /// - Parameter range: m/s², the largest value that an axis can have; nil where that is not known, so that no pulse is told to be clipped.
+  /// Sets the measurement range of the accelerometer.
+  /// - Parameter range: the largest value of an axis in m/s²; nil if unknown, in which case no pulse is
+  ///   reported as clipped.
   public mutating func observe(range: Double?) {
     limit = range.flatMap { $0.isFinite && $0 > 0 ? $0 * Self.limitShare : nil } ?? .infinity
   }
 
-  /// From the device frame to right, forward (any direction) and up of the level; nil before the first samples.
+  /// The rotation from the device frame to a level frame: right, forward (any direction) and up; nil before
+  /// the first samples.
   public var attitude: Quaternion? { level.attitude }
 
-  /// Takes a scan. Those that are not finite or not later than the last are ignored.
+  /// Processes a scan. Ignores scans that are not finite or not later than the previous one.
   /// - Parameters:
-  ///   - mounting: from the device frame to right, forward, up of the vehicle; nil where it is not known.
-  ///   - speed: m/s, of the vehicle before; nil where it is not known.
-  /// - Returns: a crash, when its pulse is over.
+  ///   - mounting: the rotation from the device to the vehicle frame (right, forward, up); nil if unknown.
+  ///   - speed: the vehicle's speed before the scan in m/s; nil if unknown.
+  /// - Returns: a crash, when its pulse has ended.
   public mutating func process(_ scan: InertialScan, mounting: Quaternion?, speed: Double?) -> CrashPulse? {
     if let rate = scan.rotationRate, rate.length < Self.absurd { lastRate = rate }
     guard let force = scan.specificForce, force.length < Self.absurd else { return nil }
@@ -83,7 +90,7 @@ public struct CrashDetector: Sendable {
       return nil
     }
     let step = scan.timestamp.seconds(since: last)
-    // A clock that was set back begins anew, as a gap does.
+    // A clock that was set back restarts the detector, like a gap.
     guard step > 0 || step < -Self.gap else { return nil }
     self.last = scan.timestamp
     guard (0...Self.gap).contains(step) else {
@@ -126,7 +133,8 @@ public struct CrashDetector: Sendable {
     }
     let velocity = course.velocity - pulse.velocity
     if Self.plane(velocity) > Self.plane(pulse.largest) { pulse.largest = velocity }
-    // Not what came before: noise at the end of a pulse begins another, which is no second crash.
+    // The window excludes the time before the pulse: noise at the end of a pulse can start another, which is
+    // not a second crash.
     let triggerTime = min(Self.triggerTime, now.seconds(since: pulse.start))
     pulse.trigger = max(pulse.trigger, Self.plane(course.change(within: triggerTime).velocity))
     let short = course.change(within: Self.peakTime)
@@ -142,9 +150,9 @@ public struct CrashDetector: Sendable {
     return crash(pulse, at: now, mounting)
   }
 
-  /// Ends a pulse that is under way, where nothing follows any more.
-  /// - Parameter mounting: as in `process`.
-  /// - Returns: a crash, where it is one already.
+  /// Ends an active pulse if no further samples follow.
+  /// - Parameter mounting: the same as in `process`.
+  /// - Returns: a crash, if the pulse already meets the criterion.
   public mutating func finish(mounting: Quaternion?) -> CrashPulse? {
     guard let pulse, let last else { return nil }
     self.pulse = nil
@@ -163,14 +171,17 @@ public struct CrashDetector: Sendable {
   private static func plane(_ velocity: Vector3) -> Double { hypot(velocity.x, velocity.y) }
 }
 
-/// Where up is, by a complementary filter: the gyroscope turns it, the accelerometer draws it back within seconds.
+/// A complementary filter for the vertical: the gyroscope rotates it, and the accelerometer corrects it
+/// within seconds.
 struct LevelKeeper: Sendable {
-  /// From the device frame to level; the heading is any.
+  /// The rotation from the device frame to level, with an arbitrary heading.
   private(set) var attitude: Quaternion?
 
-  /// s in which a tilt that is wrong is corrected by two thirds: long against a bend, short against the drift of cheap gyroscopes.
+  /// The time in s in which a tilt error decreases by two thirds: long compared to a bend, short compared to
+  /// the drift of cheap gyroscopes.
   private static let time = 5.0
-  /// m/s²: what a force may be off gravity while it tells where up is.
+  /// The largest difference in m/s² between the specific force and gravity at which the accelerometer
+  /// corrects the tilt.
   private static let slack = 2.0
 
   mutating func process(_ force: Vector3, rate: Vector3, seconds: Double, corrects: Bool) {
@@ -187,7 +198,7 @@ struct LevelKeeper: Sendable {
   }
 }
 
-/// The velocity of the last 160 ms, at up to one point each 0.75 ms.
+/// The integrated velocity over the last 160 ms, with at most one point every 0.75 ms.
 struct VelocityCourse: Sendable {
   private(set) var velocity = Vector3.zero
   private var points = [(at: Timestamp, velocity: Vector3)](
@@ -206,12 +217,13 @@ struct VelocityCourse: Sendable {
     count += 1
   }
 
-  /// How the velocity has changed since the last point that is so many seconds ago, or the first one.
+  /// Returns the change of velocity since the last point that is at least `seconds` old, or since the first
+  /// point.
   func change(within seconds: Double) -> (velocity: Vector3, since: Timestamp) {
     guard count > 0 else { return (.zero, Timestamp(nanoseconds: 0)) }
     let newest = points[(first + count - 1) % points.count].at
     let limit = newest.nanoseconds &- Int64(seconds * 1e9)
-    // By halves: times grow.
+    // Binary search; times are ascending.
     var (low, high) = (0, count - 1)
     while low < high {
       let middle = (low + high + 1) / 2

@@ -2,53 +2,55 @@ internal import Glibc
 public import Sensors
 public import Spatial
 
-/// What is told of a crash before its trace.
+/// A summary of a crash, published before its trace.
 public struct CrashSummary: Hashable, Sendable {
   public var pulse: CrashPulse
-  /// m/s: the newest speed before the blow; nil where none was known in the ten seconds before.
+  /// The last speed before the impact in m/s; nil if there was none in the ten seconds before.
   public var speedBefore: Double?
-  /// Degrees: the largest angle so far between up of the vehicle and up of before the blow.
+  /// The largest angle so far between the vehicle's up axis and its direction before the impact, degrees.
   public var largestTilt: Double
-  /// Whether it lay on its side or roof for half a second.
+  /// True if the vehicle lay on its side or roof for half a second.
   public var hasRolledOver: Bool
-  /// Where the vehicle came to rest; nil while it is not known.
+  /// The position at which the vehicle came to rest; nil while unknown.
   public var restPosition: Coordinate?
-  /// When that was; nil while it moves, or nothing tells.
+  /// The time at which the vehicle came to rest; nil while it moves or if there is no speed.
   public var restTime: Timestamp?
 }
 
-/// Makes summaries: at the end of a pulse at once, and once more when the vehicle has come to rest, or half a minute later.
+/// An observer that summarizes crashes. It returns a summary at the end of a pulse, and a final one when the
+/// vehicle has come to rest, or after 30 s.
 ///
-/// A value type; positions and speeds come as they are known, scans at the sensor's rate. Blows that follow within half a minute are of the
-/// same crash: the harder one is told of, and the speed is that before the first.
+/// A value type. Positions and speeds are observed as they arrive, scans at the sensor's rate. Impacts within
+/// 30 s belong to the same crash: the summary contains the hardest pulse and the speed before the first.
 public struct CrashObserver: Sendable {
   private var detector: CrashDetector
   private var summary: CrashSummary?
-  /// What is said after the start of a blow may be of it.
+  /// Recent speeds. Values reported after the start of an impact can be part of it and are not used.
   private var earlier: [(value: Double, at: Timestamp)] = []
   private var place: (coordinate: Coordinate, at: Timestamp)?
   private var upBefore: Vector3?
   private var tiltedSince: Timestamp?
   private var stillSince: Timestamp?
 
-  /// s for which a speed is one before a blow, and speeds that are remembered.
+  /// The maximum age in s of a speed before an impact, and the number of stored speeds.
   private static let (speedAge, mostSpeeds) = (10.0, 64)
-  /// Degrees from which on a vehicle lies on its side, as roads reach 30 at most, and s for which it does.
+  /// The tilt in degrees from which a vehicle lies on its side (roads reach 30° at most), and the minimum
+  /// duration in s.
   private static let (rollOver, rollOverTime) = (60.0, 0.5)
-  /// m/s below which it is at rest, and s for which it is.
+  /// The speed in m/s below which the vehicle is at rest, and the minimum duration in s.
   private static let (rest, restTime) = (0.5, 3.0)
-  /// s after which the summary is closed.
+  /// The time in s after which the summary is final.
   private static let longest = 30.0
 
   public init(settings: CrashDetector.Settings = .init()) { detector = CrashDetector(settings: settings) }
 
-  /// Whether there was a blow of which the last word is not said.
+  /// True between an impact and its final summary.
   public var isFollowing: Bool { summary != nil }
 
-  /// Takes what is known of the vehicle's place and speed.
+  /// Updates speed and position of the vehicle.
   /// - Parameters:
-  ///   - value: m/s; nil where it is not known.
-  ///   - coordinate: nil where it is not known.
+  ///   - value: the speed in m/s; nil if unknown.
+  ///   - coordinate: nil if unknown.
   public mutating func observe(speed value: Double?, coordinate: Coordinate?, at now: Timestamp) {
     if let coordinate, coordinate.isValid { place = (coordinate, now) }
     guard let value, value.isFinite, value >= 0 else { return }
@@ -57,9 +59,10 @@ public struct CrashObserver: Sendable {
     stillSince = value < Self.rest ? stillSince ?? now : nil
   }
 
-  /// Takes a scan.
-  /// - Parameter mounting: from the device frame to right, forward, up of the vehicle; nil where it is not known.
-  /// - Returns: a summary that is new or has become whole.
+  /// Processes a scan.
+  /// - Parameter mounting: the rotation from the device to the vehicle frame (right, forward, up); nil if
+  ///   unknown.
+  /// - Returns: a new or a final summary.
   public mutating func process(_ scan: InertialScan, mounting: Quaternion?) -> CrashSummary? {
     let now = scan.timestamp
     let pulse = detector.process(scan, mounting: mounting, speed: before(now))
@@ -68,11 +71,11 @@ public struct CrashObserver: Sendable {
     return take(pulse)
   }
 
-  /// Learns where the accelerometer ends: m/s² of an axis; nil where that is not known.
+  /// Sets the range of the accelerometer: the largest value of an axis in m/s²; nil if unknown.
   public mutating func observe(range: Double?) { detector.observe(range: range) }
 
-  /// Ends a blow that is under way, where nothing follows any more.
-  /// - Returns: a summary that is new or says more, where it is a crash already.
+  /// Ends an active pulse if no further samples follow.
+  /// - Returns: a new or updated summary, if the pulse already meets the criterion.
   public mutating func finish(mounting: Quaternion?) -> CrashSummary? {
     detector.finish(mounting: mounting).flatMap { take($0) }
   }
@@ -90,7 +93,7 @@ public struct CrashObserver: Sendable {
     return known
   }
 
-  /// The newest speed that was said before a moment.
+  /// Returns the last speed reported before a time.
   private func before(_ moment: Timestamp) -> Double? {
     guard let said = earlier.last(where: { $0.at <= moment }), moment.seconds(since: said.at) <= Self.speedAge
     else { return nil }
@@ -100,7 +103,7 @@ public struct CrashObserver: Sendable {
   private mutating func follow(at now: Timestamp) {
     guard let up = detector.attitude.map({ $0.conjugate.rotate(Vector3(0, 0, 1)) }) else { return }
     guard var summary else {
-      // Slowly, so that it is that of before a blow.
+      // A slow filter, so that an impact does not change the reference.
       upBefore = upBefore.map { $0 + (up - $0) * 0.001 } ?? up
       return
     }

@@ -1,37 +1,42 @@
 internal import Sensors
 internal import Spatial
 
-/// Finds what one step of a sensor's raw value is worth by its values: their greatest common divisor (Euclid, Elements VII, 2; with the
-/// remainder of least absolute value), as far as they are multiples of anything.
+/// An estimator of the size of one raw step of a sensor, as the greatest common divisor of its values
+/// (Euclid, Elements VII, 2; with the remainder of least absolute value).
 ///
-/// Drivers multiply raw values by a scale that is not told with each sample. A sensor that was turned by a mounting of odd angles has no steps.
+/// Drivers multiply raw values by a scale that is not part of the samples. A sensor whose data were rotated
+/// by a mounting with odd angles has no common step.
 struct StepFinder: Sendable {
-  /// The step; nil while too little was seen, and where there is none.
+  /// The step; nil before enough values were processed, or if no common step exists.
   var step: Double? { seen >= Self.enough && multiple > 1 && isRegular ? divisor : nil }
 
   private var divisor = 0.0
-  /// The largest multiple that the divisor was made of: what it is wrong by is the error of a value, divided by it.
+  /// The largest multiple from which the divisor was computed. The divisor's error is the error of a value
+  /// divided by this multiple.
   private var multiple = 0.0
   private var seen = 0
   private var isRegular: Bool { failures < Self.mostFailures }
   private var failures = 0
   private let least: Double
 
-  /// Values that are not zero before a step is believed: that all of so many are even by chance happens once in 2^64.
+  /// The number of non-zero values before a step is reported. All of them are even by chance once in 2^64.
   private static let enough = 64
-  /// A value that is off a multiple by more than this share of a step, or of the finest one, is none. Doubles are exact to 1e-11 of a step
-  /// of 16 bits; values that were rounded to seven digits are not.
+  /// Tolerances: the largest difference from a multiple, as a share of the step and of the finest step.
+  /// Doubles are exact to 1e-11 of a step of 16 bits; values that were rounded to seven digits exceed the
+  /// tolerance.
   private static let (slack, fineSlack) = (1e-3, 0.1)
-  /// Of the finest step: a remainder below it is nothing.
+  /// The share of the finest step below which a remainder counts as zero.
   private static let nothing = 1e-3
-  /// How often no common divisor was found until there is none.
+  /// The number of failures after which the search is abandoned.
   private static let mostFailures = 16
 
-  /// - Parameter least: a step that is finer than this is none.
+  /// Creates a finder.
+  ///
+  /// - Parameter least: the finest step; a smaller one is rejected.
   init(least: Double) { self.least = least }
 
-  /// Learns from a value.
-  /// - Returns: whether the step has changed.
+  /// Processes a value.
+  /// - Returns: true if the step has changed.
   mutating func process(_ value: Double) -> Bool {
     guard isRegular, value.isFinite, value != 0 else { return false }
     let (before, size) = (step, abs(value))
@@ -47,7 +52,7 @@ struct StepFinder: Sendable {
       failures += 1
       (divisor, multiple, seen) = (size, 1, 1)
     } else {
-      // What the remainders are wrong by must not grow from one to the next.
+      // Dividing a value by a whole multiple keeps errors of the remainders from accumulating.
       let whole = (size / common).rounded()
       (divisor, multiple, seen) = (size / whole, whole, 1)
     }
@@ -61,17 +66,19 @@ struct StepFinder: Sendable {
   }
 }
 
-/// Of all columns of inertial sensors and barometer.
+/// The step finders of all columns of the inertial sensors and the barometer.
 struct ResolutionFinder: Sendable {
   private var finders = TraceResolution().steps.map { StepFinder(least: $0) }
 
-  /// As it is known now; that of what is not known is the finest.
+  /// The current resolution. Unknown steps have the default, which is the finest.
   var resolution: TraceResolution {
     let steps = zip(finders, TraceResolution().steps).map { $0.step ?? $1 }
     return TraceResolution(steps: steps) ?? TraceResolution()
   }
 
-  /// - Returns: whether the resolution has changed.
+  /// Processes a sample.
+  ///
+  /// - Returns: true if the resolution has changed.
   mutating func process(_ sample: TraceSample) -> Bool {
     var hasChanged = false
     switch sample {

@@ -1,16 +1,18 @@
 public import Spatial
 
-/// The last seconds of everything, at full rate, packed: 30 s of six axes at 400 Hz take some 45 kB.
+/// A ring buffer of the last seconds of all samples at full rate, packed. 30 s of six axes at 400 Hz need
+/// about 45 kB.
 ///
-/// Samples come in order of time, as far as sensors are in order among each other. The newest lie open; each two seconds they are packed
-/// into a block. In the steady state a sample allocates nothing. Time comes in with the samples: where none come, nothing is forgotten.
+/// Samples arrive approximately in order of time: each sensor is in order. The newest samples are in an open
+/// block, which is packed every two seconds. Appending a sample allocates no memory in steady state. Time
+/// advances only with samples, so nothing expires without new ones.
 public struct TraceRing: Sendable {
   public struct Settings: Hashable, Sendable {
-    /// Seconds that are there at least, as far as there was so much.
+    /// The minimum time span in seconds that the ring retains, once it is filled.
     public var seconds = 30.0
-    /// Bytes of packed blocks at most; the oldest make room.
+    /// The maximum size of packed blocks in bytes. The oldest blocks are dropped.
     public var bytes = 512 * 1024
-    /// Seconds, and samples, after which a block is packed.
+    /// The duration in seconds and the number of samples after which a block is packed.
     public var blockSeconds = 2.0
     public var blockCount = 4096
 
@@ -18,7 +20,7 @@ public struct TraceRing: Sendable {
   }
 
   private struct Sealed: Sendable {
-    /// Counts all blocks that the ring ever packed.
+    /// The sequence number of the block since the ring was created.
     var number: Int
     var times: ClosedRange<Timestamp>
     var count: Int
@@ -31,33 +33,34 @@ public struct TraceRing: Sendable {
   private var sealed: [Sealed] = []
   private var newest: Timestamp?
   private var packed = 0
-  /// Of packed blocks.
+  /// The total size of the packed blocks in bytes.
   private(set) public var byteCount = 0
-  /// Samples that were left out because a time was not, or a block had no room.
+  /// The number of samples that were dropped because their time was invalid or a block was full.
   private(set) public var refused = 0
 
-  /// Seconds by which a sample may be before the newest, as positions are that took a while.
+  /// The maximum age in seconds of a sample relative to the newest; positions can arrive late.
   private static let late = 5.0
-  /// Seconds by which one may be ahead: a clock that leaps ahead empties no ring.
+  /// The maximum time in seconds by which a sample may be ahead. A clock that jumps ahead must not empty the
+  /// ring.
   private static let leap = 60.0
 
   public init(settings: Settings = Settings()) { self.settings = settings }
 
-  /// The times of the samples that are there; nil while there are none.
+  /// The time range of the stored samples; nil if the ring is empty.
   public var times: ClosedRange<Timestamp>? {
     let all = sealed.map(\.times) + (open.times.map { [$0] } ?? [])
     guard let first = all.map(\.lowerBound).min(), let last = all.map(\.upperBound).max() else { return nil }
     return first...last
   }
 
-  /// Samples that are there.
+  /// The number of stored samples.
   public var count: Int { sealed.reduce(open.count) { $0 + $1.count } }
 
   public mutating func append(_ sample: TraceSample) {
     let time = sample.timestamp
     if let newest {
       let ahead = time.seconds(since: newest)
-      // What was before a leap of the clock is of another time line.
+      // Samples before a clock jump belong to a different time line.
       if abs(ahead) > Self.leap {
         removeAll()
       } else if ahead < -Self.late {
@@ -70,14 +73,14 @@ public struct TraceRing: Sendable {
       open.times.map { time.seconds(since: $0.lowerBound) >= settings.blockSeconds } ?? false
     if isDue || hasChanged || open.count >= settings.blockCount { seal() }
     if !open.append(sample) {
-      // The texts of a block are bounded; the next one has room.
+      // The number of texts in a block is limited; a new block has space.
       seal()
       if !open.append(sample) { refused += 1 }
     }
     newest = max(newest ?? time, time)
   }
 
-  /// Forgets all samples.
+  /// Removes all samples.
   public mutating func removeAll() {
     (sealed, byteCount, newest) = ([], 0, nil)
     open.removeAll()
@@ -102,11 +105,11 @@ public struct TraceRing: Sendable {
     sealed.removeFirst(surplus.count)
   }
 
-  /// Packs what lies open, and gives the blocks that were packed after one, so that calls with the number of the call before
-  /// together give each sample once.
+  /// Packs the open block and returns the blocks after a given number. Successive calls, each with the number
+  /// that the previous one returned, return every sample once.
   /// - Parameters:
-  ///   - number: 0 for all.
-  ///   - start: blocks that end before it are left out.
+  ///   - number: the number returned by the previous call; 0 for all blocks.
+  ///   - start: blocks that end before this time are omitted.
   public mutating func cut(
     after number: Int, from start: Timestamp? = nil
   ) -> (blocks: [[UInt8]], number: Int) {
@@ -117,7 +120,7 @@ public struct TraceRing: Sendable {
     return (new.map(\.bytes), packed)
   }
 
-  /// The blocks with samples in a span, the open one as it is, in order.
+  /// Returns the blocks with samples in a time range, in order, including the open block.
   public func blocks(_ span: ClosedRange<Timestamp>) -> [[UInt8]] {
     var blocks = sealed.filter { $0.times.overlaps(span) }.map(\.bytes)
     if let times = open.times, times.overlaps(span) { blocks.append(open.bytes) }

@@ -2,28 +2,31 @@ internal import Fleet
 internal import Platform
 internal import Transfers
 
-/// Where a service is asked, `https://HOST/v1/geolocate`, and with which key. Neither has a default: nothing is asked of nobody.
+/// The address and key of a geolocation service, `https://HOST/v1/geolocate`. There is no default service.
 struct GeolocateAddress: Hashable, Sendable {
-  /// Without the key.
+  /// The URL without the key.
   let url: String
-  /// With its port, where one is given: what the map says of where an entry comes from.
+  /// The host, with a port if given; the source of the service's entries in the map.
   let host: String
-  /// nil for a service that wants none.
+  /// The key; nil for a service without one.
   let key: String?
-  /// Whether it is this machine.
+  /// True for a service on this machine.
   let isLocal: Bool
 
+  /// Checks an address.
+  ///
   /// - Parameters:
-  ///   - url: with https; with http only of this machine, because the key and what is heard would be seen on the way.
+  ///   - url: an https URL; http is only allowed for this machine, because key and scans would be visible in
+  ///     transit.
   ///   - keyFile: a file with the key in its first line.
-  /// - Throws: `FleetError` naming what is wrong; the key is in no message.
+  /// - Throws: `FleetError` with the problem, never with the key.
   init(_ url: String, keyFile: String?) throws(FleetError) {
     func wrong(_ cause: String) -> FleetError { .usage("ask", "\"\(url.prefix(100))\"", cause) }
     guard let parts = WebAddress(url) else {
       throw wrong("it is no address; one begins with https://")
     }
     guard !url.contains(where: { "?#".contains($0) }) else {
-      // It may hold a key: it is not said again.
+      // The URL can contain a key, so it is not printed.
       throw .usage(
         "ask", "the address",
         "a key in it is seen by every user of this machine; put it in a file (--geolocate-key)")
@@ -68,10 +71,10 @@ struct GeolocateAddress: Hashable, Sendable {
     return String(decoding: line, as: UTF8.self)
   }
 
-  /// What is sent to, the key in it.
+  /// The URL of the request, including the key.
   var request: String { key.map { "\(url)?key=\(Self.escaped($0))" } ?? url }
 
-  /// RFC 3986, section 2.
+  /// Escapes a text as in RFC 3986, section 2.
   private static func escaped(_ key: String) -> String {
     key.utf8.map { byte in
       let isPlain =

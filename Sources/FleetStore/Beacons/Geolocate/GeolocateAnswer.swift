@@ -1,16 +1,18 @@
 internal import JSON
 internal import Spatial
 
-/// What a service says of where a scan was made.
+/// A service's answer: the position of a scan.
 struct GeolocateAnswer: Hashable, Sendable {
   var coordinate: Coordinate
-  /// Metres, as the service states it: nobody has to believe it.
+  /// The accuracy in m, as stated by the service and not trusted.
   var accuracy: Double
 
-  /// Half of the earth's circumference.
+  /// Half of the earth's circumference in m.
   private static let farthest = 20_100_000.0
 
-  /// - Throws: `JSONError` naming what is wrong: nothing of such an answer is believed.
+  /// Parses an answer.
+  ///
+  /// - Throws: `JSONError` with the problem.
   init(parsing bytes: [UInt8]) throws(JSONError) {
     let json = try JSONValue(parsing: bytes)
     if let fallback = json["fallback"], fallback != .null {
@@ -28,17 +30,17 @@ struct GeolocateAnswer: Hashable, Sendable {
   }
 }
 
-/// What became of a question.
+/// The outcome of a query.
 enum GeolocateOutcome: Hashable, Sendable {
   case answered(GeolocateAnswer)
-  /// It does not know the place either.
+  /// An unknown position.
   case unknown
-  /// It wants to be asked later, after so many seconds where it says so.
+  /// The service is busy, with the retry delay in seconds if it states one.
   case busy(String, after: Double?)
-  /// Nothing that can be used came; another question may fare better.
+  /// The query failed; other queries can succeed.
   case failed(String)
-  /// It does not answer this fleet: no question will fare better.
+  /// The service rejects this client; no query will succeed.
   case refused(String)
-  /// The command is to end.
+  /// The command is stopping.
   case interrupted
 }

@@ -1,7 +1,8 @@
 internal import ArgumentParser
 internal import Fleet
 
-/// The options by which an outside service is asked for what the fleet's map does not have. Without the first, nothing is.
+/// The options for querying an external service for beacons that are not in the map. Nothing is queried
+/// without the first one.
 struct GeolocateArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -22,7 +23,7 @@ struct GeolocateArguments: ParsableArguments {
 
 }
 
-/// A service that is to be asked.
+/// A service to query.
 struct GeolocateService {
   var address: GeolocateAddress
   var cache: String
@@ -30,9 +31,11 @@ struct GeolocateService {
 }
 
 extension GeolocateArguments {
+  /// Returns the service.
+  ///
   /// - Parameter output: the map's file.
-  /// - Returns: nil where none is named.
-  /// - Throws: `FleetError` naming the option that is wrong or missing.
+  /// - Returns: nil if no service is named.
+  /// - Throws: `FleetError` with the invalid or missing option.
   func service(beside output: String?) throws(FleetError) -> GeolocateService? {
     guard let url = geolocate else {
       guard geolocateKey == nil, geolocateCache == nil else {

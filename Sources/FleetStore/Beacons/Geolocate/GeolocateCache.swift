@@ -2,16 +2,16 @@ internal import Fleet
 internal import SQLite
 internal import Spatial
 
-/// What services have answered, and how often they were asked: an SQLite file, bounded and forgetting.
+/// A cache of services' answers and of the number of queries: an SQLite file, limited in size and age.
 ///
-/// What was said is kept as it was said, also that a place is not known; whether it is believed is judged each time anew, because the fleet
-/// learns. No key, no vehicle and no beacon is in it: questions are named by a hash.
+/// Answers are stored as received, including unknown positions; they are evaluated again each time, because
+/// the fleet learns. The cache contains no keys, vehicles or beacons: queries are identified by a hash.
 struct GeolocateCache: ~Copyable {
   private let database: Database
 
-  /// Days for which an answer is kept, and that there is none.
+  /// The lifetime of answers, and of unknown positions, in days.
   static let (kept, keptUnknown) = (90, 30)
-  /// Answers, 50 bytes each; of more the oldest go.
+  /// The maximum number of answers, 50 bytes each; the oldest are dropped.
   private static let most = 500_000
 
   private static let steps = [
@@ -23,8 +23,10 @@ struct GeolocateCache: ~Copyable {
     """
   ]
 
-  /// - Parameter day: days since 1970.
-  /// - Throws: `FleetError` for a file that is none, or cannot be written.
+  /// Opens a cache.
+  ///
+  /// - Parameter day: today in days since 1970.
+  /// - Throws: `FleetError` for a file that is not a cache, or not writable.
   init(path: String, day: Int) throws(FleetError) {
     do throws(SQLiteError) { database = try Self.open(path, day) } catch { throw Self.failure(path, error) }
   }
@@ -34,7 +36,7 @@ struct GeolocateCache: ~Copyable {
     guard try database.migrate(steps) else {
       throw SQLiteError(code: .notADatabase, message: "it is of a newer version", sql: "open", file: path)
     }
-    // What is of a day that is yet to come was written with a wrong clock.
+    // Entries in the future were written with a wrong clock.
     try database.execute(
       """
       DELETE FROM answers WHERE day > \(day) OR day < \(day - kept) OR latitude IS NULL AND day < \(day - keptUnknown);
@@ -53,7 +55,7 @@ struct GeolocateCache: ~Copyable {
       exit: error.isDamage ? .usage : .outputFailed)
   }
 
-  /// What was answered; nil where it was not asked yet.
+  /// Returns a cached answer; nil if there is none.
   func answer(_ question: Int64, of service: String) throws(FleetError) -> GeolocateOutcome? {
     do throws(SQLiteError) {
       var statement = try database.prepare(
@@ -72,7 +74,7 @@ struct GeolocateCache: ~Copyable {
     }
   }
 
-  /// How often the service was asked on a day.
+  /// Returns the number of queries to a service on a day.
   func asked(_ service: String, day: Int) throws(FleetError) -> Int {
     do throws(SQLiteError) {
       var statement = try database.prepare("SELECT count FROM asked WHERE service = ?1 AND day = ?2")
@@ -84,7 +86,7 @@ struct GeolocateCache: ~Copyable {
     }
   }
 
-  /// Counts a question before it is asked, so that the bound holds also for what is killed meanwhile.
+  /// Counts a query before it is sent, so that the limit also applies after a crash.
   func count(_ service: String, day: Int) throws(FleetError) {
     do throws(SQLiteError) {
       var statement = try database.prepare(
@@ -97,7 +99,7 @@ struct GeolocateCache: ~Copyable {
     }
   }
 
-  /// Keeps what was answered; of an outcome that is no answer nothing.
+  /// Stores an answer; other outcomes are not stored.
   func keep(_ outcome: GeolocateOutcome, of question: Int64, _ service: String, day: Int) throws(FleetError) {
     var answer: GeolocateAnswer?
     switch outcome {

@@ -1,14 +1,16 @@
 internal import JSON
 internal import Transfers
 
-/// Asks one service by HTTP. What comes is bounded in size and time, from nowhere else than where it was asked, and not unpacked;
-/// certificates are checked.
+/// An HTTP client for one service. Responses are limited in size and time, and are not decompressed.
+/// Certificates are verified, and redirects are not followed.
 final class GeolocateClient {
   private let address: GeolocateAddress
   private let transfer: WebTransfer
 
-  /// - Parameter goesOn: asked some times a second; when it says no, the question is left.
-  /// - Returns: nil when the library cannot be used.
+  /// Creates a client.
+  ///
+  /// - Parameter goesOn: called several times a second; the query is aborted if it returns false.
+  /// - Returns: nil if libcurl cannot be used.
   init?(
     _ address: GeolocateAddress, _ limits: TransferLimits = TransferLimits(), goesOn: @escaping () -> Bool
   ) {
@@ -20,7 +22,7 @@ final class GeolocateClient {
     let request = WebRequest(
       url: address.request, headers: ["Content-Type: application/json", "Accept: application/json"],
       body: String(decoding: question.body, as: UTF8.self),
-      // What is asked of this machine goes through nobody.
+      // A service on this machine is accessed without a proxy.
       isDirect: address.isLocal)
     do throws(TransferFailure) { return outcome(try transfer.post(request)) } catch {
       switch error.kind {
@@ -50,7 +52,7 @@ final class GeolocateClient {
     case 300...399:
       return .refused(
         "it sends elsewhere (\(status)), which nobody has named; name that address, if it is right")
-    // It does not take this question, and will not take it later either.
+    // The service rejects this query permanently.
     case 400 where json?["error"] != nil && !isOfTheKey(json): return .unknown
     case 400, 401, 403:
       return .refused(
@@ -59,14 +61,14 @@ final class GeolocateClient {
     }
   }
 
-  /// Whether an error is one of who asks, and not of what: Ichnaea has one status for both.
+  /// Returns whether an error concerns the client and not the query: Ichnaea uses the same status for both.
   private func isOfTheKey(_ json: JSONValue?) -> Bool {
     let reasons = json?["error"]?["errors"]?.array?.compactMap { $0["reason"]?.string } ?? []
     let message = json?["error"]?["message"]?.string ?? ""
     return (reasons + [message]).contains { $0.lowercased().contains("key") }
   }
 
-  /// What it says of why, bounded, and without the key, which it may repeat.
+  /// Returns the service's reason, with limited length and without the key, which it could contain.
   private func reason(_ json: JSONValue?) -> String {
     guard var message = json?["error"]?["message"]?.string else { return "" }
     if let key = address.key { message = message.replacing(key, with: "…") }

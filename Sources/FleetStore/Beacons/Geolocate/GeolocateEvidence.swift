@@ -3,42 +3,45 @@ internal import Positioning
 internal import Sensors
 internal import Spatial
 
-/// Judges a service's answers by what the fleet knows itself, and says what may be taken from them. A value without I/O.
+/// An evaluation of a service's answers against the fleet's own knowledge. A value type without I/O.
 struct GeolocateEvidence {
   enum Judgement: Hashable, Sendable {
-    /// Entries for the map, of the least weight.
+    /// Entries for the map, with the lowest weight.
     case taken([MappedBeacon])
-    /// It is true, and too rough to be of use.
+    /// A correct answer that is too inaccurate.
     case rough
-    /// It is elsewhere, by so many metres.
+    /// A wrong position, with the distance in m.
     case contradicted(Double)
   }
 
   /// The fleet's map.
   private let map: [Beacon: MappedBeacon]
-  /// Per axis, of a radius at 68 %.
+  /// The ratio of a 68 % radius to the standard deviation per axis.
   private static let radial68 = 1.510
 
   init(_ map: [FleetBeacon]) {
     self.map = Dictionary(map.map { ($0.place.beacon, $0.place) }) { first, _ in first }
   }
 
-  /// Whether the map has an entry of the fleet's own.
+  /// Returns whether the map has an own entry of the fleet.
   func isKnown(_ beacon: Beacon) -> Bool { map[beacon] != nil }
 
-  /// Whether most of what the map has of a scan's beacons is near the place that its vehicle has told: what a vehicle makes up is not asked for.
+  /// Returns whether most of a scan's known beacons are near the vehicle's position, so that invented scans
+  /// are not queried.
   func agrees(with question: GeolocateQuestion) -> Bool {
     isNear(question.place, error: question.accuracy, question)
   }
 
-  /// - Parameter answer: of the service or of the cache.
+  /// Evaluates an answer.
+  ///
+  /// - Parameter answer: from the service or the cache.
   func judge(_ answer: GeolocateAnswer, of question: GeolocateQuestion) -> Judgement {
     let error = max(answer.accuracy, Self.least(question))
     let distance = answer.coordinate.distance(to: question.place)
     guard distance <= 2 * (error + question.accuracy) + Self.slack else { return .contradicted(distance) }
     guard isNear(answer.coordinate, error: error, question) else { return .contradicted(distance) }
     let entries = question.unknown.sorted().compactMap { beacon -> MappedBeacon? in
-      // It was heard where the vehicle was, for certain.
+      // The beacon was certainly received at the vehicle's position.
       guard error <= Self.roughest(beacon.technology), distance <= Self.farthest(beacon.technology) else {
         return nil
       }
@@ -60,20 +63,20 @@ struct GeolocateEvidence {
     return 2 * far <= known.count
   }
 
-  /// Metres by which what is right may be off beside what both sides state.
+  /// The tolerance in m beyond the stated errors of both sides.
   private static let slack = 200.0
 
-  /// Metres: no scan says better where it was made, whatever is stated.
+  /// Returns the minimum error in m of a scan's position, whatever is stated.
   private static func least(_ question: GeolocateQuestion) -> Double {
     question.sightings.contains { !$0.beacon.technology.isCell } ? 25 : 300
   }
 
-  /// Metres: an answer that is rougher says nothing of such a transmitter.
+  /// Returns the error in m above which an answer is useless for a technology.
   private static func roughest(_ technology: Beacon.Technology) -> Double {
     technology.isCell ? farthest(technology) : 500
   }
 
-  /// Metres from a transmitter at which it is heard at most.
+  /// Returns the maximum range of a beacon in m.
   private static func farthest(_ technology: Beacon.Technology) -> Double {
     switch technology {
     case .wifi: 400
@@ -83,7 +86,7 @@ struct GeolocateEvidence {
     }
   }
 
-  /// Metres per axis, of a transmitter of which no more is known.
+  /// Returns the default standard deviation per axis in m.
   private static func usualReach(_ technology: Beacon.Technology) -> Double {
     switch technology {
     case .wifi: 60

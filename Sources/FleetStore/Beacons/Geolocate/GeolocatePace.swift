@@ -1,30 +1,31 @@
-/// Decides when a service is asked, and when no more. A value without I/O.
+/// A scheduler of queries to a service. A value type without I/O.
 ///
-/// The service is somebody else's, and may be broken or lie. So it is asked at a bounded rate and so often a day, later when it
-/// is busy, and no more in this run when it refuses, fails, or says what the fleet knows better.
+/// External services can be faulty or malicious. The query rate and the number per day are limited. A busy
+/// service is retried later. In this run it is not queried again if it rejects the client, fails, or
+/// contradicts the fleet.
 struct GeolocatePace {
   struct Limits: Hashable, Sendable {
-    /// Seconds between two questions.
+    /// The interval between two queries in s.
     var interval = 1.0
-    /// Questions a day, of all runs that share a cache.
+    /// The maximum number of queries per day, over all runs with the same cache.
     var daily = 1000
-    /// Seconds after which a busy service is asked again, doubled each time; and at most.
+    /// The initial and maximum delay in s for a busy service, doubled each time.
     var backoff = 2.0
     var longest = 300.0
-    /// Times that it may be busy in succession, and fail in succession.
+    /// The maximum numbers of consecutive busy answers and of consecutive failures.
     var busy = 5
     var failures = 3
-    /// Times from which on it may not contradict what is known, and the share of its answers that may do so at all: households move, and
-    /// vehicles can be wrong.
+    /// The number and share of contradicting answers above which a service is distrusted: households move,
+    /// and vehicles can be wrong.
     var contradictions = 5
     var contradicted = 0.1
   }
 
   enum Step: Hashable, Sendable {
     case ask
-    /// Seconds.
+    /// Wait this many seconds.
     case wait(Double)
-    /// No more in this run, for this reason.
+    /// Stop querying in this run, for this reason.
     case stop(String)
   }
 
@@ -32,18 +33,22 @@ struct GeolocatePace {
   private(set) var asked: Int
   private var next = -Double.infinity
   private var (busy, failures, contradictions, agreements) = (0, 0, 0, 0)
-  /// Why no question is asked any more, other than that enough were.
+  /// The reason for which no more queries are sent, apart from the daily limit.
   private(set) var ended: String?
-  /// Whether it has said so often what the fleet knows better that nothing else of it is believed either.
+  /// True if the service contradicted the fleet so often that its other answers are not trusted either.
   var isDistrusted: Bool {
     contradictions >= limits.contradictions
       && Double(contradictions) > limits.contradicted * Double(contradictions + agreements)
   }
 
-  /// - Parameter asked: questions of this day before.
+  /// Creates a schedule.
+  ///
+  /// - Parameter asked: the number of earlier queries today.
   init(_ limits: Limits, asked: Int) { (self.limits, self.asked) = (limits, asked) }
 
-  /// - Parameter now: seconds of any clock that does not go back.
+  /// Returns the next step.
+  ///
+  /// - Parameter now: seconds of any monotonic clock.
   func step(at now: Double) -> Step {
     if let ended { return .stop(ended) }
     if asked >= limits.daily {
@@ -52,7 +57,9 @@ struct GeolocatePace {
     return now < next ? .wait(next - now) : .ask
   }
 
-  /// - Parameter now: when the outcome came.
+  /// Records an outcome.
+  ///
+  /// - Parameter now: the time of the outcome.
   mutating func observe(_ outcome: GeolocateOutcome, at now: Double) {
     asked += 1
     next = now + limits.interval
@@ -75,10 +82,10 @@ struct GeolocatePace {
     }
   }
 
-  /// An answer agrees with what is known.
+  /// Records an answer that agrees with the fleet.
   mutating func agree() { agreements += 1 }
 
-  /// An answer contradicts what is known.
+  /// Records an answer that contradicts the fleet.
   mutating func contradict() {
     contradictions += 1
     if isDistrusted {

@@ -4,26 +4,29 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// A scan of which a service is asked where it was made, and what the fleet knows of that itself.
+/// A query for the position of a scan, with the fleet's own knowledge about it.
 struct GeolocateQuestion: Hashable, Sendable {
-  /// What the service is told, in the order of identities: at least two access points, or a cell. No names, no vehicle, no time, no place.
+  /// The sightings sent to the service, sorted by identity: at least two access points, or a cell. No names,
+  /// vehicle, time or position.
   let sightings: [BeaconSighting]
-  /// Of them, what the answer is for.
+  /// The beacons whose position is wanted.
   let unknown: Set<Beacon>
-  /// The place where it was made: the fix beside it.
+  /// The position of the scan, from a simultaneous fix.
   let place: Coordinate
-  /// Metres at 68 %.
+  /// The 68 % radius in m.
   let accuracy: Double
   /// Days since 1970.
   let day: Int
 
+  /// Creates a query.
+  ///
   /// - Parameters:
-  ///   - isTold: of which beacons the service may be told: not of those that travel.
-  ///   - isUnknown: which of these the map does not have.
-  /// - Returns: nil for a scan that no service could place, or that would tell nothing new.
+  ///   - isTold: returns whether a beacon may be sent to the service; moving ones may not.
+  ///   - isUnknown: returns whether a beacon is missing in the map.
+  /// - Returns: nil for a scan that no service could locate, or that contains nothing new.
   init?(_ scan: ScanMessage.Scan, isTold: (Beacon) -> Bool, isUnknown: (Beacon) -> Bool) {
     let told = scan.sightings.filter { isTold($0.beacon) }
-    // One access point has no place that a service would tell: it could be a person's.
+    // Services do not locate a single access point, which could belong to a person.
     let points = told.count { !$0.beacon.technology.isCell }
     sightings = points >= 2 ? told : told.filter(\.beacon.technology.isCell)
     unknown = Set(sightings.map(\.beacon).filter(isUnknown))
@@ -32,14 +35,14 @@ struct GeolocateQuestion: Hashable, Sendable {
     day = Int(scan.time.nanoseconds / 86_400_000_000_000)
   }
 
-  /// Names what is asked; signals do not count, so that the same place is not asked for again.
+  /// A hash of the beacons; signal strengths are ignored, so that the same place is not queried again.
   var key: Int64 {
     var bytes: [UInt8] = []
     for sighting in sightings { bytes.append(little: sighting.beacon.rawValue) }
     return Int64(bitPattern: FNV1a.hash64(bytes))
   }
 
-  /// The body of the request, as Ichnaea has it. The service is told not to guess by the address that it is asked from.
+  /// The body of the request in Ichnaea's format, without a fallback to the location of the IP address.
   var body: [UInt8] {
     let points = sightings.filter { !$0.beacon.technology.isCell }
     let cells = sightings.filter(\.beacon.technology.isCell)

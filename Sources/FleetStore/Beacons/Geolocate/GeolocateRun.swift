@@ -4,21 +4,22 @@ internal import Positioning
 internal import Sensors
 internal import Spatial
 
-/// Asks a service for what the fleet's map does not have, and adds to the map what agrees with what vehicles have found.
+/// A run of queries to a service for missing beacons; answers that agree with the vehicles' data are added to
+/// the map.
 struct GeolocateRun: ~Copyable {
   struct Counts: Hashable, Sendable {
-    /// Over the network, and answered by the cache.
+    /// The numbers of queries over the network, and of answers from the cache.
     var asked = 0
     var cached = 0
-    /// Of both: places, and places that it does not know.
+    /// The numbers of positions, and of unknown positions, in both.
     var answered = 0
     var unknown = 0
-    /// Of places, those that are not used.
+    /// The numbers of unused positions.
     var rough = 0
     var contradicted = 0
-    /// Attempts without an answer.
+    /// The number of failed queries.
     var failed = 0
-    /// Scans that were not asked for, because their place contradicts the map.
+    /// The number of scans that were not queried because their position contradicts the map.
     var doubtful = 0
   }
 
@@ -28,18 +29,21 @@ struct GeolocateRun: ~Copyable {
   private let day: Int
   private var pace: GeolocatePace
   private var places: [Beacon: MappedBeacon] = [:]
-  /// Those that answers put at two places.
+  /// The beacons with different positions in several answers.
   private var disputed: Set<Beacon> = []
   private(set) var counts = Counts()
-  /// Why it was not asked for all; nil where it was.
+  /// The reason for an incomplete run; nil if it is complete.
   private(set) var stopped: String?
-  /// Why it is not to be asked again before somebody has looked; nil where only the day's questions were over.
+  /// The reason for which the service must not be queried again before an operator has checked it; nil if
+  /// only the daily limit was reached.
   var fault: String? { pace.ended }
 
+  /// Creates a run.
+  ///
   /// - Parameters:
-  ///   - service: what the map says of where its entries come from.
-  ///   - map: the fleet's own.
-  ///   - day: today, days since 1970.
+  ///   - service: the source of the entries in the map.
+  ///   - map: the fleet's own map.
+  ///   - day: today in days since 1970.
   init(
     service: String, cache: consuming GeolocateCache, map: [FleetBeacon], limits: GeolocatePace.Limits,
     day: Int
@@ -50,16 +54,16 @@ struct GeolocateRun: ~Copyable {
     evidence = GeolocateEvidence(map)
   }
 
-  /// Whether the map lacks a beacon that nothing was answered for yet.
+  /// Returns whether a beacon is missing in the map and in the answers.
   func isUnknown(_ beacon: Beacon) -> Bool { !evidence.isKnown(beacon) && places[beacon] == nil }
 
-  /// Asks one question, or finds its answer in the cache.
+  /// Sends a query, or finds its answer in the cache.
   /// - Parameters:
-  ///   - ask: by the network.
-  ///   - now: seconds of a clock that does not go back.
-  ///   - waits: waits so many seconds; returns whether the command is to end.
-  /// - Returns: whether the command goes on.
-  /// - Throws: `FleetError` for a cache that fails.
+  ///   - ask: sends the query over the network.
+  ///   - now: returns seconds of a monotonic clock.
+  ///   - waits: waits some seconds; returns true if the command is to stop.
+  /// - Returns: true to continue.
+  /// - Throws: `FleetError` for a failure of the cache.
   mutating func process(
     _ question: GeolocateQuestion, ask: (GeolocateQuestion) -> GeolocateOutcome, now: () -> Double,
     waits: (Double) -> Bool
@@ -125,8 +129,7 @@ struct GeolocateRun: ~Copyable {
     if entry.reach < before.reach { places[entry.beacon] = entry }
   }
 
-  /// What it gives, in the order of identities: nothing of a service that contradicts what is known too often, and nothing that the
-  /// fleet knows itself.
+  /// The new entries, sorted by identity; none of a distrusted service, and none that the fleet knows itself.
   var found: [FleetBeacon] {
     guard !pace.isDistrusted else { return [] }
     return places.values.filter { !disputed.contains($0.beacon) && !evidence.isKnown($0.beacon) }
@@ -134,7 +137,7 @@ struct GeolocateRun: ~Copyable {
       .map { FleetBeacon(place: $0, vehicles: 0, service: service) }
   }
 
-  /// A sentence on what became of it.
+  /// Returns a summary of the run.
   func summary(_ entries: Int) -> String {
     var text = "asked \(service) \(counts.asked) questions, \(counts.cached) were answered before"
     text += "; \(entries) transmitters of it, with the least weight"

@@ -1,35 +1,36 @@
 internal import Bytes
 
-/// The values of a column within a row group, on their way into pages.
+/// The values of a column in a row group before they are written as pages.
 ///
-/// Numbers are PLAIN. Text has a dictionary: names of vehicles repeat in every row, and take a bit of each then.
+/// Numbers are PLAIN. Text has a dictionary: vehicle names repeat in every row, and then need about a bit
+/// each.
 struct ParquetChunk {
   let column: ParquetColumn
-  /// Rows so far.
+  /// The number of rows.
   private(set) var count = 0
-  /// PLAIN, of the column, or of the dictionary of a text column.
+  /// The PLAIN values of the column, or of the dictionary of a text column.
   private var plain: [UInt8] = []
-  /// 1 for a row with a value; empty for a column where all have one.
+  /// The definition levels: 1 for a row with a value; empty for a required column.
   private var levels: [UInt32] = []
   private var indices: [UInt32] = []
-  // By bytes: texts that Swift holds equal may differ in them.
+  // Keyed by bytes, because strings that Swift considers equal can have different bytes.
   private var dictionary: [[UInt8]: UInt32] = [:]
   private var last: (text: [UInt8], index: UInt32)?
   private var nulls = 0
   private var doubles: ClosedRange<Double>?
   private var times: ClosedRange<Int64>?
 
-  /// Names longer than that have no place in a footer.
+  /// The maximum length of a bound in the footer.
   private static let longestBound = 1024
 
   init(_ column: ParquetColumn) { self.column = column }
 
-  /// Bytes of the dictionary.
+  /// The size of the dictionary in bytes.
   var dictionarySize: Int { column.type == .text ? plain.count : 0 }
 
   // MARK: Values
 
-  /// What is not finite is no value; where there must be one it stays, and nil is NaN.
+  /// Appends a number. Non-finite values are null; in a required column they are stored, and nil as NaN.
   /// - Precondition: the column's type is `double`.
   mutating func append(_ number: Double?) {
     guard appendLevel(number?.isFinite == true || !column.isOptional) else { return }
@@ -39,7 +40,9 @@ struct ParquetChunk {
     doubles = doubles.map { min($0.lowerBound, number)...max($0.upperBound, number) } ?? number...number
   }
 
-  /// - Parameter time: milliseconds since 1970; nil only where a row may have none, and else 0.
+  /// Appends a time.
+  ///
+  /// - Parameter time: milliseconds since 1970; nil is null in an optional column, and 0 in a required one.
   /// - Precondition: the column's type is `time`.
   mutating func append(milliseconds time: Int64?) {
     guard appendLevel(time != nil || !column.isOptional) else { return }
@@ -48,12 +51,14 @@ struct ParquetChunk {
     times = times.map { min($0.lowerBound, time)...max($0.upperBound, time) } ?? time...time
   }
 
-  /// - Parameter text: nil only where a row may have none, and else empty.
+  /// Appends a text.
+  ///
+  /// - Parameter text: nil is null in an optional column, and empty in a required one.
   /// - Precondition: the column's type is `text`.
   mutating func append(_ text: String?) {
     guard appendLevel(text != nil || !column.isOptional) else { return }
     let text = text ?? ""
-    // Most rows say what the one before said.
+    // Most rows repeat the previous value.
     if let last, last.text.elementsEqual(text.utf8) {
       indices.append(last.index)
       return
@@ -78,8 +83,8 @@ struct ParquetChunk {
 
   // MARK: Pages
 
-  /// Appends the pages, the dictionary's first, and returns where they are.
-  /// - Parameter offset: of the end of `bytes` from the start of the file.
+  /// Appends the pages, the dictionary first, and returns their offsets.
+  /// - Parameter offset: the offset of the end of `bytes` in the file.
   func write(to bytes: inout [UInt8], at offset: Int) -> ParquetChunkSummary {
     let begin = bytes.count
     var summary = ParquetChunkSummary(dataOffset: offset, count: count, nulls: nulls)
@@ -102,7 +107,7 @@ struct ParquetChunk {
       }
       summary.dictionaryOffset = offset
       summary.dataOffset = offset + bytes.count - begin
-      // Some readers take no width of 0, which a dictionary of one text could have.
+      // Some readers reject a width of 0, which a dictionary with one entry could have.
       let width = max(1, UInt32.bitWidth - UInt32(max(0, dictionary.count - 1)).leadingZeroBitCount)
       page.append(UInt8(width))
       page.append(contentsOf: RunLengthHybrid.encode(indices, width: width))
@@ -132,11 +137,11 @@ struct ParquetChunk {
     bytes.append(contentsOf: page)
   }
 
-  /// The least and greatest value, in the order of the column's type.
+  /// The minimum and maximum in the order of the column's type; nil without values.
   private var bounds: (minimum: [UInt8], maximum: [UInt8])? {
     switch column.type {
     case .double:
-      // A zero may have either sign: parquet.thrift asks for the outer one.
+      // Zero has a sign: parquet.thrift requires the outer one for bounds.
       return doubles.map { range in
         let (low, high) = (
           range.lowerBound == 0 ? -0.0 : range.lowerBound, range.upperBound == 0 ? 0.0 : range.upperBound

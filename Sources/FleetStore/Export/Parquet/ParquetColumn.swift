@@ -5,16 +5,16 @@ struct ParquetColumn: Hashable, Sendable {
     case double
     /// TIMESTAMP(MILLIS, UTC): milliseconds since 1970.
     case time
-    /// STRING, which is UTF-8.
+    /// STRING in UTF-8.
     case text
   }
 
   var name: String
   var type: ColumnType
-  /// Whether a row may have no value.
+  /// True if values can be null.
   var isOptional = false
 
-  /// `Type` of parquet.thrift.
+  /// The `Type` of parquet.thrift.
   var physicalType: Int {
     switch type {
     case .double: 5
@@ -23,7 +23,7 @@ struct ParquetColumn: Hashable, Sendable {
     }
   }
 
-  /// Writes the column's `SchemaElement`: its type, and what that means, in the words of today and of before.
+  /// Writes the column's `SchemaElement` with its logical and its older converted type.
   func write(to thrift: inout ThriftCompactWriter) {
     thrift.int32(1, physicalType)
     thrift.int32(3, isOptional ? 1 : 0)
@@ -45,17 +45,17 @@ struct ParquetColumn: Hashable, Sendable {
   }
 }
 
-/// What a footer says of a column within a row group.
+/// The metadata of a column in a row group, for the footer.
 struct ParquetChunkSummary {
-  /// Where the pages begin, from the start of the file; nil for a column without a dictionary.
+  /// The offset of the dictionary page in the file; nil for a column without a dictionary.
   var dictionaryOffset: Int?
   var dataOffset = 0
-  /// Bytes of all pages with their headers.
+  /// The size of all pages with headers in bytes.
   var size = 0
-  /// Rows, also those without a value.
+  /// The number of rows, including nulls.
   var count = 0
   var nulls = 0
-  /// The least and greatest value as PLAIN writes them, text without its length; nil when there is none to compare.
+  /// The minimum and maximum in PLAIN encoding, text without its length; nil if there are none.
   var minimum: [UInt8]?
   var maximum: [UInt8]?
 
@@ -85,7 +85,7 @@ struct ParquetChunkSummary {
   }
 }
 
-/// `Encoding` of parquet.thrift, as far as it is used.
+/// The used values of `Encoding` in parquet.thrift.
 enum ParquetEncoding: Int {
   case plain = 0
   case rle = 3

@@ -1,21 +1,21 @@
 internal import Bytes
 
-/// A Parquet file (apache/parquet-format 2) as it is written, row group by row group: `PAR1`, the pages, the footer in
-/// Thrift's compact protocol, its length, `PAR1`. Nothing is compressed. Each row group holds the least and greatest value of
-/// each column, so that readers pass over those that a filter leaves out.
+/// A writer of a Parquet file (apache/parquet-format 2), row group by row group: `PAR1`, pages, footer in
+/// Thrift's compact protocol, its length, `PAR1`. Without compression. Each row group has the minimum and
+/// maximum of each column, so that readers can skip those that a filter excludes.
 struct ParquetTable {
-  /// Rows of a row group at most: some 8 MB of memory, and pages of 1 MB.
+  /// The maximum number of rows in a row group: about 8 MB of memory, and pages of 1 MB.
   static let groupRows = 1 << 17
-  /// Bytes of dictionaries after which a row group ends sooner.
+  /// The size of the dictionaries in bytes at which a row group ends early.
   private static let dictionaryLimit = 8 << 20
 
   let columns: [ParquetColumn]
-  /// The row group that is filled: a value is appended to each column, and then `endRow` is called.
+  /// The current row group: append a value to each column, then call `endRow`.
   var group: [ParquetChunk]
   private let groupRows: Int
-  /// What was written and not yet taken away.
+  /// The bytes written but not removed yet.
   private var bytes: [UInt8]
-  /// Bytes that were taken away.
+  /// The number of removed bytes.
   private var taken = 0
   private var rows = 0
   private var groups: [(rows: Int, chunks: [ParquetChunkSummary])] = []
@@ -29,7 +29,7 @@ struct ParquetTable {
 
   private static let magic = Array("PAR1".utf8)
 
-  /// Whether a row group's worth of bytes is there.
+  /// True if a complete row group is available.
   var hasBytes: Bool { bytes.count > Self.magic.count }
 
   mutating func takeBytes() -> [UInt8] {
@@ -44,8 +44,8 @@ struct ParquetTable {
     if group.first?.count == groupRows || dictionaries > Self.dictionaryLimit { endGroup() }
   }
 
-  /// Writes what is left, and the footer.
-  /// - Parameter creator: of the file, as in "odograph version 1.0".
+  /// Writes the remaining rows and the footer.
+  /// - Parameter creator: the file's creator, such as "odograph version 1.0".
   mutating func end(creator: String) {
     if let first = group.first, first.count > 0 { endGroup() }
     let footer = footer(creator)
@@ -61,7 +61,7 @@ struct ParquetTable {
     group = columns.map { ParquetChunk($0) }
   }
 
-  /// `FileMetaData`.
+  /// Returns the `FileMetaData`.
   private func footer(_ creator: String) -> [UInt8] {
     ThriftCompactWriter.structure { thrift in
       thrift.int32(1, 2)
@@ -77,14 +77,14 @@ struct ParquetTable {
         for group in groups { list.element { write(group.rows, group.chunks, to: &$0) } }
       }
       thrift.binary(6, Array(creator.utf8))
-      // Without the order, readers trust no bounds: that of each column's type.
+      // Readers only trust bounds with a declared order: that of each column's type.
       thrift.list(7, of: .structure, count: columns.count) { list in
         for _ in columns { list.element { order in order.structure(1) { _ in } } }
       }
     }
   }
 
-  /// `RowGroup`.
+  /// Writes a `RowGroup`.
   private func write(_ rows: Int, _ chunks: [ParquetChunkSummary], to thrift: inout ThriftCompactWriter) {
     thrift.list(1, of: .structure, count: chunks.count) { list in
       for (column, chunk) in zip(columns, chunks) { list.element { chunk.write(column, to: &$0) } }

@@ -3,11 +3,12 @@ internal import FleetConsole
 internal import Platform
 internal import Spatial
 
-/// Positions as Parquet in a folder for each day and fleet, `date=2026-11-22/fleet=demo/positions.parquet`, as Hive names them:
-/// DuckDB, pyarrow and Spark read the folder as one table with columns `date` and `fleet`. The fleet is in the files, too, as
-/// readers guess a type from a folder's name, and would take the fleet 7 for a number.
+/// Positions as Parquet files in folders by day and fleet, `date=2026-11-22/fleet=demo/positions.parquet`, as
+/// in Hive: DuckDB, pyarrow and Spark read them as one table with the columns `date` and `fleet`. The fleet
+/// is also a column in the files, because readers infer types from folder names, and would read the fleet 7
+/// as a number.
 ///
-/// Positions come by day and fleet, so that no more than one file, and of it a row group, is open at a time.
+/// Positions arrive sorted by day and fleet, so that only one file with one row group is open at a time.
 struct PositionPartitions: ~Copyable {
   private static let fileName = "positions.parquet"
   private static let columns = [
@@ -22,27 +23,29 @@ struct PositionPartitions: ~Copyable {
   ]
 
   private var folder: OutputFolder
-  /// Which file is open; empty for none.
+  /// The open partition; empty for none.
   private var partition = ""
   private var day: Substring = ""
   private var fleet = ""
   private var file: OutputFile?
   private var table = ParquetTable(Self.columns)
 
+  /// Creates the folder.
+  ///
   /// - Parameters:
-  ///   - path: of the folder that is made.
-  ///   - replaces: whether all that is there may be replaced.
-  ///   - updates: whether partitions go into what is there, in the place of the same ones.
-  ///   - inputs: files that the command reads.
-  /// - Throws: `FleetError` for what cannot, or is not to, be written.
+  ///   - path: the folder.
+  ///   - replaces: true if existing contents may be replaced.
+  ///   - updates: true to replace single partitions in an existing folder.
+  ///   - inputs: input files of the command.
+  /// - Throws: `FleetError` for an output that cannot or must not be written.
   init(path: String, replaces: Bool, updates: Bool, inputs: [String]) throws(FleetError) {
     folder = try OutputFolder(path: path, replaces: replaces, updates: updates, inputs: inputs) { name in
-      // Before there was a folder for each fleet, files lay in the day's.
+      // Older versions had the files directly in the day's folder.
       name.wholeMatch(of: /date=[0-9-]+\/(fleet=[^\/]+\/)?[^\/]+\.parquet/) != nil
     }
   }
 
-  /// A name as Hive and Spark write it in a folder's: characters that mean something to them or to file systems are `%2F`.
+  /// Escapes a folder name as Hive and Spark do: special characters become `%2F` and similar.
   static func escaped(_ name: String) -> String {
     guard !name.isEmpty else { return "__HIVE_DEFAULT_PARTITION__" }
     return name.unicodeScalars.reduce(into: "") { text, character in
@@ -80,7 +83,7 @@ struct PositionPartitions: ~Copyable {
     if table.hasBytes { _ = try file?.write(table.takeBytes()) }
   }
 
-  /// Gives the folder its name.
+  /// Renames the folder to its final name.
   mutating func finish() throws(FleetError) {
     try endFile()
     try folder.finish()

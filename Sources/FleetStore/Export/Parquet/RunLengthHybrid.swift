@@ -1,15 +1,17 @@
-/// Parquet's hybrid of run lengths and bit packing (Encodings.md, RLE = 3), in which definition levels and indices into
-/// dictionaries are written.
+/// Parquet's hybrid of run-length encoding and bit packing (Encodings.md, RLE = 3), for definition levels and
+/// dictionary indices.
 enum RunLengthHybrid {
-  /// Shorter runs are packed.
+  /// The minimum length of a run; shorter ones are bit-packed.
   private static let shortest = 8
 
+  /// Encodes values.
+  ///
   /// - Parameters:
   ///   - values: each below 2 to the power of `width`.
-  ///   - width: bits of a value, 1 to 32.
+  ///   - width: the bits of a value, 1 to 32.
   static func encode(_ values: [UInt32], width: Int) -> [UInt8] {
     var bytes: [UInt8] = []
-    // Packed values come in groups of eight; only the last group may be filled up.
+    // Packed values form groups of eight; only the last group can be padded.
     var packed: [UInt32] = []
     var index = 0
     while index < values.count {

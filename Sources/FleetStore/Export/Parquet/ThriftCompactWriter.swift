@@ -1,8 +1,9 @@
-/// Writes Apache Thrift's compact protocol (thrift-compact-protocol.md), as far as Parquet's headers and footer need it.
+/// A writer of Apache Thrift's compact protocol (thrift-compact-protocol.md), as far as Parquet needs it.
 ///
-/// A field is written with the distance of its number to the one before it, so fields come in the order of their numbers.
+/// A field is encoded with the difference of its number from the previous one, so fields must be in ascending
+/// order.
 struct ThriftCompactWriter {
-  /// The types as the protocol numbers them.
+  /// The type numbers of the protocol.
   enum ElementType: UInt8 {
     case int32 = 5
     case int64 = 6
@@ -14,7 +15,7 @@ struct ThriftCompactWriter {
   private(set) var bytes: [UInt8] = []
   private var lastField = 0
 
-  /// The bytes of a structure that stands by itself.
+  /// Returns the bytes of a top-level structure.
   static func structure(_ body: (inout ThriftCompactWriter) -> Void) -> [UInt8] {
     var writer = ThriftCompactWriter()
     writer.element(body)
@@ -33,7 +34,7 @@ struct ThriftCompactWriter {
     element(value)
   }
 
-  /// True and false are types of their own, which need no value.
+  /// Writes a boolean, which is encoded in the field's type.
   mutating func boolean(_ field: Int, _ value: Bool) { header(field, value ? 1 : 2) }
 
   mutating func binary(_ field: Int, _ value: [UInt8]) {
@@ -46,7 +47,7 @@ struct ThriftCompactWriter {
     element(body)
   }
 
-  /// A list, whose elements `body` writes, `count` of them.
+  /// Writes a list of `count` elements, which `body` writes.
   mutating func list(
     _ field: Int, of type: ElementType, count: Int, _ body: (inout ThriftCompactWriter) -> Void
   ) {
@@ -60,9 +61,9 @@ struct ThriftCompactWriter {
     body(&self)
   }
 
-  // MARK: Elements of lists
+  // MARK: List elements
 
-  /// An integer of any width: the protocol writes all alike.
+  /// Writes an integer of any width; their encoding is the same.
   mutating func element(_ value: Int) {
     let value = Int64(value)
     variable(UInt64(bitPattern: value << 1 ^ value >> 63))
@@ -96,7 +97,7 @@ struct ThriftCompactWriter {
 }
 
 extension [UInt8] {
-  /// Seven bits a byte, the low ones first (ULEB128).
+  /// Appends a variable-length integer (ULEB128: seven bits per byte, low bits first).
   mutating func append(variable value: UInt64) {
     var rest = value
     while rest > 0x7F {

@@ -4,7 +4,7 @@ internal import FleetConsole
 internal import JSON
 internal import Spatial
 
-/// What a new entry of the configuration may do.
+/// The permissions of a new entry in the configuration.
 package struct EntryOptions: ParsableArguments {
   @Argument(help: ArgumentHelp("The user's or the token's name.", valueName: "name"))
   package var name: String
@@ -25,19 +25,20 @@ package struct EntryOptions: ParsableArguments {
 
 extension Role: ExpressibleByArgument {}
 
-/// Makes entries for the configuration's tables `users` and `tokens`, and prints them.
+/// The commands that create entries for the configuration's tables `users` and `tokens`, and print them.
 package enum EntryCommand {
-  /// Asks for a password, on the terminal without showing it or as the first line of standard input, and prints the entry.
-  /// - Throws: `FleetError` for a name or a password that cannot be used.
+  /// Prompts for a password without echo, or reads it from the first line of standard input, and prints the
+  /// entry.
+  /// - Throws: `FleetError` for an invalid name or password.
   package static func password(_ options: EntryOptions) throws(FleetError) -> ExitStatus {
     let head = try entry("users", options)
     guard let password = try PasswordPrompt.read(for: options.name) else { return .interrupted }
     return try print(head + ["password = \"\(try PasswordHash(of: password).text)\""], options, "")
   }
 
-  /// Makes a token, and prints it with its entry.
-  /// - Parameter expires: a date or a time of RFC 3339; nil for a token without an end.
-  /// - Throws: `FleetError` for a name or a time that cannot be used.
+  /// Creates a token, and prints it with its entry.
+  /// - Parameter expires: a date or time in RFC 3339; nil for no expiry.
+  /// - Throws: `FleetError` for an invalid name or time.
   package static func token(_ options: EntryOptions, expires: String?) throws(FleetError) -> ExitStatus {
     var lines = try entry("tokens", options)
     let token = SecretText.random()

@@ -2,16 +2,17 @@ internal import Fleet
 internal import FleetConsole
 internal import Glibc
 
-/// Reads a password without showing it.
+/// A password prompt without echo.
 enum PasswordPrompt {
   private enum Line {
     case text(String)
     case interrupted
   }
 
-  /// Twice from a terminal, so that no mistyped one is kept; else the first line of standard input.
+  /// Reads a password: twice from a terminal, to detect typing errors, otherwise from the first line of
+  /// standard input.
   /// - Returns: nil after Ctrl-C.
-  /// - Throws: `FleetError` for two that differ, and for what is no text.
+  /// - Throws: `FleetError` for two different passwords, and for invalid text.
   static func read(for name: String) throws(FleetError) -> String? {
     guard isatty(STDIN_FILENO) == 1 else { return try first() }
     guard case .text(let password) = try ask("Password for \(name): ") else { return nil }
@@ -51,7 +52,7 @@ enum PasswordPrompt {
     var original = termios()
     guard unsafe tcgetattr(STDIN_FILENO, &original) == 0 else { return .text(try first()) }
     var silent = original
-    // Ctrl-C comes as a character, so that the terminal shows again what is typed before anything ends.
+    // Ctrl-C is read as a character, so that echo is restored before the program ends.
     silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
     _ = unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
     defer {

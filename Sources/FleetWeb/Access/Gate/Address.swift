@@ -1,9 +1,9 @@
 internal import Glibc
 package import NIOCore
 
-/// An IP address, as who asks is told apart and limited by.
+/// An IP address that identifies and limits a client.
 package struct Address: Hashable, Sendable, CustomStringConvertible {
-  /// 4 or 16; an IPv4 address in an IPv6 one is taken out of it. None for who has none, as over a local socket.
+  /// 4 or 16 bytes; IPv4-mapped IPv6 addresses are converted. Empty if there is none, as for a local socket.
   package let bytes: [UInt8]
 
   package static let unknown = Address(bytes: [])
@@ -13,7 +13,7 @@ package struct Address: Hashable, Sendable, CustomStringConvertible {
     self.bytes = bytes.count == 16 && bytes.starts(with: mapped) ? Array(bytes[12...]) : bytes
   }
 
-  /// Without port and brackets, as in `10.0.0.5` and `2001:db8::1`; nil for what is none.
+  /// Parses an address without port and brackets, such as `10.0.0.5` or `2001:db8::1`; nil for other texts.
   package init?(parsing text: some StringProtocol) {
     let text = String(text)
     guard text.utf8.count <= 45 else { return nil }
@@ -35,7 +35,7 @@ package struct Address: Hashable, Sendable, CustomStringConvertible {
     bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
   }
 
-  /// What one subscriber of a network can change at will counts as one: the last 64 bits of IPv6.
+  /// The address of the subscriber: without the last 64 bits of IPv6, which a client can change freely.
   package var subscriber: Address {
     bytes.count == 16 ? Address(bytes: bytes[..<8] + [UInt8](repeating: 0, count: 8)) : self
   }
@@ -57,12 +57,12 @@ package struct Address: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Addresses with the same first bits, as in `10.0.0.0/8`; one address is a range, too.
+/// A range of addresses such as `10.0.0.0/8`; a single address is also a range.
 package struct AddressRange: Hashable, Sendable {
   package let first: Address
   package let bits: Int
 
-  /// nil for what is none.
+  /// Parses a range; nil for an invalid text.
   package init?(parsing text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count <= 2, let first = Address(parsing: parts[0]) else { return nil }

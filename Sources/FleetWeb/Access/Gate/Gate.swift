@@ -4,21 +4,21 @@ package import Hummingbird
 internal import NIOCore
 internal import Platform
 
-/// Lets requests in, or throws why not: stands before all routes, and finds out for them who asks.
+/// The gate before all routes: it authenticates requests, and rejects those without permission.
 package struct Gate: RouterMiddleware {
   package typealias Context = WebContext
 
   private let control: AccessControl
-  /// Whether the server itself speaks TLS.
+  /// True if the server itself uses TLS.
   private let isEncrypted: Bool
 
   package init(_ control: AccessControl, isEncrypted: Bool) {
     (self.control, self.isEncrypted) = (control, isEncrypted)
   }
 
-  /// Bytes of a body at most: regions of a whole country are smaller.
+  /// The maximum size of a body in bytes; regions of a whole country are smaller.
   package static let longestBody = 1 << 20
-  /// Of one whose sender nobody knows yet.
+  /// The maximum size of a body of an unauthenticated client.
   package static let longestLogin = 4096
 
   package func handle(
@@ -29,7 +29,7 @@ package struct Gate: RouterMiddleware {
     let found = Result { () throws(WebError) in try visitor.identify() }
     let who = try? found.get()
     try limit(visitor, who)
-    // Nothing is there that one would have to be let in for.
+    // Nothing to protect: there is no such route.
     guard context.hasRoute else { return try await next(request, context) }
     var context = context
     context.principal = who?.principal
@@ -37,7 +37,7 @@ package struct Gate: RouterMiddleware {
       identity: who?.identity ?? .local, address: visitor.client, isEncrypted: visitor.isEncrypted,
       proof: who?.proof, control: control)
     let isChange = ![.get, .head, .options].contains(request.method)
-    // A login is judged by name and password alone, and yet no foreign page may send it.
+    // A login only depends on name and password, but must not come from a foreign page.
     let isLogin = path.interface == ["session"] && request.method == .post
     if isLogin {
       try visitor.checkOrigin()
@@ -55,13 +55,13 @@ package struct Gate: RouterMiddleware {
   }
 
   private func limit(_ visitor: Visitor, _ who: Visitor.Entry?) throws(WebError) {
-    // Who is on this machine while there is no login can do worse than ask often.
+    // Without a login, local clients are not limited.
     if who?.identity == .local { return }
     let wait = who.map { control.waitOfPrincipal($0.principal) } ?? control.waitOfAddress(visitor.client)
     if wait > 0 { throw .tooManyRequests(seconds: wait) }
   }
 
-  /// What changes something is let in under more conditions, and leaves a line in the audit whatever comes of it.
+  /// Checks the additional conditions for a change, and writes an audit entry for any outcome.
   private func change(
     _ request: Request, _ context: WebContext, _ path: RequestPath, _ visitor: Visitor,
     _ entry: Visitor.Entry,
@@ -97,7 +97,7 @@ package struct Gate: RouterMiddleware {
     }
   }
 
-  /// The request with its body read as a whole, so that none is larger for any route.
+  /// Reads the whole body with a size limit for all routes.
   private func limited(_ request: Request, to limit: Int) async throws -> Request {
     if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit {
       throw WebError.bodyTooLarge

@@ -1,16 +1,17 @@
 internal import Fleet
 internal import HTTPTypes
 
-/// What a role and a scope allow, by method and path: the gate's own check, beside that of each route.
+/// The permissions of a role and a scope by method and path, checked by the gate in addition to each route.
 enum Permission {
-  /// What whoever has a link may ask for: the vehicle as it is now, and what the page needs to show it.
+  /// The routes for the holder of a link: the current state of the vehicle, and what the page needs to show
+  /// it.
   private static let ofLinks: Set<String> = ["session", "vehicles", "positions", "stream", "map", "tiles"]
 
   static func check(
     _ path: RequestPath, _ method: HTTPRequest.Method, _ principal: Principal
   ) throws(WebError) {
     guard let parts = path.interface else {
-      // Figures of the whole server, by vehicle in part.
+      // Metrics of the whole server, partly by vehicle.
       guard path.parts.first != "metrics" || principal.scope.fleets == nil else { throw .scopeTooNarrow }
       return
     }
@@ -27,13 +28,13 @@ enum Permission {
     ![.get, .head, .options].contains(method)
   }
 
-  /// Whether a change there is one of vehicles, or of what others see: one's own session and stream are not.
+  /// Returns whether a change concerns vehicles or other users, unlike the own session and stream.
   static func isAudited(_ path: RequestPath) -> Bool {
     guard let subject = path.interface?.first else { return true }
     return subject != "session" && subject != "stream"
   }
 
-  /// The vehicle that a path is about.
+  /// Returns the vehicle of a path; nil if there is none.
   static func vehicle(_ path: RequestPath) -> VehicleKey? {
     guard let parts = path.interface, parts.count >= 3, parts.first == "vehicles" else { return nil }
     return VehicleKey(fleet: parts[parts.startIndex + 1], vehicle: parts[parts.startIndex + 2])

@@ -1,6 +1,6 @@
 internal import Hummingbird
 
-/// Why the gate lets a request not in.
+/// The reasons for which the gate rejects a request.
 extension WebError {
   static let tokenInvalid = WebError(
     .unauthorized, "token-invalid", "the token is not known, or its time is over",

@@ -1,19 +1,22 @@
-/// How many requests one may make: a token bucket for each key. Pure: times are nanoseconds of any clock that only goes
-/// forward.
+/// A rate limiter: a token bucket for each key. A pure value type; times are nanoseconds of any monotonic
+/// clock.
 package struct RequestLimits<Key: Hashable & Sendable>: Sendable {
   private struct Bucket {
     var level: Double
     var time: Int64
   }
 
-  /// Requests a second in the long run.
+  /// The long-term rate per second.
   package var rate: Double
-  /// Requests at once.
+  /// The maximum burst.
   package var burst: Double
   private let capacity: Int
   private var buckets: [Key: Bucket] = [:]
 
-  /// - Parameter capacity: keys at most; full buckets are forgotten first, as they say nothing, then the longest unused.
+  /// Creates a limiter.
+  ///
+  /// - Parameter capacity: the maximum number of keys; full buckets are dropped first, then the least
+  ///   recently used.
   package init(rate: Double, burst: Double, capacity: Int = 8192) {
     self.rate = max(rate, 0.001)
     self.burst = max(burst, 1)
@@ -26,8 +29,8 @@ package struct RequestLimits<Key: Hashable & Sendable>: Sendable {
     min(burst, bucket.level + Double(max(0, now - bucket.time)) * 1e-9 * rate)
   }
 
-  /// Takes one request of a key.
-  /// - Returns: seconds to wait for the next, 0 when the request may go on.
+  /// Consumes a request of a key.
+  /// - Returns: the seconds to wait; 0 if the request may continue.
   package mutating func take(_ key: Key, at now: Int64) -> Double {
     let level = buckets[key].map { filled($0, at: now) } ?? burst
     guard level >= 1 else {

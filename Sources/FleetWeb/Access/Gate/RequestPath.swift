@@ -1,11 +1,12 @@
-/// A request's path in its parts, as the router splits it, and decoded.
+/// The decoded parts of a request's path, as split by the router.
 package struct RequestPath: Hashable, Sendable {
   package let parts: [String]
 
-  /// Bytes at most; fleets and vehicles are topic levels, which are shorter.
+  /// The maximum length in bytes; fleets and vehicles are topic levels, which are shorter.
   package static let longest = 4096
 
-  /// nil for a path that none here is: with a zero or control byte, a dot part, a slash in a part, or what is no UTF-8.
+  /// Parses a path; nil for an invalid one: control characters, dot segments, a slash in a segment, or
+  /// invalid UTF-8.
   package init?(_ path: String) {
     guard path.utf8.count <= Self.longest else { return nil }
     var parts: [String] = []
@@ -18,9 +19,9 @@ package struct RequestPath: Hashable, Sendable {
     self.parts = parts
   }
 
-  /// The parts below `/api/v1`; nil for what is elsewhere.
+  /// The segments below `/api/v1`; nil for other paths.
   package var interface: ArraySlice<String>? { parts.starts(with: ["api", "v1"]) ? parts[2...] : nil }
 
-  /// Whether something of the fleet is there, so that one has to be let in.
+  /// True if the path requires authentication.
   package var isProtected: Bool { parts.first == "api" || parts.first == "metrics" }
 }

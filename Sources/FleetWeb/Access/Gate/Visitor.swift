@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Platform
 
-/// Finds out who a request is from, and whether their own page made it.
+/// The authentication of a request's sender, and the check that the own page sent it.
 struct Visitor {
   struct Entry {
     var identity: Identity
@@ -16,7 +16,7 @@ struct Visitor {
   private let control: AccessControl
   private let configuration: AccessConfiguration
   private let isProxied: Bool
-  /// The client's address, as far as it can be believed.
+  /// The client's address, as far as it can be trusted.
   let client: Address
   let isEncrypted: Bool
 
@@ -32,7 +32,7 @@ struct Visitor {
       isEncrypted || (isProxied && request.value(.forwardedProtocol)?.lowercased() == "https")
   }
 
-  /// The last address of the chain that no trusted proxy has: what stands before it, anybody can write.
+  /// Returns the last address in the chain that is not a trusted proxy; earlier ones can be forged.
   private static func client(_ request: Request, behind peer: Address, _ configuration: AccessConfiguration)
     -> Address
   {
@@ -49,8 +49,8 @@ struct Visitor {
     return client
   }
 
-  /// Who it is; nil for who is not logged in.
-  /// - Throws: `WebError` for who says who they are, and is not believed.
+  /// Returns the identity; nil without a login.
+  /// - Throws: `WebError` for invalid credentials.
   func identify() throws(WebError) -> Entry? {
     let now = SystemClock.realtime
     if let token = bearer {
@@ -63,7 +63,7 @@ struct Visitor {
     if isProxied, let header = configuration.proxyHeader {
       let names = request.headers[values: header]
       if !names.isEmpty {
-        // Two of them are one that the client has smuggled past the proxy.
+        // A second header means that the client has smuggled one past the proxy.
         guard names.count == 1, let entry = entry(.proxy(names[0]), at: now) else { throw .userUnknown }
         return entry
       }
@@ -89,22 +89,22 @@ struct Visitor {
       identity: identity, principal: principal, proof: control.proof(of: identity, cookie: cookie))
   }
 
-  /// Whoever is on this machine, while there is no login.
+  /// Returns the local identity while no login is configured.
   private func local(at now: Int64) throws(WebError) -> Entry? {
     guard peer.isLoopback, let entry = entry(.local, at: now) else { return nil }
-    // Behind a proxy on this machine, everybody would be local.
+    // Behind a local proxy, every client would be local.
     let traces = [
       "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Forwarded", "Via",
     ]
     guard !traces.contains(where: { request.value(HTTPField.Name($0)) != nil }) else {
       throw .proxyNotConfigured
     }
-    // A name of somebody else that leads to 127.0.0.1 makes their page one of this server (DNS rebinding).
+    // A foreign name that resolves to 127.0.0.1 makes a foreign page part of this server (DNS rebinding).
     guard let host = request.head.authority.map(Self.host), isOwn(host) else { throw .hostUnknown }
     return entry
   }
 
-  /// The name in `host:port`.
+  /// Returns the name in `host:port`.
   private static func host(_ authority: some StringProtocol) -> String {
     let text = authority.lowercased()
     if text.hasPrefix("[") { return String(text.dropFirst().prefix { $0 != "]" }) }
@@ -115,15 +115,16 @@ struct Visitor {
     host == "localhost" || Address(parsing: host)?.isLoopback == true || configuration.hosts.contains(host)
   }
 
-  // MARK: Whose page
+  // MARK: Origin of the page
 
-  /// Refuses what a browser says to come from another site, also one at another port of this machine.
+  /// Rejects requests that the browser marks as cross-site, including those from another port of this
+  /// machine.
   func checkSite() throws(WebError) {
     guard let site = request.value(.fetchSite) else { return }
     guard site == "same-origin" || site == "none" else { throw .originForeign }
   }
 
-  /// Refuses what a page of another server sends; browsers say of each change where it comes from.
+  /// Rejects requests from pages of other servers; browsers send the origin with each change.
   func checkOrigin() throws(WebError) {
     let origins = request.headers[values: .origin]
     guard let origin = origins.first else { return }
@@ -144,7 +145,7 @@ struct Visitor {
 }
 
 extension Request {
-  /// A header that there is at most one of; of several, the last.
+  /// Returns the value of a header; of several, the last.
   func value(_ name: HTTPField.Name?) -> String? {
     guard let name else { return nil }
     return headers[values: name].last
@@ -152,7 +153,7 @@ extension Request {
 }
 
 extension StringProtocol {
-  /// Where a text begins in this one.
+  /// Returns the range of a text in this one.
   fileprivate func range(of text: String) -> Range<Index>? {
     var start = startIndex
     while start < endIndex {

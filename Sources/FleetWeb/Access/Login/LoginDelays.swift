@@ -1,8 +1,8 @@
-/// How long one waits after wrong passwords. Pure: times are nanoseconds of any clock that only goes forward.
+/// The delays after wrong passwords. A pure value type; times are nanoseconds of any monotonic clock.
 ///
-/// Three counts, of which the longest wait holds: of a user from an address, of an address for all users, and of a user from all
-/// addresses. Only the last could be turned against somebody: it is short, and an address from which the user has logged in
-/// before does not wait for it.
+/// Three counters, of which the longest delay applies: of a user and address, of an address for all users,
+/// and of a user for all addresses. Only the last one could be used to lock out a user. It is therefore
+/// short, and does not apply to addresses from which the user has logged in before.
 package struct LoginDelays: Sendable {
   private enum Key: Hashable {
     case pair(String, Address)
@@ -16,20 +16,20 @@ package struct LoginDelays: Sendable {
   }
 
   private struct Rule {
-    /// Failures that cost nothing: people mistype.
+    /// The number of failures without a delay, for typing errors.
     var free: Int
-    /// Nanoseconds at most; the first wait is one second, and each further failure doubles it.
+    /// The maximum delay in ns; the first is one second, and each further failure doubles it.
     var longest: Int64
   }
 
   private static let second: Int64 = 1_000_000_000
-  /// Counts are forgotten so long after the last failure.
+  /// The time in ns after the last failure at which a counter is deleted.
   private static let memory = 3600 * second
-  /// Entries at most; the oldest quarter goes when there are more.
+  /// The maximum number of entries; beyond it the oldest quarter is dropped.
   package static let capacity = 8192
 
   private var counts: [Key: Count] = [:]
-  /// Addresses from which a user has logged in, with the last time.
+  /// The addresses from which a user has logged in, with the time of the last login.
   private var known: [Key: Int64] = [:]
 
   package init() {}
@@ -38,11 +38,11 @@ package struct LoginDelays: Sendable {
 
   private func rule(_ key: Key) -> Rule {
     switch key {
-    // At four guesses an hour a password of eight random letters lasts for as long as anybody cares.
+    // At four guesses an hour, a password of eight random letters is safe.
     case .pair: Rule(free: 5, longest: 900 * Self.second)
-    // Many people may be behind one address.
+    // Many users can share an address.
     case .address: Rule(free: 20, longest: 900 * Self.second)
-    // Guesses from many addresses: 120 an hour in all.
+    // Guesses from many addresses: 120 an hour in total.
     case .user: Rule(free: 50, longest: 30 * Self.second)
     }
   }
@@ -55,16 +55,16 @@ package struct LoginDelays: Sendable {
     return max(0, count.last + min(rule.longest, Self.second << Int64(doublings)) - now)
   }
 
-  /// An attempt was let in, and no password was looked at: it counts for nothing.
+  /// Reverts an attempt whose password was not checked.
   package mutating func takeBack(user: String, from address: Address) {
     for key in [Key.pair(user, address), .address(address), .user(user)] {
       if let failures = counts[key]?.failures, failures > 0 { counts[key]?.failures = failures - 1 }
     }
   }
 
-  /// Asks whether a password may be tried. An attempt that may counts as wrong until `succeed`, so that many at once are no
-  /// way around the count; one that must wait counts for nothing.
-  /// - Returns: how many nanoseconds to wait, 0 to go on.
+  /// Starts an attempt. An accepted one counts as a failure until `succeed`, so that parallel attempts do not
+  /// bypass the limit; a delayed one does not count.
+  /// - Returns: the nanoseconds to wait; 0 to continue.
   package mutating func attempt(user: String, from address: Address, at now: Int64) -> Int64 {
     let pair = Key.pair(user, address)
     var keys = [pair, .address(address)]
@@ -82,7 +82,7 @@ package struct LoginDelays: Sendable {
     return 0
   }
 
-  /// The attempt was right after all.
+  /// Records the success of an attempt.
   package mutating func succeed(user: String, from address: Address, at now: Int64) {
     counts[.pair(user, address)] = nil
     for key in [Key.address(address), .user(user)] {

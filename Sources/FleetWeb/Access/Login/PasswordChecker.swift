@@ -1,7 +1,8 @@
 internal import Fleet
 package import Platform
 
-/// Checks passwords on a thread of its own, one after another: a check takes tens of milliseconds and tens of megabytes.
+/// A thread that checks passwords one after another: a check needs tens of milliseconds and tens of
+/// megabytes.
 package final class PasswordChecker: Sendable {
   private struct Question: Sendable {
     var password: String
@@ -14,13 +15,15 @@ package final class PasswordChecker: Sendable {
     var isStopped = false
   }
 
-  /// Checks that wait at most; at 45 ms each the last of them is answered after three seconds.
+  /// The maximum number of waiting checks; at 45 ms each, the last one is answered after three seconds.
   package static let capacity = 64
 
   private let state = Monitor(State())
   private let thread: DedicatedThread
 
-  /// - Throws: `SystemError` when the kernel has no room for another thread.
+  /// Starts the thread.
+  ///
+  /// - Throws: `SystemError` if the kernel cannot create a thread.
   package init() throws(SystemError) {
     let state = state
     thread = try .start(name: "passwords") {
@@ -35,13 +38,13 @@ package final class PasswordChecker: Sendable {
     }
   }
 
-  /// Answers what waits, then ends the thread. Call it once.
+  /// Completes the waiting checks, then stops the thread. Call it once.
   package func stop() {
     state.update { $0.isStopped = true }
     thread.join()
   }
 
-  /// Whether a password is the one of a hash; nil when too many wait.
+  /// Returns whether a password matches a hash; nil if too many checks are waiting.
   package func check(_ password: String, against hash: PasswordHash) async -> Bool? {
     await withCheckedContinuation { answer in
       state.update { state in

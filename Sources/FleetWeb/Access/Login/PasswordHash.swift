@@ -2,21 +2,24 @@ internal import CCrypt
 package import Fleet
 internal import Glibc
 
-/// A password as it is stored: yescrypt's text, as `mkpasswd -m yescrypt` and the system's own shadow file have it.
+/// A stored password in yescrypt's text format, as created by `mkpasswd -m yescrypt` and used in the system's
+/// shadow file.
 package struct PasswordHash: Hashable, Sendable {
   package let text: String
 
-  /// Bytes of a password at most: what the C library takes.
+  /// The maximum length of a password in bytes, limited by the C library.
   package static let longestPassword = Int(odograph_crypt_password_size) - 1
 
-  /// Characters of a password that is made here, at least (NIST SP 800-63B, 5.1.1.2).
+  /// The minimum length of a new password in characters (NIST SP 800-63B, 5.1.1.2).
   package static let shortestPassword = 8
 
-  /// yescrypt's cost of what is made here: 32 MB and some 45 ms of one core. Debian's own default is 5, half of that; each
-  /// step doubles both, and the server as a whole is to stay below 100 MB.
+  /// The yescrypt cost of new hashes: 32 MB and about 45 ms of one core. Debian's default is 5, half of that;
+  /// each step doubles both, and the server should stay below 100 MB.
   static let cost: UInt = 6
 
-  /// - Throws: `FleetError` for what is not yescrypt's.
+  /// Parses a hash.
+  ///
+  /// - Throws: `FleetError` for a text that is not a yescrypt hash.
   package init(parsing text: String) throws(FleetError) {
     let parts = text.split(separator: "$", omittingEmptySubsequences: false)
     let isAllowed = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
@@ -31,7 +34,7 @@ package struct PasswordHash: Hashable, Sendable {
     self.text = text
   }
 
-  /// Hashes a password, which takes its time: not on an event loop.
+  /// Hashes a password. Slow, so it must not run on an event loop.
   /// - Throws: `FleetError` for a password that is too short or too long.
   package init(of password: String) throws(FleetError) {
     guard password.count >= Self.shortestPassword else {
@@ -52,9 +55,9 @@ package struct PasswordHash: Hashable, Sendable {
     text = hash
   }
 
-  /// Whether a password is the one, which takes its time: not on an event loop.
+  /// Returns whether a password matches. Slow, so it must not run on an event loop.
   package func matches(_ password: String) -> Bool {
-    // A zero byte would end the password for the C library.
+    // A zero byte would terminate the password in the C library.
     guard password.utf8.count <= Self.longestPassword, !password.utf8.contains(0),
       let hash = Self.hash(password, setting: text)
     else { return false }

@@ -3,7 +3,7 @@ internal import Hummingbird
 internal import NIOCore
 
 extension Response {
-  /// JSON that is nobody's to keep.
+  /// Returns a JSON response that must not be cached.
   static func `private`(
     _ body: [UInt8], status: HTTPResponse.Status = .ok, headers: HTTPFields = .init()
   ) -> Response {

@@ -1,6 +1,7 @@
 internal import COpenSSL
 
-/// SHA-256 of a secret. Tables are kept by it, so that neither memory, nor a file, nor the time of a look-up tells the secret.
+/// The SHA-256 digest of a secret. Tables use it as a key, so that neither memory, files nor lookup times
+/// reveal the secret.
 package struct SecretDigest: Hashable, Sendable {
   package let bytes: [UInt8]
 
@@ -13,7 +14,7 @@ package struct SecretDigest: Hashable, Sendable {
 
   package init(of secret: String) { self.init(of: secret.utf8) }
 
-  /// 64 hexadecimal digits, as `sha256sum` prints them; nil for anything else.
+  /// Parses 64 hexadecimal digits, as printed by `sha256sum`; nil for other texts.
   package init?(hexadecimal text: String) {
     let digits = text.utf8.map { UInt8($0) }
     guard digits.count == 64 else { return nil }
@@ -33,7 +34,7 @@ package struct SecretDigest: Hashable, Sendable {
       decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
-  /// Takes as long wherever the first difference is.
+  /// Compares in constant time.
   package static func == (a: Self, b: Self) -> Bool {
     zip(a.bytes, b.bytes).reduce(a.bytes.count == b.bytes.count ? 0 : 1) { $0 | ($1.0 ^ $1.1) } == 0
   }
@@ -41,17 +42,17 @@ package struct SecretDigest: Hashable, Sendable {
   package func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 }
 
-/// Random texts that nobody guesses.
+/// Random secrets.
 package enum SecretText {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-  /// 32 characters of base64url: 192 bits of the system's own generator (getrandom(2)).
+  /// Returns 32 characters of base64url: 192 bits of the system's generator (getrandom(2)).
   package static func random() -> String {
     var generator = SystemRandomNumberGenerator()
     var bytes: [UInt8] = []
     for _ in 0..<4 {
       var word: UInt64 = generator.next()
-      // 8 characters of 6 bits of each word.
+      // 8 characters of 6 bits from each word.
       for _ in 0..<8 {
         bytes.append(alphabet[Int(word & 63)])
         word >>= 6
@@ -60,7 +61,7 @@ package enum SecretText {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Whether a text can be one of these at all; what is not is never looked up.
+  /// Returns whether a text has the form of a secret; others are never looked up.
   package static func isPlausible(_ text: some StringProtocol) -> Bool {
     text.utf8.count == 32 && text.utf8.allSatisfy { alphabet.contains($0) }
   }

@@ -1,24 +1,25 @@
 internal import HTTPTypes
 internal import Hummingbird
 
-/// The cookies that sessions are known by. A user's and a link's have names of their own, so that opening a link logs nobody
-/// out.
+/// The session cookies. Users and links have separate names, so that opening a link does not log out the
+/// user.
 enum SessionCookie {
   enum Kind {
     case user, link
   }
 
-  /// With TLS the browser itself takes care that no other server, and no plain connection, sets it (`__Host-`).
+  /// Returns the cookie's name. With TLS, the browser protects it from other servers and plain connections
+  /// (`__Host-`).
   static func name(_ kind: Kind, isEncrypted: Bool) -> String {
     (isEncrypted ? "__Host-" : "") + (kind == .user ? "odograph" : "odograph-link")
   }
 
-  /// In the order in which they count.
+  /// Returns the names in order of precedence.
   static func names(isEncrypted: Bool) -> [String] {
     [name(.user, isEncrypted: isEncrypted), name(.link, isEncrypted: isEncrypted)]
   }
 
-  /// The values that a request has for a name. Of more than some, the rest is somebody's attempt.
+  /// Returns a request's values for a name; excessive ones are ignored as an attack.
   static func values(of name: String, in request: Request) -> [String] {
     var values: [String] = []
     for header in request.headers[values: .cookie] where header.utf8.count <= 8192 {
@@ -33,8 +34,8 @@ enum SessionCookie {
     return values
   }
 
-  /// What sets it.
-  /// - Parameter seconds: until the browser forgets it; 0 lets it forget at once.
+  /// Returns the `Set-Cookie` header.
+  /// - Parameter seconds: the lifetime in the browser; 0 deletes the cookie.
   static func header(_ kind: Kind, _ value: String, seconds: Int, isEncrypted: Bool) -> String {
     "\(name(kind, isEncrypted: isEncrypted))=\(value); Path=/; Max-Age=\(max(0, seconds)); HttpOnly; SameSite=Strict"
       + (isEncrypted ? "; Secure" : "")

@@ -4,7 +4,7 @@ package import Hummingbird
 internal import JSON
 internal import Spatial
 
-/// `/session` of the API: logging in and out, and who one is.
+/// The API route `/session`: login, logout and the current user.
 package struct SessionRoutes: RouteGroup {
   let control: AccessControl
 
@@ -44,7 +44,7 @@ package struct SessionRoutes: RouteGroup {
     let address = access.address
     var line = AuditEntry(action: "login", who: name, from: address.description, outcome: "done")
     do throws(WebError) {
-      // A name as long as a body would make the tables of delays as large.
+      // A long name would enlarge the tables of delays.
       guard name.utf8.count <= AccessConfiguration.longestName else { throw .loginWrong }
       let login = try await control.logIn(
         name: name, password: password, from: address, replacing: access.identity)

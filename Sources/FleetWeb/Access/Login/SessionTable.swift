@@ -1,24 +1,24 @@
-/// Who is logged in: sessions by the digest of their cookies. Pure: times are nanoseconds since 1970.
+/// The sessions by the digests of their cookies. A pure value type; times are nanoseconds since 1970.
 package struct SessionTable: Sendable {
-  /// Whose session it is.
+  /// The holder of a session.
   package enum Holder: Hashable, Sendable {
     case user(String)
-    /// Whoever has the link to a vehicle, by the link's digest.
+    /// The holder of a link to a vehicle, by the link's digest.
     case link(SecretDigest)
   }
 
   package struct Session: Hashable, Sendable {
     package var holder: Holder
-    /// What the holder's entry was at the login; a session ends when it becomes another.
+    /// The holder's entry at the login; the session ends when it changes.
     package var entry: SecretDigest
     package var began: Int64
     package var used: Int64
   }
 
-  /// Sessions end when they were not used for so long, and so long after they began (ns).
+  /// The limits for unused sessions and for all sessions, ns.
   package var idle: Int64
   package var longest: Int64
-  /// Sessions at most in all, and of one holder: the longest unused goes for a new one.
+  /// The maximum numbers of sessions in total and per holder; the least recently used one is dropped.
   package static let capacity = 10_000
   package static let capacityOfHolder = 50
 
@@ -26,7 +26,7 @@ package struct SessionTable: Sendable {
 
   package init(idle: Int64, longest: Int64) { (self.idle, self.longest) = (idle, longest) }
 
-  /// When a session ends if it is not used any more.
+  /// Returns the time at which a session ends if it is not used.
   package func end(of session: Session) -> Int64 { min(session.used + idle, session.began + longest) }
 
   package mutating func open(_ digest: SecretDigest, _ holder: Holder, entry: SecretDigest, at now: Int64) {
@@ -43,10 +43,10 @@ package struct SessionTable: Sendable {
     sessions[digest] = Session(holder: holder, entry: entry, began: now, used: now)
   }
 
-  /// The session of a cookie, which counts as used; nil for none and for one that has ended.
+  /// Returns the session of a cookie and records its use; nil if there is none or it has ended.
   package mutating func use(_ digest: SecretDigest, at now: Int64) -> Session? {
     guard var session = sessions[digest] else { return nil }
-    // A clock that was set back ends nothing, and makes nothing last longer than from then on.
+    // A clock that was set back ends no session, and does not extend any beyond the limits from then on.
     guard now < end(of: session) else {
       sessions[digest] = nil
       return nil
@@ -65,6 +65,6 @@ package struct SessionTable: Sendable {
 
   package mutating func expire(at now: Int64) { sessions = sessions.filter { now < end(of: $0.value) } }
 
-  /// Takes over a session that was kept on the disk.
+  /// Restores a stored session.
   package mutating func restore(_ digest: SecretDigest, _ session: Session) { sessions[digest] = session }
 }

@@ -6,7 +6,7 @@ internal import NIOCore
 internal import Platform
 internal import Spatial
 
-/// `/shares` of the API: links to a vehicle.
+/// The API route `/shares`: links to vehicles.
 package struct ShareRoutes: RouteGroup {
   let control: AccessControl
 
@@ -83,7 +83,7 @@ package struct ShareRoutes: RouteGroup {
   }
 }
 
-/// Where links lead to, outside of the API.
+/// The route of share links outside of the API.
 package struct LinkEntrance: RouteGroup {
   let control: AccessControl
 
@@ -93,7 +93,7 @@ package struct LinkEntrance: RouteGroup {
     router.get("s/{secret}") { _, context in try enter(context) }
   }
 
-  /// Opens a link in a browser: a cookie for it, and on to the page.
+  /// Opens a link in a browser: sets its cookie and redirects to the page.
   private func enter(_ context: WebContext) throws -> Response {
     let secret = try context.name("secret")
     let from = context.access?.address.description ?? Address.unknown.description

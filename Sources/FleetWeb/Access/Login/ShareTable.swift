@@ -1,10 +1,11 @@
 package import Fleet
 
-/// Links that show one vehicle to whoever has them, for a while. Pure: times are nanoseconds since 1970.
+/// The links that show a vehicle to their holders for a limited time. A pure value type; times are
+/// nanoseconds since 1970.
 package struct ShareTable: Sendable {
   package struct Share: Hashable, Sendable {
     package var vehicle: VehicleKey
-    /// Who made it: the link ends when they no longer see the vehicle.
+    /// The creator; the link ends when the creator can no longer see the vehicle.
     package var maker: String
     package var began: Int64
     package var end: Int64
@@ -14,9 +15,9 @@ package struct ShareTable: Sendable {
     }
   }
 
-  /// Seconds that a link lasts.
+  /// The lifetime of a link in seconds.
   package static let seconds: ClosedRange<Double> = 60...30 * 86_400
-  /// Links at most.
+  /// The maximum number of links.
   package static let capacity = 1000
 
   package private(set) var shares: [SecretDigest: Share] = [:]
@@ -24,7 +25,7 @@ package struct ShareTable: Sendable {
   package init() {}
 
   /// Adds a link.
-  /// - Returns: false when there is no room: none that holds is dropped for another.
+  /// - Returns: false if the maximum is reached; active links are never dropped.
   package mutating func add(_ digest: SecretDigest, _ share: Share, at now: Int64) -> Bool {
     expire(at: now)
     guard shares.count < Self.capacity else { return false }
@@ -32,13 +33,13 @@ package struct ShareTable: Sendable {
     return true
   }
 
-  /// nil for none, and for one that is over.
+  /// Returns a link; nil if there is none or it has ended.
   package func share(_ digest: SecretDigest, at now: Int64) -> Share? {
     guard let share = shares[digest], now < share.end else { return nil }
     return share
   }
 
-  /// A link's name for people and lists: the first digits of its digest, which open nothing.
+  /// Returns a link's public name: the first digits of its digest, which grant no access.
   package static func name(_ digest: SecretDigest) -> String { String(digest.hexadecimal.prefix(16)) }
 
   package func digest(named name: String) -> SecretDigest? { shares.keys.first { Self.name($0) == name } }

@@ -3,8 +3,8 @@ package import FleetConsole
 internal import NIOSSL
 internal import Platform
 
-/// The server's certificate and key, read again when their files change: connections that stand go on with what they began
-/// with, new ones get the new.
+/// The server's certificate and key, reloaded when their files change. Open connections continue with the old
+/// certificate, new ones use the new one.
 package final class CertificateStore: Sendable {
   private struct State {
     var context: NIOSSLContext
@@ -17,8 +17,8 @@ package final class CertificateStore: Sendable {
   package let keyFile: String
   private let state: Locked<State>
 
-  /// Of the configuration's table `tls`; nil where it is missing.
-  /// - Throws: `FleetError` for a table that is incomplete, and for files that are no pair of certificate and key.
+  /// Creates the store from the configuration's table `tls`; nil if it is missing.
+  /// - Throws: `FleetError` for an incomplete table, and for files that are not a certificate with its key.
   package static func configured(in file: SettingsFile) throws(FleetError) -> CertificateStore? {
     let table = try file.table("tls", keys: keys)
     guard !table.isEmpty else { return nil }
@@ -29,10 +29,12 @@ package final class CertificateStore: Sendable {
     return try CertificateStore(certificateFile: certificate, keyFile: key)
   }
 
+  /// Creates a store.
+  ///
   /// - Parameters:
-  ///   - certificateFile: PEM, the server's own certificate first, then those of the authorities between.
-  ///   - keyFile: PEM, without a password.
-  /// - Throws: `FleetError` for files that are no pair of certificate and key.
+  ///   - certificateFile: PEM: the server's certificate, then the intermediate certificates.
+  ///   - keyFile: PEM without a password.
+  /// - Throws: `FleetError` for files that are not a certificate with its key.
   package init(certificateFile: String, keyFile: String) throws(FleetError) {
     (self.certificateFile, self.keyFile) = (certificateFile, keyFile)
     let times = Self.times(certificateFile, keyFile)
@@ -41,23 +43,23 @@ package final class CertificateStore: Sendable {
 
   var context: NIOSSLContext { state.withLock { $0.context } }
 
-  /// Reads the files again, whether they have changed or not. What was read before stays when they cannot be used.
-  /// - Throws: `FleetError` for files that are no pair of certificate and key.
+  /// Reloads the files. Retains the previous certificate if they are invalid.
+  /// - Throws: `FleetError` for files that are not a certificate with its key.
   package func reload() throws(FleetError) {
-    // Before reading: what is written meanwhile is then seen as a further change.
+    // Before reading, so that a concurrent write counts as a further change.
     let times = Self.times(certificateFile, keyFile)
     do throws(FleetError) {
       let context = try Self.read(certificateFile, keyFile)
       state.withLock { $0 = State(context: context, times: times) }
     } catch {
-      // Tried again only when something changes: a pair is written one file after the other.
+      // Only retried after a further change: the two files are written one after the other.
       state.withLock { $0.times = times }
       throw error
     }
   }
 
-  /// Reads them again if one was written since.
-  /// - Returns: whether that was done.
+  /// Reloads the files if one of them has changed.
+  /// - Returns: true if they were reloaded.
   /// - Throws: `FleetError` as `reload`.
   package func reloadIfChanged() throws(FleetError) -> Bool {
     let times = Self.times(certificateFile, keyFile)

@@ -1,30 +1,33 @@
 internal import Platform
 
-/// How much of the server one connection, and one address, may hold. Times are seconds.
+/// The resource limits of a connection and of an address. Times are in seconds.
 package struct ConnectionLimits: Hashable, Sendable {
-  /// Connections at most, in all and of one address. Who is on this machine, or a proxy, has only the first limit.
+  /// The maximum numbers of connections in total and per address. Local clients and proxies only have the
+  /// first limit.
   package var connections = 4096
   package var connectionsOfAddress = 256
-  /// Until a request's headers are there, and of a connection without a request.
+  /// The limit for a request's headers, and for a connection without a request.
   package var idle = 30.0
-  /// Until a request is there as a whole: 1 MB at 17 kB/s.
+  /// The limit for a complete request: 1 MB at 17 kB/s.
   package var request = 60.0
-  /// Of a client that takes nothing of what it asked for.
+  /// The limit for a client that does not read its response.
   package var stall = 60.0
-  /// Bytes of all headers of a request.
+  /// The maximum size of a request's headers in bytes.
   package var headers = 32 * 1024
-  /// Of one of them, and how many there may be.
+  /// The maximum size of a header in bytes, and their maximum number.
   static let field = 16 * 1024
   static let fields = 100
 
   package init() {}
 }
 
-/// Counts connections by address.
+/// A counter of connections by address.
 final class ConnectionCount: Sendable {
   private let state = Locked<(total: Int, addresses: [Address: Int])>((0, [:]))
 
-  /// - Returns: false when there are too many.
+  /// Counts a new connection.
+  ///
+  /// - Returns: false if there are too many.
   func open(_ address: Address, isExempt: Bool, _ limits: ConnectionLimits) -> Bool {
     state.withLock { state in
       let count = state.addresses[address] ?? 0

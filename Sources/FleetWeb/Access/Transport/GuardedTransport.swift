@@ -5,7 +5,7 @@ package import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
 
-/// HTTP/1.1, plain or over TLS, with limits on what a connection may hold.
+/// HTTP/1.1, plain or over TLS, with limits for each connection.
 package struct GuardedTransport: ServerChildChannel {
   package typealias Value = HTTP1Channel.Value
 
@@ -17,10 +17,10 @@ package struct GuardedTransport: ServerChildChannel {
   private let count: ConnectionCount
   private let isExempt: @Sendable (Address) -> Bool
 
-  /// For `Application`: how it speaks with its clients.
+  /// Returns the transport for `Application`.
   /// - Parameters:
   ///   - certificates: nil for plain HTTP.
-  ///   - control: knows the proxies, which have many clients behind one address.
+  ///   - control: provides the proxies, behind whose address are many clients.
   package static func builder(
     certificates: CertificateStore?, control: AccessControl, limits: ConnectionLimits = ConnectionLimits()
   ) -> HTTPServerBuilder {
@@ -69,7 +69,7 @@ package struct GuardedTransport: ServerChildChannel {
 }
 
 extension ConnectionLimits {
-  /// As the web library takes them.
+  /// The limits in the web library's format.
   var configuration: HTTP1Channel.Configuration {
     var decoder = HTTP1Channel.Configuration.DecoderConfiguration()
     decoder.maxHeaderFieldSize = min(headers, Self.field)

@@ -2,8 +2,8 @@ internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Closes a connection whose request does not come to its end, and refuses what two servers could read in two ways. What
-/// cannot be read as HTTP at all is refused here, too, in the form that every error has.
+/// A handler that closes connections with incomplete requests, and rejects ambiguous ones that two servers
+/// could interpret differently. Invalid HTTP is also rejected here, in the common error format.
 final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
@@ -12,7 +12,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
   private let limit: TimeAmount
   private var deadline: Scheduled<Void>?
-  /// Why the connection's last request is not read; nil while requests are.
+  /// The reason for which no further requests are read; nil otherwise.
   private var refusal: WebError?
 
   init(seconds: Double) { limit = .nanoseconds(Int64(seconds * 1e9)) }
@@ -22,7 +22,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     switch unwrapInboundIn(data) {
     case .head(var head):
       guard Self.isPlain(head) else {
-        // Answered by whom errors of the parser are, behind answers to earlier requests.
+        // Answered like errors of the parser, after the responses to earlier requests.
         refuse(.requestAmbiguous)
         return context.fireErrorCaught(HTTPParserError.unknown)
       }
@@ -30,7 +30,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
       let channel = context.channel
       deadline = context.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
       if head.version.minor == 0 {
-        // No browser speaks it, but proxies do that say nothing else of themselves.
+        // No browser uses HTTP/1.0, but some proxies do without other traces.
         head.headers.add(name: "Via", value: "1.0 unknown")
         return context.fireChannelRead(wrapInboundOut(.head(head)))
       }
@@ -42,7 +42,8 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     context.fireChannelRead(data)
   }
 
-  /// One host, one length or none, no upgrade to another protocol, and a path of this server (RFC 9112, sections 3.2 and 6.3).
+  /// Returns whether a request is unambiguous: one host, at most one length, no upgrade to another protocol,
+  /// and a path of this server (RFC 9112, sections 3.2 and 6.3).
   private static func isPlain(_ head: HTTPRequestHead) -> Bool {
     let hosts = head.headers["Host"]
     guard hosts.count == 1 || (hosts.isEmpty && head.version.minor == 0) else { return false }
@@ -68,7 +69,8 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     context.fireErrorCaught(error)
   }
 
-  /// The web library answers what it cannot read with an empty 400, in its turn, and ends the connection.
+  /// Replaces the empty 400 response with which the web library answers invalid requests before it closes the
+  /// connection.
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     guard let refusal, case .head(var head) = unwrapOutboundIn(data), head.status == .badRequest,
       head.headers["Content-Length"] == ["0"]

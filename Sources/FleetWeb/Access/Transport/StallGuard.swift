@@ -1,22 +1,22 @@
 internal import Glibc
 internal import NIOCore
 
-/// Closes a connection whose client takes nothing for a while. One that takes little at a time is waited for: what counts is
-/// what the client's machine has confirmed, as the kernel may let a program write on only after megabytes of it.
+/// A handler that closes connections whose client does not read. A slow client is tolerated: progress is
+/// measured by acknowledged bytes, because the kernel can block the writer until megabytes are acknowledged.
 final class StallGuard: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = NIOAny
   typealias InboundOut = NIOAny
 
-  /// Between two looks.
+  /// The interval between two checks.
   private let pause: TimeAmount
   private var pending: Scheduled<Void>?
-  /// What had been confirmed when it was last enough more than before, and how often that was looked at since.
+  /// The acknowledged bytes at the last sufficient progress, and the number of checks since then.
   private var taken: UInt64?
   private var looks = 0
 
-  /// Looks within the time, after which nothing was taken: it is over by a quarter at most.
+  /// The number of checks without progress; the time limit is exceeded by at most a quarter.
   private static let looksAtMost = 4
-  /// Bytes that count: whoever opens its window by single ones holds a connection for nothing.
+  /// The minimum progress in bytes, against clients that open their window byte by byte.
   private static let progress: UInt64 = 1024
 
   init(seconds: Double) {
@@ -50,11 +50,12 @@ final class StallGuard: ChannelInboundHandler, RemovableChannelHandler {
     context.channel.close(promise: nil)
   }
 
-  /// Bytes that the client's machine has confirmed; nil where the kernel does not say.
+  /// Returns the number of bytes acknowledged by the client; nil if unknown.
   private static func confirmed(_ context: ChannelHandlerContext) -> UInt64? {
     let operations = context.channel.pipeline.syncOperations
     let known = try? operations.withUnsafeTransportIfAvailable(of: CInt.self) { descriptor -> UInt64? in
-      // struct tcp_info of linux/tcp.h: tcpi_bytes_acked, since Linux 4.1. That of the C library ends before it.
+      // tcpi_bytes_acked in struct tcp_info of linux/tcp.h, since Linux 4.1. The C library's struct is too
+      // short.
       let place = 120
       var information = [UInt8](repeating: 0, count: 256)
       var length = socklen_t(information.count)
