@@ -137,10 +137,14 @@ package struct AgentPipeline: Sendable {
   /// - Parameters:
   ///   - accuracy: metres at 68 %.
   ///   - timeLimit: seconds.
+  ///   - mustBeFresh: whether a position that rest confirms is no answer.
   /// - Returns: whether `lastKnown` answers it.
-  package mutating func requestLocation(accuracy: Double, timeLimit: Double) -> Bool {
+  @discardableResult
+  package mutating func requestLocation(
+    accuracy: Double, timeLimit: Double, mustBeFresh: Bool = false
+  ) -> Bool {
     let isExact = (lastKnownAccuracy ?? .infinity) <= accuracy
-    if isPositionConfirmed, isExact, !location.isWithholding { return true }
+    if !mustBeFresh, isPositionConfirmed, isExact, !location.isWithholding { return true }
     location.requestLocation(accuracy: accuracy, timeLimit: timeLimit, at: now)
     power.needsChanged()
     planPower(at: now)

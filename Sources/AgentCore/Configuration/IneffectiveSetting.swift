@@ -161,6 +161,7 @@ extension ConfigurationKey.Value {
     case .integer(let number): "\(number)"
     case .number(let number): "\(number)"
     case .flag(let flag): "\(flag)"
+    case .numbers(let numbers): "\(numbers)"
     }
   }
 }

@@ -365,8 +365,8 @@ final class RemoteService {
       }
     } catch { return answer(sender, .failed, "\(error)") }
     plan.log.notice(.locationSimulated, "simulated location selected", metadata: ["choice": "\(choice)"])
-    // A paused receiver would not report it.
-    pipeline.requestLocation(accuracy: 100, timeLimit: 30)
+    // A receiver that sleeps at rest would not report it.
+    pipeline.requestLocation(accuracy: 100, timeLimit: 30, mustBeFresh: true)
     answer(sender, .done)
   }
 

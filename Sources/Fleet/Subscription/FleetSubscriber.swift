@@ -31,6 +31,8 @@ public enum FleetConnection: Hashable, Sendable {
   case refused(filter: String, reason: String)
   /// The broker possibly does not support a request and did not answer it.
   case doubtful(String)
+  /// A message was dropped because the MQTT library rejects its text. The connection is unaffected.
+  case dropped(String)
   /// The connection is lost. The subscriber keeps trying to reconnect.
   case disconnected(MQTTDisconnection)
 }
@@ -193,7 +195,7 @@ public final class FleetSubscriber: Sendable {
           handlers.connection(.subscribed)
         }
       },
-      warned: { handlers.connection(.doubtful($0)) })
+      warned: { handlers.connection(.dropped($0)) })
     do throws(MQTTError) {
       session = try MQTTSession(
         configuration: configuration,
@@ -277,7 +279,7 @@ extension FleetSubscriber: AsyncSequence {
         connection(state)
         switch state {
         case .connected: wasConnected.withLock { $0 = true }
-        case .subscribed, .doubtful: break
+        case .subscribed, .doubtful, .dropped: break
         case .refused(let filter, let reason): queue.finish(.refused(filter: filter, reason: reason))
         case .disconnected(let reason):
           let isFirst = wasConnected.withLock { !$0 }

@@ -203,7 +203,7 @@ package final class AlertService: FleetObserver {
     // The granted filters deliver, even if another was rejected.
     case .subscribed, .refused: inbox.update { $0.isConnected = true }
     case .disconnected: inbox.update { $0.isConnected = false }
-    case .connected, .doubtful: break
+    case .connected, .doubtful, .dropped: break
     }
   }
 

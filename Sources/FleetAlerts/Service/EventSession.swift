@@ -74,7 +74,7 @@ package final class EventSession: Sendable {
             guard reason.cause != .stopped else { return }
             text = FleetError(reason).description
           case .subscribed: text = nil
-          case .connected, .doubtful: return
+          case .connected, .doubtful, .dropped: return
           }
           let isNews = trouble.withLock { before in
             defer { before = text }

@@ -82,7 +82,7 @@ package final class CommandWaiter: Sendable {
     switch connection {
     case .connected: observeConnection()
     case .subscribed: break
-    case .doubtful(let doubt): StandardError.say(doubt)
+    case .doubtful(let doubt), .dropped(let doubt): StandardError.say(doubt)
     case .refused(let filter, let reason): end(.failed(.refused(filter: filter, reason: reason)))
     case .disconnected(let reason):
       observeLoss("\(reason)", FleetError(reason), isOurs: reason.cause == .stopped)

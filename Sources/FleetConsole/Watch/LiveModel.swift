@@ -60,6 +60,7 @@ final class LiveModel<Value: Sendable>: Sendable {
       case .subscribed:
         state.begin = state.begin ?? .now
       case .doubtful(let doubt): state.trouble = doubt
+      case .dropped: break
       case .refused(let filter, let reason): state.failure = .refused(filter: filter, reason: reason)
       case .disconnected(let reason):
         state.trouble = "not connected: \(reason)"

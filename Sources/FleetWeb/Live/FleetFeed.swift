@@ -92,6 +92,7 @@ package final class FleetFeed: Sendable {
         state.reading = RetainedReading(at: now.timestamp.nanoseconds)
         return isBack ? "connected to the broker again" : nil
       case .subscribed: return nil
+      case .dropped(let text): return text
       case .doubtful(let doubt):
         state.link.trouble = doubt
         return doubt

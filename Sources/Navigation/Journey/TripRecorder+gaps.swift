@@ -160,8 +160,13 @@ extension TripRecorder {
       took = max(took, sample.timestamp.seconds(since: located.timestamp))
       start = located.point
     }
-    open(isOff ? .carried : .unobserved, at: start, elapsed: took, origin: before.distance)
-    goOnMoving(sample, moving: min(took, (sample.distance - before.distance) / Self.townSpeed))
+    // The distance counts from the end of the previous trip, which can be before `start`.
+    let origin = state.boundary ?? before
+    let since = origin.time.flatMap { time in sample.time.map { $0.seconds(since: time) } }
+    let moving = min(max(took, since ?? took), (sample.distance - origin.distance) / Self.townSpeed)
+    if moving > took { start.time = sample.time?.advanced(bySeconds: -moving) }
+    open(isOff ? .carried : .unobserved, at: start, elapsed: max(took, moving), origin: before.distance)
+    goOnMoving(sample, moving: moving)
     state.trip?.track = TripTrack()
     promote(sample, as: isOff ? .carried : .unobserved)
     if !isOff { finish() }

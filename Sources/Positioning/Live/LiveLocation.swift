@@ -248,6 +248,7 @@ public final class LiveLocation: Sendable {
     try state.withLock { state throws(RegionError) in
       try state.services.monitor.add(region)
       state.services.settingsChanged()
+      if let now = state.now { state.push(state.services.decideRegions(at: now)) }
     }
   }
 

@@ -224,6 +224,21 @@ struct LocationServices: Sendable {
     }
   }
 
+  /// Decides regions without a state by the last position. Without rest, its accuracy includes what the device may have moved
+  /// since.
+  mutating func decideRegions(at now: Timestamp) -> [Output] {
+    guard monitor.hasUndecided, var place = lastSeen else { return [] }
+    let age = max(0, now.seconds(since: place.timestamp))
+    if activity != .stationary {
+      let mobility = Mobility(manager.activityType)
+      let accuracy = place.horizontalAccuracy ?? monitor.settings.unknownAccuracy
+      place.horizontalAccuracy =
+        accuracy + mobility.metersCovered(in: age, startingAt: place.speed ?? mobility.topSpeed)
+    }
+    (place.timestamp, place.time) = (now, place.time?.advanced(bySeconds: age))
+    return monitor.evaluateUndecided(at: place).map(Output.region)
+  }
+
   private mutating func observeRest(_ scan: InertialScan) -> [Output] {
     if let sample = AccelerometerData(scan) {
       _ = rest.process(acceleration: sample.acceleration, at: scan.timestamp)
@@ -362,7 +377,8 @@ extension LocationNeeds {
     // A consumer without a position requires a fix. Otherwise the newest position counts for both.
     let isOlder = timestamp.map { mine in other.timestamp.map { $0 < mine } ?? false } ?? true
     var union = isOlder ? self : other
-    union.desiredAccuracy = desiredAccuracy.stricter(other.desiredAccuracy)
+    union.standingAccuracy = standingAccuracy.stricter(other.standingAccuracy)
+    union.request = request?.combined(with: other.request) ?? other.request
     union.distance = distance.flatMap { first in other.distance.map { min(first, $0) } }
     union.notBefore = notBefore.flatMap { first in other.notBefore.map { min(first, $0) } }
     union.deadline = [deadline, other.deadline].compactMap { $0 }.min()
@@ -370,5 +386,12 @@ extension LocationNeeds {
     union.isHeadingWanted = isHeadingWanted || other.isHeadingWanted
     union.isPaused = isPaused && other.isPaused
     return union
+  }
+}
+
+extension LocationNeeds.Request {
+  fileprivate func combined(with other: Self?) -> Self {
+    guard let other else { return self }
+    return Self(accuracy: accuracy.stricter(other.accuracy), deadline: max(deadline, other.deadline))
   }
 }
