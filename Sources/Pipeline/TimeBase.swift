@@ -200,7 +200,8 @@ struct IntervalGate: Sendable {
   func isDue(at timestamp: Timestamp) -> Bool {
     guard let next else { return true }
     // Time that went back starts a new grid.
-    return timestamp >= next.advanced(bySeconds: -jitter) || timestamp < next.advanced(bySeconds: -2 * interval)
+    return timestamp >= next.advanced(bySeconds: -jitter)
+      || timestamp < next.advanced(bySeconds: -2 * interval)
   }
 
   mutating func isOpen(at timestamp: Timestamp) -> Bool {

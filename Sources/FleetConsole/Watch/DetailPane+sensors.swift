@@ -22,7 +22,9 @@ extension DetailPane {
   }
 
   var movement: [String] {
-    guard let location = record.location?.message.location, !record.isLocationStale(at: now) else { return [] }
+    guard let location = record.location?.message.location, !record.isLocationStale(at: now) else {
+      return []
+    }
     var parts: [String] = []
     if let speed = location.speed { parts.append(QuantityText.speed(speed)) }
     if let course = location.course { parts.append("course \(QuantityText.direction(course))") }

@@ -92,7 +92,8 @@ struct VehicleOrder: Hashable, Sendable {
       let meant = Spelling.nearest(to: plain, among: Self.names).map { "did you mean \($0)? " } ?? ""
       throw .usage(
         "sort by", "\"\(name.prefix(40))\"",
-        "\(meant)--sort is \(Self.names.joined(separator: ", ")), with - before it for descending, with + for ascending")
+        "\(meant)--sort is \(Self.names.joined(separator: ", ")), with - before it for descending, with + for ascending"
+      )
     }
     self.criterion = criterion
     isReversed = sign.map { ($0 == "-") != criterion.beginsWithMost } ?? false
@@ -125,7 +126,9 @@ struct VehicleOrder: Hashable, Sendable {
         { -$0 }
       }
     case .course:
-      return sort(places, vehicles) { $0.isLocationStale(at: now) ? nil : $0.location?.message.location.course }
+      return sort(places, vehicles) {
+        $0.isLocationStale(at: now) ? nil : $0.location?.message.location.course
+      }
     case .heading:
       return sort(places, vehicles) {
         $0.heading.map { $0.message.trueHeading ?? $0.message.magneticHeading }
