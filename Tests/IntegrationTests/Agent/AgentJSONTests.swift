@@ -32,10 +32,13 @@ import Testing
     let estimate = try #require(well.json["estimate"])
     #expect(
       members(estimate) == [
-        "drivingHours", "without", "joules", "joulesByPart", "bytes", "bytesByKind", "error",
+        "drivingHours", "without", "joules", "joulesByPart", "bytes", "bytesByKind", "messages",
+        "messagesByKind", "error",
       ])
     #expect(estimate["drivingHours"]?.double == 2 && estimate["error"]?.string?.isEmpty == false)
-    for (whole, parts) in [("joules", "joulesByPart"), ("bytes", "bytesByKind")] {
+    for (whole, parts) in [
+      ("joules", "joulesByPart"), ("bytes", "bytesByKind"), ("messages", "messagesByKind"),
+    ] {
       guard case .object(let shares)? = estimate[parts] else {
         Issue.record("no \(parts)")
         continue
