@@ -18,7 +18,7 @@ import Testing
     ("odograph rep", ["replay"]), ("odograph config s", ["show", "set"]),
     ("odograph watch --colu", ["--columns"]), ("odograph watch --sort ba", ["battery", "backlog"]),
     ("odograph watch --columns state,ba", ["state,battery", "state,backlog"]),
-    ("odograph command re", ["reload", "reset-regions", "region-state"]),
+    ("odograph command re", ["record", "reload", "reset-regions", "region-state"]),
     ("odograph config set status.int", ["status.interval="]),
     ("odograph tail --kind loc", ["location", "location/event"]),
     ("odograph export --format g", ["gpx", "geojson"]), ("odograph export fl", ["fleet.sqlite"]),
