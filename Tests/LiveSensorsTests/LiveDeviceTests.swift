@@ -115,16 +115,30 @@ import Testing
     #expect(!device.location.hasConsumers && !device.motion.isAccelerometerActive)
   }
 
-  @Test func aDamagedRecordingIsTold() async throws {
+  private func report(_ second: Int) -> String {
+    #"{"class":"TPV","mode":3,"time":"2026-11-21T08:00:0\#(second).000Z","lat":48,"lon":11}"#
+  }
+
+  /// Unreadable lines are skipped, and the others are read.
+  @Test func aDamagedLineIsSkipped() async throws {
     let scratch = try ScratchFolder()
-    let report = #"{"class":"TPV","mode":3,"time":"2026-11-21T08:00:00.000Z","lat":48,"lon":11}"#
-    let path = try scratch.write(Data("\(report)\n{\"class\":\n\(report)\n".utf8), to: "drive.json")
+    let path = try scratch.write(Data("\(report(1))\n{\"class\":]\n\(report(2))\n".utf8), to: "drive.json")
+    let device = try LiveDevice(.recording(SensorInput.Recording(position: path)), speed: nil)
+    let updates = device.location.liveUpdates()
+    try device.start()
+    #expect(try await collect(updates).count { $0.location != nil } == 2)
+    #expect(device.failure == nil)
+  }
+
+  @Test func aRecordingWithoutAPositionIsAFailure() async throws {
+    let scratch = try ScratchFolder()
+    let text = #"{"class":"TPV","mode":1}"# + "\n"
+    let path = try scratch.write(Data(text.utf8), to: "drive.json")
     let device = try LiveDevice(.recording(SensorInput.Recording(position: path)), speed: nil)
     let updates = device.location.liveUpdates()
     try device.start()
     let told = try await collect(updates)
-    #expect(told.count == 2 && told.first?.location != nil)
-    #expect(told.last.map { "\($0.failure.map(\.description) ?? "")".contains("drive.json:2") } == true)
+    #expect(told.last.map { "\($0.failure.map(\.description) ?? "")".contains("drive.json") } == true)
     #expect(device.failure != nil)
   }
 

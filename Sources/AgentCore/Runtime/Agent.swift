@@ -88,7 +88,8 @@ package final class Agent: Sendable {
       initial.regionSource = .remote
     } else if let path = configuration.regions.path {
       let report = try RegionFile(path).watch(in: &initial.regions, at: initial.civilTime, log: log)
-      surroundings.announcements.append(.regionsReported(report))
+      // Consumers of other formats have not asked for it.
+      if configuration.profiles.isNative { surroundings.announcements.append(.regionsReported(report)) }
       initial.regionSource = .file
     }
     let inbox = AgentInbox()
