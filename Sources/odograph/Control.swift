@@ -27,21 +27,22 @@ struct Command: ParsableCommand {
     commandName: "command",
     abstract: "Asks vehicles for something and waits for their answers.",
     discussion: """
-        locate          a position that is accurate enough (--accuracy), or the best until --timeout is over; the
-                        receiver is powered unless the vehicle has been at rest since such a position
-        status          a status message now
-        reload          read the configuration file again
-        track           the positions of a time, from the vehicle's own history (--from, --to)
-        reset-regions   reset the states of all regions and decide them again
-        forget-regions  delete the regions that were set remotely; the configuration's are watched again (--yes)
-        region-state    inside, outside or unknown, and since when: all regions, or one (--region)
-        zero            tell attitudes relative to now, too (--clear ends that)
-        level           at rest on level ground: take off how the device is tilted (--clear)
-        set-odometer    take over what the instrument panel shows (--km)
-        set-trip        say who drives and what the trip is for (--driver, --purpose)
-        record          record the accelerometer from now on (--seconds); odograph history fetches it
-        simulate-location
-                        replace the position of a recorded or simulated vehicle (--at, --track, --none, --clear)
+        locate             a position that is accurate enough (--accuracy), or the best until --timeout \
+      is over; the receiver is powered unless the vehicle has been at rest since such a position
+        status             a status message now
+        reload             read the configuration file again
+        track              the positions of a time, from the vehicle's own history (--from, --to)
+        reset-regions      reset the states of all regions and decide them again
+        forget-regions     delete the regions that were set remotely; the configuration's are watched \
+      again (--yes)
+        region-state       inside, outside or unknown, and since when: all regions, or one (--region)
+        zero               tell attitudes relative to now, too (--clear ends that)
+        level              at rest on level ground: take off how the device is tilted (--clear)
+        set-odometer       take over what the instrument panel shows (--km)
+        set-trip           say who drives and what the trip is for (--driver, --purpose)
+        record             record the accelerometer from now on (--seconds); odograph history fetches it
+        simulate-location  replace the position of a recorded or simulated vehicle (--at, --track, \
+      --none, --clear)
 
       Without --vehicle, every vehicle of the fleet is asked of which the broker keeps a status, or of which a recording \
       knows (--recording); all fleets are asked only with --every-vehicle. A vehicle that is asleep or offline answers when it is back, or not: the request \
