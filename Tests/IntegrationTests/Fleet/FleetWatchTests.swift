@@ -116,8 +116,11 @@ import Testing
     #expect(result.status == 0)
     #expect(result.lines.count == 3)
     #expect(result.lines.first?.hasPrefix("VEHICLE") == true)
-    // Kept positions are the last known ones, and are marked so.
-    #expect(result.lines.dropFirst().allSatisfy { $0.contains("~48.16351") && $0.contains("● online") })
+    // The stored positions are of this moment, so they are shown as current.
+    #expect(
+      result.lines.dropFirst().allSatisfy {
+        $0.contains("48.16351") && !$0.contains("~") && $0.contains("● online") && $0.contains("km/h")
+      }, "\(result.output)")
     #expect(!result.output.contains("\u{1B}"))
   }
 
