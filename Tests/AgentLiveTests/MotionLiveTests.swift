@@ -17,7 +17,7 @@ import Testing
     let defaults = [
       "input.mode": "hardware", "iio.contexts": server.uri, "iio.rate": "100", "gpsd.enabled": "false",
       "mqtt.broker": "mqtt://127.0.0.1:\(port)", "attitude.frame": "xArbitraryZVertical",
-      "heading.enabled": "false",
+      "attitude.filter": "0", "heading.enabled": "false",
     ]
     return try AgentProcess(defaults.merging(settings) { $1 }, print: true)
   }

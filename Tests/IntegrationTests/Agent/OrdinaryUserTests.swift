@@ -57,7 +57,7 @@ import Testing
     let user = try OrdinaryUser()
     let run = try user.run(["run"] + Self.simulation, environment: [:])
     #expect(run.status == 1, "\(run)")
-    #expect(run.text.contains("set store.path, or HOME or XDG_STATE_HOME to a folder of yours"), "\(run)")
+    #expect(run.text.contains("set state.path, or HOME or XDG_STATE_HOME to a folder of yours"), "\(run)")
     let check = try user.run(["check"] + Self.simulation, environment: [:])
     #expect(check.status == 2 && check.text.contains("problem  store: /var/lib/odographd"), "\(check)")
     #expect(check.text.contains("or HOME or XDG_STATE_HOME"), "\(check)")
@@ -83,7 +83,7 @@ import Testing
     let user = try OrdinaryUser()
     let run = try user.run(
       ["run"] + Self.simulation, environment: ["HOME": user.home.path, "XDG_STATE_HOME": "/proc/none"])
-    #expect(run.status == 1 && run.text.contains("/proc/none/odograph (set store.path, or"), "\(run)")
+    #expect(run.status == 1 && run.text.contains("/proc/none/odograph (set state.path, or"), "\(run)")
     let written = try user.run(
       ["init", "--preset", "test-bench", "--vehicle", "v", "--broker", "mqtt://h"],
       environment: ["HOME": user.home.path, "XDG_CONFIG_HOME": "/proc/none"])
