@@ -14,6 +14,10 @@ struct MotionReports: Sendable {
   private var heading: HeadingManager
   private var headingGate: IntervalGate
   private var attitudeGate: AttitudeGate
+  /// When the gyroscope first delivered without an accelerometer; nil if it never did.
+  private var lonelySince: Timestamp?
+  /// Seconds for which a gyroscope waits for an accelerometer: the devices of one chip start one after the other.
+  private static let accelerometerPatience = 2.0
   private var events: MotionEvents
   /// Angles of the newest published attitude, in its frame. The next angles continue from them.
   private var angles: (frame: AttitudeReferenceFrame, angles: EulerAngles)?
@@ -305,7 +309,11 @@ struct MotionReports: Sendable {
     guard let motion = manager.deviceMotion else {
       // A gyroscope alone still provides the rotation rate.
       let degradation = "no accelerometer: rotation rate only; attach one"
-      guard !manager.isAvailable(.accelerometer), let rate = manager.rotationRate,
+      let since = lonelySince ?? timestamp
+      lonelySince = since
+      guard !manager.isAvailable(.accelerometer),
+        timestamp.seconds(since: since) >= Self.accelerometerPatience,
+        let rate = manager.rotationRate,
         attitudeGate.isOpen(
           at: timestamp, rotationRate: rate, AttitudeGate.State(axes: axes, degradation: degradation))
       else { return }
