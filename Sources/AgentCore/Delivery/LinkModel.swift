@@ -177,7 +177,7 @@ struct LinkModel {
   private static func complete(_ message: VehicleMessage) -> VehicleMessage {
     guard case .status(var status) = message else { return message }
     status.counters = BrokerDelivery.counters(MQTTStatistics(), .empty)
-      .merging(status.counters.filter { $0.key != PrintDelivery.counter }) { $1 }
+      .merging(status.counters.filter { $0.key != "messages.printed" }) { $1 }
     status.device = status.device ?? deviceHealth
     return .status(status)
   }

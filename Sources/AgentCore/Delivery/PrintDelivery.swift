@@ -17,9 +17,6 @@ final class PrintDelivery: MessageDelivery {
     var printed = 0
   }
 
-  /// The name of the count in `status`.
-  static let counter = "messages.printed"
-
   private let descriptor: Int32?
   private let state: Locked<State>
 
@@ -50,7 +47,7 @@ final class PrintDelivery: MessageDelivery {
     try write(lines)
   }
 
-  var counters: [String: Int] { [Self.counter: state.withLock { $0.printed }] }
+  var counters: [String: Int] { ["messages.printed": state.withLock { $0.printed }] }
 
   var radio: EnergyAccount { model?.radio ?? EnergyAccount(bytes: 0) }
 

@@ -50,7 +50,7 @@ import Testing
       let text = try String(contentsOfFile: sources + file, encoding: .utf8)
       let begin = try #require(text.range(of: start), "\(file) has no \(start)")
       let body = text[begin.upperBound...].components(separatedBy: "\n  }\n")[0]
-      let found = body.matches(of: /"([a-z]+(?:\.[a-zA-Z]+)?)":/).map { String($0.1) }
+      let found = body.matches(of: /"([a-z]+(?:\.[a-zA-Z]+)?)"(?::|\])/).map { String($0.1) }
       #expect(!found.isEmpty, "\(file)")
       named.formUnion(found)
     }
