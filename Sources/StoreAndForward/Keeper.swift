@@ -201,6 +201,9 @@ final class Keeper {
     let lost = LostCommits.read(path)
     let isOpen = attempt { () throws(SQLiteError) in adopt(try Store(path: path)) }
     if isOpen, let store, let lost { restore(lost, to: store) }
+    // SQLite continues a log behind its last whole commit, and older frames stay behind the new end. The next start would take
+    // those for damage.
+    if isOpen, let store { attempt { () throws(SQLiteError) in try store.database.checkpoint() } }
   }
 
   /// Adds what can be proved of the commits that SQLite leaves out, and begins another epoch: a sequence number may have been among

@@ -40,7 +40,8 @@ final class StateClaim: Sendable {
     let file = try RandomAccessFile(path: path, access: .readWrite, followsLinks: false)
     let contents = try file.read(count: sizeLimit, at: 0)
     try check(contents, path, object, key, vehicle)
-    if contents.isEmpty {
+    // A power cut while the file was written can leave a part of it.
+    if name(contents) == nil {
       try file.write(Array((vehicle + "\n").utf8), at: 0)
       try file.synchronize()
     }
@@ -63,10 +64,12 @@ final class StateClaim: Sendable {
         + "or delete \(path) if the vehicle was renamed")
   }
 
-  /// The first line; nil in an empty file.
+  /// Returns the first line; nil if it is empty, has no end, or contains control characters, as after a power cut.
   private static func name(_ contents: [UInt8]) -> String? {
-    let line = String(decoding: contents.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-    return line.isEmpty ? nil : line
+    guard let end = contents.firstIndex(of: UInt8(ascii: "\n")), end > 0,
+      contents[..<end].allSatisfy({ $0 >= 32 && $0 != 127 })
+    else { return nil }
+    return String(decoding: contents[..<end], as: UTF8.self)
   }
 
   /// The vehicle, as `fleet/vehicle`, whose state a folder holds; nil if none has claimed it.
