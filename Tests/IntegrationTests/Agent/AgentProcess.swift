@@ -19,7 +19,9 @@ struct AgentProcess {
     ].merging(Self.tellingMuch) { $1 }
     var all = defaults.merging(settings) { $1 }
     // Without bursts the interval has no effect, which the agent reports as a warning.
-    if all["mqtt.link"] == "always", settings["mqtt.burst_interval"] == nil { all["mqtt.burst_interval"] = nil }
+    if all["mqtt.link"] == "always", settings["mqtt.burst_interval"] == nil {
+      all["mqtt.burst_interval"] = nil
+    }
     for (key, value) in all.sorted(by: { $0.key < $1.key }) {
       arguments += ["--set", "\(key)=\(value)"]
     }
