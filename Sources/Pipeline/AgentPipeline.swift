@@ -529,6 +529,8 @@ package struct AgentPipeline: Sendable {
     }
     guard let since = motion.activitySince, motion.activity != activity else { return }
     activity = motion.activity
+    // The retained attitude must not have the rates of the drive.
+    if activity == .stationary { motion.reopenAttitude() }
     power.observe(activity, since: since)
     altitude.observe(isAtRest: activity.map { $0 == .stationary })
     drivingEvents?.observe(isStanding: activity.map { $0 == .stationary }, at: scan.timestamp)

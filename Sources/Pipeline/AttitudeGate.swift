@@ -18,6 +18,10 @@ struct AttitudeGate: Sendable {
   private let cosine: Double
   private var interval: IntervalGate
   private var last: (attitude: Quaternion?, gravity: Vector3, state: State)?
+  /// When the newest attitude did not differ enough.
+  private var refused: Timestamp?
+  /// Whether the last published rotation rate turned the device.
+  private var isTurning = false
 
   /// - Parameters:
   ///   - interval: seconds between attitudes at the least.
@@ -33,22 +37,31 @@ struct AttitudeGate: Sendable {
   ///   - attitude: nil where only gravity is known.
   ///   - gravity: in the axes of the device, of any length but zero.
   mutating func isOpen(at time: Timestamp, attitude: Attitude?, gravity: Vector3, _ state: State) -> Bool {
-    guard isNews(attitude, gravity, state), interval.isOpen(at: time) else { return false }
+    guard isNews(attitude, gravity, state) else {
+      refused = time
+      return false
+    }
+    guard interval.isOpen(at: time) else { return false }
     last = (attitude?.quaternion, gravity, state)
     return true
   }
 
   /// Returns whether a rotation rate in rad/s is to be published, of a device without an attitude: one that turns the device by
-  /// more than the angle within an interval.
+  /// more than the angle within an interval, and the first one after that, so that the retained rate is not of a turn.
   mutating func isOpen(at time: Timestamp, rotationRate: Vector3, _ state: State) -> Bool {
-    let isNews = last?.state != state || rotationRate.length * interval.interval > filter
-    guard isNews, interval.isOpen(at: time) else { return false }
-    last = (nil, .zero, state)
+    let turns = rotationRate.length * interval.interval > filter
+    guard last?.state != state || turns || isTurning, interval.isOpen(at: time) else { return false }
+    (last, isTurning) = ((nil, .zero, state), turns)
     return true
   }
 
-  /// Returns whether the interval since the last attitude is over.
-  func isDue(at time: Timestamp) -> Bool { interval.isDue(at: time) }
+  /// Returns whether the interval since the last attitude is over. An attitude that did not differ enough is followed by the next
+  /// check a tenth of the interval later, at most 0.1 s: checking every sample costs more than it finds.
+  func isDue(at time: Timestamp) -> Bool {
+    guard interval.isDue(at: time) else { return false }
+    guard filter > 0, let refused, time >= refused else { return true }
+    return time.seconds(since: refused) >= min(0.1, interval.interval / 10)
+  }
 
   /// Lets the next attitude pass, whatever it is: a session with the broker has begun, and may not have had the last one.
   mutating func reopen() { last = nil }

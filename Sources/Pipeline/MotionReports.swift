@@ -279,6 +279,9 @@ struct MotionReports: Sendable {
   /// Publishes the next attitude, whether it has changed or not: the broker may not have the last one.
   mutating func beginSession() { attitudeGate.reopen() }
 
+  /// Publishes the next attitude, whether it has changed or not: the vehicle has come to rest.
+  mutating func reopenAttitude() { attitudeGate.reopen() }
+
   // MARK: What comes out
 
   private mutating func publishHeading(

@@ -14,7 +14,7 @@ import Testing
 /// publishes, in which frame, and what its `status` says of the rest.
 @Suite struct SensorSubsetTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
-  private static let blow = 2.0
+  private static let blow = 4.5
   private static let kinds: [SensorKind] = [
     .accelerometer, .gyroscope, .magnetometer, .barometer, .positioning,
   ]

@@ -366,7 +366,7 @@ final class RemoteService {
     } catch { return answer(sender, .failed, "\(error)") }
     plan.log.notice(.locationSimulated, "simulated location selected", metadata: ["choice": "\(choice)"])
     // A receiver that sleeps at rest would not report it.
-    pipeline.requestLocation(accuracy: 100, timeLimit: 30, mustBeFresh: true)
+    pipeline.requestLocation(accuracy: 100, timeLimit: 60, mustBeFresh: true)
     answer(sender, .done)
   }
 
