@@ -49,10 +49,12 @@ step() {
 }
 
 install_packages "${build_packages[@]}" "${run_packages[@]}" python3
-# A debug build is ready in a third of the time of a release build, and fast enough for four vehicles.
-step 1 "build odographd, the agent" swift build --product odographd
-step 2 "build odograph, the fleet's program" swift build --product odograph
-bin=$(swift build --show-bin-path)
+# A debug build takes less than half of the time of a release build, and is fast enough for four vehicles. Its own folder leaves
+# other builds unchanged.
+build=(swift build --scratch-path .build/demo --disable-index-store)
+step 1 "build odographd, the agent" "${build[@]}" --product odographd
+step 2 "build odograph, the fleet's program" "${build[@]}" --product odograph
+bin=$("${build[@]}" --show-bin-path)
 
 started=$SECONDS
 port=$(free_port)

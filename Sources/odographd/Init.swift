@@ -6,14 +6,14 @@ import Glibc
 struct Init: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "init",
-    abstract: "Writes a short configuration for this vehicle, looks for its sensors, and checks it.",
+    abstract: "Writes a short configuration for this vehicle, and checks it with its sensors.",
     discussion: """
-      What no option says is asked for on a terminal; where standard input is none, nothing is asked, and what is missing is an \
-      error. The file has the name of a preset (car, truck, asset-tracker, person, test-bench) and what no preset can know.
+      On a terminal, init asks for missing options; otherwise a missing option is an error. The file contains the name of a \
+      preset (car, truck, asset-tracker, person, test-bench) and the settings that depend on the vehicle.
 
       Without --config the file is /etc/odographd/odograph.toml for root, else odograph/odograph.toml in the user's configuration \
-      folder ($XDG_CONFIG_HOME, ~/.config). A file that is there is replaced only with --force, or when its vehicle has no name yet, \
-      as in the one that the package installs.
+      folder ($XDG_CONFIG_HOME, ~/.config). An existing file is replaced only with --force, or if its vehicle has no name yet, as in \
+      the file of the package.
 
       Examples:
         odographd init --preset car --vehicle van-1 \\
@@ -21,7 +21,7 @@ struct Init: ParsableCommand {
         odographd init --preset truck --vehicle truck-7 --fleet delivery \\
           --broker mqtts://broker.example --config truck-7.toml --force
 
-      Exit codes: 0 written, whatever the check found; 1 cannot be written, or is there already; 64 wrong or missing \
+      Exit codes: 0 written, whatever the check found; 1 not writable, or the file exists; 64 wrong or missing \
       arguments.
       """)
 
@@ -37,10 +37,10 @@ struct Init: ParsableCommand {
   @Option(help: ArgumentHelp("The broker, as in mqtts://broker.example.", valueName: "mqtt[s]://host[:port]"))
   var broker: String?
 
-  @Option(help: ArgumentHelp("Where to write it.", valueName: "file"))
+  @Option(help: ArgumentHelp("Output file.", valueName: "file"))
   var config: String?
 
-  @Flag(help: "Replace a file that is there.")
+  @Flag(help: "Replace an existing file.")
   var force = false
 
   func run() throws {

@@ -11,7 +11,7 @@ package struct TripsOptions: ParsableArguments {
   var vehicle: String?
 
   @Argument(
-    help: ArgumentHelp("Only the trip of this number, with all that is known of it.", valueName: "number"))
+    help: ArgumentHelp("Only the trip with this number, with all details.", valueName: "number"))
   var number: Int64?
 
   @Option(
