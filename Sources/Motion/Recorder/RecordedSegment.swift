@@ -3,8 +3,8 @@ internal import Platform
 internal import Sensors
 internal import Spatial
 
-/// Tells one run of the machine from the next: timestamps count from boot, so they mean nothing without it. On Linux,
-/// the kernel's `/proc/sys/kernel/random/boot_id`.
+/// Identity of one boot of the machine. Timestamps count from boot, so they are comparable only with equal
+/// identities. On Linux it is the kernel's `/proc/sys/kernel/random/boot_id`.
 public struct BootIdentity: Hashable, Sendable {
   public var high: UInt64
   public var low: UInt64
@@ -14,7 +14,7 @@ public struct BootIdentity: Hashable, Sendable {
     self.low = low
   }
 
-  /// Reads the kernel's form, 32 hexadecimal digits with or without hyphens; nil when it is not.
+  /// Parses the kernel's form, 32 hexadecimal digits with or without hyphens; nil for any other text.
   public init?(_ text: some StringProtocol) {
     let digits = String(text.filter { $0 != "-" && !$0.isWhitespace })
     guard digits.utf8.count == 32, let high = UInt64(digits.prefix(16), radix: 16),
@@ -47,23 +47,23 @@ public struct BootIdentity: Hashable, Sendable {
 /// The scale fits the largest reading of the segment, so a quiet one resolves 0.03 mg; the error is half a unit. The time
 /// unit fits the largest interval; rounding is carried over, so no error adds up.
 struct RecordedSegment: Hashable, Sendable {
-  /// Larger than that of any segment written before.
+  /// Sequence number, larger than that of every earlier segment.
   var sequence: UInt64
   var boot: BootIdentity
-  /// Nanoseconds to add to a timestamp for UTC; nil when no clock was set yet.
+  /// Nanoseconds to add to a timestamp for UTC; nil if the clock was not set.
   var utcOffset: Int64?
-  /// In order of time.
+  /// Samples in order of time.
   var samples: [AccelerometerData]
 
   static let slotSize = 4096
   static let headerSize = 64
   static let capacity = (slotSize - headerSize) / 8
-  /// Seconds between two samples of a segment at most: what is longer is a gap and starts another.
+  /// Longest time in s between two samples of a segment. A longer gap starts a new segment.
   static let longestInterval = 2.0
   private static let magic: [UInt8] = Array("ODOACC01".utf8)
   private static let unknownOffset = Int64.min
 
-  /// One slot's bytes.
+  /// Returns the contents of one slot.
   func encoded() -> [UInt8] {
     var bytes = Self.magic
     bytes.reserveCapacity(Self.slotSize)
@@ -106,7 +106,7 @@ struct RecordedSegment: Hashable, Sendable {
 }
 
 extension RecordedSegment {
-  /// Reads a slot back; nil for one that is torn, damaged or was never written.
+  /// Decodes a slot; nil if it is torn, damaged or empty.
   init?(slot bytes: [UInt8]) {
     guard bytes.count >= Self.headerSize, bytes.starts(with: Self.magic) else { return nil }
     let count = Int(UInt16(little: bytes, at: 12))
@@ -137,7 +137,7 @@ extension RecordedSegment {
   }
 }
 
-/// Where each segment lies and when it was taken; rebuilt from the file when it is opened (a second for 100 MB).
+/// Positions and times of all segments, rebuilt when the file is opened (one second for 100 MB).
 struct SegmentIndex: Sendable {
   struct Entry: Sendable {
     var sequence: UInt64
@@ -148,7 +148,7 @@ struct SegmentIndex: Sendable {
   }
 
   private(set) var entries: [Entry] = []
-  /// For each run of the machine the offset to UTC that was known last.
+  /// Last UTC offset of each boot in nanoseconds.
   private(set) var offsets: [BootIdentity: Int64] = [:]
   private(set) var slotCount = 0
   private(set) var damaged = 0
@@ -176,7 +176,7 @@ struct SegmentIndex: Sendable {
 
   var nextSequence: UInt64 { (newest?.sequence ?? 0) + 1 }
 
-  /// The slot after the newest one, within the limit.
+  /// Returns the slot after the newest one, within the limit.
   func nextSlot(limit: Int) -> Int {
     guard let newest else { return 0 }
     let next = newest.slot + 1
