@@ -44,7 +44,7 @@ public enum DeliveryLane: Int, Hashable, Sendable, CaseIterable, Comparable {
   public static func < (a: DeliveryLane, b: DeliveryLane) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// Unique identity of a durable message among all that a vehicle ever sent. No two messages share both
+/// Unique identity of a durable message among all messages that a vehicle ever sent. No two messages share both
 /// numbers, even after power cuts and restored backups.
 public struct MessageIdentity: Hashable, Sendable {
   /// Random identifier of the vehicle's store. A new store starts a new epoch.
