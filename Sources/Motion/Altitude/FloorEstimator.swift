@@ -30,7 +30,7 @@ struct FloorEstimator: Sendable {
   /// Records that the sky is visible.
   /// - Parameter speed: speed in m/s; nil if unknown.
   mutating func observeSky(_ level: PressureLevel, at time: Double, speed: Double?) {
-    // Vehicles enter garages slowly. Without a speed, an entry cannot be told from a tunnel.
+    // Vehicles enter garages slowly. Without a speed, a tunnel cannot be excluded.
     entry = speed.map { $0 <= Self.fastest } == true ? (level.height(at: time), time) : nil
     moving = 0
   }

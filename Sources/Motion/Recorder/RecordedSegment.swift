@@ -24,28 +24,29 @@ public struct BootIdentity: Hashable, Sendable {
   }
 }
 
-/// Samples of one run of the machine without a gap, as they go into one segment of the recorder's file.
+/// Consecutive samples of one boot of the machine, stored as one segment of the recorder's file.
 ///
 /// # On disk
 ///
-/// The file is an array of slots of 4096 bytes, each of which stands alone. All numbers are little-endian.
+/// The file is an array of independent slots of 4096 bytes. All numbers are little-endian.
 ///
-/// | bytes | what |
+/// | bytes | content |
 /// | --- | --- |
 /// | 0 ..< 8 | `ODOACC01` |
 /// | 8 ..< 12 | CRC-32 (IEEE 802.3) of bytes 12 ..< 64 + 8·count |
 /// | 12 ..< 14 | count, 1 ... 504 |
 /// | 14 ..< 16 | zero |
-/// | 16 ..< 24 | sequence number, from 1; each lies in the slot after its predecessor's, or in the first |
+/// | 16 ..< 24 | sequence number, from 1; stored in the slot after the predecessor's, or in the first |
 /// | 24 ..< 40 | boot identity, two 64-bit words |
 /// | 40 ..< 48 | timestamp of the first sample, ns since boot |
-/// | 48 ..< 56 | ns to add to a timestamp for UTC as it was known when written; the smallest number when it was not |
-/// | 56 ..< 60 | float32: g that a reading of 1 stands for |
-/// | 60 ..< 64 | float32: ns that a time unit stands for |
+/// | 48 ..< 56 | ns to add to a timestamp for UTC; the smallest number if unknown at the time of writing |
+/// | 56 ..< 60 | float32: scale of readings in g |
+/// | 60 ..< 64 | float32: time unit in ns |
 /// | from 64 | for each sample x, y, z (int16, times the scale) and the time since the sample before (uint16, units) |
 ///
-/// The scale fits the largest reading of the segment, so a quiet one resolves 0.03 mg; the error is half a unit. The time
-/// unit fits the largest interval; rounding is carried over, so no error adds up.
+/// The scale is chosen for the largest reading of the segment, so a quiet segment resolves 0.03 mg; the error is
+/// half a unit. The time unit is chosen for the largest interval; rounding errors are carried over and do not add
+/// up.
 struct RecordedSegment: Hashable, Sendable {
   /// Sequence number, larger than that of every earlier segment.
   var sequence: UInt64
