@@ -2,15 +2,15 @@ internal import Positioning
 package import Sensors
 package import Spatial
 
-/// A scan beside a good fix, from which it can be learned where transmitters stand.
+/// A scan with an accurate fix, from which positions of transmitters can be learned.
 package struct LearnableScan: Hashable, Sendable {
   package var scan: RadioScan
-  /// Where it was heard; outside of every privacy zone.
+  /// Position of the scan, outside of all privacy zones.
   package var coordinate: Coordinate
-  /// Metres at 68 %, at most `LearnableScan.worstAccuracy`.
+  /// Accuracy of the position in m (68 %), at most `LearnableScan.worstAccuracy`.
   package var accuracy: Double
   package var time: UTCTime
-  /// Whether beacons that are known elsewhere say that the vehicle is not there, and others have borne the receiver out lately.
+  /// True if known beacons contradict the position, although other beacons recently confirmed the receiver.
   package var isContested: Bool
 
   package static let worstAccuracy = 30.0
@@ -26,8 +26,8 @@ package struct LearnableScan: Hashable, Sendable {
   }
 }
 
-/// The radios' side of the pipeline: from scans and the map to coarse positions, what there is to learn, and whether the receiver
-/// is contradicted.
+/// The radios' part of the pipeline: derives coarse positions from scans and the map, provides scans for
+/// learning, and detects contradictions of the receiver.
 struct CoarseReports: Sendable {
   private let map: (any BeaconMap)?
   private var settings: PipelineConfiguration.Coarse
@@ -35,13 +35,14 @@ struct CoarseReports: Sendable {
   private let mobility: Mobility
   private let locator = CoarseLocator()
   private var tracker: CoarseTracker
-  /// Of each radio, the newest.
+  /// Newest scan of each radio.
   private var newest: [SensorKind: RadioScan] = [:]
-  /// By all scans so far.
+  /// Position estimate from all scans so far.
   private var position: CoarsePosition?
-  /// When radios last answered completely, and how often in succession in vain.
+  /// Time of the last complete answer of the radios, and number of consecutive answers without a usable
+  /// position.
   private var answered: (at: Timestamp, vain: Int)?
-  /// When cells last did not do.
+  /// Time at which cells were last insufficient.
   private var cellsFailed: Timestamp?
   private var learnable: [LearnableScan] = []
   private var aid: PositionAid?
@@ -52,26 +53,29 @@ struct CoarseReports: Sendable {
   private var contradictedAt: Timestamp?
   private var vouchers: FixVouchers
   private var dates = DateScreen()
-  /// Fixes that lay where several beacons say that the vehicle is not.
+  /// Number of fixes that several beacons contradicted.
   private(set) var contradictedFixes = 0
 
-  /// Seconds between scans of two radios that are taken for one.
+  /// Maximum time in s between scans of two radios that are combined.
   private static let together = 10.0
-  /// Seconds for which access points are asked with the cells, because these did not do.
+  /// Time in s for which access points are scanned together with cells, because cells alone were
+  /// insufficient.
   private static let cellsPause = 600.0
-  /// Metres between scans that are asked for to be learned from, and between those that are; m/s of a vehicle that is on its way.
+  /// Distances in m between requested scans for learning, and between those used; minimum speed in m/s for
+  /// learning.
   private static let (learningWay, shortestWay, moving) = (50.0, 10.0, 2.0)
-  /// Seconds between a scan and a fix beside it.
+  /// Maximum time in s between a scan and its fix.
   private static let beside = 2.0
-  /// Scans that wait to be learned from.
+  /// Maximum number of scans waiting to be learned.
   private static let mostLearnable = 16
-  /// Beacons that wait to be taken off maps.
+  /// Maximum number of beacons waiting to be removed from maps.
   private static let mostOptedOut = 256
-  /// Beacons that agree, scans in succession, and metres at 95 % of positions that can contradict a receiver.
+  /// Requirements for contradicting a receiver: number of agreeing beacons, number of consecutive scans, and
+  /// maximum radius of the position in m (95 %).
   private static let (witnesses, doubts, sharpest) = (3.0, 2, 500.0)
-  /// s after which a doubt that nothing bears out is dropped.
+  /// Time in s after which an unconfirmed doubt is dropped.
   private static let doubtTime = 600.0
-  /// Radii at 68 % of a fix, and metres, beyond which it is contradicted.
+  /// Distance beyond which a fix is contradicted: multiple of its radius (68 %), plus metres.
   private static let (fixRadii, slack) = (3.0, 100.0)
 
   init(_ configuration: PipelineConfiguration, map: (any BeaconMap)?) {
@@ -84,7 +88,7 @@ struct CoarseReports: Sendable {
     vouchers = FixVouchers(mobility: mobility)
   }
 
-  /// Goes on under another configuration with what it knows.
+  /// Returns the same state with another configuration.
   func reconfigured(_ new: PipelineConfiguration) -> CoarseReports {
     guard Mobility(new.location.activity) == mobility else { return CoarseReports(new, map: map) }
     var next = self
@@ -93,54 +97,54 @@ struct CoarseReports: Sendable {
     return next
   }
 
-  /// Whether what several beacons say contradicts the receiver, twice in succession.
+  /// True if several beacons contradict the receiver in consecutive scans.
   var isContradicted: Bool { contradictions >= Self.doubts }
 
-  /// What has come to be learned from since the last call, in order.
+  /// Removes and returns scans for learning since the last call, in order.
   mutating func drainLearnable() -> [LearnableScan] {
     defer { learnable = [] }
     return learnable
   }
 
-  /// Where a receiver is about that has nothing as good itself, since the last call; without a civil time.
+  /// Returns an approximate position for a receiver without a fix since the last call, without civil time.
   mutating func drainAid() -> PositionAid? {
     defer { aid = nil }
     return aid
   }
 
-  /// What is not to be on maps any more by what was heard since the last call.
+  /// Removes and returns beacons that must not be on maps, according to scans since the last call.
   mutating func drainOptedOut() -> [Beacon] {
     guard !optedOut.isEmpty else { return [] }
     defer { optedOut = [] }
     return optedOut.sorted()
   }
 
-  // MARK: What goes in
+  // MARK: Inputs
 
-  /// What is known beside a scan.
+  /// Context of a scan.
   struct Surroundings {
-    /// The receiver's newest.
+    /// The receiver's newest location.
     var fix: Location?
-    /// The newest of any source.
+    /// The newest location of any source.
     var place: Location?
-    /// Nil while nothing tells.
+    /// True if the vehicle is at rest; nil if unknown.
     var isAtRest: Bool?
     var restSince: Timestamp?
-    /// Whether places may be told, and so learned, as they are.
+    /// Returns whether a position may be published, and therefore learned, exactly.
     var isShown: (Location) -> Bool
-    /// What is waited for.
+    /// Current needs of the consumers.
     var needs: PowerNeeds
     var time: UTCTime
   }
 
-  /// Takes a scan.
-  /// - Returns: a position that is better than all that is known; nil when there is none.
+  /// Processes a scan.
+  /// - Returns: a position better than all available ones; nil if there is none.
   mutating func process(_ scan: RadioScan, _ known: Surroundings) -> Location? {
     let kinds = settings.radios.filter { scan.contains($0) }
     guard !kinds.isEmpty else { return nil }
     for beacon in scan.optedOut where optedOut.count < Self.mostOptedOut { optedOut.insert(beacon) }
     let fresh = known.fix.flatMap {
-      // At rest a fix is beside all that follows it.
+      // At rest, one fix applies to all later scans.
       abs($0.timestamp.seconds(since: scan.timestamp)) <= Self.beside || isStill(known, since: $0.timestamp)
         ? $0 : nil
     }
@@ -164,7 +168,7 @@ struct CoarseReports: Sendable {
     guard let found else { return nil }
     let smooth = tracker.process(found, isAtRest: isStill(known, since: position?.timestamp))
     position = smooth
-    // A receiver that was somewhere near at its last fix knows that itself.
+    // A receiver that was nearby at its last fix needs no aid.
     let isNew =
       known.fix.map { bound(of: $0, known, at: smooth.timestamp) > smooth.horizontalAccuracy } ?? true
     if isNew {
@@ -175,7 +179,7 @@ struct CoarseReports: Sendable {
     return told(smooth, known)
   }
 
-  /// The scan with what the other radio has just heard.
+  /// Returns the scan combined with the other radio's recent one.
   private func joined(_ scan: RadioScan) -> RadioScan {
     var joined = scan
     for (_, other) in newest {
@@ -193,7 +197,7 @@ struct CoarseReports: Sendable {
     return joined
   }
 
-  /// Days since 1970.
+  /// Returns the days since 1970.
   private static func day(_ time: UTCTime) -> Int { Int(time.nanoseconds / 86_400_000_000_000) }
 
   private func isStill(_ known: Surroundings, since: Timestamp?) -> Bool {
@@ -201,7 +205,7 @@ struct CoarseReports: Sendable {
     return rest <= since
   }
 
-  /// Keeps when radios have answered, and whether that was of use.
+  /// Records when radios have answered, and whether the answer was sufficient.
   private mutating func note(
     _ found: CoarsePosition?, _ kinds: Set<SensorKind>, _ known: Surroundings, at timestamp: Timestamp
   ) {
@@ -212,7 +216,7 @@ struct CoarseReports: Sendable {
     if !kinds.contains(.wifi), settings.radios.contains(.wifi) {
       let areAsked = !known.needs.takesCoarsePositions || areCellsTried(at: timestamp)
       cellsFailed = isGood ? nil : timestamp
-      // Access points are asked too, or next.
+      // Access points are scanned in the same or the next step.
       if areAsked || !isGood { return }
     }
     answered = (timestamp, isGood ? 0 : min(100, (answered?.vain ?? 0) + 1))
@@ -220,9 +224,9 @@ struct CoarseReports: Sendable {
 
   // MARK: The receiver
 
-  /// - Returns: whether the fix is contradicted.
+  /// - Returns: true if the fix is contradicted.
   private mutating func judge(_ fix: Location, _ found: CoarsePosition?, _ heard: RadioScan) -> Bool {
-    // Where no beacons are known nothing can take the doubt back.
+    // Without known beacons no scan can withdraw the doubt.
     if let contradictedAt, fix.timestamp.seconds(since: contradictedAt) > Self.doubtTime {
       (contradictions, self.contradictedAt) = (0, nil)
     }
@@ -245,7 +249,8 @@ struct CoarseReports: Sendable {
     return true
   }
 
-  /// What is scanned while positions by radios would not do is scanned to be learned from.
+  /// Accounts the energy of scans for learning, which are those taken while radio positions would not be
+  /// sufficient.
   private mutating func account(for scan: RadioScan, _ kinds: Set<SensorKind>, _ known: Surroundings) {
     guard let map else { return }
     let joules = kinds.reduce(0) { sum, kind in
@@ -263,7 +268,7 @@ struct CoarseReports: Sendable {
       dates.process(known.time, at: scan.timestamp)
     else { return }
     learned = (scan.timestamp, fix.coordinate)
-    // Whoever does not fetch them wants the newest.
+    // A consumer that does not drain them needs the newest.
     if learnable.count == Self.mostLearnable { learnable.removeFirst() }
     learnable.append(
       LearnableScan(
@@ -271,10 +276,11 @@ struct CoarseReports: Sendable {
         isContested: isContested))
   }
 
-  // MARK: What comes out
+  // MARK: Outputs
 
-  /// A position is told where a kilometre will do, or where the receiver has found none since the start; never in the place of one
-  /// that is better even after all the way that the vehicle can have made since.
+  /// Returns a coarse position to publish. It is published if a kilometre of accuracy is sufficient, or if
+  /// the receiver has had no fix since the start. It never replaces a position that is still better after all
+  /// possible motion.
   private func told(_ found: CoarsePosition, _ known: Surroundings) -> Location? {
     guard known.needs.location.isWanted, known.needs.takesCoarsePositions || known.fix == nil else {
       return nil
@@ -291,7 +297,7 @@ struct CoarseReports: Sendable {
     return location
   }
 
-  /// Metres at 68 % that a place is still good for.
+  /// Returns the accuracy in m (68 %) of a position after possible motion.
   private func bound(of place: Location, _ known: Surroundings, at now: Timestamp) -> Double {
     let age = max(0, now.seconds(since: place.timestamp))
     let way =
@@ -300,12 +306,12 @@ struct CoarseReports: Sendable {
     return (place.horizontalAccuracy ?? 0) + way
   }
 
-  /// What radios can tell, for those who plan power; nil where there are none, or no map.
+  /// Returns the radios' possible contribution for the power plan; nil without radios or a map.
   func supply(_ needs: PowerNeeds, fix: Location?, isAtRest: Bool, at now: Timestamp) -> CoarseSupply? {
     guard map != nil, !settings.radios.isEmpty, needs.location.isWanted else { return nil }
     var radios = settings.radios
     let isLearning = isLearningDue(needs, fix, isAtRest: isAtRest, at: now)
-    // Cells are cheaper; and they answer before a vehicle on its way has left the place of the fix.
+    // Cells cost less energy, and answer before a moving vehicle has left the position of the fix.
     if needs.takesCoarsePositions, radios.contains(.cellular), isLearning || !areCellsTried(at: now) {
       radios = [.cellular]
     }
@@ -320,8 +326,9 @@ struct CoarseReports: Sendable {
     cellsFailed.map { now.seconds(since: $0) < Self.cellsPause } ?? false
   }
 
-  /// Whether a scan beside the newest fix is worth its energy: on the way, where the receiver is on anyway, as `LearningSchedule` says; and
-  /// where coarse positions will do and the map does not give them yet.
+  /// Returns whether a scan together with the newest fix is worth its energy. This is the case on the road
+  /// while the receiver is on anyway, as `LearningSchedule` decides, and where coarse positions are
+  /// sufficient but the map does not provide them yet.
   private func isLearningDue(
     _ needs: PowerNeeds, _ fix: Location?, isAtRest: Bool, at now: Timestamp
   ) -> Bool {
@@ -340,12 +347,12 @@ struct CoarseReports: Sendable {
 }
 
 extension EnergyFigures {
-  /// Joules; 0 for what is no radio.
+  /// Returns the energy of a scan in J; 0 for other kinds.
   fileprivate func joules(ofScan kind: SensorKind) -> Double {
     power(of: kind) * (EnergyComponent(rawValue: kind.rawValue).flatMap { scanDuration[$0] } ?? 0)
   }
 
-  /// Watts; 0 for what is no radio.
+  /// Returns the power in W; 0 for other kinds.
   fileprivate func power(of kind: SensorKind) -> Double {
     EnergyComponent(rawValue: kind.rawValue).flatMap { power[$0] } ?? 0
   }

@@ -2,7 +2,7 @@ import AgentCore
 import ArgumentParser
 import Glibc
 
-/// Writes a configuration, checks it and says how to go on.
+/// Writes a configuration, checks it and prints the next steps.
 struct Init: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "init",
@@ -52,7 +52,7 @@ struct Init: ParsableCommand {
       } catch {
         throw Failure(error.description, status: 64)
       }
-      // Before anybody answers questions for nothing.
+      // Checked before any question is asked.
       if !force, file.isInUse {
         throw Failure("\(file.path) is there already; --force replaces it, --config names another")
       }

@@ -31,7 +31,7 @@ struct Odographd: ParsableCommand {
   static func main() { CommandProgram.main(Self.self) }
 }
 
-/// The options that every command which reads the configuration has.
+/// Options of every command that reads the configuration.
 struct ConfigurationOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -47,8 +47,8 @@ struct ConfigurationOptions: ParsableArguments {
       valueName: "key=value"), completion: .list(ConfigurationKey.all.map { $0.path + "=" }))
   var assignments: [String] = []
 
-  /// The configuration in force; a problem with it ends the program with status 78, as in sysexits(3).
-  /// - Parameter vehicle: the name to go by, for a command that needs no configured one.
+  /// Returns the effective configuration; an error exits the program with status 78, as in sysexits(3).
+  /// - Parameter vehicle: name for a command that needs no configured one.
   func load(naming vehicle: String? = nil) throws -> AgentConfiguration {
     let layers = try layers()
     do throws(ConfigurationError) {
@@ -59,12 +59,12 @@ struct ConfigurationOptions: ParsableArguments {
     }
   }
 
-  /// The places that it comes from.
+  /// Returns the origins of the configuration.
   func layers() throws -> ConfigurationLayers {
     do { return try unreportedLayers() } catch { throw Failure(error.description, status: 78) }
   }
 
-  /// The configuration that is found without being named; nil when there is none that can be used. Nothing is said about it.
+  /// The configuration at a default path; nil if there is no valid one. Errors are not printed.
   var found: AgentConfiguration? { try? unreportedLayers().configuration() }
 
   private func unreportedLayers() throws(ConfigurationError) -> ConfigurationLayers {
@@ -75,7 +75,7 @@ struct ConfigurationOptions: ParsableArguments {
   }
 }
 
-/// An error that ends the program with one line on standard error and a status.
+/// An error that ends the program with one line on standard error and an exit status.
 struct Failure: Error {
   let status: Int32
 
@@ -262,7 +262,7 @@ extension Odographd {
   }
 }
 
-/// Runs a command's body; a failure's message is out already, so only its status is left to give.
+/// Runs a command's body; a failure's message is already printed, so only its status is passed on.
 func ending(_ body: () throws -> Void) throws {
   do {
     try body()

@@ -29,7 +29,7 @@ struct Status: ParsableCommand {
 
   func run() throws {
     try ending {
-      // The usual socket needs no configuration; one that is named has to be right.
+      // The default socket needs no configuration; a configuration named explicitly must be valid.
       let isNamed = options.config != nil || !options.assignments.isEmpty
       let configuration = socket != nil ? nil : isNamed ? try options.load() : options.found
       let query = StatusQuery(configuration, socket: socket)

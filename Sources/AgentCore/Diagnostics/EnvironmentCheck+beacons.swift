@@ -1,6 +1,6 @@
 extension AgentConfiguration.Beacons {
-  /// What of the transmitters around leaves the vehicle: nothing unless it was switched on.
-  /// - Parameter hasRadio: whether there is one to hear them.
+  /// Reports which beacon data leaves the vehicle: none by default.
+  /// - Parameter hasRadio: true if a radio is configured.
   func findings(hasRadio: Bool) -> [Finding] {
     guard hasRadio else {
       return shares || receives

@@ -7,7 +7,7 @@ internal import Prometheus
 internal import Sensors
 internal import Telemetry
 
-/// What Prometheus is told of an agent.
+/// The agent's metrics for Prometheus.
 extension MetricsText {
   init(_ snapshot: AgentSnapshot) {
     self.init()
@@ -46,7 +46,7 @@ extension MetricsText {
     gauge(
       "location_accuracy_meters", "Horizontal accuracy of the newest location.",
       snapshot.location?.location.horizontalAccuracy)
-    // Not a counter: it can be set to what the instrument panel shows.
+    // A gauge, because the reading can be set to that of the instrument panel.
     gauge(
       "odometer_meters", "What the odometer shows, where others may know.", snapshot.status.odometer?.distance
     )
@@ -107,10 +107,10 @@ extension MetricsText {
   }
 }
 
-/// The file that node_exporter's textfile collector reads: written whole or not at all, and never synced, because it is
-/// worth nothing after a loss of power.
+/// The file for node_exporter's textfile collector. It is written as a whole and never synced, because it is
+/// worthless after a loss of power.
 final class MetricsFile {
-  /// Seconds.
+  /// Interval between writes in s.
   let interval: Double
   private let path: String
   private var hasFailed = false
@@ -120,11 +120,11 @@ final class MetricsFile {
     self.interval = interval
   }
 
-  /// Does nothing before the first snapshot.
+  /// Writes the metrics; without a snapshot it does nothing.
   func write(_ snapshot: AgentSnapshot?, log: Logger) {
     guard let snapshot else { return }
     do throws(SystemError) {
-      // The collector passes over the name with another ending that is written first.
+      // The temporary name has another ending, which the collector ignores.
       try AtomicFile.write(
         Array(MetricsText(snapshot).text.utf8), to: path, mode: 0o644, isDurable: false)
       if hasFailed { log.notice(.metricsWritten, "metrics are written again", metadata: ["file": "\(path)"]) }

@@ -92,7 +92,7 @@ public struct VehicleRecord: Sendable {
   public var missing: Int { Int(clamping: lost &+ (sequence?.missing ?? 0)) }
   /// When `missing` last grew; nil if it never did.
   public private(set) var lastGap: Moment?
-  /// The status as it came, for whoever shows more of it than this version knows.
+  /// The status payload as received, for clients that use fields unknown to this version.
   package var statusPayload: [UInt8] = []
   /// The regions that the vehicle is to monitor, and those of them that it accepted; nil before it reported
   /// them.

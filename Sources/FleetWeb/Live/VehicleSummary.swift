@@ -28,8 +28,8 @@ extension VehicleRecord {
     }
   }
 
-  /// What else the list and the map show of the vehicle, as the members behind those of `writeCurrent`.
-  /// - Parameter hasTrip: false leaves out the trip, for whoever tells more of it.
+  /// Writes further members for list and map, after those of `writeCurrent`.
+  /// - Parameter hasTrip: false omits the trip, for callers that write it in more detail.
   package func writeDuties(to json: inout JSONWriter, at now: Moment, hasTrip: Bool = true) {
     json.field("queue", backlog)
     if missing > 0 { json.field("missing", missing) }

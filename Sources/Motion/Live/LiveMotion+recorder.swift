@@ -57,7 +57,7 @@ extension LiveMotion {
 }
 
 extension BootIdentity {
-  /// An identity for a time line without a meaning beyond this run.
+  /// A random identity for a time line that is meaningful only within this run.
   static var random: BootIdentity {
     BootIdentity(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
   }

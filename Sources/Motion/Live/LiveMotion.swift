@@ -22,7 +22,7 @@ public final class LiveMotion: Sendable {
   let backlog: Backlog?
   /// Nanoseconds to add to a timestamp for UTC; nil if unknown.
   let utcOffset: @Sendable () -> Int64?
-  /// Whether timestamps are of a recording's own time line.
+  /// True if timestamps belong to a recording's own time line.
   let isVirtual: Bool
   private let demandsChanged: @Sendable ([SensorKind: SensorDemand]) -> Void
 
@@ -35,8 +35,8 @@ public final class LiveMotion: Sendable {
   }
 
   /// - Parameters:
-  ///   - backlog: where tasks that fall behind are reported; nil drops their oldest samples.
-  ///   - isVirtual: whether timestamps are of a recording's own time line.
+  ///   - backlog: receiver of reports about consumers that fall behind; nil drops their oldest samples.
+  ///   - isVirtual: true if timestamps belong to a recording's own time line.
   ///   - utcOffset: nanoseconds to add to a timestamp for UTC, at the time of the call; nil if unknown.
   package init(
     manager: MotionManager, backlog: Backlog?, isVirtual: Bool = true,
@@ -98,10 +98,10 @@ public final class LiveMotion: Sendable {
     state.withLock { $0.altimeter.absoluteAltitudeData }
   }
 
-  /// Whether a barometer was discovered.
+  /// True if a barometer was discovered.
   public var isRelativeAltitudeAvailable: Bool { state.withLock { $0.manager.isAvailable(.barometer) } }
 
-  /// Whether a barometer and a receiver were discovered.
+  /// True if a barometer and a receiver were discovered.
   public var isAbsoluteAltitudeAvailable: Bool {
     state.withLock { $0.manager.isAvailable(.barometer) && $0.manager.isAvailable(.positioning) }
   }

@@ -1,7 +1,8 @@
 internal import Sensors
 internal import Spatial
 
-/// The motion side as one value: sensor events in, elements for the consumers out. `LiveMotion` is the lock around it.
+/// Motion processing as one value: it processes sensor events and produces elements for the consumers.
+/// `LiveMotion` adds the lock.
 struct MotionServices: Sendable {
   /// Requirements of one consumer.
   struct Requirements: Sendable {
@@ -31,7 +32,7 @@ struct MotionServices: Sendable {
   private var nextConsumer = 0
   /// Time of the first accelerometer sample without a gyroscope.
   private var firstForce: Timestamp?
-  /// The consumers without an outlet, which read the properties.
+  /// Consumers without an outlet, which read the properties.
   private var pulling: [MotionUpdates: Int] = [:]
 
   init(manager: MotionManager) { self.manager = manager }
@@ -94,7 +95,7 @@ struct MotionServices: Sendable {
     return demands
   }
 
-  /// Seconds in which a gyroscope may follow an accelerometer.
+  /// Maximum time in s between the first accelerometer sample and the first gyroscope sample.
   private static let patience = 1.0
   /// The altimeter's own rate.
   private static let altitudeDemand = SensorDemand.rate(hertz: 1, latency: .seconds(1))
@@ -130,8 +131,8 @@ struct MotionServices: Sendable {
       admit(block)
       return manager.fuse()
     }
-    // With a gyroscope, motion follows each of its samples. Without one it follows each sample of the accelerometer, scan by
-    // scan: the result must not depend on the size of the block.
+    // With a gyroscope, motion is computed for each of its samples; without one, for each accelerometer
+    // sample, scan by scan. The result must not depend on block sizes.
     if manager.presentSensors.contains(.gyroscope) || block.contains(where: { $0.rotationRate != nil }) {
       admit(block)
       for motion in fused() { handOver(motion) }
@@ -143,7 +144,7 @@ struct MotionServices: Sendable {
         let since = firstForce ?? scan.timestamp
         firstForce = since
         detect(motion)
-        // A gyroscope may speak later than the accelerometer.
+        // The gyroscope's first sample may come later than the accelerometer's.
         if !manager.isAvailable(.gyroscope), scan.timestamp.seconds(since: since) >= Self.patience {
           deviceMotion.offer(motion, at: motion.timestamp)
         }
@@ -151,7 +152,8 @@ struct MotionServices: Sendable {
     }
   }
 
-  /// The motion after each sample of the gyroscope. Detectors alone do not wait for the frame: gravity is the same in all.
+  /// Returns the motion after each gyroscope sample. Detectors alone do not wait for the frame, because
+  /// gravity is equal in all frames.
   private mutating func fused() -> [DeviceMotion] {
     let frame = manager.frame
     if deviceMotion.isEmpty { manager.frame = .xArbitraryZVertical }

@@ -14,7 +14,7 @@ public import Spatial
 /// `LiveSensors` does all of that.
 @dynamicMemberLookup
 public final class LiveLocation: Sendable {
-  /// Elements that are queued for a busy consumer: two minutes at 1 Hz.
+  /// Capacity of a consumer's queue: two minutes at 1 Hz.
   public static let defaultCapacity = 128
 
   private struct State {
@@ -75,8 +75,8 @@ public final class LiveLocation: Sendable {
   }
 
   /// - Parameters:
-  ///   - backlog: where tasks that fall behind are reported; nil drops their oldest elements.
-  ///   - clock: the time on the device's time line; nil uses the time of the newest event.
+  ///   - backlog: receiver of reports about tasks that fall behind; nil drops their oldest elements.
+  ///   - clock: returns the time on the device's time line; nil uses the time of the newest event.
   package init(
     manager: LocationManager, monitor: RegionMonitor, heading: HeadingManager, backlog: Backlog?,
     clock: (@Sendable () -> Timestamp)? = nil, needsChanged: @escaping @Sendable () -> Void
@@ -98,8 +98,8 @@ public final class LiveLocation: Sendable {
     AsyncSamples(capacity: capacity, backlog: backlog, updates)
   }
 
-  /// The same with settings of its own: accuracy, distance filter, activity and pauses of `manager`. The screen of implausible fixes
-  /// uses the activity of the shared manager.
+  /// Returns updates with individual settings: accuracy, distance filter, activity and pauses of `manager`.
+  /// The screen of implausible fixes uses the activity of the shared manager.
   public func liveUpdates(
     _ manager: LocationManager, capacity: Int = defaultCapacity
   ) -> AsyncSamples<LocationUpdate> {
@@ -136,7 +136,7 @@ public final class LiveLocation: Sendable {
     AsyncSamples(capacity: capacity, backlog: backlog) { subscribe(\.headings, $0) }
   }
 
-  /// The same with settings of its own: filter and orientation of `manager`.
+  /// Returns headings with individual settings: filter and orientation of `manager`.
   public func headingUpdates(
     _ manager: HeadingManager, capacity: Int = defaultCapacity
   ) -> AsyncSamples<Heading> {
@@ -221,13 +221,13 @@ public final class LiveLocation: Sendable {
   /// `notDetermined` before the discovery.
   public var authorizationStatus: AuthorizationStatus { availability.authorizationStatus }
 
-  /// Whether a receiver was discovered.
+  /// True if a receiver was discovered.
   public var locationServicesEnabled: Bool { isAvailable(.location) }
 
-  /// Whether a magnetometer and an accelerometer were discovered.
+  /// True if a magnetometer and an accelerometer were discovered.
   public var headingAvailable: Bool { isAvailable(.heading) }
 
-  /// Whether a service is available; false before the discovery.
+  /// Returns whether a service is available; false before the discovery.
   public func isAvailable(_ service: LocationService) -> Bool {
     let availability = availability
     return availability.deniedNodes != nil && availability.isAvailable(service)
@@ -267,7 +267,7 @@ public final class LiveLocation: Sendable {
     change { body(&$0.services.manager) }
   }
 
-  /// The same for a call that returns events: they are delivered to the consumers.
+  /// Calls a method that returns events, which are delivered to the consumers.
   public func update(_ body: (inout LocationManager) -> [LocationEvent]) {
     change { state in
       let events = body(&state.services.manager)
@@ -333,10 +333,10 @@ public final class LiveLocation: Sendable {
     newest.withLock { $0 = now }
   }
 
-  /// Whether a consumer requires headings, and so attitudes.
+  /// True if a consumer requires headings, and so attitudes.
   public var isHeadingWanted: Bool { state.withLock { $0.services.isHeadingWanted } }
 
-  /// Whether there is any consumer that requires sensors.
+  /// True if there is any consumer that requires sensors.
   public var hasConsumers: Bool { state.withLock { $0.services.hasConsumers } }
 
   /// Advances time without an event. Call it at `nextDeadline`.

@@ -22,7 +22,8 @@ struct LocationServices: Sendable {
   private struct Individual: Sendable {
     let consumer: Int
     var manager: LocationManager
-    /// For one-shot requests: whether the manager has the request, which starts with the first known time.
+    /// A one-shot request; `isStarted` is true once the manager has it. The time limit starts with the first
+    /// known time.
     var request: (accuracy: Double, timeLimit: Double, isStarted: Bool)?
   }
 
@@ -41,15 +42,15 @@ struct LocationServices: Sendable {
   private var activity: StationaryDetector.State?
   private var lastSeen: Location?
   private var demands: [SensorKind: SensorDemand] = [:]
-  /// Whether the plan is stale.
+  /// True if the plan is outdated.
   private var hasNews = true
 
-  /// Hz and seconds: headings need the motion sensors as the fusion does.
+  /// Latency of the motion sensors for headings, as required by fusion.
   private static let headingLatency = Duration.milliseconds(100)
 
   init(manager: LocationManager, monitor: RegionMonitor, heading: HeadingManager) {
     (self.manager, self.monitor, self.heading) = (manager, monitor, heading)
-    // A recording may be of any age.
+    // A recording may have any age.
     screen = FixScreen(activity: manager.activityType, clock: ReceiverClock(earliest: nil))
     planner = PowerPlanner(mobility: Mobility(manager.activityType))
   }
@@ -79,12 +80,12 @@ struct LocationServices: Sendable {
   /// Adds a one-shot request.
   /// - Parameter now: nil starts its time limit with the next event.
   mutating func add(_ consumer: Int, accuracy: Double, timeLimit: Double, at now: Timestamp?) {
-    // A copy of the shared manager, so that the request profits from what that has learned of rest and position.
+    // A copy of the shared manager, so that its information about rest and position is used.
     var copy = manager
     _ = copy.stopUpdatingLocation()
     copy.stopMonitoringSignificantLocationChanges()
     if copy.needs.isWanted {
-      // Requests of the shared manager have their own recipients.
+      // Requests of the shared manager have other recipients.
       copy = LocationManager(
         desiredAccuracy: manager.desiredAccuracy, activityType: manager.activityType)
     }
@@ -156,13 +157,13 @@ struct LocationServices: Sendable {
     }
   }
 
-  /// The vehicle's own speed, km/h, says whether it is at rest.
+  /// Determines rest from the vehicle's own speed in km/h.
   private mutating func observe(_ reading: VehicleReading) {
     guard reading.path == "Vehicle.Speed", case .number(let speed)? = reading.value else { return }
     rest.observe(speed: speed / 3.6, accuracy: nil, at: reading.timestamp)
   }
 
-  /// Applies an event to the shared manager and to those of single consumers.
+  /// Applies an event to the shared manager and to individual ones.
   private mutating func tell(
     at timestamp: Timestamp, _ body: (inout LocationManager) -> [LocationEvent]
   ) -> [Output] {
@@ -347,7 +348,7 @@ struct LocationServices: Sendable {
     needs.location.isHeadingWanted = isHeadingWanted
     needs.watchesMotion = managers.contains(where: \.pausesLocationUpdatesAutomatically)
     if wanted.contains(.regions), monitor.count > 0 {
-      // Before the first fix any edge may be near.
+      // Before the first fix any boundary may be near.
       needs.distanceToBoundary = 0
       if let lastSeen {
         needs.distanceToBoundary = monitor.distanceToNearestBoundary(from: lastSeen.coordinate)
@@ -370,11 +371,11 @@ struct LocationServices: Sendable {
 }
 
 extension LocationNeeds {
-  /// The union of the requirements of two consumers: the finer accuracy, the shorter distance, the earlier time. The receiver sleeps
-  /// only when both allow it.
+  /// Returns the union of the requirements of two consumers: the finer accuracy, the shorter distance, the
+  /// earlier time. The receiver sleeps only when both allow it.
   func combined(with other: LocationNeeds) -> LocationNeeds {
     guard isWanted, other.isWanted else { return isWanted ? self : other }
-    // A consumer without a position requires a fix. Otherwise the newest position counts for both.
+    // A consumer without a position requires a fix. Otherwise the newest position is valid for both.
     let isOlder = timestamp.map { mine in other.timestamp.map { $0 < mine } ?? false } ?? true
     var union = isOlder ? self : other
     union.standingAccuracy = standingAccuracy.stricter(other.standingAccuracy)

@@ -1,39 +1,39 @@
 public import Sensors
 public import Spatial
 
-/// Lets pass what can be true of a receiver's reports.
+/// Filters implausible receiver reports.
 ///
-/// A report that repeats the one before is dropped. A fix that nothing could have reached in the time, or that lies off
-/// the way of its own velocity by more than its accuracy allows, is held back: two more fixes there confirm it and all are
-/// let pass, in order and with their own times; one fix back at the old place refutes it. Times are judged by
-/// `ReceiverClock`, accuracies by `AccuracyModel`.
+/// A report that repeats the previous one is dropped. A fix that the device cannot have reached, or that
+/// differs from its own velocity by more than its accuracy allows, is delayed: two more fixes there confirm
+/// it, and all are accepted, in order and with their own times; one fix back at the old position refutes it.
+/// Times are checked by `ReceiverClock`, accuracies by `AccuracyModel`.
 ///
 /// A value type without I/O: reports go in with their time, locations come out.
 public struct FixScreen: Sendable {
-  /// How often what was seen, since the start.
+  /// Numbers of events since the start.
   public struct Counts: Hashable, Sendable {
-    /// Reports that held no position.
+    /// Reports without a position.
     public var withoutPosition = 0
-    /// Reports that repeated the one before.
+    /// Reports that repeated the previous one.
     public var duplicates = 0
-    /// Fixes held back because nothing of this kind moves so fast.
+    /// Fixes delayed because the device cannot move so fast.
     public var jumps = 0
-    /// Fixes held back because they contradict their velocity by more than their accuracy allows.
+    /// Fixes delayed because they contradict their velocity by more than their accuracy allows.
     public var overconfident = 0
-    /// Held fixes that were true.
+    /// Delayed fixes that were confirmed.
     public var confirmed = 0
-    /// Held fixes that were dropped.
+    /// Delayed fixes that were dropped.
     public var refuted = 0
-    /// Fixes whose time ran back against the device's time line.
+    /// Fixes whose time went back relative to the device's time line.
     public var timesBack = 0
-    /// Fixes whose time ran ahead of it, or was never set.
+    /// Fixes whose time was ahead of it, or was never set.
     public var timesAhead = 0
-    /// Fixes whose time was off by a multiple of 1024 weeks and was repaired.
+    /// Fixes whose time was wrong by a multiple of 1024 weeks and was corrected.
     public var weekRollovers = 0
   }
 
   public private(set) var counts = Counts()
-  /// What carries the device: how fast it can be.
+  /// Type of motion, which limits the speed.
   public var activity: ActivityType
 
   private var clock: ReceiverClock
@@ -43,13 +43,13 @@ public struct FixScreen: Sendable {
   /// Fixes that agree with each other and not with the last one, oldest first.
   private var held: [Location] = []
 
-  /// Fixes that must agree on a place to be believed.
+  /// Number of agreeing fixes required to accept a position.
   private static let confirmations = 3
-  /// Radii of 68 % that an error may have: 4.5 standard deviations.
+  /// Maximum error in radii of 68 %: 4.5 standard deviations.
   private static let confidence = 3.0
-  /// Metres at 68 % for a receiver that does not say.
+  /// Assumed accuracy in m (68 %) of a receiver that reports none.
   private static let unknownAccuracy = 15.0
-  /// Seconds over which velocities still tell the way.
+  /// Time in s between two fixes up to which velocities determine the distance.
   private static let longestStep = 5.0
 
   private enum Doubt { case jump, overconfidence }
@@ -59,9 +59,9 @@ public struct FixScreen: Sendable {
     self.clock = clock
   }
 
-  /// Takes one report; returns the locations that may be believed now, in order of time.
+  /// Processes a report. Returns the locations that are accepted now, in order of time.
   ///
-  /// - Parameter reference: civil time by a clock that was set, if there is one beside the receiver's.
+  /// - Parameter reference: civil time by another clock that was set; nil if there is none.
   public mutating func process(_ fix: PositionFix, reference: UTCTime? = nil) -> [Location] {
     guard var location = accuracy.location(from: fix) else {
       counts.withoutPosition += 1
@@ -73,7 +73,7 @@ public struct FixScreen: Sendable {
       return []
     }
     if let speed = location.speed, speed > activity.limits.fastest {
-      // Made of a jump by a receiver without a Doppler measurement.
+      // A receiver without a Doppler measurement derived these from a jump.
       (location.speed, location.speedAccuracy, location.course, location.courseAccuracy) = (
         nil, nil, nil, nil
       )
@@ -115,7 +115,8 @@ public struct FixScreen: Sendable {
     return []
   }
 
-  /// A fix that agrees with the last one believed; what was held in between is refuted, unless it led here.
+  /// Accepts a fix that agrees with the last accepted one; delayed fixes in between are refuted, unless they
+  /// led here.
   private mutating func release(_ location: Location) -> [Location] {
     var released: [Location] = []
     if let candidate = held.last, let last {
@@ -139,7 +140,7 @@ public struct FixScreen: Sendable {
 
   private func doubt(about location: Location, after last: Location) -> Doubt? {
     var step = location.seconds(since: last)
-    // A recording whose time stands still.
+    // A recording with constant time.
     if step <= 0 { step = 1 }
     let (a, b) = (
       last.horizontalAccuracy ?? Self.unknownAccuracy, location.horizontalAccuracy ?? Self.unknownAccuracy
@@ -157,8 +158,9 @@ public struct FixScreen: Sendable {
     return contradiction > slack + lag + repeated ? .overconfidence : nil
   }
 
-  /// gpsd tells a receiver's first epoch in parts until it has learnt which sentence ends one: the same position again
-  /// with the same time, or with a time where there was none.
+  /// Returns whether a fix repeats the previous one. gpsd reports a receiver's first epoch in parts until it
+  /// has learned which sentence ends one: the same position with the same time, or with a time where there
+  /// was none.
   private static func isRepetition(_ fix: PositionFix, of last: PositionFix) -> Bool {
     guard fix.coordinate == last.coordinate, fix.receiver == last.receiver else { return false }
     guard let time = last.time else { return fix.timestamp.seconds(since: last.timestamp) < 0.5 }

@@ -36,7 +36,7 @@ struct WiFiScanner: Sendable {
       try socket.requestResults(interface: index)
       heard = try results(socket, wait)
     } else if isOurs {
-      // If the kernel does not support it, the scan ends by itself.
+      // If the kernel does not support it, the scan ends on its own.
       try? socket.abortScan(interface: index)
     }
     guard isOurs || heard != nil else { return nil }

@@ -2,17 +2,17 @@ public import JSON
 public import Positioning
 public import Spatial
 
-/// Payload of `location/event`: location updates failed, paused, went on, or a deferral ended.
+/// Payload of `location/event`: location updates failed, paused or resumed, or a deferral ended.
 public struct LocationEventMessage: Hashable, Sendable {
   public enum Event: Hashable, Sendable {
     case failed
     case paused
     case resumed
     case deferralEnded
-    /// One that this version does not know.
+    /// An event unknown to this version.
     case other(String)
 
-    /// As it is written.
+    /// Name on the wire.
     public var name: String {
       switch self {
       case .failed: "failed"
@@ -30,16 +30,16 @@ public struct LocationEventMessage: Hashable, Sendable {
   }
 
   public var identity: MessageIdentity?
-  /// When it happened.
+  /// Time of the event.
   public var time: UTCTime
   public var event: Event
-  /// The failure or deferral error by its name, as in `positionUnknown`; nil for what is none.
+  /// Name of the failure or deferral error, as in `positionUnknown`; nil for other events.
   public var error: String?
-  /// Why, in a sentence.
+  /// The reason, as a sentence.
   public var reason: String?
-  /// What would help.
+  /// The remedy.
   public var remedy: String?
-  /// How many before it were not told, because too many came.
+  /// Number of preceding events that were suppressed by the rate limit.
   public var suppressed = 0
 
   public init(time: UTCTime, event: Event, error: String? = nil, reason: String? = nil, remedy: String? = nil)
@@ -51,7 +51,8 @@ public struct LocationEventMessage: Hashable, Sendable {
     self.remedy = remedy
   }
 
-  /// Nil for what is told as a location or a track, as the end of a deferral in good order is.
+  /// Creates a message; nil for events that are published as a location or a track, such as the regular end
+  /// of a deferral.
   public init?(time: UTCTime, event: LocationEvent) {
     switch event {
     case .failed(let failure):
