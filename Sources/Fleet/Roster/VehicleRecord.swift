@@ -387,14 +387,18 @@ extension VehicleRecord {
   /// Returns the predicted position with its error bound. Nil without bounded reporting, before the first
   /// report takes effect, for an offline vehicle, and two minutes after the guarantee has expired.
   public func predictedPosition(at now: Moment) -> PredictedPosition? {
-    guard state == .online || state == .asleep else { return nil }
-    return prediction?.position(at: now)
+    validPrediction?.position(at: now)
+  }
+
+  /// The prediction of a vehicle that is online or asleep; nil for others, whose guarantee is withdrawn.
+  package var validPrediction: VehiclePrediction? {
+    state == .online || state == .asleep ? prediction : nil
   }
 
   /// The reports that a client needs to predict the position itself, in order of their validity; empty if
   /// `predictedPosition` is permanently nil.
   package var promisedReports: [ReportPredictor] {
-    state == .online || state == .asleep ? prediction?.reports ?? [] : []
+    validPrediction?.reports ?? []
   }
 
   /// True if the position's time is plausible on the local clock. In the replay of an old recording it is

@@ -208,6 +208,7 @@ final class PostgreSQLStore: MessageStore {
     } else {
       try connection?.run("BEGIN; CREATE SCHEMA IF NOT EXISTS odograph; \(PostgreSQLSchema.creation) COMMIT;")
     }
+    if try answer(PostgreSQLViews.lacksPredicted) == "t" { try connection?.run(PostgreSQLViews.predicted) }
     try preparePostGIS(anew: isRenewed)
     // Below version 3 the tables were recreated with the current version.
     if isRenewed { try connection?.run(PostgreSQLMigration.isRenewed) }

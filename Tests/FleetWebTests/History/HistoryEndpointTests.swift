@@ -266,6 +266,33 @@ import Testing
     #expect(ways.count == 1 && ways.first?.array?.count ?? 0 >= 4)
   }
 
+  /// Every recorded position is on a way: also those of earlier days and of vehicles that tell no trips, and trips of which no
+  /// positions were recorded.
+  @Test func waysOfAllPositions() async throws {
+    func drive(_ vehicle: String, _ latitude: Double, days: Double, seq: Int) -> [(String, String)] {
+      (0..<20).map {
+        HistoryRows.location(
+          vehicle, seq + $0, at: days * 86_400 + Double($0) * 10, latitude: latitude + Double($0) * 1e-3)
+      }
+    }
+    let recording = try TestRecording(
+      .sqlite,
+      drive("demo/van", 48.2, days: 0, seq: 0) + drive("demo/van", 49.2, days: -1, seq: 100)
+        + drive("demo/van", 50.2, days: -200, seq: 200) + drive("demo/bus", 51.2, days: -3, seq: 0)
+        + [HistoryRows.trip("demo/van", 1, at: 20_000)])
+    let fixture = try await HistoryFixture(recording.address)
+    for (south, north, places) in [
+      (48.1, 48.15, 6), (48.19, 48.3, 20), (49.1, 49.3, 20), (50.1, 50.3, 20), (51.1, 51.3, 20),
+    ] {
+      let ways = try fixture.json("ways?bounds=11.4,\(south),11.6,\(north)&zoom=14")["ways"]?.array ?? []
+      #expect(
+        ways.count == 1 && (4...places * 2).contains(ways.first?.array?.count ?? 0), "\(south): \(ways)")
+      let latitudes = ways.first?.array?.enumerated().filter { $0.offset.isMultiple(of: 2) }.compactMap(
+        \.element.double)
+      #expect((latitudes?.max() ?? 0) - (latitudes?.min() ?? 0) > 0.014, "\(south)")
+    }
+  }
+
   /// Who has an answer already is told so, until it is another.
   @Test func whatIsKnownIsNotSentAgain() async throws {
     let recording = try TestRecording(
