@@ -63,7 +63,7 @@ extension HelpText {
       // A longer label leaves less space on its own line only.
       Self.padded(label, column) + Self.brief(abstract, width: width - max(column, label.count + 2))
     }
-    if labels.count > room { shown.append("  and \(labels.count - room + 1) more, which --help tells") }
+    if labels.count > room { shown.append("  and \(labels.count - room + 1) more: see --help") }
     return lines + (shown.isEmpty ? [] : ["Options:"] + shown + [""]) + rest
   }
 

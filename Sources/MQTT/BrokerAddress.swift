@@ -57,7 +57,7 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
       guard rest.isEmpty || rest.first == ":" else { throw wrong("only a port may follow the ]") }
       if !rest.isEmpty { port = try Self.port(rest.dropFirst(), wrong) }
     } else if let colon = rest.firstIndex(of: ":") {
-      guard colon == rest.lastIndex(of: ":") else { throw wrong("an IPv6 address stands in [brackets]") }
+      guard colon == rest.lastIndex(of: ":") else { throw wrong("an IPv6 address must be in [brackets]") }
       host = rest[..<colon]
       port = try Self.port(rest[rest.index(after: colon)...], wrong)
     }

@@ -72,7 +72,7 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case .suspended(let seconds): return "\(place) lost: the machine slept \(Int(seconds)) s"
     case .protocolViolation(let why): return "\(place) ended: the broker broke the protocol (\(why))"
     case .unsuitable(let why): return "\(broker) cannot be used: \(why)"
-    case .notCommitted(let why): return "\(place) ended: received messages could not be kept: \(why)"
+    case .notCommitted(let why): return "\(place) ended: received messages could not be stored: \(why)"
     case .configuration(let why): return "connection to \(broker) not tried: \(why)"
     case .clockNotSet: return "\(place) put off: the wall clock is not set, so no certificate can be judged"
     case .asleep: return "\(place) closed until the next burst"
@@ -98,7 +98,7 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
       "check that this port speaks MQTT, and whether it wants TLS"
     case .closedByPeer where phase == .tls: "check that this port speaks TLS"
     case .tls where isRefusedByBroker:
-      "the broker refuses this client: check its certificate and key, and that the broker knows their CA"
+      "the broker refuses this client: check its certificate and key, and that the broker trusts their CA"
     case .tls: "check the CA file, the certificate's dates and names, and this machine's clock"
     case .refused(.badUserNameOrPassword, _), .refused(.badAuthenticationMethod, _):
       "check user name and password against the broker's password file"

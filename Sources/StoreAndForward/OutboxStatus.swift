@@ -116,7 +116,7 @@ public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
       "outbox has \(pages) damaged pages in \(path)-wal: \(salvaged) records behind them were salvaged, at least \(lost) are lost"
     case .damaged(let lane, let records):
       "outbox lost \(records) records of lane \(lane): their checksums are wrong"
-    case .newEpoch(let epoch): "outbox was restored from a copy and goes on as epoch \(epoch)"
+    case .newEpoch(let epoch): "outbox was restored from a copy and continues as epoch \(epoch)"
     case .dropped(let lane, let records, let cause):
       "outbox dropped \(records) of the oldest records of lane \(lane): \(cause)"
     }

@@ -87,8 +87,8 @@ struct Init: ParsableCommand {
     let named = file.isUsual ? "" : " --config \(file.path)"
     let isService = file.isUsual && geteuid() == 0 && access("/run/systemd/system", F_OK) == 0
     return [
-      "next:" + (hasProblems ? " put right what is a problem above, then odographd check\(named)" : ""),
-      "  odographd run --print\(named)   # what it tells, without a broker",
+      "next:" + (hasProblems ? " fix the problems above, then run odographd check\(named)" : ""),
+      "  odographd run --print\(named)   # prints the messages, without a broker",
       isService ? "  systemctl enable --now odographd" : "  odographd run\(named)",
       "  odograph watch --broker \(new.broker) --fleet \(new.fleet)   # the other end",
     ]

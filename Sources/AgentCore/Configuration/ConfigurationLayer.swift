@@ -180,7 +180,7 @@ struct ConfigurationLayer: Sendable {
     let last = path.split(separator: ".").last.map(String.init) ?? path
     let hint =
       if last != path, ConfigurationKey.byPath[last] != nil {
-        "\(last) stands before the first table"
+        "\(last) must precede the first table"
       } else {
         nearest.map { "did you mean \($0)?" } ?? "Config/odograph.toml lists every key"
       }

@@ -71,7 +71,8 @@ final class BrokerDelivery: MessageDelivery {
         }
         guard let line else { return }
         log.warning(
-          .publishRefused, line.isKept ? "refused by the broker, kept" : "refused by the broker for good",
+          .publishRefused,
+          line.isKept ? "rejected by the broker, stored for a retry" : "rejected by the broker permanently",
           metadata: ["topic": "\(line.topic)", "reason": "\(line.reason)", "count": "\(line.count)"])
       },
       handlers: MQTTSession.Handlers(
@@ -87,7 +88,8 @@ final class BrokerDelivery: MessageDelivery {
           }
           let dropped = requests.count { !inbox.push(.request($0)) }
           if dropped > 0 {
-            log.warning(.commandsDropped, "too many commands at once", metadata: ["dropped": "\(dropped)"])
+            log.warning(
+              .commandsDropped, "too many simultaneous commands", metadata: ["dropped": "\(dropped)"])
           }
           return .kept
         },
@@ -210,7 +212,8 @@ final class BrokerDelivery: MessageDelivery {
       log.warning(.storeLeft, "left for the next start", metadata: ["records": "\(left.kept)"])
     }
     if left.lost > 0 {
-      log.warning(.storeLost, "lost, as the disk took nothing", metadata: ["records": "\(left.lost)"])
+      log.warning(
+        .storeLost, "records lost: the store was not writable", metadata: ["records": "\(left.lost)"])
     }
   }
 
@@ -283,7 +286,7 @@ extension RemoteRequest {
     if let wanted = topic, !topics.isResponse(wanted) {
       log.warning(
         .responseTopicRefused,
-        "an answer goes to the vehicle's own topic; remote.response_topics does not have the one that is wanted",
+        "response topic not in remote.response_topics; replying on the default topic",
         metadata: ["topic": "\(wanted.prefix(200))"])
       topic = nil
     }

@@ -13,7 +13,7 @@ extension AgentConfiguration {
     let hasIdentity = client.tls?.identity != nil
     let ownCertificate =
       hasIdentity
-      ? "check mqtt.certificate_file and mqtt.key_file, and that the broker knows their CA"
+      ? "check mqtt.certificate_file and mqtt.key_file, and that the broker trusts their CA"
       : "set mqtt.certificate_file and mqtt.key_file where the broker asks for a certificate"
     switch end.cause {
     case .configuration(let why):

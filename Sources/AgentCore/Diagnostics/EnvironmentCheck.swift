@@ -75,7 +75,7 @@ package struct EnvironmentCheck {
     guard now >= TimeBase.earliestSaneTime else {
       return [
         Finding(
-          .warning, "clock", "says \(now.rfc3339), which cannot be",
+          .warning, "clock", "is at \(now.rfc3339), which is impossible",
           remedy: "set it (chrony, timedatectl); until then times come from the receiver, and TLS cannot work"
         )
       ]
@@ -141,19 +141,21 @@ package struct EnvironmentCheck {
     for limitation in MotionCapabilities.limitations(
       configuration.pipeline, sensors: present, availability)
     {
-      let what = limitation.isUnavailable ? "cannot be told" : "is told less well"
+      let what = limitation.isUnavailable ? "unavailable" : "degraded"
       findings.append(Finding(.warning, limitation.output, "\(what): \(limitation.reason)"))
     }
     let mqtt = configuration.mqtt
     if !present.contains(.accelerometer), mqtt.resting.policy != mqtt.client.linkPolicy {
       findings.append(
         Finding(
-          .warning, "mqtt.link", "stays connected at rest, which only an accelerometer tells",
+          .warning, "mqtt.link", "stays connected at rest: only an accelerometer detects rest",
           remedy: "attach one, or set mqtt.link = \"bursts\" or \"always\""))
     }
     guard findings.isEmpty else { return findings }
     let kinds = present.sorted().map(\.rawValue).joined(separator: ", ")
-    return [Finding(.ok, "sensors", kinds.isEmpty ? "none is asked for" : "\(kinds) serve what is asked for")]
+    return [
+      Finding(.ok, "sensors", kinds.isEmpty ? "none required" : "\(kinds) are sufficient for all outputs")
+    ]
   }
 
   private var unpaced: AgentConfiguration {
@@ -273,7 +275,7 @@ package struct EnvironmentCheck {
     return [
       Finding(
         .warning, "can.speed",
-        "navigation hears no speed of the wheels: \(path) is not among what can be told",
+        "navigation receives no wheel speed: \(path) is not among the received signals",
         remedy: "name it in can.signals, or set can.speed = \"none\"")
     ]
   }
@@ -356,7 +358,7 @@ package struct EnvironmentCheck {
         case .rejecting(_, let reason):
           return Finding(
             .problem, "broker",
-            "\(broker) lets us in and does not take \(message?.topic ?? "messages"): \(reason)",
+            "\(broker) accepts the connection but rejects \(message?.topic ?? "messages"): \(reason)",
             remedy:
               "let \(settings.userName ?? settings.clientID) publish to \(topics?.topic(path: "#") ?? "it") in the "
               + "broker's access list (the test's client identifier ends in -check)")

@@ -42,7 +42,7 @@ struct LibraryMessages {
         }
         var metadata: Logger.Metadata = ["text": "\(said.text)"]
         if said.leftOut > 0 { metadata["left_out"] = "\(said.leftOut)" }
-        log.warning(.libraryMessage, "a library writes", metadata: metadata)
+        log.warning(.libraryMessage, "message from a library", metadata: metadata)
       }
     }
     if limit.leftOut > 0 {

@@ -80,7 +80,7 @@ struct TraceStore: Sendable {
     if let packed = read(name, .packed) {
       // Parts may have been published, so it is published unchanged or not at all.
       guard shown == message, !hides(packed, places) else {
-        return drop(name, "trace \(name) has places that nobody may know any more")
+        return drop(name, "trace \(name) contains positions that are private now")
       }
       return tell(Whole(name: name, message: message, packed: packed), isKept: true)
     }
@@ -308,7 +308,7 @@ struct TraceStore: Sendable {
     let hidden = waiting.filter { $0.message != $0.message.shown(places) || hides($0.packed, places) }
     for whole in hidden {
       waiting.removeAll { $0.name == whole.name }
-      _ = drop(whole.name, "trace \(whole.name) has places that nobody may know any more")
+      _ = drop(whole.name, "trace \(whole.name) contains positions that are private now")
     }
     for index in traces.indices {
       traces[index].message = traces[index].message.shown(places)

@@ -42,16 +42,18 @@ extension MetricsText {
   }
 
   private mutating func location(_ snapshot: AgentSnapshot) {
-    gauge("location_age_seconds", "Seconds since the newest location that may be told.", snapshot.locationAge)
+    gauge(
+      "location_age_seconds", "Seconds since the newest location that may be published.", snapshot.locationAge
+    )
     gauge(
       "location_accuracy_meters", "Horizontal accuracy of the newest location.",
       snapshot.location?.location.horizontalAccuracy)
     // A gauge, because the reading can be set to that of the instrument panel.
     gauge(
-      "odometer_meters", "What the odometer shows, where others may know.", snapshot.status.odometer?.distance
+      "odometer_meters", "Odometer reading, unless it is private.", snapshot.status.odometer?.distance
     )
     gauge(
-      "odometer_estimated_meters", "How much of it was closed, not measured.",
+      "odometer_estimated_meters", "Part of it that was estimated, not measured.",
       snapshot.status.odometer?.estimated)
   }
 
@@ -65,9 +67,9 @@ extension MetricsText {
     let lanes = labelled("lane", "queue.").filter { !["records", "dead"].contains($0.labels[0].1) }
     family("queue_records", .gauge, "Messages that wait for the broker.", lanes)
     gauge(
-      "dead_letters", "Messages that the broker will never take, as far as they are kept.",
+      "dead_letters", "Stored messages that the broker has rejected permanently.",
       counters["queue.dead"].map(Double.init))
-    family("messages_total", .counter, "Messages by what the broker said.", labelled("outcome", "messages."))
+    family("messages_total", .counter, "Messages by the broker's response.", labelled("outcome", "messages."))
     family("dropped_total", .counter, "What was dropped, by reason.", labelled("reason", "dropped."))
     family(
       "events_total", .counter, "Other counts of the agent, as in the message status.",

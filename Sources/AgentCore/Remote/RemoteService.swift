@@ -156,7 +156,7 @@ final class RemoteService {
       try plan.folder.save(memory)
     } catch {
       plan.log.warning(
-        .remoteNotKept, "what is set remotely will be lost with a restart", metadata: ["reason": "\(error)"])
+        .remoteNotKept, "remote settings will be lost at a restart", metadata: ["reason": "\(error)"])
     }
   }
 
@@ -334,7 +334,7 @@ final class RemoteService {
     guard pipeline.hasTrips else {
       return answer(
         sender, .failed,
-        "this vehicle tells no trips, as they or locations are off (trips.enabled, location.enabled)")
+        "this vehicle publishes no trips: trips or locations are disabled (trips.enabled, location.enabled)")
     }
     if let driver { pipeline.setTrip(driver: driver.isEmpty ? nil : driver) }
     if let purpose { pipeline.setTrip(purpose: purpose.isEmpty ? nil : purpose) }

@@ -92,6 +92,6 @@ extension ConfigurationLayers {
     guard key == "location.desired_accuracy",
       (try? configuration())?.pipeline.location.desiredAccuracy == .reduced
     else { return nil }
-    return "the vehicle's own configuration says \"reduced\", which is lifted only there"
+    return "the vehicle's own configuration sets \"reduced\", which can be changed only there"
   }
 }

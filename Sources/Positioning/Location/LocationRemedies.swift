@@ -41,7 +41,7 @@ extension DeferralError {
     case .notUpdating, .cancelled: nil
     case .accuracyTooLow: "set location.desired_accuracy = \"best\""
     case .distanceFiltered: "set location.distance_filter = 0"
-    case .failed: "see the failure that was told before it"
+    case .failed: "see the preceding failure"
     }
   }
 }

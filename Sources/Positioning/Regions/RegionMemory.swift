@@ -72,7 +72,7 @@ struct RegionMemory: Hashable, Sendable {
       let length = Int(try get(UInt32.self))
       guard place + length <= end,
         let identifier = String(validating: bytes[place..<(place + length)], as: UTF8.self)
-      else { throw RegionMemoryError(description: "names a region with what is no text") }
+      else { throw RegionMemoryError(description: "contains a region name that is not text") }
       place += length
       let since = try get(Int64.self)
       let hasDwelt = try get(UInt8.self) != 0

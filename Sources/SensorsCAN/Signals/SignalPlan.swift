@@ -77,12 +77,12 @@ struct SignalPlan {
       VehicleSignal.known[signal.path] == nil && !served.contains(signal.path)
     }) {
       throw CANError(
-        place: "can.signals", problem: "neither J1939 nor OBD-II tells \(signal.path)",
+        place: "can.signals", problem: "neither J1939 nor OBD-II provides \(signal.path)",
         remedy: "name its signal in can.dbc, as in \"\(signal.path) = MESSAGE.SIGNAL\"")
     }
     guard served.isDisjoint(with: wanted) else { return }
     throw CANError(
-      place: "can.signals", problem: "nothing tells any of them",
+      place: "can.signals", problem: "no source provides any of them",
       remedy:
         "set can.j1939 or can.obd, or name signals of can.dbc, as in \"Vehicle.Speed = EngineData.Speed\"")
   }

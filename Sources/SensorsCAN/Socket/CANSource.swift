@@ -180,7 +180,7 @@ struct CANWorker: ~Copyable {
         .unavailable(
           reason:
             "\(plan.bus.interface): the controller is off the bus after too many errors; check the bit rate and the "
-            + "wiring, and let it come back by itself (ip link set \(plan.bus.interface) type can restart-ms 100)"
+            + "wiring, and let it restart automatically (ip link set \(plan.bus.interface) type can restart-ms 100)"
         ))
     case .errorPassive:
       say(

@@ -155,7 +155,7 @@ extension WiFiScanner {
 
   private var silent: RadioError {
     RadioError(
-      place: interface, problem: "the kernel does not say how the scan went",
+      place: interface, problem: "the kernel does not report the result of the scan",
       remedy: "load the radio's driver anew")
   }
 

@@ -19,7 +19,7 @@ package enum Preset: String, Sendable, CaseIterable {
     case .truck: "on the road all day; live within 50 m, tracks within 10 m"
     case .assetTracker: "trailer or container on a battery; where it is, for months"
     case .person: "on foot, tracker in the pocket; within 30 m"
-    case .testBench: "no sensor: a simulated drive that tells everything"
+    case .testBench: "no sensor: a simulated drive that publishes everything"
     }
   }
 }
