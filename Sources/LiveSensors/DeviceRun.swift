@@ -40,7 +40,7 @@ final class DeviceRun: Sendable {
   private let queue: BoundedQueue<Input>
   private let life = Monitor(Life())
 
-  /// Blocks of some seconds, whatever the sources.
+  /// Capacity for events of some seconds, for any sources.
   private static let queueCapacity = 4096
 
   /// - Parameter contexts: the IIO contexts among the sources, for the check of permissions.
@@ -102,7 +102,7 @@ final class DeviceRun: Sendable {
     for continuation in waiting { continuation.resume() }
   }
 
-  /// Availability by the discovered kinds, with the states that sources have reported.
+  /// Returns the availability by the discovered kinds, with the states reported by the sources.
   private func availability(deniedNodes: [String: SensorKind?]) -> ServiceAvailability {
     var availability = location.availability
     availability.deniedNodes = deniedNodes
@@ -210,7 +210,7 @@ final class DeviceRun: Sendable {
   /// Processes the events of a recording, no faster than the consumers.
   private func pull(_ sources: inout FeedSources, _ demands: inout [SensorKind: SensorDemand]) throws {
     while !isOver {
-      // Without a consumer it waits. Signals are taken without waiting otherwise.
+      // Waits without a consumer. Otherwise signals are processed without waiting.
       switch queue.pop(until: hasConsumers ? 0 : nil) {
       case .element(.discovered(let deniedNodes)):
         discovered(deniedNodes)
@@ -233,7 +233,7 @@ final class DeviceRun: Sendable {
     if let timestamp = event.timestamp { location.advance(to: timestamp) }
   }
 
-  /// Passes an event to motion, location and readings, and to each of them what it requires of the others.
+  /// Passes an event to motion, location and readings, and their results to each other.
   private func tell(_ event: SensorEvent) {
     motion.process(event)
     readings.process(event)
@@ -252,7 +252,7 @@ final class DeviceRun: Sendable {
     }
     guard case .inertial(let block) = event, location.isHeadingWanted else { return }
     motion.withManager { manager in
-      // The filter's clock is the gyroscope's, where there is one.
+      // The filter uses the gyroscope's clock, if there is one.
       let clock: SensorKind = manager.isAvailable(.gyroscope) ? .gyroscope : .accelerometer
       guard let last = block.last(where: { $0.contains(clock) }), let attitude = manager.magneticAttitude
       else { return }
@@ -262,7 +262,7 @@ final class DeviceRun: Sendable {
     }
   }
 
-  /// Sets the union of all demands when it has changed.
+  /// Sets the union of all demands if it has changed.
   private func demand(
     of sources: inout FeedSources, _ demands: inout [SensorKind: SensorDemand], at now: Timestamp
   ) {

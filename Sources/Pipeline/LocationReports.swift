@@ -7,7 +7,7 @@ internal import Telemetry
 /// The location side of the pipeline: from a receiver's reports to `location` and `track` messages.
 struct LocationReports: Sendable {
   private(set) var manager: LocationManager
-  /// Which location services there are, and why not the others.
+  /// Available location services, and reasons why others are unavailable.
   private(set) var availability: ServiceAvailability
 
   private let isEnabled: Bool
@@ -16,17 +16,17 @@ struct LocationReports: Sendable {
   private let privacy: PrivacyPolicy
   private var screen: FixScreen
   private var bounded: BoundedReports?
-  /// Locations that privacy withheld, and whether the newest is one.
+  /// Number of locations withheld by privacy, and true if the newest is one.
   private var withheldCount = 0
   private(set) var isWithholding = false
   private let tracks: TrackBatches?
   private var events = LocationEvents()
 
-  /// Radii of 68 % that a bound must hold: 1.6 of them hold 95 % where the errors east and north are alike, and up to 2 where
-  /// all of it is in one direction.
+  /// Radii of 68 % within a bound: 1.6 of them contain 95 % if the errors east and north are equal, and up to
+  /// 2 if one direction has all of it.
   private static let boundedRadii = 2.0
 
-  /// Where messages go, and how civil time is told.
+  /// Destination of messages.
   typealias Send = (VehicleMessage) -> Void
 
   init(_ configuration: PipelineConfiguration) {
@@ -65,7 +65,7 @@ struct LocationReports: Sendable {
     manager.startUpdatingLocation()
   }
 
-  /// Takes over what another configuration's side has learnt of the sources.
+  /// Copies the state of the sources from the previous configuration's reports.
   mutating func adopt(_ other: LocationReports) {
     availability.unavailable = other.availability.unavailable
     availability.deniedNodes = other.availability.deniedNodes
@@ -77,7 +77,7 @@ struct LocationReports: Sendable {
     if isEnabled { manager.requestLocation(accuracy: accuracy, timeLimit: timeLimit, at: now) }
   }
 
-  /// What the receiver must deliver for these settings.
+  /// Demand on the receiver for these settings.
   var demand: SensorDemand { isEnabled ? .rate(hertz: 1, latency: .seconds(1)) : .off }
 
   /// Requirements for the next fix.
@@ -87,22 +87,23 @@ struct LocationReports: Sendable {
     return needs
   }
 
-  /// Metres by which what a subscriber shows may be wrong; nil when nothing is promised.
+  /// Maximum error in metres of the position that a subscriber shows; nil without a guarantee.
   var errorBound: Double? {
     if case .bounded(let error, _) = policy { error } else { nil }
   }
 
-  /// Seconds after the newest location for which the promised bound holds unseen; nil when nothing is promised of it.
+  /// Seconds after the newest location for which the guaranteed bound holds without observation; nil without
+  /// a guarantee.
   var secondsUnwatched: Double? { bounded?.secondsUnwatched }
 
-  /// When `advance` has something to do, if nothing comes before.
+  /// Time of the next call of `advance`, if nothing arrives before.
   var nextDeadline: Timestamp? {
     [manager.nextDeadline, bounded?.nextDeadline, events.nextDeadline].compactMap { $0 }.min()
   }
 
-  /// Takes a receiver's report.
-  /// - Returns: the locations that may be believed after it, in order of time, each with its civil time; to be handed to
-  ///   `process(_:_:into:)`, as they are or bettered.
+  /// Processes a receiver's report.
+  /// - Returns: the accepted locations, in order of time, each with its civil time; to be passed to
+  ///   `process(_:_:into:)`, unchanged or improved.
   mutating func process(_ fix: PositionFix, _ timeBase: inout TimeBase, into send: Send) -> [Location] {
     guard isEnabled else { return [] }
     var locations = screen.process(fix, reference: timeBase.machineTime(at: fix.timestamp))
@@ -117,7 +118,7 @@ struct LocationReports: Sendable {
     return locations
   }
 
-  /// Publishes what is known by now of places that were told less well.
+  /// Publishes corrected positions in place of less accurate earlier ones.
   func correct(_ exact: [Location], _ timeBase: TimeBase, into send: Send) {
     guard isEnabled, manager.desiredAccuracy != .reduced else { return }
     let fixes = exact.compactMap { privacy.shown($0) }
@@ -129,7 +130,7 @@ struct LocationReports: Sendable {
     send(.track(message))
   }
 
-  /// Learns whether the vehicle rests, and since when; nil when nothing tells.
+  /// Observes whether the vehicle is at standstill, and since when; nil if unknown.
   mutating func observe(
     _ state: StationaryDetector.State?, since: Timestamp, at timestamp: Timestamp, _ timeBase: TimeBase,
     into send: Send
@@ -138,7 +139,7 @@ struct LocationReports: Sendable {
     process(manager.observe(state, at: timestamp), at: timestamp, timeBase, into: send)
   }
 
-  /// Learns whether the receiver is wanted on: a bound that nobody watches over is withdrawn.
+  /// Observes the demand for the receiver: an unobserved bound is withdrawn.
   mutating func observe(isReceiverOn: Bool) { bounded?.observe(isReceiverOn: isReceiverOn) }
 
   mutating func observe(_ status: SourceStatus, _ timeBase: TimeBase, into send: Send) {
@@ -156,24 +157,24 @@ struct LocationReports: Sendable {
     process(manager.fail(failure), at: status.timestamp, timeBase, into: send)
   }
 
-  /// Learns which device nodes may not be opened; an empty list when all may.
+  /// Observes the device nodes that may not be opened; empty if none.
   mutating func observe(deniedNodes: [String: SensorKind?]) { availability.deniedNodes = deniedNodes }
 
-  /// Lets time pass.
+  /// Advances the time.
   mutating func advance(to timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
     process(manager.advance(to: timestamp), at: timestamp, timeBase, into: send)
     publish(bounded?.advance(to: timestamp), into: send)
     for message in events.advance(to: timestamp) { send(.locationEvent(message)) }
   }
 
-  /// Publishes what is pending, before a stop.
+  /// Publishes pending messages, before a stop.
   mutating func finish(at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
     process(manager.stopUpdatingLocation(), at: timestamp, timeBase, into: send)
     publish(bounded?.finish(), into: send)
     for message in events.finish() { send(.locationEvent(message)) }
   }
 
-  /// Each service by name, for `status`: `available`, or why it is not.
+  /// Each service by name, for `status`: `available`, or the reason why it is not.
   var services: [String: String] {
     var services: [String: String] = [:]
     for service in LocationService.allCases {
@@ -183,7 +184,7 @@ struct LocationReports: Sendable {
     return services
   }
 
-  /// What was seen, by name, for `status`. Rare things are named only when they happened.
+  /// Counts by name, for `status`. Rare ones are omitted at 0.
   var counters: [String: Int] {
     let counts = screen.counts
     let rare = [
@@ -198,13 +199,13 @@ struct LocationReports: Sendable {
     ]) { $1 }
   }
 
-  /// Takes a location that is believed.
+  /// Processes an accepted location.
   mutating func process(_ exact: Location, _ timeBase: TimeBase, into send: Send) {
-    // The exact position ends here: of what is stored or published nothing may come from before this line. The manager
-    // needs it for power and rest alone.
+    // The exact position ends here: nothing stored or published may use a value from before this line. The
+    // manager requires it for power and standstill only.
     guard let location = privacy.shown(exact) else {
       withheldCount += 1
-      // Subscribers would else go on showing a drive that nobody sees.
+      // Without this, subscribers would continue to show a drive without observation.
       if !isWithholding { publish(bounded?.stand(isSeen: false), into: send) }
       isWithholding = true
       return
@@ -216,8 +217,8 @@ struct LocationReports: Sendable {
     }
   }
 
-  /// Whether a bound may be promised of a position that is carried on without a receiver: else it counts as not seen, and the
-  /// reporter withdraws the bound in time.
+  /// Returns whether a bound may be guaranteed for a position from inertial navigation: otherwise it counts
+  /// as unobserved, and the reporter withdraws the bound in time.
   private func isWithinBound(_ location: Location) -> Bool {
     if location.positionSource == .coarse { return false }
     guard location.positionSource == .inertial, let errorBound, let radius = location.horizontalAccuracy
@@ -260,7 +261,7 @@ struct LocationReports: Sendable {
       .location(LocationMessage(identity: nil, time: timeBase.utc(of: location), location: location)))
   }
 
-  /// A batch, and with it the last known location, unless bounded reports tell that.
+  /// Publishes a batch, and with it the last known location, unless bounded reports publish that.
   private func publish(_ fixes: [Location], _ timeBase: TimeBase, into send: Send) {
     guard let tracks, let last = fixes.last else { return }
     send(.track(tracks.message(fixes) { timeBase.utc(of: $0) }))
@@ -278,10 +279,10 @@ struct LocationReports: Sendable {
 /// Makes a `track` message of a batch of fixes, lossless or thinned.
 struct TrackBatches: Sendable {
   let deferral: PipelineConfiguration.Location.Deferral
-  /// Whether a distance filter leaves out fixes. No bound is stated of them.
+  /// True if a distance filter omits fixes. No bound is stated for them.
   var isFiltered = false
 
-  /// Decimals of a degree: a centimetre.
+  /// Decimals of a degree: about a centimetre.
   private static let precision = 7
 
   /// - Parameter fixes: in order, each with its civil time.
@@ -297,7 +298,7 @@ struct TrackBatches: Sendable {
     return message
   }
 
-  /// Readers interpolate by the times of the message, so those decide.
+  /// Consumers interpolate by the times of the message, so these are used.
   private func thinned(
     _ fixes: [Location], within error: Double, time: (Location) -> UTCTime
   ) -> [Location] {
