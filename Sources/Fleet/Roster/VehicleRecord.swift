@@ -90,7 +90,7 @@ public struct VehicleRecord: Sendable {
   public private(set) var recentEvents: [Received<VehicleEvent>] = []
   /// Sequence numbers that have not arrived since the subscription: lost, or still on their way.
   public var missing: Int { Int(clamping: lost &+ (sequence?.missing ?? 0)) }
-  /// When `missing` last grew; nil if it never did.
+  /// Time of the last increase of `missing`; nil if it never increased.
   public private(set) var lastGap: Moment?
   /// The status payload as received, for clients that use fields unknown to this version.
   package var statusPayload: [UInt8] = []
@@ -181,7 +181,7 @@ public struct VehicleRecord: Sendable {
   /// Forgets the open gaps of the sequence; the next message starts it anew.
   mutating func restartSequence() { (sequence, sequenceEpoch) = (nil, nil) }
 
-  /// Whether messages went missing within the last quarter of an hour.
+  /// Returns whether messages went missing within the last quarter of an hour.
   public func hasRecentGap(at now: Moment) -> Bool {
     guard missing > 0, let lastGap else { return false }
     return now.seconds(since: lastGap) < Self.gapDuration
@@ -192,8 +192,9 @@ public struct VehicleRecord: Sendable {
     recentEvents.append(event)
   }
 
-  /// Whether the position is only the last known one, so that it must not be shown as live: the vehicle is offline, or the
-  /// broker had stored the position, and neither the vehicle's own promise covers it nor is it new.
+  /// Returns whether the position is only the last known one, so that it must not be shown as live: the vehicle
+  /// is offline, or the broker had stored the position, which is neither new nor covered by the vehicle's own
+  /// guarantee.
   public func isLocationStale(at now: Moment) -> Bool {
     guard let location else { return false }
     if state == .offline { return true }

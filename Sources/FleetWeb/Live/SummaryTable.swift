@@ -26,7 +26,7 @@ package struct SummaryTable: Sendable {
     fileprivate var rest = 0
     /// The roster's revision from which it was created.
     fileprivate var source: UInt64 = .max
-    /// When the passage of time alone changes the summary, in nanoseconds of UTC; `.max` for never.
+    /// Time at which the summary changes without a message, in nanoseconds of UTC; `.max` for never.
     fileprivate var changesAt = Int64.max
 
     /// The vehicle's prediction with the offset behind `rest` for its result; nil if there is none.
