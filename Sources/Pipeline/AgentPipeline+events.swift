@@ -17,7 +17,7 @@ extension AgentPipeline {
     return locations
   }
 
-  /// Lets time pass for driving events, and publishes new ones.
+  /// Advances the time for driving events, and publishes new ones.
   mutating func tellDrivingEvents(at timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
     drivingEvents?.observe(regions, at: timestamp)
     drivingEvents?.advance(to: timestamp)

@@ -49,7 +49,7 @@ extension AgentPipeline {
       time: utc(of: location), odometer)
   }
 
-  /// Lets time pass for trips, and publishes due messages.
+  /// Advances the time for trips, and publishes due messages.
   mutating func advanceTrips(to timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
     trips.advance(
       to: timestamp, isAtRest: motion.activity.map { $0 == .stationary }, time: utc(at: timestamp), odometer)

@@ -271,7 +271,7 @@ package struct AgentPipeline: Sendable {
   /// Returns civil time by a synchronized or manually set clock; nil if there is none.
   package func trustedTime(at timestamp: Timestamp) -> UTCTime? { timeBase.trustedTime(at: timestamp) }
 
-  /// Lets time pass without an event.
+  /// Advances the time without an event.
   package mutating func advance(to timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
     now = max(now, timestamp)
     // An expired deadline changes the plan.

@@ -174,7 +174,7 @@ struct TraceReports: Sendable {
     if let range = status.ranges[.accelerometer] { observer.observe(range: range) }
   }
 
-  /// Lets time pass. A trace whose sensors became silent is completed.
+  /// Advances the time. A trace whose sensors became silent is completed.
   mutating func advance(to now: Timestamp) {
     for recording in recordings where now >= due(recording) {
       // Without inertial sensors, time alone completes a trace.

@@ -110,7 +110,7 @@ struct TripReports: Sendable {
     look(at: timestamp, isResting: nil, time: time, odometer)
   }
 
-  /// Lets time pass.
+  /// Advances the time.
   /// - Parameter isAtRest: rest according to the accelerometer; nil if unknown.
   mutating func advance(to timestamp: Timestamp, isAtRest: Bool?, time: UTCTime, _ odometer: OdometerReports)
   {

@@ -182,7 +182,7 @@ struct VehicleNavigation: Sendable {
     return silence
   }
 
-  /// Lets time pass. Locations that have waited too long are returned unchanged.
+  /// Advances the time. Locations that have waited too long are returned unchanged.
   mutating func advance(to timestamp: Timestamp) -> [Location] {
     advanced = max(advanced, timestamp)
     guard let first = awaited.first, first.timestamp.advanced(bySeconds: patience) <= timestamp else {

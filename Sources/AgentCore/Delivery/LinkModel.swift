@@ -61,7 +61,7 @@ struct LinkModel {
     EnergyAccount(seconds: meter.use.seconds, starts: meter.use.bursts, bytes: meter.use.bytes)
   }
 
-  /// Lets time pass, and updates whether the vehicle is at rest.
+  /// Advances the time, and updates whether the vehicle is at rest.
   mutating func advance(to time: Timestamp, isAtRest: Bool) {
     now = max(now, time)
     advance()

@@ -220,7 +220,7 @@ struct RemoteManager: Sendable {
     }
   }
 
-  /// Lets time pass.
+  /// Advances the time.
   mutating func advance(to now: Timestamp) -> [Decision] {
     guard let current = trial else { return [] }
     if let since = current.connectedSince, now >= since.advanced(bySeconds: Self.settlingTime) {

@@ -94,7 +94,7 @@ struct PublishFlow {
     }
   }
 
-  /// Lets time pass. Returns true at the end of a pause, when the provider must offer records again.
+  /// Advances the time. Returns true at the end of a pause, when the provider must offer records again.
   /// - Parameter jitter: random number in 0...1, drawn by the caller.
   mutating func tick(now: Int64, jitter: Double) -> Bool {
     switch pace {

@@ -208,7 +208,7 @@ public struct ImpactDetector: Sendable {
     return Pulse(across, size: size, across: line, at: timestamp)
   }
 
-  /// Lets time pass without a sample, so that a pulse is reported even if samples stop.
+  /// Advances the time without a sample, so that a pulse is reported even if samples stop.
   public mutating func advance(to timestamp: Timestamp) -> Impact? {
     if let now, timestamp < now { return nil }
     now = timestamp

@@ -159,7 +159,7 @@ public struct ShakeDetector: Sendable {
     return settings.axes.contains(.horizontal) ? acceleration - vertical : nil
   }
 
-  /// Lets time pass without a sample, so that a shake can end.
+  /// Advances the time without a sample, so that a shake can end.
   public mutating func advance(to timestamp: Timestamp) -> [Event] {
     if let now, timestamp < now { return [] }
     now = timestamp

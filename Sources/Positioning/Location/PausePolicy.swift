@@ -71,7 +71,7 @@ struct PausePolicy: Sendable {
     return advance(to: location.timestamp)
   }
 
-  /// Lets time pass.
+  /// Advances the time.
   mutating func advance(to timestamp: Timestamp) -> Change? {
     guard let nextDeadline, timestamp >= nextDeadline else { return nil }
     isPaused = true

@@ -154,7 +154,7 @@ public struct RegionMonitor: Sendable {
   /// no dwell is reported before the next fix.
   public mutating func interrupt() { (isInterrupted, isHidden) = (true, true) }
 
-  /// Lets time pass without a location. Returns dwell events that are due.
+  /// Advances the time without a location. Returns dwell events that are due.
   public mutating func advance(to time: Timestamp) -> [RegionEvent] {
     var events = RegionEventList()
     reportStays(until: time, into: &events)

@@ -99,7 +99,7 @@ public struct BoundedReporter: Sendable {
     return reports
   }
 
-  /// Lets time pass without a location. Call it at `nextDeadline`.
+  /// Advances the time without a location. Call it at `nextDeadline`.
   public mutating func advance(to time: Timestamp) -> [ReportPredictor] {
     decide { $0 <= time } + renew { $0 <= time }
   }

@@ -3,10 +3,10 @@ internal import Spatial
 
 /// Possible motion of a vehicle without fixes, which limits the validity of a bound.
 ///
-/// Sensitivity, on the drives of `BoundedPromiseTests` with tunnels and sleep: number of reports, and the
-/// share of the route with a valid bound. As chosen: 245, 0.652. No value of the parameters below violated a
-/// bound there, nor did a quarter of the published growth: top speed and acceleration decide, which belong to
-/// the activity.
+/// The comment of each parameter lists other values with the result on the drives of `BoundedPromiseTests`
+/// with tunnels and sleep: number of reports, and share of the route with a valid bound. The chosen values
+/// result in 245 and 0.652. None of the values violated a bound there, nor did a quarter of the published
+/// growth: top speed and acceleration are decisive, which belong to the activity.
 struct UnwatchedMotion: Sendable {
   /// Maximum speed in m/s.
   let topSpeed: Double
@@ -19,9 +19,10 @@ struct UnwatchedMotion: Sendable {
   }
 
   /// Share of a position's accuracy by which its error may change within seconds, because errors of receivers
-  /// change slowly. 0: 247, 0.644; 0.25: 247, 0.653; 1: 246, 0.653.
+  /// change slowly. Other values, 0: 247, 0.644; 0.25: 247, 0.653; 1: 246, 0.653.
   private static let wander = 0.5
-  /// Assumed error of a velocity in standard deviations. 0: 248, 0.644; 1: 248, 0.645; 3: 245, 0.651.
+  /// Assumed error of a velocity in standard deviations. Other values, 0: 248, 0.644; 1: 248, 0.645; 3: 245,
+  /// 0.651.
   private static let confidence = 2.0
 
   /// Returns the time in s after a fix, or before it, for which the prediction stays within its bound
@@ -51,7 +52,7 @@ struct FixCadence: Sendable {
   private static let memory = 5
   /// Assumed interval in s before three were observed.
   private static let usual = 1.0
-  /// Tolerated delay of a fix in s. 0: 244, 0.651; 0.1 and 0.5: 245, 0.652; 1: 251, 0.645.
+  /// Tolerated delay of a fix in s. Other values, 0: 244, 0.651; 0.1 and 0.5: 245, 0.652; 1: 251, 0.645.
   private static let lateness = 0.25
 
   mutating func observe(_ step: Double) {

@@ -67,7 +67,7 @@ struct OBDRequester: Sendable {
     wantsIdentification = paths.contains(VehicleSignal.identification)
   }
 
-  /// Lets time pass.
+  /// Advances the time.
   /// - Parameters:
   ///   - isBusAwake: true if units that do not answer this device have sent recently.
   ///   - voltage: voltage of the vehicle in V, if measured.

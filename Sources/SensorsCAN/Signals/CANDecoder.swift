@@ -51,7 +51,7 @@ public struct CANDecoder: Sendable {
     decode(frame, at: time).readings
   }
 
-  /// Lets time pass without a frame.
+  /// Advances the time without a frame.
   public mutating func advance(to time: Timestamp) -> [VehicleReading] { derived.advance(to: time) }
 
   /// The next time at which `advance` must be called if no frame arrives earlier.

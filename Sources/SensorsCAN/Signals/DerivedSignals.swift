@@ -53,7 +53,7 @@ struct DerivedSignals: Sendable {
     return changes
   }
 
-  /// Lets time pass.
+  /// Advances the time.
   mutating func advance(to time: Timestamp) -> [VehicleReading] {
     guard let nextDeadline, time >= nextDeadline else { return [] }
     lastHeard = nil
