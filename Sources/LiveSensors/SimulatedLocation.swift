@@ -64,7 +64,7 @@ struct RelocatedRecording: SensorRecording {
     if case .input = positions { return event }
     switch event {
     case .position(let fixes): return .position(try fixes.map { try positions.replacement(of: $0) })
-    // The caller remains in control of a recording without positions.
+    // Returns an empty block, so that the caller can stop a recording that has no positions.
     case .inertial, .barometer, .vehicle, .radio: return .position([])
     case .status: return event
     }

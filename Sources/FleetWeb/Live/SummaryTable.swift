@@ -182,7 +182,7 @@ package struct SummaryTable: Sendable {
       changes.append(now.time.advanced(bySeconds: Self.staleCheckInterval))
     }
     entries[place].changesAt = changes.map(\.nanoseconds).min() ?? .max
-    // An attitude, many times a second, is of no summary.
+    // Messages outside the summary, such as frequent attitudes, do not change it.
     guard json.bytes[rest...] != entries[place].json[entries[place].rest...] else { return }
     (entries[place].json, entries[place].rest) = (json.bytes, rest)
     entries[place].currentEnd = currentEnd
