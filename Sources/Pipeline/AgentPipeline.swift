@@ -412,10 +412,7 @@ package struct AgentPipeline: Sendable {
 
   /// A position as regions may use it; nil where it is withheld.
   private func shownForRegions(_ location: Location) -> Location? {
-    guard var shown = configuration.privacy.shown(location) else { return nil }
-    // Errors of positions by radios have longer tails than a receiver's of the same accuracy: transmitters move.
-    if shown.positionSource == .coarse { shown.horizontalAccuracy = shown.horizontalAccuracy.map { 2 * $0 } }
-    return shown
+    configuration.privacy.shown(location)?.forRegions
   }
 
   private mutating func process(_ fix: PositionFix, into send: (VehicleMessage) -> Void) {
@@ -452,11 +449,12 @@ package struct AgentPipeline: Sendable {
     let (privacy, isReduced) = (
       configuration.privacy, configuration.location.desiredAccuracy == .reduced
     )
+    let time = timeBase.utc(at: scan.timestamp)
     let known = CoarseReports.Surroundings(
-      fix: lastSeen, place: lastPlace, isAtRest: motion.activity.map { $0 == .stationary },
-      restSince: motion.activitySince,
-      isShown: { !isReduced && privacy.shown($0) == $0 }, needs: powerNeeds,
-      time: timeBase.utc(at: scan.timestamp))
+      device: CoarsePositioning.Surroundings(
+        fix: lastSeen, place: lastPlace, isAtRest: motion.activity.map { $0 == .stationary },
+        restSince: motion.activitySince, needs: powerNeeds, time: time),
+      isShown: { !isReduced && privacy.shown($0) == $0 }, time: time)
     let wasContradicted = coarse.isContradicted
     if let place = coarse.process(scan, known) { tell([place], into: send) }
     if coarse.isContradicted != wasContradicted { status.setNeedsUpdate() }

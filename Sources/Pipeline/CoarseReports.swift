@@ -26,23 +26,10 @@ package struct LearnableScan: Hashable, Sendable {
   }
 }
 
-/// The radios' side of the pipeline: from scans and the map to coarse positions, what there is to learn, and whether the receiver
-/// is contradicted.
+/// Radios in the pipeline: coarse positions, scans to learn from, and whether beacons contradict the receiver.
 struct CoarseReports: Sendable {
-  private let map: (any BeaconMap)?
+  private var positions: CoarsePositioning
   private var settings: PipelineConfiguration.Coarse
-  private var figures: EnergyFigures
-  private let mobility: Mobility
-  private let locator = CoarseLocator()
-  private var tracker: CoarseTracker
-  /// Of each radio, the newest.
-  private var newest: [SensorKind: RadioScan] = [:]
-  /// By all scans so far.
-  private var position: CoarsePosition?
-  /// When radios last answered completely, and how often in succession in vain.
-  private var answered: (at: Timestamp, vain: Int)?
-  /// When cells last did not do.
-  private var cellsFailed: Timestamp?
   private var learnable: [LearnableScan] = []
   private var aid: PositionAid?
   private var learning: LearningSchedule
@@ -55,14 +42,8 @@ struct CoarseReports: Sendable {
   /// Fixes that lay where several beacons say that the vehicle is not.
   private(set) var contradictedFixes = 0
 
-  /// Seconds between scans of two radios that are taken for one.
-  private static let together = 10.0
-  /// Seconds for which access points are asked with the cells, because these did not do.
-  private static let cellsPause = 600.0
   /// Metres between scans that are asked for to be learned from, and between those that are; m/s of a vehicle that is on its way.
   private static let (learningWay, shortestWay, moving) = (50.0, 10.0, 2.0)
-  /// Seconds between a scan and a fix beside it.
-  private static let beside = 2.0
   /// Scans that wait to be learned from.
   private static let mostLearnable = 16
   /// Beacons that wait to be taken off maps.
@@ -75,20 +56,22 @@ struct CoarseReports: Sendable {
   private static let (fixRadii, slack) = (3.0, 100.0)
 
   init(_ configuration: PipelineConfiguration, map: (any BeaconMap)?) {
-    self.map = map
     settings = configuration.coarse
-    figures = configuration.energy
+    let figures = configuration.energy
     learning = LearningSchedule(receiverPower: figures.power[.receiver] ?? 0)
-    mobility = Mobility(configuration.location.activity)
-    tracker = CoarseTracker(mobility: mobility)
+    let mobility = Mobility(configuration.location.activity)
+    positions = CoarsePositioning(map: map, radios: settings.radios, figures: figures, mobility: mobility)
     vouchers = FixVouchers(mobility: mobility)
   }
 
   /// Goes on under another configuration with what it knows.
   func reconfigured(_ new: PipelineConfiguration) -> CoarseReports {
-    guard Mobility(new.location.activity) == mobility else { return CoarseReports(new, map: map) }
+    guard Mobility(new.location.activity) == positions.mobility else {
+      return CoarseReports(new, map: positions.map)
+    }
     var next = self
-    (next.settings, next.figures) = (new.coarse, new.energy)
+    next.settings = new.coarse
+    next.positions.reconfigure(radios: new.coarse.radios, figures: new.energy)
     next.learning.update(receiverPower: new.energy.power[.receiver] ?? 0)
     return next
   }
@@ -119,124 +102,60 @@ struct CoarseReports: Sendable {
 
   /// What is known beside a scan.
   struct Surroundings {
-    /// The receiver's newest.
-    var fix: Location?
-    /// The newest of any source.
-    var place: Location?
-    /// Nil while nothing tells.
-    var isAtRest: Bool?
-    var restSince: Timestamp?
+    var device: CoarsePositioning.Surroundings
     /// Whether places may be told, and so learned, as they are.
     var isShown: (Location) -> Bool
-    /// What is waited for.
-    var needs: PowerNeeds
     var time: UTCTime
   }
 
   /// Takes a scan.
   /// - Returns: a position that is better than all that is known; nil when there is none.
   mutating func process(_ scan: RadioScan, _ known: Surroundings) -> Location? {
-    let kinds = settings.radios.filter { scan.contains($0) }
-    guard !kinds.isEmpty else { return nil }
+    let device = known.device
+    guard let finding = positions.find(scan, device) else { return nil }
     for beacon in scan.optedOut where optedOut.count < Self.mostOptedOut { optedOut.insert(beacon) }
-    let fresh = known.fix.flatMap {
-      // At rest a fix is beside all that follows it.
-      abs($0.timestamp.seconds(since: scan.timestamp)) <= Self.beside || isStill(known, since: $0.timestamp)
-        ? $0 : nil
-    }
-    let heard = joined(scan)
-    let found = map.flatMap { map in
-      locator.position(
-        of: heard, by: map,
-        speed: known.isAtRest == true ? 0 : fresh?.speed ?? CoarseLocator.usualSpeed,
-        day: Self.day(known.time))
-    }
-    for kind in kinds { newest[kind] = scan }
-    if fresh != nil, !known.needs.takesCoarsePositions { account(for: scan, kinds, known) }
-    let disagrees = fresh.map { judge($0, found, heard) } ?? false
-    if let fresh {
-      let isContested = disagrees || isContradicted
-      if !isContested || vouchers.vouch(for: fresh, against: heard) {
-        learn(scan, fresh, known, isContested: isContested)
+    if let fix = finding.fix {
+      if !device.needs.takesCoarsePositions { account(for: scan, finding, device.day) }
+      let isContested = judge(fix, finding) || isContradicted
+      if !isContested || vouchers.vouch(for: fix, against: finding.scan) {
+        learn(scan, fix, known, isContested: isContested)
       }
     }
-    note(found, kinds, known, at: scan.timestamp)
-    guard let found else { return nil }
-    let smooth = tracker.process(found, isAtRest: isStill(known, since: position?.timestamp))
-    position = smooth
+    guard let smooth = positions.adopt(finding, device) else { return nil }
     // A receiver that was somewhere near at its last fix knows that itself.
     let isNew =
-      known.fix.map { bound(of: $0, known, at: smooth.timestamp) > smooth.horizontalAccuracy } ?? true
+      device.fix.map { positions.bound(of: $0, device, at: smooth.timestamp) > smooth.horizontalAccuracy }
+      ?? true
     if isNew {
       aid = PositionAid(
         timestamp: smooth.timestamp, coordinate: smooth.coordinate,
         horizontalAccuracy: smooth.horizontalAccuracy)
     }
-    return told(smooth, known)
-  }
-
-  /// The scan with what the other radio has just heard.
-  private func joined(_ scan: RadioScan) -> RadioScan {
-    var joined = scan
-    for (_, other) in newest {
-      let age = scan.timestamp.seconds(since: other.timestamp)
-      guard (0...Self.together).contains(age) else { continue }
-      joined.sightings += other.sightings.filter { heard in
-        heard.beacon.technology.isCell && !scan.contains(.cellular)
-          || !heard.beacon.technology.isCell && !scan.contains(.wifi)
-      }.map {
-        var heard = $0
-        heard.age += age
-        return heard
-      }
-    }
-    return joined
-  }
-
-  /// Days since 1970.
-  private static func day(_ time: UTCTime) -> Int { Int(time.nanoseconds / 86_400_000_000_000) }
-
-  private func isStill(_ known: Surroundings, since: Timestamp?) -> Bool {
-    guard known.isAtRest == true, let rest = known.restSince, let since else { return false }
-    return rest <= since
-  }
-
-  /// Keeps when radios have answered, and whether that was of use.
-  private mutating func note(
-    _ found: CoarsePosition?, _ kinds: Set<SensorKind>, _ known: Surroundings, at timestamp: Timestamp
-  ) {
-    let limit =
-      known.needs.takesCoarsePositions
-      ? known.needs.coarseLimit(isAtRest: known.isAtRest == true) : CoarseLocator.worstAccuracy
-    let isGood = found.map { $0.horizontalAccuracy <= limit } ?? false
-    if !kinds.contains(.wifi), settings.radios.contains(.wifi) {
-      let areAsked = !known.needs.takesCoarsePositions || areCellsTried(at: timestamp)
-      cellsFailed = isGood ? nil : timestamp
-      // Access points are asked too, or next.
-      if areAsked || !isGood { return }
-    }
-    answered = (timestamp, isGood ? 0 : min(100, (answered?.vain ?? 0) + 1))
+    return positions.location(at: smooth, device)
   }
 
   // MARK: The receiver
 
   /// - Returns: whether the fix is contradicted.
-  private mutating func judge(_ fix: Location, _ found: CoarsePosition?, _ heard: RadioScan) -> Bool {
+  private mutating func judge(_ fix: Location, _ finding: CoarsePositioning.Finding) -> Bool {
     // Where no beacons are known nothing can take the doubt back.
     if let contradictedAt, fix.timestamp.seconds(since: contradictedAt) > Self.doubtTime {
       (contradictions, self.contradictedAt) = (0, nil)
     }
-    guard let found, Double(found.beacons) >= Self.witnesses, found.radius95 <= Self.sharpest else {
+    guard let found = finding.position, Double(found.beacons) >= Self.witnesses,
+      found.radius95 <= Self.sharpest
+    else {
       return false
     }
     let apart = abs(fix.timestamp.seconds(since: found.timestamp))
     let limit =
-      2 * found.radius95 + Self.fixRadii * (fix.horizontalAccuracy ?? 0) + (fix.speed ?? mobility.topSpeed)
+      2 * found.radius95 + Self.fixRadii * (fix.horizontalAccuracy ?? 0)
+      + (fix.speed ?? positions.mobility.topSpeed)
       * apart
       + Self.slack
     guard fix.coordinate.distance(to: found.coordinate) > limit else {
       (contradictions, contradictedAt) = (0, nil)
-      if let map { vouchers.observe(fix, by: heard, map, within: limit) }
+      if let map = positions.map { vouchers.observe(fix, by: finding.scan, map, within: limit) }
       return false
     }
     contradictedAt = fix.timestamp
@@ -246,12 +165,9 @@ struct CoarseReports: Sendable {
   }
 
   /// What is scanned while positions by radios would not do is scanned to be learned from.
-  private mutating func account(for scan: RadioScan, _ kinds: Set<SensorKind>, _ known: Surroundings) {
-    guard let map else { return }
-    let joules = kinds.reduce(0) { sum, kind in
-      sum + (scan.duration.map { $0 * figures.power(of: kind) } ?? figures.joules(ofScan: kind))
-    }
-    learning.observe(scan, of: kinds, by: map, joules: joules, day: Self.day(known.time))
+  private mutating func account(for scan: RadioScan, _ finding: CoarsePositioning.Finding, _ day: Int) {
+    guard let map = positions.map else { return }
+    learning.observe(scan, of: finding.radios, by: map, joules: positions.joules(of: finding), day: day)
   }
 
   private mutating func learn(
@@ -273,51 +189,10 @@ struct CoarseReports: Sendable {
 
   // MARK: What comes out
 
-  /// A position is told where a kilometre will do, or where the receiver has found none since the start; never in the place of one
-  /// that is better even after all the way that the vehicle can have made since.
-  private func told(_ found: CoarsePosition, _ known: Surroundings) -> Location? {
-    guard known.needs.location.isWanted, known.needs.takesCoarsePositions || known.fix == nil else {
-      return nil
-    }
-    if let place = known.place,
-      bound(of: place, known, at: found.timestamp) <= found.horizontalAccuracy
-    {
-      return nil
-    }
-    var location = Location(timestamp: found.timestamp, coordinate: found.coordinate)
-    location.horizontalAccuracy = found.horizontalAccuracy
-    location.time = known.time
-    location.positionSource = .coarse
-    return location
-  }
-
-  /// Metres at 68 % that a place is still good for.
-  private func bound(of place: Location, _ known: Surroundings, at now: Timestamp) -> Double {
-    let age = max(0, now.seconds(since: place.timestamp))
-    let way =
-      isStill(known, since: place.timestamp)
-      ? 0 : mobility.metersCovered(in: age, startingAt: place.speed ?? mobility.topSpeed)
-    return (place.horizontalAccuracy ?? 0) + way
-  }
-
   /// What radios can tell, for those who plan power; nil where there are none, or no map.
   func supply(_ needs: PowerNeeds, fix: Location?, isAtRest: Bool, at now: Timestamp) -> CoarseSupply? {
-    guard map != nil, !settings.radios.isEmpty, needs.location.isWanted else { return nil }
-    var radios = settings.radios
     let isLearning = isLearningDue(needs, fix, isAtRest: isAtRest, at: now)
-    // Cells are cheaper; and they answer before a vehicle on its way has left the place of the fix.
-    if needs.takesCoarsePositions, radios.contains(.cellular), isLearning || !areCellsTried(at: now) {
-      radios = [.cellular]
-    }
-    return CoarseSupply(
-      radios: radios, joules: radios.reduce(0) { $0 + figures.joules(ofScan: $1) },
-      receiverPower: figures.power[.receiver] ?? 0, timestamp: position?.timestamp,
-      radius: position?.horizontalAccuracy ?? .infinity, answered: answered?.at, vain: answered?.vain ?? 0,
-      isLearning: isLearning)
-  }
-
-  private func areCellsTried(at now: Timestamp) -> Bool {
-    cellsFailed.map { now.seconds(since: $0) < Self.cellsPause } ?? false
+    return positions.supply(needs, isLearning: isLearning, at: now)
   }
 
   /// Whether a scan beside the newest fix is worth its energy: on the way, where the receiver is on anyway, as `LearningSchedule` says; and
@@ -325,28 +200,18 @@ struct CoarseReports: Sendable {
   private func isLearningDue(
     _ needs: PowerNeeds, _ fix: Location?, isAtRest: Bool, at now: Timestamp
   ) -> Bool {
-    guard settings.isLearning, let fix, abs(now.seconds(since: fix.timestamp)) <= Self.beside,
+    guard settings.isLearning, let fix, abs(now.seconds(since: fix.timestamp)) <= CoarsePositioning.beside,
       let accuracy = fix.horizontalAccuracy, accuracy <= LearnableScan.worstAccuracy
     else { return false }
     let isOfUse =
       needs.takesCoarsePositions
-      ? settings.radios.contains(.cellular) && answered?.vain ?? 1 > 0
+      ? settings.radios.contains(.cellular) && positions.answered?.vain ?? 1 > 0
       : !isAtRest && fix.speed ?? 0 >= Self.moving
-        && learning.isDue(joules: settings.radios.reduce(0) { $0 + figures.joules(ofScan: $1) }, at: now)
+        && learning.isDue(joules: positions.joules(of: settings.radios), at: now)
     guard isOfUse else { return false }
-    if let last = answered?.at, now.seconds(since: last) < LearningSchedule.shortestPause { return false }
+    if let last = positions.answered?.at, now.seconds(since: last) < LearningSchedule.shortestPause {
+      return false
+    }
     return learned.map { $0.place.distance(to: fix.coordinate) >= Self.learningWay } ?? true
-  }
-}
-
-extension EnergyFigures {
-  /// Joules; 0 for what is no radio.
-  fileprivate func joules(ofScan kind: SensorKind) -> Double {
-    power(of: kind) * (EnergyComponent(rawValue: kind.rawValue).flatMap { scanDuration[$0] } ?? 0)
-  }
-
-  /// Watts; 0 for what is no radio.
-  fileprivate func power(of kind: SensorKind) -> Double {
-    EnergyComponent(rawValue: kind.rawValue).flatMap { power[$0] } ?? 0
   }
 }
