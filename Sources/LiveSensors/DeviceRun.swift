@@ -26,7 +26,8 @@ final class DeviceRun: Sendable {
 
   /// The time line, for other threads.
   private struct Line {
-    var newest = Timestamp(nanoseconds: 0)
+    /// Nil before the first event of a source that pushes.
+    var newest: Timestamp?
     var utcOffset: Int64?
   }
 
@@ -43,10 +44,12 @@ final class DeviceRun: Sendable {
   /// Capacity for events of some seconds, for any sources.
   private static let queueCapacity = 4096
 
-  /// - Parameter contexts: the IIO contexts among the sources, for the check of permissions.
+  /// - Parameters:
+  ///   - contexts: the IIO contexts among the sources, for the check of permissions.
+  ///   - beacons: the map for positions by radios; nil for none.
   init(
     _ feed: SensorFeed, contexts: [IIOConfiguration], motion: MotionManager, location: LocationManager,
-    monitor: RegionMonitor, heading: HeadingManager
+    monitor: RegionMonitor, heading: HeadingManager, beacons: (any BeaconMap)?
   ) {
     self.feed = feed
     self.contexts = contexts
@@ -55,16 +58,24 @@ final class DeviceRun: Sendable {
     let isLive = if case .live = feed { true } else { false }
     let queue = BoundedQueue<Input>(capacity: Self.queueCapacity)
     self.queue = queue
-    let line = Locked(Line())
+    var start = Line()
+    // The time line of a recording that is pulled is its own. All others are on the machine's.
+    if case .recorded = feed { start.newest = Timestamp(nanoseconds: 0) }
+    let line = Locked(start)
     self.line = line
+    let clock: @Sendable () -> Timestamp = {
+      let now = Timestamp(nanoseconds: SystemClock.boottime)
+      return isLive ? now : line.withLock(\.newest) ?? now
+    }
+    let utcOffset: @Sendable () -> Int64? = {
+      isLive ? SystemClock.realtime &- SystemClock.boottime : line.withLock(\.utcOffset)
+    }
     self.motion = LiveMotion(
-      manager: motion, backlog: backlog, isVirtual: !isLive,
-      utcOffset: {
-        isLive ? SystemClock.realtime &- SystemClock.boottime : line.withLock(\.utcOffset)
-      }, demandsChanged: { _ in queue.push(.wake) })
+      manager: motion, backlog: backlog, isVirtual: !isLive, clock: clock, utcOffset: utcOffset,
+      demandsChanged: { _ in queue.push(.wake) })
     self.location = LiveLocation(
-      manager: location, monitor: monitor, heading: heading, backlog: backlog,
-      clock: { isLive ? Timestamp(nanoseconds: SystemClock.boottime) : line.withLock(\.newest) },
+      manager: location, monitor: monitor, heading: heading, backlog: backlog, clock: clock,
+      utcOffset: utcOffset, beacons: beacons, radios: feed.kinds.intersection([.wifi, .cellular]),
       needsChanged: { queue.push(.wake) })
     readings = LiveReadings { queue.push(.wake) }
     if !isLive { self.location.observe(availability(deniedNodes: [:])) }

@@ -35,37 +35,41 @@ public final class LiveDevice: Sendable {
   ///   - location: settings of location updates.
   ///   - monitor: the monitored regions.
   ///   - heading: settings of headings.
-  /// - Throws: an error with file, line and remedy for an unreadable recording, `SensorInputError` for an
-  ///   input without a source, `SystemError` if the process has no descriptor left. Missing hardware is no
-  ///   error: an update reports it, and the source retries.
+  ///   - beacons: the map for positions by Wi-Fi and cells, as `BeaconTable(path:)` reads it; nil for none. The radios of the input
+  ///     then scan where they are accurate enough and cheaper than the receiver, and before the receiver's first fix.
+  /// - Throws: an error that names file, line and remedy for a recording that cannot be read, `SensorInputError` for an input that names
+  ///   nothing, `SystemError` when the process has no descriptor left. Hardware that is not there is no error: an update says so, and
+  ///   it is tried again.
   public convenience init(
     _ input: SensorInput, speed: Double? = 1,
     motion: MotionManager = MotionManager(frame: .xMagneticNorthZVertical),
     location: LocationManager = LocationManager(), monitor: RegionMonitor = RegionMonitor(),
-    heading: HeadingManager = HeadingManager()
+    heading: HeadingManager = HeadingManager(), beacons: (any BeaconMap)? = nil
   ) throws {
     let contexts: [IIOConfiguration] = if case .hardware(let hardware) = input { hardware.iio } else { [] }
     self.init(
       try SensorFeed(input, speed: speed), contexts: contexts, motion: motion, location: location,
-      monitor: monitor, heading: heading)
+      monitor: monitor, heading: heading, beacons: beacons)
   }
 
   /// Creates a device with live sources other than those of `SensorInput`.
   public convenience init(
     sources: [any SensorSource], motion: MotionManager = MotionManager(frame: .xMagneticNorthZVertical),
     location: LocationManager = LocationManager(), monitor: RegionMonitor = RegionMonitor(),
-    heading: HeadingManager = HeadingManager()
+    heading: HeadingManager = HeadingManager(), beacons: (any BeaconMap)? = nil
   ) {
     self.init(
-      .live(sources), contexts: [], motion: motion, location: location, monitor: monitor, heading: heading)
+      .live(sources), contexts: [], motion: motion, location: location, monitor: monitor, heading: heading,
+      beacons: beacons)
   }
 
   private init(
     _ feed: SensorFeed, contexts: [IIOConfiguration], motion: MotionManager, location: LocationManager,
-    monitor: RegionMonitor, heading: HeadingManager
+    monitor: RegionMonitor, heading: HeadingManager, beacons: (any BeaconMap)?
   ) {
     run = DeviceRun(
-      feed, contexts: contexts, motion: motion, location: location, monitor: monitor, heading: heading)
+      feed, contexts: contexts, motion: motion, location: location, monitor: monitor, heading: heading,
+      beacons: beacons)
     self.motion = run.motion
     self.location = run.location
   }

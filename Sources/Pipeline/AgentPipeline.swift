@@ -412,11 +412,7 @@ package struct AgentPipeline: Sendable {
 
   /// Returns a position for use by regions; nil if it is private.
   private func shownForRegions(_ location: Location) -> Location? {
-    guard var shown = configuration.privacy.shown(location) else { return nil }
-    // Errors of radio positions have longer tails than a receiver's of the same accuracy, because
-    // transmitters move.
-    if shown.positionSource == .coarse { shown.horizontalAccuracy = shown.horizontalAccuracy.map { 2 * $0 } }
-    return shown
+    configuration.privacy.shown(location)?.forRegions
   }
 
   private mutating func process(_ fix: PositionFix, into send: (VehicleMessage) -> Void) {
@@ -454,11 +450,12 @@ package struct AgentPipeline: Sendable {
     let (privacy, isReduced) = (
       configuration.privacy, configuration.location.desiredAccuracy == .reduced
     )
+    let time = timeBase.utc(at: scan.timestamp)
     let known = CoarseReports.Surroundings(
-      fix: lastSeen, place: lastPlace, isAtRest: motion.activity.map { $0 == .stationary },
-      restSince: motion.activitySince,
-      isShown: { !isReduced && privacy.shown($0) == $0 }, needs: powerNeeds,
-      time: timeBase.utc(at: scan.timestamp))
+      device: CoarsePositioning.Surroundings(
+        fix: lastSeen, place: lastPlace, isAtRest: motion.activity.map { $0 == .stationary },
+        restSince: motion.activitySince, needs: powerNeeds, time: time),
+      isShown: { !isReduced && privacy.shown($0) == $0 }, time: time)
     let wasContradicted = coarse.isContradicted
     if let place = coarse.process(scan, known) { tell([place], into: send) }
     if coarse.isContradicted != wasContradicted { status.setNeedsUpdate() }

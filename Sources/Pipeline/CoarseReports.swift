@@ -29,21 +29,8 @@ package struct LearnableScan: Hashable, Sendable {
 /// The radios' part of the pipeline: derives coarse positions from scans and the map, provides scans for
 /// learning, and detects contradictions of the receiver.
 struct CoarseReports: Sendable {
-  private let map: (any BeaconMap)?
+  private var positions: CoarsePositioning
   private var settings: PipelineConfiguration.Coarse
-  private var figures: EnergyFigures
-  private let mobility: Mobility
-  private let locator = CoarseLocator()
-  private var tracker: CoarseTracker
-  /// Newest scan of each radio.
-  private var newest: [SensorKind: RadioScan] = [:]
-  /// Position estimate from all scans so far.
-  private var position: CoarsePosition?
-  /// Time of the last complete answer of the radios, and number of consecutive answers without a usable
-  /// position.
-  private var answered: (at: Timestamp, vain: Int)?
-  /// Time at which cells were last insufficient.
-  private var cellsFailed: Timestamp?
   private var learnable: [LearnableScan] = []
   private var aid: PositionAid?
   private var learning: LearningSchedule
@@ -56,17 +43,9 @@ struct CoarseReports: Sendable {
   /// Number of fixes that several beacons contradicted.
   private(set) var contradictedFixes = 0
 
-  /// Maximum time in s between scans of two radios that are combined.
-  private static let together = 10.0
-  /// Time in s for which access points are scanned together with cells, because cells alone were
-  /// insufficient.
-  private static let cellsPause = 600.0
-  /// Distances in m between requested scans for learning, and between those used; minimum speed in m/s for
-  /// learning.
+  /// Metres between scans that are asked for to be learned from, and between those that are; m/s of a vehicle that is on its way.
   private static let (learningWay, shortestWay, moving) = (50.0, 10.0, 2.0)
-  /// Maximum time in s between a scan and its fix.
-  private static let beside = 2.0
-  /// Maximum number of scans waiting to be learned.
+  /// Scans that wait to be learned from.
   private static let mostLearnable = 16
   /// Maximum number of beacons waiting to be removed from maps.
   private static let mostOptedOut = 256
@@ -79,20 +58,22 @@ struct CoarseReports: Sendable {
   private static let (fixRadii, slack) = (3.0, 100.0)
 
   init(_ configuration: PipelineConfiguration, map: (any BeaconMap)?) {
-    self.map = map
     settings = configuration.coarse
-    figures = configuration.energy
+    let figures = configuration.energy
     learning = LearningSchedule(receiverPower: figures.power[.receiver] ?? 0)
-    mobility = Mobility(configuration.location.activity)
-    tracker = CoarseTracker(mobility: mobility)
+    let mobility = Mobility(configuration.location.activity)
+    positions = CoarsePositioning(map: map, radios: settings.radios, figures: figures, mobility: mobility)
     vouchers = FixVouchers(mobility: mobility)
   }
 
   /// Returns the same state with another configuration.
   func reconfigured(_ new: PipelineConfiguration) -> CoarseReports {
-    guard Mobility(new.location.activity) == mobility else { return CoarseReports(new, map: map) }
+    guard Mobility(new.location.activity) == positions.mobility else {
+      return CoarseReports(new, map: positions.map)
+    }
     var next = self
-    (next.settings, next.figures) = (new.coarse, new.energy)
+    next.settings = new.coarse
+    next.positions.reconfigure(radios: new.coarse.radios, figures: new.energy)
     next.learning.update(receiverPower: new.energy.power[.receiver] ?? 0)
     return next
   }
@@ -123,124 +104,60 @@ struct CoarseReports: Sendable {
 
   /// Context of a scan.
   struct Surroundings {
-    /// The receiver's newest location.
-    var fix: Location?
-    /// The newest location of any source.
-    var place: Location?
-    /// True if the vehicle is at rest; nil if unknown.
-    var isAtRest: Bool?
-    var restSince: Timestamp?
-    /// Returns whether a position may be published, and therefore learned, exactly.
+    var device: CoarsePositioning.Surroundings
+    /// Whether places may be told, and so learned, as they are.
     var isShown: (Location) -> Bool
-    /// Current needs of the consumers.
-    var needs: PowerNeeds
     var time: UTCTime
   }
 
   /// Processes a scan.
   /// - Returns: a position better than all available ones; nil if there is none.
   mutating func process(_ scan: RadioScan, _ known: Surroundings) -> Location? {
-    let kinds = settings.radios.filter { scan.contains($0) }
-    guard !kinds.isEmpty else { return nil }
+    let device = known.device
+    guard let finding = positions.find(scan, device) else { return nil }
     for beacon in scan.optedOut where optedOut.count < Self.mostOptedOut { optedOut.insert(beacon) }
-    let fresh = known.fix.flatMap {
-      // At rest, one fix applies to all later scans.
-      abs($0.timestamp.seconds(since: scan.timestamp)) <= Self.beside || isStill(known, since: $0.timestamp)
-        ? $0 : nil
-    }
-    let heard = joined(scan)
-    let found = map.flatMap { map in
-      locator.position(
-        of: heard, by: map,
-        speed: known.isAtRest == true ? 0 : fresh?.speed ?? CoarseLocator.usualSpeed,
-        day: Self.day(known.time))
-    }
-    for kind in kinds { newest[kind] = scan }
-    if fresh != nil, !known.needs.takesCoarsePositions { account(for: scan, kinds, known) }
-    let disagrees = fresh.map { judge($0, found, heard) } ?? false
-    if let fresh {
-      let isContested = disagrees || isContradicted
-      if !isContested || vouchers.vouch(for: fresh, against: heard) {
-        learn(scan, fresh, known, isContested: isContested)
+    if let fix = finding.fix {
+      if !device.needs.takesCoarsePositions { account(for: scan, finding, device.day) }
+      let isContested = judge(fix, finding) || isContradicted
+      if !isContested || vouchers.vouch(for: fix, against: finding.scan) {
+        learn(scan, fix, known, isContested: isContested)
       }
     }
-    note(found, kinds, known, at: scan.timestamp)
-    guard let found else { return nil }
-    let smooth = tracker.process(found, isAtRest: isStill(known, since: position?.timestamp))
-    position = smooth
-    // A receiver that was nearby at its last fix needs no aid.
+    guard let smooth = positions.adopt(finding, device) else { return nil }
+    // A receiver that was somewhere near at its last fix knows that itself.
     let isNew =
-      known.fix.map { bound(of: $0, known, at: smooth.timestamp) > smooth.horizontalAccuracy } ?? true
+      device.fix.map { positions.bound(of: $0, device, at: smooth.timestamp) > smooth.horizontalAccuracy }
+      ?? true
     if isNew {
       aid = PositionAid(
         timestamp: smooth.timestamp, coordinate: smooth.coordinate,
         horizontalAccuracy: smooth.horizontalAccuracy)
     }
-    return told(smooth, known)
-  }
-
-  /// Returns the scan combined with the other radio's recent one.
-  private func joined(_ scan: RadioScan) -> RadioScan {
-    var joined = scan
-    for (_, other) in newest {
-      let age = scan.timestamp.seconds(since: other.timestamp)
-      guard (0...Self.together).contains(age) else { continue }
-      joined.sightings += other.sightings.filter { heard in
-        heard.beacon.technology.isCell && !scan.contains(.cellular)
-          || !heard.beacon.technology.isCell && !scan.contains(.wifi)
-      }.map {
-        var heard = $0
-        heard.age += age
-        return heard
-      }
-    }
-    return joined
-  }
-
-  /// Returns the days since 1970.
-  private static func day(_ time: UTCTime) -> Int { Int(time.nanoseconds / 86_400_000_000_000) }
-
-  private func isStill(_ known: Surroundings, since: Timestamp?) -> Bool {
-    guard known.isAtRest == true, let rest = known.restSince, let since else { return false }
-    return rest <= since
-  }
-
-  /// Records when radios have answered, and whether the answer was sufficient.
-  private mutating func note(
-    _ found: CoarsePosition?, _ kinds: Set<SensorKind>, _ known: Surroundings, at timestamp: Timestamp
-  ) {
-    let limit =
-      known.needs.takesCoarsePositions
-      ? known.needs.coarseLimit(isAtRest: known.isAtRest == true) : CoarseLocator.worstAccuracy
-    let isGood = found.map { $0.horizontalAccuracy <= limit } ?? false
-    if !kinds.contains(.wifi), settings.radios.contains(.wifi) {
-      let areAsked = !known.needs.takesCoarsePositions || areCellsTried(at: timestamp)
-      cellsFailed = isGood ? nil : timestamp
-      // Access points are scanned in the same or the next step.
-      if areAsked || !isGood { return }
-    }
-    answered = (timestamp, isGood ? 0 : min(100, (answered?.vain ?? 0) + 1))
+    return positions.location(at: smooth, device)
   }
 
   // MARK: The receiver
 
-  /// - Returns: true if the fix is contradicted.
-  private mutating func judge(_ fix: Location, _ found: CoarsePosition?, _ heard: RadioScan) -> Bool {
-    // Without known beacons no scan can withdraw the doubt.
+  /// - Returns: whether the fix is contradicted.
+  private mutating func judge(_ fix: Location, _ finding: CoarsePositioning.Finding) -> Bool {
+    // Where no beacons are known nothing can take the doubt back.
     if let contradictedAt, fix.timestamp.seconds(since: contradictedAt) > Self.doubtTime {
       (contradictions, self.contradictedAt) = (0, nil)
     }
-    guard let found, Double(found.beacons) >= Self.witnesses, found.radius95 <= Self.sharpest else {
+    guard let found = finding.position, Double(found.beacons) >= Self.witnesses,
+      found.radius95 <= Self.sharpest
+    else {
       return false
     }
     let apart = abs(fix.timestamp.seconds(since: found.timestamp))
     let limit =
-      2 * found.radius95 + Self.fixRadii * (fix.horizontalAccuracy ?? 0) + (fix.speed ?? mobility.topSpeed)
+      2 * found.radius95 + Self.fixRadii * (fix.horizontalAccuracy ?? 0)
+      + (fix.speed ?? positions.mobility.topSpeed)
       * apart
       + Self.slack
     guard fix.coordinate.distance(to: found.coordinate) > limit else {
       (contradictions, contradictedAt) = (0, nil)
-      if let map { vouchers.observe(fix, by: heard, map, within: limit) }
+      if let map = positions.map { vouchers.observe(fix, by: finding.scan, map, within: limit) }
       return false
     }
     contradictedAt = fix.timestamp
@@ -249,14 +166,10 @@ struct CoarseReports: Sendable {
     return true
   }
 
-  /// Accounts the energy of scans for learning, which are those taken while radio positions would not be
-  /// sufficient.
-  private mutating func account(for scan: RadioScan, _ kinds: Set<SensorKind>, _ known: Surroundings) {
-    guard let map else { return }
-    let joules = kinds.reduce(0) { sum, kind in
-      sum + (scan.duration.map { $0 * figures.power(of: kind) } ?? figures.joules(ofScan: kind))
-    }
-    learning.observe(scan, of: kinds, by: map, joules: joules, day: Self.day(known.time))
+  /// What is scanned while positions by radios would not do is scanned to be learned from.
+  private mutating func account(for scan: RadioScan, _ finding: CoarsePositioning.Finding, _ day: Int) {
+    guard let map = positions.map else { return }
+    learning.observe(scan, of: finding.radios, by: map, joules: positions.joules(of: finding), day: day)
   }
 
   private mutating func learn(
@@ -278,52 +191,10 @@ struct CoarseReports: Sendable {
 
   // MARK: Outputs
 
-  /// Returns a coarse position to publish. It is published if a kilometre of accuracy is sufficient, or if
-  /// the receiver has had no fix since the start. It never replaces a position that is still better after all
-  /// possible motion.
-  private func told(_ found: CoarsePosition, _ known: Surroundings) -> Location? {
-    guard known.needs.location.isWanted, known.needs.takesCoarsePositions || known.fix == nil else {
-      return nil
-    }
-    if let place = known.place,
-      bound(of: place, known, at: found.timestamp) <= found.horizontalAccuracy
-    {
-      return nil
-    }
-    var location = Location(timestamp: found.timestamp, coordinate: found.coordinate)
-    location.horizontalAccuracy = found.horizontalAccuracy
-    location.time = known.time
-    location.positionSource = .coarse
-    return location
-  }
-
-  /// Returns the accuracy in m (68 %) of a position after possible motion.
-  private func bound(of place: Location, _ known: Surroundings, at now: Timestamp) -> Double {
-    let age = max(0, now.seconds(since: place.timestamp))
-    let way =
-      isStill(known, since: place.timestamp)
-      ? 0 : mobility.metersCovered(in: age, startingAt: place.speed ?? mobility.topSpeed)
-    return (place.horizontalAccuracy ?? 0) + way
-  }
-
-  /// Returns the radios' possible contribution for the power plan; nil without radios or a map.
+  /// What radios can tell, for those who plan power; nil where there are none, or no map.
   func supply(_ needs: PowerNeeds, fix: Location?, isAtRest: Bool, at now: Timestamp) -> CoarseSupply? {
-    guard map != nil, !settings.radios.isEmpty, needs.location.isWanted else { return nil }
-    var radios = settings.radios
     let isLearning = isLearningDue(needs, fix, isAtRest: isAtRest, at: now)
-    // Cells cost less energy, and answer before a moving vehicle has left the position of the fix.
-    if needs.takesCoarsePositions, radios.contains(.cellular), isLearning || !areCellsTried(at: now) {
-      radios = [.cellular]
-    }
-    return CoarseSupply(
-      radios: radios, joules: radios.reduce(0) { $0 + figures.joules(ofScan: $1) },
-      receiverPower: figures.power[.receiver] ?? 0, timestamp: position?.timestamp,
-      radius: position?.horizontalAccuracy ?? .infinity, answered: answered?.at, vain: answered?.vain ?? 0,
-      isLearning: isLearning)
-  }
-
-  private func areCellsTried(at now: Timestamp) -> Bool {
-    cellsFailed.map { now.seconds(since: $0) < Self.cellsPause } ?? false
+    return positions.supply(needs, isLearning: isLearning, at: now)
   }
 
   /// Returns whether a scan together with the newest fix is worth its energy. This is the case on the road
@@ -332,28 +203,18 @@ struct CoarseReports: Sendable {
   private func isLearningDue(
     _ needs: PowerNeeds, _ fix: Location?, isAtRest: Bool, at now: Timestamp
   ) -> Bool {
-    guard settings.isLearning, let fix, abs(now.seconds(since: fix.timestamp)) <= Self.beside,
+    guard settings.isLearning, let fix, abs(now.seconds(since: fix.timestamp)) <= CoarsePositioning.beside,
       let accuracy = fix.horizontalAccuracy, accuracy <= LearnableScan.worstAccuracy
     else { return false }
     let isOfUse =
       needs.takesCoarsePositions
-      ? settings.radios.contains(.cellular) && answered?.vain ?? 1 > 0
+      ? settings.radios.contains(.cellular) && positions.answered?.vain ?? 1 > 0
       : !isAtRest && fix.speed ?? 0 >= Self.moving
-        && learning.isDue(joules: settings.radios.reduce(0) { $0 + figures.joules(ofScan: $1) }, at: now)
+        && learning.isDue(joules: positions.joules(of: settings.radios), at: now)
     guard isOfUse else { return false }
-    if let last = answered?.at, now.seconds(since: last) < LearningSchedule.shortestPause { return false }
+    if let last = positions.answered?.at, now.seconds(since: last) < LearningSchedule.shortestPause {
+      return false
+    }
     return learned.map { $0.place.distance(to: fix.coordinate) >= Self.learningWay } ?? true
-  }
-}
-
-extension EnergyFigures {
-  /// Returns the energy of a scan in J; 0 for other kinds.
-  fileprivate func joules(ofScan kind: SensorKind) -> Double {
-    power(of: kind) * (EnergyComponent(rawValue: kind.rawValue).flatMap { scanDuration[$0] } ?? 0)
-  }
-
-  /// Returns the power in W; 0 for other kinds.
-  fileprivate func power(of kind: SensorKind) -> Double {
-    EnergyComponent(rawValue: kind.rawValue).flatMap { power[$0] } ?? 0
   }
 }

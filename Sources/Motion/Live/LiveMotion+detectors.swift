@@ -108,7 +108,7 @@ extension LiveMotion {
   private func stream<Element>(
     _ capacity: Int, _ make: (SampleOutlet<Element>) -> Subscription
   ) -> SampleStream<Element> {
-    SampleStream(capacity: capacity, make)
+    SampleStream(capacity: capacity, backlog: backlog, make)
   }
 
   private func detect<Detector: MotionDetector>(

@@ -24,6 +24,8 @@ public final class LiveMotion: Sendable {
   let utcOffset: @Sendable () -> Int64?
   /// True if timestamps belong to a recording's own time line.
   let isVirtual: Bool
+  /// The time on the device's time line; nil without a device.
+  let clock: (@Sendable () -> Timestamp)?
   private let demandsChanged: @Sendable ([SensorKind: SensorDemand]) -> Void
 
   /// - Parameter demandsChanged: called with the requirements of all consumers whenever they have changed, on the thread that
@@ -35,17 +37,19 @@ public final class LiveMotion: Sendable {
   }
 
   /// - Parameters:
-  ///   - backlog: receiver of reports about consumers that fall behind; nil drops their oldest samples.
-  ///   - isVirtual: true if timestamps belong to a recording's own time line.
+  ///   - backlog: where tasks that fall behind are reported; nil drops their oldest samples.
+  ///   - isVirtual: whether timestamps are of a recording's own time line.
+  ///   - clock: the time on the device's time line; nil if unknown.
   ///   - utcOffset: nanoseconds to add to a timestamp for UTC, at the time of the call; nil if unknown.
   package init(
     manager: MotionManager, backlog: Backlog?, isVirtual: Bool = true,
-    utcOffset: @escaping @Sendable () -> Int64? = { nil },
+    clock: (@Sendable () -> Timestamp)? = nil, utcOffset: @escaping @Sendable () -> Int64? = { nil },
     demandsChanged: @escaping @Sendable ([SensorKind: SensorDemand]) -> Void
   ) {
     state = Locked(MotionServices(manager: manager))
     self.backlog = backlog
     self.isVirtual = isVirtual
+    self.clock = clock
     self.utcOffset = utcOffset
     self.demandsChanged = demandsChanged
   }

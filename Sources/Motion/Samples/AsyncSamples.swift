@@ -90,7 +90,7 @@ public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
 }
 
 /// Counts of a consumer's queued and dropped samples.
-private final class SampleCounts: Sendable {
+final class SampleCounts: Sendable {
   private struct State {
     var waiting = 0
     var dropped = 0

@@ -62,6 +62,8 @@ public final class LiveLocation: Sendable {
   private let newest = Locked<Timestamp?>(nil)
   private let backlog: Backlog?
   private let clock: (@Sendable () -> Timestamp)?
+  /// Nanoseconds to add to a timestamp for UTC; nil if unknown.
+  private let utcOffset: @Sendable () -> Int64?
   private let needsChanged: @Sendable () -> Void
 
   /// - Parameter needsChanged: called when consumers or settings change, on the thread that changed them. `demands(at:)` may then
@@ -75,15 +77,24 @@ public final class LiveLocation: Sendable {
   }
 
   /// - Parameters:
-  ///   - backlog: receiver of reports about tasks that fall behind; nil drops their oldest elements.
-  ///   - clock: returns the time on the device's time line; nil uses the time of the newest event.
+  ///   - backlog: where tasks that fall behind are reported; nil drops their oldest elements.
+  ///   - clock: the time on the device's time line; nil uses the time of the newest event.
+  ///   - utcOffset: nanoseconds to add to a timestamp for UTC, at the time of the call; nil if unknown.
+  ///   - beacons: the map for positions by radios; nil for none.
+  ///   - radios: the radios that can be powered.
   package init(
     manager: LocationManager, monitor: RegionMonitor, heading: HeadingManager, backlog: Backlog?,
-    clock: (@Sendable () -> Timestamp)? = nil, needsChanged: @escaping @Sendable () -> Void
+    clock: (@Sendable () -> Timestamp)? = nil, utcOffset: @escaping @Sendable () -> Int64? = { nil },
+    beacons: (any BeaconMap)? = nil, radios: Set<SensorKind> = [],
+    needsChanged: @escaping @Sendable () -> Void
   ) {
-    state = Locked(State(services: LocationServices(manager: manager, monitor: monitor, heading: heading)))
+    state = Locked(
+      State(
+        services: LocationServices(
+          manager: manager, monitor: monitor, heading: heading, beacons: beacons, radios: radios)))
     self.backlog = backlog
     self.clock = clock
+    self.utcOffset = utcOffset
     self.needsChanged = needsChanged
   }
 
@@ -113,7 +124,7 @@ public final class LiveLocation: Sendable {
     _ manager: LocationManager? = nil, capacity: Int = defaultCapacity,
     handler: @escaping @Sendable (LocationUpdate) -> Void
   ) throws(SystemError) -> SampleStream<LocationUpdate> {
-    try SampleStream(capacity: capacity) { outlet in
+    try SampleStream(capacity: capacity, backlog: backlog) { outlet in
       manager.map { updates($0, outlet) } ?? updates(outlet)
     }.handing(to: handler)
   }
@@ -128,7 +139,8 @@ public final class LiveLocation: Sendable {
   public func startMonitoringSignificantLocationChanges(
     capacity: Int = defaultCapacity, handler: @escaping @Sendable (Location) -> Void
   ) throws(SystemError) -> SampleStream<Location> {
-    try SampleStream(capacity: capacity) { subscribe(\.significantChanges, $0) }.handing(to: handler)
+    try SampleStream(capacity: capacity, backlog: backlog) { subscribe(\.significantChanges, $0) }.handing(
+      to: handler)
   }
 
   /// Headings after the heading filter. The corresponding call of Core Location is `startUpdatingHeading()`.
@@ -148,7 +160,7 @@ public final class LiveLocation: Sendable {
     _ manager: HeadingManager? = nil, capacity: Int = defaultCapacity,
     handler: @escaping @Sendable (Heading) -> Void
   ) throws(SystemError) -> SampleStream<Heading> {
-    try SampleStream(capacity: capacity) { outlet in
+    try SampleStream(capacity: capacity, backlog: backlog) { outlet in
       manager.map { headings($0, outlet) } ?? subscribe(\.headings, outlet)
     }.handing(to: handler)
   }
@@ -162,7 +174,7 @@ public final class LiveLocation: Sendable {
   public func startMonitoringRegions(
     capacity: Int = defaultCapacity, handler: @escaping @Sendable (RegionEvent) -> Void
   ) throws(SystemError) -> SampleStream<RegionEvent> {
-    try SampleStream(capacity: capacity) { subscribe(\.regions, $0) }.handing(to: handler)
+    try SampleStream(capacity: capacity, backlog: backlog) { subscribe(\.regions, $0) }.handing(to: handler)
   }
 
   /// Failures of locations, for consumers of regions, headings and significant changes. It powers nothing. A consumer that subscribes
@@ -304,8 +316,9 @@ public final class LiveLocation: Sendable {
   /// - Returns: its plausible locations, in order of time, delivered or not.
   @discardableResult
   public func process(_ event: SensorEvent) -> [Location] {
-    state.withLock { state in
-      let (locations, outputs) = state.services.process(event)
+    let utcOffset = utcOffset()
+    return state.withLock { state in
+      let (locations, outputs) = state.services.process(event, utcOffset: utcOffset)
       if let timestamp = event.timestamp { pass(to: timestamp, &state) }
       state.push(outputs)
       return locations
@@ -360,16 +373,19 @@ public final class LiveLocation: Sendable {
 
   /// Ends all updates, after pending deferrals and the elements that are queued. Later consumers find their updates ended.
   public func finish() {
-    let ends = state.withLock { state in
+    let (ends, hadConsumers) = state.withLock { state in
+      let hadConsumers = state.services.hasConsumers
       if !state.isFinished { state.push(state.services.finish()) }
       state.isFinished = true
       var ends = state.updates.removeAll() + state.significantChanges.removeAll()
       ends += state.headings.removeAll() + state.regions.removeAll() + state.failures.removeAll()
       ends += state.ownUpdates.removeAll() + state.ownHeadings.removeAll() + state.answers.removeAll()
+      state.services.removeIndividuals()
       state.consumersChanged()
-      return ends
+      return (ends, hadConsumers)
     }
     for end in ends { end() }
+    if hadConsumers { needsChanged() }
   }
 
   // MARK: Consumers

@@ -40,7 +40,11 @@ struct LocationServices: Sendable {
   private var planner: PowerPlanner
   private var rest = StationaryDetector()
   private var activity: StationaryDetector.State?
+  /// The receiver's newest location.
   private var lastSeen: Location?
+  /// The newest location of any source.
+  private var place: Location?
+  private var coarse: CoarsePositioning
   private var demands: [SensorKind: SensorDemand] = [:]
   /// True if the plan is outdated.
   private var hasNews = true
@@ -48,11 +52,19 @@ struct LocationServices: Sendable {
   /// Latency of the motion sensors for headings, as required by fusion.
   private static let headingLatency = Duration.milliseconds(100)
 
-  init(manager: LocationManager, monitor: RegionMonitor, heading: HeadingManager) {
+  /// - Parameters:
+  ///   - beacons: the map for positions by radios; nil for none.
+  ///   - radios: the radios that can be powered.
+  init(
+    manager: LocationManager, monitor: RegionMonitor, heading: HeadingManager,
+    beacons: (any BeaconMap)? = nil, radios: Set<SensorKind> = []
+  ) {
     (self.manager, self.monitor, self.heading) = (manager, monitor, heading)
     // A recording may have any age.
     screen = FixScreen(activity: manager.activityType, clock: ReceiverClock(earliest: nil))
-    planner = PowerPlanner(mobility: Mobility(manager.activityType))
+    let mobility = Mobility(manager.activityType)
+    planner = PowerPlanner(mobility: mobility)
+    coarse = CoarsePositioning(map: beacons, radios: radios, mobility: mobility)
   }
 
   // MARK: Consumers
@@ -92,6 +104,13 @@ struct LocationServices: Sendable {
     individuals.append(
       Individual(consumer: consumer, manager: copy, request: (accuracy, timeLimit, false)))
     if let now { startRequests(at: now) }
+    hasNews = true
+  }
+
+  /// Removes all consumers with settings of their own.
+  mutating func removeIndividuals() {
+    guard !individuals.isEmpty || !individualHeadings.isEmpty else { return }
+    (individuals, individualHeadings) = ([], [])
     hasNews = true
   }
 
@@ -139,8 +158,11 @@ struct LocationServices: Sendable {
   // MARK: Input
 
   /// Processes an event of a source.
+  /// - Parameter utcOffset: nanoseconds to add to a timestamp for UTC; nil if unknown.
   /// - Returns: its plausible locations, and the elements for the consumers, both in order.
-  mutating func process(_ event: SensorEvent) -> (locations: [Location], outputs: [Output]) {
+  mutating func process(
+    _ event: SensorEvent, utcOffset: Int64? = nil
+  ) -> (locations: [Location], outputs: [Output]) {
     if let timestamp = event.timestamp { startRequests(at: timestamp) }
     switch event {
     case .position(let fixes):
@@ -153,11 +175,28 @@ struct LocationServices: Sendable {
     case .vehicle(let readings):
       for reading in readings { observe(reading) }
       return ([], [])
-    case .barometer, .radio: return ([], [])
+    case .radio(let scans):
+      var (locations, outputs): ([Location], [Output]) = ([], [])
+      for scan in scans where scan.isComplete {
+        guard let location = locate(scan, utcOffset) else { continue }
+        locations.append(location)
+        outputs += adopt(location)
+      }
+      hasNews = true
+      return (locations, outputs)
+    case .barometer: return ([], [])
     }
   }
 
-  /// Determines rest from the vehicle's own speed in km/h.
+  /// Returns the location of a scan if it is better than all others.
+  private mutating func locate(_ scan: RadioScan, _ utcOffset: Int64?) -> Location? {
+    let known = CoarsePositioning.Surroundings(
+      fix: lastSeen, place: place, isAtRest: activity.map { $0 == .stationary }, restSince: rest.since,
+      needs: needs, time: utcOffset.map { UTCTime(nanoseconds: scan.timestamp.nanoseconds &+ $0) })
+    return coarse.process(scan, known)
+  }
+
+  /// The vehicle's own speed, km/h, says whether it is at rest.
   private mutating func observe(_ reading: VehicleReading) {
     guard reading.path == "Vehicle.Speed", case .number(let speed)? = reading.value else { return }
     rest.observe(speed: speed / 3.6, accuracy: nil, at: reading.timestamp)
@@ -209,26 +248,32 @@ struct LocationServices: Sendable {
       if let speed = location.speed {
         rest.observe(speed: speed, accuracy: location.speedAccuracy, at: location.timestamp)
       }
-      if let time = location.time,
-        let field = MagneticModel.wmm2025.field(
-          at: location.coordinate, altitude: location.ellipsoidalAltitude ?? 0, time: time)
-      {
-        heading.declination = field.declination
-        for index in individualHeadings.indices {
-          individualHeadings[index].manager.declination = field.declination
-        }
-      }
-      heading.process(location)
-      for index in individualHeadings.indices { individualHeadings[index].manager.process(location) }
-      outputs += tell(at: location.timestamp) { $0.process(location) }
-      outputs += monitor.process(location).map(Output.region)
+      outputs += adopt(location)
     }
+  }
+
+  /// Passes a location of any source to headings, consumers and regions.
+  private mutating func adopt(_ location: Location) -> [Output] {
+    place = location
+    if let time = location.time,
+      let field = MagneticModel.wmm2025.field(
+        at: location.coordinate, altitude: location.ellipsoidalAltitude ?? 0, time: time)
+    {
+      heading.declination = field.declination
+      for index in individualHeadings.indices {
+        individualHeadings[index].manager.declination = field.declination
+      }
+    }
+    heading.process(location)
+    for index in individualHeadings.indices { individualHeadings[index].manager.process(location) }
+    let outputs = tell(at: location.timestamp) { $0.process(location) }
+    return outputs + monitor.process(location.forRegions).map(Output.region)
   }
 
   /// Decides regions without a state by the last position. Without rest, its accuracy includes what the device may have moved
   /// since.
   mutating func decideRegions(at now: Timestamp) -> [Output] {
-    guard monitor.hasUndecided, var place = lastSeen else { return [] }
+    guard monitor.hasUndecided, var place = place?.forRegions else { return [] }
     let age = max(0, now.seconds(since: place.timestamp))
     if activity != .stationary {
       let mobility = Mobility(manager.activityType)
@@ -335,6 +380,8 @@ struct LocationServices: Sendable {
     startRequests(at: now)
     guard hasNews || planner.nextDeadline.map({ $0 <= now }) ?? false else { return demands }
     hasNews = false
+    var needs = needs
+    needs.coarse = coarse.supply(needs, isLearning: false, at: now)
     demands = planner.demands(for: needs, at: now)
     return demands
   }
@@ -350,13 +397,13 @@ struct LocationServices: Sendable {
     if wanted.contains(.regions), monitor.count > 0 {
       // Before the first fix any boundary may be near.
       needs.distanceToBoundary = 0
-      if let lastSeen {
-        needs.distanceToBoundary = monitor.distanceToNearestBoundary(from: lastSeen.coordinate)
+      if let place {
+        needs.distanceToBoundary = monitor.distanceToNearestBoundary(from: place.coordinate)
         let mobility = Mobility(manager.activityType)
         needs.boundaryAccuracy = monitor.desiredAccuracy(
-          near: lastSeen.coordinate,
+          near: place.coordinate,
           within: mobility.metersCovered(
-            in: PowerPlanner.approachTime, startingAt: lastSeen.speed ?? mobility.topSpeed))
+            in: PowerPlanner.approachTime, startingAt: place.speed ?? mobility.topSpeed))
       }
     }
     if isHeadingWanted {
