@@ -20,6 +20,9 @@ struct OdometerReports: Sendable {
   private var newest: OdometerSample?
   /// Metres of the newest reading, which the next is not below unless it was set.
   private var told: Double?
+  /// Whether an earlier run can have published more than is stored: it was on its way, and only the disk has survived. Nothing is published
+  /// until a position closes the gap.
+  private var isBehind = false
   /// The newest reading from where the vehicle may be seen.
   private(set) var shown: OdometerReading?
   /// Of the newest place; nil before the first, and where that of an earlier run was not kept.
@@ -44,7 +47,8 @@ struct OdometerReports: Sendable {
     odometer = kept.map { Odometer($0) } ?? Odometer()
     self.kept = kept
     guard isEnabled, let kept else { return }
-    told = kept.distance + kept.offset
+    told = max(kept.distance + kept.offset, kept.reported ?? 0)
+    isBehind = kept.reported == nil && kept.place != nil && kept.velocity != .zero
     // What was kept without its place was kept where nobody may know the way.
     guard let place = kept.place?.coordinate, configuration.location.desiredAccuracy != .reduced,
       configuration.privacy.shown(Location(timestamp: Timestamp(nanoseconds: 0), coordinate: place))?
@@ -58,8 +62,8 @@ struct OdometerReports: Sendable {
   func reconfigured(_ new: PipelineConfiguration) -> OdometerReports {
     var next = OdometerReports(new, kept: kept)
     (next.odometer, next.vehicle, next.restarted, next.hasKept) = (odometer, vehicle, restarted, hasKept)
+    (next.isBehind, next.shown) = (isBehind, next.isEnabled ? shown : nil)
     (next.newest, next.told, next.setCount, next.visibility) = (newest, told, setCount, visibility)
-    next.shown = next.isEnabled ? shown : nil
     return next
   }
 
@@ -75,7 +79,7 @@ struct OdometerReports: Sendable {
       // Navigation tells a speed of nothing where it has found that the vehicle stands.
       isStopped: isNavigated && location.speed == 0, isReceiverInUse: location.positionSource != .inertial)
     odometer.process(sample)
-    newest = sample
+    (newest, isBehind) = (sample, false)
     observeKept()
     advance()
     self.visibility = visibility
@@ -131,7 +135,7 @@ struct OdometerReports: Sendable {
     let before = visibility == .exact ? odometer.reading : shown?.distance
     odometer.set(reading: reading)
     kept?.offset = odometer.offset
-    told = nil
+    (told, isBehind) = (nil, false)
     setCount += 1
     advance()
     shown = self.reading
@@ -146,7 +150,7 @@ struct OdometerReports: Sendable {
 
   /// What messages carry; nil where there is no odometer, and before the first place or word of somebody.
   var reading: OdometerReading? {
-    told.map { OdometerReading(distance: $0, estimated: odometer.estimated) }
+    isBehind ? nil : told.map { OdometerReading(distance: $0, estimated: odometer.estimated) }
   }
 
   /// By what share more is measured than the vehicle's own odometer says; nil where they agree, and without one.
@@ -155,7 +159,12 @@ struct OdometerReports: Sendable {
   // MARK: What is kept
 
   /// What to keep; nil where there is no odometer, and before the first place.
-  var state: OdometerState? { told == nil ? nil : odometer.state }
+  var state: OdometerState? {
+    guard let told else { return nil }
+    var state = odometer.state
+    state.reported = isBehind ? nil : told
+    return state
+  }
 
   /// Metres by which a restart here would find less or more than was measured; nil where nothing is kept yet.
   var risk: Double? { restarted.map { abs(odometer.distance - $0) } }

@@ -66,6 +66,9 @@ struct LearnedFile: Sendable {
     }
   }
 
+  /// Deletes the file.
+  func remove() { try? AtomicFile.remove(path) }
+
   /// Writes what is to be kept; that it cannot be is told once.
   /// - Parameter isDurable: false where a loss of power takes the file anyway.
   /// - Returns: whether it is kept.
