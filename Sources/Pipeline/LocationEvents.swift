@@ -4,7 +4,7 @@ internal import Telemetry
 
 /// Which failures, pauses and ends of deferrals are told when they happen: all of them, while they are few.
 ///
-/// Of each group (failures; pauses and resumptions; ends of deferrals) at most `burst` come at once and one in `interval`
+/// Of each group (failures; pauses and resumptions; ends of deferrals; suspect and plausible positions) at most `burst` come at once and one in `interval`
 /// after that, so that a receiver that comes and goes floods neither the store nor the broker. What was held back last is
 /// told as soon as it may be, so that the newest always arrives, with the number of those before it that were not told.
 struct LocationEvents: Sendable {
@@ -44,10 +44,12 @@ struct LocationEvents: Sendable {
   private var failures = Group()
   private var pauses = Group()
   private var deferrals = Group()
+  private var suspicions = Group()
 
   /// When `advance` has something to do.
   var nextDeadline: Timestamp? {
-    [failures.nextDeadline, pauses.nextDeadline, deferrals.nextDeadline].compactMap { $0 }.min()
+    [failures.nextDeadline, pauses.nextDeadline, deferrals.nextDeadline, suspicions.nextDeadline]
+      .compactMap { $0 }.min()
   }
 
   /// Takes an event; returns it when it is told at once.
@@ -62,6 +64,7 @@ struct LocationEvents: Sendable {
     case .failed, .other: return add(to: &failures)
     case .paused, .resumed: return add(to: &pauses)
     case .deferralEnded: return add(to: &deferrals)
+    case .suspect, .plausible: return add(to: &suspicions)
     }
   }
 
@@ -72,11 +75,13 @@ struct LocationEvents: Sendable {
       group.count(to: now)
       return group.isOpen ? group.drain() : nil
     }
-    return [due(&failures), due(&pauses), due(&deferrals)].compactMap { $0 }.sorted { $0.time < $1.time }
+    return [due(&failures), due(&pauses), due(&deferrals), due(&suspicions)].compactMap { $0 }
+      .sorted { $0.time < $1.time }
   }
 
   /// Returns what is held back, before a stop.
   mutating func finish() -> [LocationEventMessage] {
-    [failures.drain(), pauses.drain(), deferrals.drain()].compactMap { $0 }.sorted { $0.time < $1.time }
+    [failures.drain(), pauses.drain(), deferrals.drain(), suspicions.drain()].compactMap { $0 }
+      .sorted { $0.time < $1.time }
   }
 }

@@ -199,6 +199,7 @@ struct LocationServices: Sendable {
   private mutating func process(
     _ fix: PositionFix, _ locations: inout [Location], _ outputs: inout [Output]
   ) {
+    let fix = screen.withoutNullIsland(fix)
     if fix.coordinate == nil {
       outputs += tell(at: fix.timestamp) { $0.observeNoPosition(at: fix.timestamp) }
     }
@@ -220,14 +221,18 @@ struct LocationServices: Sendable {
       heading.process(location)
       for index in individualHeadings.indices { individualHeadings[index].manager.process(location) }
       outputs += tell(at: location.timestamp) { $0.process(location) }
-      outputs += monitor.process(location).map(Output.region)
+      if location.suspicion == nil {
+        outputs += monitor.process(location).map(Output.region)
+      } else {
+        monitor.interrupt()
+      }
     }
   }
 
   /// Decides regions without a state by the last position. Without rest, its accuracy includes what the device may have moved
   /// since.
   mutating func decideRegions(at now: Timestamp) -> [Output] {
-    guard monitor.hasUndecided, var place = lastSeen else { return [] }
+    guard monitor.hasUndecided, var place = lastSeen, place.suspicion == nil else { return [] }
     let age = max(0, now.seconds(since: place.timestamp))
     if activity != .stationary {
       let mobility = Mobility(manager.activityType)

@@ -34,6 +34,8 @@ public struct Location: Hashable, Sendable {
   public var altitudeSource: AltitudeSource?
   /// Whether it lies where several beacons say that the device is not: the receiver is deceived, or the map is wrong.
   public var contradictsBeacons = false
+  /// The contradiction with other measurements; nil if there is none. A suspect position decides nothing: no region, no pause.
+  public var suspicion: Suspicion?
   /// The level of a garage; nil under the sky, without a barometer and where it is not known.
   public var floor: Floor?
   /// How far the vehicle had come by then; nil where nothing counts it.

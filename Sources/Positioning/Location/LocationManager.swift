@@ -102,6 +102,7 @@ public struct LocationManager: Sendable {
     let shown = shown ?? fresh
     let told = desiredAccuracy == .reduced ? shown.reduced : shown
     (exact, location) = (fresh, told)
+    if fresh.suspicion != nil { return events + observeSuspect(fresh, told) }
     let isCoarse = fresh.positionSource == .coarse
     if fresh.positionSource != .inertial, !isCoarse { seen = fresh }
     // Of a receiver that finds nothing, radios are no cure.
@@ -123,6 +124,16 @@ public struct LocationManager: Sendable {
     events += consequences(of: change)
     if isUpdating, !isPaused { events += update(told) }
     return events + expire { $0 <= fresh.timestamp }
+  }
+
+  /// Reports a suspect location. It passes every filter, and decides neither pauses nor requests.
+  private mutating func observeSuspect(_ fresh: Location, _ told: Location) -> [LocationEvent] {
+    (failure, blindSince) = (nil, nil)
+    // The receiver stays on until a jump is resolved, which takes half a minute at most.
+    if fresh.suspicion?.reason != .jump, fresh.positionSource != .inertial { seen = fresh }
+    // The next plausible location passes the filter.
+    lastTold = nil
+    return isUpdating ? [.location(told)] : []
   }
 
   /// Learns what the accelerometer says of rest and motion, when that changes; nil when it falls silent.
