@@ -30,7 +30,9 @@ package struct AgentPipeline: Sendable {
   var vehicle: VehicleReports?
   /// Driving events; nil if none are enabled.
   var drivingEvents: DrivingEventReports?
-  /// Traces; nil if disabled.
+  /// Compares the receiver with navigation and wheels.
+  private var contradiction = PositionContradiction()
+  /// Nil where no traces are kept.
   var traces: TraceReports?
   /// Coarse positions from radios.
   var coarse: CoarseReports
@@ -112,6 +114,7 @@ package struct AgentPipeline: Sendable {
     next.regionSearchEnd = regionSearchEnd
     next.rawRates = rawRates
     (next.power, next.lastSeen, next.lastPlace) = (power, lastSeen, lastPlace)
+    next.contradiction = contradiction
     next.location.adopt(location)
     if !hasOtherLocations { next.location = location }
     next.navigation = navigation?.reconfigured(new) ?? next.navigation
@@ -188,7 +191,10 @@ package struct AgentPipeline: Sendable {
     case .vehicle(let readings):
       vehicle?.process(readings)
       let speeds = vehicle?.wheelSpeeds(readings) ?? []
-      for speed in speeds { navigation?.process(speed) }
+      for speed in speeds {
+        navigation?.process(speed)
+        contradiction.observe(wheelSpeed: speed.speed, at: speed.timestamp)
+      }
       drivingEvents?.process(readings, speeds)
       traces?.process(readings, speeds)
       let disagreement = odometer.disagreement
@@ -343,7 +349,8 @@ package struct AgentPipeline: Sendable {
   /// that the planner would not measure it again.
   var isPositionConfirmed: Bool {
     guard isAtRest, let since = motion.activitySince, let place = lastPlace else { return false }
-    return place.timestamp >= since && now.seconds(since: place.timestamp) <= PowerPlanner.longestSleep
+    return place.suspicion == nil && place.timestamp >= since
+      && now.seconds(since: place.timestamp) <= PowerPlanner.longestSleep
       && (place.speed ?? 0) < PowerPlanner.restSpeed
   }
 
@@ -396,7 +403,9 @@ package struct AgentPipeline: Sendable {
   /// The newest position that may be published, at the current time: unless rest confirms it, its accuracy
   /// includes possible motion since. Nil without a position, and while positions are private.
   private var placeNow: Location? {
-    guard let newest = lastPlace, !location.isWithholding, var place = shownForRegions(newest) else {
+    guard let newest = lastPlace, newest.suspicion == nil, !location.isWithholding,
+      var place = shownForRegions(newest)
+    else {
       return nil
     }
     if !isPositionConfirmed {
@@ -416,6 +425,7 @@ package struct AgentPipeline: Sendable {
   }
 
   private mutating func process(_ fix: PositionFix, into send: (VehicleMessage) -> Void) {
+    let fix = location.withoutNullIsland(fix)
     let clock = (timeBase.clock, timeBase.lastStep)
     motion.observe(fix)
     let locations = location.process(fix, &timeBase, into: send)
@@ -426,7 +436,10 @@ package struct AgentPipeline: Sendable {
     lastSeen = locations.last ?? lastSeen
     power.needsChanged()
     let timely = timeBase.withoutDelay(fix)
-    drivingEvents?.process(timely, navigation?.estimate(at: timely.timestamp))
+    let estimate = navigation?.estimate(at: timely.timestamp)
+    contradiction.process(timely, estimate)
+    let isPlausible = locations.last.map { $0.timestamp == fix.timestamp && $0.suspicion == nil } ?? false
+    drivingEvents?.process(timely, estimate, isPlausible: isPlausible || !configuration.location.isEnabled)
     if let context = traceContext { traces?.process(fix, context) }
     tell(navigation?.process(timely, locations) ?? locations, into: send)
   }
@@ -465,21 +478,37 @@ package struct AgentPipeline: Sendable {
   /// Passes positions to all consumers.
   private mutating func tell(_ locations: [Location], into send: (VehicleMessage) -> Void) {
     for var location in locations.map({ altitude.improved($0) }) {
+      location.suspicion = suspicion(against: location)
       location.contradictsBeacons = coarse.isContradicted && location.positionSource != .coarse
       odometer.process(location, visibility(of: location))
       location.odometer = odometer.reading
-      observeTrips(location)
+      // Other contradictions can last for a whole trip.
+      if location.suspicion?.reason != .jump { observeTrips(location) }
       traces?.observe(location)
       self.location.process(location, timeBase, into: send)
       lastPlace = location
       power.needsChanged()
       motion.observe(location, time: timeBase.utc(of: location))
-      if let shown = shownForRegions(location) {
+      if location.suspicion == nil, let shown = shownForRegions(location) {
         publish(regions.process(shown), into: send)
       } else {
         regions.interrupt()
       }
     }
+  }
+
+  /// What contradicts a position that the receiver has a part in.
+  private func suspicion(against location: Location) -> Suspicion? {
+    switch location.positionSource {
+    case .coarse, .inertial: return nil
+    case .gnss, .fused, nil: break
+    }
+    if let own = location.suspicion { return own }
+    if location.positionSource == .fused, let received = lastSeen?.suspicion { return received }
+    if let dispute = contradiction.dispute {
+      return Suspicion(dispute.source == .wheels ? .wheels : .navigation, distance: dispute.distance)
+    }
+    return coarse.isContradicted ? Suspicion(.beacons, distance: coarse.contradictedDistance) : nil
   }
 
   private func visibility(of location: Location) -> OdometerReports.Visibility {

@@ -70,6 +70,9 @@ struct BoundedReports: Sendable {
     pair(reporter.observe(isAtRest: isAtRest, since: civil(since)))
   }
 
+  /// Makes a report due with the next location, because subscribers were sent a position without one.
+  mutating func discardReport() { reporter.discardReport() }
+
   mutating func finish() -> [Report] { pair(reporter.finish()) }
 
   private mutating func pair(_ predictors: [ReportPredictor]) -> [Report] {

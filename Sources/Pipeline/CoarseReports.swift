@@ -38,6 +38,8 @@ struct CoarseReports: Sendable {
   private var optedOut: Set<Beacon> = []
   private var contradictions = 0
   private var contradictedAt: Timestamp?
+  /// Metres between the receiver's and the beacons' position at the last contradiction.
+  private(set) var contradictedDistance: Double?
   private var vouchers: FixVouchers
   private var dates = DateScreen()
   /// Number of fixes that several beacons contradicted.
@@ -161,6 +163,7 @@ struct CoarseReports: Sendable {
       return false
     }
     contradictedAt = fix.timestamp
+    contradictedDistance = fix.coordinate.distance(to: found.coordinate)
     contradictions = min(Self.doubts, contradictions + 1)
     if isContradicted { contradictedFixes += 1 }
     return true
@@ -175,7 +178,7 @@ struct CoarseReports: Sendable {
   private mutating func learn(
     _ scan: RadioScan, _ fix: Location, _ known: Surroundings, isContested: Bool
   ) {
-    guard settings.isLearning, let accuracy = fix.horizontalAccuracy, accuracy > 0,
+    guard settings.isLearning, fix.suspicion == nil, let accuracy = fix.horizontalAccuracy, accuracy > 0,
       accuracy <= LearnableScan.worstAccuracy, fix.positionSource != .inertial, known.isShown(fix),
       learned.map({ $0.place.distance(to: fix.coordinate) >= Self.shortestWay }) ?? true,
       dates.process(known.time, at: scan.timestamp)

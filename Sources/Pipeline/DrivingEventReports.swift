@@ -63,9 +63,9 @@ struct DrivingEventReports: Sendable {
   }
 
   /// Processes a report of the receiver, before navigation does.
-  mutating func process(_ fix: PositionFix, _ estimate: NavigationEstimate?) {
+  mutating func process(_ fix: PositionFix, _ estimate: NavigationEstimate?, isPlausible: Bool) {
     if let speed = fix.speed, fix.mode != .noFix { observe(speed: speed, at: fix.timestamp) }
-    pending += detector.process(fix, estimate)
+    pending += detector.process(fix, estimate, isPlausible: isPlausible)
   }
 
   private mutating func observe(speed: Double, at timestamp: Timestamp) {

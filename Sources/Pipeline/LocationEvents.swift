@@ -45,10 +45,12 @@ struct LocationEvents: Sendable {
   private var failures = Group()
   private var pauses = Group()
   private var deferrals = Group()
+  private var suspicions = Group()
 
   /// The next time at which `advance` must be called.
   var nextDeadline: Timestamp? {
-    [failures.nextDeadline, pauses.nextDeadline, deferrals.nextDeadline].compactMap { $0 }.min()
+    [failures.nextDeadline, pauses.nextDeadline, deferrals.nextDeadline, suspicions.nextDeadline]
+      .compactMap { $0 }.min()
   }
 
   /// Processes an event. Returns it if it must be published immediately.
@@ -63,6 +65,7 @@ struct LocationEvents: Sendable {
     case .failed, .other: return add(to: &failures)
     case .paused, .resumed: return add(to: &pauses)
     case .deferralEnded: return add(to: &deferrals)
+    case .suspect, .plausible: return add(to: &suspicions)
     }
   }
 
@@ -73,11 +76,13 @@ struct LocationEvents: Sendable {
       group.count(to: now)
       return group.isOpen ? group.drain() : nil
     }
-    return [due(&failures), due(&pauses), due(&deferrals)].compactMap { $0 }.sorted { $0.time < $1.time }
+    return [due(&failures), due(&pauses), due(&deferrals), due(&suspicions)].compactMap { $0 }
+      .sorted { $0.time < $1.time }
   }
 
   /// Returns delayed events before a stop.
   mutating func finish() -> [LocationEventMessage] {
-    [failures.drain(), pauses.drain(), deferrals.drain()].compactMap { $0 }.sorted { $0.time < $1.time }
+    [failures.drain(), pauses.drain(), deferrals.drain(), suspicions.drain()].compactMap { $0 }
+      .sorted { $0.time < $1.time }
   }
 }

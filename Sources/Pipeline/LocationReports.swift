@@ -21,12 +21,17 @@ struct LocationReports: Sendable {
   private(set) var isWithholding = false
   private let tracks: TrackBatches?
   private var events = LocationEvents()
+  /// Why the newest location is suspect, and when one was last published; nil if it is plausible.
+  private var suspicion: (reason: Suspicion.Reason, published: Timestamp)?
 
   /// Radii of 68 % within a bound: 1.6 of them contain 95 % if the errors east and north are equal, and up to
   /// 2 if one direction has all of it.
   private static let boundedRadii = 2.0
 
-  /// Destination of messages.
+  /// Seconds between two suspect locations.
+  private static let suspectInterval = 30.0
+
+  /// Where messages go, and how civil time is told.
   typealias Send = (VehicleMessage) -> Void
 
   init(_ configuration: PipelineConfiguration) {
@@ -101,9 +106,11 @@ struct LocationReports: Sendable {
     [manager.nextDeadline, bounded?.nextDeadline, events.nextDeadline].compactMap { $0 }.min()
   }
 
-  /// Processes a receiver's report.
-  /// - Returns: the accepted locations, in order of time, each with its civil time; to be passed to
-  ///   `process(_:_:into:)`, unchanged or improved.
+  func withoutNullIsland(_ fix: PositionFix) -> PositionFix { screen.withoutNullIsland(fix) }
+
+  /// Takes a receiver's report.
+  /// - Returns: the locations that may be believed after it, in order of time, each with its civil time; to be handed to
+  ///   `process(_:_:into:)`, as they are or bettered.
   mutating func process(_ fix: PositionFix, _ timeBase: inout TimeBase, into send: Send) -> [Location] {
     guard isEnabled else { return [] }
     var locations = screen.process(fix, reference: timeBase.machineTime(at: fix.timestamp))
@@ -189,7 +196,7 @@ struct LocationReports: Sendable {
     let counts = screen.counts
     let rare = [
       "fixes.jump": counts.jumps, "fixes.overconfident": counts.overconfident,
-      "fixes.confirmed": counts.confirmed, "fixes.refuted": counts.refuted,
+      "fixes.confirmed": counts.confirmed, "fixes.suspect": counts.suspect, "fixes.refuted": counts.refuted,
       "fixes.timeBack": counts.timesBack, "fixes.timeAhead": counts.timesAhead,
       "fixes.weekRollover": counts.weekRollovers, "locations.withheld": withheldCount,
     ]
@@ -211,14 +218,63 @@ struct LocationReports: Sendable {
       return
     }
     isWithholding = false
+    guard exact.suspicion == nil else { return publishSuspect(exact, location, timeBase, into: send) }
+    if suspicion != nil { endSuspicion(exact, location, timeBase, into: send) }
     process(manager.process(exact, shown: location), at: exact.timestamp, timeBase, into: send)
     if !manager.isPaused, let told = manager.location, isWithinBound(exact) {
       publish(bounded?.process(told, time: timeBase.utc(of: told)), into: send)
     }
   }
 
-  /// Returns whether a bound may be guaranteed for a position from inertial navigation: otherwise it counts
-  /// as unobserved, and the reporter withdraws the bound in time.
+  /// Publishes a suspect location: immediately if its reason is new, then at intervals. Its accuracy includes what is disputed, so that
+  /// consumers which ignore the reason show a correct circle.
+  private mutating func publishSuspect(
+    _ exact: Location, _ shown: Location, _ timeBase: TimeBase, into send: Send
+  ) {
+    guard let against = exact.suspicion else { return }
+    var told = shown
+    told.horizontalAccuracy = max(told.horizontalAccuracy ?? 0, against.distance ?? 0)
+    let isNew = suspicion?.reason != against.reason
+    if isNew {
+      // No bound is promised of it.
+      publish(bounded?.stand(isSeen: false), into: send)
+      bounded?.discardReport()
+      tellEvent(
+        LocationEventMessage(time: timeBase.utc(at: exact.timestamp), suspicion: against), exact.timestamp,
+        send)
+    }
+    for event in manager.process(exact, shown: told) {
+      guard case .location(let location) = event else {
+        process([event], at: exact.timestamp, timeBase, into: send)
+        continue
+      }
+      let isDue =
+        suspicion.map { exact.timestamp.seconds(since: $0.published) >= Self.suspectInterval } ?? true
+      guard isNew || isDue else { continue }
+      suspicion = (against.reason, exact.timestamp)
+      publish(location, timeBase, into: send)
+    }
+    suspicion = (against.reason, suspicion?.published ?? exact.timestamp)
+  }
+
+  /// Publishes the first plausible location, because the last one published is suspect.
+  private mutating func endSuspicion(
+    _ exact: Location, _ shown: Location, _ timeBase: TimeBase, into send: Send
+  ) {
+    suspicion = nil
+    tellEvent(
+      LocationEventMessage(time: timeBase.utc(at: exact.timestamp), suspicion: nil), exact.timestamp, send)
+    guard manager.isUpdating else { return }
+    publish(
+      manager.desiredAccuracy == .reduced ? shown.reduced : shown, timeBase, into: send)
+  }
+
+  private mutating func tellEvent(_ message: LocationEventMessage, _ timestamp: Timestamp, _ send: Send) {
+    if let told = events.process(message, at: timestamp) { send(.locationEvent(told)) }
+  }
+
+  /// Whether a bound may be promised of a position that is carried on without a receiver: else it counts as not seen, and the
+  /// reporter withdraws the bound in time.
   private func isWithinBound(_ location: Location) -> Bool {
     if location.positionSource == .coarse { return false }
     guard location.positionSource == .inertial, let errorBound, let radius = location.horizontalAccuracy

@@ -21,7 +21,10 @@ struct OdometerReports: Sendable {
   private var newest: OdometerSample?
   /// Newest reading in m. The next one is not smaller unless the odometer is set.
   private var told: Double?
-  /// Newest reading at a position that is not private.
+  /// Whether an earlier run can have published more than is stored: it was on its way, and only the disk has survived. Nothing is published
+  /// until a position closes the gap.
+  private var isBehind = false
+  /// The newest reading from where the vehicle may be seen.
   private(set) var shown: OdometerReading?
   /// Visibility of the newest position; nil before the first, and if that of an earlier run was not stored.
   private var visibility: Visibility?
@@ -45,8 +48,9 @@ struct OdometerReports: Sendable {
     odometer = kept.map { Odometer($0) } ?? Odometer()
     self.kept = kept
     guard isEnabled, let kept else { return }
-    told = kept.distance + kept.offset
-    // A state without a position was stored where the route is private.
+    told = max(kept.distance + kept.offset, kept.reported ?? 0)
+    isBehind = kept.reported == nil && kept.place != nil && kept.velocity != .zero
+    // What was kept without its place was kept where nobody may know the way.
     guard let place = kept.place?.coordinate, configuration.location.desiredAccuracy != .reduced,
       configuration.privacy.shown(Location(timestamp: Timestamp(nanoseconds: 0), coordinate: place))?
         .coordinate
@@ -59,8 +63,8 @@ struct OdometerReports: Sendable {
   func reconfigured(_ new: PipelineConfiguration) -> OdometerReports {
     var next = OdometerReports(new, kept: kept)
     (next.odometer, next.vehicle, next.restarted, next.hasKept) = (odometer, vehicle, restarted, hasKept)
+    (next.isBehind, next.shown) = (isBehind, next.isEnabled ? shown : nil)
     (next.newest, next.told, next.setCount, next.visibility) = (newest, told, setCount, visibility)
-    next.shown = next.isEnabled ? shown : nil
     return next
   }
 
@@ -76,7 +80,7 @@ struct OdometerReports: Sendable {
       // Navigation reports a speed of zero if it has detected a stop.
       isStopped: isNavigated && location.speed == 0, isReceiverInUse: location.positionSource != .inertial)
     odometer.process(sample)
-    newest = sample
+    (newest, isBehind) = (sample, false)
     observeKept()
     advance()
     self.visibility = visibility
@@ -132,7 +136,7 @@ struct OdometerReports: Sendable {
     let before = visibility == .exact ? odometer.reading : shown?.distance
     odometer.set(reading: reading)
     kept?.offset = odometer.offset
-    told = nil
+    (told, isBehind) = (nil, false)
     setCount += 1
     advance()
     shown = self.reading
@@ -147,7 +151,7 @@ struct OdometerReports: Sendable {
 
   /// The reading for messages; nil without an odometer, and before the first position or reading.
   var reading: OdometerReading? {
-    told.map { OdometerReading(distance: $0, estimated: odometer.estimated) }
+    isBehind ? nil : told.map { OdometerReading(distance: $0, estimated: odometer.estimated) }
   }
 
   /// Relative excess of the measured distance over the vehicle's own odometer; nil if they agree, and without
@@ -156,8 +160,13 @@ struct OdometerReports: Sendable {
 
   // MARK: Stored state
 
-  /// State to store; nil without an odometer, and before the first position.
-  var state: OdometerState? { told == nil ? nil : odometer.state }
+  /// What to keep; nil where there is no odometer, and before the first place.
+  var state: OdometerState? {
+    guard let told else { return nil }
+    var state = odometer.state
+    state.reported = isBehind ? nil : told
+    return state
+  }
 
   /// Difference in m between the measured distance and the one that a restart would find; nil if nothing is
   /// stored yet.

@@ -66,9 +66,12 @@ struct LearnedFile: Sendable {
     }
   }
 
-  /// Writes a text; a failure is logged once.
-  /// - Parameter isDurable: false if the file is lost with the power anyway.
-  /// - Returns: true if it was stored.
+  /// Deletes the file.
+  func remove() { try? AtomicFile.remove(path) }
+
+  /// Writes what is to be kept; that it cannot be is told once.
+  /// - Parameter isDurable: false where a loss of power takes the file anyway.
+  /// - Returns: whether it is kept.
   mutating func save(_ text: String, isDurable: Bool = true) -> Bool {
     do throws(SystemError) {
       try AtomicFile.write(Array(text.utf8), to: path, isDurable: isDurable)

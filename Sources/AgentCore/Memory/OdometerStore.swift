@@ -22,11 +22,19 @@ struct OdometerStore: Sendable {
   /// Initial state of this run, until it has been continued.
   private var loaded: OdometerState?
   private var nextSave: Timestamp?
+  private var isDiskFailing = false
+  /// Whether the folder in memory belongs to no service: its file counts only beside one on the disk, and is deleted at a clean stop.
+  private let isMemoryShared: Bool
   private var standingSince: Timestamp?
 
   /// Largest error in m of a restart, and largest distance in m from the stored position.
   static let (greatestRisk, longestWay) = (3.0, 1000.0)
-  /// Interval in s between writes on disk, and delay of a write after a stop.
+  /// Metres after a stop at which the disk learns that the vehicle is on its way. Readings follow ten metres behind
+  /// (`OdometerReports`).
+  static let leavingWay = 5.0
+  /// Metres since the last copy without a clean stop: so many a damaged file costs at most.
+  static let copyInterval = 1000.0
+  /// s between two writings on the disk, and of a stop before that is written.
   static let (pace, stopDelay) = (3.0, 10.0)
   /// Interval in s between writes if the position may not be stored, so that only metres are: a loss of power
   /// loses the distance of this time.
@@ -35,10 +43,12 @@ struct OdometerStore: Sendable {
   private let keepsPlace: Bool
 
   /// - Parameters:
-  ///   - path: path on disk.
-  ///   - memory: path beside the control socket; used if that folder is in memory.
-  ///   - keepsPlace: false if positions must not be stored.
-  init(path: String, memory: String?, keepsPlace: Bool = true, log: Logger) {
+  ///   - path: on the disk.
+  ///   - memory: beside the control socket; it is used where that is in memory.
+  ///   - isMemoryShared: whether that folder outlives the removal of the store.
+  ///   - keepsPlace: no where nothing of where the vehicle is is to be kept.
+  init(path: String, memory: String?, isMemoryShared: Bool = false, keepsPlace: Bool = true, log: Logger) {
+    self.isMemoryShared = isMemoryShared
     self.keepsPlace = keepsPlace
     disk = LearnedFile(path: path, log: log)
     copy = LearnedFile(path: path + ".copy", log: log)
@@ -52,9 +62,9 @@ struct OdometerStore: Sendable {
     func read(_ file: LearnedFile?) -> OdometerState? {
       file?.load(now: now, made: \.time, OdometerState.init(text:))
     }
-    (onDisk, copied, inMemory) = (read(disk), read(copy), read(memory))
-    // The distance never decreases, so the largest is the newest; of equals, the one in memory has the newest
-    // position.
+    (onDisk, copied) = (read(disk), read(copy))
+    inMemory = !isMemoryShared || onDisk != nil || copied != nil ? read(memory) : nil
+    // It never goes back, so the farthest is the newest; of equals, the one in memory has the newest place.
     let newest = [inMemory, onDisk, copied].compactMap { $0 }.max { $0.distance < $1.distance }
     // All other files are rewritten.
     if newest != onDisk { onDisk = nil }
@@ -79,14 +89,23 @@ struct OdometerStore: Sendable {
       _ = memory?.save(state.text, isDurable: false)
       inMemory = state
     }
-    // The distance found at the restart must be stored before it is published.
-    let isFirst = loaded.map { $0 != state } ?? false
-    if isSet || isFirst { return save(state, at: timestamp) }
+    // What was found at the restart must be there before it is told.
+    let isFirst = loaded.map { $0.withoutReading != state.withoutReading } ?? false
+    // A state at rest on the disk states its reading. Readings beyond it are published only after this.
+    let isLeaving =
+      onDisk.map { $0.velocity == .zero && state.distance - $0.distance > Self.leavingWay } ?? false
+    let isPaced = isDiskFailing && timestamp < nextSave ?? timestamp
+    if isSet || isFirst || (isLeaving && !isPaced) { return save(state, at: timestamp) }
     guard timestamp >= nextSave ?? timestamp else { return nil }
     guard let onDisk else { return save(state, at: timestamp) }
     let isStanding = state.distance == onDisk.distance
     standingSince = isStanding ? standingSince ?? timestamp : nil
-    if let standingSince, timestamp.seconds(since: standingSince) >= Self.stopDelay { saveCopy(state) }
+    if let standingSince, timestamp.seconds(since: standingSince) >= Self.stopDelay,
+      abs(state.distance + state.offset - (copied.map { $0.distance + $0.offset } ?? -.infinity))
+        >= Self.copyInterval
+    {
+      saveCopy(state)
+    }
     let isRisky = (pipeline.odometerRisk ?? .infinity) > Self.greatestRisk
     let isFar =
       state.distance - onDisk.distance > Self.longestWay
@@ -100,8 +119,8 @@ struct OdometerStore: Sendable {
   /// Stores the state at a clean stop.
   mutating func save(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
     guard let state = state(of: pipeline) else { return }
-    if memory != nil { _ = memory?.save(state.text, isDurable: false) }
-    _ = save(state, at: timestamp)
+    if !isMemoryShared { _ = memory?.save(state.text, isDurable: false) }
+    if save(state, at: timestamp, isLast: true).state != nil, isMemoryShared { memory?.remove() }
     saveCopy(state)
   }
 
@@ -111,10 +130,15 @@ struct OdometerStore: Sendable {
     return state
   }
 
-  private mutating func save(_ state: OdometerState, at timestamp: Timestamp) -> Outcome {
+  /// - Parameter isLast: whether nothing is published after it.
+  private mutating func save(_ state: OdometerState, at timestamp: Timestamp, isLast: Bool = false) -> Outcome
+  {
     nextSave = timestamp.advanced(bySeconds: state.place == nil ? Self.hiddenPace : Self.pace)
-    if loaded != state { loaded = nil }
-    guard disk.save(state.text) else { return Outcome(state: nil) }
+    if loaded?.withoutReading != state.withoutReading { loaded = nil }
+    // At rest, readings do not grow before the next one is stored.
+    let stored = isLast || state.velocity == .zero ? state : state.withoutReading
+    isDiskFailing = !disk.save(stored.text)
+    guard !isDiskFailing else { return Outcome(state: nil) }
     onDisk = state
     return Outcome(state: state)
   }
@@ -122,7 +146,16 @@ struct OdometerStore: Sendable {
   private mutating func saveCopy(_ state: OdometerState) {
     guard state.distance != copied?.distance || state.offset != copied?.offset else { return }
     var bare = state
-    (bare.place, bare.velocity) = (nil, nil)
+    (bare.place, bare.velocity, bare.reported) = (nil, nil, nil)
     if copy.save(bare.text) { copied = bare }
+  }
+}
+
+extension OdometerState {
+  /// The state on the disk on the way: readings after it are published before the next one is stored.
+  fileprivate var withoutReading: OdometerState {
+    var state = self
+    state.reported = nil
+    return state
   }
 }

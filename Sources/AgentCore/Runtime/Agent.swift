@@ -211,11 +211,22 @@ package final class Agent: Sendable {
     return "\(name)-\(own).\(kind)"
   }
 
-  /// Returns the store of the odometer; nil with recorded or simulated sensors, and without a broker.
+  /// A file in the user's own folder of shared memory, for agents whose socket is on a disk; nil if there is none.
+  private func sharedMemoryPath(_ kind: String) -> String? {
+    let folder = "/dev/shm/odograph-\(geteuid())"
+    mkdir(folder, 0o700)
+    let own = String(FNV1a.hash64(Array(configuration.store.path.utf8)), radix: 16)
+    let path = "\(folder)/\(own).\(kind)"
+    return AtomicFile.isInMemory(path) ? path : nil
+  }
+
+  /// The store of the odometer; nil with recorded or simulated sensors, and without a broker.
   private func odometerStore() -> OdometerStore? {
     guard configuration.input == .hardware, output == .broker else { return nil }
+    let memory = memoryPath("odometer")
+    let shared = AtomicFile.isInMemory(memory) ? nil : sharedMemoryPath("odometer")
     return OdometerStore(
-      path: configuration.state.odometer, memory: memoryPath("odometer"),
+      path: configuration.state.odometer, memory: shared ?? memory, isMemoryShared: shared != nil,
       keepsPlace: configuration.calibrationPath != nil, log: log)
   }
 

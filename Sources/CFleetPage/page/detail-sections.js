@@ -26,10 +26,19 @@ export function positionSection({ summary, details, now, isLink }) {
     ["Altitude", metres(altitude?.altitude ?? position.altitude), altitude?.accuracy === undefined ? null : `± ${metres(altitude.accuracy)}`],
     altitude?.floor && ["Level of the garage", amount(altitude.floor.level), percent(altitude.floor.confidence)],
     promiseRow(summary, now),
-    isLink ? null : ["Inside", summary.inside?.length ? summary.inside.map((name) => safeName(name, 64)).join(", ") : "no region"],
-    details?.location?.contradictsBeacons && ["Contradicted", "access points and cells say that it is elsewhere"],
+    ["Inside", summary.inside?.length ? summary.inside.map((name) => safeName(name, 64)).join(", ") : "no region"],
+    details?.location?.suspect && ["Suspect", suspicions[details.location.suspect] ?? "other measurements contradict this position"],
+    details?.location?.contradictsBeacons && details.location.suspect !== "beacons" && ["Contradicted", "access points and cells say that it is elsewhere"],
   ])];
 }
+
+const suspicions = {
+  jump: "it jumped farther than any vehicle moves",
+  velocity: "it drifts against the receiver's own velocity",
+  navigation: "it contradicts inertial navigation",
+  wheels: "the receiver's speed contradicts the wheel speed",
+  beacons: "access points and cells at known positions are elsewhere",
+};
 
 function speedRow(summary) {
   const now = speedOf(summary), then = summary.position.speed;

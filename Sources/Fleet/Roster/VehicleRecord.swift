@@ -327,7 +327,7 @@ extension VehicleRecord {
       if state != before { record(state.rawValue, arrival, time: message.time) }
     case .location(let message):
       location = received(message)
-      trail.append(message.location.coordinate)
+      if message.location.suspicion == nil { trail.append(message.location.coordinate) }
       predict(from: message, arrival)
     case .heading(let message): heading = received(message)
     case .attitude(let message): attitude = received(message)

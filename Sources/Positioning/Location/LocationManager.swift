@@ -107,6 +107,7 @@ public struct LocationManager: Sendable {
     let shown = shown ?? fresh
     let told = desiredAccuracy == .reduced ? shown.reduced : shown
     (exact, location) = (fresh, told)
+    if fresh.suspicion != nil { return events + observeSuspect(fresh, told) }
     let isCoarse = fresh.positionSource == .coarse
     if fresh.positionSource != .inertial, !isCoarse { seen = fresh }
     // Radio positions do not end a receiver's failure.
@@ -130,7 +131,17 @@ public struct LocationManager: Sendable {
     return events + expire { $0 <= fresh.timestamp }
   }
 
-  /// Observes changes of the accelerometer's state of standstill or motion; nil if it has stopped.
+  /// Reports a suspect location. It passes every filter, and decides neither pauses nor requests.
+  private mutating func observeSuspect(_ fresh: Location, _ told: Location) -> [LocationEvent] {
+    (failure, blindSince) = (nil, nil)
+    // The receiver stays on until a jump is resolved, which takes half a minute at most.
+    if fresh.suspicion?.reason != .jump, fresh.positionSource != .inertial { seen = fresh }
+    // The next plausible location passes the filter.
+    lastTold = nil
+    return isUpdating ? [.location(told)] : []
+  }
+
+  /// Learns what the accelerometer says of rest and motion, when that changes; nil when it falls silent.
   public mutating func observe(
     _ state: StationaryDetector.State?, at timestamp: Timestamp
   ) -> [LocationEvent] {

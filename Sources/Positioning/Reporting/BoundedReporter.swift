@@ -99,7 +99,10 @@ public struct BoundedReporter: Sendable {
     return reports
   }
 
-  /// Advances the time without a location. Call it at `nextDeadline`.
+  /// Makes a report due with the next location, because subscribers were sent a position without one.
+  public mutating func discardReport() { (report, window) = (nil, []) }
+
+  /// Lets time pass without a location: call it at `nextDeadline`.
   public mutating func advance(to time: Timestamp) -> [ReportPredictor] {
     decide { $0 <= time } + renew { $0 <= time }
   }

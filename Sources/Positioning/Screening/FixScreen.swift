@@ -24,7 +24,9 @@ public struct FixScreen: Sendable {
     public var confirmed = 0
     /// Delayed fixes that were dropped.
     public var refuted = 0
-    /// Fixes whose time went back relative to the device's time line.
+    /// Fixes that were passed on as suspect.
+    public var suspect = 0
+    /// Fixes whose time ran back against the device's time line.
     public var timesBack = 0
     /// Fixes whose time was ahead of it, or was never set.
     public var timesAhead = 0
@@ -38,19 +40,43 @@ public struct FixScreen: Sendable {
 
   private var clock: ReceiverClock
   private var accuracy = AccuracyModel()
+  private var witness = VelocityWitness()
   private var lastFix: PositionFix?
+  /// The newest accepted location, and the velocity by the positions before it.
   private var last: Location?
-  /// Fixes that agree with each other and not with the last one, oldest first.
-  private var held: [Location] = []
+  private var motion: SIMD2<Double>?
+  private var rest = RestingPlace()
+  private var candidate: Candidate?
 
-  /// Number of agreeing fixes required to accept a position.
-  private static let confirmations = 3
-  /// Maximum error in radii of 68 %: 4.5 standard deviations.
+  /// Fixes that agree with each other and contradict `last`.
+  private struct Candidate {
+    var doubt: Doubt
+    /// Metres beyond what is possible; 0 for a contradiction of velocities.
+    var excess: Double
+    var first: Location
+    var newest: Location
+    /// The velocity by the newest two positions.
+    var motion: SIMD2<Double>?
+    /// Fixes that were not passed on yet, oldest first.
+    var held: [Location]
+  }
+
+  /// Seconds for which fixes must agree after a contradiction of velocities.
+  public static let confirmation = 2.0
+  /// The same after an impossible distance. Reflections and jammed receivers last three or four seconds.
+  public static let jumpConfirmation = 5.0
+  /// Metres beyond what is possible. Receivers that coast through a tunnel are wrong by less.
+  public static let farJump = 1000.0
+  /// Seconds for which fixes must agree after a far jump.
+  public static let acceptance = 30.0
+  /// Seconds by which an interval may be shorter than its nominal length.
+  private static let jitter = 0.1
+  /// Radii of 68 % that an error may have: 4.5 standard deviations.
   private static let confidence = 3.0
-  /// Assumed accuracy in m (68 %) of a receiver that reports none.
-  private static let unknownAccuracy = 15.0
-  /// Time in s between two fixes up to which velocities determine the distance.
-  private static let longestStep = 5.0
+  /// Metres at 68 % for a receiver that does not say.
+  static let unknownAccuracy = 15.0
+  /// The longest interval in seconds whose path follows from the velocities at both ends.
+  static let longestStep = 5.0
 
   private enum Doubt { case jump, overconfidence }
 
@@ -59,10 +85,21 @@ public struct FixScreen: Sendable {
     self.clock = clock
   }
 
-  /// Processes a report. Returns the locations that are accepted now, in order of time.
+  /// Returns a report without its position if that is no position: exactly 0, 0, which receivers without a fix send.
+  public func withoutNullIsland(_ fix: PositionFix) -> PositionFix {
+    guard let coordinate = fix.coordinate, coordinate.latitude == 0, coordinate.longitude == 0,
+      last.map({ $0.coordinate.distance(to: coordinate) > Self.farJump }) ?? true
+    else { return fix }
+    var empty = fix
+    (empty.coordinate, empty.mode) = (nil, .noFix)
+    return empty
+  }
+
+  /// Processes one report. Returns the plausible and the suspect locations up to now, in order of time.
   ///
   /// - Parameter reference: civil time by another clock that was set; nil if there is none.
   public mutating func process(_ fix: PositionFix, reference: UTCTime? = nil) -> [Location] {
+    let fix = withoutNullIsland(fix)
     guard var location = accuracy.location(from: fix) else {
       counts.withoutPosition += 1
       return []
@@ -94,68 +131,128 @@ public struct FixScreen: Sendable {
   }
 
   private mutating func judge(_ location: Location) -> [Location] {
-    guard let last, let doubt = doubt(about: location, after: last) else {
-      return release(location)
+    guard let last else { return accept([location]) }
+    let doubt =
+      doubt(about: location, after: last, motion)
+      ?? (rest.contradicts(location, after: last) ? .overconfidence : nil)
+    if let candidate, self.doubt(about: location, after: candidate.newest, candidate.motion) == nil,
+      doubt != nil || isNearer(location, to: candidate.newest, than: last)
+    {
+      // A position that can be reached from the old one, too, decides nothing about a jump that was seen.
+      return doubt == nil && candidate.doubt == .overconfidence
+        ? confirm(location) : follow(candidate, location)
     }
-    if let candidate = held.last, self.doubt(about: location, after: candidate) == nil {
-      held.append(location)
-      guard held.count >= Self.confirmations else { return [] }
-      let confirmed = held
-      held = []
-      counts.confirmed += confirmed.count
-      self.last = location
-      return confirmed
-    }
+    counts.refuted += candidate?.held.count ?? 0
+    candidate = nil
+    guard let doubt else { return accept([location]) }
+    let excess = doubt == .jump ? excess(of: location, after: last) : 0
     switch doubt {
     case .jump: counts.jumps += 1
     case .overconfidence: counts.overconfident += 1
     }
-    counts.refuted += held.count
-    held = [location]
+    candidate = Candidate(
+      doubt: doubt, excess: excess, first: location, newest: location,
+      motion: doubt == .jump ? nil : Self.motion(from: last, to: location), held: [location])
     return []
   }
 
-  /// Accepts a fix that agrees with the last accepted one; delayed fixes in between are refuted, unless they
-  /// led here.
-  private mutating func release(_ location: Location) -> [Location] {
-    var released: [Location] = []
-    if let candidate = held.last, let last {
-      if doubt(about: location, after: candidate) == nil,
-        candidate.coordinate.distance(to: location.coordinate)
-          < last.coordinate.distance(to: location.coordinate)
-      {
-        released = held
-        counts.confirmed += held.count
-      } else {
-        counts.refuted += held.count
-      }
-    } else if let last {
-      accuracy.learn(from: last, to: location)
-    }
-    held = []
-    last = location
-    released.append(location)
-    return released
+  private func isNearer(_ location: Location, to candidate: Location, than last: Location) -> Bool {
+    candidate.coordinate.distance(to: location.coordinate) < last.coordinate.distance(to: location.coordinate)
   }
 
-  private func doubt(about location: Location, after last: Location) -> Doubt? {
+  /// Processes a fix that agrees with the candidate.
+  private mutating func follow(_ before: Candidate, _ location: Location) -> [Location] {
+    var next = before
+    next.motion = Self.motion(from: before.newest, to: location)
+    next.newest = location
+    next.held.append(location)
+    candidate = next
+    let age = location.seconds(since: next.first) + Self.jitter
+    let isFar = next.excess > Self.farJump
+    let needed =
+      next.doubt == .overconfidence
+      ? Self.confirmation : isFar ? Self.acceptance : Self.jumpConfirmation
+    if age >= needed { return confirm(nil) }
+    guard isFar, age >= Self.jumpConfirmation else { return [] }
+    candidate?.held = []
+    counts.suspect += next.held.count
+    return next.held.map {
+      var suspect = $0
+      suspect.suspicion = Suspicion(.jump, distance: next.excess)
+      return suspect
+    }
+  }
+
+  /// Accepts the candidate, and a location after it.
+  private mutating func confirm(_ location: Location?) -> [Location] {
+    var confirmed = candidate?.held ?? []
+    counts.confirmed += confirmed.count
+    // The velocities do not explain the way to the candidate.
+    witness.interrupt()
+    rest = RestingPlace()
+    (candidate, last) = (nil, nil)
+    if let location { confirmed.append(location) }
+    return accept(confirmed)
+  }
+
+  /// Accepts locations that follow each other.
+  private mutating func accept(_ locations: [Location]) -> [Location] {
+    locations.map {
+      var location = $0
+      if let last {
+        accuracy.learn(from: last, to: location)
+        motion = Self.motion(from: last, to: location)
+      } else {
+        motion = nil
+      }
+      rest.process(location, slowest: activity.limits.slowest)
+      last = location
+      location.suspicion = witness.process(location, slowest: activity.limits.slowest)
+      if location.suspicion != nil { counts.suspect += 1 }
+      return location
+    }
+  }
+
+  /// m/s east and north by the positions; nil after a longer interval.
+  private static func motion(from last: Location, to location: Location) -> SIMD2<Double>? {
+    let step = location.seconds(since: last)
+    guard step > 0, step <= longestStep else { return nil }
+    return LocalFrame(origin: last.coordinate).offset(of: location.coordinate) / step
+  }
+
+  /// Metres beyond what is possible at most.
+  private func excess(of location: Location, after last: Location) -> Double {
     var step = location.seconds(since: last)
     // A recording with constant time.
     if step <= 0 { step = 1 }
-    let (a, b) = (
-      last.horizontalAccuracy ?? Self.unknownAccuracy, location.horizontalAccuracy ?? Self.unknownAccuracy
-    )
-    let slack = Self.confidence * (a * a + b * b).squareRoot()
-    if last.coordinate.distance(to: location.coordinate) > activity.limits.fastest * step + slack {
-      return .jump
-    }
+    return last.coordinate.distance(to: location.coordinate) - activity.limits.fastest * step
+      - Self.slack(last, location)
+  }
+
+  static func slack(_ a: Location, _ b: Location) -> Double {
+    let (a, b) = (a.horizontalAccuracy ?? unknownAccuracy, b.horizontalAccuracy ?? unknownAccuracy)
+    return confidence * (a * a + b * b).squareRoot()
+  }
+
+  /// - Parameter motion: the velocity by the positions before `last`.
+  private func doubt(about location: Location, after last: Location, _ motion: SIMD2<Double>?) -> Doubt? {
+    if excess(of: location, after: last) > 0 { return .jump }
+    let step = max(location.seconds(since: last), 0)
     guard step <= Self.longestStep,
       let contradiction = AccuracyModel.contradiction(from: last, to: location)
     else { return nil }
+    let seconds = step > 0 ? step : 1
     // A receiver's speed lags behind a sudden stop or start, and some repeat a position and then catch up.
-    let lag = activity.limits.strongestAcceleration * step * max(1, step) / 2
-    let repeated = (((last.speed ?? 0) + (location.speed ?? 0)) / 2) * step / 2
-    return contradiction > slack + lag + repeated ? .overconfidence : nil
+    let lag = activity.limits.strongestAcceleration * seconds * max(1, seconds) / 2
+    let repeated = (((last.speed ?? 0) + (location.speed ?? 0)) / 2) * seconds / 2
+    let allowed = Self.slack(last, location) + lag + repeated
+    guard contradiction > allowed else { return nil }
+    // A receiver whose speed is broken: the positions continue as before.
+    if let motion {
+      let way = LocalFrame(origin: last.coordinate).offset(of: location.coordinate)
+      if (way - motion * seconds).squaredLength.squareRoot() <= allowed { return nil }
+    }
+    return .overconfidence
   }
 
   /// Returns whether a fix repeats the previous one. gpsd reports a receiver's first epoch in parts until it

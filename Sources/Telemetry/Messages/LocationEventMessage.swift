@@ -9,7 +9,11 @@ public struct LocationEventMessage: Hashable, Sendable {
     case paused
     case resumed
     case deferralEnded
-    /// An event unknown to this version.
+    /// Other measurements contradict the positions.
+    case suspect
+    /// The positions are plausible again.
+    case plausible
+    /// One that this version does not know.
     case other(String)
 
     /// Name on the wire.
@@ -19,12 +23,14 @@ public struct LocationEventMessage: Hashable, Sendable {
       case .paused: "paused"
       case .resumed: "resumed"
       case .deferralEnded: "deferralEnded"
+      case .suspect: "suspect"
+      case .plausible: "plausible"
       case .other(let name): name
       }
     }
 
     init(name: String) {
-      let known: [Event] = [.failed, .paused, .resumed, .deferralEnded]
+      let known: [Event] = [.failed, .paused, .resumed, .deferralEnded, .suspect, .plausible]
       self = known.first { $0.name == name } ?? .other(name)
     }
   }
@@ -51,8 +57,15 @@ public struct LocationEventMessage: Hashable, Sendable {
     self.remedy = remedy
   }
 
-  /// Creates a message; nil for events that are published as a location or a track, such as the regular end
-  /// of a deferral.
+  /// Positions became suspect, or plausible (nil).
+  public init(time: UTCTime, suspicion: Suspicion?) {
+    self.init(
+      time: time, event: suspicion == nil ? .plausible : .suspect, error: suspicion?.reason.rawValue,
+      reason: suspicion?.reason.problem ?? "the positions agree with all measurements again",
+      remedy: suspicion?.reason.remedy)
+  }
+
+  /// Nil for what is told as a location or a track, as the end of a deferral in good order is.
   public init?(time: UTCTime, event: LocationEvent) {
     switch event {
     case .failed(let failure):
@@ -92,5 +105,23 @@ public struct LocationEventMessage: Hashable, Sendable {
     remedy = json["remedy"]?.string
     suppressed = json["suppressed"]?.integer.map { Int(clamping: $0) } ?? 0
     identity = json.identity
+  }
+}
+
+extension Suspicion.Reason {
+  /// A sentence for a person.
+  public var problem: String {
+    switch self {
+    case .jump: "the position jumped farther than any vehicle moves"
+    case .velocity: "the position drifts against the receiver's own velocity"
+    case .navigation: "the position contradicts inertial navigation"
+    case .wheels: "the receiver's speed contradicts the wheel speed"
+    case .other: "other measurements contradict the position"
+    case .beacons: "access points and cells at known positions are elsewhere"
+    }
+  }
+
+  var remedy: String {
+    "regions and alerts wait; if it lasts, check the antenna and look for a jammer or a GNSS repeater nearby"
   }
 }

@@ -81,6 +81,7 @@ public struct LocationMessage: Hashable, Sendable {
       json.field("source", location.source)
       json.field("positionSource", location.positionSource?.rawValue)
       if location.contradictsBeacons { json.field("contradictsBeacons", true) }
+      json.field("suspect", location.suspicion?.reason.rawValue)
       json.field("altitudeSource", location.altitudeSource?.rawValue)
       location.floor?.write(to: &json)
       location.odometer?.write(to: &json)
@@ -120,6 +121,8 @@ public struct LocationMessage: Hashable, Sendable {
     location.source = json["source"]?.string
     location.positionSource = json["positionSource"]?.string.flatMap(PositionSource.init)
     location.contradictsBeacons = json["contradictsBeacons"]?.bool ?? false
+    // A reason of a later version is a reason, too.
+    location.suspicion = json["suspect"]?.string.map { Suspicion(Suspicion.Reason(rawValue: $0) ?? .other) }
     location.altitudeSource = json["altitudeSource"]?.string.flatMap(AltitudeSource.init)
     location.floor = Floor(json: json)
     location.odometer = OdometerReading(json: json)
