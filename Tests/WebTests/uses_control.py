@@ -120,6 +120,7 @@ def use_commands(page):
     tab.wait("document.querySelector('.details .actions')?.checkVisibility()")
     tab.click_text("Command…", ".details")
     hash_has(tab, "open=command")
+    tab.wait("document.querySelector('dialog select option')", "the commands")
     tab.set("dialog select", "status")
     tab.click_text("Send…", "dialog")
     tab.wait("document.querySelectorAll('dialog').length === 2", "it is asked before")

@@ -84,6 +84,7 @@ export class Router {
   go(route) {
     const address = routeAddress(route);
     if (location.hash === address) return;
+    this.#returning = undefined;
     location.hash = address;
     // The event comes later: what is noted meanwhile would be about the place before.
     this.#read();
