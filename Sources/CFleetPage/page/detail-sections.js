@@ -26,7 +26,7 @@ export function positionSection({ summary, details, now, isLink }) {
     ["Altitude", metres(altitude?.altitude ?? position.altitude), altitude?.accuracy === undefined ? null : `± ${metres(altitude.accuracy)}`],
     altitude?.floor && ["Level of the garage", amount(altitude.floor.level), percent(altitude.floor.confidence)],
     promiseRow(summary, now),
-    ["Inside", summary.inside?.length ? summary.inside.map((name) => safeName(name, 64)).join(", ") : "no region"],
+    isLink ? null : ["Inside", summary.inside?.length ? summary.inside.map((name) => safeName(name, 64)).join(", ") : "no region"],
     details?.location?.suspect && ["Suspect", suspicions[details.location.suspect] ?? "other measurements contradict this position"],
     details?.location?.contradictsBeacons && details.location.suspect !== "beacons" && ["Contradicted", "access points and cells say that it is elsewhere"],
   ])];

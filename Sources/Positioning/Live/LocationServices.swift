@@ -249,23 +249,7 @@ struct LocationServices: Sendable {
       if let speed = location.speed {
         rest.observe(speed: speed, accuracy: location.speedAccuracy, at: location.timestamp)
       }
-      if let time = location.time,
-        let field = MagneticModel.wmm2025.field(
-          at: location.coordinate, altitude: location.ellipsoidalAltitude ?? 0, time: time)
-      {
-        heading.declination = field.declination
-        for index in individualHeadings.indices {
-          individualHeadings[index].manager.declination = field.declination
-        }
-      }
-      heading.process(location)
-      for index in individualHeadings.indices { individualHeadings[index].manager.process(location) }
-      outputs += tell(at: location.timestamp) { $0.process(location) }
-      if location.suspicion == nil {
-        outputs += monitor.process(location).map(Output.region)
-      } else {
-        monitor.interrupt()
-      }
+      outputs += adopt(location)
     }
   }
 
@@ -284,13 +268,17 @@ struct LocationServices: Sendable {
     heading.process(location)
     for index in individualHeadings.indices { individualHeadings[index].manager.process(location) }
     let outputs = tell(at: location.timestamp) { $0.process(location) }
+    guard location.suspicion == nil else {
+      monitor.interrupt()
+      return outputs
+    }
     return outputs + monitor.process(location.forRegions).map(Output.region)
   }
 
   /// Decides regions without a state by the last position. Without rest, its accuracy includes what the device may have moved
   /// since.
   mutating func decideRegions(at now: Timestamp) -> [Output] {
-    guard monitor.hasUndecided, var place = lastSeen, place.suspicion == nil else { return [] }
+    guard monitor.hasUndecided, var place = place?.forRegions, place.suspicion == nil else { return [] }
     let age = max(0, now.seconds(since: place.timestamp))
     if activity != .stationary {
       let mobility = Mobility(manager.activityType)
