@@ -26,7 +26,7 @@ final class DeviceRun: Sendable {
 
   /// The time line, for other threads.
   private struct Line {
-    /// Nil before the first event of a source that pushes.
+    /// Nil before the first event of a pushing source.
     var newest: Timestamp?
     var utcOffset: Int64?
   }
@@ -46,7 +46,7 @@ final class DeviceRun: Sendable {
 
   /// - Parameters:
   ///   - contexts: the IIO contexts among the sources, for the check of permissions.
-  ///   - beacons: the map for positions by radios; nil for none.
+  ///   - beacons: the map for radio positions; nil for none.
   init(
     _ feed: SensorFeed, contexts: [IIOConfiguration], motion: MotionManager, location: LocationManager,
     monitor: RegionMonitor, heading: HeadingManager, beacons: (any BeaconMap)?
@@ -59,7 +59,7 @@ final class DeviceRun: Sendable {
     let queue = BoundedQueue<Input>(capacity: Self.queueCapacity)
     self.queue = queue
     var start = Line()
-    // The time line of a recording that is pulled is its own. All others are on the machine's.
+    // A pulled recording has its own time line. All others use the machine's.
     if case .recorded = feed { start.newest = Timestamp(nanoseconds: 0) }
     let line = Locked(start)
     self.line = line

@@ -27,19 +27,20 @@ public final class LiveDevice: Sendable {
 
   /// - Parameters:
   ///   - input: source of the sensor data.
-  ///   - speed: seconds of a recording or a simulation that pass in one second, on the machine's time line. Nil
-  ///     pulls it at the consumers' speed, on its own time line: it waits for slow tasks and for the first
-  ///     consumer, so that nothing is lost. A sequence that is retained and not iterated stops it. Ignored for
-  ///     hardware.
+  ///   - speed: seconds of a recording or a simulation that pass in one second, on the machine's time line.
+  ///     Nil pulls it at the consumers' speed, on its own time line: it waits for slow tasks and for the
+  ///     first consumer, so that nothing is lost. A sequence that is retained and not iterated stops it.
+  ///     Ignored for hardware.
   ///   - motion: settings of the fusion.
   ///   - location: settings of location updates.
   ///   - monitor: the monitored regions.
   ///   - heading: settings of headings.
-  ///   - beacons: the map for positions by Wi-Fi and cells, as `BeaconTable(path:)` reads it; nil for none. The radios of the input
-  ///     then scan where they are accurate enough and cheaper than the receiver, and before the receiver's first fix.
-  /// - Throws: an error that names file, line and remedy for a recording that cannot be read, `SensorInputError` for an input that names
-  ///   nothing, `SystemError` when the process has no descriptor left. Hardware that is not there is no error: an update says so, and
-  ///   it is tried again.
+  ///   - beacons: the map for positions by Wi-Fi and cells, as read by `BeaconTable(path:)`; nil for none.
+  ///     The radios of the input then scan if they are sufficiently accurate and cheaper than the receiver,
+  ///     and before the receiver's first fix.
+  /// - Throws: an error with file, line and remedy for an unreadable recording, `SensorInputError` for an
+  ///   input without a source, `SystemError` if the process has no descriptor left. Missing hardware is no
+  ///   error: an update reports it, and the source retries.
   public convenience init(
     _ input: SensorInput, speed: Double? = 1,
     motion: MotionManager = MotionManager(frame: .xMagneticNorthZVertical),

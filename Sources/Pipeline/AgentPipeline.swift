@@ -32,7 +32,7 @@ package struct AgentPipeline: Sendable {
   var drivingEvents: DrivingEventReports?
   /// Compares the receiver with navigation and wheels.
   private var contradiction = PositionContradiction()
-  /// Nil where no traces are kept.
+  /// Nil if traces are off.
   var traces: TraceReports?
   /// Coarse positions from radios.
   var coarse: CoarseReports
@@ -497,7 +497,7 @@ package struct AgentPipeline: Sendable {
     }
   }
 
-  /// What contradicts a position that the receiver has a part in.
+  /// Returns the contradiction with a position that uses the receiver; nil if there is none.
   private func suspicion(against location: Location) -> Suspicion? {
     switch location.positionSource {
     case .coarse, .inertial: return nil

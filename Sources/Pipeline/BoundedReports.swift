@@ -70,7 +70,7 @@ struct BoundedReports: Sendable {
     pair(reporter.observe(isAtRest: isAtRest, since: civil(since)))
   }
 
-  /// Makes a report due with the next location, because subscribers were sent a position without one.
+  /// Makes a report due with the next location, because subscribers received a position without a prediction.
   mutating func discardReport() { reporter.discardReport() }
 
   mutating func finish() -> [Report] { pair(reporter.finish()) }

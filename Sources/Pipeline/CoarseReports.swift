@@ -45,9 +45,10 @@ struct CoarseReports: Sendable {
   /// Number of fixes that several beacons contradicted.
   private(set) var contradictedFixes = 0
 
-  /// Metres between scans that are asked for to be learned from, and between those that are; m/s of a vehicle that is on its way.
+  /// Metres between requested scans for learning, and between accepted ones; speed in m/s of a moving
+  /// vehicle.
   private static let (learningWay, shortestWay, moving) = (50.0, 10.0, 2.0)
-  /// Scans that wait to be learned from.
+  /// Maximum number of scans waiting to be learned from.
   private static let mostLearnable = 16
   /// Maximum number of beacons waiting to be removed from maps.
   private static let mostOptedOut = 256
@@ -107,7 +108,7 @@ struct CoarseReports: Sendable {
   /// Context of a scan.
   struct Surroundings {
     var device: CoarsePositioning.Surroundings
-    /// Whether places may be told, and so learned, as they are.
+    /// True if positions may be published, and therefore learned, unchanged.
     var isShown: (Location) -> Bool
     var time: UTCTime
   }
@@ -126,7 +127,7 @@ struct CoarseReports: Sendable {
       }
     }
     guard let smooth = positions.adopt(finding, device) else { return nil }
-    // A receiver that was somewhere near at its last fix knows that itself.
+    // A receiver whose last fix was near does not need this position.
     let isNew =
       device.fix.map { positions.bound(of: $0, device, at: smooth.timestamp) > smooth.horizontalAccuracy }
       ?? true
@@ -140,9 +141,9 @@ struct CoarseReports: Sendable {
 
   // MARK: The receiver
 
-  /// - Returns: whether the fix is contradicted.
+  /// - Returns: true if the fix is contradicted.
   private mutating func judge(_ fix: Location, _ finding: CoarsePositioning.Finding) -> Bool {
-    // Where no beacons are known nothing can take the doubt back.
+    // Without known beacons nothing else can end the doubt.
     if let contradictedAt, fix.timestamp.seconds(since: contradictedAt) > Self.doubtTime {
       (contradictions, self.contradictedAt) = (0, nil)
     }
@@ -169,7 +170,7 @@ struct CoarseReports: Sendable {
     return true
   }
 
-  /// What is scanned while positions by radios would not do is scanned to be learned from.
+  /// Charges a scan to the learning budget, unless it is needed for positions.
   private mutating func account(for scan: RadioScan, _ finding: CoarsePositioning.Finding, _ day: Int) {
     guard let map = positions.map else { return }
     learning.observe(scan, of: finding.radios, by: map, joules: positions.joules(of: finding), day: day)
@@ -194,7 +195,7 @@ struct CoarseReports: Sendable {
 
   // MARK: Outputs
 
-  /// What radios can tell, for those who plan power; nil where there are none, or no map.
+  /// Returns the possible radio positions for the power planner; nil without radios or a map.
   func supply(_ needs: PowerNeeds, fix: Location?, isAtRest: Bool, at now: Timestamp) -> CoarseSupply? {
     let isLearning = isLearningDue(needs, fix, isAtRest: isAtRest, at: now)
     return positions.supply(needs, isLearning: isLearning, at: now)

@@ -21,7 +21,8 @@ struct LocationReports: Sendable {
   private(set) var isWithholding = false
   private let tracks: TrackBatches?
   private var events = LocationEvents()
-  /// Why the newest location is suspect, and when one was last published; nil if it is plausible.
+  /// Reason of the present suspicion, and time of its last publication; nil if the newest location is
+  /// plausible.
   private var suspicion: (reason: Suspicion.Reason, published: Timestamp)?
 
   /// Radii of 68 % within a bound: 1.6 of them contain 95 % if the errors east and north are equal, and up to
@@ -31,7 +32,7 @@ struct LocationReports: Sendable {
   /// Seconds between two suspect locations.
   private static let suspectInterval = 30.0
 
-  /// Where messages go, and how civil time is told.
+  /// Destination of messages.
   typealias Send = (VehicleMessage) -> Void
 
   init(_ configuration: PipelineConfiguration) {
@@ -108,9 +109,9 @@ struct LocationReports: Sendable {
 
   func withoutNullIsland(_ fix: PositionFix) -> PositionFix { screen.withoutNullIsland(fix) }
 
-  /// Takes a receiver's report.
-  /// - Returns: the locations that may be believed after it, in order of time, each with its civil time; to be handed to
-  ///   `process(_:_:into:)`, as they are or bettered.
+  /// Processes a receiver's report.
+  /// - Returns: the accepted locations, in order of time, each with its civil time; to be passed to
+  ///   `process(_:_:into:)`, unchanged or improved.
   mutating func process(_ fix: PositionFix, _ timeBase: inout TimeBase, into send: Send) -> [Location] {
     guard isEnabled else { return [] }
     var locations = screen.process(fix, reference: timeBase.machineTime(at: fix.timestamp))
@@ -226,8 +227,8 @@ struct LocationReports: Sendable {
     }
   }
 
-  /// Publishes a suspect location: immediately if its reason is new, then at intervals. Its accuracy includes what is disputed, so that
-  /// consumers which ignore the reason show a correct circle.
+  /// Publishes a suspect location: immediately if its reason is new, then at intervals. Its accuracy includes
+  /// the disputed distance, so that consumers that ignore the reason show a correct circle.
   private mutating func publishSuspect(
     _ exact: Location, _ shown: Location, _ timeBase: TimeBase, into send: Send
   ) {
@@ -236,7 +237,7 @@ struct LocationReports: Sendable {
     told.horizontalAccuracy = max(told.horizontalAccuracy ?? 0, against.distance ?? 0)
     let isNew = suspicion?.reason != against.reason
     if isNew {
-      // No bound is promised of it.
+      // No bound is guaranteed for it.
       publish(bounded?.stand(isSeen: false), into: send)
       bounded?.discardReport()
       tellEvent(
@@ -257,7 +258,7 @@ struct LocationReports: Sendable {
     suspicion = (against.reason, suspicion?.published ?? exact.timestamp)
   }
 
-  /// Publishes the first plausible location, because the last one published is suspect.
+  /// Publishes the first plausible location, because the last published one is suspect.
   private mutating func endSuspicion(
     _ exact: Location, _ shown: Location, _ timeBase: TimeBase, into send: Send
   ) {
@@ -273,8 +274,8 @@ struct LocationReports: Sendable {
     if let told = events.process(message, at: timestamp) { send(.locationEvent(told)) }
   }
 
-  /// Whether a bound may be promised of a position that is carried on without a receiver: else it counts as not seen, and the
-  /// reporter withdraws the bound in time.
+  /// Returns whether a bound may be guaranteed for a position from inertial navigation: otherwise it counts
+  /// as unobserved, and the reporter withdraws the bound in time.
   private func isWithinBound(_ location: Location) -> Bool {
     if location.positionSource == .coarse { return false }
     guard location.positionSource == .inertial, let errorBound, let radius = location.horizontalAccuracy

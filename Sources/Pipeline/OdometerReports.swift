@@ -21,10 +21,10 @@ struct OdometerReports: Sendable {
   private var newest: OdometerSample?
   /// Newest reading in m. The next one is not smaller unless the odometer is set.
   private var told: Double?
-  /// Whether an earlier run can have published more than is stored: it was on its way, and only the disk has survived. Nothing is published
-  /// until a position closes the gap.
+  /// True if an earlier run may have published more than is stored: it was in motion, and only the file on
+  /// disk has survived. Nothing is published until a position closes the gap.
   private var isBehind = false
-  /// The newest reading from where the vehicle may be seen.
+  /// The newest reading at a position that may be published.
   private(set) var shown: OdometerReading?
   /// Visibility of the newest position; nil before the first, and if that of an earlier run was not stored.
   private var visibility: Visibility?
@@ -50,7 +50,7 @@ struct OdometerReports: Sendable {
     guard isEnabled, let kept else { return }
     told = max(kept.distance + kept.offset, kept.reported ?? 0)
     isBehind = kept.reported == nil && kept.place != nil && kept.velocity != .zero
-    // What was kept without its place was kept where nobody may know the way.
+    // A state without a position was stored where privacy withholds the way.
     guard let place = kept.place?.coordinate, configuration.location.desiredAccuracy != .reduced,
       configuration.privacy.shown(Location(timestamp: Timestamp(nanoseconds: 0), coordinate: place))?
         .coordinate
@@ -160,7 +160,7 @@ struct OdometerReports: Sendable {
 
   // MARK: Stored state
 
-  /// What to keep; nil where there is no odometer, and before the first place.
+  /// State to store; nil without an odometer, and before the first position.
   var state: OdometerState? {
     guard let told else { return nil }
     var state = odometer.state

@@ -69,9 +69,9 @@ struct LearnedFile: Sendable {
   /// Deletes the file.
   func remove() { try? AtomicFile.remove(path) }
 
-  /// Writes what is to be kept; that it cannot be is told once.
-  /// - Parameter isDurable: false where a loss of power takes the file anyway.
-  /// - Returns: whether it is kept.
+  /// Writes the text. A failure is logged once.
+  /// - Parameter isDurable: false if the file does not need to survive a loss of power.
+  /// - Returns: true if it was written.
   mutating func save(_ text: String, isDurable: Bool = true) -> Bool {
     do throws(SystemError) {
       try AtomicFile.write(Array(text.utf8), to: path, isDurable: isDurable)

@@ -23,18 +23,19 @@ struct OdometerStore: Sendable {
   private var loaded: OdometerState?
   private var nextSave: Timestamp?
   private var isDiskFailing = false
-  /// Whether the folder in memory belongs to no service: its file counts only beside one on the disk, and is deleted at a clean stop.
+  /// True if the folder in memory belongs to no service: its file is used only together with one on the disk,
+  /// and is deleted at a clean stop.
   private let isMemoryShared: Bool
   private var standingSince: Timestamp?
 
   /// Largest error in m of a restart, and largest distance in m from the stored position.
   static let (greatestRisk, longestWay) = (3.0, 1000.0)
-  /// Metres after a stop at which the disk learns that the vehicle is on its way. Readings follow ten metres behind
-  /// (`OdometerReports`).
+  /// Metres after a stop at which the departure is stored on disk. Published readings lag behind by ten
+  /// metres (`OdometerReports`).
   static let leavingWay = 5.0
-  /// Metres since the last copy without a clean stop: so many a damaged file costs at most.
+  /// Metres since the last copy without a clean stop: the maximum loss from a damaged file.
   static let copyInterval = 1000.0
-  /// s between two writings on the disk, and of a stop before that is written.
+  /// Seconds between two writes to the disk, and from a stop to its write.
   static let (pace, stopDelay) = (3.0, 10.0)
   /// Interval in s between writes if the position may not be stored, so that only metres are: a loss of power
   /// loses the distance of this time.
@@ -43,10 +44,10 @@ struct OdometerStore: Sendable {
   private let keepsPlace: Bool
 
   /// - Parameters:
-  ///   - path: on the disk.
-  ///   - memory: beside the control socket; it is used where that is in memory.
-  ///   - isMemoryShared: whether that folder outlives the removal of the store.
-  ///   - keepsPlace: no where nothing of where the vehicle is is to be kept.
+  ///   - path: the file on disk.
+  ///   - memory: the file beside the control socket; used if that is in memory.
+  ///   - isMemoryShared: true if that folder outlives the removal of the store.
+  ///   - keepsPlace: false if the position must not be stored.
   init(path: String, memory: String?, isMemoryShared: Bool = false, keepsPlace: Bool = true, log: Logger) {
     self.isMemoryShared = isMemoryShared
     self.keepsPlace = keepsPlace
@@ -64,7 +65,8 @@ struct OdometerStore: Sendable {
     }
     (onDisk, copied) = (read(disk), read(copy))
     inMemory = !isMemoryShared || onDisk != nil || copied != nil ? read(memory) : nil
-    // It never goes back, so the farthest is the newest; of equals, the one in memory has the newest place.
+    // The distance never decreases, so the greatest is the newest; of equal ones, the one in memory has the
+    // newest position.
     let newest = [inMemory, onDisk, copied].compactMap { $0 }.max { $0.distance < $1.distance }
     // All other files are rewritten.
     if newest != onDisk { onDisk = nil }
@@ -89,9 +91,9 @@ struct OdometerStore: Sendable {
       _ = memory?.save(state.text, isDurable: false)
       inMemory = state
     }
-    // What was found at the restart must be there before it is told.
+    // The state found at the restart must be stored before it is published.
     let isFirst = loaded.map { $0.withoutReading != state.withoutReading } ?? false
-    // A state at rest on the disk states its reading. Readings beyond it are published only after this.
+    // A state at standstill on disk has its reading. Higher readings are published only after this.
     let isLeaving =
       onDisk.map { $0.velocity == .zero && state.distance - $0.distance > Self.leavingWay } ?? false
     let isPaced = isDiskFailing && timestamp < nextSave ?? timestamp
@@ -130,12 +132,12 @@ struct OdometerStore: Sendable {
     return state
   }
 
-  /// - Parameter isLast: whether nothing is published after it.
+  /// - Parameter isLast: true if nothing is published afterwards.
   private mutating func save(_ state: OdometerState, at timestamp: Timestamp, isLast: Bool = false) -> Outcome
   {
     nextSave = timestamp.advanced(bySeconds: state.place == nil ? Self.hiddenPace : Self.pace)
     if loaded?.withoutReading != state.withoutReading { loaded = nil }
-    // At rest, readings do not grow before the next one is stored.
+    // At standstill, readings do not grow before the next one is stored.
     let stored = isLast || state.velocity == .zero ? state : state.withoutReading
     isDiskFailing = !disk.save(stored.text)
     guard !isDiskFailing else { return Outcome(state: nil) }
@@ -152,7 +154,8 @@ struct OdometerStore: Sendable {
 }
 
 extension OdometerState {
-  /// The state on the disk on the way: readings after it are published before the next one is stored.
+  /// The state to store in motion, without the reading: later readings are published before the next one is
+  /// stored.
   fileprivate var withoutReading: OdometerState {
     var state = self
     state.reported = nil

@@ -63,11 +63,11 @@ extension LiveMotion {
   }
 }
 
-/// The time of a recording: from the first sample, or from the call while there is none.
+/// The time range of a recording: from the first sample, or from the call while there is none.
 struct RecordingPeriod: Sendable {
-  /// Seconds.
+  /// Duration in s.
   private let duration: Double
-  /// Whether the time line runs at a pace of its own, so that waiting seconds are not its seconds.
+  /// True if the time line is independent of the machine's clock, so that waiting does not advance it.
   private let isVirtual: Bool
   /// Nil while unknown.
   private var end: Timestamp?
@@ -75,7 +75,7 @@ struct RecordingPeriod: Sendable {
 
   /// Seconds after the end in which samples may arrive: they come in blocks.
   private static let delay = 2.0
-  /// Seconds between two looks at a virtual clock.
+  /// Seconds between two checks of a virtual clock.
   private static let pause = 0.2
 
   init(seconds: Double, start: Timestamp?, isVirtual: Bool) {

@@ -70,8 +70,8 @@ extension LiveMotion {
   }
 }
 
-/// Updates as queues, for threads that may wait. The sensor is powered while the queue exists. A pulled recording does not wait for a
-/// queue.
+/// Updates as queues, for threads that may wait. The sensor is powered while the queue exists. A pulled
+/// recording does not wait for a queue.
 extension LiveMotion {
   public func accelerometerStream(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity

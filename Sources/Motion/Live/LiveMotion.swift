@@ -37,8 +37,8 @@ public final class LiveMotion: Sendable {
   }
 
   /// - Parameters:
-  ///   - backlog: where tasks that fall behind are reported; nil drops their oldest samples.
-  ///   - isVirtual: whether timestamps are of a recording's own time line.
+  ///   - backlog: receiver of reports about consumers that fall behind; nil drops their oldest samples.
+  ///   - isVirtual: true if timestamps are on a recording's own time line.
   ///   - clock: the time on the device's time line; nil if unknown.
   ///   - utcOffset: nanoseconds to add to a timestamp for UTC, at the time of the call; nil if unknown.
   package init(

@@ -2,9 +2,9 @@ package import Platform
 
 /// A queue of one consumer's samples: every sample, in order.
 ///
-/// It queues `capacity` samples while the consumer is busy. Beyond that the oldest are dropped and counted in `overflowCount`. A
-/// recording that is pulled by a `LiveDevice` waits for handlers instead.
-/// Stopping or releasing it removes the consumer; a sensor without consumers sleeps. Tasks use `AsyncSamples`.
+/// It queues `capacity` samples while the consumer is busy. Above that the oldest are dropped and counted in
+/// `overflowCount`. A recording pulled by a `LiveDevice` waits for handlers instead. Stopping or releasing it
+/// removes the consumer; a sensor without consumers sleeps. Tasks use `AsyncSamples`.
 public final class SampleStream<Sample: Sendable>: Sendable {
   /// Limit of queued samples.
   public let capacity: Int
@@ -63,7 +63,7 @@ public final class SampleStream<Sample: Sendable>: Sendable {
     return nil
   }
 
-  /// The same, with the reason for a missing sample.
+  /// Returns the next sample, or the reason for its absence.
   func outcome(within seconds: Double?) -> BoundedQueue<Sample>.Outcome {
     let deadline = seconds.map { SystemClock.monotonic &+ Int64(max(0, min($0, 86_400)) * 1e9) }
     let outcome = queue.pop(until: deadline)

@@ -101,7 +101,8 @@ public struct DrivingEventDetector: Sendable {
   /// Processes a fix before navigation does.
   /// - Parameters:
   ///   - estimate: navigation's estimate; nil if there is none.
-  ///   - isPlausible: false for a fix that other measurements contradict; it moves no parked vehicle.
+  ///   - isPlausible: false for a fix that other measurements contradict; it does not count as a movement of
+  ///     a parked vehicle.
   public mutating func process(
     _ fix: PositionFix, _ estimate: NavigationEstimate?, isPlausible: Bool = true
   ) -> [DrivingEvent] {

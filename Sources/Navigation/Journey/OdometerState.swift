@@ -27,7 +27,7 @@ public struct OdometerState: Hashable, Sendable {
   public var velocity: SIMD2<Double>?
   /// The time of the position; nil if the clock was not set.
   public var time: UTCTime?
-  /// The last reading in m that was published up to this state; nil if later ones can have been published.
+  /// The last published reading in m up to this state; nil if later ones may have been published.
   public var reported: Double?
 
   public init(

@@ -5,7 +5,7 @@ internal import Spatial
 public struct BeaconTable: BeaconMap {
   private let places: [Beacon: MappedBeacon]
 
-  /// - Parameter beacons: in any order; of several entries for a beacon the last one counts.
+  /// - Parameter beacons: in any order; of several entries for a beacon the last one is used.
   public init(_ beacons: some Sequence<MappedBeacon>) {
     places = Dictionary(beacons.lazy.map { ($0.beacon, $0) }, uniquingKeysWith: { $1 })
   }

@@ -1,9 +1,10 @@
 package import Sensors
 package import Spatial
 
-/// Positions by radios: from scans and a map of beacons to locations, and the figures by which `PowerPlanner` weighs the radios.
+/// Positions by radios: from scans and a map of beacons to locations, with the figures for the choice of
+/// radios by `PowerPlanner`.
 ///
-/// The agent and `LiveLocation` share it. A value type without I/O.
+/// Shared by the agent and `LiveLocation`. A value type without I/O.
 package struct CoarsePositioning: Sendable {
   /// The state of the device at the time of a scan.
   package struct Surroundings {
@@ -40,7 +41,7 @@ package struct CoarsePositioning: Sendable {
   package struct Finding {
     /// The radios that made the scan.
     package var radios: Set<SensorKind>
-    /// The scan, with what the other radio has just received.
+    /// The scan, with the last results of the other radio.
     package var scan: RadioScan
     /// Nil if the map has none of the beacons.
     package var position: CoarsePosition?
@@ -56,7 +57,7 @@ package struct CoarsePositioning: Sendable {
   private var tracker: CoarseTracker
   /// The newest scan of each radio.
   private var newest: [SensorKind: RadioScan] = [:]
-  /// The position by all scans so far.
+  /// The position from all scans so far.
   private var position: CoarsePosition?
   /// Time of the last complete answer of the radios, and the number of answers in succession without a useful position.
   package private(set) var answered: (at: Timestamp, vain: Int)?
@@ -73,7 +74,7 @@ package struct CoarsePositioning: Sendable {
   /// - Parameters:
   ///   - map: nil gives no positions.
   ///   - radios: of `wifi` and `cellular`.
-  ///   - figures: the default means that radios and receiver cost nothing that is known.
+  ///   - figures: the default means that the costs of radios and receiver are unknown.
   package init(
     map: (any BeaconMap)?, radios: Set<SensorKind>, figures: EnergyFigures = EnergyFigures(),
     mobility: Mobility
@@ -88,7 +89,7 @@ package struct CoarsePositioning: Sendable {
 
   // MARK: Scans
 
-  /// Processes a complete scan. Returns a location that is better than all others; nil without one.
+  /// Processes a complete scan. Returns a location if it is better than all others; otherwise nil.
   package mutating func process(_ scan: RadioScan, _ known: Surroundings) -> Location? {
     guard let finding = find(scan, known), let position = adopt(finding, known) else { return nil }
     return location(at: position, known)
@@ -99,7 +100,7 @@ package struct CoarsePositioning: Sendable {
     let kinds = radios.filter { scan.contains($0) }
     guard !kinds.isEmpty else { return nil }
     let fix = known.fix.flatMap {
-      // At rest a fix is beside all that follows it.
+      // At standstill, one fix applies to all later scans.
       abs($0.timestamp.seconds(since: scan.timestamp)) <= Self.beside || known.isStill(since: $0.timestamp)
         ? $0 : nil
     }
@@ -112,7 +113,7 @@ package struct CoarsePositioning: Sendable {
     return finding
   }
 
-  /// The scan with what the other radio has just received.
+  /// Returns the scan with the last results of the other radio.
   private func joined(_ scan: RadioScan) -> RadioScan {
     var joined = scan
     for (_, other) in newest {
@@ -130,7 +131,7 @@ package struct CoarsePositioning: Sendable {
     return joined
   }
 
-  /// Adopts a finding. Returns the position by all scans so far; nil if this one had none.
+  /// Processes a finding. Returns the position from all scans so far; nil if this one had none.
   package mutating func adopt(_ finding: Finding, _ known: Surroundings) -> CoarsePosition? {
     note(finding, known)
     guard let found = finding.position else { return nil }
@@ -139,7 +140,7 @@ package struct CoarsePositioning: Sendable {
     return smooth
   }
 
-  /// Records when radios have answered, and whether that was of use.
+  /// Records when radios have answered, and whether the answer was sufficient.
   private mutating func note(_ finding: Finding, _ known: Surroundings) {
     let timestamp = finding.scan.timestamp
     let limit =
@@ -149,14 +150,14 @@ package struct CoarsePositioning: Sendable {
     if !finding.radios.contains(.wifi), radios.contains(.wifi) {
       let areAsked = !known.needs.takesCoarsePositions || areCellsTried(at: timestamp)
       cellsFailed = isGood ? nil : timestamp
-      // Access points are asked too, or next.
+      // Access points are requested too, or next.
       if areAsked || !isGood { return }
     }
     answered = (timestamp, isGood ? 0 : min(100, (answered?.vain ?? 0) + 1))
   }
 
-  /// Returns a location if a kilometre is accurate enough, or if the receiver has had no fix since the start. It never replaces a
-  /// location that is better even after all that the device may have moved since.
+  /// Returns a location if an accuracy of a kilometre suffices, or if the receiver has had no fix since the
+  /// start. It never replaces a location that is better in spite of the possible movement since.
   package func location(at position: CoarsePosition, _ known: Surroundings) -> Location? {
     guard known.needs.location.isWanted, known.needs.takesCoarsePositions || known.fix == nil else {
       return nil
@@ -173,7 +174,7 @@ package struct CoarsePositioning: Sendable {
     return location
   }
 
-  /// The accuracy of an earlier location as of now, in metres at 68 %.
+  /// Returns the present accuracy of an earlier location, in metres at 68 %.
   package func bound(of place: Location, _ known: Surroundings, at now: Timestamp) -> Double {
     let age = max(0, now.seconds(since: place.timestamp))
     let way =
@@ -184,12 +185,12 @@ package struct CoarsePositioning: Sendable {
 
   // MARK: Power
 
-  /// The figures for the power planner; nil without radios or a map.
-  /// - Parameter isLearning: whether a scan now is worth its energy for the map.
+  /// Returns the figures for the power planner; nil without radios or a map.
+  /// - Parameter isLearning: true if the map justifies the energy of a scan now.
   package func supply(_ needs: PowerNeeds, isLearning: Bool, at now: Timestamp) -> CoarseSupply? {
     guard map != nil, !radios.isEmpty, needs.location.isWanted else { return nil }
     var asked = radios
-    // Cells are cheaper; and they answer before a moving vehicle has left the place of the fix.
+    // Cells cost less energy, and answer before a moving vehicle has left the position of the fix.
     if needs.takesCoarsePositions, radios.contains(.cellular), isLearning || !areCellsTried(at: now) {
       asked = [.cellular]
     }
@@ -203,12 +204,12 @@ package struct CoarsePositioning: Sendable {
     cellsFailed.map { now.seconds(since: $0) < Self.cellsPause } ?? false
   }
 
-  /// Joules of one scan of each radio.
+  /// Returns the joules of one scan of each radio.
   package func joules(of radios: Set<SensorKind>) -> Double {
     radios.reduce(0) { sum, radio in sum + power(of: radio) * (duration(of: radio) ?? 0) }
   }
 
-  /// Joules that a scan has used.
+  /// Returns the joules used by a scan.
   package func joules(of finding: Finding) -> Double {
     guard let duration = finding.scan.duration else { return joules(of: finding.radios) }
     return finding.radios.reduce(0) { $0 + duration * power(of: $1) }
@@ -224,8 +225,8 @@ package struct CoarsePositioning: Sendable {
 }
 
 extension Location {
-  /// The location as regions use it. Errors of positions by radios have longer tails than a receiver's of the same accuracy,
-  /// because transmitters move.
+  /// The location for regions. Errors of radio positions have longer tails than a receiver's with the same
+  /// accuracy, because transmitters move.
   package var forRegions: Location {
     guard positionSource == .coarse else { return self }
     var location = self

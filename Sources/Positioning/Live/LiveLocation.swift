@@ -77,10 +77,10 @@ public final class LiveLocation: Sendable {
   }
 
   /// - Parameters:
-  ///   - backlog: where tasks that fall behind are reported; nil drops their oldest elements.
+  ///   - backlog: receiver of reports about consumers that fall behind; nil drops their oldest elements.
   ///   - clock: the time on the device's time line; nil uses the time of the newest event.
   ///   - utcOffset: nanoseconds to add to a timestamp for UTC, at the time of the call; nil if unknown.
-  ///   - beacons: the map for positions by radios; nil for none.
+  ///   - beacons: the map for radio positions; nil for none.
   ///   - radios: the radios that can be powered.
   package init(
     manager: LocationManager, monitor: RegionMonitor, heading: HeadingManager, backlog: Backlog?,

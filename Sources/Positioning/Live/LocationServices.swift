@@ -53,7 +53,7 @@ struct LocationServices: Sendable {
   private static let headingLatency = Duration.milliseconds(100)
 
   /// - Parameters:
-  ///   - beacons: the map for positions by radios; nil for none.
+  ///   - beacons: the map for radio positions; nil for none.
   ///   - radios: the radios that can be powered.
   init(
     manager: LocationManager, monitor: RegionMonitor, heading: HeadingManager,
@@ -107,7 +107,7 @@ struct LocationServices: Sendable {
     hasNews = true
   }
 
-  /// Removes all consumers with settings of their own.
+  /// Removes all consumers with their own settings.
   mutating func removeIndividuals() {
     guard !individuals.isEmpty || !individualHeadings.isEmpty else { return }
     (individuals, individualHeadings) = ([], [])
@@ -196,7 +196,7 @@ struct LocationServices: Sendable {
     return coarse.process(scan, known)
   }
 
-  /// The vehicle's own speed, km/h, says whether it is at rest.
+  /// Uses the vehicle's own speed (km/h) to detect standstill.
   private mutating func observe(_ reading: VehicleReading) {
     guard reading.path == "Vehicle.Speed", case .number(let speed)? = reading.value else { return }
     rest.observe(speed: speed / 3.6, accuracy: nil, at: reading.timestamp)

@@ -34,9 +34,10 @@ public struct Location: Hashable, Sendable {
   public var altitudeSource: AltitudeSource?
   /// True if several beacons contradict the position: the receiver is spoofed, or the map is wrong.
   public var contradictsBeacons = false
-  /// The contradiction with other measurements; nil if there is none. A suspect position decides nothing: no region, no pause.
+  /// The contradiction with other measurements; nil if there is none. A suspect position affects no region
+  /// and no pause.
   public var suspicion: Suspicion?
-  /// The level of a garage; nil under the sky, without a barometer and where it is not known.
+  /// The level in a parking garage; nil under open sky, without a barometer, and if unknown.
   public var floor: Floor?
   /// Odometer at that time; nil without one.
   public var odometer: OdometerReading?

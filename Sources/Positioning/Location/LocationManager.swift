@@ -131,17 +131,17 @@ public struct LocationManager: Sendable {
     return events + expire { $0 <= fresh.timestamp }
   }
 
-  /// Reports a suspect location. It passes every filter, and decides neither pauses nor requests.
+  /// Reports a suspect location. It passes every filter, and affects neither pauses nor requests.
   private mutating func observeSuspect(_ fresh: Location, _ told: Location) -> [LocationEvent] {
     (failure, blindSince) = (nil, nil)
-    // The receiver stays on until a jump is resolved, which takes half a minute at most.
+    // The receiver remains on until a jump is resolved, within half a minute.
     if fresh.suspicion?.reason != .jump, fresh.positionSource != .inertial { seen = fresh }
     // The next plausible location passes the filter.
     lastTold = nil
     return isUpdating ? [.location(told)] : []
   }
 
-  /// Learns what the accelerometer says of rest and motion, when that changes; nil when it falls silent.
+  /// Observes changes of the accelerometer's state of standstill or motion; nil if it has stopped.
   public mutating func observe(
     _ state: StationaryDetector.State?, at timestamp: Timestamp
   ) -> [LocationEvent] {

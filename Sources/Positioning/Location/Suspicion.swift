@@ -1,8 +1,9 @@
-/// A contradiction between a position and other measurements. `CLLocationSourceInformation` only says whether a position is simulated.
+/// A contradiction between a position and other measurements. In contrast, `CLLocationSourceInformation` only
+/// indicates a simulated position.
 public struct Suspicion: Hashable, Sendable {
   /// The measurement that contradicts the position.
   public enum Reason: String, Hashable, Sendable, CaseIterable {
-    /// The position before: no vehicle moves so fast.
+    /// The previous position: the speed between both is impossible.
     case jump
     /// The receiver's own velocity.
     case velocity
@@ -12,12 +13,12 @@ public struct Suspicion: Hashable, Sendable {
     case wheels
     /// Access points and cells at known positions.
     case beacons
-    /// A measurement that this version does not know; from other vehicles only.
+    /// A measurement unknown to this version; from other vehicles only.
     case other
   }
 
   public var reason: Reason
-  /// Metres by which the position is disputed; nil from other vehicles, whose `horizontalAccuracy` includes it.
+  /// Disputed distance in metres; nil from other vehicles, whose `horizontalAccuracy` includes it.
   public var distance: Double?
 
   public init(_ reason: Reason, distance: Double? = nil) {

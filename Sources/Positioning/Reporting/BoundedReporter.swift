@@ -99,10 +99,10 @@ public struct BoundedReporter: Sendable {
     return reports
   }
 
-  /// Makes a report due with the next location, because subscribers were sent a position without one.
+  /// Makes a report due with the next location, because subscribers received a position without a prediction.
   public mutating func discardReport() { (report, window) = (nil, []) }
 
-  /// Lets time pass without a location: call it at `nextDeadline`.
+  /// Advances the time without a location. Call it at `nextDeadline`.
   public mutating func advance(to time: Timestamp) -> [ReportPredictor] {
     decide { $0 <= time } + renew { $0 <= time }
   }

@@ -24,9 +24,9 @@ public struct FixScreen: Sendable {
     public var confirmed = 0
     /// Delayed fixes that were dropped.
     public var refuted = 0
-    /// Fixes that were passed on as suspect.
+    /// Number of suspect fixes passed on.
     public var suspect = 0
-    /// Fixes whose time ran back against the device's time line.
+    /// Number of fixes with a time before that of the device's time line.
     public var timesBack = 0
     /// Fixes whose time was ahead of it, or was never set.
     public var timesAhead = 0
@@ -42,7 +42,7 @@ public struct FixScreen: Sendable {
   private var accuracy = AccuracyModel()
   private var witness = VelocityWitness()
   private var lastFix: PositionFix?
-  /// The newest accepted location, and the velocity by the positions before it.
+  /// The newest accepted location, and the velocity from the positions before it.
   private var last: Location?
   private var motion: SIMD2<Double>?
   private var rest = RestingPlace()
@@ -51,13 +51,13 @@ public struct FixScreen: Sendable {
   /// Fixes that agree with each other and contradict `last`.
   private struct Candidate {
     var doubt: Doubt
-    /// Metres beyond what is possible; 0 for a contradiction of velocities.
+    /// Metres above the possible distance; 0 for a contradiction of velocities.
     var excess: Double
     var first: Location
     var newest: Location
-    /// The velocity by the newest two positions.
+    /// The velocity from the newest two positions.
     var motion: SIMD2<Double>?
-    /// Fixes that were not passed on yet, oldest first.
+    /// Fixes not passed on yet, oldest first.
     var held: [Location]
   }
 
@@ -65,17 +65,17 @@ public struct FixScreen: Sendable {
   public static let confirmation = 2.0
   /// The same after an impossible distance. Reflections and jammed receivers last three or four seconds.
   public static let jumpConfirmation = 5.0
-  /// Metres beyond what is possible. Receivers that coast through a tunnel are wrong by less.
+  /// Metres above the possible distance. Receivers that extrapolate through a tunnel are wrong by less.
   public static let farJump = 1000.0
   /// Seconds for which fixes must agree after a far jump.
   public static let acceptance = 30.0
   /// Seconds by which an interval may be shorter than its nominal length.
   private static let jitter = 0.1
-  /// Radii of 68 % that an error may have: 4.5 standard deviations.
+  /// Maximum error in radii of 68 %: 4.5 standard deviations.
   private static let confidence = 3.0
-  /// Metres at 68 % for a receiver that does not say.
+  /// Assumed accuracy of a receiver without one, metres at 68 %.
   static let unknownAccuracy = 15.0
-  /// The longest interval in seconds whose path follows from the velocities at both ends.
+  /// The longest interval in seconds whose path can be calculated from the velocities at both ends.
   static let longestStep = 5.0
 
   private enum Doubt { case jump, overconfidence }
@@ -85,7 +85,7 @@ public struct FixScreen: Sendable {
     self.clock = clock
   }
 
-  /// Returns a report without its position if that is no position: exactly 0, 0, which receivers without a fix send.
+  /// Returns the report, without its position if that is exactly 0, 0, which receivers without a fix send.
   public func withoutNullIsland(_ fix: PositionFix) -> PositionFix {
     guard let coordinate = fix.coordinate, coordinate.latitude == 0, coordinate.longitude == 0,
       last.map({ $0.coordinate.distance(to: coordinate) > Self.farJump }) ?? true
@@ -97,7 +97,7 @@ public struct FixScreen: Sendable {
 
   /// Processes one report. Returns the plausible and the suspect locations up to now, in order of time.
   ///
-  /// - Parameter reference: civil time by another clock that was set; nil if there is none.
+  /// - Parameter reference: civil time from another clock that was set; nil if there is none.
   public mutating func process(_ fix: PositionFix, reference: UTCTime? = nil) -> [Location] {
     let fix = withoutNullIsland(fix)
     guard var location = accuracy.location(from: fix) else {
@@ -138,7 +138,7 @@ public struct FixScreen: Sendable {
     if let candidate, self.doubt(about: location, after: candidate.newest, candidate.motion) == nil,
       doubt != nil || isNearer(location, to: candidate.newest, than: last)
     {
-      // A position that can be reached from the old one, too, decides nothing about a jump that was seen.
+      // A position that is also reachable from the old one does not resolve an observed jump.
       return doubt == nil && candidate.doubt == .overconfidence
         ? confirm(location) : follow(candidate, location)
     }
@@ -183,7 +183,7 @@ public struct FixScreen: Sendable {
     }
   }
 
-  /// Accepts the candidate, and a location after it.
+  /// Accepts the candidate, and a later location.
   private mutating func confirm(_ location: Location?) -> [Location] {
     var confirmed = candidate?.held ?? []
     counts.confirmed += confirmed.count
@@ -195,7 +195,7 @@ public struct FixScreen: Sendable {
     return accept(confirmed)
   }
 
-  /// Accepts locations that follow each other.
+  /// Accepts consecutive locations.
   private mutating func accept(_ locations: [Location]) -> [Location] {
     locations.map {
       var location = $0
@@ -213,14 +213,14 @@ public struct FixScreen: Sendable {
     }
   }
 
-  /// m/s east and north by the positions; nil after a longer interval.
+  /// Returns the velocity east and north in m/s from the positions; nil after a longer interval.
   private static func motion(from last: Location, to location: Location) -> SIMD2<Double>? {
     let step = location.seconds(since: last)
     guard step > 0, step <= longestStep else { return nil }
     return LocalFrame(origin: last.coordinate).offset(of: location.coordinate) / step
   }
 
-  /// Metres beyond what is possible at most.
+  /// Returns the metres above the maximum possible distance.
   private func excess(of location: Location, after last: Location) -> Double {
     var step = location.seconds(since: last)
     // A recording with constant time.
@@ -234,7 +234,7 @@ public struct FixScreen: Sendable {
     return confidence * (a * a + b * b).squareRoot()
   }
 
-  /// - Parameter motion: the velocity by the positions before `last`.
+  /// - Parameter motion: the velocity from the positions before `last`.
   private func doubt(about location: Location, after last: Location, _ motion: SIMD2<Double>?) -> Doubt? {
     if excess(of: location, after: last) > 0 { return .jump }
     let step = max(location.seconds(since: last), 0)
@@ -247,7 +247,7 @@ public struct FixScreen: Sendable {
     let repeated = (((last.speed ?? 0) + (location.speed ?? 0)) / 2) * seconds / 2
     let allowed = Self.slack(last, location) + lag + repeated
     guard contradiction > allowed else { return nil }
-    // A receiver whose speed is broken: the positions continue as before.
+    // A receiver with a faulty speed: the positions continue as before.
     if let motion {
       let way = LocalFrame(origin: last.coordinate).offset(of: location.coordinate)
       if (way - motion * seconds).squaredLength.squareRoot() <= allowed { return nil }

@@ -1,20 +1,20 @@
 internal import Spatial
 
-/// The position at which a device rests by its fixes.
+/// The position at which a device rests, from its fixes.
 ///
-/// A fix beyond the wandering of a receiver contradicts rest, however much time has passed: after minutes between two fixes, every
-/// distance is possible, and a single fix would move a parked vehicle.
+/// A fix outside the usual variation of a receiver contradicts rest, regardless of the time: after minutes
+/// between two fixes every distance is possible, and a single fix would move a parked vehicle.
 struct RestingPlace {
   private var first: Location?
   private var isEstablished = false
 
-  /// Metres that fixes at rest may wander.
+  /// Metres by which fixes at rest may vary.
   private static let wander = 25.0
-  /// Seconds after which fixes at one position are rest.
+  /// Seconds after which fixes at one position count as rest.
   private static let onset = 5.0
 
   /// Processes an accepted fix.
-  /// - Parameter slowest: m/s below which a speed may be noise.
+  /// - Parameter slowest: speed in m/s below which it may be noise.
   mutating func process(_ location: Location, slowest: Double) {
     let isSlow = (location.speed ?? 0) <= slowest + 2 * min(1, location.speedAccuracy ?? 0)
     guard let first, isSlow, isNear(location, first) else {
@@ -24,8 +24,8 @@ struct RestingPlace {
     isEstablished = isEstablished || location.seconds(since: first) >= Self.onset
   }
 
-  /// Returns true if the device has rested and the location is elsewhere. At intervals of some seconds, the start of a drive is seen
-  /// before that, so a stated speed counts.
+  /// Returns true if the device has rested and the location is elsewhere. At intervals of some seconds the
+  /// start of a drive is observed earlier, so that its speed is valid.
   func contradicts(_ location: Location, after last: Location) -> Bool {
     guard isEstablished, let first else { return false }
     return !isNear(location, first) && !isNear(location, last)

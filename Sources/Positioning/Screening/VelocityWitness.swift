@@ -1,14 +1,16 @@
 internal import Glibc
 internal import Spatial
 
-/// A test of positions against the receiver's own velocity: both come from different measurements (code and Doppler), so a deceived
-/// receiver seldom changes both alike.
+/// A test of positions against the receiver's own velocity: both come from different measurements (code and
+/// Doppler), so that a deceived receiver seldom changes both consistently.
 ///
-/// The residual is the position minus the integrated velocity. It wanders within the errors of both. It is a drift if over `span`
-/// seconds it moves farther than all errors together, and in each third of that time in the same direction by at least `share` of it.
-/// So a receiver that corrects its position after a tunnel, in one step or within half a minute, does not drift.
+/// The residual is the position minus the integrated velocity. It varies within the errors of both. It is a
+/// drift if over `span` seconds it moves farther than all errors together, and in each third of that time in
+/// the same direction by at least `share` of it. A receiver that corrects its position after a tunnel, in one
+/// step or within half a minute, therefore does not drift.
 ///
-/// A velocity counts only after it has agreed with the positions in motion: receivers exist that always state a speed of zero.
+/// A velocity is used only after it has agreed with the positions in motion: some receivers always report a
+/// speed of zero.
 struct VelocityWitness {
   private struct Sample {
     var timestamp: Timestamp
@@ -26,29 +28,30 @@ struct VelocityWitness {
   private var residual = SIMD2<Double>.zero
   private var travelled = 0.0
   private var inMotion = SIMD2<Double>.zero
-  /// Whether velocity and positions have agreed in motion.
+  /// True if velocity and positions have agreed in motion.
   private var hasAgreed = false
-  /// When the last drift was found, and its distance in metres.
+  /// Time of the last detected drift, and its distance in metres.
   private var drift: (timestamp: Timestamp, distance: Double)?
 
-  /// Seconds of a test.
+  /// Duration of a test in s.
   static let span = 45.0
   /// Seconds without a drift after which positions are plausible again.
   static let release = 60.0
   private static let share = 0.28
   /// Seconds between two samples.
   private static let interval = 0.9
-  /// Metres that a position may move against the velocity in any case: multipath at rest, slow traffic below the least speed.
+  /// Metres that a position may always move against the velocity: multipath at rest, and slow traffic below
+  /// the lowest speed.
   private static let floor = 45.0
   /// Metres of independent position errors, radii of 68 % of both ends, m/s of Doppler bias, share of the way (a degree or two of
   /// course, a wheel's scale) and seconds of latency between position and velocity.
   private static let (least, radii, bias, scale, latency) = (10.0, 3.0, 0.15, 0.04, 0.7)
-  /// m/s of motion.
+  /// Speed in m/s that counts as motion.
   private static let motion = 2.0
-  /// Seconds and metres in which velocity and positions must agree before the velocity counts.
+  /// Seconds and metres for which velocity and positions must agree before the velocity is used.
   private static let (agreementTime, agreementWay) = (10.0, 100.0)
 
-  /// Forgets the residual, because the position was corrected.
+  /// Discards the residual, because the position was corrected.
   mutating func interrupt() {
     samples.removeAll(keepingCapacity: true)
     last = nil

@@ -13,7 +13,7 @@ public struct LocationEventMessage: Hashable, Sendable {
     case suspect
     /// The positions are plausible again.
     case plausible
-    /// One that this version does not know.
+    /// An event unknown to this version.
     case other(String)
 
     /// Name on the wire.
@@ -65,7 +65,7 @@ public struct LocationEventMessage: Hashable, Sendable {
       remedy: suspicion?.reason.remedy)
   }
 
-  /// Nil for what is told as a location or a track, as the end of a deferral in good order is.
+  /// Nil for events published as a location or a track, such as the regular end of a deferral.
   public init?(time: UTCTime, event: LocationEvent) {
     switch event {
     case .failed(let failure):
@@ -109,7 +109,7 @@ public struct LocationEventMessage: Hashable, Sendable {
 }
 
 extension Suspicion.Reason {
-  /// A sentence for a person.
+  /// The reason as a sentence for the operator.
   public var problem: String {
     switch self {
     case .jump: "the position jumped farther than any vehicle moves"

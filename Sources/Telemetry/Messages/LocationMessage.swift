@@ -121,7 +121,7 @@ public struct LocationMessage: Hashable, Sendable {
     location.source = json["source"]?.string
     location.positionSource = json["positionSource"]?.string.flatMap(PositionSource.init)
     location.contradictsBeacons = json["contradictsBeacons"]?.bool ?? false
-    // A reason of a later version is a reason, too.
+    // An unknown reason is from a later version.
     location.suspicion = json["suspect"]?.string.map { Suspicion(Suspicion.Reason(rawValue: $0) ?? .other) }
     location.altitudeSource = json["altitudeSource"]?.string.flatMap(AltitudeSource.init)
     location.floor = Floor(json: json)
