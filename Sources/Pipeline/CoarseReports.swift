@@ -170,7 +170,7 @@ struct CoarseReports: Sendable {
     return true
   }
 
-  /// Charges a scan to the learning budget, unless it is needed for positions.
+  /// Updates the learning schedule with the energy of a scan that is not needed for positions.
   private mutating func account(for scan: RadioScan, _ finding: CoarsePositioning.Finding, _ day: Int) {
     guard let map = positions.map else { return }
     learning.observe(scan, of: finding.radios, by: map, joules: positions.joules(of: finding), day: day)
