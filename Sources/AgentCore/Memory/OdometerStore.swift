@@ -14,7 +14,7 @@ internal import Spatial
 /// `longestWay`: after a loss of power on the way, no reading is published until a position has closed the gap.
 ///
 /// A second file has the metres of an earlier stop, without the place, in case the first is damaged: of the last clean stop of the agent, or
-/// at most a kilometre and the drive in progress before.
+/// at most three kilometres and the drive in progress before.
 struct OdometerStore: Sendable {
   private var disk: LearnedFile
   private var copy: LearnedFile
@@ -34,9 +34,9 @@ struct OdometerStore: Sendable {
   static let (greatestRisk, longestWay) = (3.0, 1000.0)
   /// Metres after a stop at which the disk learns that the vehicle is on its way. Readings follow ten metres behind
   /// (`OdometerReports`).
-  static let leavingWay = 5.0
+  var leavingWay = 5.0
   /// Metres since the last copy without a clean stop: so many a damaged file costs at most.
-  static let copyInterval = 1000.0
+  var copyInterval = 3000.0
   /// s between two writings on the disk, and of a stop before that is written.
   static let (pace, stopDelay) = (3.0, 10.0)
   /// s between two writings where the place may not be kept, so that only the metres are: a loss of power costs the way of as many.
@@ -95,7 +95,7 @@ struct OdometerStore: Sendable {
     let isFirst = loaded.map { $0.withoutReading != state.withoutReading } ?? false
     // A state at rest on the disk states its reading. Readings beyond it are published only after this.
     let isLeaving =
-      onDisk.map { $0.velocity == .zero && state.distance - $0.distance > Self.leavingWay } ?? false
+      onDisk.map { $0.velocity == .zero && state.distance - $0.distance > leavingWay } ?? false
     let isPaced = isDiskFailing && timestamp < nextSave ?? timestamp
     if isSet || isFirst || (isLeaving && !isPaced) { return save(state, at: timestamp) }
     guard timestamp >= nextSave ?? timestamp else { return nil }
@@ -104,7 +104,7 @@ struct OdometerStore: Sendable {
     standingSince = isStanding ? standingSince ?? timestamp : nil
     if let standingSince, timestamp.seconds(since: standingSince) >= Self.stopDelay,
       abs(state.distance + state.offset - (copied.map { $0.distance + $0.offset } ?? -.infinity))
-        >= Self.copyInterval
+        >= copyInterval
     {
       saveCopy(state)
     }
