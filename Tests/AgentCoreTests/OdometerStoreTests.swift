@@ -97,11 +97,14 @@ import Testing
 
   /// Drives with a kill at each of the given seconds. The agent is back after some seconds.
   /// - Parameter isPowerCut: whether what is in memory is lost, too, and what was written and not synchronized.
-  private func drive(_ way: Way, kills: Set<Int>, isPowerCut: Bool) throws -> Run {
+  private func drive(
+    _ way: Way, kills: Set<Int>, isPowerCut: Bool, _ configure: (inout OdometerStore) -> Void = { _ in }
+  ) throws -> Run {
     var run = Run()
     try withFolders { disk, memory in
       var random = SeededGenerator(seed: 9)
       var store = self.store(disk, memory)
+      configure(&store)
       var pipeline = try self.pipeline()
       var second = 0
       // A file that is replaced has another number.
@@ -240,7 +243,14 @@ import Testing
     let truth = try #require(way.states.last).distance
     #expect(abs(run.odometer - truth) < 0.003 * truth)
     #expect(run.estimated == 0)
-    print("\(run.writes) writings, \(run.copies) copies an hour")
+    let plain = try drive(way, kills: [], isPowerCut: false) { store in
+      (store.leavingWay, store.copyInterval) = (.infinity, 1)
+    }
+    print(
+      "\(run.writes) writes, \(run.copies) copies an hour; without the one at leaving and with a copy at each stop \(plain.writes), \(plain.copies)"
+    )
+    // The additional write at leaving replaces copies.
+    #expect(run.writes + run.copies <= plain.writes + plain.copies)
     #expect(run.writes > 20 && run.writes < 900, "\(run.writes) writings an hour")
   }
 

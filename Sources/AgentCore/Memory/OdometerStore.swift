@@ -30,12 +30,12 @@ struct OdometerStore: Sendable {
 
   /// Largest error in m of a restart, and largest distance in m from the stored position.
   static let (greatestRisk, longestWay) = (3.0, 1000.0)
-  /// Metres after a stop at which the departure is stored on disk. Published readings lag behind by ten
-  /// metres (`OdometerReports`).
-  static let leavingWay = 5.0
-  /// Metres since the last copy without a clean stop: the maximum loss from a damaged file.
-  static let copyInterval = 1000.0
-  /// Seconds between two writes to the disk, and from a stop to its write.
+  /// Metres after a stop at which the disk learns that the vehicle is on its way. Readings follow ten metres behind
+  /// (`OdometerReports`).
+  var leavingWay = 5.0
+  /// Metres since the last copy without a clean stop: so many a damaged file costs at most.
+  var copyInterval = 3000.0
+  /// s between two writings on the disk, and of a stop before that is written.
   static let (pace, stopDelay) = (3.0, 10.0)
   /// Interval in s between writes if the position may not be stored, so that only metres are: a loss of power
   /// loses the distance of this time.
@@ -95,7 +95,7 @@ struct OdometerStore: Sendable {
     let isFirst = loaded.map { $0.withoutReading != state.withoutReading } ?? false
     // A state at standstill on disk has its reading. Higher readings are published only after this.
     let isLeaving =
-      onDisk.map { $0.velocity == .zero && state.distance - $0.distance > Self.leavingWay } ?? false
+      onDisk.map { $0.velocity == .zero && state.distance - $0.distance > leavingWay } ?? false
     let isPaced = isDiskFailing && timestamp < nextSave ?? timestamp
     if isSet || isFirst || (isLeaving && !isPaced) { return save(state, at: timestamp) }
     guard timestamp >= nextSave ?? timestamp else { return nil }
@@ -104,7 +104,7 @@ struct OdometerStore: Sendable {
     standingSince = isStanding ? standingSince ?? timestamp : nil
     if let standingSince, timestamp.seconds(since: standingSince) >= Self.stopDelay,
       abs(state.distance + state.offset - (copied.map { $0.distance + $0.offset } ?? -.infinity))
-        >= Self.copyInterval
+        >= copyInterval
     {
       saveCopy(state)
     }

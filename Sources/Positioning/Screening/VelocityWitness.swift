@@ -13,7 +13,8 @@ internal import Spatial
 /// speed of zero.
 struct VelocityWitness {
   private struct Sample {
-    var timestamp: Timestamp
+    /// Seconds since the start.
+    var elapsed: Double
     var residual: SIMD2<Double>
     var velocity: SIMD2<Double>
     var accuracy: Double
@@ -24,14 +25,17 @@ struct VelocityWitness {
   }
 
   private var samples: [Sample] = []
+  private var newest: Location?
+  /// Seconds since the start by the receiver's time: a recording can be replayed fast.
+  private var elapsed = 0.0
   private var last: (location: Location, velocity: SIMD2<Double>)?
   private var residual = SIMD2<Double>.zero
   private var travelled = 0.0
   private var inMotion = SIMD2<Double>.zero
   /// True if velocity and positions have agreed in motion.
   private var hasAgreed = false
-  /// Time of the last detected drift, and its distance in metres.
-  private var drift: (timestamp: Timestamp, distance: Double)?
+  /// When the last drift was found, and its distance in metres.
+  private var drift: (elapsed: Double, distance: Double)?
 
   /// Duration of a test in s.
   static let span = 45.0
@@ -59,7 +63,9 @@ struct VelocityWitness {
 
   /// Processes an accepted location; returns the suspicion against it.
   mutating func process(_ location: Location, slowest: Double) -> Suspicion? {
-    if let drift, location.timestamp.seconds(since: drift.timestamp) > Self.release { self.drift = nil }
+    elapsed += newest.map { max(0, location.seconds(since: $0)) } ?? 0
+    newest = location
+    if let drift, elapsed - drift.elapsed > Self.release { self.drift = nil }
     observe(location, slowest)
     return drift.map { Suspicion(.velocity, distance: $0.distance) }
   }
@@ -79,11 +85,11 @@ struct VelocityWitness {
       // At rest, the noise of positions adds up.
       if length >= Self.motion * step { inMotion += SIMD2(length, way.squaredLength.squareRoot()) }
     }
-    if let newest = samples.last, location.timestamp.seconds(since: newest.timestamp) < Self.interval {
+    if let newest = samples.last, elapsed - newest.elapsed < Self.interval {
       return
     }
     samples.append(sample(location, velocity))
-    let start = samples.firstIndex { location.timestamp.seconds(since: $0.timestamp) <= Self.span } ?? 0
+    let start = samples.firstIndex { elapsed - $0.elapsed <= Self.span } ?? 0
     samples.removeFirst(start)
     test()
   }
@@ -95,14 +101,14 @@ struct VelocityWitness {
 
   private func sample(_ location: Location, _ velocity: SIMD2<Double>) -> Sample {
     Sample(
-      timestamp: location.timestamp, residual: residual, velocity: velocity,
+      elapsed: elapsed, residual: residual, velocity: velocity,
       accuracy: location.horizontalAccuracy ?? FixScreen.unknownAccuracy, travelled: travelled,
       inMotion: inMotion)
   }
 
   private mutating func test() {
     guard let first = samples.first, let now = samples.last else { return }
-    let seconds = now.timestamp.seconds(since: first.timestamp)
+    let seconds = now.elapsed - first.elapsed
     let moved = now.residual - first.residual
     let distance = moved.squaredLength.squareRoot()
     let way = now.travelled - first.travelled
@@ -126,11 +132,11 @@ struct VelocityWitness {
     var before = first.residual
     for third in 1...3 {
       let due = Double(third) * seconds / 3 - 1e-6
-      let end = samples.first { $0.timestamp.seconds(since: first.timestamp) >= due } ?? now
+      let end = samples.first { $0.elapsed - first.elapsed >= due } ?? now
       let part = ((end.residual - before) * moved).sum() / distance
       guard part >= Self.share * distance else { return }
       before = end.residual
     }
-    drift = (now.timestamp, max(distance, drift?.distance ?? 0))
+    drift = (now.elapsed, max(distance, drift?.distance ?? 0))
   }
 }
