@@ -159,6 +159,10 @@ def use_promise(page):
     tab.wait(f"{fact}?.includes('never more than 15') && {fact}.includes('as of 5\u202fs ago')", "what is promised, and of when")
     told = page.fleet.get(f"api/v1/vehicles/{page.fleet.name}/bounded")
     assert told["prediction"]["delay"] == 5, told
+    # The place is the one that the map shows, and not the last report.
+    place = "Number([...document.querySelectorAll('.details dt')].find((e) => e.textContent === 'Place').nextElementSibling.textContent.match(/, (\\d+\\.\\d{5})/)[1])"
+    tab.wait(f"{place} > 8.00005", f"the predicted place: {tab.run(place)}")
+    assert told["position"]["longitude"] == 8 and told["position"]["now"]["longitude"] > 8 and told["position"]["now"]["radius"] == 15, told["position"]
     # The next one comes before it is in effect: until then, the one before counts.
     vehicle.location(age=1, speed=0, predict={**predict, "velocityEast": 0, "validity": 1})
     tab.wait("document.querySelector('.details .raw')")

@@ -14,9 +14,11 @@ export function positionSection({ summary, details, now, isLink }) {
   const position = summary.position;
   if (!position) return [h("p", { class: "unknown" }, "No position is known.")];
   const altitude = details?.altitude;
+  // A vehicle that reports within bounds sends nothing while it moves as predicted: its last report is behind.
+  const at = promiseOf(summary) ? reckoned(summary, now) : position, east = at.longitude - 360 * Math.round(at.longitude / 360);
   return [facts([
-    ["Place", place(position.latitude, position.longitude),
-      h("a", { href: `geo:${position.latitude.toFixed(6)},${position.longitude.toFixed(6)}`, title: "Opens this device's own map" }, "Map app")],
+    ["Place", place(at.latitude, at.longitude),
+      h("a", { href: `geo:${at.latitude.toFixed(6)},${east.toFixed(6)}`, title: "Opens this device's own map" }, "Map app")],
     ["Accuracy", position.accuracy === undefined ? undefined : `± ${metres(position.accuracy)}`, "68 of 100 times"],
     ["Source", position.source === undefined ? undefined : positionKinds[sourceKind(position)], isOutdated(summary) ? "old: it may have moved since" : null],
     ["Measured", timeElement(position.time, now, { withAge: true })],

@@ -114,7 +114,8 @@ final class RecordedWays: Sendable {
           return goesOn()
         }
         for segment in TrackSegments.of(thinner.finish(goesOn: goesOn).samples).reversed() {
-          guard let first = segment.first, let last = segment.last else { continue }
+          // A single position is no line.
+          guard segment.count > 1, let first = segment.first, let last = segment.last else { continue }
           spans[vehicle, default: []].append(first.time...last.time)
           guard lines.append(segment.map(\.coordinate)) else { return spans }
         }
