@@ -16,7 +16,7 @@ package struct SettingsFile: Sendable {
   package init(path: String) throws(FleetError) {
     let text: String
     do throws(TOMLError) { text = try TOMLFile.read(path) } catch {
-      throw .usage("read", path, error.problem)
+      throw .usage("read", path, error.cause)
     }
     try self.init(text: text, path: path)
   }

@@ -119,9 +119,7 @@ package struct ConfigSettings: Hashable, Sendable {
   }
 
   private static func settings(ofFile path: String) throws(FleetError) -> [String: JSONValue] {
-    guard let bytes = InputFile.read(path) else {
-      throw .usage("read", path, "there is no such file, or it may not be read")
-    }
+    let bytes = try InputFile.read(path)
     do throws(JSONError) {
       let json = try JSONValue(parsing: bytes)
       let object = json["settings"] ?? json

@@ -182,7 +182,7 @@ import Testing
     let directory = try TemporaryDirectory()
     let path = directory.file("fleet.sqlite")
     #expect { try RecordedBeginning.read(path, query()) } throws: {
-      "\($0)".contains(path) && "\($0)".contains("check that it is there")
+      "\($0)".contains(path) && "\($0)".contains("no such file")
     }
     #expect { try RecordedBeginning.read("http://x/y", query()) } throws: { "\($0)".contains("postgres://") }
     let text = try directory.write("no.sqlite", String(repeating: "no database\n", count: 100))
