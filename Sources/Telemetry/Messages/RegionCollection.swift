@@ -99,12 +99,15 @@ extension Region {
     }
   }
 
-  /// `speedLimit` of a feature's properties, m/s; nil where there is none.
-  /// - Throws: `JSONError` with the path inside the feature for what is no speed of more than 0.
+  /// Reads `speedLimit` of a feature's properties in m/s: a number in m/s, or a text with a unit. Nil without one.
+  /// - Throws: `JSONError` with the path inside the feature for other values, and for 0.
   package static func speedLimit(_ properties: JSONValue?) throws(JSONError) -> Double? {
     guard let value = properties?["speedLimit"] else { return nil }
-    guard let speed = value.double, speed > 0, speed.isFinite else {
-      throw JSONError("key \"properties.speedLimit\": not a number of more than 0; give m/s")
+    guard let speed = value.double ?? value.string.flatMap(SpeedText.metresPerSecond), speed > 0,
+      speed.isFinite
+    else {
+      throw JSONError(
+        "key \"properties.speedLimit\": must be a number above 0 in m/s, or \(SpeedText.example)")
     }
     return speed
   }
