@@ -89,7 +89,7 @@ internal import Platform
   /// The connection stands: stops formatting log lines for every packet.
   func connected() {
     unsafe ClientEvents.collectComplaints(handle, false)
-    events.complaints = []
+    (events.complaints, events.certificateProblem) = ([], nil)
   }
 
   /// -1 when the library has closed the connection.
@@ -104,7 +104,10 @@ internal import Platform
   var peerCertificate: MQTTPeerCertificate? { unsafe TLSDiagnosis.peerCertificate(mosquitto_ssl_get(handle)) }
 
   /// Why the broker's certificate was refused; nil when it was not.
-  var certificateProblem: String? { unsafe TLSDiagnosis.certificateProblem(mosquitto_ssl_get(handle)) }
+  var certificateProblem: String? {
+    if let problem = events.certificateProblem { return problem }
+    return unsafe TLSDiagnosis.certificateProblem(mosquitto_ssl_get(handle))
+  }
 
   /// Reads what has come, and calls back for each whole packet.
   func loopRead() -> Outcome {
