@@ -45,12 +45,23 @@ extension AgentPipeline {
 
   /// What is asked for and no sensor that is there now serves; that a fix or the mounting is still to come counts for nothing.
   package var limitations: [MotionCapabilities.Limitation] {
-    var sensors = motion.sensors
+    let sensors = motion.sensors
     let canNavigate = navigation != nil && sensors.contains(.accelerometer) && sensors.contains(.gyroscope)
-    sensors.insert(.positioning)
-    if location.availability.reason(against: .barometer) == nil { sensors.insert(.barometer) }
     return MotionCapabilities.limitations(
-      configuration, sensors: sensors, isNavigated: motion.isNavigated || canNavigate, location.availability)
+      configuration, sensors: servingSensors, isNavigated: motion.isNavigated || canNavigate,
+      location.availability)
+  }
+
+  /// The limitations, one for each cause.
+  package var limitationsByCause: [MotionCapabilities.Limitation] {
+    limitations.combined(sensors: servingSensors)
+  }
+
+  /// The available sensors, and those whose values are still to come.
+  private var servingSensors: Set<SensorKind> {
+    var sensors = motion.sensors.union([.positioning])
+    if location.availability.reason(against: .barometer) == nil { sensors.insert(.barometer) }
+    return sensors
   }
 
   /// Makes `status` due at the next moment, as a new session must overrule the will of the one before, and publishes the next

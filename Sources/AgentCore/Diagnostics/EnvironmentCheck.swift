@@ -31,14 +31,15 @@ package struct EnvironmentCheck {
   ///
   /// - Parameter sources: what `sources()` has found already; nil looks.
   package mutating func run(sources: [Finding]? = nil) -> [Finding] {
-    [
+    var sources = sources ?? self.sources()
+    let sensors = sensors(&sources)
+    return [
       Finding(
         .ok, "configuration",
         "vehicle \(configuration.fleet)/\(configuration.vehicle), preset \(configuration.preset.rawValue)")
     ]
       + (layers?.findings() ?? []) + RegionFile.findings(configuration.regions) + clock() + location()
-      + (sources ?? self.sources())
-      + sensors() + store() + configuration.beacons.findings(hasRadio: !configuration.radio.isEmpty)
+      + sources + sensors + store() + configuration.beacons.findings(hasRadio: !configuration.radio.isEmpty)
       + broker()
   }
 
@@ -126,8 +127,10 @@ package struct EnvironmentCheck {
     }
   }
 
-  /// The sensors that are required, and what the settings ask for that those which are there cannot serve.
-  private mutating func sensors() -> [Finding] {
+  /// The required sensors, and the outputs that the settings enable and the available sensors cannot serve.
+  ///
+  /// One cause makes one warning: without any inertial sensor, the outputs are listed in the warning about the IIO context.
+  private mutating func sensors(_ sources: inout [Finding]) -> [Finding] {
     guard let feed = try? SensorFeed(unpaced) else { return [] }
     let present = RequiredSensors(configuration).present(in: feed)
     self.present = present
@@ -136,20 +139,29 @@ package struct EnvironmentCheck {
     if let complaint = check.complaint { findings.append(Finding(.problem, "sensors.required", complaint)) }
     let availability = ServiceAvailability(
       deniedNodes: configuration.input == .hardware ? DevicePermissions().denied(for: configuration) : [:])
-    for limitation in MotionCapabilities.limitations(
-      configuration.pipeline, sensors: present, availability)
-    {
-      let what = limitation.isUnavailable ? "cannot be told" : "is told less well"
-      findings.append(Finding(.warning, limitation.output, "\(what): \(limitation.reason)"))
-    }
+    let hasNone = present.isDisjoint(with: [.accelerometer, .gyroscope, .magnetometer])
+    let context =
+      hasNone ? sources.firstIndex { $0.severity == .warning && $0.subject.hasPrefix("iio ") } : nil
     let mqtt = configuration.mqtt
-    if !present.contains(.accelerometer), mqtt.resting.policy != mqtt.client.linkPolicy {
+    let wouldRest = !present.contains(.accelerometer) && mqtt.resting.policy != mqtt.client.linkPolicy
+    for limitation in MotionCapabilities.limitations(
+      configuration.pipeline, sensors: present, availability
+    ).combined(sensors: present) {
+      let what = limitation.isUnavailable ? "cannot be told" : "is told less well"
+      guard let context, limitation.reason.hasPrefix("no inertial sensor") else {
+        findings.append(Finding(.warning, limitation.output, "\(what): \(limitation.reason)"))
+        continue
+      }
+      let link = wouldRest ? ", disconnection at rest (mqtt.link)" : ""
+      sources[context].message += "; unavailable without inertial sensors: \(limitation.output)\(link)"
+    }
+    if wouldRest, context == nil {
       findings.append(
         Finding(
           .warning, "mqtt.link", "stays connected at rest, which only an accelerometer tells",
           remedy: "attach one, or set mqtt.link = \"bursts\" or \"always\""))
     }
-    guard findings.isEmpty else { return findings }
+    guard findings.isEmpty, context == nil else { return findings }
     let kinds = present.sorted().map(\.rawValue).joined(separator: ", ")
     return [Finding(.ok, "sensors", kinds.isEmpty ? "none is asked for" : "\(kinds) serve what is asked for")]
   }
@@ -206,7 +218,7 @@ package struct EnvironmentCheck {
           return [
             Finding(
               .warning, subject, "no inertial sensor",
-              remedy: "load its driver, or set iio.contexts; heading and attitude are off until then")
+              remedy: "load its driver, or set iio.contexts")
           ]
         }
         let found = inventory.devices.map(\.title).joined(separator: ", ")
@@ -221,7 +233,7 @@ package struct EnvironmentCheck {
         return [
           Finding(
             .warning, "iio \(context.uri)", "\(error)",
-            remedy: "heading and attitude are off until then; or set iio.enabled = false")
+            remedy: "or set iio.enabled = false")
         ]
       }
     }

@@ -247,11 +247,11 @@ struct AgentLoop: ~Copyable {
     pipeline.observe(system(), at: feed.now)
   }
 
-  /// Logs what is asked for and cannot be told for want of a sensor, once.
+  /// Logs the outputs that are limited by a missing sensor, once and one event per cause.
   private mutating func reportLimitations() {
     guard let due = limitationsDue, feed.now >= due else { return }
     limitationsDue = nil
-    for limitation in pipeline.limitations {
+    for limitation in pipeline.limitationsByCause {
       let (output, reason) = (limitation.output, limitation.reason)
       if limitation.isUnavailable {
         log.notice(
