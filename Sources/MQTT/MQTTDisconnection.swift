@@ -88,18 +88,36 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
     return why.contains(text: " alert ") && !why.contains(text: "protocol version")
   }
 
-  /// A remedy for the user; nil if only waiting helps.
+  /// Returns the remedy for a refused certificate, by OpenSSL's reason.
+  private static func remedy(forTLS why: String) -> String {
+    if why.contains(text: "not for the name") {
+      return "use a host name of the certificate, or issue one with this name"
+    }
+    if why.contains(text: "expired") { return "renew the broker's certificate, or set this machine's clock" }
+    if why.contains(text: "not yet valid") {
+      return "set this machine's clock, or issue the certificate anew"
+    }
+    if why.contains(text: "issuer") || why.contains(text: "self-signed") || why.contains(text: "self signed")
+    {
+      return "check that the CA file contains the authority of the broker's certificate"
+    }
+    return "check the CA file, the certificate's dates and names, and this machine's clock"
+  }
+
+  /// What a person can do about it; nil when waiting is all.
   public var remedy: String? {
     switch cause {
     case .unreachable where phase == .lookup: "check the host name and the resolver (/etc/resolv.conf)"
     case .unreachable: "check that the broker runs and listens on this address and port, and the firewall"
     case .timedOut where phase == .tcp: "check the route to the broker and the firewall"
-    case .timedOut where phase == .connect, .closedByPeer where phase == .connect:
-      "check that this port speaks MQTT, and whether it wants TLS"
-    case .closedByPeer where phase == .tls: "check that this port speaks TLS"
+    case .timedOut where phase == .connect: "check that this port speaks MQTT, and whether it wants TLS"
+    case .closedByPeer where phase == .connect:
+      "check that this port speaks MQTT, and whether it wants TLS or a client certificate"
+    case .closedByPeer where phase == .tls:
+      "check that this port speaks TLS, and whether it wants a client certificate"
     case .tls where isRefusedByBroker:
       "the broker refuses this client: check its certificate and key, and that the broker trusts their CA"
-    case .tls: "check the CA file, the certificate's dates and names, and this machine's clock"
+    case .tls(let why): Self.remedy(forTLS: why)
     case .refused(.badUserNameOrPassword, _), .refused(.badAuthenticationMethod, _):
       "check user name and password against the broker's password file"
     case .refused(.notAuthorized, _):

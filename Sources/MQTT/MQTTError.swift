@@ -15,5 +15,8 @@ public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
     self.cause = cause
   }
 
-  public var description: String { "MQTT: cannot \(operation) \(object): \(cause)" }
+  public var description: String { "MQTT: \(sentence)" }
+
+  /// The description for a message that already names the broker.
+  var sentence: String { "cannot \(operation) \(object): \(cause)" }
 }

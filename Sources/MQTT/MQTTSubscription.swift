@@ -36,6 +36,8 @@ struct SubscriptionLedger {
   }
 
   private var wanted: [MQTTSubscription]
+  /// Filters to unsubscribe from at each connection until the broker has answered: its session can have them from before.
+  private var unwanted: [String] = []
   private var requests: [Request] = []
   private var underWay: [Int32: Request] = [:]
 
@@ -50,10 +52,11 @@ struct SubscriptionLedger {
   /// its state may be older than the configuration.
   mutating func begin() {
     underWay = [:]
-    requests = wanted.map { .subscribe($0) }
+    requests = unwanted.map { .unsubscribe($0) } + wanted.map { .subscribe($0) }
   }
 
   mutating func add(_ subscription: MQTTSubscription) {
+    unwanted.removeAll { $0 == subscription.filter }
     wanted.removeAll { $0.filter == subscription.filter }
     wanted.append(subscription)
     requests.append(.subscribe(subscription))
@@ -61,6 +64,7 @@ struct SubscriptionLedger {
 
   mutating func remove(_ filter: String) {
     wanted.removeAll { $0.filter == filter }
+    if !unwanted.contains(filter) { unwanted.append(filter) }
     requests.append(.unsubscribe(filter))
   }
 
@@ -72,6 +76,10 @@ struct SubscriptionLedger {
 
   mutating func sent(packet: Int32, _ request: Request) { underWay[packet] = request }
 
-  /// Returns the request that an acknowledgement belongs to; nil for an unknown packet.
-  mutating func answered(packet: Int32) -> Request? { underWay.removeValue(forKey: packet) }
+  /// The request that an acknowledgement belongs to; nil when it was none of ours.
+  mutating func answered(packet: Int32) -> Request? {
+    let request = underWay.removeValue(forKey: packet)
+    if case .unsubscribe(let filter) = request { unwanted.removeAll { $0 == filter } }
+    return request
+  }
 }

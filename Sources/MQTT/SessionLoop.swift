@@ -132,7 +132,7 @@ final class SessionLoop {
       case .interrupted: return ConnectionPlanner.Ending(cause: .stopped, phase: .connect)
       }
     } catch {
-      return ConnectionPlanner.Ending(cause: .configuration(error.description), phase: .lookup)
+      return ConnectionPlanner.Ending(cause: .configuration(error.sentence), phase: .lookup)
     }
   }
 

@@ -45,12 +45,23 @@ extension AgentPipeline {
 
   /// Requested outputs that the existing sensors do not support. A missing fix or mounting does not count.
   package var limitations: [MotionCapabilities.Limitation] {
-    var sensors = motion.sensors
+    let sensors = motion.sensors
     let canNavigate = navigation != nil && sensors.contains(.accelerometer) && sensors.contains(.gyroscope)
-    sensors.insert(.positioning)
-    if location.availability.reason(against: .barometer) == nil { sensors.insert(.barometer) }
     return MotionCapabilities.limitations(
-      configuration, sensors: sensors, isNavigated: motion.isNavigated || canNavigate, location.availability)
+      configuration, sensors: servingSensors, isNavigated: motion.isNavigated || canNavigate,
+      location.availability)
+  }
+
+  /// The limitations, one for each cause.
+  package var limitationsByCause: [MotionCapabilities.Limitation] {
+    limitations.combined(sensors: servingSensors)
+  }
+
+  /// The available sensors, and those whose values are still to come.
+  private var servingSensors: Set<SensorKind> {
+    var sensors = motion.sensors.union([.positioning])
+    if location.availability.reason(against: .barometer) == nil { sensors.insert(.barometer) }
+    return sensors
   }
 
   /// Schedules `status` immediately, because a new session must override the will of the previous one, and

@@ -167,3 +167,25 @@ extension MotionCapabilities {
     return limitations
   }
 }
+
+extension [MotionCapabilities.Limitation] {
+  /// Combines limitations of one cause: those with equal reasons, and without any inertial sensor all that need one.
+  /// - Parameter sensors: the available sensors.
+  package func combined(sensors: Set<SensorKind>) -> Self {
+    let inertial: [SensorKind] = [.accelerometer, .gyroscope, .magnetometer]
+    let hasNone = sensors.isDisjoint(with: inertial)
+    var combined: Self = []
+    for var limitation in self {
+      if hasNone, limitation.isUnavailable,
+        inertial.contains(where: { limitation.reason.hasPrefix("no \($0.rawValue)") })
+      {
+        limitation.reason = "no inertial sensor; attach one"
+      }
+      let same = combined.firstIndex {
+        $0.isUnavailable == limitation.isUnavailable && $0.reason == limitation.reason
+      }
+      if let same { combined[same].output += ", " + limitation.output } else { combined.append(limitation) }
+    }
+    return combined
+  }
+}

@@ -42,6 +42,19 @@ public enum AtomicFile {
     try synchronize(folderOf: newPath)
   }
 
+  /// Creates a folder with the missing folders above it, for its user only. An existing folder is unchanged.
+  /// - Throws: `SystemError` if it cannot be created.
+  public static func makeFolder(_ path: String) throws(SystemError) {
+    var end = path.startIndex
+    while end < path.endIndex {
+      end = path[end...].dropFirst().firstIndex(of: "/") ?? path.endIndex
+      guard unsafe mkdir(String(path[..<end]), 0o700) != 0, errno != EEXIST else { continue }
+      // A folder above can exist and be unwritable: only the whole path counts.
+      let code = errno
+      if end == path.endIndex { throw SystemError(operation: "create", object: path, code: code) }
+    }
+  }
+
   /// Deletes a file durably. A missing file is not an error.
   public static func remove(_ path: String) throws(SystemError) {
     guard unsafe unlink(path) == 0 else {

@@ -13,9 +13,10 @@ package enum TOMLFile {
       TOMLError(kind: .unreadable, file: path, problem: problem)
     }
     func failed() -> TOMLError {
-      TOMLError(
-        kind: errno == ENOENT ? .missing : .unreadable, file: path,
-        problem: "cannot be read: \(SystemError.message(for: errno))")
+      let (code, cause) = (errno, SystemError.message(for: errno))
+      return TOMLError(
+        kind: code == ENOENT ? .missing : .unreadable, file: path, problem: "cannot be read: \(cause)",
+        cause: cause)
     }
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw failed() }
@@ -73,12 +74,17 @@ package struct TOMLError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The position of the error; nil if it concerns the whole file.
   package let position: TOMLPosition?
   package let problem: String
+  /// The problem in a sentence that already says that the file cannot be read.
+  package let cause: String
 
-  init(kind: Kind, file: String? = nil, position: TOMLPosition? = nil, problem: String) {
+  init(
+    kind: Kind, file: String? = nil, position: TOMLPosition? = nil, problem: String, cause: String? = nil
+  ) {
     self.kind = kind
     self.file = file
     self.position = position
     self.problem = problem
+    self.cause = cause ?? problem
   }
 
   /// The location as `file:line:column`.

@@ -56,7 +56,7 @@ import Testing
     case (.oneOf(let choices), let value): return choices.first { .text($0) != value } ?? ""
     case (.integer(let range), let value):
       return "\(value == .integer(range.lowerBound) ? range.lowerBound + 1 : range.lowerBound)"
-    case (.number(let range), let value):
+    case (.number(let range), let value), (.speed(let range), let value):
       return
         "\(value == .number(range.lowerBound) ? min(range.lowerBound + 1, range.upperBound) : range.lowerBound)"
     case (.flag, let value): return value == .flag(true) ? "false" : "true"

@@ -72,6 +72,29 @@ struct AlertSettingsTests {
     #expect(try read("") == nil && read("[server]\nlisten = \"x\"\n") == nil)
   }
 
+  /// A number is in m/s, as before.
+  @Test(arguments: [
+    ("above = 25", "above 90 km/h, ends at 81 km/h"),
+    ("above = \"90 km/h\"", "above 90 km/h, ends at 81 km/h"),
+    ("above = \"25 m/s\"\nuntil = \"80.5km/h\"", "above 90 km/h, ends at 80.5 km/h"),
+    ("above = \"50 mph\"\nuntil = 20", "above 80.5 km/h, ends at 72 km/h"),
+  ])
+  func speedsHaveUnits(keys: String, limits: String) throws {
+    let settings = try read("[rules.fast]\nwhen = \"speed\"\n\(keys)\n")
+    #expect(settings?.rules.first?.condition.limits == limits)
+  }
+
+  @Test func limitsAreShown() {
+    #expect(AlertRule.Condition.offline.limits == nil)
+    #expect(AlertRule.Condition.battery(below: 0.2, until: 0.25).limits == "below 20 %, ends at 25 %")
+    #expect(AlertRule.Condition.queue(above: 1000, until: 500).limits == "above 1000 messages, ends at 500")
+    #expect(AlertRule.Condition.accuracy(above: 100, until: 80).limits == "above 100 m, ends at 80 m")
+    #expect(AlertRule.Condition.entered(["yard", "depot"]).limits == "yard, depot")
+    #expect(AlertRule.Condition.left([]).limits == "any region")
+    #expect(AlertRule.Condition.event([]).limits == "any event")
+    #expect(AlertRule.Condition.trace(["impact"]).limits == "impact")
+  }
+
   static let mistakes: [(text: String, place: String, cause: String)] = [
     ("[rules.a]\nwhen = \"offlin\"\n", "2:8", "it is \"offline\","),
     ("[rules.a]\nfor = \"5m\"\n", "1:1", "when = one of"),
@@ -79,6 +102,10 @@ struct AlertSettingsTests {
     ("[rules.a]\nwhen = \"battery\"\nbelow = 20\n", "3:9", "a number from 0.0 to 1.0"),
     ("[rules.a]\nwhen = \"battery\"\nbelow = 0.2\nuntil = 0.1\n", "4:9", "not less than below"),
     ("[rules.a]\nwhen = \"speed\"\nabove = 30\nuntil = 31\n", "4:9", "not more than above"),
+    ("[rules.a]\nwhen = \"speed\"\nabove = 30\nuntil = \"109 km/h\"\n", "4:9", "not more than above"),
+    ("[rules.a]\nwhen = \"speed\"\nabove = \"30\"\n", "3:9", "a speed with a unit, as in \"60 km/h\""),
+    ("[rules.a]\nwhen = \"speed\"\nabove = \"4000 km/h\"\n", "3:9", "from 0.0 to 1000.0 in m/s"),
+    ("[rules.a]\nwhen = \"speed\"\n", "1:1", "above = \"130 km/h\""),
     ("[rules.a]\nwhen = \"speed\"\nabove = 30\nbelow = 31\n", "4:9", "has no such key"),
     ("[rules.a]\nwhen = \"event\"\nevents = [\"harshBreaking\"]\n", "3:10", "did you mean \"harshBraking\"?"),
     ("[rules.a]\nwhen = \"offline\"\nquiet = \"22-6\"\n", "3:9", "22:00-06:00"),

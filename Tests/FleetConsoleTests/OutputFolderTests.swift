@@ -70,6 +70,24 @@ import Testing
   }
 
   /// Nothing is removed that is not of an export: no other file, and nothing that a link leads to.
+  /// A killed command cannot remove its folder; the next one does, but not that of a running command.
+  @Test func foldersOfKilledCommandsAreRemoved() throws {
+    let child = try ChildProcess("true", [])
+    #expect(child.waitForExit() == 0)
+    let others = [
+      ".out.\(child.processID).part", ".out.1.part", ".out.x.part", ".other.\(child.processID).part",
+    ]
+    for name in others {
+      try FileManager.default.createDirectory(
+        atPath: folder.file("\(name)/day=a"), withIntermediateDirectories: true)
+      try folder.write("\(name)/day=a/x", "")
+    }
+    try write("new", to: folder.file("out"))
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        == (others.dropFirst() + ["out"]).sorted())
+  }
+
   @Test func strangersAreNotRemoved() throws {
     let path = folder.file("out")
     try write("old", to: path)

@@ -114,9 +114,21 @@ import Testing
     #expect(roster.vehicles.map(\.unreadable) == [9] && roster.counters.malformed == 9)
     // What a phone writes for what it does not know.
     receive(
-      "", Array(#"{"_type":"location","lat":1,"lon":2,"tst":1,"vel":-1,"cog":-1,"batt":-1}"#.utf8), at: 0)
+      "",
+      Array(
+        #"{"_type":"location","lat":1,"lon":2,"tst":1,"vel":-1,"cog":-1,"batt":-1,"acc":-1,"vac":-1}"#.utf8),
+      at: 0)
     #expect(roster[key]?.location?.message.location.speed == nil)
     #expect(roster[key]?.location?.message.location.course == nil)
+    #expect(roster[key]?.location?.message.location.horizontalAccuracy == nil)
+    #expect(roster[key]?.location?.message.location.verticalAccuracy == nil)
+  }
+
+  /// Other topics of a device have no positions.
+  @Test mutating func aLocationOnAnotherTopicIsIgnored() {
+    #expect(receive("/event", location(at: 1), at: 1) == .ignored)
+    #expect(receive("/waypoint", location(at: 1), at: 1) == .ignored)
+    #expect(roster[key] == nil)
   }
 
   /// Table: the filters of a selection.

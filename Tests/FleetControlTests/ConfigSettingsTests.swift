@@ -23,6 +23,23 @@ import Testing
       ])
   }
 
+  /// Vehicles receive the number that older versions also accept.
+  @Test func speedsCanHaveAUnit() throws {
+    for (text, value) in [("60 km/h", 60.0), ("16 m/s", 57.6), ("50mph", 80.4672), ("130km/h", 130)] {
+      let read = try settings("events.speed_limit=\(text)")
+      #expect(read.values["events.speed_limit"]?.double == value, "\(text)")
+    }
+    #expect(try settings("events.speed_limit=60").values == ["events.speed_limit": .integer(60)])
+    #expect(
+      try ConfigSettings(["events.speed_limit": .string("36 m/s")]).values == [
+        "events.speed_limit": .number(129.6)
+      ])
+    for text in ["fast", "60 kn", "-1 km/h", "501 km/h", "km/h", "\"60\""] {
+      let error = #expect(throws: FleetError.self) { try settings("events.speed_limit=\(text)") }
+      #expect(error?.cause.contains("as in \"60 km/h\" or \"16.7 m/s\"") == true, "\(text)")
+    }
+  }
+
   /// The same forms as on the vehicle's own command line.
   @Test(arguments: [
     (#"["impact","shake"]"#, ["impact", "shake"]), ("['impact', 'shake',]", ["impact", "shake"]), ("[]", []),

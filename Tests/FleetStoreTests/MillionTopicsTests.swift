@@ -59,6 +59,29 @@ import Testing
     #expect(frame.lines.joined().contains("\(Self.count - 2000) without room"))
   }
 
+  /// At the capacity, a vehicle that can be read replaces the oldest one that never could.
+  @Test func unreadableVehiclesAreReplaced() {
+    var roster = Roster(capacity: 3)
+    func send(_ vehicle: String, _ path: String, _ payload: String) -> Roster.Outcome {
+      roster.apply(
+        topic: "odograph/v1/demo/\(vehicle)/\(path)", payload: Array(payload.utf8), retained: false,
+        at: moment(0))
+    }
+    func names() -> [String] { roster.vehicles.map(\.key.vehicle).sorted() }
+    let status = statusJSON("online", at: 0)
+    _ = send("a", "status", "x")
+    #expect(send("b", "status", status) == .applied)
+    _ = send("c", "location", "{")
+    #expect(names() == ["a", "b", "c"])
+    // One that cannot be read replaces nothing.
+    #expect(send("d", "status", "x") == .refused && names() == ["a", "b", "c"])
+    #expect(send("e", "status", status) == .applied && names() == ["b", "c", "e"])
+    #expect(send("f", "status", status) == .applied && names() == ["b", "e", "f"])
+    #expect(send("g", "status", status) == .refused && names() == ["b", "e", "f"])
+    #expect(roster.counters.refused == 2 && roster.removals == 2)
+    for name in names() { #expect(roster[VehicleKey(fleet: "demo", vehicle: name)]?.key.vehicle == name) }
+  }
+
   @Test(.timeLimit(.minutes(10))) func theStatistics() {
     var statistics = StreamStatistics(capacity: 2000)
     let payload = Array(locationJSON(48, at: 0, epoch: "e", seq: 1).utf8)

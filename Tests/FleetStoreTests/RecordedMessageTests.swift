@@ -25,7 +25,7 @@ import Testing
   @Test func placesComeFromTheTopic() {
     let native = record("odograph/v1/demo/van/regions/reported", "{}")
     #expect(native.fleet == "demo" && native.vehicle == "van" && native.kind == "regions/reported")
-    let phone = record("owntracks/ann/phone", "{}")
+    let phone = record("owntracks/ann/phone", #"{"_type":"location","tst":1}"#)
     #expect(phone.fleet == "ann" && phone.vehicle == "phone" && phone.kind == "location")
     let left = record("owntracks/ann/phone/event", #"{"_type":"transition","event":"leave","tst":1}"#)
     #expect(left.kind == "region" && left.fields.event == "exit")
@@ -33,6 +33,26 @@ import Testing
     #expect(will.kind == "status" && will.fields.event == "offline")
     let other = record("sensors/1/x", #"{"epoch":"e","seq":1}"#)
     #expect(other.fleet == nil && other.vehicle == nil && other.kind == nil && !other.hasIdentity)
+  }
+
+  /// The type of the payload decides on the topic of an OwnTracks device, not the presence of a position.
+  @Test(
+    arguments: [
+      (#"{"_type":"location","lat":1,"lon":2,"tst":1}"#, "location", true),
+      (#"{"_type":"waypoint","desc":"home","lat":1,"lon":2,"rad":9,"tst":1}"#, "waypoint", false),
+      (#"{"_type":"transition","event":"enter","lat":1,"lon":2,"tst":1}"#, "region", false),
+      (#"{"_type":"encrypted","data":"x"}"#, "encrypted", false),
+      (#"{"_type":"lwt","tst":1}"#, "status", false),
+      (#"{"_type":"card","lat":1,"lon":2}"#, nil, false), (#"{"_type":7,"lat":1,"lon":2}"#, nil, false),
+      (#"{"lat":1,"lon":2,"tst":1}"#, nil, false), ("x", nil, false), ("", "location", false),
+    ] as [(String, String?, Bool)])
+  func onlyLocationsOfOwnTracksArePositions(text: String, kind: String?, isLocation: Bool) {
+    for profile in MessageProfile.allCases {
+      var recording = MessageRecording(root: profile.usualRoot, profile: profile)
+      let recorded = recording.record(
+        MQTTMessage(topic: "owntracks/ann/phone", text: text, retain: true), at: moment(0))
+      #expect(recorded.kind == kind && recorded.isLocation == isLocation, "\(text)")
+    }
   }
 
   /// Table: what makes a message the same as another.

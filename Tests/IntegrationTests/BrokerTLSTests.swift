@@ -27,37 +27,40 @@ import Testing
   @Test(.timeLimit(.minutes(6)))
   func aClientWithoutACertificateIsToldSo() async throws {
     let broker = try tlsBroker(authority.issue("broker"), requiresClients: true)
-    let state = try await firstState(tlsConfiguration(broker), saying: "certificate required")
+    let state = try await firstState(tlsConfiguration(broker))
     #expect(state.cause?.contains("certificate required") == true, "\(state.cause ?? "") \(state)")
   }
 
   @Test(.timeLimit(.minutes(6)))
   func anExpiredCertificateIsRefused() async throws {
     let broker = try tlsBroker(authority.issue("broker", validity: .expired))
-    let state = try await firstState(tlsConfiguration(broker), saying: "has expired")
+    let state = try await firstState(tlsConfiguration(broker))
     #expect(state.cause?.contains("has expired") == true, "\(state)")
+    #expect(state.remedy?.contains("renew the broker's certificate") == true, "\(state)")
   }
 
   @Test(.timeLimit(.minutes(6)))
   func aCertificateOfTheFutureIsRefused() async throws {
     let broker = try tlsBroker(authority.issue("broker", validity: .notYet))
-    let state = try await firstState(tlsConfiguration(broker), saying: "not yet valid")
+    let state = try await firstState(tlsConfiguration(broker))
     #expect(state.cause?.contains("not yet valid") == true, "\(state)")
   }
 
   @Test(.timeLimit(.minutes(6)))
   func aCertificateForAnotherNameIsRefused() async throws {
     let broker = try tlsBroker(authority.issue("broker", alternativeName: "DNS:other.example"))
-    let state = try await firstState(tlsConfiguration(broker), saying: "not for the name 127.0.0.1")
+    let state = try await firstState(tlsConfiguration(broker))
     #expect(state.cause?.contains("not for the name 127.0.0.1") == true, "\(state)")
+    #expect(state.remedy?.contains("host name of the certificate") == true, "\(state)")
   }
 
   @Test(.timeLimit(.minutes(6)))
   func aCertificateOfAnotherAuthorityIsRefused() async throws {
     let other = try CertificateAuthority("Other")
     let broker = try tlsBroker(other.issue("broker"))
-    let state = try await firstState(tlsConfiguration(broker), saying: "issuer")
+    let state = try await firstState(tlsConfiguration(broker))
     #expect(state.cause?.contains("issuer") == true, "\(state)")
+    #expect(state.remedy?.contains("CA file contains the authority") == true, "\(state)")
   }
 
   @Test(.timeLimit(.minutes(6)))
@@ -182,8 +185,7 @@ import Testing
     return settings
   }
 
-  /// The first thing that a session reports; with a text, the first that says so: an attempt may end before the other side's
-  /// reason has come.
+  /// Returns the first state that a session reports; with a text, the first that contains it.
   private func firstState(
     _ settings: MQTTConfiguration, saying text: String? = nil
   ) async throws -> MQTTConnectionState {
@@ -206,6 +208,9 @@ import Testing
 
 extension MQTTConnectionState {
   var isConnected: Bool { if case .connected = self { true } else { false } }
+
+  /// The remedy of a disconnection.
+  var remedy: String? { if case .disconnected(let end, _) = self { end.remedy } else { nil } }
 
   /// The description of a disconnection.
   var cause: String? { if case .disconnected(let end, _) = self { end.description } else { nil } }

@@ -229,6 +229,18 @@ import Testing
       #expect(found?.isUnavailable == true && found?.reason.contains("attach") == true, "\(key): \(none)")
     }
     #expect(!none.contains { $0.output == "shake" }, "\(none)")
+    // One cause, one limitation: no inertial sensor, and no barometer.
+    let causes = none.combined(sensors: [])
+    #expect(
+      causes.count == 2
+        && causes.map(\.output).joined(separator: ", ").split(separator: ",").count
+          == none.map(\.output).joined(separator: ", ").split(separator: ",").count,
+      "\(causes)")
+    #expect(causes.map(\.reason) == ["no inertial sensor; attach one", "no barometer; attach one"])
+    let still: Set<SensorKind> = [.magnetometer, .barometer]
+    let without = MotionCapabilities.limitations(configuration, sensors: still, ServiceAvailability())
+      .combined(sensors: still)
+    #expect(Set(without.map(\.reason)).count == without.count && without.count < none.count, "\(without)")
     #expect(outputs(Set(Self.kinds)).isEmpty)
     #expect(
       outputs(Set(Self.kinds).subtracting([.barometer])) == ["altitude (altitude.interval)"],

@@ -32,14 +32,15 @@ package struct EnvironmentCheck {
   ///
   /// - Parameter sources: earlier results of `sources()`; nil checks them now.
   package mutating func run(sources: [Finding]? = nil) -> [Finding] {
-    [
+    var sources = sources ?? self.sources()
+    let sensors = sensors(&sources)
+    return [
       Finding(
         .ok, "configuration",
         "vehicle \(configuration.fleet)/\(configuration.vehicle), preset \(configuration.preset.rawValue)")
     ]
       + (layers?.findings() ?? []) + RegionFile.findings(configuration.regions) + clock() + location()
-      + (sources ?? self.sources())
-      + sensors() + store() + configuration.beacons.findings(hasRadio: !configuration.radio.isEmpty)
+      + sources + sensors + store() + configuration.beacons.findings(hasRadio: !configuration.radio.isEmpty)
       + broker()
   }
 
@@ -128,8 +129,10 @@ package struct EnvironmentCheck {
     }
   }
 
-  /// Checks the required sensors, and the settings that the available ones cannot support.
-  private mutating func sensors() -> [Finding] {
+  /// The required sensors, and the outputs that the settings enable and the available sensors cannot serve.
+  ///
+  /// One cause makes one warning: without any inertial sensor, the outputs are listed in the warning about the IIO context.
+  private mutating func sensors(_ sources: inout [Finding]) -> [Finding] {
     guard let feed = try? SensorFeed(unpaced) else { return [] }
     let present = RequiredSensors(configuration).present(in: feed)
     self.present = present
@@ -138,20 +141,29 @@ package struct EnvironmentCheck {
     if let complaint = check.complaint { findings.append(Finding(.problem, "sensors.required", complaint)) }
     let availability = ServiceAvailability(
       deniedNodes: configuration.input == .hardware ? DevicePermissions().denied(for: configuration) : [:])
-    for limitation in MotionCapabilities.limitations(
-      configuration.pipeline, sensors: present, availability)
-    {
-      let what = limitation.isUnavailable ? "unavailable" : "degraded"
-      findings.append(Finding(.warning, limitation.output, "\(what): \(limitation.reason)"))
-    }
+    let hasNone = present.isDisjoint(with: [.accelerometer, .gyroscope, .magnetometer])
+    let context =
+      hasNone ? sources.firstIndex { $0.severity == .warning && $0.subject.hasPrefix("iio ") } : nil
     let mqtt = configuration.mqtt
-    if !present.contains(.accelerometer), mqtt.resting.policy != mqtt.client.linkPolicy {
+    let wouldRest = !present.contains(.accelerometer) && mqtt.resting.policy != mqtt.client.linkPolicy
+    for limitation in MotionCapabilities.limitations(
+      configuration.pipeline, sensors: present, availability
+    ).combined(sensors: present) {
+      let what = limitation.isUnavailable ? "unavailable" : "degraded"
+      guard let context, limitation.reason.hasPrefix("no inertial sensor") else {
+        findings.append(Finding(.warning, limitation.output, "\(what): \(limitation.reason)"))
+        continue
+      }
+      let link = wouldRest ? ", disconnection at rest (mqtt.link)" : ""
+      sources[context].message += "; unavailable without inertial sensors: \(limitation.output)\(link)"
+    }
+    if wouldRest, context == nil {
       findings.append(
         Finding(
           .warning, "mqtt.link", "stays connected at rest: only an accelerometer detects rest",
           remedy: "attach one, or set mqtt.link = \"bursts\" or \"always\""))
     }
-    guard findings.isEmpty else { return findings }
+    guard findings.isEmpty, context == nil else { return findings }
     let kinds = present.sorted().map(\.rawValue).joined(separator: ", ")
     return [
       Finding(.ok, "sensors", kinds.isEmpty ? "none required" : "\(kinds) are sufficient for all outputs")
@@ -210,7 +222,7 @@ package struct EnvironmentCheck {
           return [
             Finding(
               .warning, subject, "no inertial sensor",
-              remedy: "load its driver, or set iio.contexts; heading and attitude are off until then")
+              remedy: "load its driver, or set iio.contexts")
           ]
         }
         let found = inventory.devices.map(\.title).joined(separator: ", ")
@@ -225,7 +237,7 @@ package struct EnvironmentCheck {
         return [
           Finding(
             .warning, "iio \(context.uri)", "\(error)",
-            remedy: "heading and attitude are off until then; or set iio.enabled = false")
+            remedy: "or set iio.enabled = false")
         ]
       }
     }

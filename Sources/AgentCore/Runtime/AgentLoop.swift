@@ -252,7 +252,7 @@ struct AgentLoop: ~Copyable {
   private mutating func reportLimitations() {
     guard let due = limitationsDue, feed.now >= due else { return }
     limitationsDue = nil
-    for limitation in pipeline.limitations {
+    for limitation in pipeline.limitationsByCause {
       let (output, reason) = (limitation.output, limitation.reason)
       if limitation.isUnavailable {
         log.notice(

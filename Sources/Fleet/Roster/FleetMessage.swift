@@ -42,8 +42,10 @@ package enum FleetMessage: Hashable, Sendable {
 
   /// Decodes a payload of the OwnTracks format, from the agent or a phone; nil for types without vehicle
   /// data, such as configurations, cards and commands.
-  init?(ownTracks json: JSONValue) throws(JSONError) {
+  /// - Parameter path: the topic below the vehicle's. Only the device's own topic has positions.
+  init?(ownTracks json: JSONValue, path: String) throws(JSONError) {
     switch json["_type"]?.string {
+    case "location" where path != MessageKind.location.rawValue: return nil
     case "waypoint":
       self = .watchedRegions([RegionShape(try OwnTracksWaypoint(json: json))], replacesAll: false)
     case "waypoints":

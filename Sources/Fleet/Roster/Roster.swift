@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import JSON
 internal import Spatial
 internal import Telemetry
@@ -5,7 +6,8 @@ internal import Telemetry
 /// The vehicles of a fleet with their last messages.
 ///
 /// A value type without I/O: messages are applied in the order of their arrival, with the time of arrival. An
-/// older message never replaces a newer one, no input traps, and memory is bounded by `capacity`.
+/// older message never replaces a newer one, no input traps, and memory is bounded by `capacity`. At the capacity a vehicle that can
+/// be read replaces the oldest one of which neither status nor position was read; without such a vehicle it is refused.
 public struct Roster: Sendable {
   /// The result of applying a message.
   public enum Outcome: Hashable, Sendable {
@@ -43,6 +45,8 @@ public struct Roster: Sendable {
   public let profile: MessageProfile
   /// The maximum number of vehicles, so that invented topics cannot exhaust the memory.
   public let capacity: Int
+  /// The default capacity. A vehicle needs up to 4 kB in a server.
+  public static let usualCapacity = 20_000
   /// The vehicles in order of their first message; the last one fills the gap of a removed one.
   public internal(set) var vehicles: [VehicleRecord] = []
   public internal(set) var counters = Counters()
@@ -53,11 +57,13 @@ public struct Roster: Sendable {
   /// The number of removed vehicles since the start.
   public private(set) var removals: UInt64 = 0
   private var places: [VehicleKey: Int] = [:]
+  /// The vehicles in order of their first message, until a status or position was found when searching for one to remove.
+  private var replaceable: Deque<VehicleKey> = []
 
   /// Creates an empty roster.
   ///
   /// - Parameter root: the topic root; nil for that of the profile.
-  public init(root: String? = nil, profile: MessageProfile = .native, capacity: Int = 100_000) {
+  public init(root: String? = nil, profile: MessageProfile = .native, capacity: Int = Roster.usualCapacity) {
     self.root = root ?? profile.usualRoot
     self.profile = profile
     self.capacity = capacity
@@ -107,12 +113,12 @@ public struct Roster: Sendable {
     let key = address.key
     guard !payload.isEmpty else { return takeBack(address.path, of: key) }
     // Messages of invented vehicles beyond the capacity cost only this check.
-    guard vehicles.count < capacity || places[key] != nil else { return .refused }
+    guard vehicles.count < capacity || places[key] != nil || !replaceable.isEmpty else { return .refused }
     do throws(JSONError) {
       guard let message = try profile.read(address, JSONValue(parsing: payload)) else { return .ignored }
       // History alone does not create a vehicle.
       if case .history = message, places[key] == nil { return .ignored }
-      guard let place = place(of: key) else { return .refused }
+      guard let place = place(of: key) ?? placeOfReplaced(by: key) else { return .refused }
       vehicles[place].messageCount += 1
       if !retained, let identity = message.identity { vehicles[place].count(identity, at: moment) }
       guard case .message(let said) = message, let kind = said.kind else {
@@ -152,6 +158,12 @@ public struct Roster: Sendable {
     // In the OwnTracks format the will is on the location topic.
     if profile == .ownTracks, kind == .location { vehicles[place].takenBack.insert(.status) }
     guard vehicles[place].isTakenBack else { return .ignored }
+    remove(at: place)
+    return .removed
+  }
+
+  private mutating func remove(at place: Int) {
+    let key = vehicles[place].key
     let last = vehicles.count - 1
     vehicles.swapAt(place, last)
     vehicles.removeLast()
@@ -159,7 +171,6 @@ public struct Roster: Sendable {
     if place < last { places[vehicles[place].key] = place }
     removals += 1
     revision += 1
-    return .removed
   }
 
   private mutating func place(of key: VehicleKey) -> Int? {
@@ -167,7 +178,21 @@ public struct Roster: Sendable {
     guard vehicles.count < capacity else { return nil }
     places[key] = vehicles.count
     vehicles.append(VehicleRecord(key: key))
+    replaceable.append(key)
     return vehicles.count - 1
+  }
+
+  /// Replaces the oldest vehicle of which neither status nor position was read.
+  /// - Returns: the index of the new one; nil if there is no such vehicle.
+  private mutating func placeOfReplaced(by key: VehicleKey) -> Int? {
+    while let oldest = replaceable.popFirst() {
+      guard let place = places[oldest], vehicles[place].status == nil, vehicles[place].location == nil else {
+        continue
+      }
+      remove(at: place)
+      return self.place(of: key)
+    }
+    return nil
   }
 }
 

@@ -266,10 +266,12 @@ extension VehicleRecord {
     let stamp = MessageStamp(
       identity: message.identity, time: message.time ?? arrival.moment.time, isRetained: arrival.isRetained,
       receivedAt: arrival.moment)
+    let isMoreAccurate = compareAccuracy(message)
+    if isMoreAccurate == false { return .outdated }
     switch order(of: stamp, arrival) {
-    case .duplicate: return .duplicate
-    case .older: return .outdated
-    case .newer: break
+    case .duplicate where isMoreAccurate == nil: return .duplicate
+    case .older where isMoreAccurate == nil: return .outdated
+    case .duplicate, .older, .newer: break
     }
     if case .status(let status) = message, let sessionStart, status.sessionStart < sessionStart,
       stamp.identity == nil || arrival.isRetained
@@ -281,6 +283,19 @@ extension VehicleRecord {
     if !arrival.isRetained { lastHeard = arrival.moment }
     store(message, arrival)
     return .applied
+  }
+
+  /// Compares an unnumbered position with the last one of the same time. Phones report a position of the network and one of
+  /// the satellites for the same second.
+  /// - Returns: true if it is more accurate, false if it is less accurate, nil if the accuracy does not decide.
+  private func compareAccuracy(_ message: VehicleMessage) -> Bool? {
+    guard case .location(let new) = message, new.identity == nil, let known = location?.message,
+      known.identity == nil, known.time == new.time
+    else { return nil }
+    let (ours, theirs) = (
+      known.location.horizontalAccuracy ?? .infinity, new.location.horizontalAccuracy ?? .infinity
+    )
+    return ours == theirs ? nil : theirs < ours
   }
 
   private func order(of stamp: MessageStamp, _ arrival: Arrival) -> MessageOrder {

@@ -224,6 +224,12 @@ public final class FleetSubscriber: Sendable {
   @discardableResult
   public func stop(drain: Double = 2) -> Bool { session.stop(drain: drain) }
 
+  /// Removes subscriptions that an earlier client has left in the broker's session.
+  /// - Parameter filters: as given to the subscriber that made them, without the name of a group.
+  package func unsubscribe(_ filters: [String], session settings: SubscriberSession) throws(FleetError) {
+    for filter in try settings.filters(filters) { session.unsubscribe(filter) }
+  }
+
   /// Reports that batches up to this number are stored.
   package func settle(through number: UInt64) { session.settle(through: number) }
 

@@ -63,7 +63,7 @@ public enum MessageProfile: String, Hashable, Sendable, CaseIterable {
   package func read(_ address: TopicAddress, _ json: JSONValue) throws(JSONError) -> FleetMessage? {
     switch self {
     case .native: try FleetMessage(native: json, path: address.path)
-    case .ownTracks: try FleetMessage(ownTracks: json)
+    case .ownTracks: try FleetMessage(ownTracks: json, path: address.path)
     }
   }
 }

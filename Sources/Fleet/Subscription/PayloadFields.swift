@@ -20,8 +20,20 @@ package struct PayloadFields: Hashable {
   package var course: Double?
   /// The event or the state, in terms of the native format; `coarse` for a position from radio beacons.
   package var event: String?
-  /// True for the will of the OwnTracks format.
-  package var isWill = false
+  /// The `_type` of the OwnTracks format, at most 80 characters; nil for other payloads.
+  package var ownTracksType: String?
+
+  /// The native kind of an OwnTracks payload on the device's own topic. Nil for types without vehicle data and for payloads
+  /// of another format.
+  package var ownTracksKind: String? {
+    switch ownTracksType {
+    case "location": MessageKind.location.rawValue
+    case "lwt": MessageKind.status.rawValue
+    case "transition": MessageKind.region.rawValue
+    case "waypoint", "waypoints", "encrypted": ownTracksType
+    default: nil
+    }
+  }
 
   /// The maximum length of an epoch in characters; normal ones have about sixteen. Longer ones, and those
   /// that a database cannot store, are ignored.
@@ -39,9 +51,9 @@ package struct PayloadFields: Hashable {
     guard JSONScan(membersOf: payload.span, &reader).isValid else { return }
     self = reader.fields
     isJSON = true
-    if reader.isOwnTracks {
+    if ownTracksType != nil {
       speed = speed.map { $0 / 3.6 }
-      if isWill { event = "offline" } else if event == "leave" { event = "exit" }
+      if ownTracksType == "lwt" { event = "offline" } else if event == "leave" { event = "exit" }
     }
     if latitude == nil || longitude == nil { (latitude, longitude) = (nil, nil) }
     if epoch == nil || seq == nil { (epoch, seq) = (nil, nil) }
@@ -54,8 +66,6 @@ package struct PayloadFields: Hashable {
 private struct PayloadReader: JSONMemberVisitor {
   let onlyIdentity: Bool
   private(set) var fields = PayloadFields()
-  /// True if the units are those of OwnTracks.
-  private(set) var isOwnTracks = false
 
   // Not inlined: in the scan's loop it would occupy the registers that most bytes need.
   @inline(never) mutating func visit(_ key: Range<Int>, _ value: Range<Int>, of bytes: Span<UInt8>) {
@@ -79,9 +89,7 @@ private struct PayloadReader: JSONMemberVisitor {
     case 5 where named("event") || named("state"): fields.event = Self.label(value, bytes)
     case 14 where named("positionSource"):
       if bytes.equals(value, "\"coarse\"") { fields.event = PositionSource.coarse.rawValue }
-    case 5 where named("_type"):
-      isOwnTracks = true
-      fields.isWill = bytes.jsonString(value) == "lwt"
+    case 5 where named("_type"): fields.ownTracksType = Self.label(value, bytes) ?? ""
     case 3 where named("lat"): fields.latitude = Self.number(value, bytes, -90...90)
     case 3 where named("lon"): fields.longitude = Self.number(value, bytes, -180...180)
     case 3 where named("alt"): fields.altitude = Self.number(value, bytes, -1e8...1e8)

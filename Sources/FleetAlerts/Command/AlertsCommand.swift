@@ -92,6 +92,7 @@ package enum AlertsCommand {
     text += "zone  \(offset < 0 ? "-" : "+")\(two(minutes / 60)):\(two(minutes % 60)) now\n"
     for rule in settings.rules {
       var parts = ["rule", rule.name, rule.condition.kind.rawValue, rule.severity.rawValue]
+      parts += [rule.condition.limits].compactMap(\.self)
       if rule.duration > 0 { parts.append("for \(seconds(rule.duration))") }
       if let quiet = rule.quiet { parts.append("quiet \(quiet)") }
       parts.append(rule.group > 0 ? "grouped in \(seconds(rule.group))" : "not grouped")

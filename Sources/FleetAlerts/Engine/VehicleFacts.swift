@@ -13,6 +13,9 @@ package struct VehicleFacts: Hashable, Sendable {
 
     /// True for events, as opposed to states.
     var isOfEvents: Bool { self == .event || self == .trace }
+
+    /// True for a state that the next message replaces. A crossing of a region is a change.
+    var isState: Bool { self == .status || self == .position }
   }
 
   /// An instantaneous or lasting event.

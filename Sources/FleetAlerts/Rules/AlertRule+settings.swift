@@ -99,8 +99,11 @@ extension AlertRule {
     // The default hysteresis for speed and accuracy, against the receiver's noise: the alert ends a tenth and
     // a fifth below the limit.
     case .speed:
-      let (above, until) = try limits(table, 0...1000, "above = 36.1 is 130 km/h", share: 0.9)
-      return .speed(above: above, until: until)
+      guard let above = try table.speed("above", in: 0...1000) else {
+        throw table.wrong("above", "required, as in above = \"130 km/h\"")
+      }
+      return .speed(
+        above: above, until: try end(table, above, default: 0.9, try table.speed("until", in: 0...1000)))
     case .queue:
       let (above, until) = try limits(table, 0...1e9, "above = 1000 is so many messages", share: 0.5)
       return .queue(above: above, until: until)
@@ -123,9 +126,16 @@ extension AlertRule {
     _ table: SettingsTable, _ range: ClosedRange<Double>, _ example: String, share: Double
   ) throws(FleetError) -> (Double, Double) {
     let above = try limit(table, "above", range, example)
-    let until = try table.number("until", in: range) ?? above * share
+    return (above, try end(table, above, default: share, try table.number("until", in: range)))
+  }
+
+  /// Returns the value at which an alert ends: the given one, or a share of the limit.
+  private static func end(
+    _ table: SettingsTable, _ above: Double, default share: Double, _ given: Double?
+  ) throws(FleetError) -> Double {
+    let until = given ?? above * share
     guard until <= above else { throw table.wrong("until", "it is not more than above") }
-    return (above, until)
+    return until
   }
 
   private static func known(

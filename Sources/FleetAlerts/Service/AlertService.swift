@@ -14,7 +14,7 @@ internal import Telemetry
 /// same key, but is never lost.
 package final class AlertService: FleetObserver {
   struct Inbox: Sendable {
-    var facts = Deque<VehicleFacts>()
+    var reports = ReportQueue()
     /// Batches of events that the broker stores until they are written here, with the number to settle.
     var events = Deque<EventBatch>()
     var results: [ReceiverThreads.Result] = []
@@ -25,14 +25,13 @@ package final class AlertService: FleetObserver {
     var settings: AlertSettings?
     /// The state of the connection; nil if unchanged.
     var isConnected: Bool?
-    var dropped = 0
     var isStopping = false
     /// True while the store is not writable; input then waits.
     var isStuck = false
 
     /// True if there is nothing to do.
     var isEmpty: Bool {
-      (isStuck || facts.isEmpty && events.isEmpty) && results.isEmpty && silences.isEmpty
+      (isStuck || reports.isEmpty && events.isEmpty) && results.isEmpty && silences.isEmpty
         && ends.isEmpty && settings == nil && isConnected == nil && !isStopping
     }
   }
@@ -50,11 +49,6 @@ package final class AlertService: FleetObserver {
     /// Settles batches up to this number after they were written.
     var settle: @Sendable (UInt64) -> Void
   }
-
-  /// The maximum number of vehicle reports that wait for the thread.
-  static let inboxLimit = 20_000
-  /// The limit for removals, which no later message repeats.
-  private static let removalLimit = 120_000
 
   /// The settings in use and the kinds of messages that they need.
   private struct Asked: Sendable {
@@ -182,20 +176,8 @@ package final class AlertService: FleetObserver {
     }
   }
 
-  /// Adds a report. Waits for a while if the thread is behind, which slows down the broker; after that the
-  /// report is dropped and counted.
-  package func observe(_ facts: VehicleFacts) {
-    let deadline = SystemClock.monotonic + 5_000_000_000
-    let wasTaken: Bool? = inbox.wait(until: deadline) { inbox in
-      let limit = facts.topic == .removal ? Self.removalLimit : Self.inboxLimit
-      guard inbox.facts.count >= limit else { return !inbox.isStopping }
-      // A disk that is full for hours must not block the map.
-      return inbox.isStopping || inbox.isStuck ? false : nil
-    }
-    inbox.update { inbox in
-      if wasTaken == true { inbox.facts.append(facts) } else { inbox.dropped += 1 }
-    }
-  }
+  /// Adds a report, and returns immediately: it is called on the connection's thread.
+  package func observe(_ facts: VehicleFacts) { inbox.update { $0.reports.add(facts) } }
 
   /// Observes the connection. Without one, timers are stopped, because the state of conditions is unknown.
   package func observe(_ connection: FleetConnection) {

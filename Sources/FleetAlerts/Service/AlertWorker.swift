@@ -130,10 +130,10 @@ final class AlertWorker {
     guard found != nil else { return AlertService.Inbox() }
     return service.inbox.update { inbox in
       var left = AlertService.Inbox(isStopping: inbox.isStopping, isStuck: inbox.isStuck)
-      if inbox.isStuck { (left.facts, left.events) = (inbox.facts, inbox.events) }
+      if inbox.isStuck { (left.reports, left.events) = (inbox.reports, inbox.events) }
       defer { inbox = left }
       var taken = inbox
-      if inbox.isStuck { (taken.facts, taken.events) = ([], []) }
+      if inbox.isStuck { (taken.reports, taken.events) = (ReportQueue(), []) }
       return taken
     }
   }
@@ -141,8 +141,8 @@ final class AlertWorker {
   func step(_ mail: AlertService.Inbox, at now: Moment) {
     if let settings = mail.settings { use(settings, at: now) }
     observe(connection: mail.isConnected, at: now)
-    counters.dropped += mail.dropped
-    for facts in mail.facts { for change in engine.observe(facts) { take(change, at: now) } }
+    counters.dropped += mail.reports.dropped
+    for facts in mail.reports.inOrder { for change in engine.observe(facts) { take(change, at: now) } }
     takeEvents(mail.events, at: now)
     for change in engine.advance(to: now) { take(change, at: now) }
     for number in mail.ends { end(number, at: now) }

@@ -1,4 +1,5 @@
 internal import Fleet
+internal import FleetConsole
 internal import Glibc
 internal import SQLite
 internal import Spatial
@@ -82,7 +83,8 @@ struct AlertStore: ~Copyable {
   static func failure(_ error: SQLiteError, _ path: String) -> FleetError {
     let cause =
       switch error.code.primary {
-      case .cannotOpen: "there is no such file, or it may not be opened; check store below [alerts]"
+      case .cannotOpen:
+        "\(InputFile.causeOfFailure(toOpen: path) ?? error.message); check store below [alerts]"
       case .notADatabase, .corrupt: "\(error.message); move it away, and a new one is made"
       case .busy: "another program holds it"
       default: error.message

@@ -16,7 +16,7 @@ package struct SettingsFile: Sendable {
   package init(path: String) throws(FleetError) {
     let text: String
     do throws(TOMLError) { text = try TOMLFile.read(path) } catch {
-      throw .usage("read", path, error.problem)
+      throw .usage("read", path, error.cause)
     }
     try self.init(text: text, path: path)
   }
@@ -196,6 +196,24 @@ package struct SettingsTable: Sendable {
       throw wrong(key, "it is a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
+  }
+
+  /// Returns a speed in m/s, written as a number in m/s or as a text with a unit.
+  package func speed(_ key: String, in range: ClosedRange<Double>) throws(FleetError) -> Double? {
+    guard let entry = values[key] else { return nil }
+    let speed: Double? =
+      switch entry.value {
+      case .number(let number): number
+      case .integer(let number): Double(number)
+      case .text(let text): SpeedText.metresPerSecond(text)
+      default: nil
+      }
+    guard let speed, range.contains(speed) else {
+      throw wrong(
+        key,
+        "it is a number from \(range.lowerBound) to \(range.upperBound) in m/s, or \(SpeedText.example)")
+    }
+    return speed
   }
 
   /// Returns a duration in seconds, written as `"90s"`, `"10m"`, `"2h"` or `"3d"`.

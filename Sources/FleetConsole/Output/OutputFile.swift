@@ -5,7 +5,8 @@ internal import Platform
 /// The output of `--output`: standard output, a device or pipe, or a file that appears only when it is
 /// complete.
 ///
-/// A file is written under a temporary name in the same folder. At the end it is renamed and gets the mode of
+/// A file is written without a name (`O_TMPFILE`), so that a killed command leaves nothing; where the file system does not
+/// support that, under a temporary name in the same folder. At the end it gets its name and the mode of
 /// an existing file, which is unchanged until then and after a failure. Links are followed: their target is
 /// replaced.
 @safe package struct OutputFile: ~Copyable {
@@ -16,6 +17,8 @@ internal import Platform
   private let draft: (path: String, target: String)?
   private let replaces: Bool
   private var isFinished = false
+  /// True while the file has no name.
+  private var isUnnamed: Bool
 
   /// Opens the output.
   ///
@@ -30,7 +33,7 @@ internal import Platform
   ) throws(FleetError) {
     self.path = path == "-" ? nil : path
     self.replaces = replaces
-    (descriptor, draft) = try Self.destination(path ?? "-", replaces, inputs, goesOn)
+    (descriptor, draft, isUnnamed) = try Self.destination(path ?? "-", replaces, inputs, goesOn)
   }
 
   /// Returns whether a path is a stream: standard output, a pipe or a device.
@@ -41,24 +44,25 @@ internal import Platform
 
   private static func destination(
     _ path: String, _ replaces: Bool, _ inputs: [String], _ goesOn: () -> Bool
-  ) throws(FleetError) -> (descriptor: Int32, draft: (path: String, target: String)?) {
-    if path == "-" { return (STDOUT_FILENO, nil) }
+  ) throws(FleetError) -> (descriptor: Int32, draft: (path: String, target: String)?, isUnnamed: Bool) {
+    if path == "-" { return (STDOUT_FILENO, nil, false) }
     let found = FileState(path)
     if let found {
       if inputs.contains(where: { FileState($0)?.isSameFile(as: found) == true }) {
         throw .usage("write", path, "it is what is read; name another file")
       }
       if found.isFolder { throw .usage("write", path, "it is a folder; name a file in it") }
-      guard found.isRegular else { return (try open(path, goesOn), nil) }
+      guard found.isRegular else { return (try open(path, goesOn), nil, false) }
       guard replaces else { throw .usage("write", path, "it is there already; --force replaces it") }
     }
     let draft = try draft(of: path, target: target(of: path))
-    return (try create(draft.path, for: path, mode: found?.mode), draft)
+    let made = try create(draft.path, for: path, mode: found?.mode)
+    return (made.descriptor, draft, made.isUnnamed)
   }
 
   deinit {
     if path != nil, !isFinished { close(descriptor) }
-    if let draft, !isFinished { unsafe unlink(draft.path) }
+    if let draft, !isFinished, !isUnnamed { unsafe unlink(draft.path) }
   }
 
   /// True if a failed command leaves no partial output.
@@ -80,6 +84,14 @@ internal import Platform
   package mutating func finish() throws(FleetError) {
     guard let draft else { return }
     guard fsync(descriptor) == 0 else { throw Self.failure("write", path, errno) }
+    if isUnnamed {
+      guard
+        unsafe linkat(AT_FDCWD, Self.descriptorPath(descriptor), AT_FDCWD, draft.path, AT_SYMLINK_FOLLOW) == 0
+      else {
+        throw Self.failure("write", path, errno)
+      }
+      isUnnamed = false
+    }
     do throws(SystemError) {
       if replaces {
         try AtomicFile.move(draft.path, to: draft.target)
@@ -122,9 +134,30 @@ internal import Platform
     return ("\(folder).\(name.utf8.count > 200 ? "odograph" : name).\(getpid()).part", target)
   }
 
-  private static func create(_ draft: String, for path: String, mode: mode_t?) throws(FleetError) -> Int32 {
+  /// The name of a descriptor's file for linkat(2), without the privilege that an empty path requires.
+  private static func descriptorPath(_ descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
+
+  /// Opens a file without a name; nil where that is not supported.
+  private static func unnamed(in folder: String, mode: mode_t?) -> Int32? {
+    // O_TMPFILE of fcntl.h, which is defined by other macros.
+    let kind: Int32 = 0o20_000_000 | O_DIRECTORY
+    let descriptor = unsafe Glibc.open(folder, kind | O_WRONLY | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else { return nil }
+    if unsafe access(descriptorPath(descriptor), F_OK) == 0, mode.map({ fchmod(descriptor, $0) == 0 }) ?? true
+    {
+      return descriptor
+    }
+    close(descriptor)
+    return nil
+  }
+
+  private static func create(
+    _ draft: String, for path: String, mode: mode_t?
+  ) throws(FleetError) -> (descriptor: Int32, isUnnamed: Bool) {
+    let folder = draft.lastIndex(of: "/").map { String(draft[...$0]) } ?? "."
+    if let descriptor = unnamed(in: folder, mode: mode) { return (descriptor, true) }
     let descriptor = unsafe Glibc.open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    if descriptor >= 0, mode.map({ fchmod(descriptor, $0) == 0 }) ?? true { return descriptor }
+    if descriptor >= 0, mode.map({ fchmod(descriptor, $0) == 0 }) ?? true { return (descriptor, false) }
     let error = FleetError(
       operation: "create", object: path,
       cause: "\(SystemError.message(for: errno)); check the folder and its permissions", exit: .outputFailed)

@@ -26,6 +26,8 @@ internal import Platform
     var replaced: [(folder: String, name: String)]
     /// True if partitions of an existing folder are updated.
     var isUpdate = false
+    /// The lock of the temporary folder, which the kernel releases when the process exits.
+    var lock: Int32
     let isOurs: (String) -> Bool
   }
 
@@ -73,7 +75,9 @@ internal import Platform
       }
     }
     let above = target.lastIndex(of: "/").map { String(target[...$0]) } ?? ""
-    let draft = "\(above).\(name.utf8.count > 200 ? "odograph" : name).\(getpid()).part"
+    let stem = ".\(name.utf8.count > 200 ? "odograph" : name)."
+    removeAbandoned(in: above, stem)
+    let draft = "\(above)\(stem)\(getpid()).part"
     guard unsafe mkdir(draft, 0o777) == 0 else {
       throw FleetError(
         operation: "create", object: path,
@@ -82,10 +86,32 @@ internal import Platform
     }
     return Plan(
       path: path, draft: draft, target: target, found: found, replaced: replaced,
-      isUpdate: updates && found != nil, isOurs: isOurs)
+      isUpdate: updates && found != nil, lock: lockFolder(draft) ?? -1, isOurs: isOurs)
+  }
+
+  /// Locks a folder; nil if another process has locked it.
+  private static func lockFolder(_ folder: String) -> Int32? {
+    let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return descriptor }
+    close(descriptor)
+    return nil
+  }
+
+  /// Removes temporary folders of killed commands: no process has their number, or their lock.
+  private static func removeAbandoned(in above: String, _ stem: String) {
+    for name in (try? names(in: above.isEmpty ? "." : above)) ?? [] {
+      guard name.hasPrefix(stem), name.hasSuffix(".part"),
+        let process = pid_t(name.dropFirst(stem.count).dropLast(".part".count)), process > 0,
+        kill(process, 0) != 0, errno == ESRCH, let lock = lockFolder(above + name)
+      else { continue }
+      removeTree(above + name)
+      close(lock)
+    }
   }
 
   deinit {
+    if plan.lock >= 0 { close(plan.lock) }
     if !isFinished { Self.removeTree(plan.draft) }
   }
 

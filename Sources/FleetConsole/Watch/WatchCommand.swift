@@ -23,6 +23,12 @@ package struct WatchOptions: ParsableArguments {
   @OptionGroup package var time: TimeLimitArguments
 
   @Option(
+    name: .customLong("most"), parsing: .unconditional,
+    help: ArgumentHelp(
+      "Vehicles in memory, 1 to 1000000 (default: \(Roster.usualCapacity)).", valueName: "vehicles"))
+  package var capacity = Roster.usualCapacity
+
+  @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
       "Minimum time between redraws (default: 0.08; in a pipe: 1).", valueName: "seconds"))
@@ -101,6 +107,9 @@ package enum WatchCommand {
     if let interval = options.interval, !(0.02...3600).contains(interval) {
       throw .usage("draw", "every \(interval) s", "--interval is 0.02 to 3600 seconds")
     }
+    guard (1...1_000_000).contains(options.capacity) else {
+      throw .usage("use", "--most \(options.capacity)", "it is 1 to 1000000")
+    }
     let broker = try options.broker.configuration()
     let selection = try options.vehicles.selection(options.broker, options.words)
     let timeout = try options.time.limit()
@@ -113,7 +122,7 @@ package enum WatchCommand {
     }
     // Read before the subscription, so that it never replaces newer messages, and before signals are blocked.
     let beginning = try options.beginning.read(BeginningQuery(selection), reader)
-    var roster = Roster(root: selection.root, profile: selection.profile)
+    var roster = Roster(root: selection.root, profile: selection.profile, capacity: options.capacity)
     for message in beginning.messages {
       roster.apply(topic: message.topic, payload: message.payload, retained: true, at: .now)
     }

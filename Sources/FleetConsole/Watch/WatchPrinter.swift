@@ -152,7 +152,7 @@ struct WatchPrinter {
     if counters.refused > 0 {
       remarks.append(
         "\(messages(counters.refused)) came of vehicles beyond \(roster.capacity), which are not shown; "
-          + "choose some with --fleet or --vehicle")
+          + "choose some with --fleet or --vehicle, or raise --most")
     }
     return remarks
   }

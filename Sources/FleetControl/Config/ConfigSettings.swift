@@ -102,7 +102,12 @@ package struct ConfigSettings: Hashable, Sendable {
     if let problem = RemoteKeys.problem(with: key) {
       throw .usage("set", "\"\(key)\"\(place)", problem)
     }
-    guard let rule = ConfigurationKey.byPath[key], rule.accept(json: value) == nil else { return value }
+    guard let rule = ConfigurationKey.byPath[key] else { return value }
+    if let accepted = rule.accept(json: value) {
+      // Vehicles receive the number, which older versions also accept.
+      if case .speed = rule.kind, value.string != nil { return accepted.json }
+      return value
+    }
     if let text, rule.accept(.text(text)) != nil { return .string(text) }
     throw .usage("set", "\(key) to \(value.text.prefix(80))\(place)", "it is \(rule.accepted)")
   }
@@ -119,9 +124,7 @@ package struct ConfigSettings: Hashable, Sendable {
   }
 
   private static func settings(ofFile path: String) throws(FleetError) -> [String: JSONValue] {
-    guard let bytes = InputFile.read(path) else {
-      throw .usage("read", path, "there is no such file, or it may not be read")
-    }
+    let bytes = try InputFile.read(path)
     do throws(JSONError) {
       let json = try JSONValue(parsing: bytes)
       let object = json["settings"] ?? json

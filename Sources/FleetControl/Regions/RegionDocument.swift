@@ -89,10 +89,17 @@ package struct RegionDocument: Hashable, Sendable {
     members["id"] = .string(identifier)
     members["geometry"] = try Self.checked(
       geometry, of: identifier, radius: element["properties"]?["radius"]?.double, hasRadiusOption)
-    do throws(JSONError) { _ = try Region.speedLimit(element["properties"]) } catch {
+    var properties: [String: JSONValue] = [:]
+    if case .object(let given)? = members["properties"] { properties = given }
+    do throws(JSONError) {
+      // On the wire it is a number in m/s.
+      if let limit = try Region.speedLimit(members["properties"]), properties["speedLimit"]?.string != nil {
+        properties["speedLimit"] = .number((limit * 1e6).rounded() / 1e6)
+      }
+    } catch {
       throw JSONError("\"\(identifier)\": \(error)")
     }
-    if members["properties"] == nil { members["properties"] = .object([:]) }
+    members["properties"] = .object(properties)
     if self[identifier] != nil {
       features.removeAll { $0.identifier == identifier }
       if !replaced.contains(identifier) { replaced.append(identifier) }

@@ -1,5 +1,6 @@
 internal import Compression
 package import Fleet
+internal import FleetConsole
 package import JSON
 internal import Telemetry
 
@@ -21,9 +22,7 @@ package enum RegionFile {
   package static func read(
     _ path: String, radius: Double?, hasRadiusOption: Bool = false
   ) throws(FleetError) -> RegionDocument {
-    guard let bytes = InputFile.read(path, limit: largest) else {
-      throw .usage("read", path, "there is no such file, it may not be read, or it is larger than 64 MB")
-    }
+    let bytes = try InputFile.read(path, limit: largest)
     do throws(JSONError) {
       return try parse(bytes, radius: radius, hasRadiusOption: hasRadiusOption)
     } catch {

@@ -41,11 +41,17 @@ struct LastWords {
     var time: UTCTime?
     /// True if it has a sequence number. A will has none, and an earlier time.
     var isNumbered = false
+    /// The accuracy of an unnumbered position with a time, in metres; infinite if unknown, nil for other messages.
+    var accuracy: Double?
     var message: MQTTMessage
 
-    /// Compares the order: numbered messages by the vehicle's clock, because they can arrive late, others by
-    /// arrival.
+    /// Compares the order: numbered messages and positions by the vehicle's clock, because they can arrive late, others by
+    /// arrival. Of two positions of the same time the more accurate one counts.
     func isLater(than other: Word) -> Bool {
+      if let accuracy, let theirs = other.accuracy, let time, let otherTime = other.time {
+        if time != otherTime { return time > otherTime }
+        if accuracy != theirs { return accuracy < theirs }
+      }
       guard isNumbered, other.isNumbered, let time, let theirs = other.time, time != theirs else {
         return received > other.received
       }
@@ -208,10 +214,17 @@ extension RecordingTables {
     guard let topic = row.text(0), let kind = row.text(1), kinds(of: query).contains(kind),
       let vehicle = query.profile.address(of: topic, root: query.root)?.key
     else { return nil }
-    let word = LastWords.Word(
+    var word = LastWords.Word(
       received: UTCTime(milliseconds: row.integer(2) ?? 0),
       time: row.integer(3).map { UTCTime(milliseconds: $0) }, isNumbered: row.integer(4) == 1,
       message: MQTTMessage(topic: topic, payload: row.payload(5), qos: .atLeastOnce, retain: true))
+    guard kind == MessageKind.location.rawValue, !word.isNumbered, !word.message.payload.isEmpty else {
+      return (vehicle, kind, word)
+    }
+    let fields = PayloadFields(word.message.payload)
+    // Recordings of older versions contain waypoints and encrypted messages as locations.
+    if query.profile == .ownTracks, fields.ownTracksKind != kind { return nil }
+    if word.time != nil, fields.latitude != nil { word.accuracy = fields.accuracy ?? .infinity }
     return (vehicle, kind, word)
   }
 

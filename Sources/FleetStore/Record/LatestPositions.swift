@@ -48,20 +48,30 @@ struct LatestPositions {
     var time: UTCTime
     var message: Int
     var fix: Int?
+    /// The accuracy of a message's own position in metres; nil for a fix of a track.
+    var accuracy: Double?
+
+    /// Returns whether this position replaces an earlier message's: a later one, or a more accurate one of the same time.
+    /// Tracks round their accuracy, so they are not compared.
+    func replaces(_ other: Entry) -> Bool {
+      guard time == other.time else { return time > other.time }
+      guard let accuracy, let known = other.accuracy else { return false }
+      return accuracy < known
+    }
   }
 
   init(_ messages: [RecordedMessage]) {
     var newest: [VehicleKey: Entry] = [:]
-    // Members are accessed in a span, because copying messages would cost more than everything else. From the
-    // end, because the newest come last. Of equal times the first counts.
+    // Members are accessed in a span, because copying messages would cost more than everything else. In order of arrival,
+    // so that the result does not depend on the size of batches.
     let rows = messages.span
-    for index in rows.indices.reversed() {
+    for index in rows.indices {
       let limit = rows[index].received.advanced(bySeconds: Double(Self.daysAhead) * 86_400)
       var entry: Entry?
       if let time = rows[index].fields.time, time <= limit, rows[index].fields.latitude != nil,
         rows[index].kind == MessageKind.location.rawValue
       {
-        entry = Entry(time: time, message: index)
+        entry = Entry(time: time, message: index, accuracy: rows[index].fields.accuracy ?? .infinity)
       }
       if !rows[index].fixes.isEmpty {
         for (place, fix) in rows[index].fixes.enumerated() where fix.time <= limit {
@@ -71,7 +81,7 @@ struct LatestPositions {
       }
       guard let entry, let fleet = rows[index].fleet, let vehicle = rows[index].vehicle else { continue }
       let key = VehicleKey(fleet: fleet, vehicle: vehicle)
-      if let known = newest[key], known.time > entry.time { continue }
+      if let known = newest[key], !entry.replaces(known) { continue }
       newest[key] = entry
     }
     positions = newest.map { key, entry in

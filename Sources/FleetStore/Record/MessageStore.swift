@@ -124,4 +124,12 @@ enum RecordingColumns {
   static let latest = """
     fleet, vehicle, time, received, latitude, longitude, altitude, accuracy, speed, course, source
     """
+
+  /// The SQL condition that a row refines one of `latest`: a position of the same time, more accurate, neither from a track.
+  static func refines(_ table: String) -> String {
+    """
+    excluded.time = \(table).time AND excluded.source <> 'track' AND \(table).source <> 'track'
+          AND excluded.accuracy IS NOT NULL AND (\(table).accuracy IS NULL OR excluded.accuracy < \(table).accuracy)
+    """
+  }
 }

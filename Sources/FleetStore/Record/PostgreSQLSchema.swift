@@ -112,7 +112,8 @@ enum PostgreSQLSchema {
   /// The name of a prepared statement.
   static let updateLatest = "odograph_latest"
 
-  /// The SQL that updates positions from arrays of columns. Older ones change nothing. Sorted, so that two
+  /// The SQL that updates positions from arrays of columns. Older ones change nothing, and neither do those of the same time
+  /// that are not more accurate. Sorted, so that two
   /// concurrent recorders wait for each other without a deadlock.
   static let prepareLatest = """
     PREPARE \(updateLatest) AS INSERT INTO odograph.latest AS known (\(RecordingColumns.latest))
@@ -121,7 +122,7 @@ enum PostgreSQLSchema {
       ON CONFLICT (fleet, vehicle) DO UPDATE SET time = excluded.time, received = excluded.received,
         latitude = excluded.latitude, longitude = excluded.longitude, altitude = excluded.altitude,
         accuracy = excluded.accuracy, speed = excluded.speed, course = excluded.course, source = excluded.source
-      WHERE excluded.time > known.time
+      WHERE excluded.time > known.time OR \(RecordingColumns.refines("known"))
     """
 
   // MARK: Partitions

@@ -279,7 +279,8 @@ package enum RecordCommand {
   ) throws(FleetError) -> ExitStatus {
     let slots = options.clientID == nil ? try SessionSlot.left(for: plan.identity(broker)) : []
     let names = options.clientID.map { [$0] } ?? slots.map(\.clientID)
-    if let name = options.clientID, SessionMark(of: name, at: broker.brokerName).isTaken {
+    let mark = options.clientID.map { SessionMark(of: $0, at: broker.brokerName) }
+    if let name = options.clientID, mark?.isTaken == true {
       throw .usage(
         "forget", "session \(name)",
         "an odograph record runs under it on this machine; end that first, it would lose what it has not stored"
@@ -310,6 +311,7 @@ package enum RecordCommand {
           : "the broker has no session \(name) any more")
     }
     for slot in slots { slot.forget() }
+    mark?.forgetFilters()
     if names.isEmpty, !options.isQuiet {
       StandardError.say(
         "nothing to forget: this machine has left no session for \(PostgreSQLStore.withoutSecrets(options.store)) "

@@ -43,6 +43,8 @@ struct MessageRecording {
     var fleet: String?
     var vehicle: String?
     var kind: String?
+    /// True for the topic on which an OwnTracks device publishes all types of messages.
+    var isOwnTracksDevice = false
   }
 
   private let root: String
@@ -64,10 +66,8 @@ struct MessageRecording {
       received: moment.time, topic: message.topic, qos: message.qos, retain: message.retain,
       payload: message.payload, fleet: place.fleet, vehicle: place.vehicle, kind: place.kind,
       fields: fields, isText: fields.isJSON || Self.isText(message.payload))
-    // The will of an OwnTracks device is on its location topic.
-    if recorded.fields.isWill, place.kind == MessageKind.location.rawValue {
-      recorded.kind = MessageKind.status.rawValue
-    }
+    // An empty payload clears the retained location.
+    if place.isOwnTracksDevice, !message.payload.isEmpty { recorded.kind = fields.ownTracksKind }
     // Numbers belong to a vehicle: without one they identify nothing.
     if place.vehicle == nil { (recorded.fields.epoch, recorded.fields.seq) = (nil, nil) }
     if !recorded.hasIdentity {
@@ -93,11 +93,14 @@ struct MessageRecording {
     if let known = places[topic] { return known }
     if places.count >= Self.mostTopics { places.removeAll() }
     var place = Place()
-    if let address = profile.address(of: topic, root: root)
+    let own = profile.address(of: topic, root: root)
+    if let address = own
       ?? MessageProfile.ownTracks.address(of: topic, root: MessageProfile.ownTracks.usualRoot),
       address.fleet.utf8.count + address.vehicle.utf8.count + address.path.utf8.count <= Self.longestIndexed
     {
       place = Place(fleet: address.fleet, vehicle: address.vehicle, kind: address.path)
+      place.isOwnTracksDevice =
+        (own == nil || profile == .ownTracks) && address.path == MessageKind.location.rawValue
     }
     places[topic] = place
     return place

@@ -116,6 +116,14 @@ struct RecordEntry: Sendable {
     }
     owner.withLock { $0.subscriber = subscriber }
     source = subscriber
+    if let earlier = mark?.replaceFilters(with: plan.filters) {
+      try subscriber.unsubscribe(earlier.former, session: session)
+      if !earlier.last.isEmpty, !plan.isQuiet {
+        StandardError.say(
+          "session \(session.clientID ?? "") had other topics: unsubscribes \(earlier.last.joined(separator: ", "))"
+        )
+      }
+    }
     guard let name = session.clientID, session.share == nil else { return }
     keeper = .session(name: name, expiry: session.expiry, subscriber)
   }

@@ -88,13 +88,13 @@ enum SQLiteSchema {
 
   static let insertFix = insertion("fixes", RecordingColumns.fixes)
 
-  /// An older position changes nothing.
+  /// An older position changes nothing, and neither does one of the same time that is not more accurate.
   static let updateLatest =
     insertion("latest", RecordingColumns.latest) + """
        ON CONFLICT (fleet, vehicle) DO UPDATE SET time = excluded.time, received = excluded.received,
         latitude = excluded.latitude, longitude = excluded.longitude, altitude = excluded.altitude,
         accuracy = excluded.accuracy, speed = excluded.speed, course = excluded.course, source = excluded.source
-      WHERE excluded.time > latest.time
+      WHERE excluded.time > latest.time OR \(RecordingColumns.refines("latest"))
       """
 
   private static func insertion(_ table: String, _ columns: String) -> String {

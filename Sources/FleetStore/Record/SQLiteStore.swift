@@ -1,4 +1,5 @@
 internal import Fleet
+internal import FleetConsole
 internal import Glibc
 internal import SQLite
 internal import Spatial
@@ -88,6 +89,9 @@ final class SQLiteStore: MessageStore {
   }
 
   private func failure(_ operation: String, _ error: SQLiteError) -> FleetError {
+    if error.code.primary == .cannotOpen, let cause = InputFile.causeOfFailure(toCreate: name) {
+      return failure(operation, cause)
+    }
     let remedy: String? =
       switch error.code.primary {
       case .full: "make room on its disk"

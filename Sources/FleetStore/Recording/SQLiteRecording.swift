@@ -1,4 +1,5 @@
 internal import Fleet
+internal import FleetConsole
 internal import Glibc
 internal import MQTT
 internal import SQLite
@@ -136,7 +137,7 @@ final class SQLiteRecording: RecordingTables {
 
   private func failure(_ error: SQLiteError) -> FleetError {
     switch error.code.primary {
-    case .cannotOpen: failure(error.message + "; check that it is there and may be read")
+    case .cannotOpen, .inputOutput: failure(InputFile.causeOfFailure(toOpen: name) ?? error.message)
     case .readOnly:
       failure(
         error.message

@@ -129,12 +129,6 @@ package enum TraceCommand {
   }
 
   private static func file(_ path: String) throws(FleetError) -> [UInt8] {
-    guard let bytes = InputFile.read(path, limit: mostBytes) else {
-      throw .usage(
-        "read", path,
-        "it is not there, may not be read, or has more than 64 MB; name a file of odograph trace fetch or wait"
-      )
-    }
-    return bytes
+    try InputFile.read(path, limit: mostBytes)
   }
 }

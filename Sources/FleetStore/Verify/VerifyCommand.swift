@@ -49,10 +49,7 @@ package enum VerifyCommand {
     }
     var told: [ToldFile] = []
     for path in options.told {
-      guard let bytes = InputFile.read(path, limit: longestFile) else {
-        throw .usage("read", path, "it cannot be opened, or is too long; check its name and permissions")
-      }
-      told.append(try ToldFile(bytes, of: path))
+      told.append(try ToldFile(try InputFile.read(path, limit: longestFile), of: path))
     }
     let monitor = WorkMonitor(try CommandWaiter(), isQuiet: options.isJSON)
     var count = try ArrivalCount(told.flatMap(\.numbers))

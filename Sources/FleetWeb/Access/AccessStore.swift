@@ -6,16 +6,18 @@ internal import Platform
 /// The storage of sessions and links. The file contains only digests, so that it grants no access.
 package struct AccessStore: Sendable {
   package let path: String
+  private let folder: String
   /// 10,000 sessions and 1,000 links need 3 MB.
   private static let sizeLimit = 16 << 20
 
-  package init(folder: String) { path = folder + "/access.json" }
+  package init(folder: String) { (self.folder, path) = (folder, folder + "/access.json") }
 
-  /// Loads the stored sessions and links that are still valid.
-  /// - Throws: `FleetError` if the file is unreadable.
+  /// Loads the stored sessions and links that are still valid. Creates the folder if it is missing.
+  /// - Throws: `FleetError` if the folder cannot be created or the file is unreadable.
   package func load(into control: AccessControl) throws(FleetError) {
     let bytes: [UInt8]
     do throws(SystemError) {
+      try AtomicFile.makeFolder(folder)
       guard let read = try AtomicFile.read(path, limit: Self.sizeLimit) else { return }
       bytes = read
     } catch {

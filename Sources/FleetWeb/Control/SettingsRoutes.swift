@@ -51,7 +51,7 @@ package struct SettingsRoutes: RouteGroup {
         json.field("type", "integer")
         json.field("minimum", range.lowerBound)
         json.field("maximum", range.upperBound)
-      case .number(let range):
+      case .number(let range), .speed(let range):
         json.field("type", "number")
         json.field("minimum", range.lowerBound, decimals: 6)
         json.field("maximum", range.upperBound, decimals: 6)

@@ -23,6 +23,8 @@ package final class FleetFeed: Sendable {
     /// The progress of reading retained messages; nil before the first connection.
     var reading: RetainedReading?
     var rates = RateWindow()
+    /// The number of refused messages at the last notice, and its time.
+    var told: (refused: Int, at: Timestamp)?
   }
 
   /// The events for observers, in order of arrival.
@@ -74,6 +76,25 @@ package final class FleetFeed: Sendable {
   /// Calls `body` with the roster. It is locked during the call, and messages wait: no I/O in `body`.
   package func withRoster<Result>(_ body: (Roster) throws -> Result) rethrows -> Result {
     try roster.withLock { try body($0) }
+  }
+
+  /// The minimum seconds between two notices of refused messages.
+  private static let noticeInterval = 3600.0
+
+  /// Returns a notice if messages of vehicles beyond the capacity were refused since the last one; at most one per hour.
+  package func noticeOfRefused(at now: Moment) -> String? {
+    let (refused, capacity) = roster.withLock { ($0.counters.refused, $0.capacity) }
+    guard refused > 0 else { return nil }
+    return state.withLock { state in
+      if let told = state.told,
+        told.refused == refused || now.timestamp.seconds(since: told.at) < Self.noticeInterval
+      {
+        return nil
+      }
+      state.told = (refused, now.timestamp)
+      return
+        "\(refused) messages of further vehicles were dropped: \(capacity) vehicles are in memory; raise vehicles in [server]"
+    }
   }
 
   // MARK: The connection

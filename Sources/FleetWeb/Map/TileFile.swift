@@ -1,4 +1,5 @@
 package import Fleet
+internal import FleetConsole
 internal import HTTPTypes
 internal import Platform
 internal import SQLite
@@ -80,7 +81,7 @@ package final class TileFile: Sendable {
   private static func refusal(of path: String, _ error: SQLiteError) -> FleetError {
     let cause =
       switch error.code.primary {
-      case .cannotOpen: "there is no such file, or it may not be read"
+      case .cannotOpen: InputFile.causeOfFailure(toOpen: path) ?? error.message
       case .notADatabase: "it is no MBTiles file (SQLite); vector tiles in a PMTiles archive are not read"
       case .corrupt: "it is damaged (\(error.message)); \(remedy)"
       default: "\(error.message); it has to be an MBTiles file of raster tiles"

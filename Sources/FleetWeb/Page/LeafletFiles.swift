@@ -1,5 +1,5 @@
 package import Fleet
-internal import FleetControl
+internal import FleetConsole
 internal import Platform
 
 /// Debian's Leaflet (libjs-leaflet): the files that browsers request, read at the start.
@@ -27,7 +27,7 @@ package struct LeafletFiles: Sendable {
     for part in ["", "images/"] {
       for name in SmallFiles.names(in: "\(place)/\(part)") {
         guard let suffix = name.split(separator: ".").last, ["js", "css", "png"].contains(suffix),
-          let bytes = InputFile.read("\(place)/\(part)\(name)", limit: Self.largest)
+          let bytes = try? InputFile.read("\(place)/\(part)\(name)", limit: Self.largest)
         else { continue }
         files[part + name] = bytes
       }

@@ -72,7 +72,9 @@ package enum ServeCommand {
   /// Returns a roster with the last messages of the recording, as the broker would retain them: it may have lost its own.
   /// A recording that cannot be read is reported, and the roster starts empty.
   private static func roster(_ context: ServeContext) -> Roster {
-    var roster = Roster(root: context.selection.root, profile: context.selection.profile)
+    var roster = Roster(
+      root: context.selection.root, profile: context.selection.profile,
+      capacity: context.configuration.capacity)
     guard let recording = context.configuration.recording else { return roster }
     do throws(FleetError) {
       let beginning = try RecordedBeginning.read(recording, BeginningQuery(context.selection))
@@ -102,6 +104,7 @@ package enum ServeCommand {
       .init(
         received: {
           feed.receive($0)
+          if let notice = feed.noticeOfRefused(at: $0.receivedAt) { StandardError.say(notice) }
           return .kept
         },
         connection: { connection in

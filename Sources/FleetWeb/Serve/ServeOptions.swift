@@ -61,6 +61,8 @@ package struct ServeConfiguration: Sendable {
   package var streams = StreamHub.Limits()
   /// The maximum number of connections; further ones are closed.
   package var connections = 4000
+  /// The maximum number of vehicles in memory.
+  package var capacity = Roster.usualCapacity
   /// True to allow other machines to connect without TLS and without a proxy.
   package var allowsPlain = false
 
@@ -104,6 +106,7 @@ package struct ServeConfiguration: Sendable {
       (keep, leaflet, allowsPlain) = (table.keep, table.leaflet, table.allowsPlain)
       streams.clients = table.streams ?? streams.clients
       connections = table.connections ?? connections
+      capacity = table.vehicles ?? capacity
       self.file = file
     }
     recording = options.history.recording ?? recording
@@ -147,10 +150,10 @@ package struct ServeConfiguration: Sendable {
 private struct ServerTable {
   var listen, recording, keep, leaflet: String?
   var records, allowsPlain: Bool
-  var streams, connections: Int?
+  var streams, connections, vehicles: Int?
 
   private static let keys = [
-    "listen", "plain", "recording", "record", "keep", "leaflet", "streams", "connections",
+    "listen", "plain", "recording", "record", "keep", "leaflet", "streams", "connections", "vehicles",
   ]
 
   init(_ file: SettingsFile) throws(FleetError) {
@@ -171,6 +174,7 @@ private struct ServerTable {
     leaflet = try table.file("leaflet")
     streams = try table.integer("streams", in: 1...100_000)
     connections = try table.integer("connections", in: 10...1_000_000)
+    vehicles = try table.integer("vehicles", in: 1...1_000_000)
     allowsPlain = try table.flag("plain") ?? false
   }
 }

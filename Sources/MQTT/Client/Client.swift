@@ -89,7 +89,7 @@ internal import Platform
   /// Stops the formatting of log lines for every packet once the connection is established.
   func connected() {
     unsafe ClientEvents.collectComplaints(handle, false)
-    events.complaints = []
+    (events.complaints, events.certificateProblem) = ([], nil)
   }
 
   /// The socket; -1 if the library has closed the connection.
@@ -103,8 +103,11 @@ internal import Platform
   /// The broker's certificate; nil without TLS.
   var peerCertificate: MQTTPeerCertificate? { unsafe TLSDiagnosis.peerCertificate(mosquitto_ssl_get(handle)) }
 
-  /// The reason why the broker's certificate was rejected; nil if it was not.
-  var certificateProblem: String? { unsafe TLSDiagnosis.certificateProblem(mosquitto_ssl_get(handle)) }
+  /// Why the broker's certificate was refused; nil when it was not.
+  var certificateProblem: String? {
+    if let problem = events.certificateProblem { return problem }
+    return unsafe TLSDiagnosis.certificateProblem(mosquitto_ssl_get(handle))
+  }
 
   /// Reads available data and calls back for each complete packet.
   func loopRead() -> Outcome {

@@ -43,7 +43,10 @@ final class ClientEvents {
   var inboundBytes = 0
   /// Errors that the library logged while connecting.
   var complaints: [String] = []
-  /// Number of messages dropped because of a character that libmosquitto rejects.
+  /// The reason for which the certificate was refused; nil for none. Read at the complaint, after which the library releases
+  /// the TLS session.
+  var certificateProblem: String?
+  /// Messages dropped for a character that libmosquitto rejects.
   var malformedCount = 0
   /// The first of these messages, for the log.
   var firstMalformed: String?
@@ -132,9 +135,13 @@ extension ClientEvents {
       unsafe mosquitto_log_callback_set(handle, nil)
       return
     }
-    unsafe mosquitto_log_callback_set(handle) { _, context, level, text in
+    unsafe mosquitto_log_callback_set(handle) { handle, context, level, text in
       guard level == MOSQ_LOG_ERR || level == MOSQ_LOG_WARNING, let text = unsafe text else { return }
-      unsafe ClientEvents.from(context) { unsafe $0.complaints.append(String(cString: text)) }
+      unsafe ClientEvents.from(context) { events in
+        unsafe events.complaints.append(String(cString: text))
+        guard events.certificateProblem == nil, let handle = unsafe handle else { return }
+        events.certificateProblem = unsafe TLSDiagnosis.certificateProblem(mosquitto_ssl_get(handle))
+      }
     }
   }
 

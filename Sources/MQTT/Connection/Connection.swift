@@ -59,11 +59,8 @@ final class Connection {
     // On the local machine a refusal arrives so early that the library's first TLS packet consumed the error;
     // the kernel reports it once.
     if code == 0, configuration.tls != nil, wasAccepted(client.socket) == false { code = ECONNREFUSED }
-    guard code != 0 else { return nil }
-    if code == ECONNRESET {
-      // The broker accepted: the library's first TLS packet was sent before this check.
-      return .failed(Ending(cause: .closedByPeer, phase: configuration.tls == nil ? .connect : .tls))
-    }
+    // After a reset, the other side had accepted the connection. Its TLS alert can still be read.
+    guard code != 0, code != ECONNRESET else { return nil }
     let cause = MQTTDisconnection.Cause.unreachable(SystemError.message(for: code))
     return .failed(Ending(cause: cause, phase: .tcp, wasIPv6: usesIPv6))
   }
@@ -73,12 +70,14 @@ final class Connection {
     var deadline = end
     var isLimited = false
     while true {
-      // During the TLS handshake reading also writes, and the library's request to write is not reliable.
+      if configuration.tls != nil, client.isHandshakeComplete { isThroughHandshake = true }
+      // During the TLS handshake reading also writes, and the library's wish to write is not to be trusted.
       if configuration.tls != nil || client.events.connectAnswer == nil {
         if isClosedByPeer { return .failed(Ending(cause: .closedByPeer, phase: phaseReached(phase))) }
       }
-      // Reading comes first: writing after a failed read would discard the cause of the failure.
-      if let end = judge(client.loopRead(), phase) ?? judge(client.loopWrite(), phase) { return end }
+      // One after the other: a failed write discards an alert that was not read yet, and with it the reason.
+      if let end = judge(client.loopRead(), phase) { return end }
+      if configuration.tls == nil || !hasUnread, let end = judge(client.loopWrite(), phase) { return end }
       if isTrial, !isLimited, phaseReached(phase) == .connect {
         isLimited = true
         deadline = min(end, SystemClock.monotonic + Int64(Self.trialLimit * 1e9))
@@ -155,11 +154,16 @@ extension Connection {
     _ = unsafe poll(&entry, 1, milliseconds)
   }
 
-  /// True if the other side has closed and nothing is left to read. (During a TLS handshake the library
-  /// interprets this as "try again" and would repeat forever.)
-  var isClosedByPeer: Bool {
+  /// Whether the other side has closed and nothing is left to read. (Inside a TLS handshake the library
+  /// takes this for "try again" and would do so for ever.)
+  var isClosedByPeer: Bool { peek() == 0 }
+
+  /// Whether data of the other side waits to be read.
+  var hasUnread: Bool { peek() > 0 }
+
+  private func peek() -> Int {
     var byte: UInt8 = 0
-    return unsafe recv(client.socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
+    return unsafe recv(client.socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
   }
 
   /// Sets whether the socket is corked. While corked, the kernel combines the library's small writes into
@@ -212,6 +216,8 @@ extension Connection {
       case MOSQ_ERR_SUCCESS.code, MOSQ_ERR_CONN_LOST.code, MOSQ_ERR_NO_CONN.code: .closedByPeer
       // Without an error number it is an end within a packet.
       case MOSQ_ERR_ERRNO.code where [0, EPIPE, ECONNRESET].contains(outcome.errno): .closedByPeer
+      // The library's error number for an end that OpenSSL has no words for.
+      case MOSQ_ERR_ERRNO.code where configuration.tls != nil && outcome.errno == EPROTO: .closedByPeer
       case MOSQ_ERR_ERRNO.code: .networkError(outcome.message)
       case MOSQ_ERR_KEEPALIVE.code: .keepAliveExpired
       case MOSQ_ERR_TLS.code: .tls(outcome.message)

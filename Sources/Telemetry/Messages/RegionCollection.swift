@@ -105,8 +105,11 @@ extension Region {
   /// - Throws: `JSONError` with the path inside the feature unless it is a number above 0.
   package static func speedLimit(_ properties: JSONValue?) throws(JSONError) -> Double? {
     guard let value = properties?["speedLimit"] else { return nil }
-    guard let speed = value.double, speed > 0, speed.isFinite else {
-      throw JSONError("key \"properties.speedLimit\": not a number of more than 0; give m/s")
+    guard let speed = value.double ?? value.string.flatMap(SpeedText.metresPerSecond), speed > 0,
+      speed.isFinite
+    else {
+      throw JSONError(
+        "key \"properties.speedLimit\": must be a number above 0 in m/s, or \(SpeedText.example)")
     }
     return speed
   }

@@ -101,10 +101,10 @@ extension OwnTracksLocation {
       time: try json.ownTracksTime("tst"), coordinate: try json.ownTracksCoordinate(),
       trackerID: json["tid"]?.string ?? "",
       trigger: json["t"]?.string.flatMap(Trigger.init(rawValue:)) ?? .moving)
-    horizontalAccuracy = try json.optional("acc", in: 0...1e8)
-    altitude = try json.optional("alt", in: -1e8...1e8)
-    verticalAccuracy = try json.optional("vac", in: 0...1e8)
     // Devices write -1 for unknown values.
+    horizontalAccuracy = try json.ownTracksAccuracy("acc")
+    altitude = try json.optional("alt", in: -1e8...1e8)
+    verticalAccuracy = try json.ownTracksAccuracy("vac")
     speed = json["vel"]?.double.flatMap { (0...1e5).contains($0) ? $0 / 3.6 : nil }
     course = json["cog"]?.double.flatMap { (0...360).contains($0) ? $0 : nil }
     battery = json["batt"]?.double.flatMap { (0...100).contains($0) ? $0 : nil }
@@ -136,6 +136,12 @@ extension JSONValue {
   /// Reads a time of the format: seconds since 1970.
   func ownTracksTime(_ name: String) throws(JSONError) -> UTCTime {
     UTCTime(secondsSince1970: try required(name, in: 0...9e9))
+  }
+
+  /// An accuracy in metres; nil if it is missing or negative, which means unknown.
+  func ownTracksAccuracy(_ name: String) throws(JSONError) -> Double? {
+    let accuracy: Double? = try optional(name, in: -1e8...1e8)
+    return accuracy.flatMap { $0 < 0 ? nil : $0 }
   }
 
   func ownTracksCoordinate() throws(JSONError) -> Coordinate {

@@ -70,6 +70,6 @@ public struct OwnTracksTransition: Hashable, Sendable {
       waypointTime: (try? json.ownTracksTime("wtst")) ?? UTCTime(nanoseconds: 0),
       trackerID: json["tid"]?.string ?? "")
     coordinate = try? json.ownTracksCoordinate()
-    horizontalAccuracy = try json.optional("acc", in: 0...1e8)
+    horizontalAccuracy = try json.ownTracksAccuracy("acc")
   }
 }

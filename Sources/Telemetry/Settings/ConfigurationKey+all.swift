@@ -130,7 +130,7 @@ extension ConfigurationKey {
     ConfigurationKey("events.braking", .number(0...20), default: .number(0)),
     ConfigurationKey("events.acceleration", .number(0...20), default: .number(0)),
     ConfigurationKey("events.cornering", .number(0...20), default: .number(0)),
-    ConfigurationKey("events.speed_limit", .number(0...500), default: .number(0)),
+    ConfigurationKey("events.speed_limit", .speed(0...500), default: .number(0)),
     ConfigurationKey("events.idling", .number(10...86_400), default: .number(300)),
     ConfigurationKey("events.tilt", .number(0.5...45), default: .number(2)),
     ConfigurationKey("events.supply", .number(0...60), default: .number(0)),

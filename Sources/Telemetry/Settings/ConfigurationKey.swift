@@ -9,6 +9,8 @@ package struct ConfigurationKey: Sendable {
     case texts
     case integer(ClosedRange<Int>)
     case number(ClosedRange<Double>)
+    /// A speed in km/h: a number, or a text with a unit.
+    case speed(ClosedRange<Double>)
     case flag
     /// Latitude and longitude in degrees.
     case coordinate
@@ -51,6 +53,8 @@ package struct ConfigurationKey: Sendable {
     case .integer(let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
     case .number(let range):
       "a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))"
+    case .speed(let range):
+      "a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound)) in km/h, or \(SpeedText.example)"
     case .flag: "true or false"
     case .coordinate: "[latitude, longitude] in degrees"
     }
@@ -74,8 +78,12 @@ package struct ConfigurationKey: Sendable {
     case (.oneOf(let choices), .text(let text)): choices.contains(text) ? value : nil
     case (.integer(let range), .integer(let number)): range.contains(number) ? value : nil
     case (.number(let range), .number(let number)): range.contains(number) ? value : nil
-    case (.number(let range), .integer(let number)):
+    case (.number(let range), .integer(let number)), (.speed(let range), .integer(let number)):
       range.contains(Double(number)) ? .number(Double(number)) : nil
+    case (.speed(let range), .number(let number)): range.contains(number) ? value : nil
+    case (.speed, .text(let text)):
+      // Without the last digits of the conversion: 60 km/h stays 60.
+      SpeedText.metresPerSecond(text).flatMap { accept(.number(($0 * 3.6 * 1e6).rounded() / 1e6)) }
     case (.coordinate, .numbers(let numbers)):
       numbers.count == 2 && abs(numbers[0]) <= 90 && abs(numbers[1]) <= 180 ? value : nil
     default: nil
@@ -90,6 +98,7 @@ package struct ConfigurationKey: Sendable {
       .texts(text.isEmpty ? [] : text.split(separator: ",").map { String($0.trimmingSpaces()) })
     case .integer: Int(text).flatMap { accept(.integer($0)) }
     case .number: Double(text).flatMap { accept(.number($0)) }
+    case .speed: Double(text).map { accept(.number($0)) } ?? accept(.text(text))
     case .flag: text == "true" ? .flag(true) : text == "false" ? .flag(false) : nil
     case .coordinate:
       accept(

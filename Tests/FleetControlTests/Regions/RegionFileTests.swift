@@ -208,13 +208,18 @@ import Testing
       #"{"type":"FeatureCollection","features":[{"type":"Feature","id":"school","properties":{"radius":80,"speedLimit":\#(limit)},"geometry":{"type":"Point","coordinates":[11.5,48.1]}}]}"#
     }
     #expect(try read(file("8.3333"))["school"]?.summary.hasSuffix(", limit 30.0 km/h") == true)
+    let written = try read(file("\"30 km/h\""))
+    #expect(written["school"]?.summary.hasSuffix(", limit 30.0 km/h") == true)
+    // On the wire a limit is a number.
+    #expect(written["school"]?.json["properties"]?["speedLimit"]?.double == 8.333333)
     do throws(JSONError) {
-      _ = try read(file("\"30 km/h\""))
+      _ = try read(file("\"30 knots\""))
       Issue.record("must be refused")
     } catch {
       #expect(
         error.description
-          == #"feature 1: "school": key "properties.speedLimit": not a number of more than 0; give m/s"#)
+          == #"feature 1: "school": key "properties.speedLimit": must be a number above 0 in m/s, or a speed with a unit, as in "60 km/h" or "16.7 m/s""#
+      )
     }
   }
 }

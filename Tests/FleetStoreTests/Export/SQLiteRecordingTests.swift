@@ -100,7 +100,7 @@ import Testing
   @Test func whatIsNoRecordingIsSaid() throws {
     let directory = try TemporaryDirectory()
     #expect { try SQLiteRecording(path: directory.file("none.sqlite")).open() } throws: {
-      "\($0)".contains("check that it is there")
+      "\($0)".contains("no such file")
     }
     let other = directory.file("other.sqlite")
     try SQLiteReader(other).run("CREATE TABLE t (a)")

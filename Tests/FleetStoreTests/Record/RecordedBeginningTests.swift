@@ -149,6 +149,47 @@ import Testing
     #expect(beginning.messages.first?.payload == Array(said[1].1.utf8))
   }
 
+  /// A phone reports a position of the network and one of the satellites for the same second, then a message with a key, a
+  /// waypoint, and a position of the past.
+  @Test(arguments: [1, 2, 7]) func theMostAccuratePositionOfAPhoneStays(batch: Int) throws {
+    let directory = try TemporaryDirectory()
+    let store = SQLiteStore(path: directory.file("fleet.sqlite"))
+    try store.open()
+    var recording = MessageRecording(root: "owntracks", profile: .ownTracks)
+    let time = Int(moment(0).time.nanoseconds / 1_000_000_000)
+    func location(_ latitude: Double, _ accuracy: Int, at second: Int) -> String {
+      #"{"_type":"location","lat":\#(latitude),"lon":11.5,"tst":\#(time + second),"acc":\#(accuracy)}"#
+    }
+    let said = [
+      location(47, -1, at: 20), location(48, 900, at: 20), location(48.5, 8, at: 20),
+      location(49, 40, at: 20),
+      location(46, 3, at: 10), #"{"_type":"encrypted","data":"c2VjcmV0"}"#,
+      #"{"_type":"waypoint","desc":"home","lat":1,"lon":2,"rad":9,"tst":\#(time + 50)}"#,
+    ]
+    let rows = said.enumerated().map { index, text in
+      recording.record(
+        MQTTMessage(topic: "owntracks/ann/phone", text: text, qos: .atLeastOnce),
+        at: moment(Double(60 + index)))
+    }
+    for start in stride(from: 0, to: rows.count, by: batch) {
+      _ = try store.store(Array(rows[start..<min(start + batch, rows.count)]))
+    }
+    store.close()
+    let reader = try SQLiteReader(directory.file("fleet.sqlite"))
+    #expect(try reader.rows("SELECT latitude, accuracy FROM latest") == [["48.5", "8.0"]])
+    #expect(try reader.rows("SELECT count(*) FROM positions") == [["5"]])
+    let query = BeginningQuery(FleetSelection(profile: .ownTracks, fleets: ["ann"]))
+    let beginning = try RecordingAddress.open(directory.file("fleet.sqlite")).beginning(
+      query, at: moment(90).time)
+    #expect(beginning.messages.map { String(decoding: $0.payload, as: UTF8.self) } == [said[2]])
+    var roster = Roster(profile: .ownTracks)
+    for text in said {
+      roster.apply(topic: "owntracks/ann/phone", payload: Array(text.utf8), retained: false, at: moment(90))
+    }
+    #expect(roster.vehicles.first?.location?.message.location.coordinate.latitude == 48.5)
+    #expect(roster.vehicles.first?.unreadable == 0)
+  }
+
   @Test func theLastWordDoesNotDependOnTheOrder() {
     func word(_ received: Double, _ said: Double?, _ isNumbered: Bool) -> LastWords.Word {
       LastWords.Word(
@@ -182,7 +223,7 @@ import Testing
     let directory = try TemporaryDirectory()
     let path = directory.file("fleet.sqlite")
     #expect { try RecordedBeginning.read(path, query()) } throws: {
-      "\($0)".contains(path) && "\($0)".contains("check that it is there")
+      "\($0)".contains(path) && "\($0)".contains("no such file")
     }
     #expect { try RecordedBeginning.read("http://x/y", query()) } throws: { "\($0)".contains("postgres://") }
     let text = try directory.write("no.sqlite", String(repeating: "no database\n", count: 100))

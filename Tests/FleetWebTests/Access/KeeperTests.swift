@@ -52,6 +52,26 @@ struct KeeperTests {
     second.stop()
   }
 
+  /// A new machine has no folder yet; a file in its place is an error.
+  @Test func theFolderIsCreated() throws {
+    let folder = try TemporaryDirectory()
+    let address = try ListenAddress(parsing: "127.0.0.1:0")
+    let path = folder.file("new/state")
+    let control = try control(path)
+    defer { control.stop() }
+    let keeper = try AccessKeeper(control, certificates: nil, file: nil, address: address)
+    keeper.stop()
+    var status = stat()
+    #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o700)
+    #expect(try AtomicFile.read(path + "/access.json") != nil)
+    try folder.write("file", "")
+    let error = #expect(throws: FleetError.self) {
+      _ = try AccessKeeper(
+        self.control(folder.file("file/state")), certificates: nil, file: nil, address: address)
+    }
+    #expect(error?.description.contains("file/state") == true, "\(String(describing: error))")
+  }
+
   @Test func aDamagedFileIsSaidAtTheStart() throws {
     let folder = try TemporaryDirectory()
     try folder.write("access.json", "{\"sessions\":[")

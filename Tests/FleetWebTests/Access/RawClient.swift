@@ -73,6 +73,13 @@ final class RawClient: @unchecked Sendable {
     return true
   }
 
+  /// Receives at most so many bytes as text; empty at the end of the connection.
+  func text(upTo count: Int) -> String {
+    var chunk = [UInt8](repeating: 0, count: count)
+    let received = recv(descriptor, &chunk, count, 0)
+    return String(decoding: chunk.prefix(max(0, received)), as: UTF8.self)
+  }
+
   /// Takes no more than so many bytes.
   /// - Returns: how many; 0 at the end of the connection.
   func read(upTo count: Int) -> Int {

@@ -25,7 +25,9 @@ struct ConnectionTests {
     "POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n",
     "POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999999999999999999\r\n\r\n",
     "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n",
-    "GET / HTTP/1.1\r\n\r\n",
+    "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost:\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: user@127.0.0.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: 127.0.0.1/x\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: 127.0.0.1:80x\r\n\r\n", "GET / HTTP/1.0\r\nHost: a b\r\n\r\n",
     "GET http://127.0.0.1/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
     "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n folded: x\r\n\r\n",
     "GET / HTTP/9.9\r\nHost: 127.0.0.1\r\n\r\n", "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}", "GARBAGE\r\n\r\n",
@@ -43,6 +45,45 @@ struct ConnectionTests {
       #expect(try web.ask("GET", "/health/live").status == 200)
     }
   }
+
+  /// A client that asks before it sends its body, as curl does for a longer one, does not wait in vain.
+  @Test func expectContinueIsAnswered() async throws {
+    try await AccessFixture.run(.none, limits: limits(), subjects: [SomeRoutes()]) { web in
+      func head(_ length: Int) -> String {
+        "POST /api/v1/echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
+          + "Content-Length: \(length)\r\n\r\n"
+      }
+      let client = try RawClient(port: web.port)
+      for _ in 0..<2 {
+        client.send(head(2))
+        let expected = "HTTP/1.1 100 Continue\r\n\r\n"
+        var text = ""
+        while text.utf8.count < expected.utf8.count {
+          let part = client.text(upTo: expected.utf8.count - text.utf8.count)
+          if part.isEmpty { break }
+          text += part
+        }
+        #expect(text == expected)
+        client.send("{}")
+        #expect(try client.receive(seconds: 5).status == 200)
+      }
+      // A body that is refused anyway is not asked for.
+      client.send(head(1 << 30))
+      #expect(client.text(upTo: 12) != "HTTP/1.1 100")
+    }
+  }
+
+  @Test(arguments: [
+    ("localhost", true), ("127.0.0.1:8080", true), ("[::1]:80", true), ("[fe80::1%25eth0]", true),
+    ("a-b.example:", true),
+    ("xn--bcher-kva.example", true), ("a%20b", true), ("", false), (":80", false), ("a b", false),
+    ("a@b", false), ("a/b", false),
+    ("a:b", false), ("a:1:2", false), ("a:65536", false), ("[::1", false), ("[::1]x", false),
+    ("[127.0.0.1]", false),
+    ("::1", false), ("a%2", false), ("a%zz", false), ("bücher.example", false), ("a\\b", false),
+    ("a?b", false),
+  ])
+  func hostsAreChecked(host: String, isValid: Bool) { #expect(HostHeader.isValid(host) == isValid) }
 
   /// A request that trickles, in its head or in its body, is not waited for.
   @Test(arguments: [

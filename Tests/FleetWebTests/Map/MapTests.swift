@@ -120,7 +120,7 @@ import Testing
       }
     }
     let directory = try TemporaryDirectory()
-    #expect(refusal("/nonexistent.mbtiles").contains("there is no such file"))
+    #expect(refusal("/nonexistent.mbtiles").contains("no such file"))
     let text = try directory.write("text.mbtiles", String(repeating: "no database\n", count: 100))
     #expect(refusal(text).contains("no MBTiles file") && refusal(text).contains(text))
     let other = directory.file("other.mbtiles")

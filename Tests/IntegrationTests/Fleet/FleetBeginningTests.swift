@@ -105,7 +105,7 @@ import Testing
     let result = try await OdographProcess.run(
       command + ["--recording", path, "--broker", "mqtt://127.0.0.1:1"])
     #expect(
-      result.status == 64 && result.output.contains(path) && result.output.contains("check that it is there"),
+      result.status == 64 && result.output.contains(path) && result.output.contains("no such file"),
       "\(result.output)")
   }
 }

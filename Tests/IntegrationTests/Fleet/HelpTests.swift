@@ -23,6 +23,11 @@ import Testing
       ["odograph", "--help"], ["odograph", "export", "--help"], ["odograph", "--version"],
       ["odographd", "--help"], ["odographd", "--version"],
       ["odographd", "check", "--estimate", "--set", "vehicle.id=t"],
+      // With a finding, whose status is 2.
+      [
+        "odographd", "check", "--set", "vehicle.id=t", "--set", "input.mode=simulation", "--set",
+        "mqtt.broker=mqtt://127.0.0.1:1",
+      ],
     ])
   func exitsWithAnErrorIfItsOutputCannotBeWritten(words: [String]) throws {
     let command = #"exec "$0" "$@" >/dev/full 2>/dev/null"#

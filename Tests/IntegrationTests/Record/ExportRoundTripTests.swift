@@ -138,11 +138,11 @@ import Testing
     let directory = try TemporaryDirectory()
     let old = try directory.write("old.gpx", "as it was")
     let cases: [([String], Int32, String)] = [
-      (["export", directory.file("none.sqlite"), "-o", old], 64, "check that it is there"),
+      (["export", directory.file("none.sqlite"), "-o", old], 64, "no such file"),
       (["export", "x", "--from", "noon"], 64, "write a time as"),
-      (["export", "x", "--region", "/none"], 64, "there is no such file"),
+      (["export", "x", "--region", "/none"], 64, "no such file"),
       (["export", "x", "--messages", "--format", "gpx"], 64, "JSON lines only"),
-      (["replay", directory.file("none.sqlite"), "--as-live"], 64, "check that it is there"),
+      (["replay", directory.file("none.sqlite"), "--as-live"], 64, "no such file"),
       (["replay", "x", "--speed", "fast"], 64, "or max"),
       (["replay", "x", "--times", "x"], 64, "shift or keep"),
       (["replay", "x", "--to-fleet", "a/b"], 64, "--to-fleet"),

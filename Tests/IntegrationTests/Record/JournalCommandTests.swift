@@ -147,7 +147,7 @@ import Testing
   @Test func errorsSayWhatToDo() async throws {
     let store = state.file("none.sqlite")
     let cases: [([String], String)] = [
-      (["trips", "--recording", store], "check that it is there"),
+      (["trips", "--recording", store], "no such file"),
       (["trips", "--month", "2026-11"], "name one with --recording"),
       (["events", "--from", "2026-11-21"], "name one with --recording"),
       (["trips", "--recording", store, "--month", "November"], "write a month as 2026-11"),

@@ -49,6 +49,42 @@ import Testing
     #expect(try SQLiteReader(path).rows("SELECT seq FROM messages ORDER BY id") == [["1"], ["2"]])
   }
 
+  /// The broker's session still has the topics of an earlier run under the same name.
+  @Test(.timeLimit(.minutes(6)), arguments: [["--mqtt-v311"], [], ["--share", "group"]])
+  func unsubscribesFromTheTopicsOfAnEarlierRun(more: [String]) async throws {
+    let broker = try BrokerFixture()
+    let state = try TemporaryDirectory()
+    let path = state.file("fleet.sqlite")
+    func record(_ kind: String) -> RecordProcess {
+      RecordProcess(
+        broker, into: path,
+        ["--client-id", "rec-1", "--topic", "odograph/v1/+/+/\(kind)", "--count", "1"] + more,
+        state: state)
+    }
+    let first = record("location")
+    try first.start()
+    try await broker.waitForLog("Sending SUBACK to rec-1")
+    // A killed process leaves its session.
+    first.kill()
+    try await eventually { !first.isRunning }
+    let second = record("status")
+    try second.start()
+    try await broker.waitForLog("Sending UNSUBACK to rec-1")
+    try await broker.waitForLog("Sending SUBACK to rec-1", times: 2)
+    try await publish(broker, location, payload(1))
+    try await publish(broker, "odograph/v1/demo/van/status", payload(2))
+    #expect(try await second.waitForEnd() == 0)
+    #expect(try SQLiteReader(path).rows("SELECT kind, seq FROM messages") == [["status", "2"]])
+    #expect(second.count(of: "session rec-1 had other topics: unsubscribes odograph/v1/+/+/location") == 1)
+    // Reported once.
+    let third = record("status")
+    try third.start()
+    try await broker.waitForLog("Sending SUBACK to rec-1", times: 3)
+    try await publish(broker, "odograph/v1/demo/van/status", payload(3))
+    #expect(try await third.waitForEnd() == 0)
+    #expect(third.count(of: "had other topics") == 0)
+  }
+
   @Test(.timeLimit(.minutes(6)), .needs(.postgreSQL))
   func postgreSQLHoldsTheSame() async throws {
     let broker = try BrokerFixture()

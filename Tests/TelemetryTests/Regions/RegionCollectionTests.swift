@@ -101,13 +101,23 @@ import Testing
     #expect((collection != nil) == isRead)
   }
 
-  @Test(arguments: ["0", "-8", "\"30\"", "true"]) func aSpeedLimitIsMoreThanZero(limit: String) throws {
+  @Test func aSpeedLimitCanHaveAUnit() throws {
+    for (limit, speed) in [("\"36 km/h\"", 10), ("\"10 m/s\"", 10), ("\"25mph\"", 11.176), ("10", 10.0)] {
+      let collection = try collection(
+        #"{"type":"Feature","id":"school","properties":{"radius":50,"speedLimit":\#(limit)},"geometry":{"type":"Point","coordinates":[10,48]}}"#
+      )
+      #expect(collection.regions.first?.speedLimit == speed, "\(limit)")
+    }
+  }
+
+  @Test(arguments: ["0", "-8", "\"30\"", "\"-30 km/h\"", "\"0 km/h\"", "\"30 kmh\"", "\"1e3 m/s\"", "true"])
+  func aSpeedLimitIsMoreThanZero(limit: String) throws {
     let collection = try collection(
       #"{"type":"Feature","id":"school","properties":{"radius":50,"speedLimit":\#(limit)},"geometry":{"type":"Point","coordinates":[10,48]}}"#
     )
     #expect(
       collection.problems.map(\.description) == [
-        "feature 0 (\"school\"): key \"properties.speedLimit\": not a number of more than 0; give m/s"
+        "feature 0 (\"school\"): key \"properties.speedLimit\": must be a number above 0 in m/s, or a speed with a unit, as in \"60 km/h\" or \"16.7 m/s\""
       ])
   }
 

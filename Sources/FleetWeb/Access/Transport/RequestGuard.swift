@@ -14,6 +14,8 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private var deadline: Scheduled<Void>?
   /// The reason for which no further requests are read; nil otherwise.
   private var refusal: WebError?
+  /// The number of requests without a complete response.
+  private var unanswered = 0
 
   init(seconds: Double) { limit = .nanoseconds(Int64(seconds * 1e9)) }
 
@@ -29,6 +31,13 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
       deadline?.cancel()
       let channel = context.channel
       deadline = context.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
+      unanswered += 1
+      // The response to an earlier request must not be interrupted. The client then sends the body after a while (RFC 9110,
+      // section 10.1.1).
+      if unanswered == 1, Self.awaitsContinue(head) {
+        let answer = HTTPResponseHead(version: head.version, status: .continue)
+        context.writeAndFlush(wrapOutboundOut(.head(answer)), promise: nil)
+      }
       if head.version.minor == 0 {
         // No browser uses HTTP/1.0, but some proxies do without other traces.
         head.headers.add(name: "Via", value: "1.0 unknown")
@@ -42,11 +51,20 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     context.fireChannelRead(data)
   }
 
-  /// Returns whether a request is unambiguous: one host, at most one length, no upgrade to another protocol,
+  /// Returns whether the client sends the body after a response 100. A body that is too large is not requested.
+  private static func awaitsContinue(_ head: HTTPRequestHead) -> Bool {
+    guard head.version.minor > 0,
+      head.headers["Expect"].contains(where: { $0.lowercased() == "100-continue" })
+    else { return false }
+    return head.headers["Content-Length"].allSatisfy { Int($0).map { $0 <= Gate.longestBody } ?? false }
+  }
+
+  /// Returns whether a request is unambiguous: one valid host, at most one length, no upgrade to another protocol,
   /// and a path of this server (RFC 9112, sections 3.2 and 6.3).
   private static func isPlain(_ head: HTTPRequestHead) -> Bool {
     let hosts = head.headers["Host"]
-    guard hosts.count == 1 || (hosts.isEmpty && head.version.minor == 0) else { return false }
+    guard hosts.allSatisfy(HostHeader.isValid), hosts.count == 1 || (hosts.isEmpty && head.version.minor == 0)
+    else { return false }
     let lengths = head.headers["Content-Length"]
     let codings = head.headers["Transfer-Encoding"]
     guard lengths.count <= 1, codings.count <= 1, lengths.isEmpty || codings.isEmpty else { return false }
@@ -72,6 +90,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
   /// Replaces the empty 400 response with which the web library answers invalid requests before it closes the
   /// connection.
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    if case .end = unwrapOutboundIn(data) { unanswered -= 1 }
     guard let refusal, case .head(var head) = unwrapOutboundIn(data), head.status == .badRequest,
       head.headers["Content-Length"] == ["0"]
     else { return context.write(data, promise: promise) }
@@ -94,7 +113,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
 extension WebError {
   fileprivate static let requestAmbiguous = WebError(
     .badRequest, "malformed-request", "the request can be read in more than one way",
-    remedy: "send one Host, one length or chunks, and a path that begins with a slash")
+    remedy: "send one valid Host, one length or chunks, and a path that begins with a slash")
   fileprivate static let requestMalformed = WebError(
     .badRequest, "malformed-request", "the request is not HTTP/1.1")
   fileprivate static let headTooLarge = WebError(
