@@ -13,6 +13,11 @@ package enum RemoteKeys {
     "status.interval", "iio.rate", "iio.latency",
   ]
 
+  /// The changeable keys that name a file.
+  package static let files: Set = [
+    "mqtt.password_file", "mqtt.ca_file", "mqtt.certificate_file", "mqtt.key_file", "mqtt.psk_file",
+  ]
+
   /// When a change of a key is in force.
   package enum Effect: Sendable, Hashable {
     /// At once: the pipeline is built anew.
