@@ -2,9 +2,10 @@ internal import Logging
 internal import Platform
 internal import Spatial
 
-/// A small text file of what was learned, replaced as a whole.
+/// A small state file in text form, replaced as a whole: calibration, odometer, trips, navigation.
 ///
-/// One that is damaged is set aside under a dated name. A disk that fails costs what was learned, never the agent.
+/// A damaged file is set aside under a dated name. A FIFO or device in its place is neither read nor replaced. A failure of the
+/// disk costs the state, never the agent.
 struct LearnedFile: Sendable {
   let path: String
   private let log: Logger
@@ -34,14 +35,14 @@ struct LearnedFile: Sendable {
       if error.isShortOfSpace {
         setAside(now: now, reason: "it is longer than \(largest) bytes")
       } else {
-        log.warning(.calibrationNotRead, "calibration not read", metadata: ["reason": "\(error)"])
+        log.warning(.calibrationNotRead, "state file not read", metadata: ["reason": "\(error)"])
       }
       return nil
     }
     do throws(Failure) {
       let value = try read(String(decoding: bytes, as: UTF8.self))
       log.info(
-        .calibrationLoaded, "calibration loaded",
+        .calibrationLoaded, "state file loaded",
         metadata: ["path": "\(path)", "made": "\(made(value)?.rfc3339 ?? "at an unknown time")"])
       return value
     } catch {
@@ -57,11 +58,11 @@ struct LearnedFile: Sendable {
     do {
       try AtomicFile.move(path, to: aside)
       log.warning(
-        .calibrationDamaged, "damaged calibration set aside",
+        .calibrationDamaged, "damaged state file set aside",
         metadata: ["path": "\(aside)", "reason": "\(reason)"])
     } catch {
       log.warning(
-        .calibrationDamaged, "damaged calibration left",
+        .calibrationDamaged, "damaged state file left",
         metadata: ["reason": "\(reason)", "failure": "\(error)"])
     }
   }
@@ -76,7 +77,7 @@ struct LearnedFile: Sendable {
       return true
     } catch {
       if !hasLoggedFailure {
-        log.warning(.calibrationNotKept, "calibration not kept", metadata: ["reason": "\(error)"])
+        log.warning(.calibrationNotKept, "state file not written", metadata: ["reason": "\(error)"])
       }
       hasLoggedFailure = true
       return false
