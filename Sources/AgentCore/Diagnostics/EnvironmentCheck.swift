@@ -242,7 +242,7 @@ package struct EnvironmentCheck {
       }
       let told = bus.configuration.signals.map(\.path).filter { decoder.paths.contains($0) }
       return [Finding(.ok, subject, "\(traffic); can tell \(told.joined(separator: ", "))")] + speed(told)
-        + skipped(decoder)
+        + mistyped(bus.configuration) + skipped(decoder)
     } catch {
       let isSetting = error.place != bus.interface
       return [
@@ -262,6 +262,17 @@ package struct EnvironmentCheck {
         "\(decoder.skipped.count) statements skipped; the first: \(first.place): \(first.problem)",
         remedy: "no configured signal needs them; \(first.remedy)")
     ]
+  }
+
+  /// Paths of the DBC file that are close to a known one. They are published, and have no other effect.
+  private func mistyped(_ bus: CANConfiguration) -> [Finding] {
+    bus.signals.filter { $0.source != nil && VehicleSignal.known[$0.path] == nil }.compactMap { signal in
+      VehicleSignal.path(near: signal.path).map {
+        Finding(
+          .warning, "can.signals", "\(signal.path) is not a signal that navigation and trips use",
+          remedy: "did you mean \($0)?")
+      }
+    }
   }
 
   /// Navigation goes by one of the signals that are told, and without it through a tunnel as on a vehicle without a bus.

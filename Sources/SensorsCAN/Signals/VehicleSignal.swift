@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// A signal of the COVESA Vehicle Signal Specification (release 4) that J1939, OBD-II or other signals tell, with the unit that
 /// it has there. A DBC file can serve any path.
 public struct VehicleSignal: Hashable, Sendable {
@@ -48,6 +50,12 @@ public struct VehicleSignal: Hashable, Sendable {
   static let systemState = "Vehicle.LowVoltageSystemState"
   static let voltage = "Vehicle.LowVoltageBattery.CurrentVoltage"
   public static let identification = "Vehicle.VehicleIdentification.VIN"
+
+  /// A known path that a mistyped one may stand for, regardless of case; nil if none is close.
+  package static func path(near text: String) -> String? {
+    let paths = Dictionary(uniqueKeysWithValues: all.map { ($0.path.lowercased(), $0.path) })
+    return Spelling.nearest(to: text.lowercased(), among: paths.keys.sorted()).flatMap { paths[$0] }
+  }
 
   /// Whether a text can be a path: `Vehicle.` and names of letters and digits between points.
   public static func isPath(_ text: String) -> Bool {

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Motion
 internal import Positioning
 internal import Spatial

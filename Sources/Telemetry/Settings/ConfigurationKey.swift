@@ -1,3 +1,4 @@
+internal import Bytes
 package import JSON
 
 /// One key that a configuration may set: its type, what it accepts and what it means. The list of all of them is
