@@ -4,7 +4,7 @@ internal import Platform
 internal import Spatial
 internal import Telemetry
 
-/// What `odographd support` writes: all that somebody who helps from afar wants to know, in one text that may be shown.
+/// The report of `odographd support`: configuration, state and sensors without secrets and positions.
 package struct SupportReport {
   private let layers: ConfigurationLayers
   private let version: String
@@ -26,13 +26,23 @@ package struct SupportReport {
       sections.append(("sensors", SensorListing(configuration).lines()))
       sections.append(("check", check.run().map(\.line)))
       sections.append(("estimate", check.estimate(drivingHours: 2)))
-    } catch {
-      // The message may quote what it is about.
-      sections.append(("check", ["the configuration is faulty at \(error.place); odographd check says why"]))
-    }
+    } catch { sections.append(("check", [Self.fault(error)])) }
     return sections.map { section in
-      "== \(section.title)\n" + section.lines.map { Redaction.text($0) + "\n" }.joined()
+      // Other sections have numbers as exact as a coordinate, such as a sensor's scale, but no positions.
+      let redact =
+        ["running agent", "check"].contains(section.title) ? Redaction.text : Redaction.credentials
+      return "== \(section.title)\n" + section.lines.map { redact($0) + "\n" }.joined()
     }.joined(separator: "\n")
+  }
+
+  /// Describes a fault of the configuration. The message may quote a value: only those of keys without secrets are shown.
+  private static func fault(_ error: ConfigurationError) -> String {
+    let key = error.problem.hasPrefix("key ") ? error.problem.dropFirst(4).prefix { $0 != ":" } : ""
+    let sensitive = RedactedConfiguration.secret.union(RemoteKeys.files).union(["mqtt.broker"])
+    guard ConfigurationKey.byPath[String(key)] != nil, !sensitive.contains(String(key)) else {
+      return "the configuration is faulty at \(error.place); run odographd check for the reason"
+    }
+    return "\(error.place): \(error.problem)"
   }
 
   /// Writes the report where only its owner reads it.
@@ -66,12 +76,12 @@ package struct SupportReport {
     return lines
   }
 
-  /// The answer of the agent, without where it is.
+  /// The answer of the agent without its position.
   private func running(_ configuration: AgentConfiguration) -> [String] {
     do {
       var document = try JSONValue(parsing: try StatusQuery(configuration, socket: nil).document())
       if case .object(var fields) = document {
-        if fields["location"] != nil { fields["location"] = .string("kept back") }
+        if fields["location"] != nil { fields["location"] = .string("redacted") }
         document = .object(fields)
       }
       return StatusText.lines(document).filter { !$0.hasPrefix("location") }
