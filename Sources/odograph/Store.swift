@@ -71,7 +71,7 @@ struct Export: ParsableCommand {
       kml      a gx:Track for each vehicle, which a map plays along time
       csv      with a head; a name that a spreadsheet would evaluate, as =1+1, has an apostrophe in front
       jsonl    an object in each line; with --messages all messages as they came
-      parquet  a folder for each day and fleet, date=2026-11-22/fleet=demo/positions.parquet, for DuckDB, pyarrow and Spark
+      parquet  a folder for each day and fleet, date=2026-11-22/fleet-demo/positions.parquet, for DuckDB, pandas, pyarrow and Spark
 
       The folder of Parquet is there when all of it is whole, too. --force replaces one that holds such days and nothing \
       else. --update puts days into one that is there: each day of a fleet that has positions takes the place of the \
