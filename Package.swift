@@ -138,7 +138,7 @@ let package = Package(
     .target(
       name: "CommandHelp",
       dependencies: [
-        "JSON", "Telemetry", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Bytes", "JSON", "Telemetry", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
       name: "odographd",
@@ -228,7 +228,7 @@ let package = Package(
     .target(
       name: "SensorFixtures", dependencies: ["Platform", "Sensors", "Spatial", "TestSupport"],
       path: "Tests/SensorFixtures"),
-    .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
+    .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
     .testTarget(name: "BytesTests", dependencies: ["Bytes", "TestSupport"]),
     // An independent parser to compare with.
     .systemLibrary(

@@ -10,11 +10,16 @@
 #
 # Four lanes go on side by side: the tests that talk to daemons and then the documentation, those of them that mostly wait for time
 # to pass, the longest of them and then the sensor rig, and all other tests with the static build. The modules that do
-# nothing but compute are optimized in all of them. At the end stands which tests were skipped and why, and as the last line how
-# many passed, failed and were skipped; it fails where what was skipped needs no more than the packages that this script
-# installs.
+# nothing but compute are optimized in all of them. The summary at the end lists the skipped tests with their reasons, the tests that
+# passed only at the second attempt, and the failed ones. The last line has the numbers of tests passed, failed and skipped. The
+# run fails if a test failed, if more than one passed only at the second attempt, or if a skipped test needs only packages that
+# this script installs. SIGTERM stops the run with all its processes within five seconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# A shell reacts to a signal only after its command has ended, which may take minutes.
+if [ -z "${ODOGRAPH_SUPERVISED:-}" ]; then
+  ODOGRAPH_SUPERVISED=yes exec Deploy/supervised.py Deploy/test.sh "$@"
+fi
 # shellcheck source=Deploy/packages.sh
 . Deploy/packages.sh
 
@@ -29,12 +34,15 @@ if [ -n "$full" ]; then export ODOGRAPH_CHAOS_CYCLES=${ODOGRAPH_CHAOS_CYCLES:-20
 
 step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
 
+exec 3>&1
 results=$(mktemp -d)
 declare -A lanes=()
 # shellcheck disable=SC2317 # reached through the trap
 finish() {
   local status=$?
   trap - EXIT
+  # A signal may have interrupted a command whose output is redirected.
+  exec >&3 2>&1
   local process
   for process in "${lanes[@]}"; do kill -- "-$process" 2>/dev/null || true; done
   step "done"
@@ -77,8 +85,8 @@ check() {
 }
 
 # run_tests NAME CONFIGURATION ARGUMENT...: the chosen tests one after the other. What failed gets one more try by itself,
-# said aloud and again at the end: the tests talk to real daemons and an emulated machine, and an overloaded host starves
-# those. A fault of ours fails twice. After a crash all of them are tried once more.
+# listed in the summary: the tests talk to real daemons and an emulated machine, which may starve on an overloaded host. More
+# than one such test fails the run. After a crash all tests are repeated.
 run_tests() {
   local name=$1 again
   local -a runner=(".build/$2/odographPackageTests.xctest" --testing-library swift-testing --no-parallel
@@ -109,6 +117,7 @@ formatting() {
   local -a scripts
   swift format lint --strict -r Sources Tests Package.swift &&
     python3 Deploy/check-prose.py &&
+    git ls-files -z 'Tests/*.swift' | xargs -0 python3 Deploy/silent-tests.py &&
     mapfile -t scripts < <(git ls-files 'Deploy/*.sh' 'Config/*.sh' 'Tests/**/*.sh' .ci/run Deploy/systemd/back-off Deploy/udev/iio-access) &&
     shellcheck -x "${scripts[@]}"
 }

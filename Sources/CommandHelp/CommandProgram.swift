@@ -1,4 +1,5 @@
 package import ArgumentParser
+internal import Bytes
 internal import Glibc
 internal import Telemetry
 

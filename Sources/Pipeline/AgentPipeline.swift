@@ -323,6 +323,8 @@ package struct AgentPipeline: Sendable {
   package mutating func finish(into send: (VehicleMessage) -> Void) {
     publishPending(into: send)
     finishDrivingEvents(into: send)
+    trips.finish()
+    for message in trips.drain(odometer, configuration.privacy) { send(.trip(message)) }
   }
 
   private mutating func publishPending(into send: (VehicleMessage) -> Void) {

@@ -121,6 +121,11 @@ struct TripReports: Sendable {
     recorder.advance(to: timestamp)
   }
 
+  /// Records an open trip before a clean stop.
+  mutating func finish() {
+    if isEnabled { recorder.recordOpenTrip() }
+  }
+
   var nextDeadline: Timestamp? { isEnabled ? recorder.nextDeadline : nil }
 
   /// Counts a driving event in the current trip.

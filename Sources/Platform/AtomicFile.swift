@@ -8,10 +8,13 @@ public enum AtomicFile {
   ///   - mode: the permissions of a new file.
   ///   - isDurable: false for a file that need not survive a power loss. It is not synchronized, which
   ///     reduces wear of the disk.
-  /// - Throws: `SystemError`; the old file is then unchanged.
+  /// - Throws: `SystemError`; the old file is then unchanged. `notAFile` means that the path names a FIFO, a socket or a device.
   public static func write(
     _ bytes: [UInt8], to path: String, mode: UInt32 = 0o640, isDurable: Bool = true
   ) throws(SystemError) {
+    guard !FileKind.isSpecial(path) else {
+      throw SystemError(operation: "write", object: path, code: SystemError.notAFile)
+    }
     let temporary = path + ".new"
     do throws(SystemError) {
       try fill(temporary, with: bytes, mode: mode, isDurable: isDurable)
@@ -75,19 +78,22 @@ public enum AtomicFile {
     }
   }
 
-  /// Returns the contents of a file of at most `limit` bytes; nil if the file does not exist.
-  /// - Throws: `SystemError`; `EFBIG` for a longer file.
+  /// Returns the contents of a state file of at most `limit` bytes; nil if the file does not exist.
+  /// - Throws: `SystemError`; `EFBIG` for a longer file, `notAFile` for a FIFO, a socket or a device.
   public static func read(_ path: String, limit: Int = 64 << 20) throws(SystemError) -> [UInt8]? {
-    do throws(SystemError) { return try contents(of: path, limit: limit) } catch {
+    do throws(SystemError) { return try contents(of: path, limit: limit, acceptsDevices: false) } catch {
       if error.code == ENOENT { return nil }
       throw error
     }
   }
 
   /// Returns the contents of a file of at most `limit` bytes.
+  /// - Parameter acceptsDevices: true for files that a user names, as `/dev/null`.
   /// - Throws: `SystemError`; `ENOENT` for a missing file, `EFBIG` for a longer one.
-  public static func contents(of path: String, limit: Int = 64 << 20) throws(SystemError) -> [UInt8] {
-    let file = try RandomAccessFile(path: path, access: .readOnly)
+  public static func contents(
+    of path: String, limit: Int = 64 << 20, acceptsDevices: Bool = true
+  ) throws(SystemError) -> [UInt8] {
+    let file = try RandomAccessFile(path: path, access: .readOnly, acceptsDevices: acceptsDevices)
     var bytes: [UInt8] = []
     // Files in /proc and pipes report no size.
     while bytes.count <= limit {

@@ -8,11 +8,11 @@ public enum FileKind {
     return unsafe stat(path, &status) == 0 && !isOrdinary(status)
   }
 
-  /// Returns whether a descriptor belongs to a file or a folder, or for reading to a device such as `/dev/null`.
-  static func isSuitable(_ descriptor: Int32, forWriting: Bool) -> Bool {
+  /// Whether a descriptor is one of a file or a folder, or of an accepted device, as `/dev/null`.
+  static func isSuitable(_ descriptor: Int32, acceptsDevices: Bool) -> Bool {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0 else { return true }
-    return isOrdinary(status) || !forWriting && status.st_mode & S_IFMT == S_IFCHR
+    return isOrdinary(status) || acceptsDevices && status.st_mode & S_IFMT == S_IFCHR
   }
 
   private static func isOrdinary(_ status: stat) -> Bool {

@@ -16,18 +16,20 @@ public struct RandomAccessFile: ~Copyable, Sendable {
   /// - Parameters:
   ///   - mode: of a file that is made.
   ///   - followsLinks: false refuses a symbolic link in the file's place (`ELOOP`).
+  ///   - acceptsDevices: false refuses a device for reading, too.
   /// - Throws: `SystemError`; `EWOULDBLOCK` means that another process writes the file, `notAFile` that it is a FIFO, a socket or, for
   ///   writing, a device.
-  public init(path: String, access: Access, mode: UInt32 = 0o640, followsLinks: Bool = true)
-    throws(SystemError)
-  {
+  public init(
+    path: String, access: Access, mode: UInt32 = 0o640, followsLinks: Bool = true,
+    acceptsDevices: Bool = true
+  ) throws(SystemError) {
     // Without O_NONBLOCK, opening a FIFO waits for a writer.
     let flags =
       (access == .readOnly ? O_RDONLY : O_RDWR | O_CREAT) | O_CLOEXEC | O_NONBLOCK
       | (followsLinks ? 0 : O_NOFOLLOW)
     let opened = retryingOnInterrupt { unsafe open(path, flags, mode) }
     guard opened >= 0 else { throw SystemError(operation: "open", object: path, code: -opened) }
-    guard FileKind.isSuitable(opened, forWriting: access == .readWrite) else {
+    guard FileKind.isSuitable(opened, acceptsDevices: acceptsDevices && access == .readOnly) else {
       close(opened)
       throw SystemError(operation: "open", object: path, code: SystemError.notAFile)
     }

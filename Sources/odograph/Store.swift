@@ -70,8 +70,8 @@ struct Export: ParsableCommand {
         kml      a gx:Track for each vehicle, which a map can play over time
         csv      with a header; a name that a spreadsheet would evaluate, as =1+1, has an apostrophe in front
         jsonl    an object in each line; with --messages all messages unchanged
-        parquet  a folder for each day and fleet, date=2026-11-22/fleet=demo/positions.parquet, for DuckDB, pyarrow \
-      and Spark
+        parquet  a folder for each day and fleet, date=2026-11-22/fleet-demo/positions.parquet, for DuckDB, pandas, \
+      pyarrow and Spark
 
       A Parquet folder appears when all of it is complete, too. --force replaces a folder that contains only such \
       days. --update replaces single days in an existing folder: each exported day of a fleet replaces the same day \

@@ -29,6 +29,17 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("signals = [\"vehicle.speed\"]", "; did you mean Vehicle.Speed?"),
+    ("signals = [\"Vehicle,Speed = Engine.Speed\"]", "; did you mean Vehicle.Speed?"),
+    ("speed = \"Vehicle Speed\"", "; did you mean Vehicle.Speed?"),
+    ("signals = [\"Engine.Torque\"]", "\"Vehicle.Speed = EngineData.Speed\""),
+  ])
+  func aMistypedSignalIsAnsweredWithTheNearestPath(line: String, ending: String) {
+    let problem = problem("[vehicle]\nid = \"v\"\n[can]\ninterface = \"can0\"\n\(line)")
+    #expect(problem.hasSuffix(ending), "\(problem)")
+  }
+
   /// An array is written on the command line and in the environment as in a file, or with commas.
   /// A barometer is missed aloud only where somebody asked for it by name or for its messages.
   @Test(

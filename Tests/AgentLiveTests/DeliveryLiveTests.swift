@@ -25,9 +25,8 @@ import Testing
   @Test(
     .timeLimit(.minutes(2)),
     arguments: [
-      "remote/regions.geojson", "remote/settings.json", "o.sqlite.odometer", "o.sqlite.trips",
-      "o.sqlite.recent",
-      "o.sqlite", "st",
+      "remote/regions.geojson", "remote/settings.json", "o.sqlite.odometer", "o.sqlite.odometer.copy",
+      "o.sqlite.trips", "o.sqlite.recent", "o.sqlite", "st",
     ])
   func aFIFOInPlaceOfAStateFileDoesNotHangTheAgent(file: String) throws {
     mkdir(directory.file("remote"), 0o700)
@@ -35,15 +34,17 @@ import Testing
     let agent = try agent([
       "input.mode": "simulation", "mqtt.broker": "mqtt://127.0.0.1:1",
     ])
-    // The stores of the odometer and of trips continue without a log line.
-    let expected = file.hasSuffix(".odometer") || file.hasSuffix(".trips") ? "started" : file
-    _ = waitUntil(atMost: 20) { agent.output.contains(expected) || !agent.isRunning }
-    #expect(agent.output.contains(expected), "\(agent.output.prefix(2000))")
+    let path = directory.file(file)
+    _ = waitUntil(atMost: 20) { agent.output.contains(path) || !agent.isRunning }
+    #expect(agent.output.contains(path), "\(agent.output.prefix(2000))")
+    #expect(agent.output.contains("it is a FIFO, a socket or a device"), "\(agent.output.prefix(2000))")
     agent.signal(SIGTERM)
     let isDone = waitUntil(atMost: 20) { !agent.isRunning }
     #expect(isDone)
     print("\(file): exit status \(agent.exitStatus.map { "\($0)" } ?? "none")")
     if !isDone { agent.kill() }
+    var status = stat()
+    #expect(stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
   }
 
   /// Two brokers, each with a retained document that refers to the other: 292 connections in 10 s before.
@@ -88,5 +89,38 @@ import Testing
     print("connections until the older document is refused: \(connections)")
     #expect(connections == 3)
     #expect(agent.terminate() == 0)
+  }
+
+  /// One burst a day was confirmed by the connection that it came over, and the vehicle was out of reach for a day.
+  @Test(.timeLimit(.minutes(2)))
+  func burstsAreConfirmedByTheNextConnection() throws {
+    let broker = try BrokerFixture()
+    let person = try Operator(broker)
+    let agent = try ManagedAgent(
+      broker,
+      remote: """
+        enabled = true
+        rollback_after = 12
+        keys = ["mqtt.link", "mqtt.burst_interval", "mqtt.burst_linger"]
+        [simulation]
+        scenario = "parked"
+        """, directory: directory)
+    #expect(waitUntil(atMost: 60) { person.state == "online" }, "\(agent.log)")
+    func settings(_ interval: Int) -> String {
+      #"{"settings":{"mqtt.link":"bursts","mqtt.burst_linger":0.2,"mqtt.burst_interval":\#(interval)}}"#
+    }
+    func hasEnded(_ state: String, after count: Int) -> Bool {
+      person.reports.dropFirst(count).contains { $0["state"] as? String == state }
+    }
+    #expect(person.want(settings(86_400))?["state"] as? String == "trial", "\(agent.log)")
+    #expect(waitUntil(atMost: 60) { hasEnded("rolledBack", after: 1) }, "\(agent.log)")
+    let problem = problem(of: person.reports.last)
+    #expect(problem.contains("no second connection within 12 s"), "\(problem)")
+    #expect(waitUntil(atMost: 60) { person.state == "online" }, "\(agent.log)")
+    let count = person.reports.count
+    #expect(person.want(settings(5))?["state"] as? String == "trial", "\(agent.log)")
+    #expect(waitUntil(atMost: 60) { hasEnded("applied", after: count) }, "\(agent.log)")
+    #expect(!hasEnded("rolledBack", after: count))
+    #expect(agent.child.terminate() == 0)
   }
 }

@@ -152,7 +152,11 @@ import Transfers
   /// A server that has the letter may take its time to look at it: who gave up would send it again and again.
   @Test func aServerThatHasTheLetterIsWaitedFor() throws {
     let slow = try mailServer("slow")
-    guard case .mail(var patient) = mail("smtp://127.0.0.1:\(slow.port)", encrypted: false) else { return }
+    let receiver = mail("smtp://127.0.0.1:\(slow.port)", encrypted: false)
+    guard case .mail(var patient) = receiver else {
+      Issue.record("\(receiver)")
+      return
+    }
     patient.timeout = 1
     #expect(try failure(deliver(.mail(patient))).isEmpty)
     #expect(try letters("slow").count == 1)

@@ -46,7 +46,11 @@ import Testing
   ])
   func argumentsAreChecked(name: String, arguments: String, problem: String) throws {
     let command = try #require(VehicleCommand.named(name))
-    guard case .object(let members) = try JSONValue(parsing: Array(arguments.utf8)) else { return }
+    let json = try JSONValue(parsing: Array(arguments.utf8))
+    guard case .object(let members) = json else {
+      Issue.record("\(json)")
+      return
+    }
     var said = ""
     do { _ = try command.arguments(members) } catch { said = error.description }
     #expect(problem.isEmpty ? said.isEmpty : said.contains(problem), "\(said)")

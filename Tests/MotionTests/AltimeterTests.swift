@@ -140,6 +140,7 @@ import Testing
   /// Whatever comes in, what comes out is finite and in its range.
   @Test func nothingBreaksIt() {
     var generator = SeededGenerator.announced()
+    var (altitudes, floors) = (0, 0)
     for _ in 0..<20 {
       var altimeter = Altimeter()
       func any() -> Double {
@@ -164,14 +165,17 @@ import Testing
         if generator.nextUniform() < 0.05 { altimeter.observe(isAtRest: generator.nextUniform() < 0.5) }
         if generator.nextUniform() < 0.05 { altimeter.observe(isReceiverOn: generator.nextUniform() < 0.5) }
         if let data = altimeter.absoluteAltitudeData {
+          altitudes += 1
           #expect(data.altitude.isFinite && data.accuracy > 0 && data.accuracy.isFinite && data.precision > 0)
         }
         if let floor = altimeter.floor {
+          floors += 1
           #expect((0.5...1).contains(floor.confidence) && abs(floor.level) <= 20 && floor.height.isFinite)
         }
         #expect(altimeter.altitudeData?.relativeAltitude.isFinite != false)
       }
     }
+    #expect(altitudes > 0 && floors > 0)
   }
 
   /// Nothing is allocated for a pressure or an altitude.

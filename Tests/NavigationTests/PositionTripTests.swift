@@ -134,13 +134,50 @@ import Testing
       let possible = vehicle.possibleSpeed * 1.002
       for trip in vehicle.ended {
         trips += 1
-        let greatest = trip.greatestSpeed ?? max(possible, 8)
+        let greatest = trip.greatestSpeed ?? possible
         #expect(
           (trip.meanSpeed ?? 0) <= greatest + 1e-6, "\(interval) \(hasSpeed) \(trip.kind) \(trip.moving)")
-        #expect(greatest <= max(possible, 8) + 1e-6, "\(interval) \(hasSpeed) \(greatest) \(possible)")
+        #expect(greatest <= possible + 1e-6, "\(interval) \(hasSpeed) \(greatest) \(possible)")
         #expect(trip.moving >= 0 && trip.standing >= 0 && trip.estimated <= trip.distance)
       }
     }
     #expect(trips > 200)
+  }
+
+  /// A drive without a stop is one trip; a gap may end one. Case 01 was a trip every 12 s.
+  @Test func aRandomDriveWithoutStopsIsOneTrip() throws {
+    var random = SplitMix.announced()
+    for number in 0..<150 {
+      var vehicle = Vehicle()
+      let interval = exp(random.uniform(log(0.1)...log(120)))
+      let speedShare = [0, 0.5, 1][number % 3]
+      let accuracy = random.uniform(0...1) < 0.3 ? nil : random.uniform(1...20)
+      let noise = (accuracy ?? 5) / 3
+      var (seconds, place, course) = (0.0, SIMD2(0.0, 0), 0.0)
+      var (speed, length, gaps) = (random.uniform(5...40), 0.0, 0)
+      while seconds < 1200 {
+        let isGap = random.uniform(0...1) < 0.1 * interval / 1200
+        let step = isGap ? random.uniform(150...1000) : interval * random.uniform(0.9...1.1)
+        gaps += isGap ? 1 : 0
+        course += random.uniform(-0.1...0.1) * min(1, step)
+        speed = min(40, max(5, speed + random.uniform(-1...1) * min(2, step)))
+        place += speed * step * SIMD2(sin(course), cos(course))
+        length += speed * step
+        seconds += step
+        vehicle.report(
+          seconds, place + noise * SIMD2(random.normal(), random.normal()), accuracy: accuracy,
+          speed: random.uniform(0...1) < speedShare ? speed : nil)
+      }
+      vehicle.end()
+      let about = "interval \(interval), speed in \(speedShare), accuracy \(accuracy ?? .nan), gaps \(gaps)"
+      #expect((1...1 + gaps).contains(vehicle.ended.count), "\(about): \(vehicle.ended.map(\.kind))")
+      let sum = vehicle.ended.reduce(0) { $0 + $1.distance }
+      #expect(abs(sum - length) < 0.1 * length + 100, "\(about): \(sum) m of \(length) m")
+      for trip in vehicle.ended {
+        let mean = try #require(trip.meanSpeed, "\(about)")
+        #expect(try mean <= #require(trip.greatestSpeed) + 1e-6, "\(about)")
+        #expect(mean > 3 && mean <= vehicle.possibleSpeed * 1.002, "\(about): \(mean) m/s")
+      }
+    }
   }
 }

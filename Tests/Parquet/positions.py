@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Reads the folder of `odograph export --format parquet` with pyarrow and with DuckDB, and compares all of it with the JSON
-lines of the same recording.
+"""Reads the folder of `odograph export --format parquet` with pandas, pyarrow, geopandas and DuckDB, and compares all of it with
+the JSON lines of the same recording.
 
 usage: positions.py FOLDER LINES
 Prints "rows,N", "days,N" and "left out,N" (row groups that a filter by time did not read); what differs goes to standard
@@ -10,8 +10,11 @@ import datetime
 import json
 import pathlib
 import sys
+import urllib.parse
 
 import duckdb
+import geopandas
+import pandas
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
@@ -24,6 +27,11 @@ def line(text):
     record["accuracy"] = record.pop("horizontalAccuracy", None)
     record["time"] = datetime.datetime.fromisoformat(record["time"])
     return tuple(record.get(name) for name in NAMES)
+
+
+def value_of(cell):
+    """A cell of pandas as Python has it."""
+    return cell.to_pydatetime() if isinstance(cell, pandas.Timestamp) else cell
 
 
 def rounded(row):
@@ -48,18 +56,38 @@ def main():
         faults.append("a row lies in the folder of another day")
     if {name: str(table.schema.field(name).type) for name in ("date", "fleet")} != {"date": "string", "fleet": "string"}:
         faults.append(f"pyarrow's partition columns are {table.schema}")
-    # The folders' names alone, by a schema of one's own: a fleet is a text, whatever it looks like.
-    schema = pa.schema([("date", pa.date32()), ("fleet", pa.string())])
-    typed = ds.dataset(folder, partitioning=ds.partitioning(schema, flavor="hive"))
+    # Each folder has one day of one fleet, which is a text, whatever it looks like.
+    typed = ds.dataset(folder, partitioning=ds.partitioning(pa.schema([("date", pa.date32())]), flavor="hive"))
     for fragment in typed.get_fragments():
-        keys = ds.get_partition_keys(fragment.partition_expression)
+        day = ds.get_partition_keys(fragment.partition_expression)["date"]
+        name = pathlib.PurePath(fragment.path).parent.name
         for row in fragment.to_table(columns=["fleet", "time"]).to_pylist():
-            if (keys["fleet"], keys["date"]) != (row["fleet"], row["time"].date()):
+            if row["time"].date() != day or urllib.parse.unquote(name) != "fleet-" + row["fleet"]:
                 faults.append(f"{fragment.path} has a row of {row}")
                 break
     for fleet in {row[0] for row in expected}:
         if typed.count_rows(filter=ds.field("fleet") == fleet) != sum(row[0] == fleet for row in expected):
             faults.append(f"pyarrow has other rows of the fleet {fleet}")
+
+    # The whole folder in one call.
+    whole = pq.read_table(folder)
+    if sorted((rounded(row[name] for name in NAMES) for row in whole.to_pylist()), key=str) != expected:
+        faults.append(f"pyarrow.parquet reads {whole.num_rows} other rows")
+    frame = pandas.read_parquet(folder)
+    # An empty cell of pandas is a NaN.
+    found = frame[NAMES].astype(object).where(frame[NAMES].notna(), None).itertuples(index=False, name=None)
+    if sorted((rounded(value_of(cell) for cell in row) for row in found), key=str) != expected:
+        faults.append(f"pandas reads {len(frame)} other rows")
+    if set(frame["date"].astype(str)) != {row[2].date().isoformat() for row in expected}:
+        faults.append("pandas has other days")
+    points = geopandas.GeoDataFrame(
+        frame, geometry=geopandas.points_from_xy(frame.longitude, frame.latitude), crs="EPSG:4326"
+    )
+    west, south, east, north = points.total_bounds
+    longitudes, latitudes = [row[4] for row in expected], [row[3] for row in expected]
+    bounds = (min(longitudes), min(latitudes), max(longitudes), max(latitudes))
+    if any(abs(found - wanted) > 1e-8 for found, wanted in zip((west, south, east, north), bounds)):
+        faults.append(f"geopandas has the bounds {points.total_bounds}")
 
     pattern = f"{folder}/*/*/*.parquet"
     columns = ", ".join("epoch_ms(time)" if name == "time" else name for name in NAMES)

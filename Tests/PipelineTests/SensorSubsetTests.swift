@@ -139,7 +139,9 @@ import Testing
       #expect((back.rotationRate != nil) == (last.rotationRate != nil))
     }
     #expect(headings.isEmpty != expected.hasHeading)
-    if let heading = headings.last(where: { $0.time < Self.start.advanced(bySeconds: Self.blow) }) {
+    if expected.hasHeading {
+      let heading = try #require(
+        headings.last { $0.time < Self.start.advanced(bySeconds: Self.blow) })
       #expect(abs(signedDegrees(from: heading.magneticHeading, to: 45)) < 3, "\(heading.magneticHeading)")
       #expect((heading.trueHeading != nil) == expected.hasTrueHeading)
     }

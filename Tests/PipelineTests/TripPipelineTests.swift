@@ -53,6 +53,12 @@ import Testing
         .vehicle([VehicleReading(timestamp: Timestamp(seconds: Double(second)), path: path, value: value)]))
     }
 
+    mutating func finish() {
+      var messages: [TripMessage] = []
+      pipeline.finish { if case .trip(let message) = $0 { messages.append(message) } }
+      told += messages
+    }
+
     mutating func send(_ event: SensorEvent) {
       var messages: [TripMessage] = []
       pipeline.process(event) { if case .trip(let message) = $0 { messages.append(message) } }
@@ -98,6 +104,25 @@ import Testing
       #expect(try mean <= #require(message.greatestSpeed) + 0.01 && mean < 10.1, "\(mean)")
     }
     #expect(try #require(trip.meanSpeed) > 8)
+  }
+
+  /// At the end of a recording, and before a restart, an open trip is published with all of its distance.
+  @Test func anOpenTripIsPublishedBeforeACleanStop() throws {
+    var drive = try Drive()
+    drive.hasSpeed = false
+    drive.go(40, speed: 10)
+    drive.finish()
+    let trip = try #require(drive.told.last)
+    #expect(drive.told.map(\.phase) == [.started, .underway] && trip.kind == .driven)
+    #expect(abs(trip.distance - 400) < 25, "\(trip.distance)")
+    #expect(abs(try #require(trip.meanSpeed) - 10) < 0.5)
+    // Nothing new, nothing published; the interval 0 publishes starts and ends only.
+    drive.finish()
+    #expect(drive.told.count == 2)
+    var quiet = try Drive(["trips.interval=0"])
+    quiet.go(40, speed: 10)
+    quiet.finish()
+    #expect(quiet.told.map(\.phase) == [.started])
   }
 
   @Test func theConfiguredStopEndsIt() throws {

@@ -118,7 +118,10 @@ import Testing
     // CAN_ERR_BUSOFF, then a frame.
     wire.send(0x40, [UInt8](repeating: 0, count: 8), kind: .error)
     #expect(waitUntil { recorder.statuses.count == 2 })
-    guard case .unavailable(let reason) = recorder.statuses[1].state else { return }
+    guard case .unavailable(let reason) = recorder.statuses[1].state else {
+      Issue.record("\(recorder.statuses)")
+      return
+    }
     #expect(reason.contains("bit rate") && reason.contains("restart-ms"))
     wire.send(0x18FE_F100, Self.speed)
     #expect(waitUntil { recorder.statuses.count == 3 })

@@ -42,7 +42,10 @@ import Testing
     var decoder = try decoder(path)
     let readings = decoder.process(answer(data), at: time(1))
     #expect(readings.map(\.path) == [path] && readings[0].origin == .diagnostic)
-    guard case .number(let number)? = readings.first?.value else { return }
+    guard case .number(let number)? = readings.first?.value else {
+      Issue.record("\(readings)")
+      return
+    }
     #expect(abs(number - value) < 1e-9)
     // What nobody wants is not told.
     var other = try self.decoder(path == "Vehicle.Speed" ? "Vehicle.OBD.RunTime" : "Vehicle.Speed")

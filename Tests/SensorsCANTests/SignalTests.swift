@@ -52,7 +52,10 @@ import Testing
     ])
     let values = read(&decoder, [0xE8, 0x03, 0, 0, 200, 0x20, 0x03, 0])
     #expect(values["Vehicle.Speed"] == .number(36))
-    guard case .number(let heat)?? = values["Vehicle.Powertrain.CombustionEngine.ECT"] else { return }
+    guard case .number(let heat)?? = values["Vehicle.Powertrain.CombustionEngine.ECT"] else {
+      Issue.record("\(values)")
+      return
+    }
     #expect(abs(heat + 73.15) < 1e-9)
     #expect(values["Vehicle.Powertrain.CombustionEngine.Speed"] == .number(800))
   }
@@ -89,6 +92,8 @@ import Testing
     ("Vehicle.Speed = Other.Far", "beyond the 2 bytes"),
     ("Vehicle.Speed = Alone", "has no multiplexor"),
     ("Vehicle.Private.Weight", "can.dbc"), ("Vehicle.Speed", "can.j1939"),
+    ("Vehicle.Sped", "did you mean Vehicle.Speed? Otherwise name its signal in can.dbc"),
+    ("Vehicle.TravelledDistance", "did you mean Vehicle.TraveledDistance?"),
   ])
   func whatCannotBeServedIsSaidWithTheRemedy(signal: String, says: String) throws {
     let error = #expect(throws: CANError.self) { try decoder([signal]) }

@@ -110,7 +110,10 @@ import Testing
     source.setDemand(.rate(hertz: 0.01, latency: .zero), for: .wifi)
     #expect(waitUntil { scans(recorder) == 1 })
     #expect(recorder.statuses.isEmpty)
-    guard case .radio(let scans)? = recorder.events.first else { return }
+    guard case .radio(let scans)? = recorder.events.first else {
+      Issue.record("\(recorder.events)")
+      return
+    }
     #expect(scans.map(\.isComplete) == [false] && scans.map(\.duration) == [1.5])
   }
 

@@ -95,7 +95,7 @@ import Testing
   }
 
   /// However many there are: the strongest, each once, the later of two.
-  @Test func aCrowdIsBounded() {
+  @Test func aCrowdIsBounded() throws {
     var strongest = StrongestBeacons()
     for number in 0..<1_000_000 {
       guard let beacon = Beacon(accessPoint: 0x0016_3E00_0000 | UInt64(number)) else { continue }
@@ -104,7 +104,7 @@ import Testing
     let told = strongest.strongest
     #expect(told.count == StrongestBeacons.limit && Set(told.map(\.beacon)).count == told.count)
     #expect(told.allSatisfy { ($0.signal ?? -100) > -20.02 })
-    guard let beacon = told.first?.beacon else { return }
+    let beacon = try #require(told.first?.beacon)
     strongest.insert(BeaconSighting(beacon: beacon, signal: -30, age: 2))
     #expect(strongest.strongest.first?.signal != -30)
     strongest.insert(BeaconSighting(beacon: beacon, signal: -1, age: 0))

@@ -191,17 +191,24 @@ import Testing
       $0.steepestGrade = 0
       $0.duration = 5
     }
+    var (forces, rates, fixes) = (0, 0, 0)
     while let event = drive.next() {
       for scan in event.scans {
         if let force = scan.specificForce {
+          forces += 1
           #expect((force - Vector3(0, 0, standardGravity)).length < 1e-11)
         }
-        if let rate = scan.rotationRate { #expect(rate == .zero) }
+        if let rate = scan.rotationRate {
+          rates += 1
+          #expect(rate == .zero)
+        }
       }
       if case .position(let block) = event {
+        fixes += block.count
         for fix in block { #expect(fix.course == nil && fix.speed == 0 && fix.mode == .threeDimensional) }
       }
     }
+    #expect(forces > 0 && rates > 0 && fixes > 0)
     #expect(drive.truth(at: Timestamp(seconds: 1e6)).speed == 0)
   }
 

@@ -3,7 +3,7 @@ import Foundation
 /// Programs of PyPI that tests run against, which Debian does not have: `Deploy/test.sh` installs each kind into a folder of
 /// `.build`.
 public enum PythonEnvironment: String, Sendable {
-  /// pyarrow and DuckDB, which read Parquet.
+  /// pandas, pyarrow, geopandas and DuckDB, which read Parquet.
   case parquetReaders = "python"
   /// cantools, which reads DBC files.
   case canTools = "cantools"
@@ -43,8 +43,8 @@ public enum PythonEnvironment: String, Sendable {
 
 extension Need {
   public static let parquetReaders = Need(
-    "pyarrow and duckdb of PyPI \(PythonEnvironment.parquetReaders.installation("Parquet/requirements.txt"))"
-  ) { try PythonEnvironment.parquetReaders.has("duckdb, pyarrow.dataset") }
+    "pandas, pyarrow, geopandas and duckdb of PyPI \(PythonEnvironment.parquetReaders.installation("Parquet/requirements.txt"))"
+  ) { try PythonEnvironment.parquetReaders.has("duckdb, geopandas, pandas, pyarrow.dataset") }
 
   public static let canTools = Need(
     "cantools of PyPI \(PythonEnvironment.canTools.installation("CANTools/requirements.txt"))"

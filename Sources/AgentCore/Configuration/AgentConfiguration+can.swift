@@ -23,7 +23,13 @@ extension AgentConfiguration {
 }
 
 extension AgentConfiguration.CAN {
-  /// Nil if neither an interface nor a log is configured.
+  /// A suggestion for a mistyped path, to append to a message; empty if no path is close.
+  fileprivate static func suggestion(for text: String) -> String {
+    let path = text.prefix { $0 != "=" }.filter { $0 != " " && $0 != "\t" }
+    return VehicleSignal.path(near: path).map { "; did you mean \($0)?" } ?? ""
+  }
+
+  /// Nil where neither an interface nor a log is named.
   init?(_ reader: ConfigurationReader) throws(ConfigurationError) {
     interface = reader.optionalText("can.interface")
     guard interface != nil || reader.optionalText("replay.can") != nil else { return nil }
@@ -41,7 +47,7 @@ extension AgentConfiguration.CAN {
         throw reader.problem(
           "can.signals",
           "\"\(text.prefix(120))\" is neither a VSS path, as in \"Vehicle.Speed\", nor one with a signal of can.dbc, as in "
-            + "\"Vehicle.Speed = EngineData.Speed\"")
+            + "\"Vehicle.Speed = EngineData.Speed\"" + Self.suggestion(for: text))
       }
       signals.signals.append(signal)
     }
@@ -64,8 +70,9 @@ extension PipelineConfiguration.Vehicle {
     let path = try reader.text("can.speed")
     guard path == "none" || VehicleSignal.isPath(path) else {
       throw reader.problem(
-        "can.speed", "\"\(path.prefix(80))\" is no VSS path of a speed; write one of can.signals, or \"none\""
-      )
+        "can.speed",
+        "\"\(path.prefix(80))\" is no VSS path of a speed; write one of can.signals, or \"none\""
+          + AgentConfiguration.CAN.suggestion(for: path))
     }
     self.init(interval: try reader.number("can.interval"), speedPath: path == "none" ? nil : path)
   }

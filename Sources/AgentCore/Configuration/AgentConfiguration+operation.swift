@@ -30,6 +30,8 @@ extension AgentConfiguration {
     package var rollbackAfter: Double
     /// Folder of remote settings, remote regions and the history of fixes.
     package var path: String
+    /// The folder of the files that remote settings may name; nil if they may name none.
+    package var filesPath: String?
     /// Topic filters of answers besides the vehicle's own response topics.
     package var responses: [String]
     /// Largest history of fixes in bytes; 0 for none.
@@ -77,6 +79,10 @@ extension AgentConfiguration.Remote {
     }
     rollbackAfter = try reader.number("remote.rollback_after")
     path = reader.statePath("remote.path", else: "remote")
+    filesPath = reader.optionalText("remote.files_path")
+    if let filesPath, !filesPath.hasPrefix("/") {
+      throw reader.problem("remote.files_path", "\"\(filesPath.prefix(80))\" is not an absolute path")
+    }
     historyLimit = try reader.integer("remote.history_mb") * 1_000_000
     recordSeconds = try reader.number("remote.record_seconds")
     samplesSeconds = try reader.number("remote.samples_seconds")

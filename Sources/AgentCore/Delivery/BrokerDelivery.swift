@@ -23,8 +23,9 @@ final class BrokerDelivery: MessageDelivery {
   private let refusals: Locked<RefusalLog>
   private let storeNotices: Locked<StoreNotices>
 
-  /// Time in s without an acknowledgement after which a stop leaves the rest to the next start.
-  private static let stallLimit = 5.0
+  /// Seconds without an acknowledgement after which a stop leaves the rest to the next start; less if the broker could not be
+  /// reached.
+  private static let (stallLimit, unreachableLimit) = (5.0, 1.0)
   private static let regionStatesName = "regions"
 
   /// Opens the store and starts connecting.
@@ -221,7 +222,10 @@ final class BrokerDelivery: MessageDelivery {
   @discardableResult
   private func drain() -> Bool {
     var (left, since) = (outbox.status.records, SystemClock.monotonic)
-    while left > 0, Double(SystemClock.monotonic - since) * 1e-9 < Self.stallLimit {
+    func limit() -> Double {
+      linkState.withLock { $0.problem } == nil ? Self.stallLimit : Self.unreachableLimit
+    }
+    while left > 0, Double(SystemClock.monotonic - since) * 1e-9 < limit() {
       usleep(20_000)
       let now = outbox.status.records
       if now < left { since = SystemClock.monotonic }

@@ -258,7 +258,7 @@ package struct EnvironmentCheck {
       }
       let told = bus.configuration.signals.map(\.path).filter { decoder.paths.contains($0) }
       return [Finding(.ok, subject, "\(traffic); can tell \(told.joined(separator: ", "))")] + speed(told)
-        + skipped(decoder)
+        + mistyped(bus.configuration) + skipped(decoder)
     } catch {
       let isSetting = error.place != bus.interface
       return [
@@ -280,8 +280,18 @@ package struct EnvironmentCheck {
     ]
   }
 
-  /// Checks that the speed signal is among the received ones. Without it, navigation in tunnels works as in a
-  /// vehicle without a CAN bus.
+  /// Paths of the DBC file that are close to a known one. They are published, and have no other effect.
+  private func mistyped(_ bus: CANConfiguration) -> [Finding] {
+    bus.signals.filter { $0.source != nil && VehicleSignal.known[$0.path] == nil }.compactMap { signal in
+      VehicleSignal.path(near: signal.path).map {
+        Finding(
+          .warning, "can.signals", "\(signal.path) is not a signal that navigation and trips use",
+          remedy: "did you mean \($0)?")
+      }
+    }
+  }
+
+  /// Navigation goes by one of the signals that are told, and without it through a tunnel as on a vehicle without a bus.
   private func speed(_ told: [String]) -> [Finding] {
     guard let path = configuration.pipeline.vehicle?.speedPath, !told.contains(path) else { return [] }
     return [

@@ -34,14 +34,14 @@ struct LearnedFile: Sendable {
       if error.isShortOfSpace {
         setAside(now: now, reason: "it is longer than \(largest) bytes")
       } else {
-        log.warning(.calibrationNotRead, "calibration not read", metadata: ["reason": "\(error)"])
+        log.warning(.calibrationNotRead, "state file not read", metadata: ["reason": "\(error)"])
       }
       return nil
     }
     do throws(Failure) {
       let value = try read(String(decoding: bytes, as: UTF8.self))
       log.info(
-        .calibrationLoaded, "calibration loaded",
+        .calibrationLoaded, "state file loaded",
         metadata: ["path": "\(path)", "made": "\(made(value)?.rfc3339 ?? "at an unknown time")"])
       return value
     } catch {
@@ -57,11 +57,11 @@ struct LearnedFile: Sendable {
     do {
       try AtomicFile.move(path, to: aside)
       log.warning(
-        .calibrationDamaged, "damaged calibration set aside",
+        .calibrationDamaged, "damaged state file set aside",
         metadata: ["path": "\(aside)", "reason": "\(reason)"])
     } catch {
       log.warning(
-        .calibrationDamaged, "damaged calibration left",
+        .calibrationDamaged, "damaged state file left",
         metadata: ["reason": "\(reason)", "failure": "\(error)"])
     }
   }
@@ -79,7 +79,7 @@ struct LearnedFile: Sendable {
       return true
     } catch {
       if !hasLoggedFailure {
-        log.warning(.calibrationNotKept, "calibration not kept", metadata: ["reason": "\(error)"])
+        log.warning(.calibrationNotKept, "state file not written", metadata: ["reason": "\(error)"])
       }
       hasLoggedFailure = true
       return false

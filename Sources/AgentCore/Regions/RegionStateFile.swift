@@ -35,7 +35,7 @@ final class RegionStateFile: Sendable {
       }
     }
     do {
-      try monitor.restore(AtomicFile.contents(of: path))
+      try monitor.restore(AtomicFile.contents(of: path, acceptsDevices: false))
       self.preserved.withLock { $0.hasStates = true }
     } catch let error as SystemError where error.code == ENOENT {
       return

@@ -54,9 +54,9 @@ struct RemoteManager: Sendable {
 
   private struct Trial {
     var deadline: Timestamp
-    /// True if only a new connection confirms the settings.
-    var needsNewConnection: Bool
-    /// Start of the current connection to the broker.
+    /// Connections that must still be made under the settings; 0 if the present one is sufficient.
+    var connectionsNeeded: Int
+    /// Start of the present connection; nil without one, or if only a new one counts.
     var connectedSince: Timestamp?
   }
 
@@ -88,7 +88,8 @@ struct RemoteManager: Sendable {
       if isTrial {
         self.memory.trial?.starts += 1
         trial = Trial(
-          deadline: start.advanced(bySeconds: own.remote.rollbackAfter), needsNewConnection: true)
+          deadline: start.advanced(bySeconds: own.remote.rollbackAfter),
+          connectionsNeeded: connectionsNeeded(by: configuration))
       }
       return
     }
@@ -148,18 +149,19 @@ struct RemoteManager: Sendable {
       } else {
         memory.settings = document.settings
       }
-      // Only the trial of a connection reports its end. For other settings there is none to wait for.
-      report.state = trial?.needsNewConnection == true ? .trial : .applied
+      // Only a trial of a connection says how it ended; whoever set this would wait for the other's end in vain.
+      report.state = (trial?.connectionsNeeded ?? 0) > 0 ? .trial : .applied
       return [.remember(memory), .report(report)]
     }
-    let needsNewConnection = configuration.mqtt != active.mqtt || trial?.needsNewConnection == true
+    let isSameConnection = configuration.mqtt == active.mqtt
+    let needed = isSameConnection ? trial?.connectionsNeeded ?? 0 : connectionsNeeded(by: configuration)
     memory.trial = RemoteMemory.Trial(settings: document.settings)
     trial = Trial(
-      deadline: now.advanced(bySeconds: active.remote.rollbackAfter), needsNewConnection: needsNewConnection,
-      connectedSince: isConnected && !needsNewConnection ? now : nil)
-    if needsNewConnection { isConnected = false }
+      deadline: now.advanced(bySeconds: active.remote.rollbackAfter), connectionsNeeded: needed,
+      connectedSince: isConnected && needed == 0 ? now : nil)
+    if needed > 0 { (isConnected, lastProblem) = (false, nil) }
     active = configuration
-    report.state = needsNewConnection ? .trial : .applied
+    report.state = needed > 0 ? .trial : .applied
     return [.remember(memory), .apply(configuration), .report(report)]
   }
 
@@ -207,9 +209,41 @@ struct RemoteManager: Sendable {
   mutating func connectionChanged(isConnected: Bool, problem: String?, at now: Timestamp) -> [Decision] {
     self.isConnected = isConnected
     if let problem { lastProblem = problem }
-    trial?.connectedSince = isConnected ? now : nil
-    guard isConnected, trial?.needsNewConnection == true else { return [] }
-    return confirm(isNews: true)
+    guard let current = trial else { return [] }
+    guard current.connectionsNeeded > 0 else {
+      trial?.connectedSince = isConnected ? now : nil
+      return []
+    }
+    guard isConnected else { return [] }
+    trial?.connectionsNeeded -= 1
+    return current.connectionsNeeded > 1 ? [] : confirm(isNews: true)
+  }
+
+  /// The settings that the connection uses. On trial, a link that opens for bursts at rest does so immediately: a moving
+  /// vehicle would otherwise confirm it before its next stop.
+  var connection: AgentConfiguration.MQTT {
+    var settings = active.mqtt
+    if trial.map({ $0.connectionsNeeded > 0 }) == true, hasNewBursts(active) {
+      settings.client.linkPolicy = settings.resting.policy
+    }
+    return settings
+  }
+
+  /// A connection proves that the broker is reachable. Another schedule of bursts also has to prove that the next connection
+  /// follows in time.
+  private func connectionsNeeded(by configuration: AgentConfiguration) -> Int {
+    hasNewBursts(configuration) ? 2 : 1
+  }
+
+  /// Whether the link opens for bursts, at other times than under the settings that a failed trial restores.
+  private func hasNewBursts(_ configuration: AgentConfiguration) -> Bool {
+    // A link that is always in bursts is so at rest, too.
+    guard case .bursts = configuration.mqtt.resting.policy else { return false }
+    let before = try? layers.configuration(remote: Self.usable(memory.settings, active, layers)).mqtt
+    return before.map {
+      $0.client.linkPolicy != configuration.mqtt.client.linkPolicy
+        || $0.resting.policy != configuration.mqtt.resting.policy
+    } ?? true
   }
 
   /// The next time at which `advance` must be called.
@@ -237,10 +271,12 @@ struct RemoteManager: Sendable {
       trial?.deadline = now.advanced(bySeconds: active.remote.rollbackAfter)
       return []
     }
+    // One connection was made, and none followed.
+    let isLate = current.connectionsNeeded == 1 && hasNewBursts(active)
     trial = nil
     memory.trial = nil
     active = configuration
-    return [.remember(memory), .apply(configuration), .report(rolledBack(failed.settings))]
+    return [.remember(memory), .apply(configuration), .report(rolledBack(failed.settings, isLate: isLate))]
   }
 
   /// Returns the stored settings that may be in effect. The list of keys or the overrides may have changed
@@ -249,7 +285,7 @@ struct RemoteManager: Sendable {
     _ settings: RemoteSettings, _ configuration: AgentConfiguration, _ layers: ConfigurationLayers
   ) -> [String: ConfigurationKey.Value] {
     settings.values.filter {
-      configuration.remote.keys.contains($0.key) && layers.problem(remote: $0.key) == nil
+      configuration.remote.keys.contains($0.key) && layers.problem(remote: $0.key, value: $0.value) == nil
     }
   }
 
@@ -272,10 +308,16 @@ struct RemoteManager: Sendable {
     return [.remember(memory)] + (isNews ? [.report(report)] : [])
   }
 
-  private func rolledBack(_ failed: RemoteSettings) -> Report {
+  private func rolledBack(_ failed: RemoteSettings, isLate: Bool = false) -> Report {
+    let limit = active.remote.rollbackAfter
+    let problem =
+      isLate
+      ? "no second connection within \(Int(limit)) s: mqtt.burst_interval must be shorter than remote.rollback_after, "
+        + "which is set in the vehicle's file"
+      : "the broker could not be reached in time"
     let why = lastProblem.map { "; \($0)" } ?? ""
     return Report(
-      state: .rolledBack, version: failed.version, problem: "the broker could not be reached in time\(why)",
+      state: .rolledBack, version: failed.version, problem: problem + why,
       accepted: failed.values.keys.sorted(), settings: memory.settings.values)
   }
 

@@ -125,6 +125,14 @@ final class RemoteService {
     _ decisions: [RemoteManager.Decision], _ pipeline: inout AgentPipeline
   ) {
     for decision in decisions { carryOut(decision, &pipeline) }
+    followConnection()
+  }
+
+  /// Connects with the manager's settings if they differ from those in use.
+  private func followConnection() {
+    guard connection != manager.connection else { return }
+    connection = manager.connection
+    plan.link.reconnect(connection)
   }
 
   private func carryOut(
@@ -133,11 +141,9 @@ final class RemoteService {
     switch decision {
     case .remember(let memory): keep(memory)
     case .apply(let configuration):
-      let isNewConnection = connection != configuration.mqtt
-      connection = configuration.mqtt
       pipeline.reconfigure(configuration.pipeline) { messages.append($0) }
       manager.ineffectiveSettings.report(to: plan.log)
-      if isNewConnection { plan.link.reconnect(configuration.mqtt) }
+      followConnection()
       isReconfigured = true
     case .report(let report):
       plan.log.notice(

@@ -63,35 +63,57 @@ struct RemoteDocument: Sendable {
       throw JSONError("key \"settings\": missing or not an object")
     }
     for (key, value) in values.sorted(by: { $0.key < $1.key }) {
-      if let reason = refusal(of: key, changeable, layers) {
+      let checked = Self.check(key, value, changeable, layers)
+      settings.values[key] = checked.value
+      if let reason = checked.reason {
         refused.append(Refusal(key: String(key.prefix(128)), reason: reason))
-      } else if let spec = ConfigurationKey.byPath[key], let accepted = spec.accept(json: value) {
-        settings.values[key] = accepted
-        self.accepted.append(key)
       } else {
-        let wanted = ConfigurationKey.byPath[key]?.accepted ?? "a value"
-        refused.append(Refusal(key: key, reason: "the value is not \(wanted)"))
+        accepted.append(key)
       }
     }
   }
 
-  private func refusal(of key: String, _ changeable: Set<String>, _ layers: ConfigurationLayers) -> String? {
-    guard ConfigurationKey.byPath[key] != nil else {
+  /// Returns the accepted value, or the reason for refusing it.
+  private static func check(
+    _ key: String, _ json: JSONValue, _ changeable: Set<String>, _ layers: ConfigurationLayers
+  ) -> (value: ConfigurationKey.Value?, reason: String?) {
+    guard let spec = ConfigurationKey.byPath[key] else {
       let hint = ConfigurationKey.nearest(to: key).map { "; did you mean \($0)?" } ?? ""
-      return "there is no such key" + hint
+      return (nil, "there is no such key" + hint)
     }
-    guard changeable.contains(key) else { return "remote.keys does not list it" }
-    return layers.problem(remote: key)
+    guard changeable.contains(key) else { return (nil, "remote.keys does not list it") }
+    let value = spec.accept(json: json)
+    if let reason = layers.problem(remote: key, value: value) { return (nil, reason) }
+    return value == nil ? (nil, "the value is not \(spec.accepted)") : (value, nil)
   }
 }
 
 extension ConfigurationLayers {
-  /// Returns why a normally changeable key cannot be set remotely; nil if it can.
-  func problem(remote key: String) -> String? {
+  /// Returns why a listed key cannot be set remotely to a value; nil if it can.
+  /// - Parameter value: nil if the key does not accept it.
+  func problem(remote key: String, value: ConfigurationKey.Value?) -> String? {
     if let name = override(of: key) { return "\(name) sets it, which goes before" }
+    if RemoteKeys.files.contains(key), case .text(let path)? = value, !path.isEmpty {
+      return problem(remoteFile: path)
+    }
     guard key == "location.desired_accuracy",
       (try? configuration())?.pipeline.location.desiredAccuracy == .reduced
     else { return nil }
     return "the vehicle's own configuration sets \"reduced\", which can be changed only there"
+  }
+
+  /// Returns why a remote setting cannot name a file. Another broker could otherwise receive any file of the vehicle as a
+  /// password.
+  private func problem(remoteFile path: String) -> String? {
+    guard let folder = (try? configuration())?.remote.filesPath else {
+      return "remote settings cannot name files; set remote.files_path in the vehicle's own configuration"
+    }
+    let (prefix, name) = (
+      folder.hasSuffix("/") ? folder : folder + "/", path.split(separator: "/").last ?? ""
+    )
+    guard path == prefix + name, name != ".", name != "..", !path.contains("\0") else {
+      return "the file is not in \(folder) (remote.files_path); name one as \(prefix)FILE"
+    }
+    return nil
   }
 }

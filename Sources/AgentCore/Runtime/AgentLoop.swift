@@ -200,6 +200,7 @@ struct AgentLoop: ~Copyable {
   /// Publishes pending messages before the farewell.
   private mutating func finish() throws {
     let now = feed.now
+    if let conclusion = feed.conclusion { reportSkipped(conclusion) }
     memory.close(pipeline, at: now)
     messages += beacons?.close() ?? []
     pipeline.finish { messages.append($0) }
@@ -310,14 +311,15 @@ struct AgentLoop: ~Copyable {
     if let states { surroundings.regionStates?.keep(states) }
   }
 
+  private func reportSkipped(_ status: SourceStatus) {
+    guard let skipped = status.skipped else { return }
+    log.warning(
+      .inputSkipped, "input skipped",
+      metadata: ["source": "\(status.source)", "count": "\(skipped.count)", "first": "\(skipped.first)"])
+  }
+
   private func report(_ status: SourceStatus) {
-    if let skipped = status.skipped {
-      log.warning(
-        .inputSkipped, "input skipped",
-        metadata: [
-          "source": "\(status.source)", "count": "\(skipped.count)", "first": "\(skipped.first)",
-        ])
-    }
+    reportSkipped(status)
     switch status.state {
     case .active(let rates):
       let shown = rates.sorted { $0.key < $1.key }.map { "\($0.key.rawValue)=\($0.value)Hz" }

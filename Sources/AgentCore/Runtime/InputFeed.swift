@@ -23,6 +23,11 @@ struct InputFeed {
   /// Source status of a pulled recording.
   var announcement: SensorEvent? { sensors.status(.active(rates: [:])) }
 
+  /// The final status of a pulled recording; nil for other feeds.
+  var conclusion: SourceStatus? {
+    if case .status(let status)? = sensors.status(.finished) { status } else { nil }
+  }
+
   /// - Throws: an error of a source that cannot run at all.
   func start() throws { try sensors.start { [inbox] in inbox.push(.sensor($0)) } }
 

@@ -2,15 +2,12 @@ internal import Bytes
 internal import Glibc
 internal import Telemetry
 
-/// The effective configuration without private data: no credentials, no paths to them, and no private
-/// positions.
+/// The configuration in force without secrets and positions.
 struct RedactedConfiguration {
-  /// Keys whose values are hidden, because they are a credential, name one, or may contain a private
-  /// position.
-  static let secret: Set<String> = [
-    "mqtt.user", "mqtt.password_file", "mqtt.psk_identity", "mqtt.psk_file", "mqtt.key_file",
-    "mqtt.certificate_file", "privacy.zones", "simulation.seed",
-  ]
+  /// Keys whose values are part of a credential, or are positions.
+  static let secret: Set<String> = ["mqtt.user", "mqtt.psk_identity", "privacy.zones", "input.place"]
+  /// Keys that name a file of a credential. A value that is not a path may be the credential itself.
+  static let credentialFiles = RemoteKeys.files.subtracting(["mqtt.ca_file"])
 
   private let layers: ConfigurationLayers
 
@@ -24,7 +21,11 @@ struct RedactedConfiguration {
     return ConfigurationKey.all.compactMap { key in
       let setting = written.lazy.compactMap { $0[key.path] }.first
       guard let value = setting?.value ?? preset?[key.path]?.value ?? key.defaultValue else { return nil }
-      let shown = Self.secret.contains(key.path) ? Self.hidden(value) : Redaction.text(Self.plain(value))
+      let shown =
+        Self.secret.contains(key.path)
+        ? Self.hidden(value)
+        : Self.credentialFiles.contains(key.path)
+          ? Self.file(value) : Redaction.credentials(Self.plain(value))
       let mark = setting != nil ? "  # set" : preset?[key.path] != nil ? "  # preset" : ""
       return "\(key.path) = \(shown)\(mark)"
     }
@@ -43,22 +44,22 @@ struct RedactedConfiguration {
 
   /// Returns a placeholder; for a file, with the reason if it is unreadable.
   private static func hidden(_ value: ConfigurationKey.Value) -> String {
-    switch value {
-    case .texts(let texts): return "(\(texts.count) kept back)"
-    case .text(let text) where text.hasPrefix("/"):
-      return access(text, R_OK) == 0 ? "(a file, kept back)" : "(a file that cannot be read, kept back)"
-    default: return "(kept back)"
-    }
+    if case .texts(let texts) = value { "(\(texts.count) redacted)" } else { "(redacted)" }
+  }
+
+  private static func file(_ value: ConfigurationKey.Value) -> String {
+    guard case .text(let path) = value, path.hasPrefix("/") else { return "(redacted: not an absolute path)" }
+    return plain(value) + (access(path, R_OK) == 0 ? " (readable)" : " (not readable)")
   }
 }
 
-/// Removes private data from texts.
+/// Removes secrets and positions from a text.
 enum Redaction {
-  /// Returns a text without credentials in addresses and without precise coordinates.
-  static func text(_ text: String) -> String { withoutCoordinates(withoutCredentials(text)) }
+  /// The text without credentials in addresses and without numbers as exact as a coordinate.
+  static func text(_ text: String) -> String { withoutCoordinates(credentials(text)) }
 
-  /// Removes everything before the last `@` in the authority of `scheme://user:password@host`.
-  private static func withoutCredentials(_ text: String) -> String {
+  /// The text without credentials in addresses: the part of `scheme://user:password@host` before the last `@` of the authority.
+  static func credentials(_ text: String) -> String {
     var result = ""
     var rest = text[...]
     while let scheme = rest.firstRange(ofText: "://") {
@@ -66,7 +67,7 @@ enum Redaction {
       rest = rest[scheme.upperBound...]
       let authority = rest.prefix { $0 != "/" && $0 != "\"" && $0 != " " && $0 != "," }
       guard let at = authority.lastIndex(of: "@") else { continue }
-      result += "(kept back)"
+      result += "(redacted)"
       rest = rest[at...]
     }
     return result + rest

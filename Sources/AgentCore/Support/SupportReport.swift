@@ -27,16 +27,26 @@ package struct SupportReport {
       sections.append(("sensors", SensorListing(configuration).lines()))
       sections.append(("check", check.run().map(\.line)))
       sections.append(("estimate", check.estimate(drivingHours: 2)))
-    } catch {
-      // The error message may quote private values.
-      sections.append(("check", ["the configuration is faulty at \(error.place); odographd check says why"]))
-    }
+    } catch { sections.append(("check", [Self.fault(error)])) }
     return sections.map { section in
-      "== \(section.title)\n" + section.lines.map { Redaction.text($0) + "\n" }.joined()
+      // Other sections have numbers as exact as a coordinate, such as a sensor's scale, but no positions.
+      let redact =
+        ["running agent", "check"].contains(section.title) ? Redaction.text : Redaction.credentials
+      return "== \(section.title)\n" + section.lines.map { redact($0) + "\n" }.joined()
     }.joined(separator: "\n")
   }
 
-  /// Writes the report to a file that only its owner can read.
+  /// Describes a fault of the configuration. The message may quote a value: only those of keys without secrets are shown.
+  private static func fault(_ error: ConfigurationError) -> String {
+    let key = error.problem.hasPrefix("key ") ? error.problem.dropFirst(4).prefix { $0 != ":" } : ""
+    let sensitive = RedactedConfiguration.secret.union(RemoteKeys.files).union(["mqtt.broker"])
+    guard ConfigurationKey.byPath[String(key)] != nil, !sensitive.contains(String(key)) else {
+      return "the configuration is faulty at \(error.place); run odographd check for the reason"
+    }
+    return "\(error.place): \(error.problem)"
+  }
+
+  /// Writes the report where only its owner reads it.
   ///
   /// - Throws: `SystemError`, for example if the file exists.
   package func write(to path: String) throws {
@@ -72,7 +82,7 @@ package struct SupportReport {
     do {
       var document = try JSONValue(parsing: try StatusQuery(configuration, socket: nil).document())
       if case .object(var fields) = document {
-        if fields["location"] != nil { fields["location"] = .string("kept back") }
+        if fields["location"] != nil { fields["location"] = .string("redacted") }
         document = .object(fields)
       }
       return StatusText.lines(document).filter { !$0.hasPrefix("location") }

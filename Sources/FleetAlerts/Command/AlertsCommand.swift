@@ -1,3 +1,4 @@
+internal import Bytes
 package import Fleet
 internal import FleetConsole
 internal import Glibc

@@ -1,3 +1,4 @@
+internal import Bytes
 package import Fleet
 internal import Glibc
 internal import TOML

@@ -1,4 +1,5 @@
 package import ArgumentParser
+internal import Bytes
 package import Fleet
 package import FleetConsole
 internal import JSON

@@ -130,6 +130,12 @@ public struct TripRecorder: Hashable, Sendable {
     tell(.underway)
   }
 
+  /// Records an open trip before a clean stop or at the end of a recording. The next run continues the trip.
+  public mutating func recordOpenTrip() {
+    guard settings.interval != nil, let trip = state.trip, trip.elapsed > trip.toldElapsed else { return }
+    tell(.underway)
+  }
+
   /// Processes a sample. Samples arrive in order of time.
   public mutating func process(_ sample: TripSample) {
     // An undecided moment is part of the step to the next decision.

@@ -76,9 +76,11 @@ struct SignalPlan {
     if let signal = configuration.signals.first(where: { signal in
       VehicleSignal.known[signal.path] == nil && !served.contains(signal.path)
     }) {
+      let remedy = "name its signal in can.dbc, as in \"\(signal.path) = MESSAGE.SIGNAL\""
       throw CANError(
-        place: "can.signals", problem: "neither J1939 nor OBD-II provides \(signal.path)",
-        remedy: "name its signal in can.dbc, as in \"\(signal.path) = MESSAGE.SIGNAL\"")
+        place: "can.signals", problem: "neither J1939 nor OBD-II has \(signal.path)",
+        remedy: VehicleSignal.path(near: signal.path).map { "did you mean \($0)? Otherwise \(remedy)" }
+          ?? remedy)
     }
     guard served.isDisjoint(with: wanted) else { return }
     throw CANError(

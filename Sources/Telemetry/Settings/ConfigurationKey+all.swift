@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Motion
 internal import Positioning
 internal import Spatial
@@ -245,6 +246,7 @@ extension ConfigurationKey {
     ConfigurationKey("remote.response_topics", .texts, default: .texts([])),
     ConfigurationKey("remote.rollback_after", .number(5...86_400), default: .number(120)),
     ConfigurationKey("remote.path", .text),
+    ConfigurationKey("remote.files_path", .text),
     ConfigurationKey("remote.history_mb", .integer(0...10_000), default: .integer(16)),
     ConfigurationKey("remote.record_seconds", .number(0...604_800), default: .number(43_200)),
     ConfigurationKey("remote.samples_seconds", .number(0...86_400), default: .number(60)),

@@ -1,3 +1,4 @@
+internal import Bytes
 package import JSON
 
 /// A configuration key with type, accepted values and meaning. The list of all keys is the single source for

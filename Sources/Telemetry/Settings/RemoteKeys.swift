@@ -13,7 +13,12 @@ package enum RemoteKeys {
     "status.interval", "iio.rate", "iio.latency",
   ]
 
-  /// The moment at which a changed key takes effect.
+  /// The changeable keys that name a file.
+  package static let files: Set = [
+    "mqtt.password_file", "mqtt.ca_file", "mqtt.certificate_file", "mqtt.key_file", "mqtt.psk_file",
+  ]
+
+  /// When a change of a key is in force.
   package enum Effect: Sendable, Hashable {
     /// Immediately: the pipeline is rebuilt.
     case immediate

@@ -1,3 +1,4 @@
+import MQTT
 import Pipeline
 import Spatial
 import Telemetry
@@ -252,6 +253,144 @@ import Testing
     let confirmed = manager.connectionChanged(isConnected: true, problem: nil, at: at(105))
     #expect(report(confirmed)?.state == .applied && remembered(confirmed)?.trial == nil)
     #expect(manager.advance(to: at(1000)).isEmpty && manager.inForce.values.count == 1)
+  }
+
+  private static let linkFile = file.replacing(
+    #""mqtt.broker""#, with: #""mqtt.broker", "mqtt.link", "mqtt.burst_interval""#)
+
+  private static let oneBurstPerDay = Array(
+    #"{"version":"d","settings":{"mqtt.link":"bursts","mqtt.burst_interval":86400}}"#.utf8)
+
+  private func linkManager(memory: RemoteMemory = RemoteMemory()) throws -> RemoteManager {
+    var manager = try RemoteManager(layers: layers(Self.linkFile), memory: memory, at: at(0))
+    _ = manager.begin()
+    _ = manager.connectionChanged(isConnected: true, problem: nil, at: at(0))
+    return manager
+  }
+
+  /// The connection that the document came over, and the one that it causes, prove nothing about the next one.
+  @Test func aLongBurstIntervalIsRolledBackWithoutANextConnection() throws {
+    var manager = try linkManager()
+    let decisions = manager.desired(Self.oneBurstPerDay, isRetained: true, at: at(100))
+    #expect(report(decisions)?.state == .trial)
+    #expect(manager.connection.client.linkPolicy == .bursts(linger: 5, interval: 86_400))
+    #expect(manager.connectionChanged(isConnected: true, problem: nil, at: at(101)).isEmpty)
+    #expect(manager.nextDeadline == at(160) && manager.advance(to: at(159)).isEmpty)
+    // A repeated document does not confirm it.
+    #expect(report(manager.desired(Self.oneBurstPerDay, isRetained: false, at: at(120)))?.state == .trial)
+    let back = manager.advance(to: at(160))
+    let problem = try #require(report(back)?.problem)
+    #expect(report(back)?.state == .rolledBack && problem.contains("no second connection within 60 s"))
+    #expect(applied(back)?.mqtt == (try layers(Self.linkFile).configuration().mqtt))
+    #expect(manager.connection.client.linkPolicy == .standing && manager.nextDeadline == nil)
+  }
+
+  @Test func aShortBurstIntervalIsConfirmedByTheNextConnection() throws {
+    var manager = try linkManager()
+    let document = Array(#"{"settings":{"mqtt.link":"bursts","mqtt.burst_interval":30}}"#.utf8)
+    #expect(report(manager.desired(document, isRetained: true, at: at(100)))?.state == .trial)
+    #expect(manager.connectionChanged(isConnected: true, problem: nil, at: at(101)).isEmpty)
+    let confirmed = manager.connectionChanged(isConnected: true, problem: nil, at: at(131))
+    #expect(report(confirmed)?.state == .applied && remembered(confirmed)?.trial == nil)
+    #expect(manager.nextDeadline == nil && manager.inForce.values.count == 2)
+    // Other settings of the connection do not test the schedule again.
+    let both = Array(
+      #"{"settings":{"mqtt.link":"bursts","mqtt.burst_interval":30,"mqtt.broker":"mqtt://new"}}"#.utf8)
+    #expect(report(manager.desired(both, isRetained: true, at: at(200)))?.state == .trial)
+    let second = manager.connectionChanged(isConnected: true, problem: nil, at: at(201))
+    #expect(report(second)?.state == .applied)
+  }
+
+  /// A moving vehicle tests its link at rest while the settings are on trial.
+  @Test func burstsAtRestAreTestedInMotion() throws {
+    var manager = try linkManager()
+    let document = Array(#"{"settings":{"mqtt.burst_interval":20}}"#.utf8)
+    #expect(report(manager.desired(document, isRetained: true, at: at(100)))?.state == .trial)
+    let bursts = MQTTLinkPolicy.bursts(linger: 5, interval: 20)
+    #expect(
+      manager.connection.client.linkPolicy == bursts && manager.active.mqtt.client.linkPolicy == .standing)
+    _ = manager.connectionChanged(isConnected: true, problem: nil, at: at(101))
+    #expect(
+      report(manager.connectionChanged(isConnected: true, problem: nil, at: at(121)))?.state == .applied)
+    #expect(manager.connection == manager.active.mqtt)
+  }
+
+  /// Withdrawing a schedule on trial is an ordinary change of the connection.
+  @Test func aWithdrawnScheduleIsConfirmedByOneConnection() throws {
+    var manager = try linkManager()
+    _ = manager.desired(Self.oneBurstPerDay, isRetained: true, at: at(100))
+    _ = manager.connectionChanged(isConnected: true, problem: nil, at: at(101))
+    let withdrawn = manager.desired([], isRetained: false, at: at(103))
+    #expect(applied(withdrawn)?.mqtt == (try layers(Self.linkFile).configuration().mqtt))
+    #expect(
+      report(manager.connectionChanged(isConnected: true, problem: nil, at: at(104)))?.state == .applied)
+    #expect(manager.nextDeadline == nil && manager.inForce.values.isEmpty)
+  }
+
+  /// The connection of a restart does not confirm a schedule either.
+  @Test func aRestartContinuesTheTrialOfASchedule() throws {
+    var first = try linkManager()
+    let memory = try #require(remembered(first.desired(Self.oneBurstPerDay, isRetained: true, at: at(100))))
+    var next = try linkManager(memory: memory)
+    #expect(next.inForce.values.count == 2 && next.nextDeadline == at(60))
+    #expect(report(next.advance(to: at(60)))?.state == .rolledBack)
+  }
+
+  @Test(
+    arguments: [
+      (nil, "/etc/odographd/remote/secret", "remote settings cannot name files; set remote.files_path"),
+      ("/etc/odographd/remote", "/etc/odographd/remote/secret", nil),
+      ("/etc/odographd/remote/", "/etc/odographd/remote/secret", nil),
+      ("/etc/odographd/remote", "/etc/shadow", "the file is not in /etc/odographd/remote"),
+      ("/etc/odographd/remote", "/etc/odographd/remote/../key", "the file is not in"),
+      ("/etc/odographd/remote", "/etc/odographd/remote/..", "the file is not in"),
+      ("/etc/odographd/remote", "/etc/odographd/remote/a/b", "the file is not in"),
+      ("/etc/odographd/remote", "/etc/odographd/remote/", "the file is not in"),
+      ("/etc/odographd/remote", "/etc/odographd/remotely", "the file is not in"),
+      ("/etc/odographd/remote", "secret", "the file is not in"),
+    ] as [(String?, String, String?)])
+  func remoteSettingsNameOnlyFilesOfTheConfiguredFolder(
+    folder: String?, path: String, reason: String?
+  ) throws {
+    let keys = RemoteKeys.files.sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+    let file =
+      Self.file.replacing(#"keys = ["#, with: "keys = [\(keys), ")
+      .replacing("mqtt://old\"", with: "mqtts://old\"\nuser = \"v\"")
+      + (folder.map { "\nfiles_path = \"\($0)\"" } ?? "")
+    for key in RemoteKeys.files {
+      var manager = try RemoteManager(layers: layers(file), memory: RemoteMemory(), at: at(0))
+      let pair = [
+        "mqtt.certificate_file": "mqtt.key_file", "mqtt.key_file": "mqtt.certificate_file",
+      ][key]
+      // A pre-shared key needs an identity, which is not listed.
+      guard key != "mqtt.psk_file" || reason != nil else { continue }
+      let settings = [key, pair].compactMap { $0 }.map { "\"\($0)\":\"\(path)\"" }.joined(separator: ",")
+      let answer = try #require(
+        report(manager.desired(Array("{\"settings\":{\(settings)}}".utf8), isRetained: false, at: at(1))))
+      #expect(answer.state == (reason == nil ? .trial : .refused), "\(key): \(answer)")
+      if let reason {
+        #expect(answer.refused.contains { $0.key == key && $0.reason.hasPrefix(reason) }, "\(answer)")
+      }
+      // A file that was stored before the folder was configured is not used either.
+      var memory = RemoteMemory()
+      for name in [key, pair].compactMap({ $0 }) { memory.settings.values[name] = .text(path) }
+      let next = try RemoteManager(layers: layers(file), memory: memory, at: at(0))
+      let isUsed = next.active.mqtt != (try layers(file).configuration().mqtt)
+      #expect(isUsed == (reason == nil), "\(key)")
+    }
+  }
+
+  /// Each changeable key of `mqtt` that names a file is one of `files`.
+  @Test func everyFileOfTheConnectionIsRestricted() {
+    let named = ConfigurationKey.all.map(\.path).filter {
+      $0.hasPrefix("mqtt.") && ($0.hasSuffix("_file") || $0.hasSuffix("path"))
+    }
+    #expect(Set(named) == RemoteKeys.files)
+    // No other key that can be changed remotely names a file.
+    let others = ConfigurationKey.all.map(\.path).filter {
+      RemoteKeys.problem(with: $0) == nil && !$0.hasPrefix("mqtt.")
+    }
+    #expect(!others.contains { $0.hasSuffix("file") || $0.hasSuffix("path") || $0.hasSuffix("tracks") })
   }
 
   @Test func aRestartDuringTheTrialGoesOnWithItAndManyEndIt() throws {

@@ -58,8 +58,11 @@ import Testing
     try await eventually { try await terminal.text().contains("status 0") }
     #expect(try await terminal.state("alternate_on") == "0")
     #expect(try await terminal.state("cursor_flag") == "1")
-    let settings = try await terminal.text()
-    #expect(settings.contains(" icanon ") && settings.contains(" echo "))
+    // The shell starts stty(1) after its line with the status.
+    try await eventually {
+      let settings = try await terminal.text()
+      return settings.contains(" icanon ") && settings.contains(" echo ")
+    }
   }
 
   @Test(.timeLimit(.minutes(6)), arguments: [("INT", 130), ("TERM", 143), ("TRAP", 133), ("ABRT", 134)])
@@ -79,8 +82,11 @@ import Testing
     try await eventually { try await terminal.text().contains("status \(status)") }
     #expect(try await terminal.state("alternate_on") == "0")
     #expect(try await terminal.state("cursor_flag") == "1")
-    let settings = try await terminal.text()
-    #expect(settings.contains(" icanon ") && settings.contains(" echo "))
+    // The shell starts stty(1) after its line with the status.
+    try await eventually {
+      let settings = try await terminal.text()
+      return settings.contains(" icanon ") && settings.contains(" echo ")
+    }
   }
 
   @Test(.timeLimit(.minutes(6))) func aLostBrokerIsShownAndFoundAgain() async throws {

@@ -45,8 +45,8 @@ import Testing
     #expect(child.exitStatus == 0, "\(child.output)")
     let report = try String(contentsOfFile: path, encoding: .utf8)
     for part in [
-      "== agent\nversion ", "== system\nkernel Linux", "mqtt.user = (kept back)  # set",
-      "mqtt.password_file = (a file, kept back)  # set", "privacy.zones = (1 kept back)  # set",
+      "== agent\nversion ", "== system\nkernel Linux", "mqtt.user = (redacted)  # set",
+      "mqtt.password_file = \"\(password)\" (readable)  # set", "privacy.zones = (1 redacted)  # set",
       "location.reporting = \"bounded\"", "event=broker.unreachable", "queue.records",
       "outbox.sqlite: ", "ok       store", "== estimate\na day with 2 h",
     ] {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `odograph export --format parquet`: what pyarrow and DuckDB read out of it is what was recorded.
+/// `odograph export --format parquet`: pandas, pyarrow, geopandas and DuckDB read what was recorded.
 @Suite(.serialized, .timeLimit(.minutes(8))) struct ParquetExportTests {
   /// A drive in a recording, beside a vehicle with a position before 1970 and two around a midnight.
   private func drive(into store: String, until isWhole: @autoclosure () throws -> Bool) async throws {
@@ -61,7 +61,7 @@ import Testing
     let store = try await recording(in: folder)
     let (days, lines) = (folder.file("days"), folder.file("lines.jsonl"))
     // Fleets with names that look like something else, on two days.
-    let fleets = ["7", "007", "a=b %:{x}", "2026-11-21", "ü"]
+    let fleets = ["7", "007", "a=b %:{x}", "2026-11-21", "ü", "_hidden", ".hidden"]
     func rows(_ latitude: Int, _ day: Int) throws {
       for fleet in fleets {
         try SQLiteReader(store).run(
@@ -76,10 +76,10 @@ import Testing
     try rows(1, 1)
     let export = ["export", store, "--format", "parquet", "-o", days]
     #expect(try await OdographProcess.run(export).status == 0)
-    let other = days + "/date=2026-11-21/fleet=a%3Db %25%3A%7Bx}/positions.parquet"
+    let other = days + "/date=2026-11-21/fleet-a%3Db %25%3A%7Bx}/positions.parquet"
     let before = try #require(FileManager.default.contents(atPath: other))
     try Data("mine".utf8).write(to: URL(filePath: days + "/_SUCCESS"))
-    let late = days + "/date=2026-11-22/fleet=7/positions.parquet"
+    let late = days + "/date=2026-11-22/fleet-7/positions.parquet"
     let first = try #require(FileManager.default.contents(atPath: late))
     // What came late, and a day that is new.
     try rows(2, 1)
@@ -97,6 +97,13 @@ import Testing
     #expect(try await OdographProcess.run(["export", store, "-o", lines]).status == 0)
     let result = try PythonEnvironment.parquetReaders.run("Parquet/positions.py", [days, lines])
     #expect(result.status == 0, "\(result.output)")
+    // A day of an older layout is not doubled.
+    let old = days + "/date=2026-11-22/fleet=7"
+    try FileManager.default.createDirectory(atPath: old, withIntermediateDirectories: false)
+    let mixed = try await OdographProcess.run(
+      export + ["--update", "--from", "2026-11-22", "--to", "2026-11-23"])
+    #expect(mixed.status == 64 && mixed.output.contains("layout of an older version"), "\(mixed.output)")
+    try FileManager.default.removeItem(atPath: old)
     // Table: what would take away more than is named.
     let cases: [([String], String)] = [
       (["--from", "2026-11-22T12:00:00Z"], "whole days"), (["--vehicle", "bus"], "whole days"),
@@ -153,7 +160,7 @@ import Testing
       ["export", store, "--format", "parquet", "-o", folder.file("days")], output: folder.file("log"))
     try await eventually {
       try FileManager.default.subpathsOfDirectory(atPath: folder.path).contains {
-        $0.hasSuffix("date=2026-11-21/fleet=demo")
+        $0.hasSuffix("date=2026-11-21/fleet-demo")
       }
     }
     child.signal(number)

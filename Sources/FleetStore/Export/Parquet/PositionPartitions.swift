@@ -1,12 +1,14 @@
 internal import Fleet
 internal import FleetConsole
+internal import Glibc
 internal import Platform
 internal import Spatial
 
-/// Positions as Parquet files in folders by day and fleet, `date=2026-11-22/fleet=demo/positions.parquet`, as
-/// in Hive: DuckDB, pyarrow and Spark read them as one table with the columns `date` and `fleet`. The fleet
-/// is also a column in the files, because readers infer types from folder names, and would read the fleet 7
-/// as a number.
+/// Positions as Parquet files in folders by day and fleet, `date=2026-11-22/fleet-demo/positions.parquet`.
+///
+/// DuckDB, pandas, pyarrow and Spark read them as one table with the column `date`. Only the day is a Hive partition. The
+/// fleet is a column of the files: readers infer types from folder names, so that `fleet=7` is a number for some, and pyarrow
+/// refuses a folder whose partition differs in type from the column.
 ///
 /// Positions arrive sorted by day and fleet, so that only one file with one row group is open at a time.
 struct PositionPartitions: ~Copyable {
@@ -23,6 +25,8 @@ struct PositionPartitions: ~Copyable {
   ]
 
   private var folder: OutputFolder
+  /// The existing folder that is updated; nil for a new one.
+  private let updated: String?
   /// The open partition; empty for none.
   private var partition = ""
   private var day: Substring = ""
@@ -40,12 +44,14 @@ struct PositionPartitions: ~Copyable {
   /// - Throws: `FleetError` for an output that cannot or must not be written.
   init(path: String, replaces: Bool, updates: Bool, inputs: [String]) throws(FleetError) {
     folder = try OutputFolder(path: path, replaces: replaces, updates: updates, inputs: inputs) { name in
-      // Older versions had the files directly in the day's folder.
-      name.wholeMatch(of: /date=[0-9-]+\/(fleet=[^\/]+\/)?[^\/]+\.parquet/) != nil
+      // Older versions had the files in the day's folder, or below `fleet=`.
+      name.wholeMatch(of: /date=[0-9-]+\/(fleet[=-][^\/]+\/)?[^\/]+\.parquet/) != nil
     }
+    updated = updates ? path : nil
   }
 
-  /// Escapes a folder name as Hive and Spark do: special characters become `%2F` and similar.
+  /// Escapes a folder name as Hive and Spark do: special characters become `%2F` and similar. An escaped `=` does not start
+  /// a partition.
   static func escaped(_ name: String) -> String {
     guard !name.isEmpty else { return "__HIVE_DEFAULT_PARTITION__" }
     return name.unicodeScalars.reduce(into: "") { text, character in
@@ -65,7 +71,14 @@ struct PositionPartitions: ~Copyable {
     if day != self.day || position.vehicle.fleet != fleet || partition.isEmpty {
       try endFile()
       (self.day, fleet) = (day, position.vehicle.fleet)
-      partition = "date=\(day)/fleet=\(Self.escaped(fleet))"
+      partition = "date=\(day)/fleet-\(Self.escaped(fleet))"
+      if let updated {
+        let old = "\(updated)/date=\(day)/fleet=\(Self.escaped(fleet))"
+        guard unsafe access(old, F_OK) != 0 else {
+          throw .usage(
+            "write", old, "it has the layout of an older version; export all days into a new folder")
+        }
+      }
       file = try OutputFile(path: folder.file(Self.fileName, in: partition), replaces: false)
       table = ParquetTable(Self.columns)
     }
