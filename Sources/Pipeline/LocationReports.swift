@@ -56,8 +56,8 @@ struct LocationReports: Sendable {
     guard isEnabled else { return }
     switch policy {
     case .distance(let filter): manager.distanceFilter = filter
-    case .bounded(let error, let delay):
-      bounded = BoundedReports(error: error, delay: delay, activity: settings.activity)
+    case .bounded(let error, let delay, let limits):
+      bounded = BoundedReports(error: error, delay: delay, activity: settings.activity, limits: limits)
     case .significant:
       manager.startMonitoringSignificantLocationChanges()
       return
@@ -89,7 +89,7 @@ struct LocationReports: Sendable {
 
   /// Metres by which what a subscriber shows may be wrong; nil when nothing is promised.
   var errorBound: Double? {
-    if case .bounded(let error, _) = policy { error } else { nil }
+    if case .bounded(let error, _, _) = policy { error } else { nil }
   }
 
   /// Seconds after the newest location for which the promised bound holds unseen; nil when nothing is promised of it.

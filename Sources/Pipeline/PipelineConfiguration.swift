@@ -62,8 +62,9 @@ extension PipelineConfiguration {
     package enum Policy: Sendable, Hashable {
       /// Those that far from the last published one, in metres; nil publishes every one.
       case distance(Double?)
-      /// What subscribers show is never more than `error` metres wrong, for the moment `delay` seconds ago.
-      case bounded(error: Double, delay: Double)
+      /// Subscribers that predict are never more than `error` metres wrong, for the moment `delay` seconds ago. Consumers that
+      /// show the last reported position are within each of the limits.
+      case bounded(error: Double, delay: Double, limits: [DisplacementLimit] = [])
       /// Far and rarely: `SignificantChangeMonitor`.
       case significant
     }

@@ -110,7 +110,7 @@ struct DayEstimate {
     case .distance(let filter):
       let wait = filter.map { "\(Int($0)) m" } ?? "the way of a second (\(Int(speed)) m)"
       live = sleep.map { "the larger of \(wait) and \($0)" } ?? wait
-    case .bounded(let error, let delay):
+    case .bounded(let error, let delay, _):
       live =
         "\(Self.short(error)) m for the moment \(Self.short(delay)) s ago"
         + (sleep.map { ", or \($0)" } ?? "")

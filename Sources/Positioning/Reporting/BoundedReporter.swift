@@ -15,6 +15,9 @@ public import Spatial
 /// waiting, since a report that takes effect earlier has to agree with more fixes and is chosen knowing fewer.
 /// Everything that the wire rounds is rounded before it is checked.
 ///
+/// Consumers that show the last reported position and do not predict are wrong by what the vehicle has driven since. For these,
+/// `limits` cause a report when the vehicle is too far from the last reported position.
+///
 /// A value type without I/O: locations go in with their time, reports come out. Memory and time per fix are bounded.
 public struct BoundedReporter: Sendable {
   /// More fixes than this are not looked at ahead, whatever the delay; the report is then decided early.
@@ -29,6 +32,8 @@ public struct BoundedReporter: Sendable {
   public let epsilon: Double
   /// Seconds.
   public let delay: Double
+  /// Limits on the distance between the last reported position and the vehicle.
+  public let limits: [DisplacementLimit]
   /// The newest report decided; nil before the first.
   public internal(set) var report: ReportPredictor?
   /// Locations passed over because their time was not after the last one's, since the start.
@@ -55,9 +60,14 @@ public struct BoundedReporter: Sendable {
   ///   - epsilon: metres, at least 0.1; smaller ones are taken as that.
   ///   - delay: seconds, 0 or more.
   ///   - activity: what carries the device: how fast and how suddenly it can move unseen.
-  public init(epsilon: Double, delay: Double = 0, activity: ActivityType = .automotive) {
+  ///   - limits: limits for consumers that do not predict; each applies. None is smaller than `epsilon`.
+  public init(
+    epsilon: Double, delay: Double = 0, activity: ActivityType = .automotive,
+    limits: [DisplacementLimit] = []
+  ) {
     self.epsilon = epsilon > 0.1 ? epsilon : 0.1
     self.delay = delay > 0 ? delay : 0
+    self.limits = limits
     choice = ReportChoice(bound: self.epsilon)
     physics = UnwatchedMotion(activity)
   }
@@ -78,7 +88,7 @@ public struct BoundedReporter: Sendable {
       return []
     }
     // A deadline before this location would have been met without it.
-    var reports = decide { $0 < location.timestamp } + renew { $0 < location.timestamp }
+    var reports = meetDeadlines { $0 < location.timestamp }
     let sample = MotionSample(location, after: newest)
     reports += closeGap(before: sample)
     if let newest, isReceiverOn { cadence.observe(sample.timestamp.seconds(since: newest.timestamp)) }
@@ -92,16 +102,22 @@ public struct BoundedReporter: Sendable {
     if needsReport || watch == .nobody { watch = .receiver }
     reports += decide { $0 <= location.timestamp }
     if window.count >= Self.largestWindow { reports += decideOnce() }
-    return reports
+    return reports + limitDisplacement()
   }
 
   /// Lets time pass without a location: call it at `nextDeadline`.
   public mutating func advance(to time: Timestamp) -> [ReportPredictor] {
-    decide { $0 <= time } + renew { $0 <= time }
+    meetDeadlines { $0 <= time }
   }
 
   /// Decides what is still open, before a stop, and withdraws the promise for what comes after.
   public mutating func finish() -> [ReportPredictor] { settle(isStanding: false, mayRest: false) }
+
+  private mutating func meetDeadlines(while isDue: (Timestamp) -> Bool) -> [ReportPredictor] {
+    let decided = decide(while: isDue)
+    // The position of a report is that of an earlier moment, from which the vehicle may have gone too far.
+    return decided + (decided.isEmpty ? [] : limitDisplacement()) + renew(while: isDue)
+  }
 
   mutating func decide(while isDue: (Timestamp) -> Bool) -> [ReportPredictor] {
     var reports: [ReportPredictor] = []
