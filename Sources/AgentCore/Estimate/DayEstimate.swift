@@ -11,6 +11,7 @@ struct DayEstimate {
   private let use: SimulatedDay.Use
   private let drivingHours: Double
   private let errorBound: String
+  private let plainConsumers: [(format: String, bound: PlainConsumerBound)]
   /// The inertial sensors that the configuration has and the vehicle does not.
   private let missing: [SensorKind]
 
@@ -24,6 +25,7 @@ struct DayEstimate {
     use = try SimulatedDay.use(configuration, drivingHours: drivingHours)
     self.drivingHours = min(max(drivingHours, 0), 24)
     errorBound = Self.errorBound(configuration.pipeline.location)
+    plainConsumers = PlainConsumerBound.bounds(of: configuration)
   }
 
   /// Removes the inertial sensors that are missing: without an accelerometer rest is not detected, and a receiver that cannot
@@ -56,7 +58,7 @@ struct DayEstimate {
       "  data    \(Self.short(use.bytes / 1000)) kB: "
         + kinds.map { "\($0.key) \(Self.short($0.value / 1000))" }.joined(separator: ", "),
       "  error   " + errorBound,
-    ]
+    ] + plainConsumers.map { "  \($0) plain consumers (last position): \($1.text)" }
   }
 
   /// Writes the same for programs: joules, bytes and messages of a day, in total and by their parts, and the error bound in words.
@@ -89,6 +91,15 @@ struct DayEstimate {
       }
     }
     json.field("error", errorBound)
+    json.field("plainConsumers") { json in
+      for (format, bound) in plainConsumers {
+        json.key(format)
+        json.openObject()
+        json.field("metres", bound.metres, decimals: 1)
+        json.field("seconds", bound.seconds, decimals: 1)
+        json.closeObject()
+      }
+    }
   }
 
   /// Two significant digits are more than an estimate is worth.
