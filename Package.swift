@@ -280,11 +280,22 @@ let package = Package(
       dependencies: [
         "Motion", "Positioning", "Recordings", "Sensors", "Simulation", "Spatial", "TestSupport",
       ]),
+    // The programs of Tests/Examples, for tests that run them on emulated hardware.
+    .executableTarget(
+      name: "LocationExample", dependencies: ["LiveSensors", "Positioning"],
+      path: "Tests/Examples/Sources/LocationExample"),
+    .executableTarget(
+      name: "MotionExample", dependencies: ["LiveSensors", "Motion"],
+      path: "Tests/Examples/Sources/MotionExample"),
+    .executableTarget(
+      name: "RegionsExample", dependencies: ["LiveSensors", "Positioning", "Spatial"],
+      path: "Tests/Examples/Sources/RegionsExample"),
     .testTarget(
       name: "LiveSensorsTests",
       dependencies: [
-        "LiveSensors", "Motion", "Platform", "Positioning", "Recordings", "SensorFixtures", "Sensors",
-        "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial", "TestSupport",
+        "LiveSensors", "LocationExample", "Motion", "MotionExample", "Platform", "Positioning", "Recordings",
+        "RegionsExample", "SensorFixtures", "Sensors", "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial",
+        "TestSupport",
       ]),
     .testTarget(
       name: "TelemetryTests",
@@ -438,7 +449,9 @@ let modulesThatCompute: Set<String> = [
   // These count what is allocated.
   "MotionTests", "NavigationTests", "TracesTests",
 ]
-for target in package.targets where target.type != .system {
+// The examples compile with the settings of their own package.
+let examples: Set<String> = ["LocationExample", "MotionExample", "RegionsExample"]
+for target in package.targets where target.type != .system && !examples.contains(target.name) {
   var settings = target.swiftSettings ?? []
   settings += [
     .swiftLanguageMode(.v6),

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and opens a live table of one simulated vehicle: a loopback mosquitto, odographd on
-# the simulated drive, odograph watch. Ctrl-C (or q) ends all three.
+# Builds, and shows the product on this machine alone: a broker, three simulated vehicles and one that replays a drive with a
+# tunnel, a recorder with the web page, a geofence, an alert, and the live table in this terminal. Ctrl-C (or q) removes everything.
 #
 # usage: Deploy/demo.sh [--seconds N]   N: end by itself after so many seconds (for tests and recordings)
 set -euo pipefail
@@ -14,45 +14,135 @@ case "${1:-}" in
   '') ;;
   *) echo "usage: Deploy/demo.sh [--seconds N]" >&2; exit 64 ;;
 esac
-
 command -v swift >/dev/null || { echo "no Swift toolchain on the path; get one from https://swift.org/install" >&2; exit 1; }
-install_packages "${build_packages[@]}" "${run_packages[@]}" python3
-echo "building (a first build takes some minutes)"
-log=$(mktemp -d)
-swift build -c release --product odographd >"$log/build" 2>&1 || { cat "$log/build" >&2; exit 1; }
-swift build -c release --product odograph >"$log/build" 2>&1 || { cat "$log/build" >&2; exit 1; }
-bin=$(swift build -c release --show-bin-path)
 
+folder=$(mktemp -d)
 pids=()
 # shellcheck disable=SC2317 # reached through the trap
 finish() {
   trap - EXIT INT TERM
   for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
   for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
-  rm -rf "$log"
+  rm -rf "$folder"
 }
 trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# step N NAME COMMAND...: runs a command, shows how far its build is and the time, and its output if it fails.
+step() {
+  local number=$1 name=$2 started=$SECONDS status=0 now
+  shift 2
+  "$@" >"$folder/step" 2>&1 &
+  local pid=$!
+  pids+=("$pid")
+  while kill -0 "$pid" 2>/dev/null; do
+    now=$(tr '\r' '\n' <"$folder/step" | grep -o '^\[[0-9]*/[0-9]*\]' | tail -n 1 || true)
+    if [ -t 1 ]; then printf '\r[%s of 2] %s %s %d s ' "$number" "$name" "$now" $((SECONDS - started)); fi
+    sleep 1
+  done
+  wait "$pid" || status=$?
+  unset 'pids[-1]'
+  if [ -t 1 ]; then printf '\r\033[K'; fi
+  if [ "$status" -ne 0 ]; then cat "$folder/step" >&2; return "$status"; fi
+  printf '[%s of 2] %s: %d s\n' "$number" "$name" $((SECONDS - started))
+}
+
+install_packages "${build_packages[@]}" "${run_packages[@]}" python3
+# A debug build takes less than half of the time of a release build, and is fast enough for four vehicles. Its own folder leaves
+# other builds unchanged.
+build=(swift build --scratch-path .build/demo --disable-index-store)
+step 1 "build odographd, the agent" "${build[@]}" --product odographd
+step 2 "build odograph, the fleet's program" "${build[@]}" --product odograph
+bin=$("${build[@]}" --show-bin-path)
+
+started=$SECONDS
 port=$(free_port)
-printf 'listener %s 127.0.0.1\nallow_anonymous true\npersistence false\n' "$port" >"$log/mosquitto.conf"
-mosquitto -c "$log/mosquitto.conf" >"$log/mosquitto" 2>&1 &
+page=$(free_port)
+broker=mqtt://127.0.0.1:$port
+printf 'listener %s 127.0.0.1\nallow_anonymous true\npersistence false\n' "$port" >"$folder/mosquitto.conf"
+mosquitto -c "$folder/mosquitto.conf" >"$folder/mosquitto.log" 2>&1 &
 pids+=($!)
 wait_for_port "$port"
 
-"$bin/odographd" run --set vehicle.fleet=demo --set vehicle.id=van-1 --set preset=test-bench \
-  --set "mqtt.broker=mqtt://127.0.0.1:$port" --set "store.path=$log/outbox.sqlite" \
-  --set log.level=warning >"$log/odographd" 2>&1 &
+cat >"$folder/serve.toml" <<TOML
+[server]
+listen = "127.0.0.1:$page"
+recording = "$folder/fleet.sqlite"
+record = true
+[alerts]
+store = "$folder/alerts.sqlite"
+[rules.on-the-way]
+when = "left"
+regions = ["depot"]
+TOML
+"$bin/odograph" serve --config "$folder/serve.toml" --broker "$broker" >"$folder/serve.log" 2>&1 &
 pids+=($!)
 
-status=0
-if [ -n "$seconds" ]; then
-  timeout --foreground --preserve-status -s INT "$seconds" \
-    "$bin/odograph" watch --broker "mqtt://127.0.0.1:$port" || status=$?
-else
-  "$bin/odograph" watch --broker "mqtt://127.0.0.1:$port" || status=$?
+# The depot is where the simulated drive begins: each vehicle leaves it within a minute, which is an alert.
+cat >"$folder/depot.geojson" <<'GEOJSON'
+{"type": "FeatureCollection", "features": [{"type": "Feature", "id": "depot", "properties": {"radius": 120},
+  "geometry": {"type": "Point", "coordinates": [11.57255, 48.13375]}}]}
+GEOJSON
+
+# agent ID OPTION...: runs one vehicle until SIGTERM.
+agent() {
+  local id=$1
+  shift
+  exec "$bin/odographd" run --set vehicle.fleet=demo --set "vehicle.id=$id" --set "mqtt.broker=$broker" \
+    --set "state.path=$folder/$id" --set log.level=warning "$@"
+}
+# The recorded drive, as if it began now; it is played again when it has ended.
+# shellcheck disable=SC2317 # run in the background
+replayed_drive() {
+  local child=
+  trap 'kill "$child" 2>/dev/null; wait "$child"; exit' TERM
+  while :; do
+    python3 -c '
+import datetime, json, sys
+reports = [json.loads(line) for line in open("Config/examples/drive/gnss.json")]
+time = lambda report: datetime.datetime.fromisoformat(report["time"].replace("Z", "+00:00"))
+shift = datetime.datetime.now(datetime.timezone.utc) - time(reports[0])
+for report in reports:
+    report["time"] = (time(report) + shift).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    print(json.dumps(report))' >"$folder/gnss.json"
+    (agent van-4 --config Config/examples/drive/odograph.toml --set input.speed=1 \
+      --set "replay.position=$folder/gnss.json") &
+    child=$!
+    wait "$child" || exit
+  done
+}
+replayed_drive >"$folder/van-4.log" 2>&1 &
+pids+=($!)
+# One after the other, as all of them drive the same streets.
+for number in 1 2 3; do
+  (sleep $((15 * (number - 1))) && agent "van-$number" --set preset=test-bench --set "simulation.seed=$number" \
+    --set "regions.path=$folder/depot.geojson") >"$folder/van-$number.log" 2>&1 &
+  pids+=($!)
+done
+wait_for_port "$page"
+
+cat >"$folder/hints" <<TEXT
+The page with map, history and alerts: http://127.0.0.1:$page
+While this runs, in another terminal, from this folder:
+  $bin/odograph tail --broker $broker                    # every message, explained
+  $bin/odograph alerts list --config $folder/serve.toml    # who has left the depot
+  $bin/odograph trips --recording $folder/fleet.sqlite       # what was driven
+TEXT
+echo "ready after $((SECONDS - started)) s"
+cat "$folder/hints"
+if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && command -v xdg-open >/dev/null; then
+  xdg-open "http://127.0.0.1:$page" >/dev/null 2>&1 &
 fi
-if [ -s "$log/odographd" ]; then cat "$log/odographd" >&2; fi
+
+status=0
+limit=()
+if [ -n "$seconds" ]; then limit=(timeout --foreground --preserve-status -s INT "$seconds"); fi
+# Time to read the hints before the table takes the screen.
+if [ -t 1 ]; then sleep 4; fi
+"${limit[@]}" "$bin/odograph" watch --broker "$broker" || status=$?
+for log in serve van-1 van-2 van-3 van-4; do
+  grep -v "the page is at" "$folder/$log.log" | sed "s/^/$log: /" >&2 || true
+done
 case $status in 130 | 143) status=0 ;; esac
 exit $status

@@ -108,6 +108,7 @@ if [ -n "$full" ]; then check "Home Assistant" install_python home-assistant Tes
 formatting() {
   local -a scripts
   swift format lint --strict -r Sources Tests Package.swift &&
+    python3 Deploy/check-prose.py &&
     mapfile -t scripts < <(git ls-files 'Deploy/*.sh' 'Config/*.sh' 'Tests/**/*.sh' .ci/run Deploy/systemd/back-off Deploy/udev/iio-access) &&
     shellcheck -x "${scripts[@]}"
 }

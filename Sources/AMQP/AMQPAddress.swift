@@ -34,7 +34,8 @@ public struct AMQPAddress: Hashable, Sendable {
     if let slash = hostsEnd {
       let name = rest[rest.index(after: slash)...]
       guard let decoded = Self.decoded(name), !decoded.utf8.contains(0) else {
-        throw wrong("\"\(name.prefix(60))\" is no virtual host: after a % stand two hexadecimal digits")
+        throw wrong(
+          "\"\(name.prefix(60))\" is no virtual host: a % must be followed by two hexadecimal digits")
       }
       guard !name.contains("/") else {
         throw wrong("\"\(name.prefix(60))\" is no virtual host; write a / in its name as %2F")

@@ -223,7 +223,7 @@ extension AMQPConnection {
     switch status {
     case AMQP_STATUS_TIMEOUT.rawValue, AMQP_STATUS_HEARTBEAT_TIMEOUT.rawValue: return .timedOut
     case AMQP_STATUS_BROKER_UNSUPPORTED_SASL_METHOD.rawValue:
-      return .refused(code: 403, text: "the broker does not take this way to prove who one is")
+      return .refused(code: 403, text: "the broker does not support this authentication mechanism")
     default: break
     }
     let words = unsafe amqp_error_string2(status).map { unsafe String(cString: $0) } ?? "error \(status)"

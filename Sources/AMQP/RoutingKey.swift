@@ -17,7 +17,7 @@ package enum RoutingKey {
       switch level {
       case "+": words.append("*")
       case "#":
-        guard place == levels.count - 1 else { throw wrong("\"#\" stands at the end only") }
+        guard place == levels.count - 1 else { throw wrong("\"#\" is allowed at the end only") }
         words.append("#")
       case _ where level.contains("."):
         throw wrong(
@@ -25,7 +25,7 @@ package enum RoutingKey {
         )
       case _ where level.contains(where: { "+#*".contains($0) }):
         throw wrong(
-          "\"\(level.prefix(60))\" is no level of a topic: + and # stand alone, and * is a wildcard at RabbitMQ"
+          "\"\(level.prefix(60))\" is no level of a topic: + and # must fill a whole level, and * is a wildcard of RabbitMQ"
         )
       default: words.append(level)
       }

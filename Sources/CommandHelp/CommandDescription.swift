@@ -1,8 +1,9 @@
 internal import JSON
 
-/// A command as the argument parser describes it: what `--experimental-dump-help` prints, which manual pages are made of too.
+/// A command as described by the argument parser's `--experimental-dump-help`, from which manual pages are
+/// generated, too.
 package struct CommandDescription: Hashable, Sendable {
-  /// An option, a flag or a value without a name.
+  /// An option, a flag or a positional argument.
   struct Argument: Hashable, Sendable {
     enum Kind: String, Hashable, Sendable {
       case positional
@@ -11,11 +12,11 @@ package struct CommandDescription: Hashable, Sendable {
     }
 
     var kind: Kind
-    /// The heading that it stands under; nil for the command's own.
+    /// Heading of its section; nil for the command's own.
     var section: String?
     var isOptional: Bool
     var isRepeating: Bool
-    /// With their dashes, the short ones first.
+    /// Names with their dashes, the short ones first.
     var names: [String]
     var valueName: String
     var defaultValue: String?
@@ -29,8 +30,8 @@ package struct CommandDescription: Hashable, Sendable {
   var arguments: [Argument]
   var subcommands: [CommandDescription]
 
-  /// - Parameter dump: of a program, or of one of its commands.
-  /// - Returns: nil for what is no description.
+  /// - Parameter dump: description of a program, or of one of its commands.
+  /// - Returns: nil if it is invalid.
   package init?(dump: String) {
     guard let json = try? JSONValue(parsing: Array(dump.utf8)), let command = json["command"] else {
       return nil
@@ -46,11 +47,12 @@ package struct CommandDescription: Hashable, Sendable {
     arguments = (json["arguments"]?.array ?? []).compactMap(Argument.init(json:))
     subcommands = (json["subcommands"]?.array ?? []).filter { $0["shouldDisplay"]?.bool != false }
       .compactMap(CommandDescription.init(json:))
-    // The parser's own, which is the same as --help.
+    // The parser's own command, equal to --help.
     subcommands.removeAll { $0.name == "help" }
   }
 
-  /// Takes the flag that a program with a version has at each of its commands, and the parser tells of those above only.
+  /// Adds the flag `--version`, which every command of a program with a version accepts, but the parser lists
+  /// only for some.
   mutating func addVersion() {
     guard !arguments.contains(where: { $0.names.contains("--version") }) else { return }
     let version = Argument(
@@ -59,12 +61,12 @@ package struct CommandDescription: Hashable, Sendable {
     arguments.insert(version, at: arguments.lastIndex { $0.names.contains("--help") } ?? arguments.count)
   }
 
-  /// The first of the examples that its description gives, if it stands on one line.
+  /// The first of the description's examples, if it is a single line.
   var example: String? {
     let lines = discussion.split(separator: "\n", omittingEmptySubsequences: false)
     guard let head = lines.firstIndex(of: "Examples:"), head + 1 < lines.endIndex else { return nil }
     var line = lines[head + 1].drop { $0 == " " }
-    // Without the remark behind it.
+    // Without the trailing remark.
     if let remark = line.indices.first(where: { line[$0...].hasPrefix("  #") }) { line = line[..<remark] }
     while line.last == " " { line.removeLast() }
     return line.isEmpty || line.hasSuffix("\\") ? nil : String(line)
@@ -90,12 +92,12 @@ extension CommandDescription.Argument {
     defaultValue = json["defaultValue"]?.string.flatMap { $0.isEmpty ? nil : $0 }
     allValues = json["allValues"]?.array?.compactMap(\.string) ?? []
     abstract = json["abstract"]?.string ?? ""
-    // The parser knows one form of it.
+    // The parser has only one form of help.
     if names.contains("--help") { abstract = "Show all of this; -h shows one screen." }
   }
 
-  /// As it is written on a command line, as in `-o, --output <file>`.
-  /// - Parameter isShort: with one short and one long name at most.
+  /// Returns the argument as on a command line, as in `-o, --output <file>`.
+  /// - Parameter isShort: true for at most one short and one long name.
   func label(isShort: Bool = false) -> String {
     guard kind != .positional else { return "<\(valueName)>" + (isRepeating ? " ..." : "") }
     var shown = names
@@ -105,6 +107,6 @@ extension CommandDescription.Argument {
     return shown.joined(separator: ", ") + (kind == .option ? " <\(valueName)>" : "")
   }
 
-  /// Whether it belongs to every command, and to none in particular.
+  /// True for arguments that every command has.
   var isGeneral: Bool { names.contains("--help") || names.contains("--version") }
 }

@@ -2,18 +2,19 @@ package import ArgumentParser
 internal import Glibc
 internal import Telemetry
 
-/// Runs a program's commands: with a short and a long help, and a suggestion for a mistyped command. All else is the parser's.
+/// Runs a program's commands, with a short and a long help, and a suggestion for a mistyped command. The
+/// parser does everything else.
 package enum CommandProgram {
-  /// What to do with the words of a command line before the parser sees them.
+  /// The action for the words of a command line before parsing.
   enum Answer: Hashable {
     /// Help for the command at the end of a path, without the program's name.
     case help(path: [String], isShort: Bool)
-    /// A word that is no command of those at the path.
+    /// A word that is not a command at the path.
     case unknown(word: String, path: [String], commands: [String])
     case parse
   }
 
-  /// Ends the process when it has helped, or found a mistake.
+  /// Exits the process after printing help or an error.
   package static func main<Root: ParsableCommand>(_ root: Root.Type) {
     reportLostOutput()
     let words = Array(CommandLine.arguments.dropFirst())
@@ -43,8 +44,8 @@ package enum CommandProgram {
     root.main(nil)
   }
 
-  /// Makes the process exit with `EX_IOERR` if what it printed could not be written, as to a full disk. A reader that closed the
-  /// pipe has read enough.
+  /// Makes the process exit with `EX_IOERR` if its output could not be written, for example to a full disk. A
+  /// reader that closed the pipe is not an error.
   private static func reportLostOutput() {
     _ = unsafe on_exit(
       { status, _ in
@@ -55,8 +56,8 @@ package enum CommandProgram {
       }, nil)
   }
 
-  /// The help of the command at the end of a path; nil where there is none. The parser is asked for that one alone: all of
-  /// a program's, of which there are fifty, take a second in a debug build.
+  /// Returns the help of the command at the end of a path; nil if there is none. Only that command is dumped,
+  /// because dumping all fifty takes a second in a debug build.
   static func help(of root: any ParsableCommand.Type, path: [String]) -> HelpText? {
     var command = root
     for name in path {
@@ -71,7 +72,7 @@ package enum CommandProgram {
       of: description, name: ([root._commandName] + path).joined(separator: " "), groups: groups(of: command))
   }
 
-  /// The groups of a command's own commands.
+  /// Returns the groups of a command's subcommands.
   static func groups(of command: any ParsableCommand.Type) -> [HelpText.Group] {
     command.configuration.groupedSubcommands.map {
       HelpText.Group(title: $0.name, commands: $0.subcommands.map { $0._commandName })
@@ -79,7 +80,7 @@ package enum CommandProgram {
   }
 
   static func answer(to words: [String], of root: any ParsableCommand.Type) -> Answer {
-    // The completion scripts' own calls hold the words of others.
+    // The calls of completion scripts contain words of other commands.
     if words.first?.hasPrefix("---") == true || words.first?.hasPrefix("--generate-") == true {
       return .parse
     }
@@ -114,15 +115,15 @@ package enum CommandProgram {
     _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
   }
 
-  /// Of the terminal that standard output is; 80 where it is none.
+  /// Width of the terminal on standard output; 80 without one.
   private static var columns: Int {
     var window = winsize()
     guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0 else { return 80 }
     return Int(window.ws_col)
   }
 
-  /// The parser's script for bash, that sets no blank after a completion to which a value belongs, as in `speed=` or
-  /// `battery,`; nil where another is asked for.
+  /// Returns the parser's script for bash, modified to add no blank after a completion that a value follows,
+  /// as in `speed=` or `battery,`; nil for other shells.
   private static func bashScript<Root: ParsableCommand>(for words: [String], of root: Root.Type) -> String? {
     guard words == ["--generate-completion-script", "bash"] else { return nil }
     let name = root._commandName

@@ -1,28 +1,28 @@
-/// What `-h` and `--help` print, from the parser's own description of the commands.
+/// The output of `-h` and `--help`, from the parser's own description of the commands.
 package struct HelpText {
-  /// Lines of a usual terminal, one of which the next prompt takes.
+  /// Lines of a usual terminal, without the one for the next prompt.
   private static let screenRows = 23
-  /// The heading of what is the same for all commands; it stands last, and in the long form only.
+  /// Heading of the options common to all commands; shown last, and in the long form only.
   private static let connection = "Broker"
   private static let longLabel = 26
   private static let shortLabel = 22
 
-  /// Commands that belong together, by their names.
+  /// Related commands, by their names.
   package struct Group: Hashable, Sendable {
-    /// What they are for.
+    /// Purpose of the commands.
     let title: String
     let commands: [String]
   }
 
   private let command: CommandDescription
   private let groups: [Group]
-  /// With the program's name, as in `odograph config set`.
+  /// Name with the program's, as in `odograph config set`.
   private let name: String
 
   /// - Parameters:
-  ///   - name: with the program's, as in `odograph config set`.
-  ///   - groups: those of the command's own commands that belong together, as the short form shows them where there are too many for a
-  ///     line each.
+  ///   - name: name with the program's, as in `odograph config set`.
+  ///   - groups: groups of related subcommands, shown in the short form if there are too many for a line
+  ///     each.
   package init(of command: CommandDescription, name: String, groups: [Group] = []) {
     (self.command, self.name, self.groups) = (command, name, groups)
   }
@@ -44,8 +44,9 @@ package struct HelpText {
 }
 
 extension HelpText {
-  /// One screen of 80 columns: what the command does and needs, its own options, and where to read on.
-  /// - Parameter width: columns; lines are cut to it where they must be.
+  /// Returns one screen of 80 columns: purpose and usage of the command, its own options, and a reference to
+  /// more.
+  /// - Parameter width: number of columns; lines are truncated to it if necessary.
   package func short(width: Int) -> [String] {
     var lines = TextLayout.lines("\(name): \(command.abstract)", width: width) + [""]
     lines += TextLayout.lines(usage, width: width, indent: 7, first: "Usage:") + [""]
@@ -59,14 +60,14 @@ extension HelpText {
     let column = min(labels.reduce(0) { max($0, $1.0.count) }, Self.shortLabel) + 2
     let room = max(1, Self.screenRows - lines.count - rest.count - 2)
     var shown = labels.prefix(labels.count > room ? room - 1 : room).map { label, abstract in
-      // A longer label leaves less room to its own line alone.
+      // A longer label leaves less space on its own line only.
       Self.padded(label, column) + Self.brief(abstract, width: width - max(column, label.count + 2))
     }
-    if labels.count > room { shown.append("  and \(labels.count - room + 1) more, which --help tells") }
+    if labels.count > room { shown.append("  and \(labels.count - room + 1) more: see --help") }
     return lines + (shown.isEmpty ? [] : ["Options:"] + shown + [""]) + rest
   }
 
-  /// A line for each command; where there are more than there is room for, a line for each group.
+  /// Returns a line for each command, or for each group if there are too many.
   private func commands(room: Int, width: Int) -> [String] {
     var rows = command.subcommands.map { (label: $0.name, text: $0.abstract) }
     if rows.count > room, !groups.isEmpty {
@@ -94,7 +95,7 @@ extension HelpText {
     return lines + TextLayout.lines(all, width: width)
   }
 
-  /// The beginning of a description that fits, up to where it goes into details.
+  /// Returns the start of a description that fits, without details.
   static func brief(_ text: String, width: Int) -> String {
     var text = text[...]
     for mark in [" (", "; ", ". "] {
@@ -114,7 +115,7 @@ extension HelpText {
     return words + " …"
   }
 
-  /// A flag and its opposite, which have one description, stand once.
+  /// Merges a flag and its opposite, which have one description.
   private static func withoutTwins(_ arguments: [CommandDescription.Argument]) -> [CommandDescription
     .Argument]
   {
@@ -135,8 +136,9 @@ extension HelpText {
 }
 
 extension HelpText {
-  /// All that there is to say: description, examples, exit codes, options, and how the broker is reached at the end.
-  /// - Parameter width: columns at which running text is wrapped; examples never are.
+  /// Returns the complete help: description, examples, exit codes, options, and the broker options at the
+  /// end.
+  /// - Parameter width: columns at which text is wrapped; examples are never wrapped.
   package func long(width: Int) -> [String] {
     var lines = TextLayout.lines(command.abstract, width: width) + [""]
     if !command.discussion.isEmpty {
@@ -191,7 +193,7 @@ extension HelpText {
     return lines
   }
 
-  /// With the values that it takes, and the one that it has when it is not given.
+  /// Returns the description with valid values and the default.
   private static func description(of argument: CommandDescription.Argument) -> String {
     let values = argument.allValues.isEmpty ? nil : "values: " + argument.allValues.joined(separator: ", ")
     let usual = argument.defaultValue.map { "default: \($0)" }

@@ -1,8 +1,8 @@
-/// Running text in lines of a width. Words stay whole, however narrow the lines are.
+/// Wraps text into lines of a width. Words are never split, even in narrow lines.
 enum TextLayout {
   /// - Parameters:
-  ///   - indent: columns that stand before each line.
-  ///   - first: what stands in place of the blanks before the first line, where that is no longer than they are.
+  ///   - indent: number of blanks before each line.
+  ///   - first: text that replaces the blanks before the first line, if it is not longer.
   static func lines(_ text: String, width: Int, indent: Int = 0, first: String = "") -> [String] {
     let blanks = String(repeating: " ", count: indent)
     var lines: [String] = []
@@ -21,7 +21,7 @@ enum TextLayout {
     return lines
   }
 
-  /// A description: paragraphs are wrapped, and lines that are indented stay as they are where they fit.
+  /// Wraps a description: paragraphs are wrapped, and indented lines are unchanged if they fit.
   static func description(_ text: String, width: Int) -> [String] {
     var lines: [String] = []
     var paragraph: [Substring] = []
@@ -40,7 +40,7 @@ enum TextLayout {
     return lines + wrapped()
   }
 
-  /// A row of a list, as in `locate   a position`, with its second part wrapped below itself.
+  /// Wraps a row of a list, as in `locate   a position`, with its second part below itself.
   private static func row(_ line: Substring, width: Int) -> [String] {
     let label = line.prefix { $0 == " " }.count + line.drop { $0 == " " }.prefix { $0 != " " }.count
     let indent = label + line.dropFirst(label).prefix { $0 == " " }.count
@@ -49,7 +49,8 @@ enum TextLayout {
       String(line.dropFirst(indent)), width: width, indent: indent, first: String(line.prefix(label)))
   }
 
-  /// A command that can be copied: one that is too long goes on below, as a shell reads it, and loses its remark.
+  /// Wraps a command that can be copied: a long one continues on the next line in shell syntax, without its
+  /// remark.
   private static func example(_ line: Substring, width: Int) -> [String] {
     guard line.count > width else { return [String(line)] }
     var text = line
@@ -69,7 +70,7 @@ enum TextLayout {
     return lines + [current + (goesOn ? " \\" : "")]
   }
 
-  /// What a shell takes for words: blanks in quotes belong to them.
+  /// Splits a text into words as a shell does: blanks in quotes belong to them.
   private static func words(_ text: Substring) -> [String] {
     var words: [String] = []
     var word = ""

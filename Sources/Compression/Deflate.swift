@@ -85,7 +85,7 @@ package enum Deflate {
     _ stream: inout z_stream, _ input: [UInt8], into output: inout [UInt8], limit: Int,
     _ step: (inout z_stream) -> Int32
   ) throws(CompressionError) {
-    guard input.count <= Int(UInt32.max) else { throw CompressionError("more than 4 GB at once") }
+    guard input.count <= Int(UInt32.max) else { throw CompressionError("more than 4 GB in one call") }
     var (input, room) = (input, [UInt8](repeating: 0, count: chunk))
     var failure: CompressionError?
     unsafe input.withUnsafeMutableBufferPointer { source in
@@ -104,7 +104,7 @@ package enum Deflate {
         // No input and no output were left.
         if status == Z_BUF_ERROR { break }
         guard status == Z_OK else {
-          failure = CompressionError("the bytes are damaged (zlib says \(status))")
+          failure = CompressionError("the bytes are damaged (zlib status \(status))")
           break
         }
         if unsafe stream.avail_in == 0, unsafe stream.avail_out > 0 { break }

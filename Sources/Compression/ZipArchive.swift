@@ -1,6 +1,6 @@
 /// Reads single files of a ZIP archive, as KMZ is one.
 package enum ZipArchive {
-  /// Whether bytes start like an archive with a file.
+  /// Returns whether bytes start like an archive that contains a file.
   package static func isArchive(_ bytes: [UInt8]) -> Bool { bytes.starts(with: [0x50, 0x4B, 3, 4]) }
 
   /// The first file whose name has an ending.

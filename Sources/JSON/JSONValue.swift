@@ -29,7 +29,7 @@ public enum JSONValue: Sendable, Hashable {
     switch JSONScan(bytes.span, &builder) {
     case .valid, .validAfterEscaping: self = builder.root
     case .invalid(let offset):
-      let found = offset < bytes.count ? "what stands here does not belong here" : "the text ends too early"
+      let found = offset < bytes.count ? "unexpected text" : "the text ends too early"
       throw JSONError("\(Self.place(of: offset, in: bytes)): \(found)")
     case .stopped:
       throw JSONError("\(Self.place(of: builder.offset, in: bytes)): the number is too large")

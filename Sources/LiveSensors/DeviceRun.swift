@@ -26,7 +26,8 @@ final class DeviceRun: Sendable {
 
   /// The time line, for other threads.
   private struct Line {
-    var newest = Timestamp(nanoseconds: 0)
+    /// Nil before the first event of a source that pushes.
+    var newest: Timestamp?
     var utcOffset: Int64?
   }
 
@@ -40,13 +41,15 @@ final class DeviceRun: Sendable {
   private let queue: BoundedQueue<Input>
   private let life = Monitor(Life())
 
-  /// Blocks of some seconds, whatever the sources.
+  /// Capacity for events of some seconds, for any sources.
   private static let queueCapacity = 4096
 
-  /// - Parameter contexts: the IIO contexts among the sources, for the check of permissions.
+  /// - Parameters:
+  ///   - contexts: the IIO contexts among the sources, for the check of permissions.
+  ///   - beacons: the map for positions by radios; nil for none.
   init(
     _ feed: SensorFeed, contexts: [IIOConfiguration], motion: MotionManager, location: LocationManager,
-    monitor: RegionMonitor, heading: HeadingManager
+    monitor: RegionMonitor, heading: HeadingManager, beacons: (any BeaconMap)?
   ) {
     self.feed = feed
     self.contexts = contexts
@@ -55,16 +58,24 @@ final class DeviceRun: Sendable {
     let isLive = if case .live = feed { true } else { false }
     let queue = BoundedQueue<Input>(capacity: Self.queueCapacity)
     self.queue = queue
-    let line = Locked(Line())
+    var start = Line()
+    // The time line of a recording that is pulled is its own. All others are on the machine's.
+    if case .recorded = feed { start.newest = Timestamp(nanoseconds: 0) }
+    let line = Locked(start)
     self.line = line
+    let clock: @Sendable () -> Timestamp = {
+      let now = Timestamp(nanoseconds: SystemClock.boottime)
+      return isLive ? now : line.withLock(\.newest) ?? now
+    }
+    let utcOffset: @Sendable () -> Int64? = {
+      isLive ? SystemClock.realtime &- SystemClock.boottime : line.withLock(\.utcOffset)
+    }
     self.motion = LiveMotion(
-      manager: motion, backlog: backlog, isVirtual: !isLive,
-      utcOffset: {
-        isLive ? SystemClock.realtime &- SystemClock.boottime : line.withLock(\.utcOffset)
-      }, demandsChanged: { _ in queue.push(.wake) })
+      manager: motion, backlog: backlog, isVirtual: !isLive, clock: clock, utcOffset: utcOffset,
+      demandsChanged: { _ in queue.push(.wake) })
     self.location = LiveLocation(
-      manager: location, monitor: monitor, heading: heading, backlog: backlog,
-      clock: { isLive ? Timestamp(nanoseconds: SystemClock.boottime) : line.withLock(\.newest) },
+      manager: location, monitor: monitor, heading: heading, backlog: backlog, clock: clock,
+      utcOffset: utcOffset, beacons: beacons, radios: feed.kinds.intersection([.wifi, .cellular]),
       needsChanged: { queue.push(.wake) })
     readings = LiveReadings { queue.push(.wake) }
     if !isLive { self.location.observe(availability(deniedNodes: [:])) }
@@ -102,7 +113,7 @@ final class DeviceRun: Sendable {
     for continuation in waiting { continuation.resume() }
   }
 
-  /// Availability by the discovered kinds, with the states that sources have reported.
+  /// Returns the availability by the discovered kinds, with the states reported by the sources.
   private func availability(deniedNodes: [String: SensorKind?]) -> ServiceAvailability {
     var availability = location.availability
     availability.deniedNodes = deniedNodes
@@ -210,7 +221,7 @@ final class DeviceRun: Sendable {
   /// Processes the events of a recording, no faster than the consumers.
   private func pull(_ sources: inout FeedSources, _ demands: inout [SensorKind: SensorDemand]) throws {
     while !isOver {
-      // Without a consumer it waits. Signals are taken without waiting otherwise.
+      // Waits without a consumer. Otherwise signals are processed without waiting.
       switch queue.pop(until: hasConsumers ? 0 : nil) {
       case .element(.discovered(let deniedNodes)):
         discovered(deniedNodes)
@@ -233,7 +244,7 @@ final class DeviceRun: Sendable {
     if let timestamp = event.timestamp { location.advance(to: timestamp) }
   }
 
-  /// Passes an event to motion, location and readings, and to each of them what it requires of the others.
+  /// Passes an event to motion, location and readings, and their results to each other.
   private func tell(_ event: SensorEvent) {
     motion.process(event)
     readings.process(event)
@@ -252,7 +263,7 @@ final class DeviceRun: Sendable {
     }
     guard case .inertial(let block) = event, location.isHeadingWanted else { return }
     motion.withManager { manager in
-      // The filter's clock is the gyroscope's, where there is one.
+      // The filter uses the gyroscope's clock, if there is one.
       let clock: SensorKind = manager.isAvailable(.gyroscope) ? .gyroscope : .accelerometer
       guard let last = block.last(where: { $0.contains(clock) }), let attitude = manager.magneticAttitude
       else { return }
@@ -262,7 +273,7 @@ final class DeviceRun: Sendable {
     }
   }
 
-  /// Sets the union of all demands when it has changed.
+  /// Sets the union of all demands if it has changed.
   private func demand(
     of sources: inout FeedSources, _ demands: inout [SensorKind: SensorDemand], at now: Timestamp
   ) {

@@ -4,12 +4,12 @@ package import Spatial
 
 /// A running feed: its sources, the demands on them, and the time on its time line.
 ///
-/// Hardware pushes on the machine's clock; a recording has a time line of its own, on which only its events move time on. It
-/// is played at a pace by a thread of its own, or pulled as fast as the machine can. On a recording's time line a sensor that
-/// sleeps would stop time, if it is the only one: so all that is ever wanted is played, and what sleeping sensors would not
-/// have said is left out here.
+/// Hardware pushes on the machine's clock; a recording has its own time line, on which only its events
+/// advance the time. A recording is played at a pace by its own thread, or pulled as fast as the machine can.
+/// On its time line a sleeping sensor would stop time if it is the only one: so all possible demands are
+/// played, and events of sleeping sensors are omitted here.
 package struct FeedSources: Sendable {
-  /// Whether the machine's clock moves time on.
+  /// True if the machine's clock advances the time.
   package let isLive: Bool
   private var recording: (any SensorRecording)?
   private let sources: [any SensorSource]
@@ -22,7 +22,7 @@ package struct FeedSources: Sendable {
     newest = Timestamp(nanoseconds: SystemClock.boottime)
     switch feed {
     case .live(let sources): (isLive, self.sources) = (true, sources)
-    // It is played on the machine's time line, from where that stands at the start.
+    // Played on the machine's time line, from its present time at the start.
     case .paced(let source): (isLive, sources) = (false, [source])
     case .recorded(let recording):
       (isLive, sources) = (false, [])
@@ -35,10 +35,10 @@ package struct FeedSources: Sendable {
   /// The time on the time line.
   package var now: Timestamp { isLive ? Timestamp(nanoseconds: SystemClock.boottime) : newest }
 
-  /// Whether events are pulled rather than pushed.
+  /// True if events are pulled rather than pushed.
   package var isPulled: Bool { recording != nil }
 
-  /// Whether every source that pushes has ended.
+  /// True if every pushing source has ended.
   package var isOver: Bool { activeSources <= 0 }
 
   /// Returns the status of a pulled recording as a source; nil for other feeds.
@@ -58,33 +58,34 @@ package struct FeedSources: Sendable {
   /// Stops every source: their threads hold hardware.
   package func stop() { for source in sources { source.stop() } }
 
-  /// The next event of a recording that is pulled; nil at its end.
-  /// - Throws: an error of a recording that cannot be read on.
+  /// Returns the next event of a pulled recording; nil at its end.
+  /// - Throws: an error of a recording with unreadable remaining data.
   package mutating func pull() throws -> SensorEvent? {
     guard let event = try recording?.next() else { return nil }
     observe(event)
     return event
   }
 
-  /// Observes an event that was pushed.
+  /// Observes a pushed event.
   package mutating func observe(_ event: SensorEvent) {
     if let timestamp = event.timestamp { newest = max(newest, timestamp) }
     if case .status(let status) = event, status.state == .finished { activeSources -= 1 }
   }
 
-  /// Returns the part of an event that is in demand; nil if there is none.
+  /// Returns the requested part of an event; nil if there is none.
   package mutating func admit(_ event: SensorEvent) -> SensorEvent? { isLive ? event : awake.admit(event) }
 
   /// Sets the demands on the sensors.
   /// - Parameters:
-  ///   - changed: nil when they are as they were.
-  ///   - full: what may ever be demanded under this configuration; nil when it is the one as before.
+  ///   - changed: nil if unchanged.
+  ///   - full: all possible demands under this configuration; nil if unchanged.
   package mutating func setDemands(
     _ changed: [SensorKind: SensorDemand]?, full: [SensorKind: SensorDemand]? = nil
   ) {
     if let demands = isLive ? changed : full { demand(demands) }
     guard !isLive, let changed else { return }
-    // Demands count from now on, not from the last event that was admitted: a receiver that wakes has its time to fix before it.
+    // Demands apply from now on, not from the last admitted event: a receiver that wakes has time to fix
+    // before it.
     _ = awake.admit(.status(SourceStatus(timestamp: newest, source: "", kinds: [], state: .idle)))
     for kind in SensorKind.allCases { awake.setDemand(changed[kind] ?? .off, for: kind) }
   }
@@ -92,7 +93,7 @@ package struct FeedSources: Sendable {
   /// Passes an approximate position to receivers.
   package func assist(_ aid: PositionAid) { for source in sources { source.assist(aid) } }
 
-  /// Every kind of every source, because a source may find hardware later that it does not know of yet.
+  /// Sets the demand of every kind at every source, because a source may find hardware of another kind later.
   private mutating func demand(_ demands: [SensorKind: SensorDemand]) {
     for kind in SensorKind.allCases {
       let demand = demands[kind] ?? .off

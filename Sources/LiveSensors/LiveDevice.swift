@@ -19,21 +19,24 @@ public import Spatial
 /// The device runs until `stop`, the end of a recording, or the release of both the device and the last sequence; a loop over a sequence
 /// retains it. Then each sequence ends after its queued elements.
 public final class LiveDevice: Sendable {
-  /// Motion: samples of the accelerometer, gyroscope and magnetometer, and what they say together.
+  /// Motion: samples of the accelerometer, gyroscope and magnetometer, and their fusion.
   public let motion: LiveMotion
   /// Locations, headings and regions.
   public let location: LiveLocation
   private let run: DeviceRun
 
   /// - Parameters:
-  ///   - input: where the sensor data comes from.
-  ///   - speed: how many seconds of a recording or a simulation pass in one second, on the machine's time line. Nil pulls it as fast as
-  ///     the consumers take it, on a time line of its own: it waits for tasks that have fallen behind, and while there is none, so
-  ///     that nothing is lost. A sequence that is held and not iterated holds it up. Hardware has its own.
+  ///   - input: source of the sensor data.
+  ///   - speed: seconds of a recording or a simulation that pass in one second, on the machine's time line. Nil
+  ///     pulls it at the consumers' speed, on its own time line: it waits for slow tasks and for the first
+  ///     consumer, so that nothing is lost. A sequence that is retained and not iterated stops it. Ignored for
+  ///     hardware.
   ///   - motion: settings of the fusion.
   ///   - location: settings of location updates.
   ///   - monitor: the monitored regions.
   ///   - heading: settings of headings.
+  ///   - beacons: the map for positions by Wi-Fi and cells, as `BeaconTable(path:)` reads it; nil for none. The radios of the input
+  ///     then scan where they are accurate enough and cheaper than the receiver, and before the receiver's first fix.
   /// - Throws: an error that names file, line and remedy for a recording that cannot be read, `SensorInputError` for an input that names
   ///   nothing, `SystemError` when the process has no descriptor left. Hardware that is not there is no error: an update says so, and
   ///   it is tried again.
@@ -41,30 +44,32 @@ public final class LiveDevice: Sendable {
     _ input: SensorInput, speed: Double? = 1,
     motion: MotionManager = MotionManager(frame: .xMagneticNorthZVertical),
     location: LocationManager = LocationManager(), monitor: RegionMonitor = RegionMonitor(),
-    heading: HeadingManager = HeadingManager()
+    heading: HeadingManager = HeadingManager(), beacons: (any BeaconMap)? = nil
   ) throws {
     let contexts: [IIOConfiguration] = if case .hardware(let hardware) = input { hardware.iio } else { [] }
     self.init(
       try SensorFeed(input, speed: speed), contexts: contexts, motion: motion, location: location,
-      monitor: monitor, heading: heading)
+      monitor: monitor, heading: heading, beacons: beacons)
   }
 
-  /// A device with live sources other than those of `SensorInput`.
+  /// Creates a device with live sources other than those of `SensorInput`.
   public convenience init(
     sources: [any SensorSource], motion: MotionManager = MotionManager(frame: .xMagneticNorthZVertical),
     location: LocationManager = LocationManager(), monitor: RegionMonitor = RegionMonitor(),
-    heading: HeadingManager = HeadingManager()
+    heading: HeadingManager = HeadingManager(), beacons: (any BeaconMap)? = nil
   ) {
     self.init(
-      .live(sources), contexts: [], motion: motion, location: location, monitor: monitor, heading: heading)
+      .live(sources), contexts: [], motion: motion, location: location, monitor: monitor, heading: heading,
+      beacons: beacons)
   }
 
   private init(
     _ feed: SensorFeed, contexts: [IIOConfiguration], motion: MotionManager, location: LocationManager,
-    monitor: RegionMonitor, heading: HeadingManager
+    monitor: RegionMonitor, heading: HeadingManager, beacons: (any BeaconMap)?
   ) {
     run = DeviceRun(
-      feed, contexts: contexts, motion: motion, location: location, monitor: monitor, heading: heading)
+      feed, contexts: contexts, motion: motion, location: location, monitor: monitor, heading: heading,
+      beacons: beacons)
     self.motion = run.motion
     self.location = run.location
   }
@@ -87,10 +92,10 @@ public final class LiveDevice: Sendable {
     return location.availability
   }
 
-  /// The time on the device's time line. Timestamps of samples and locations are on it.
+  /// The time on the device's time line, which timestamps of samples and locations use.
   public var now: Timestamp { location.now }
 
-  /// Signals of the vehicle's CAN bus, in order. A bus is only listened to.
+  /// Signals of the vehicle's CAN bus, in order. The device only receives from a bus.
   public func vehicleReadings(capacity: Int = 1024) -> AsyncSamples<VehicleReading> {
     AsyncSamples(capacity: capacity, backlog: run.backlog, run.readings.vehicle)
   }
@@ -104,7 +109,7 @@ public final class LiveDevice: Sendable {
   /// Stops the sources, powers the hardware down and ends all sequences after their queued elements. Returns when that is done.
   public func stop() { run.stop() }
 
-  /// Events dropped because they came faster than they could be processed, oldest first.
+  /// Number of events dropped because they arrived too fast, oldest first.
   public var droppedEvents: Int { run.droppedEvents }
 
   /// Reason for the early end of a pulled recording, with file and line; nil if there is none. Location updates report it, too.

@@ -2,7 +2,7 @@ internal import Motion
 internal import Platform
 internal import Sensors
 
-/// The consumers of what motion and location do not deliver: signals of the vehicle's CAN bus and scans of radios.
+/// Consumers of data from neither motion nor location: signals of the vehicle's CAN bus and scans of radios.
 final class LiveReadings: Sendable {
   private struct State {
     var vehicle = SampleOutlets<VehicleReading>()
@@ -20,7 +20,7 @@ final class LiveReadings: Sendable {
 
   var hasConsumers: Bool { state.withLock { !$0.vehicle.isEmpty || !$0.radio.isEmpty } }
 
-  /// A bus is only listened to, so it has no demand.
+  /// A bus is only received from, so it has no demand.
   var demands: [SensorKind: SensorDemand] {
     guard let interval = state.withLock({ $0.intervals.values.min() }) else { return [:] }
     let demand = SensorDemand.rate(hertz: 1 / interval, latency: .seconds(1))

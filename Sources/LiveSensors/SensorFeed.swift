@@ -8,18 +8,18 @@ internal import SensorsRadio
 internal import Simulation
 package import Spatial
 
-/// A source of events that is ready to be started.
+/// A source of events, ready to start.
 package enum SensorFeed: Sendable {
-  /// Sources that push from threads of their own, on the machine's clock.
+  /// Sources that push from their own threads, on the machine's clock.
   case live([any SensorSource])
-  /// A recording that a thread of its own plays at a pace, on the recording's time line.
+  /// A recording played at a pace by its own thread, on the recording's time line.
   case paced(any SensorSource)
-  /// A recording that is pulled as fast as the machine can.
+  /// A recording pulled as fast as the machine can.
   case recorded(any SensorRecording)
 }
 
 extension SensorFeed {
-  /// The kinds of sensors of all sources; of hardware, those that were discovered.
+  /// Kinds of sensors of all sources; for hardware, the discovered ones.
   var kinds: Set<SensorKind> {
     switch self {
     case .live(let sources): sources.reduce(into: []) { $0.formUnion($1.kinds) }
@@ -28,12 +28,13 @@ extension SensorFeed {
     }
   }
 
-  /// What an input asks for. Hardware that is not there is no error here: its source says so and keeps trying.
+  /// Creates the feed for an input. Missing hardware is no error here: its source reports it and retries.
   /// - Parameters:
-  ///   - speed: how many seconds of a recording or a simulation pass in one second; nil pulls it as fast as it is consumed.
+  ///   - speed: seconds of a recording or a simulation that pass in one second; nil pulls it at the
+  ///     consumers' speed.
   ///   - location: replaces the positions of a recording or a simulation; nil leaves them unchanged.
-  /// - Throws: an error naming file, line and remedy, for a recording that cannot be read; `SensorInputError` when nothing is
-  ///   left to read from.
+  /// - Throws: an error with file, line and remedy, for an unreadable recording; `SensorInputError` for an
+  ///   input without a source.
   package init(_ input: SensorInput, speed: Double?, location: SimulatedLocation? = nil) throws {
     switch input {
     case .hardware(let hardware): self = .live(try Self.sources(hardware))
@@ -72,7 +73,7 @@ extension SensorFeed {
 
   private static func recording(_ files: SensorInput.Recording) throws -> any SensorRecording {
     var parts: [any SensorRecording] = []
-    // A receiver that has no track ends with the others.
+    // A receiver without a track ends with the others.
     var background: (any SensorRecording)?
     if let place = files.place {
       background = SimulatedPlace(place, duration: files.duration.map { .seconds($0) })
@@ -93,7 +94,7 @@ extension SensorFeed {
   private static func bus(
     _ log: CANLog, beside files: SensorInput.Recording
   ) throws -> any SensorRecording {
-    // A log of another day was made to be played to this track, from its beginning.
+    // A log of another day is played with this track from its beginning.
     var zero: UTCTime?
     if let start = try firstTime(ofTrack: files), let first = try CandumpRecording.firstTime(path: log.path),
       abs(first.seconds(since: start)) < 86_400
@@ -104,14 +105,14 @@ extension SensorFeed {
     return try CandumpRecording(path: log.path, decoder: decoder, interface: log.interface, zero: zero)
   }
 
-  /// What is wrong with a bus's settings is wrong with the input.
+  /// Reports an error in the settings of a bus as an error of the input.
   private static func refusal<Made>(_ make: () throws -> Made) throws -> Made {
     do { return try make() } catch let error as CANError {
       throw SensorInputError(place: error.place, problem: "\(error.problem); \(error.remedy)")
     }
   }
 
-  /// - Throws: an error naming file, line and remedy.
+  /// - Throws: an error with file, line and remedy.
   static func track(_ path: String, date: UTCTime? = nil) throws -> any SensorRecording {
     if path == "none" { return NoLocation() }
     switch TrackFormat(path: path) {
@@ -133,11 +134,11 @@ extension SensorFeed {
     return try SimulatedDrive(configuration)
   }
 
-  /// Where the time line begins, and the civil time then.
-  /// - Throws: an error naming file and line, for a recording that cannot be read.
+  /// Returns the start of the time line, and its civil time.
+  /// - Throws: an error with file and line, for an unreadable recording.
   package func startOfTime(_ input: SensorInput) throws -> (start: Timestamp, time: UTCTime) {
     let now = UTCTime(nanoseconds: SystemClock.realtime)
-    // A pulled recording has a time line of its own; whatever is pushed comes on the machine's.
+    // A pulled recording has its own time line; pushed events use the machine's.
     var start = Timestamp(nanoseconds: SystemClock.boottime)
     if case .recorded = self { start = Timestamp(nanoseconds: 0) }
     switch input {
@@ -147,8 +148,9 @@ extension SensorFeed {
     }
   }
 
-  /// The civil time at the start of a recording's time line, from its first fix that has one. The recording is opened a
-  /// second time for this, because reading moves it on. Nil when none of the first fixes has a time.
+  /// Returns the civil time at the start of a recording's time line, from its first fix with a time. The
+  /// recording is opened a second time for this, because reading advances it. Nil if none of the first fixes
+  /// has a time.
   private static func firstTime(of files: SensorInput.Recording) throws -> UTCTime? {
     if let time = try firstTime(ofTrack: files) { return time }
     guard files.position == nil, let log = files.can else { return nil }
@@ -169,7 +171,7 @@ extension SensorFeed {
   }
 }
 
-/// The format of a track goes by the name's ending, as people choose it.
+/// Format of a track, from the ending of its name.
 enum TrackFormat {
   case gpx
   case gpsd

@@ -5,27 +5,27 @@ public import SensorsRadio
 public import Simulation
 public import Spatial
 
-/// Where a device's sensor data comes from.
+/// Source of a device's sensor data.
 public enum SensorInput: Sendable, Hashable {
   /// Sensors of this machine or of another, live.
   case hardware(Hardware)
-  /// Files that were recorded, on a time line of their own.
+  /// Recorded files, on their own time line.
   case recording(Recording)
-  /// A computed drive, on a time line of its own; without a `startTime` it starts now.
+  /// A computed drive, on its own time line; without a `startTime` it starts now.
   case simulation(SimulatedDrive.Configuration)
 
   public struct Hardware: Sendable, Hashable {
-    /// Nil asks no gpsd.
+    /// Address of gpsd; nil for none.
     public var gpsd: GPSDAddress?
-    /// The path of the only receiver to hear, as gpsd knows it; nil for all.
+    /// Path of the only receiver to use, as named by gpsd; nil for all.
     public var receiver: String?
-    /// Whether u-blox receivers are told where they are about.
+    /// True if u-blox receivers get their approximate position.
     public var assistsReceiver: Bool
-    /// One for each libiio context; none when there are no motion sensors.
+    /// One for each libiio context; empty without motion sensors.
     public var iio: [IIOConfiguration]
-    /// The vehicle's own bus; nil reads none.
+    /// The vehicle's own bus; nil for none.
     public var can: CANBus?
-    /// Radios that are asked what they hear; none when nothing scans.
+    /// Radios to scan with; empty for none.
     public var radios: [Radio]
 
     public init(
@@ -49,11 +49,11 @@ public enum SensorInput: Sendable, Hashable {
     public var sensors: String?
     /// Any time on the day of the first fix (UTC), for NMEA without dates; nil when the track has its dates.
     public var date: UTCTime?
-    /// What the vehicle's bus said; nil for none. Beside a track it is placed by the civil times of both.
+    /// Log of the vehicle's bus; nil for none. With a track, the civil times of both determine its place.
     public var can: CANLog?
-    /// A fixed position in place of a track, reported once a second; nil for none.
+    /// A fixed position instead of a track, reported once a second; nil for none.
     public var place: Coordinate?
-    /// Seconds after which a fixed position ends; nil for never. Beside other files it ends with them.
+    /// Seconds after which a fixed position ends; nil for never. With other files it ends with them.
     public var duration: Double?
 
     public init(
@@ -69,18 +69,18 @@ public enum SensorInput: Sendable, Hashable {
     }
   }
 
-  /// The receivers of a gpsd, and nothing else.
+  /// Returns the receivers of a gpsd only.
   public static func gpsd(_ address: GPSDAddress = GPSDAddress(), receiver: String? = nil) -> SensorInput {
     .hardware(Hardware(gpsd: address, receiver: receiver, iio: []))
   }
 
-  /// The motion sensors of a libiio context, and nothing else.
+  /// Returns the motion sensors of a libiio context only.
   public static func iio(_ configuration: IIOConfiguration = IIOConfiguration()) -> SensorInput {
     .hardware(Hardware(gpsd: nil, iio: [configuration]))
   }
 }
 
-/// Why an input cannot be used, with the remedy.
+/// Reason why an input cannot be used, with the remedy.
 public struct SensorInputError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The word, the path or the kind of input.
   public var place: String
@@ -90,10 +90,10 @@ public struct SensorInputError: Error, Hashable, Sendable, CustomStringConvertib
 }
 
 extension SensorInput {
-  /// An input as people name it on a command line, all words together: `gpsd://HOST:PORT` and libiio's URIs (`local:`, `ip:HOST`, …) for
-  /// hardware, `simulation` for a computed drive, and files by their endings: `.csv` for motion sensors, `.nmea`, `.gpx` or `.json` for
-  /// a track.
-  /// - Throws: `SensorInputError` for a word that is none of these, and for words that do not go together.
+  /// Parses an input from the words of a command line: `gpsd://HOST:PORT` and libiio's URIs (`local:`,
+  /// `ip:HOST`, …) for hardware, `simulation` for a computed drive, and files by their endings: `.csv` for
+  /// motion sensors, `.nmea`, `.gpx` or `.json` for a track.
+  /// - Throws: `SensorInputError` for an unknown word, and for words that exclude each other.
   public init(parsing words: some Sequence<String>) throws(SensorInputError) {
     var hardware = Hardware(gpsd: nil, iio: [])
     var recording = Recording()
@@ -132,7 +132,7 @@ extension SensorInput {
 }
 
 extension GPSDAddress {
-  /// - Parameter word: as in `gpsd://127.0.0.1:2947`; the port may be left out, an IPv6 address stands in brackets.
+  /// - Parameter word: as in `gpsd://127.0.0.1:2947`; the port is optional, an IPv6 address is in brackets.
   init(_ word: String) throws(SensorInputError) {
     var rest = word.dropFirst("gpsd://".count)
     var host = Substring()

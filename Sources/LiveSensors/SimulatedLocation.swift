@@ -3,7 +3,7 @@ internal import Sensors
 internal import Simulation
 package import Spatial
 
-/// The position that a recording or a simulation reports, which can be replaced while it is played.
+/// Position of a recording or a simulation, replaceable while it is played.
 package final class SimulatedLocation: Sendable {
   package enum Choice: Sendable {
     /// The positions of the recording or the simulation.
@@ -11,7 +11,7 @@ package final class SimulatedLocation: Sendable {
     /// A receiver without a fix.
     case none
     case place(Coordinate)
-    /// A recorded track, from its start; at its end the vehicle stays there.
+    /// A recorded track, from its start; after its end the vehicle remains there.
     case track(path: String)
   }
 
@@ -20,7 +20,7 @@ package final class SimulatedLocation: Sendable {
   package init() {}
 
   /// Replaces the positions from the next fix on.
-  /// - Throws: an error naming file, line and remedy, for a track that cannot be read.
+  /// - Throws: an error with file, line and remedy, for an unreadable track.
   package func select(_ choice: Choice) throws {
     let positions: ReplacedPositions =
       switch choice {
@@ -32,7 +32,7 @@ package final class SimulatedLocation: Sendable {
     state.withLock { $0 = ($0.revision + 1, positions) }
   }
 
-  /// The positions in effect, if they are others than those of a revision.
+  /// Returns the positions in effect, if they differ from those of a revision.
   fileprivate func changed(since revision: Int) -> (revision: Int, positions: ReplacedPositions)? {
     state.withLock { $0.revision == revision ? nil : $0 }
   }
@@ -40,8 +40,8 @@ package final class SimulatedLocation: Sendable {
 
 /// A recording with the positions of a `SimulatedLocation`.
 ///
-/// Fixes are replaced one by one, at the times of the recording's own. Meanwhile motion sensors, which would contradict them, are
-/// silent.
+/// Fixes are replaced one by one, at the times of the recording's own. During this time there are no data of
+/// motion sensors, which would contradict them.
 struct RelocatedRecording: SensorRecording {
   private var base: any SensorRecording
   private let location: SimulatedLocation
@@ -64,14 +64,14 @@ struct RelocatedRecording: SensorRecording {
     if case .input = positions { return event }
     switch event {
     case .position(let fixes): return .position(try fixes.map { try positions.replacement(of: $0) })
-    // The reader stays in control of a recording whose positions are off.
+    // Returns an empty block, so that the caller can stop a recording that has no positions.
     case .inertial, .barometer, .vehicle, .radio: return .position([])
     case .status: return event
     }
   }
 }
 
-/// What fixes are replaced by.
+/// Replacement of fixes.
 private enum ReplacedPositions: Sendable {
   case input
   case none
@@ -94,7 +94,7 @@ private enum ReplacedPositions: Sendable {
   }
 }
 
-/// A track in the time of another recording, from the first replaced fix on.
+/// A track on the time line of another recording, from the first replaced fix on.
 private struct ReplacedTrack: Sendable {
   private var recording: any SensorRecording
   private var start: Timestamp?

@@ -1,12 +1,12 @@
 internal import Bytes
 
-/// Where a broker is, as people write it: `mqtt://[user@]host[:port]`, `mqtts://…` for TLS, or just `host[:port]`.
+/// A broker's address in text form: `mqtt://[user@]host[:port]`, `mqtts://…` for TLS, or `host[:port]`.
 public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
   public var host: String
   public var port: Int
   public var usesTLS: Bool
   public var user: String?
-  /// Whether the port was given, and is not just the usual one.
+  /// True if the port was given explicitly, false if it is the protocol's default.
   public var hasExplicitPort: Bool
 
   public init(host: String, port: Int? = nil, usesTLS: Bool = false, user: String? = nil) {
@@ -20,7 +20,7 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
   /// The broker on this machine.
   public static let local = BrokerAddress(host: "localhost")
 
-  /// - Throws: `MQTTError` naming the part that is wrong.
+  /// - Throws: `MQTTError` naming the invalid part.
   public init(parsing text: String) throws(MQTTError) {
     func wrong(_ cause: String) -> MQTTError {
       MQTTError(operation: "read", object: "broker address \"\(text.prefix(100))\"", cause: cause)
@@ -57,7 +57,7 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
       guard rest.isEmpty || rest.first == ":" else { throw wrong("only a port may follow the ]") }
       if !rest.isEmpty { port = try Self.port(rest.dropFirst(), wrong) }
     } else if let colon = rest.firstIndex(of: ":") {
-      guard colon == rest.lastIndex(of: ":") else { throw wrong("an IPv6 address stands in [brackets]") }
+      guard colon == rest.lastIndex(of: ":") else { throw wrong("an IPv6 address must be in [brackets]") }
       host = rest[..<colon]
       port = try Self.port(rest[rest.index(after: colon)...], wrong)
     }
@@ -80,6 +80,6 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
   /// Host and port, without TLS and user.
   public var broker: MQTTConfiguration.Broker { .init(host: host, port: port) }
 
-  /// Without scheme and user: what identifies the broker in a message to a person.
+  /// Address without scheme and user, for messages to users.
   public var description: String { broker.description }
 }

@@ -1,30 +1,32 @@
 internal import Glibc
 internal import Platform
 
-/// Tries a broker once, for `check` commands: does it answer, does it let this client in, and if not, why.
+/// Tests a broker once, for `check` commands: whether it answers and accepts this client, and the reason if
+/// not.
 public enum BrokerProbe {
   public enum Finding: Hashable, Sendable {
-    /// The broker let the client in.
+    /// The broker accepted the client.
     case accepting(MQTTServerProperties)
-    /// The broker let the client in, and does not take its message.
+    /// The broker accepted the client but rejected its message.
     case rejecting(MQTTServerProperties, MQTTReasonCode)
-    /// The broker answered and said no.
+    /// The broker answered and refused the connection.
     case refused(MQTTDisconnection)
     /// No broker answered.
     case unreachable(MQTTDisconnection)
   }
 
-  /// Connects with the configuration's name, credentials and TLS, without its will, waits for the answer
-  /// and leaves in order. Blocks for at most the connect timeout and the name lookup: not for the
+  /// Connects with the configuration's name, credentials and TLS, without its will, waits for the answer and
+  /// disconnects. Blocks for at most the connect timeout and the name lookup, so never call it on the
   /// cooperative pool.
   ///
-  /// A clean start under the configured client identifier would throw out a running session of the same
-  /// name, so the probe appends `-check` to it.
+  /// A clean start under the configured client identifier would end a running session of the same name, so
+  /// the probe appends `-check` to it.
   /// - Parameters:
-  ///   - timeout: seconds; nil takes the configuration's.
-  ///   - message: is published at QoS 1 by who was let in; under 3.1.1 brokers do not say that they dropped it.
-  /// - Returns: one finding per broker, in the order of the configuration.
-  /// - Throws: `MQTTError` when a setting is outside its bounds.
+  ///   - timeout: timeout in s; nil uses the configuration's.
+  ///   - message: test message, published at QoS 1 after the connection was accepted. Brokers of 3.1.1 do not
+  ///     report that they dropped it.
+  /// - Returns: one result per broker, in the order of the configuration.
+  /// - Throws: `MQTTError` for an invalid setting.
   public static func run(
     _ configuration: MQTTConfiguration, timeout: Double? = nil, publishing message: MQTTMessage? = nil
   ) throws(MQTTError) -> [Finding] {
@@ -66,7 +68,7 @@ public enum BrokerProbe {
         ending = ConnectionPlanner.Ending(cause: .configuration(error.description), phase: .lookup)
       }
       planner.ended(ending)
-      // Another manner is worth a second try at once; another round is not.
+      // Another protocol version or address family is tried immediately; another round is not.
       let next = planner.peek
       if next.wait == 0, next.version311 != attempt.version311 || next.onlyIPv4 != attempt.onlyIPv4 {
         continue
@@ -77,7 +79,7 @@ public enum BrokerProbe {
     }
   }
 
-  /// Why the broker does not take a message; nil when it does.
+  /// Publishes a message and returns why the broker rejects it; nil if it accepts it.
   private static func publish(
     _ message: MQTTMessage, through connection: Connection, _ properties: MQTTServerProperties
   ) -> MQTTReasonCode? {

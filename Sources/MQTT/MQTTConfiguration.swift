@@ -1,10 +1,10 @@
-/// How a session reaches its broker and what it says when it gets there. Every default is written here.
+/// Configuration of a session: brokers, credentials, limits and timeouts, with all defaults.
 public struct MQTTConfiguration: Hashable, Sendable {
-  /// Where a broker listens.
+  /// Host and port of a broker.
   public struct Broker: Hashable, Sendable, CustomStringConvertible {
-    /// A host name or a numeric address; with TLS, the name that the certificate has to carry.
+    /// A host name or a numeric address; with TLS, the name in the certificate.
     public var host: String
-    /// 1...65,535; usually 1883, with TLS 8883.
+    /// Port, 1...65,535; usually 1883, with TLS 8883.
     public var port: Int
 
     public init(host: String, port: Int = 1883) {
@@ -15,66 +15,70 @@ public struct MQTTConfiguration: Hashable, Sendable {
     public var description: String { host.utf8.contains(0x3A) ? "[\(host)]:\(port)" : "\(host):\(port)" }
   }
 
-  /// Which protocol to speak.
+  /// The protocol version.
   public enum ProtocolVersion: Hashable, Sendable {
-    /// MQTT 5, and 3.1.1 with a broker that does not know it.
+    /// MQTT 5, or 3.1.1 with a broker that does not support 5.
     case automatic
     case v5
     case v311
   }
 
-  /// In order of preference: each attempt round starts with the first.
+  /// Brokers in order of preference: each round of attempts starts with the first.
   public var brokers: [Broker]
-  /// Whether a failure to connect is told while there is another broker, or another manner, to try at once (3.1.1, IPv4); else
-  /// only when none of a round was reached.
+  /// True to report each failure to connect; false to report only after a whole round, if another broker,
+  /// version (3.1.1) or address family (IPv4) can be tried immediately.
   public var tellsEachBroker = true
-  /// 1...65,535 bytes of UTF-8, unique at the broker: a second client of the same name throws out the first.
+  /// Client identifier, 1...65,535 bytes of UTF-8, unique at the broker: a second client of the same name
+  /// disconnects the first.
   public var clientID: String
   public var protocolVersion: ProtocolVersion = .automatic
-  /// Seconds, 5...65,535: the broker declares a silent client dead, and publishes its will, after one and a
-  /// half times this. Small notices sooner, large wakes the modem less.
+  /// Keep-alive time in s, 5...65,535: the broker closes a silent connection and publishes its will after one
+  /// and a half times this. Small values detect failures sooner, large ones wake the modem less often.
   public var keepAlive: Int = 60
-  /// Seconds that the radio below stays connected after the last byte; only `MQTTStatistics.link` depends on it.
+  /// Time in s for which the radio remains connected after the last byte; used only for
+  /// `MQTTStatistics.link`.
   public var radioTail = 0.0
-  /// Whether the broker forgets what it knew of this client identifier.
+  /// True if the broker must discard the previous session of this client identifier.
   public var cleanStart = true
-  /// Seconds for which the broker keeps subscriptions and undelivered messages after the connection ended;
-  /// 0 forgets at once. Under 3.1.1 anything but a clean start with 0 means "for ever".
+  /// Time in s for which the broker stores subscriptions and undelivered messages after a disconnect; 0
+  /// discards them immediately. Under 3.1.1 anything but a clean start with 0 means "forever".
   public var sessionExpiryInterval: UInt32 = 0
-  /// 1...65,535: how many QoS 1 messages the broker may have under way to this client, and so the largest
-  /// batch that is committed at once.
+  /// Maximum number of unacknowledged QoS 1 messages from the broker, 1...65,535. It also limits the batch
+  /// that is committed at once.
   public var receiveMaximum: UInt16 = 500
-  /// Bytes of the largest packet that the broker may send, at least 256. MQTT 5 tells the broker; a larger message of 3.1.1, and
-  /// one of QoS 0 in any case, is left out and counted, everything else that is larger ends the connection.
+  /// Maximum size in bytes of a packet from the broker, at least 256. MQTT 5 announces it to the broker. A
+  /// larger message under 3.1.1, or of QoS 0, is skipped and counted; any other larger packet ends the
+  /// connection.
   public var maximumPacketSize: UInt32 = 16 << 20
-  /// Leave for good: an orderly end has the broker forget the session also where `sessionExpiryInterval` would keep
-  /// it (MQTT 5), once all that it had for this client has come.
+  /// True to leave for good: a clean end makes the broker delete the session even if `sessionExpiryInterval`
+  /// would retain it (MQTT 5), after all pending messages have arrived.
   public var endsSession = false
-  /// After how many messages reading pauses while batches are held (`BatchOutcome.held`): the network keeps what comes
-  /// meanwhile, until they are settled. Best is what is stored at once.
+  /// Number of messages after which reading pauses while batches are held (`BatchOutcome.held`). Until they
+  /// are settled, the network buffers further messages. The best value is the number of messages stored in
+  /// one transaction.
   public var heldPortion = 2000
-  /// How many messages are read at most, and how many bytes of payload, when nothing is settled for a while. Above
-  /// that the network holds the broker back, for however long.
+  /// Maximum number of unsettled messages, and of bytes in their payloads. Above that nothing is read,
+  /// regardless of the duration.
   public var heldMessages = 10_000
   public var heldBytes = 16 << 20
-  /// 1...1000: how many QoS 1 messages may be under way to the broker, within what it allows. Large is
-  /// fast over long distances, small leaves less to send again after a cut.
+  /// Maximum number of unacknowledged QoS 1 messages to the broker, 1...1000, within the broker's own limit.
+  /// Large values are fast over long distances, small ones reduce repetition after a lost connection.
   public var publishWindow: Int = 100
   public var userName: String?
   public var password: MQTTSecret?
-  /// nil speaks plain text.
+  /// TLS settings; nil for plain text.
   public var tls: MQTTTLS?
-  /// What the broker publishes when this client vanishes; not published after a clean `stop`.
+  /// Message that the broker publishes after a lost connection, but not after a clean `stop`.
   public var will: MQTTMessage?
-  /// Seconds from the first packet to the broker's CONNACK, name lookup apart; 1...300.
+  /// Time limit in s from the first packet to the broker's CONNACK, without the name lookup; 1...300.
   public var connectTimeout: Double = 20
-  /// Seconds: the ceiling of the first wait after a failure. It doubles from failure to failure.
+  /// Maximum of the first wait after a failure in s. It doubles with each failure.
   public var backoffBase: Double = 1
-  /// Seconds above which no wait rises.
+  /// Maximum of all waits in s.
   public var backoffLimit: Double = 120
   public var linkPolicy: MQTTLinkPolicy = .standing
-  /// Seconds since 1970 UTC before which the wall clock cannot be right; 2025 unless told otherwise. With a
-  /// clock before that, certificates would all seem not yet valid: TLS is put off until it is set.
+  /// Earliest plausible wall clock, in seconds since 1970 UTC; 2025 by default. With an earlier clock all
+  /// certificates would seem not yet valid, so TLS is postponed until the clock is set.
   public var earliestPlausibleTime: Int64 = 1_735_689_600
 
   public init(brokers: [Broker], clientID: String) {
@@ -83,20 +87,21 @@ public struct MQTTConfiguration: Hashable, Sendable {
   }
 }
 
-/// When a session keeps a connection.
+/// The policy for opening and closing the connection.
 public enum MQTTLinkPolicy: Hashable, Sendable {
-  /// Always, as far as the network lets it.
+  /// A permanent connection, as far as the network allows.
   case standing
-  /// Only for bursts, so that a modem sleeps in between: `MQTTSession.wakeUp()` opens the link, and so does the end of
-  /// `interval` seconds since it was last opened (nil: nothing else does). All that is due is carried, and after `linger`
-  /// seconds without anything under way (time for commands to come in) the link is closed in good order, with the
-  /// messages of `Handlers.farewell`. Values of `publishNow` keep no link open, and are dropped between bursts.
+  /// Short connections, so that a modem can sleep in between. `MQTTSession.wakeUp()` opens the link, as does
+  /// the end of `interval` seconds since it was last opened (nil for no interval). All pending messages are
+  /// transferred. After `linger` seconds without activity (time for commands to arrive) the link is closed
+  /// regularly, with the messages of `Handlers.farewell`. Messages of `publishNow` do not keep a link open,
+  /// and are dropped between bursts.
   case bursts(linger: Double, interval: Double? = nil)
 }
 
 extension MQTTConfiguration {
-  /// Checks every bound that this page states.
-  /// - Throws: `MQTTError` naming the setting and what it accepts.
+  /// Checks all bounds stated in this type.
+  /// - Throws: `MQTTError` naming the setting and its valid range.
   public func validate() throws(MQTTError) {
     try check(!brokers.isEmpty, "brokers", "none is given; name at least one host and port")
     for broker in brokers {

@@ -1,37 +1,37 @@
-/// What a session's handler is told, once per change.
+/// State of the connection, reported to the session's handler once per change.
 public enum MQTTConnectionState: Hashable, Sendable {
-  /// The broker accepted, and what it granted.
+  /// The broker accepted the connection, with these properties.
   case connected(MQTTServerProperties)
   /// There is no connection, or attempts fail for another reason than the last one reported.
-  /// - Parameter willRetryIn: seconds to the next attempt; nil when the session is stopped.
+  /// - Parameter willRetryIn: time in s to the next attempt; nil after the session was stopped.
   case disconnected(MQTTDisconnection, willRetryIn: Double?)
 }
 
-/// What a broker granted when it accepted the connection (MQTT 5, section 3.2.2.3). Under 3.1.1, and where
-/// it says nothing, the protocol's defaults stand here.
+/// Properties of an accepted connection (MQTT 5, section 3.2.2.3). Under 3.1.1, and for absent properties,
+/// they are the protocol's defaults.
 public struct MQTTServerProperties: Hashable, Sendable {
   /// The broker that accepted.
   public var broker: MQTTConfiguration.Broker
-  /// 5, or 4 for 3.1.1.
+  /// Protocol level: 5, or 4 for 3.1.1.
   public var protocolLevel: UInt8
-  /// Whether the broker remembered subscriptions from before.
+  /// True if the broker has a previous session with its subscriptions.
   public var sessionPresent: Bool
-  /// How many QoS 1 messages it accepts before it has acknowledged one.
+  /// Maximum number of unacknowledged QoS 1 messages.
   public var receiveMaximum: UInt16 = .max
-  /// The largest packet in bytes that it accepts; nil means no limit.
+  /// Size in bytes of the largest accepted packet; nil for no limit.
   public var maximumPacketSize: UInt32?
   public var maximumQoS: QoS = .exactlyOnce
   public var retainAvailable = true
   public var sharedSubscriptionsAvailable = true
-  /// Seconds that the broker sets in place of those asked for; nil when it agrees.
+  /// Keep-alive time in s set by the broker; nil if it accepts the requested one.
   public var keepAlive: UInt16?
-  /// The name it gave a client that came without one.
+  /// Client identifier assigned by the broker if none was sent.
   public var assignedClientID: String?
-  /// Its own words, for people.
+  /// The broker's explanation in plain text.
   public var reasonString: String?
-  /// Where it wants this client to go instead.
+  /// Another broker that the client should use.
   public var serverReference: String?
-  /// What it showed of itself; nil without TLS, and with a shared key.
+  /// The broker's certificate; nil without TLS, and with a pre-shared key.
   public var certificate: MQTTPeerCertificate?
 
   init(broker: MQTTConfiguration.Broker, protocolLevel: UInt8, sessionPresent: Bool) {
@@ -41,14 +41,14 @@ public struct MQTTServerProperties: Hashable, Sendable {
   }
 }
 
-/// The certificate that a broker showed, and under which protocol.
+/// The broker's certificate and TLS version.
 public struct MQTTPeerCertificate: Hashable, Sendable {
-  /// As in `TLSv1.3`.
+  /// TLS version, as in `TLSv1.3`.
   public var tlsVersion: String
-  /// Distinguished names in OpenSSL's one-line form.
+  /// Distinguished name in OpenSSL's one-line form.
   public var subject: String
   public var issuer: String
-  /// Seconds from the moment of the connection until it ends.
+  /// Remaining validity in s at the time of the connection.
   public var secondsLeft: Double
 }
 

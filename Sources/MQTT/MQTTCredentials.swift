@@ -1,11 +1,11 @@
 internal import Glibc
 internal import Platform
 
-/// A password or key: where it comes from, not printed with its value. A file is read anew for every
-/// connection, so a renewed one is picked up without a restart.
+/// The source of a password or key. Its value is never printed. Files are reread for every connection, so
+/// renewed secrets require no restart.
 public enum MQTTSecret: Hashable, Sendable, CustomStringConvertible {
   case value(String)
-  /// The path of a file with the secret in its first line; a systemd credential is one such file.
+  /// Path of a file with the secret in its first line, such as a systemd credential.
   case file(String)
 
   public var description: String {
@@ -16,15 +16,15 @@ public enum MQTTSecret: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// What the session demands of a TLS connection, and shows of itself. Files are read anew for every
-/// connection. The certificate and the name in it are always checked: there is no insecure mode.
+/// TLS settings of a session. Files are reread for every connection. The certificate and its name are always
+/// verified; there is no insecure mode.
 public struct MQTTTLS: Hashable, Sendable {
   public enum Version: String, Hashable, Sendable {
     case tls12 = "tlsv1.2"
     case tls13 = "tlsv1.3"
   }
 
-  /// Whom to believe.
+  /// The trusted authorities.
   public enum Trust: Hashable, Sendable {
     /// The certificate authorities of the operating system.
     case system
@@ -32,11 +32,11 @@ public struct MQTTTLS: Hashable, Sendable {
     case file(String)
     /// The authorities in a directory prepared by `openssl rehash`.
     case directory(String)
-    /// No certificates at all: both sides know a key (hexadecimal digits) under a name.
+    /// A pre-shared key (hexadecimal digits) and its identity, without certificates.
     case preSharedKey(identity: String, key: MQTTSecret)
   }
 
-  /// This client's own certificate chain and private key, PEM files.
+  /// The client's certificate chain and private key in PEM files.
   public struct Identity: Hashable, Sendable {
     public var certificateFile: String
     public var keyFile: String
@@ -49,7 +49,7 @@ public struct MQTTTLS: Hashable, Sendable {
 
   public var trust: Trust
   public var identity: Identity?
-  /// The application protocol to ask for, at most 254 bytes, as in `x-amzn-mqtt-ca` or `mqtt`.
+  /// The requested application protocol, at most 254 bytes, as in `x-amzn-mqtt-ca` or `mqtt`.
   public var alpn: String?
   public var minimumVersion: Version = .tls12
 
@@ -60,7 +60,7 @@ public struct MQTTTLS: Hashable, Sendable {
 }
 
 extension MQTTSecret {
-  /// The secret itself: of a file the first line, without its end.
+  /// Returns the secret; of a file the first line without its end.
   package func read() throws(MQTTError) -> String {
     switch self {
     case .value(let text): return text
@@ -80,10 +80,10 @@ extension MQTTSecret {
   }
 }
 
-/// Notices that the files a connection was made with were replaced. A change counts only once two looks in a
-/// row saw the same, because files are not always replaced in one step.
+/// Detects that files used by a connection were replaced. A change counts after two consecutive checks with
+/// equal results, because files are not always replaced in one step.
 struct CredentialWatch {
-  /// What tells a file from its successor.
+  /// Attributes that change when a file is replaced.
   struct Stamp: Equatable {
     var inode: UInt64
     var size: Int64
@@ -94,10 +94,10 @@ struct CredentialWatch {
   private var used: [Stamp?]
   private var pending: [Stamp?]?
 
-  /// - Parameter stamps: of the files at the time they were read.
+  /// - Parameter stamps: stamps of the files at the time they were read.
   init(_ stamps: [Stamp?]) { used = stamps }
 
-  /// Whether the files are others now, and have come to rest.
+  /// Returns whether the files have changed and are stable.
   mutating func isRenewed(_ stamps: [Stamp?]) -> Bool {
     guard stamps != used, !stamps.contains(nil) else {
       pending = nil
@@ -112,7 +112,7 @@ struct CredentialWatch {
     return false
   }
 
-  /// Looks at the files; nil stands for one that cannot be seen.
+  /// Returns the stamps of files; nil for files that cannot be read.
   static func stamps(of paths: [String]) -> [Stamp?] {
     paths.map { path in
       var status = stat()
@@ -125,7 +125,7 @@ struct CredentialWatch {
 }
 
 extension MQTTConfiguration {
-  /// The files that a connection is made with.
+  /// The files that a connection uses.
   var credentialFiles: [String] {
     var files: [String] = []
     if case .file(let path)? = password { files.append(path) }

@@ -1,8 +1,8 @@
 internal import Bytes
 
-/// Why there is no connection to a broker.
+/// The reason why there is no connection to a broker.
 public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConvertible {
-  /// How far the attempt had come.
+  /// The phase that a connection attempt reached.
   public enum Phase: String, Hashable, Sendable, Comparable, CaseIterable {
     case lookup = "name lookup"
     case tcp = "TCP connection"
@@ -10,44 +10,44 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case connect = "MQTT connection"
     case established
 
-    /// The earlier one is the smaller.
+    /// Earlier phases are smaller.
     public static func < (a: Phase, b: Phase) -> Bool {
       allCases.firstIndex(of: a) ?? 0 < allCases.firstIndex(of: b) ?? 0
     }
   }
 
   public enum Cause: Hashable, Sendable {
-    /// The name has no address, or nobody listens there, or no route leads there.
+    /// The name has no address, the port is closed, or there is no route.
     case unreachable(String)
-    /// Nothing came back in time.
+    /// No answer arrived within the time limit.
     case timedOut(seconds: Double)
-    /// The broker ended the connection without a word.
+    /// The broker closed the connection without a reason.
     case closedByPeer
     /// The network or the kernel ended the connection.
     case networkError(String)
-    /// Certificate, key or protocol do not fit.
+    /// A problem with certificate, key or TLS version.
     case tls(String)
-    /// The broker said no; with its own words where it gave some.
+    /// The broker refused the connection, with its explanation if it sent one.
     case refused(MQTTReasonCode, String?)
-    /// The broker ended an established connection and said why.
+    /// The broker ended an established connection with a reason.
     case disconnectedByServer(MQTTReasonCode)
-    /// The broker answered no ping.
+    /// The broker did not answer a ping.
     case keepAliveExpired
-    /// The machine slept for longer than the broker waits.
+    /// The machine was suspended for longer than the broker waits.
     case suspended(seconds: Double)
-    /// The broker broke the protocol's rules.
+    /// The broker violated the protocol.
     case protocolViolation(String)
-    /// The broker cannot do what the session needs.
+    /// The broker lacks a capability that the session requires.
     case unsuitable(String)
-    /// The handler could not keep a batch; it was not acknowledged.
+    /// The handler could not store a batch; it was not acknowledged.
     case notCommitted(String)
-    /// The settings cannot work: a missing file, for one.
+    /// The settings cannot work, for example because of a missing file.
     case configuration(String)
-    /// The wall clock stands before the time at which it can be right, so no certificate can be judged.
+    /// The wall clock is before the earliest plausible time, so certificates cannot be verified.
     case clockNotSet
     /// The burst is over; the next `wakeUp` opens the link again.
     case asleep
-    /// Credentials were renewed; the connection is made anew with them.
+    /// Credentials were renewed; the session reconnects with them.
     case renewing
     /// `stop` was called.
     case stopped
@@ -72,7 +72,7 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case .suspended(let seconds): return "\(place) lost: the machine slept \(Int(seconds)) s"
     case .protocolViolation(let why): return "\(place) ended: the broker broke the protocol (\(why))"
     case .unsuitable(let why): return "\(broker) cannot be used: \(why)"
-    case .notCommitted(let why): return "\(place) ended: received messages could not be kept: \(why)"
+    case .notCommitted(let why): return "\(place) ended: received messages could not be stored: \(why)"
     case .configuration(let why): return "connection to \(broker) not tried: \(why)"
     case .clockNotSet: return "\(place) put off: the wall clock is not set, so no certificate can be judged"
     case .asleep: return "\(place) closed until the next burst"
@@ -81,13 +81,14 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
     }
   }
 
-  /// Whether the TLS handshake ended because the broker did not believe this side, which OpenSSL calls an alert.
+  /// True if the TLS handshake ended because the broker rejected this client, which OpenSSL reports as an
+  /// alert.
   package var isRefusedByBroker: Bool {
     guard case .tls(let why) = cause else { return false }
     return why.contains(text: " alert ") && !why.contains(text: "protocol version")
   }
 
-  /// What a person can do about it; nil when waiting is all.
+  /// A remedy for the user; nil if only waiting helps.
   public var remedy: String? {
     switch cause {
     case .unreachable where phase == .lookup: "check the host name and the resolver (/etc/resolv.conf)"
@@ -97,7 +98,7 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
       "check that this port speaks MQTT, and whether it wants TLS"
     case .closedByPeer where phase == .tls: "check that this port speaks TLS"
     case .tls where isRefusedByBroker:
-      "the broker refuses this client: check its certificate and key, and that the broker knows their CA"
+      "the broker refuses this client: check its certificate and key, and that the broker trusts their CA"
     case .tls: "check the CA file, the certificate's dates and names, and this machine's clock"
     case .refused(.badUserNameOrPassword, _), .refused(.badAuthenticationMethod, _):
       "check user name and password against the broker's password file"

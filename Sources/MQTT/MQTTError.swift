@@ -1,12 +1,12 @@
-/// A mistake in what the caller asked for, or a thing the machine could not give: what was tried, on what,
-/// and how to put it right. What the network and the broker do is never thrown: it is reported as an
-/// `MQTTDisconnection`, because the session goes on.
+/// An error in a request, or in a resource of the machine, with operation, object and remedy. Failures of
+/// network and broker are never thrown. They are reported as `MQTTDisconnection`, because the session
+/// continues.
 public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What was being done, as in "configure".
+  /// The failed operation, as in "configure".
   public var operation: String
-  /// What it was done to: a setting, a topic, a file.
+  /// Object of the operation: a setting, a topic, a file.
   public var object: String
-  /// The cause, and where there is one the remedy, in a sentence.
+  /// The cause as a sentence, with the remedy if there is one.
   public var cause: String
 
   public init(operation: String, object: String, cause: String) {

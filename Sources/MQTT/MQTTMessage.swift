@@ -1,25 +1,25 @@
-/// How hard sender and receiver try: the levels of MQTT, section 4.3 of either specification.
+/// MQTT quality of service (section 4.3 of either specification).
 public enum QoS: UInt8, Sendable, Comparable, CaseIterable {
-  /// Sent once, not acknowledged: lost with the connection.
+  /// Sent once without acknowledgement: lost with the connection.
   case atMostOnce = 0
   /// Sent until acknowledged: may arrive twice.
   case atLeastOnce = 1
-  /// Arrives once per session; costs a second round trip.
+  /// Arrives once per session, at the cost of a second round trip.
   case exactlyOnce = 2
 
   public static func < (a: QoS, b: QoS) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// An application message, on its way out or just arrived.
+/// An application message, outbound or received.
 public struct MQTTMessage: Hashable, Sendable {
-  /// The topic name: no wildcards, at most 65,535 bytes of UTF-8.
+  /// Topic name: no wildcards, at most 65,535 bytes of UTF-8.
   public var topic: String
   public var payload: [UInt8]
   public var qos: QoS
-  /// Outbound: the broker is to keep this as the topic's last value (an empty payload deletes it).
-  /// Inbound: this *is* such a kept value, from before the subscription; a ghost for all one knows.
+  /// Outbound: the broker must retain this message as the topic's last value (an empty payload deletes it).
+  /// Inbound: this is a retained message from before the subscription; its sender may be gone.
   public var retain: Bool
-  /// Only MQTT 5 carries them; under 3.1.1 they are left out silently.
+  /// Properties of MQTT 5; omitted under 3.1.1.
   public var properties: MQTTMessageProperties
 
   public init(
@@ -33,7 +33,7 @@ public struct MQTTMessage: Hashable, Sendable {
     self.properties = properties
   }
 
-  /// A message whose payload is text.
+  /// Creates a message whose payload is text.
   public init(
     topic: String, text: String, qos: QoS = .atMostOnce, retain: Bool = false,
     properties: MQTTMessageProperties = MQTTMessageProperties()
@@ -42,9 +42,9 @@ public struct MQTTMessage: Hashable, Sendable {
   }
 }
 
-/// What MQTT 5 lets travel beside the payload (section 3.3.2.3).
+/// Properties of an MQTT 5 message (section 3.3.2.3).
 public struct MQTTMessageProperties: Hashable, Sendable {
-  /// A pair that the sender attaches; keys may repeat and their order is kept.
+  /// A user property. Keys may repeat, and the order is preserved.
   public struct UserProperty: Hashable, Sendable {
     public var key: String
     public var value: String
@@ -55,14 +55,14 @@ public struct MQTTMessageProperties: Hashable, Sendable {
     }
   }
 
-  /// The payload's media type, as in `application/json`.
+  /// Media type of the payload, as in `application/json`.
   public var contentType: String?
-  /// Seconds after which an undelivered copy is to be dropped; an inbound value is what is left of them.
-  /// nil means never.
+  /// Time in s after which an undelivered copy is discarded; nil for never. Inbound values contain the
+  /// remaining time.
   public var messageExpiryInterval: UInt32?
-  /// Where the answer to this request goes.
+  /// Topic for the answer to this request.
   public var responseTopic: String?
-  /// What the answer has to carry back unchanged.
+  /// Data that the answer must return unchanged.
   public var correlationData: [UInt8]?
   public var userProperties: [UserProperty]
 
@@ -77,7 +77,7 @@ public struct MQTTMessageProperties: Hashable, Sendable {
     self.userProperties = userProperties
   }
 
-  /// Whether there is nothing to send.
+  /// True if no property is set.
   public var isEmpty: Bool {
     contentType == nil && messageExpiryInterval == nil && responseTopic == nil && correlationData == nil
       && userProperties.isEmpty
@@ -85,7 +85,7 @@ public struct MQTTMessageProperties: Hashable, Sendable {
 }
 
 extension MQTTMessage {
-  /// Bytes of the PUBLISH packet in MQTT 5 (section 3.3).
+  /// Size in bytes of the PUBLISH packet in MQTT 5 (section 3.3).
   var packetSize: Int {
     var list = 0
     if let text = properties.contentType { list += 3 + text.utf8.count }
@@ -98,7 +98,7 @@ extension MQTTMessage {
     return 1 + Self.lengthBytes(remaining) + remaining
   }
 
-  /// Bytes of a variable byte integer (section 1.5.5).
+  /// Returns the size in bytes of a variable byte integer (section 1.5.5).
   private static func lengthBytes(_ value: Int) -> Int {
     value < 128 ? 1 : value < 16_384 ? 2 : value < 2_097_152 ? 3 : 4
   }

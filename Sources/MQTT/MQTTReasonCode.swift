@@ -1,7 +1,7 @@
-/// Why a broker accepted, refused or ended something: the reason codes of MQTT 5 (section 2.4).
+/// A reason code of MQTT 5 (section 2.4), with which a broker accepts, refuses or ends an operation.
 ///
-/// An open struct: a code that this list does not name is still carried and printed. The return codes of
-/// 3.1.1 are mapped to the code of 5 that means the same.
+/// An open struct: codes without a name here are passed on and printed, too. Return codes of 3.1.1 are mapped
+/// to the equivalent codes of 5.
 public struct MQTTReasonCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
   public var rawValue: UInt8
 
@@ -47,7 +47,7 @@ public struct MQTTReasonCode: RawRepresentable, Hashable, Sendable, CustomString
   public static let subscriptionIdentifiersNotSupported = MQTTReasonCode(rawValue: 0xA1)
   public static let wildcardSubscriptionsNotSupported = MQTTReasonCode(rawValue: 0xA2)
 
-  /// The code of MQTT 5 for a CONNACK return code of 3.1.1 (table 3.1 there).
+  /// Creates the MQTT 5 code equivalent to a CONNACK return code of 3.1.1 (table 3.1 there).
   init(version311ReturnCode code: UInt8) {
     switch code {
     case 0: self = .success
@@ -60,7 +60,7 @@ public struct MQTTReasonCode: RawRepresentable, Hashable, Sendable, CustomString
     }
   }
 
-  /// Codes from 0x80 up say no.
+  /// True for codes from 0x80, which report failures.
   public var isError: Bool { rawValue >= 0x80 }
 
   public var description: String {

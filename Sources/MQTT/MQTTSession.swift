@@ -1,46 +1,47 @@
 internal import Platform
 
-/// A standing relation with a broker: connects, reconnects, sends what a provider has, hands over what
-/// arrives, until it is stopped.
+/// A persistent broker session. It connects and reconnects, publishes a provider's records and delivers
+/// received messages until it is stopped.
 ///
-/// One thread of its own does all of it, handlers included; every other call only leaves word there and
-/// returns. The invariants:
+/// One dedicated thread does all I/O and calls all handlers; other methods enqueue a request and return. The
+/// invariants:
 ///
-/// - A record of the provider is handed out once per connection and stays the provider's until the broker
-///   acknowledged it. Nothing durable ever rests in the library's queue.
-/// - Messages are handed over in batches, in order of arrival, and acknowledged to the broker only after the
-///   handler returned `.kept`: a crash in between brings them again.
-/// - After any failure the library's client is destroyed; the next attempt begins with a new one.
-/// - Waits between attempts have full jitter, so that a fleet does not return in step.
+/// - A record of the provider is handed out once per connection and remains the provider's until the broker
+///   has acknowledged it. The library's queue never contains the only copy of a durable message.
+/// - Messages are delivered in batches, in order of arrival, and acknowledged to the broker only after the
+///   handler returned `.kept`. After a crash in between they are delivered again.
+/// - After any failure the library's client is destroyed; the next attempt creates a new one.
+/// - Waits between attempts have full jitter, so that a fleet does not reconnect simultaneously.
 public final class MQTTSession: Sendable {
-  /// Whether a batch is safe where the handler put it.
+  /// A handler's answer to a batch.
   public enum BatchOutcome: Sendable {
-    /// It is safe: the broker may forget it.
+    /// The batch is stored; the broker may discard it.
     case kept
-    /// It is not, and why. The connection ends without acknowledging, and is made again after a wait; a
-    /// broker that keeps a session for this client sends the messages again.
+    /// The batch could not be stored, with the reason. The connection ends without acknowledgement and is
+    /// restored after a wait. A broker with a persistent session then sends the messages again.
     case notKept(String)
-    /// Not decided yet. Until `settle(through:)` names this number, which has to be above that of the batch before,
-    /// nothing is acknowledged and nothing else is sent, but the connection is kept alive; further batches may come
-    /// meanwhile, within the configuration's `heldPortion`, `heldMessages` and `heldBytes`.
+    /// The batch is not stored yet. Until `settle(through:)` is called with this number, which must increase
+    /// from batch to batch, nothing is acknowledged and nothing else is sent; only the keep-alive continues.
+    /// Further batches may arrive meanwhile, within the configuration's `heldPortion`, `heldMessages` and
+    /// `heldBytes`.
     case held(UInt64)
   }
 
-  /// What the session calls, always on its own thread. A handler that blocks holds up the connection; it
-  /// must be back well within the keep-alive time.
+  /// Callbacks of the session, always on its own thread. A blocking handler delays the connection; it must
+  /// return well within the keep-alive time.
   public struct Handlers: Sendable {
-    /// Connected and disconnected, once per change.
+    /// Reports connects and disconnects, once per change.
     public var connectionChanged: @Sendable (MQTTConnectionState) -> Void
-    /// What arrived, oldest first; never empty.
+    /// Receives a batch of messages, oldest first; never empty.
     public var received: @Sendable ([MQTTMessage]) -> BatchOutcome
-    /// The broker's answer to a subscription: what it granted, or why it refused.
+    /// Reports the broker's answer to a subscription: the granted QoS, or the reason for a refusal.
     public var subscriptionAnswered: @Sendable (_ filter: String, _ reason: MQTTReasonCode) -> Void
-    /// Something that a person should know, in a sentence; the connection goes on.
+    /// Receives a warning for the user, as a sentence; the connection continues.
     public var warned: @Sendable (String) -> Void
-    /// What is published before the link is closed at the end of a burst, as in `asleep`. It is told the seconds to the
-    /// next burst; nil when only `wakeUp` begins one.
+    /// Returns the messages to publish before the link is closed at the end of a burst, as in `asleep`. The
+    /// argument is the time in s to the next burst; nil if only `wakeUp` starts one.
     public var farewell: @Sendable (_ secondsToNextBurst: Double?) -> [MQTTMessage]
-    /// The will for the connection that is about to be made; nil takes the configuration's.
+    /// Returns the will for the next connection; nil uses the configuration's.
     public var will: (@Sendable () -> MQTTMessage?)?
 
     public init(
@@ -68,9 +69,9 @@ public final class MQTTSession: Sendable {
   private let thread = Locked<DedicatedThread?>(nil)
 
   /// - Parameters:
-  ///   - subscriptions: asked for at every connection.
-  ///   - outbound: where durable messages come from; nil for a session that only listens.
-  /// - Throws: `MQTTError` when a setting or a filter is outside its bounds.
+  ///   - subscriptions: subscriptions, requested at every connection.
+  ///   - outbound: provider of durable messages; nil for a session that only receives.
+  /// - Throws: `MQTTError` for an invalid setting or filter.
   public init(
     configuration: MQTTConfiguration, subscriptions: [MQTTSubscription] = [],
     outbound: (any OutboundProvider)? = nil, handlers: Handlers
@@ -84,8 +85,8 @@ public final class MQTTSession: Sendable {
     mailbox = try Mailbox()
   }
 
-  /// Starts the session's thread; the first attempt begins at once. A second call does nothing.
-  /// - Throws: `MQTTError` when the machine has no room for another thread.
+  /// Starts the session's thread and the first attempt. Further calls have no effect.
+  /// - Throws: `MQTTError` if no thread can be created.
   public func start() throws(MQTTError) {
     let (mailbox, configuration, subscriptions) = (mailbox, configuration, subscriptions)
     let (provider, handlers) = (provider, handlers)
@@ -108,24 +109,25 @@ public final class MQTTSession: Sendable {
     }
   }
 
-  /// Sends a message of QoS 0 now or never: for values that are worthless when late. Returns false when it
-  /// was dropped at once, because there is no connection; the drops are counted in `statistics`.
+  /// Sends a message of QoS 0 immediately or drops it, for values without later use. Returns false if it was
+  /// dropped for lack of a connection; drops are counted in `statistics`.
   @discardableResult
   public func publishNow(_ message: MQTTMessage) -> Bool { mailbox.publishNow(message) }
 
-  /// The provider has records again. Between bursts this opens the link.
+  /// Notifies the session that the provider has new records. Between bursts this opens the link.
   public func wakeUp() { mailbox.change { $0.providerHasMore = true } }
 
-  /// The provider has records again that can wait: a link that is open carries them, one that is closed stays closed.
+  /// Notifies the session that the provider has new records of low urgency. They are sent if a link is open,
+  /// but do not open one.
   public func scheduleSend() { mailbox.change { $0.providerMayHaveMore = true } }
 
-  /// All batches that were answered with `.held` up to this number are safe.
+  /// Marks all batches up to this number, which were answered with `.held`, as stored.
   public func settle(through number: UInt64) {
     mailbox.change { $0.settled = max($0.settled ?? 0, number) }
   }
 
-  /// Changes when the session keeps a connection.
-  /// - Parameter keepAlive: seconds, 5...65,535, for connections made from now on; nil leaves it as it is.
+  /// Changes the link policy.
+  /// - Parameter keepAlive: keep-alive time in s, 5...65,535, of future connections; nil leaves it unchanged.
   public func setLinkPolicy(_ policy: MQTTLinkPolicy, keepAlive: Int? = nil) {
     mailbox.change {
       $0.linkPolicy = policy
@@ -133,47 +135,48 @@ public final class MQTTSession: Sendable {
     }
   }
 
-  /// Makes the connection anew, after what is under way has arrived. Renewed files of certificates and
-  /// secrets are noticed without this, within two keep-alive times; this is for those in a hurry.
+  /// Reconnects after pending messages have arrived. Renewed certificates and secrets are detected without
+  /// this call within two keep-alive times.
   public func renewConnection() { mailbox.change { $0.renew = true } }
 
-  /// Changes the configuration: the present connection ends in good order, with `final` as its last messages, and the next one
-  /// uses the new settings. Before a change of brokers the session waits as after a lost connection. The provider's records are not lost.
-  /// - Throws: `MQTTError` when a setting is outside its bounds; nothing has changed then.
+  /// Changes the configuration. The current connection ends regularly, with `final` as its last messages, and
+  /// the next one uses the new settings. Before a change of brokers the session waits as after a lost
+  /// connection. The provider's records are not lost.
+  /// - Throws: `MQTTError` for an invalid setting; then nothing is changed.
   public func reconnect(_ configuration: MQTTConfiguration, final: [MQTTMessage] = []) throws(MQTTError) {
     try configuration.validate()
     mailbox.change { $0.configuration = (configuration, final) }
   }
 
-  /// Adds a subscription, or replaces that of the same filter.
-  /// - Throws: `MQTTError` when the filter breaks the rules.
+  /// Adds a subscription, or replaces that with the same filter.
+  /// - Throws: `MQTTError` for an invalid filter.
   public func subscribe(_ subscription: MQTTSubscription) throws(MQTTError) {
     try Self.check(subscription.filter)
     mailbox.change { $0.subscriptionChanges.append(.subscribe(subscription)) }
   }
 
-  /// Ends a subscription.
+  /// Removes a subscription.
   public func unsubscribe(_ filter: String) {
     mailbox.change { $0.subscriptionChanges.append(.unsubscribe(filter)) }
   }
 
-  /// What was sent, received and dropped since the start.
+  /// Counts of sent, received and dropped messages since the start.
   public var statistics: MQTTStatistics { mailbox.statistics }
 
-  /// Ends the session and waits for it. When connected: takes no more records, sends `final`, waits until
-  /// these and all records under way are acknowledged, and leaves with a DISCONNECT, so that the broker
-  /// discards the will. When not connected: ends at once. Further calls do nothing.
+  /// Stops the session and waits for its end. If connected, it accepts no more records, sends `final`, waits
+  /// until these and all pending records are acknowledged, and sends DISCONNECT, so that the broker discards
+  /// the will. Otherwise it ends immediately. Further calls have no effect.
   /// - Parameters:
-  ///   - final: the last messages, as in `offline`; at QoS 1, so that they are known to have arrived.
-  ///   - drain: seconds after which the session ends regardless.
-  /// - Returns: whether everything under way was acknowledged.
+  ///   - final: the last messages, as in `offline`; at QoS 1, so that their arrival is confirmed.
+  ///   - drain: time in s after which the session ends regardless.
+  /// - Returns: true if all pending messages were acknowledged.
   @discardableResult
   public func stop(final: [MQTTMessage] = [], drain: Double = 5) -> Bool {
     guard let thread = thread.withLock({ $0 }) else { return true }
     mailbox.change {
       if $0.stop == nil { $0.stop = StopRequest(final: final, drain: drain) }
     }
-    // A name lookup cannot be interrupted. It ends by itself, and the thread with it; it is not waited for.
+    // A name lookup cannot be interrupted. It and the thread end on their own, without a wait here.
     guard mailbox.finished.wait(seconds: drain + 2) else { return false }
     mailbox.finished.signal()
     if mailbox.claimJoin() { thread.join() }

@@ -1,64 +1,64 @@
 internal import Glibc
 
-/// What a session did since its start.
+/// Statistics of a session since its start.
 public struct MQTTStatistics: Hashable, Sendable {
-  /// Connections that a broker accepted.
+  /// Number of accepted connections.
   public var connections = 0
-  /// Records that the broker took over.
+  /// Number of records acknowledged by the broker.
   public var acknowledged = 0
-  /// Records that the broker will never take.
+  /// Number of records finally rejected by the broker.
   public var rejected = 0
-  /// Records that were sent a second time or more often.
+  /// Number of records that were sent more than once.
   public var postponed = 0
-  /// `publishNow` messages handed to the kernel.
+  /// Number of `publishNow` messages passed to the kernel.
   public var sentNow = 0
-  /// `publishNow` messages dropped: no connection, or one too slow to carry them.
+  /// Number of `publishNow` messages dropped for lack of a connection or of bandwidth.
   public var droppedNow = 0
-  /// Messages handed to the handler.
+  /// Number of messages passed to the handler.
   public var received = 0
-  /// Messages larger than `MQTTConfiguration.maximumPacketSize` that were left out.
+  /// Number of skipped messages larger than `MQTTConfiguration.maximumPacketSize`.
   public var oversized = 0
-  /// Messages that were acknowledged and dropped: their topic or a property has a character that libmosquitto rejects, such as a
-  /// control character.
+  /// Number of messages that were acknowledged and dropped because their topic or a property contains a
+  /// character that libmosquitto rejects, such as a control character.
   public var malformed = 0
-  /// What all connections together used of the link.
+  /// Use of the link by all connections.
   public var link = LinkUse()
 
   public init() {}
 }
 
-/// What a session used of its link since the start.
+/// Use of a session's link since the start.
 public struct LinkUse: Hashable, Sendable {
-  /// Bytes sent and received, with TLS, without the headers of TCP and below.
+  /// Bytes sent and received, with TLS, without TCP and lower headers.
   public var bytes = 0
-  /// How often the link was idle and then was not.
+  /// Number of changes from idle to active.
   public var bursts = 0
-  /// Seconds that a radio was connected for it: from each byte to the end of the tail.
+  /// Time in s for which a radio was connected: from each byte to the end of the tail.
   public var seconds = 0.0
 
   public init() {}
 }
 
-/// Books the use of the link: a radio stays connected for a tail after the last byte, and what comes within it belongs to
-/// the same burst.
+/// Measures the use of the link. A radio remains connected for a tail after the last byte, and traffic within
+/// the tail belongs to the same burst.
 package struct LinkMeter: Sendable {
   package private(set) var use = LinkUse()
-  /// Nanoseconds.
+  /// Length of the tail in ns.
   private let tail: Int64
   private var connectedUntil = Int64.min
-  /// Bytes that the present connection has carried so far.
+  /// Number of bytes transferred by the current connection.
   private var carried = 0
 
-  /// - Parameter tail: seconds, at least 0.
+  /// - Parameter tail: length of the tail in s, at least 0.
   package init(tail: Double) {
     self.tail = Int64(min(max(0, tail), 86_400) * 1e9)
   }
 
-  /// A new connection begins its count at zero.
+  /// Resets the byte count for a new connection.
   package mutating func begin() { carried = 0 }
 
-  /// Learns at `now` (ns on a clock that does not step) how many bytes the connection has carried; returns whether there
-  /// were any new ones.
+  /// Updates the measurement at `now` (ns on a clock that does not step) with the connection's byte count.
+  /// Returns whether it increased.
   package mutating func observe(carried total: Int, at now: Int64) -> Bool {
     guard total > carried else { return false }
     use.bytes += total - carried
@@ -71,7 +71,7 @@ package struct LinkMeter: Sendable {
   }
 }
 
-/// Bytes that a TCP socket has sent and received, as the kernel counts them; nil when it does not say.
+/// Returns the bytes sent and received by a TCP socket according to the kernel; nil if unavailable.
 func bytesCarried(by socket: Int32) -> Int? {
   guard let received = counter(of: socket, at: 128), let sent = counter(of: socket, at: 200) else {
     return nil
@@ -79,12 +79,12 @@ func bytesCarried(by socket: Int32) -> Int? {
   return Int(clamping: received &+ sent)
 }
 
-/// Whether the other side has ever answered a TCP socket's SYN, which counts as an acknowledged byte; nil when the kernel does
-/// not say.
+/// Returns whether the peer has acknowledged the SYN of a TCP socket, which counts as one byte; nil if
+/// unavailable.
 func wasAccepted(_ socket: Int32) -> Bool? { counter(of: socket, at: 120).map { $0 > 0 } }
 
-/// One of the kernel's counters of a TCP socket, by its offset in `struct tcp_info` of <linux/tcp.h>: Glibc's own ends before
-/// these fields.
+/// Returns a kernel counter of a TCP socket by its offset in `struct tcp_info` of <linux/tcp.h>, because
+/// Glibc's definition ends before these fields.
 private func counter(of socket: Int32, at offset: Int) -> UInt64? {
   var info = [UInt8](repeating: 0, count: offset + 8)
   var size = socklen_t(info.count)

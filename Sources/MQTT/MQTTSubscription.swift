@@ -1,17 +1,17 @@
-/// What a session wants to receive.
+/// A subscription: filter, QoS and options.
 public struct MQTTSubscription: Hashable, Sendable {
-  /// Which of a topic's retained messages the broker sends on subscribing (MQTT 5 only).
+  /// The retained messages that the broker sends after a subscription (MQTT 5 only).
   public enum RetainHandling: UInt8, Hashable, Sendable {
     case send = 0
     case sendIfNew = 1
     case doNotSend = 2
   }
 
-  /// A topic filter; `$share/GROUP/FILTER` shares the messages among the members of a group.
+  /// Topic filter; `$share/GROUP/FILTER` shares the messages among the members of a group.
   public var filter: String
-  /// The highest level at which the broker delivers.
+  /// Maximum QoS of delivered messages.
   public var qos: QoS
-  /// Whether messages keep their sender's retain flag also when they arrive live (MQTT 5 only).
+  /// True if live messages retain their sender's retain flag (MQTT 5 only).
   public var retainAsPublished: Bool
   public var retainHandling: RetainHandling
 
@@ -28,7 +28,7 @@ public struct MQTTSubscription: Hashable, Sendable {
   var options: Int32 { (retainAsPublished ? 0x08 : 0) | Int32(retainHandling.rawValue) << 4 }
 }
 
-/// What is wanted, what was asked of this connection's broker and what it answered. Pure.
+/// Desired subscriptions, requests on this connection, and the broker's answers. Pure.
 struct SubscriptionLedger {
   enum Request: Equatable {
     case subscribe(MQTTSubscription)
@@ -43,11 +43,11 @@ struct SubscriptionLedger {
 
   var filters: [String] { wanted.map(\.filter) }
 
-  /// Whether every request was answered.
+  /// True if every request was answered.
   var isSettled: Bool { requests.isEmpty && underWay.isEmpty }
 
-  /// A new connection stands: everything is asked for again, also of a broker that says it remembers,
-  /// because that repairs a session which is older than the configuration.
+  /// Starts a new connection. All subscriptions are requested again even if the broker has a session, because
+  /// its state may be older than the configuration.
   mutating func begin() {
     underWay = [:]
     requests = wanted.map { .subscribe($0) }
@@ -64,14 +64,14 @@ struct SubscriptionLedger {
     requests.append(.unsubscribe(filter))
   }
 
-  /// Stops the inflow of this connection; the next one subscribes again.
+  /// Unsubscribes for this connection; the next one subscribes again.
   mutating func suspend(_ filter: String) { requests.append(.unsubscribe(filter)) }
 
-  /// The next request to send, in order.
+  /// Returns the next request to send, in order.
   mutating func next() -> Request? { requests.isEmpty ? nil : requests.removeFirst() }
 
   mutating func sent(packet: Int32, _ request: Request) { underWay[packet] = request }
 
-  /// The request that an acknowledgement belongs to; nil when it was none of ours.
+  /// Returns the request that an acknowledgement belongs to; nil for an unknown packet.
   mutating func answered(packet: Int32) -> Request? { underWay.removeValue(forKey: packet) }
 }

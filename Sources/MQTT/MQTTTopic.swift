@@ -1,14 +1,14 @@
-/// The rules for topic names and filters (MQTT 5, section 4.7).
+/// Rules for topic names and filters (MQTT 5, section 4.7).
 public enum MQTTTopic {
-  /// Whether a message can be published to this name: not empty, no wildcards, no zero byte, at most
-  /// 65,535 bytes.
+  /// Returns whether a name is valid for publishing: not empty, no wildcards, no zero byte, at most 65,535
+  /// bytes.
   public static func isValidName(_ name: String) -> Bool {
     let bytes = name.utf8
     return (1...65_535).contains(bytes.count)
       && bytes.allSatisfy { $0 != 0 && $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "#") }
   }
 
-  /// Whether this can be subscribed to: `+` fills a whole level, `#` the last one; a shared filter is
+  /// Returns whether a filter is valid: `+` must fill a whole level, `#` the last one; a shared filter is
   /// `$share/GROUP/FILTER`.
   public static func isValidFilter(_ filter: String) -> Bool {
     guard (1...65_535).contains(filter.utf8.count), !filter.utf8.contains(0) else { return false }
@@ -27,8 +27,8 @@ public enum MQTTTopic {
     return true
   }
 
-  /// Whether a filter selects a topic. Filters that begin with a wildcard do not select topics that begin
-  /// with `$`; of a shared filter, the part after the group counts.
+  /// Returns whether a filter matches a topic. Filters that start with a wildcard do not match topics that
+  /// start with `$`; of a shared filter, the part after the group counts.
   public static func matches(filter: String, topic: String) -> Bool {
     var levels = filter.split(separator: "/", omittingEmptySubsequences: false)[...]
     if levels.first == "$share", levels.count >= 3 { levels = levels.dropFirst(2) }

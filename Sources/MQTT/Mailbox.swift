@@ -1,24 +1,24 @@
 internal import Platform
 
-/// How a session is to end.
+/// A request to stop the session.
 struct StopRequest {
   var final: [MQTTMessage]
   var drain: Double
 }
 
-/// What other threads ask of the session's thread, and what they read of its state.
+/// Requests of other threads to the session's thread, and the state that they can read.
 final class Mailbox: Sendable {
-  /// Requests since the thread last looked.
+  /// Requests since the last check.
   struct Requests {
     var providerHasMore = false
-    /// The same, but no reason to open a link.
+    /// The provider may have records, which do not justify opening a link.
     var providerMayHaveMore = false
     var subscriptionChanges: [SubscriptionLedger.Request] = []
     var linkPolicy: MQTTLinkPolicy?
     var keepAlive: Int?
     var renew = false
     var settled: UInt64?
-    /// Other settings, and what to say to the broker that is left.
+    /// New settings, and the last messages to the current broker.
     var configuration: (settings: MQTTConfiguration, final: [MQTTMessage])?
     var stop: StopRequest?
     fileprivate var immediate: [MQTTMessage] = []
@@ -30,16 +30,16 @@ final class Mailbox: Sendable {
     var isConnected = false
     var leftCleanly = false
     var joined = false
-    /// Whether the thread was signalled and has not looked yet: spares a system call per message.
+    /// True if the thread was signalled and has not checked yet. This saves a system call per message.
     var signalled = false
   }
 
-  /// How many `publishNow` messages wait at most; the oldest makes room.
+  /// Maximum number of waiting `publishNow` messages; beyond it the oldest is dropped.
   private static let immediateCapacity = 256
 
   /// Wakes the session's thread.
   let wake: EventDescriptor
-  /// Set for good when the thread has ended.
+  /// Set permanently when the thread has ended.
   let finished: EventDescriptor
   private let contents = Locked(Contents())
 
@@ -79,7 +79,7 @@ final class Mailbox: Sendable {
     return accepted
   }
 
-  /// Takes everything but the stop request, which stays for every later look.
+  /// Removes and returns all requests. A stop request remains for later checks.
   func drain() -> (requests: Requests, immediate: [MQTTMessage]) {
     contents.withLock { contents in
       let requests = contents.requests
@@ -89,10 +89,10 @@ final class Mailbox: Sendable {
     }
   }
 
-  /// Whether `stop` was called.
+  /// True if `stop` was called.
   var stopRequested: Bool { contents.withLock { $0.requests.stop != nil } }
 
-  /// Says whether `publishNow` is of use; what still waited when it is not is dropped and counted.
+  /// Sets whether `publishNow` can send. When the connection ends, waiting messages are dropped and counted.
   func setConnected(_ isConnected: Bool) {
     contents.withLock { contents in
       contents.isConnected = isConnected
@@ -113,7 +113,7 @@ final class Mailbox: Sendable {
 
   var leftCleanly: Bool { contents.withLock { $0.leftCleanly } }
 
-  /// True for the first caller: a thread is joined once.
+  /// Returns true for the first caller only, because a thread is joined once.
   func claimJoin() -> Bool {
     contents.withLock { contents in
       defer { contents.joined = true }

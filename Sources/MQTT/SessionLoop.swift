@@ -1,8 +1,8 @@
 internal import Glibc
 internal import Platform
 
-/// The session's thread: attempt after attempt, with the waits between them. Everything in it belongs to
-/// that thread alone.
+/// The main loop of the session's thread: attempts and the waits between them. All state belongs to that
+/// thread.
 final class SessionLoop {
   private(set) var configuration: MQTTConfiguration
   let outflow: Outflow
@@ -13,15 +13,15 @@ final class SessionLoop {
   private var planner: ConnectionPlanner
   private var generator = SystemRandomNumberGenerator()
   private var lastReported: MQTTDisconnection.Cause?
-  /// Whether the next attempt was planned for settings that do not hold any more.
+  /// True if the next attempt was planned for outdated settings.
   private var hasNewBrokers = false
-  /// Between bursts: whether there is a reason to open the link.
+  /// True if there is a reason to open the link between bursts.
   private var isWanted = true
-  /// Monotonic nanoseconds at which the present connection was made; nil between connections.
+  /// Monotonic time in ns of the current connection's start; nil between connections.
   private var connectedAt: Int64?
-  /// When the last burst began, on the clock that runs in the machine's sleep; nil before the first.
+  /// Start of the last burst on the clock that includes suspend; nil before the first.
   private var burstBegan: Int64?
-  /// What the files of the credentials looked like when the connection was made.
+  /// Stamps of the credential files at the start of the connection.
   private(set) var usedCredentials: [CredentialWatch.Stamp?] = []
 
   init(
@@ -58,7 +58,7 @@ final class SessionLoop {
       connectedAt = nil
       guard !mailbox.stopRequested else { break }
       switch ending.cause {
-      // These ends are of our own making and teach nothing about the broker.
+      // These ends are caused by this side and contain no information about the broker.
       case .asleep, .renewing, .stopped: break
       default: planner.ended(ending)
       }
@@ -72,10 +72,10 @@ final class SessionLoop {
     }
   }
 
-  /// What the files of the credentials look like now.
+  /// Current stamps of the credential files.
   var credentialStamps: [CredentialWatch.Stamp?] { CredentialWatch.stamps(of: configuration.credentialFiles) }
 
-  /// Tells the handler that the connection stands.
+  /// Reports the connection to the handler.
   func reportConnected(_ properties: MQTTServerProperties) {
     burstBegan = SystemClock.boottime
     connectedAt = SystemClock.monotonic
@@ -84,22 +84,22 @@ final class SessionLoop {
     handlers.connectionChanged(.connected(properties))
   }
 
-  /// Seconds to the next burst, 0 for one that is overdue; nil when only a call brings one.
+  /// Time in s to the next burst, 0 if it is overdue; nil if only a call starts one.
   private var secondsToBurst: Double? {
     guard case .bursts(_, let interval?) = configuration.linkPolicy, let burstBegan else { return nil }
     return max(0, interval - Double(SystemClock.boottime - burstBegan) * 1e-9)
   }
 
-  /// The burst is over; returns what to say before the link is closed.
+  /// Ends the burst. Returns the messages to publish before the link is closed.
   func endBurst() -> [MQTTMessage] {
     isWanted = false
     return handlers.farewell(secondsToBurst)
   }
 
-  /// The kernel counts the bytes of each connection from zero.
+  /// Returns the kernel counts the bytes of each connection from zero.
   func beginMeter() { meter.begin() }
 
-  /// Books what the connection has carried since the last look.
+  /// Adds the traffic of the connection since the last measurement.
   func measureLink(_ socket: Int32) {
     guard let carried = bytesCarried(by: socket), meter.observe(carried: carried, at: SystemClock.boottime)
     else { return }
@@ -146,8 +146,7 @@ final class SessionLoop {
     handlers.connectionChanged(.disconnected(end, willRetryIn: retryIn))
   }
 
-  /// Waits out the time, and between bursts for a reason to connect. Returns false when the session is to
-  /// stop.
+  /// Waits for a time, and between bursts for a reason to connect. Returns false if the session must stop.
   private func wait(seconds: Double) -> Bool {
     let end = SystemClock.monotonic + Int64(seconds * 1e9)
     while true {
@@ -164,10 +163,10 @@ final class SessionLoop {
     }
   }
 
-  /// Takes over changes of the settings, of the link and of subscriptions.
+  /// Applies changes of settings, link policy and subscriptions.
   func apply(_ requests: Mailbox.Requests) {
     if let new = requests.configuration?.settings {
-      // Documents of two brokers may refer to each other: another broker is not tried without a pause.
+      // Documents of two brokers may refer to each other, so another broker is not tried without a pause.
       let held = connectedAt.map { Double(SystemClock.monotonic - $0) * 1e-9 } ?? 0
       planner.restart(
         with: new, waits: new.brokers != configuration.brokers,

@@ -1,21 +1,21 @@
 package import Sensors
 package import Spatial
 
-/// Everything that can happen to the agent.
+/// An input of the agent.
 package enum AgentInput: Sendable {
-  /// What a sensor measured, or a change of a source's state.
+  /// A sensor's measurement, or a change of a source's state.
   case sensor(SensorEvent)
   /// A message to the vehicle.
   case request(RemoteRequest)
   case link(LinkChange)
-  /// Somebody on this machine asks for a snapshot.
+  /// A request on this machine for a snapshot.
   case snapshotRequest
-  /// The configuration file is to be read again.
+  /// A request to reload the configuration file.
   case reload
-  /// The power may be gone at any moment.
+  /// A warning that power may fail at any moment.
   case powerFailing
   case stop
-  /// Time has passed.
+  /// The deadline has passed without another input.
   case tick
 
   package var isSensor: Bool {
@@ -25,7 +25,7 @@ package enum AgentInput: Sendable {
 
 /// A change of the link to the broker.
 package enum LinkChange: Hashable, Sendable {
-  /// - Parameter sessionStart: the civil time that the session's will carries.
+  /// - Parameter sessionStart: the civil time in the session's will.
   case connected(sessionStart: UTCTime?)
   case lost(reason: String)
 }

@@ -1,17 +1,19 @@
 internal import DequeModule
 
-/// What waits to be processed, in two lanes that are served in turn: sensor blocks, and everything else. So a flood of
-/// sensor blocks delays a request or a stop by one block, and a flood of requests costs no sensor block.
+/// The queue of inputs, with two lanes that are served alternately: sensor blocks, and everything else. A
+/// flood of sensor blocks delays a request or a stop by one block, and a flood of requests loses no sensor
+/// block.
 ///
-/// Every kind of input has its bound:
+/// Every kind of input has its limit:
 ///
-/// | input | bound | when full |
+/// | input | limit | when full |
 /// | --- | --- | --- |
-/// | sensor event | `sensorCapacity` | the oldest is dropped and counted: a late value is worth less than a fresh one |
-/// | request | `requestCapacity` | the new one is refused: its sender is not answered and can ask again |
-/// | link change | `linkCapacity` | the oldest is dropped: the newest says how the link stands |
-/// | snapshot request, reload | 1 | moves to the end: what was asked for before it is done first |
-/// | tick, failing power, stop | 1 | one is enough; the last two go first |
+/// | sensor event | `sensorCapacity` | the oldest is dropped and counted: a late value is worth less than a
+/// fresh one |
+/// | request | `requestCapacity` | the new one is rejected without an answer: its sender can repeat it |
+/// | link change | `linkCapacity` | the oldest is dropped: the newest contains the current state |
+/// | snapshot request, reload | 1 | moves to the end: earlier inputs are processed first |
+/// | tick, failing power, stop | 1 | only one is stored; failing power and stop go first |
 package struct AgentInputQueue: Sendable {
   /// Some seconds of all sensors at full rate.
   package static let sensorCapacity = 1024
@@ -21,12 +23,12 @@ package struct AgentInputQueue: Sendable {
   private var sensors = Deque<AgentInput>()
   private var others = Deque<AgentInput>()
   private var servesSensorsNext = true
-  /// Sensor events that there was no room for.
+  /// Number of sensor events dropped from the full queue.
   package private(set) var droppedEvents = 0
 
   package init() {}
 
-  /// Returns false for an input that is refused.
+  /// Appends an input. Returns false if it is rejected.
   package mutating func append(_ input: AgentInput) -> Bool {
     switch input {
     case .sensor:
@@ -58,14 +60,14 @@ package struct AgentInputQueue: Sendable {
 
   private func count(of input: AgentInput) -> Int { others.count { $0.isLike(input) } }
 
-  /// Removes the oldest of a kind.
+  /// Removes the oldest input of a kind.
   private mutating func remove(_ input: AgentInput) {
     if let index = others.firstIndex(where: { $0.isLike(input) }) { others.remove(at: index) }
   }
 }
 
 extension AgentInput {
-  /// Whether both are of one kind, whatever they carry.
+  /// Returns whether both inputs are of the same kind, regardless of their content.
   fileprivate func isLike(_ other: AgentInput) -> Bool {
     switch (self, other) {
     case (.sensor, .sensor), (.request, .request), (.link, .link), (.snapshotRequest, .snapshotRequest),

@@ -4,7 +4,7 @@ internal import Sensors
 internal import Spatial
 package import Telemetry
 
-// How the vehicle is driven, and what is done to it.
+// Driving events.
 
 extension AgentPipeline {
   /// Passes a scan to navigation, and with its estimate to driving events and traces.
@@ -17,7 +17,7 @@ extension AgentPipeline {
     return locations
   }
 
-  /// Lets time pass for them, and tells what there is.
+  /// Advances the time for driving events, and publishes new ones.
   mutating func tellDrivingEvents(at timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
     drivingEvents?.observe(regions, at: timestamp)
     drivingEvents?.advance(to: timestamp)
@@ -25,31 +25,31 @@ extension AgentPipeline {
     sendDrivingEvents(into: send)
   }
 
-  /// Nobody looks any longer: what goes on is told to be over.
+  /// Ends driving events in progress, because they are no longer observed.
   mutating func finishDrivingEvents(into send: (VehicleMessage) -> Void) {
     let end = now
     drivingEvents?.finish(at: end)
     sendDrivingEvents(into: send)
   }
 
-  /// The outbox has it.
+  /// Records that the outbox has accepted an event.
   package mutating func confirm(_ event: DrivingEventMessage) { trips.confirm(event) }
 
   private mutating func sendDrivingEvents(into send: (VehicleMessage) -> Void) {
     for event in drivingEvents?.drain() ?? [] {
-      // Told again when it is over, it is no other.
+      // The end of an event has the same number.
       let isFirst = event.isOngoing || !event.kind.isLasting
       let (journal, trip) = trips.count(
         event: event.kind.rawValue, number: event.number, isFirst: isFirst)
       var message = DrivingEventReports.message(event, journal, place: shownPlace(of: event), timeBase)
-      // The end of one that was parked through is not of the trip that follows.
+      // The end of an event that lasted while parked does not belong to the next trip.
       message.trip = isFirst ? trip : trips.trip(ofEvent: journal)
       if event.kind.isLasting { trips.keep(message) }
       send(.drivingEvent(message))
     }
   }
 
-  /// Where it was, as far as others may know.
+  /// Returns the event's position as far as privacy permits.
   private func shownPlace(of event: DrivingEvent) -> Location? {
     let location = configuration.location
     guard location.isEnabled, location.desiredAccuracy != .reduced, let coordinate = event.coordinate else {

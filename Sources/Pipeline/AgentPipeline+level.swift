@@ -1,21 +1,21 @@
 package import Motion
 package import Telemetry
 
-// Attitudes relative to a moment, and to the level vehicle.
+// Attitudes relative to an earlier one, and to the level vehicle.
 
 extension AgentPipeline {
-  /// Tells attitudes relative to this moment, too, from now on.
-  /// - Returns: the attitude and its frame; nil when none is known, and nothing has changed.
+  /// Publishes attitudes relative to the current one, too, from now on.
+  /// - Returns: the attitude and its frame; nil if none is available, and then nothing has changed.
   package mutating func zeroAttitude() -> AttitudeMessage? {
     var message = motion.setZero()
     message?.time = timeBase.utc(at: now)
     return message
   }
 
-  /// Tells attitudes in their frame only.
+  /// Publishes attitudes in their frame only.
   package mutating func clearZero() { motion.clearZero() }
 
-  /// Measures how the device is tilted in the vehicle; `lastLevel` tells how that ended.
+  /// Measures the tilt of the device in the vehicle; `lastLevel` contains the result.
   package mutating func startLeveling() {
     motion.startLeveling(at: now)
     finishLeveling()
@@ -23,16 +23,16 @@ extension AgentPipeline {
     planPower(at: now)
   }
 
-  /// Takes the device for level again.
+  /// Removes the level.
   package mutating func clearLevel() {
     motion.clearLevel()
     status.setNeedsUpdate()
   }
 
-  /// How the device is tilted in the vehicle, where that is in force.
+  /// Tilt of the device in the vehicle, if set.
   package var level: LevelCalibration? { motion.manager.level }
 
-  /// The sensors need not do more for it any longer, and what is told is told in other axes.
+  /// Completes the measurement: the sensors return to their normal demands, and attitudes use new axes.
   mutating func finishLeveling() {
     guard let outcome = motion.drainLevel() else { return }
     lastLevel = (outcome, lastLevel.count + 1)

@@ -2,8 +2,8 @@ package import Navigation
 internal import Positioning
 
 extension AgentPipeline {
-  /// What to keep of the odometer; nil before the first place. A place that may not be told as it is, is not kept: then the
-  /// way from there to the next place is not known.
+  /// State of the odometer to store; nil before the first position. A private position is not stored; the
+  /// distance from it to the next position is then unknown.
   package var odometerToKeep: OdometerState? {
     guard var state = odometer.state else { return nil }
     if let place = state.place?.coordinate,
@@ -15,22 +15,23 @@ extension AgentPipeline {
     return state
   }
 
-  /// Metres by which a restart here would find less or more than was measured; nil where nothing is kept yet.
+  /// Difference in m between the measured distance and the one that a restart would find; nil if nothing is
+  /// stored yet.
   package var odometerRisk: Double? { odometer.risk }
 
-  /// Learns what of the odometer is safe on the disk; nil where the disk takes nothing.
+  /// Sets the odometer state that is safe on disk; nil if the disk is not writable.
   package mutating func observe(odometerKept state: OdometerState?) { odometer.observe(kept: state) }
 
-  /// Takes over what the instrument panel shows, in metres.
-  /// - Returns: the reading before, as far as others may know it; nil where they may not, and where there is no odometer.
+  /// Sets the odometer to the reading of the instrument panel, in m.
+  /// - Returns: the previous reading as far as privacy permits; nil if it is private or there is no odometer.
   package mutating func setOdometer(reading: Double) -> Double? { odometer.set(reading: reading) }
 
-  /// Whether there is an odometer: not where locations are switched off.
+  /// True if there is an odometer, which requires locations to be enabled.
   package var hasOdometer: Bool { odometer.isEnabled }
 
-  /// How often somebody has set the odometer.
+  /// Number of times that the odometer was set.
   package var odometerSetCount: Int { odometer.setCount }
 
-  /// By what share more is measured than the vehicle's own odometer says; nil where they agree.
+  /// Relative excess of the measured distance over the vehicle's own odometer; nil if they agree.
   package var odometerDisagreement: Double? { odometer.disagreement }
 }

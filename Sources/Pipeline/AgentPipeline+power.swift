@@ -3,38 +3,38 @@ package import Sensors
 package import Spatial
 
 extension AgentPipeline {
-  /// What each kind of sensor must deliver now.
+  /// Current demand for each kind of sensor.
   package var demands: [SensorKind: SensorDemand] { power.demands }
 
-  /// What each kind of sensor must deliver at the most, while nothing sleeps.
+  /// Maximum demand for each kind of sensor, while none sleeps.
   package var fullDemands: [SensorKind: SensorDemand] { PowerPlanner.fullDemands(for: powerNeeds) }
 
-  /// The demands, once after each change; nil when they are as they were.
+  /// Returns the demands once after each change; nil if unchanged.
   package mutating func drainDemands() -> [SensorKind: SensorDemand]? { power.drainDemands() }
 
   package mutating func planPower(at time: Timestamp) {
-    // The needs are computed only when there is something to decide.
+    // The needs are computed only if there is something to decide.
     guard power.isPlanDue(at: time) else { return }
     power.plan(powerNeeds, at: time)
     let isReceiverOn = power.demands[.positioning]?.isOn ?? true
-    // Who looks after a bound need not be the receiver.
+    // A bound can also be monitored by navigation instead of the receiver.
     location.observe(isReceiverOn: isReceiverOn || navigation?.carried(at: time) != nil)
     navigation?.observe(isReceiverOn: isReceiverOn, at: time)
     altitude.observe(isReceiverOn: isReceiverOn)
   }
 
-  /// Counts messages that are handed over for delivery.
+  /// Counts messages handed over for delivery.
   package mutating func observe(messages: Int) { power.observe(messages: messages) }
 
-  /// What each part of the device used until a moment.
+  /// Returns the energy used by each part of the device until a time.
   package func energy(at time: Timestamp) -> [EnergyComponent: EnergyAccount] { power.accounts(at: time) }
 
-  /// What the consumers wait for.
+  /// Current needs of all consumers.
   var powerNeeds: PowerNeeds {
     var needs = PowerNeeds(location: locationNeeds, errorBound: location.errorBound)
     needs.secondsUnwatched = location.secondsUnwatched
     needs.carried = navigation?.carried(at: now)
-    // Where something carries the position on, or radios tell it, edges come near without a fix.
+    // Positions from navigation or radios approach boundaries without a fix.
     let isByReceiver = needs.carried == nil && lastPlace?.positionSource != .coarse
     if let place = isByReceiver ? lastSeen : lastPlace ?? lastSeen {
       needs.distanceToBoundary = regions.distanceToNearestBoundary(from: place.coordinate)
@@ -54,16 +54,16 @@ extension AgentPipeline {
     if isFusionWanted {
       needs.inertial[.thermometer] = .rate(hertz: 0.2, latency: .seconds(configuration.inertialLatency))
     }
-    // At rest the height stays, whatever the pressure does.
+    // At rest the height is constant, whatever the pressure.
     if configuration.isAltitudeWanted, !isAtRest {
       needs.inertial[.barometer] = .rate(hertz: 1, latency: .seconds(configuration.inertialLatency))
     }
-    // A blow is over in a hundredth of a second; that it is published two seconds later does no harm.
+    // An impact takes a hundredth of a second; publishing it two seconds later is acceptable.
     if configuration.motion.watchesAtRest, !configuration.motion.events.isDisjoint(with: [.impact, .shake]) {
       needs.restless[.accelerometer] = .rate(
         hertz: configuration.inertial.rate, latency: .seconds(PowerPlanner.watchLatency))
     }
-    // A recorder records rest, too.
+    // A recorder records at rest, too.
     if configuration.isRecording { needs.restless[.accelerometer] = inertial }
     if motion.isLeveling {
       let soon = SensorDemand.rate(
@@ -84,8 +84,8 @@ extension AgentPipeline {
 
   private var locationNeeds: LocationNeeds {
     var needs = location.needs
-    // What privacy withholds was seen all the same, and need not be looked for again; what was carried on without a receiver
-    // was not.
+    // Positions withheld for privacy were observed and need not be measured again; those carried on without a
+    // receiver were not.
     if let lastSeen {
       needs.timestamp = lastSeen.timestamp
       needs.speed = lastSeen.speed

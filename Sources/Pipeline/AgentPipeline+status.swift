@@ -4,15 +4,15 @@ internal import Sensors
 package import Spatial
 package import Telemetry
 
-// What `status` says, and when it is due.
+// Content and schedule of `status`.
 
 extension AgentPipeline {
-  /// The last message of a clean stop.
+  /// Returns the last message of a clean stop.
   package mutating func farewell(at timestamp: Timestamp) -> VehicleMessage {
     .status(report(.offline, at: timestamp))
   }
 
-  /// What would be published as `status` now.
+  /// Returns the `status` that would be published now.
   package func report(_ state: StatusMessage.State, at timestamp: Timestamp) -> StatusMessage {
     var message = status.message(state, at: timestamp, timeBase: timeBase, environment: shown)
     describeServices(&message)
@@ -20,7 +20,7 @@ extension AgentPipeline {
     return message
   }
 
-  /// A frame that has come or a service that has gone is told with the next `status`, soon.
+  /// Schedules a `status` soon after a reference frame appeared or a service became unavailable.
   mutating func observeCapabilities() {
     let known = MotionCapability(sensors: motion.sensors, isNavigated: motion.isNavigated)
     guard known != knownCapability else { return }
@@ -28,7 +28,7 @@ extension AgentPipeline {
     status.observe(motion.capabilities(location.availability))
   }
 
-  /// What there is to be had, what is not and why, and what would help.
+  /// Adds the availability of all services, with reason and remedy for unavailable ones.
   func describeServices(_ message: inout StatusMessage) {
     let capabilities = motion.capabilities(location.availability)
     message.authorization = location.availability.authorizationStatus.rawValue
@@ -43,7 +43,7 @@ extension AgentPipeline {
     (message.odometer, message.odometerDisagreement) = (odometer.shown, odometer.disagreement)
   }
 
-  /// What is asked for and no sensor that is there now serves; that a fix or the mounting is still to come counts for nothing.
+  /// Requested outputs that the existing sensors do not support. A missing fix or mounting does not count.
   package var limitations: [MotionCapabilities.Limitation] {
     var sensors = motion.sensors
     let canNavigate = navigation != nil && sensors.contains(.accelerometer) && sensors.contains(.gyroscope)
@@ -53,16 +53,16 @@ extension AgentPipeline {
       configuration, sensors: sensors, isNavigated: motion.isNavigated || canNavigate, location.availability)
   }
 
-  /// Makes `status` due at the next moment, as a new session must overrule the will of the one before, and publishes the next
-  /// attitude, as values that are sent now or never may have been dropped before.
-  /// - Parameter sessionStart: the civil time that the new session's will carries.
+  /// Schedules `status` immediately, because a new session must override the will of the previous one, and
+  /// publishes the next attitude, because earlier live values may have been dropped.
+  /// - Parameter sessionStart: the civil time in the new session's will.
   package mutating func beginSession(at sessionStart: UTCTime?) {
     status.sessionStart = sessionStart ?? status.sessionStart
     status.requestNow()
     motion.beginSession()
   }
 
-  /// Makes `status` due at the next moment.
+  /// Schedules `status` at the next `advance`.
   package mutating func requestStatus() { status.requestNow() }
 
   /// The environment with the counters of the pipeline's own parts.
@@ -75,7 +75,7 @@ extension AgentPipeline {
   }
 }
 
-/// What the motion side has to work with.
+/// The sensors and state that determine the motion services.
 struct MotionCapability: Hashable, Sendable {
   var sensors: Set<SensorKind>
   var isNavigated: Bool

@@ -3,28 +3,28 @@ internal import Positioning
 internal import Spatial
 internal import Telemetry
 
-// The last half minute of every sensor, kept around impacts and moments that somebody asks for.
+// Traces: all sensors during the half minute before impacts and requested times.
 
 extension AgentPipeline {
-  /// What is to be done about traces since the last call, in order.
+  /// Removes and returns the trace steps since the last call, in order.
   package mutating func drainTraceSteps() -> [TraceStep] { traces?.drain() ?? [] }
 
-  /// Ends traces that are under way, before a stop.
+  /// Ends traces in progress before a stop.
   package mutating func finishTraces() {
     let context = traceContext
     traces?.finish(context)
   }
 
-  /// Has what there is of traces kept at once, as power fails.
+  /// Requests immediate storage of all traces, because power fails.
   package mutating func saveTraces() {
     let context = traceContext
     traces?.save(context)
   }
 
-  /// Which places may be in traces.
+  /// The positions that traces may contain.
   package var exactPlaces: ExactPlaces { ExactPlaces(configuration) }
 
-  /// Begins a trace that somebody asks for.
+  /// Starts a requested trace.
   package mutating func requestTrace(_ request: TraceRequest) -> TraceRequest.Answer {
     guard let context = traceContext else { return .refused("this vehicle keeps no traces (trace.enabled)") }
     var moment: Timestamp?
@@ -39,7 +39,7 @@ extension AgentPipeline {
     return traces?.begin(request, at: moment, now: now, context) ?? .refused("traces have ended")
   }
 
-  /// What those who keep traces have to know; nil where nobody does.
+  /// Context for traces; nil if they are disabled.
   var traceContext: TraceReports.Context? {
     guard traces != nil else { return nil }
     var context = TraceReports.Context(timeBase: timeBase, places: exactPlaces)

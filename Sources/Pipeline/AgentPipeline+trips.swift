@@ -5,33 +5,33 @@ internal import Spatial
 package import Telemetry
 
 extension AgentPipeline {
-  /// What to keep of trips and of the numbers of driving events; nil where there are neither.
+  /// State of trips and event numbers to store; nil if there are neither.
   package var tripsToKeep: TripState? { keepsTrips ? trips.recorder.state : nil }
 
-  /// Whether there is anything to keep of trips and driving events.
+  /// True if trips or driving events have state to store.
   package var keepsTrips: Bool {
     trips.isEnabled || drivingEvents != nil || !trips.recorder.state.lasting.isEmpty
   }
 
-  /// Grows with what of trips should be kept at once.
+  /// Counter that increases with every change that should be stored immediately.
   package var tripMilestones: Int { trips.recorder.milestones }
 
-  /// Whether a trip is under way and the vehicle moves.
+  /// True if a trip is in progress and the vehicle moves.
   package var isTripMoving: Bool { trips.recorder.isMoving }
 
-  /// Whether there are trips: not where they or locations are switched off.
+  /// True if trips are enabled, which requires locations to be enabled.
   package var hasTrips: Bool { trips.isEnabled }
 
-  /// The outbox has a statement: it need not be told again after a restart.
+  /// Records that the outbox has accepted a trip message, which must not be repeated after a restart.
   package mutating func confirm(_ trip: TripMessage) { trips.confirm(trip) }
 
-  /// Says who drives, from the trip under way on; nil is nobody who is known.
+  /// Sets the driver from the current trip on; nil clears the value.
   package mutating func setTrip(driver: String?) { trips.set(driver: driver) }
 
-  /// Says what the trip under way is for, or the next one; nil takes it back.
+  /// Sets the purpose of the current trip, or of the next one; nil clears the value.
   package mutating func setTrip(purpose: String?) { trips.set(purpose: purpose) }
 
-  /// As they are set now.
+  /// Current driver and purpose.
   package var tripLabels: [String: String] {
     var labels: [String: String] = [:]
     labels["driver"] = trips.recorder.state.driver
@@ -39,7 +39,7 @@ extension AgentPipeline {
     return labels
   }
 
-  /// Takes a place on to the trips.
+  /// Passes a position to the trips.
   mutating func observeTrips(_ location: Location) {
     let isReduced = configuration.location.desiredAccuracy == .reduced
     var shown = configuration.privacy.shown(location)
@@ -49,7 +49,7 @@ extension AgentPipeline {
       time: utc(of: location), odometer)
   }
 
-  /// Lets time pass for trips, and tells what there is to tell.
+  /// Advances the time for trips, and publishes due messages.
   mutating func advanceTrips(to timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
     trips.advance(
       to: timestamp, isAtRest: motion.activity.map { $0 == .stationary }, time: utc(at: timestamp), odometer)

@@ -5,52 +5,54 @@ package import Sensors
 package import Spatial
 package import Telemetry
 
-/// From sensor events to messages: the whole of the agent's decisions, as a value without I/O.
+/// The agent's decisions, from sensor events to messages, as a value without I/O.
 ///
-/// Events go in with their time, messages come out. The same value therefore runs live, in a replay as fast as
-/// the machine can, and in a test with exact answers.
+/// Events go in with their time, messages come out. The same value therefore runs live, in a replay at
+/// maximum speed, and in tests with exact results.
 package struct AgentPipeline: Sendable {
   private(set) var configuration: PipelineConfiguration
   var timeBase: TimeBase
-  /// The latest time that it has advanced to.
+  /// The latest time of `advance`.
   private(set) var now: Timestamp
   var location: LocationReports
-  /// Nil where motion and position stay apart.
+  /// Navigation filter; nil if motion and position are processed separately.
   var navigation: VehicleNavigation?
   var odometer: OdometerReports
   var trips: TripReports
   var altitude: AltitudeReports
-  /// The newest of the receiver's positions that was believed, as it came, told or not.
+  /// The receiver's newest accepted position, before privacy and independent of publication.
   var lastSeen: Location?
-  /// The newest position of any source, as exact as it is known.
+  /// The newest position of any source, with full accuracy.
   var lastPlace: Location?
   var power: PowerControl
   var motion: MotionReports
-  /// Nil where the vehicle's bus is not read.
+  /// Signals of the CAN bus; nil if it is not read.
   var vehicle: VehicleReports?
-  /// Nil where no driving events are wanted.
+  /// Driving events; nil if none are enabled.
   var drivingEvents: DrivingEventReports?
+  /// Compares the receiver with navigation and wheels.
+  private var contradiction = PositionContradiction()
   /// Nil where no traces are kept.
   var traces: TraceReports?
-  /// What radios hear and what it tells.
+  /// Coarse positions from radios.
   var coarse: CoarseReports
-  /// As it was told to those who plan by it, and since when.
+  /// Rest or motion, as passed to its consumers, and since when.
   private(set) var activity: StationaryDetector.State?
   var status: StatusReporter
-  /// What the motion side had to work with when it was last asked what it can tell.
+  /// Capability of the motion sensors at the last evaluation.
   var knownCapability: MotionCapability?
-  /// Hz of each kind of sensor that raw samples are wanted of.
+  /// Requested rates of raw samples in Hz by kind of sensor.
   var rawRates: [SensorKind: Double] = [:]
-  /// The regions that are watched, and what is known of each.
+  /// The monitored regions with their states.
   package var regions = RegionMonitor()
-  /// Where they come from; to be set with them.
+  /// Origin of the regions; set it together with them.
   package var regionSource: RegionsStateMessage.Source?
   private var regionReporter = RegionReporter()
-  /// Revision of the regions that were last compared with the newest position, outside of `process`.
+  /// Revision of the regions at the last evaluation with the newest position, outside of `process`.
   private var evaluatedRevision: Int?
-  /// Until when the receiver is powered because a region is undecided; nil if it is not.
+  /// Time until which the receiver is powered because a region is undecided; nil if it is not.
   private(set) var regionSearchEnd: Timestamp?
-  /// What the pipeline cannot see. To be set before a `status` is due.
+  /// Runtime state from outside the pipeline. Set it before a `status` is due.
   package var environment = AgentEnvironment() {
     didSet {
       power.observe(environment)
@@ -59,15 +61,15 @@ package struct AgentPipeline: Sendable {
   }
 
   /// - Parameters:
-  ///   - start: where the device's time line stands now.
-  ///   - time: the civil time then by the machine's clock, as far as that knows.
-  ///   - isClockSynchronized: whether something keeps that clock right.
-  ///   - version: of the program, for `status`.
-  ///   - calibration: of the motion sensors, from an earlier run.
-  ///   - kept: what navigation has kept of an earlier run.
-  ///   - odometer: what was kept of it in an earlier run.
-  ///   - trips: what was kept of them in an earlier run; nil begins a series that is named by the start.
-  ///   - beaconMap: what knows where transmitters stand; nil where nothing does.
+  ///   - start: current time on the device's time line.
+  ///   - time: civil time at the start by the machine's clock.
+  ///   - isClockSynchronized: true if that clock is synchronized.
+  ///   - version: version of the program, for `status`.
+  ///   - calibration: calibration of the motion sensors from an earlier run.
+  ///   - kept: navigation state of an earlier run.
+  ///   - odometer: odometer state of an earlier run.
+  ///   - trips: trip state of an earlier run; nil starts a series named by the start.
+  ///   - beaconMap: positions of radio beacons; nil for none.
   package init(
     configuration: PipelineConfiguration, start: Timestamp, time: UTCTime,
     isClockSynchronized: Bool = true, version: String,
@@ -97,8 +99,8 @@ package struct AgentPipeline: Sendable {
     planPower(at: start)
   }
 
-  /// Goes on under another configuration: times, sources and a settled attitude filter stay, and what has not changed goes on
-  /// as if nothing were. What was collected under the old one is published first.
+  /// Changes the configuration. Times, sources and a settled attitude filter are retained, and unchanged
+  /// parts continue without interruption. Data collected under the old configuration is published first.
   package mutating func reconfigure(_ new: PipelineConfiguration, into send: (VehicleMessage) -> Void) {
     let hasOtherLocations =
       new.location != configuration.location || new.privacy != configuration.privacy
@@ -112,6 +114,7 @@ package struct AgentPipeline: Sendable {
     next.regionSearchEnd = regionSearchEnd
     next.rawRates = rawRates
     (next.power, next.lastSeen, next.lastPlace) = (power, lastSeen, lastPlace)
+    next.contradiction = contradiction
     next.location.adopt(location)
     if !hasOtherLocations { next.location = location }
     next.navigation = navigation?.reconfigured(new) ?? next.navigation
@@ -125,20 +128,21 @@ package struct AgentPipeline: Sendable {
     if drivingEvents == nil { next.trips.beginEvents() }
     next.altitude = altitude.reconfigured(new)
     next.coarse = coarse.reconfigured(new)
-    // What has been told of rest is told again where nobody knows it yet.
+    // A new location part must be informed about rest again.
     if !hasOtherLocations { next.activity = activity }
     self = next
     power.needsChanged()
     planPower(at: now)
   }
 
-  /// Requests one location. `lastKnown` answers it if rest confirms that position and it is accurate enough; otherwise the
-  /// receiver, or a radio that is accurate enough, is powered until a location answers the request or the time limit is over.
+  /// Requests one location. `lastKnown` answers it if rest confirms that position and it is accurate enough.
+  /// Otherwise the receiver, or a radio that is accurate enough, is powered until a location answers the
+  /// request or the time limit is over.
   /// - Parameters:
-  ///   - accuracy: metres at 68 %.
-  ///   - timeLimit: seconds.
-  ///   - mustBeFresh: whether a position that rest confirms is no answer.
-  /// - Returns: whether `lastKnown` answers it.
+  ///   - accuracy: required accuracy in m (68 %).
+  ///   - timeLimit: time limit in s.
+  ///   - mustBeFresh: true to require a new measurement even if rest confirms the position.
+  /// - Returns: true if `lastKnown` answers it.
   @discardableResult
   package mutating func requestLocation(
     accuracy: Double, timeLimit: Double, mustBeFresh: Bool = false
@@ -151,8 +155,8 @@ package struct AgentPipeline: Sendable {
     return false
   }
 
-  /// Has sensors deliver at least at these rates (Hz), at rest, too; others are as they were configured.
-  /// - Returns: whether they were others before.
+  /// Sets minimum sample rates in Hz, also at rest; other sensors use their configured rates.
+  /// - Returns: true if the rates have changed.
   package mutating func requestSamples(_ rates: [SensorKind: Double]) -> Bool {
     guard rates != rawRates else { return false }
     rawRates = rates
@@ -161,7 +165,7 @@ package struct AgentPipeline: Sendable {
     return true
   }
 
-  /// Why a kind of sensor cannot be had, and what would help; nil when it can.
+  /// Returns why a kind of sensor is unavailable, with a remedy; nil if it is available.
   package func reason(against kind: SensorKind) -> String? { location.availability.reason(against: kind) }
 
   /// The newest position that may be published, whether it was or not; nil before the first.
@@ -171,11 +175,10 @@ package struct AgentPipeline: Sendable {
     }
   }
 
-  /// Metres at 68 % of the position behind `lastKnown` as it was measured, before anything was blurred; nil when the receiver
-  /// did not say.
+  /// Accuracy in m (68 %) of the measurement behind `lastKnown`, before privacy; nil if unknown.
   package var lastKnownAccuracy: Double? { location.manager.measuredAccuracy }
 
-  /// Takes one event in; hands out the messages that follow from it, in order.
+  /// Processes an event and passes on the resulting messages in order.
   package mutating func process(_ event: SensorEvent, into send: (VehicleMessage) -> Void) {
     switch event {
     case .inertial(let block): process(block, into: send)
@@ -188,7 +191,10 @@ package struct AgentPipeline: Sendable {
     case .vehicle(let readings):
       vehicle?.process(readings)
       let speeds = vehicle?.wheelSpeeds(readings) ?? []
-      for speed in speeds { navigation?.process(speed) }
+      for speed in speeds {
+        navigation?.process(speed)
+        contradiction.observe(wheelSpeed: speed.speed, at: speed.timestamp)
+      }
       drivingEvents?.process(readings, speeds)
       traces?.process(readings, speeds)
       let disagreement = odometer.disagreement
@@ -218,60 +224,60 @@ package struct AgentPipeline: Sendable {
     if let timestamp = event.timestamp { advance(to: timestamp, into: send) }
   }
 
-  /// The newest of what the vehicle's bus told; nil before it told anything, and where it is not read.
+  /// Newest signals of the CAN bus; nil before the first, and if it is not read.
   package var vehicleSignals: VehicleSignals? { vehicle?.shown(timeBase) }
 
-  /// What to preserve of the motion sensors, and whether some of what was given at the start no longer fits.
+  /// Calibration of the motion sensors to store, and whether part of the initial one was discarded.
   package var calibration: MotionCalibration { motion.manager.calibration }
   package var hasDiscardedCalibration: Bool { motion.manager.hasDiscardedCalibration }
 
-  /// What to preserve of navigation; nil before it knows how the device sits in the vehicle. A place that may not be told as it
-  /// is, is not preserved.
+  /// Navigation state to store; nil before the mounting is known. A private position is not stored.
   package var navigationToKeep: KeptNavigation? { navigation?.kept.map(shown) }
 
-  /// What may be kept of it: without the place where that may not be told as it is.
+  /// Returns a navigation state without its position, if that is private.
   package func shown(_ kept: KeptNavigation) -> KeptNavigation {
     kept.shown(configuration.privacy, isReduced: configuration.location.desiredAccuracy == .reduced)
   }
 
-  /// Where positions are nobody's business.
+  /// Configured privacy zones.
   package var privacyZones: [PrivacyPolicy.Zone] { configuration.privacy.zones }
 
-  /// How the last measurement of it ended, and how many have.
+  /// Result of the last level measurement, and number of measurements.
   package internal(set) var lastLevel: (outcome: LevelOutcome?, count: Int) = (nil, 0)
 
-  /// Looks at the machine's clock, whose time is not the recording's while one is played.
+  /// Updates civil time from the machine's clock, which differs from a recording's time.
   package mutating func observe(_ system: SystemTime, at timestamp: Timestamp) {
     let before = (timeBase.clock, timeBase.lastStep)
     timeBase.observe(system, at: timestamp)
     if (timeBase.clock, timeBase.lastStep) != before { status.setNeedsUpdate() }
   }
 
-  /// Which clock civil time is taken from.
+  /// Source of civil time.
   package var clock: StatusMessage.Clock { timeBase.clock }
 
-  /// Seconds by which civil time was last set; nil when it was not.
+  /// Last correction of civil time in s; nil if there was none.
   package var lastClockStep: Double? { timeBase.lastStep }
 
-  /// How often civil time went back by more than could be waited for, so that messages need another epoch.
+  /// Number of times that civil time went back by more than could be waited for, so that messages need a new
+  /// epoch.
   package var timeRegressions: Int { timeBase.regressions }
 
-  /// Civil time, as far as it is known.
+  /// Returns civil time, as far as it is known.
   package func utc(at timestamp: Timestamp) -> UTCTime { timeBase.utc(at: timestamp) }
 
-  /// Civil time of a place, as far as it is known.
+  /// Returns the civil time of a position, as far as it is known.
   func utc(of location: Location) -> UTCTime { timeBase.utc(of: location) }
 
-  /// Civil time where the pipeline stands, as far as it is known.
+  /// Current civil time of the pipeline, as far as it is known.
   package var civilTime: UTCTime { timeBase.utc(at: now) }
 
-  /// Nanoseconds to add to a timestamp for UTC; nil while no clock was set.
+  /// Returns the nanoseconds to add to a timestamp for UTC; nil while no clock was set.
   package func utcOffset(at timestamp: Timestamp) -> Int64? { timeBase.knownOffset(at: timestamp) }
 
-  /// Civil time by a clock that somebody keeps right or has set; nil while there is none.
+  /// Returns civil time by a synchronized or manually set clock; nil if there is none.
   package func trustedTime(at timestamp: Timestamp) -> UTCTime? { timeBase.trustedTime(at: timestamp) }
 
-  /// Lets time pass without an event.
+  /// Advances the time without an event.
   package mutating func advance(to timestamp: Timestamp, into send: (VehicleMessage) -> Void) {
     now = max(now, timestamp)
     // An expired deadline changes the plan.
@@ -303,7 +309,7 @@ package struct AgentPipeline: Sendable {
     send(.status(message))
   }
 
-  /// When `advance` has something to do, if no event comes before.
+  /// The next time at which `advance` must be called if no event arrives earlier.
   package var nextDeadline: Timestamp? {
     [
       status.nextDeadline, location.nextDeadline, regions.nextDeadline, power.nextDeadline, regionSearchEnd,
@@ -313,7 +319,7 @@ package struct AgentPipeline: Sendable {
     ].compactMap { $0 }.min()
   }
 
-  /// Publishes what is pending, before the farewell of a clean stop. Driving events that go on are over then.
+  /// Publishes pending messages and ends driving events, before the farewell of a clean stop.
   package mutating func finish(into send: (VehicleMessage) -> Void) {
     publishPending(into: send)
     finishDrivingEvents(into: send)
@@ -331,32 +337,33 @@ package struct AgentPipeline: Sendable {
     }
   }
 
-  /// Learns which device nodes may not be opened, with the kind of sensor behind each where that is known.
+  /// Sets the device nodes without read permission, with the kind of sensor if known.
   package mutating func observe(deniedNodes: [String: SensorKind?]) {
     location.observe(deniedNodes: deniedNodes)
   }
 
-  /// Whether the accelerometer reports rest.
+  /// True if the accelerometer reports rest.
   package var isAtRest: Bool { motion.activity == .stationary }
 
-  /// Whether the newest position is still valid: it was measured during the rest that the accelerometer reports, and not so
-  /// long ago that the planner would look again.
+  /// True if the newest position is still valid: it was measured during the current rest, and recently enough
+  /// that the planner would not measure it again.
   var isPositionConfirmed: Bool {
     guard isAtRest, let since = motion.activitySince, let place = lastPlace else { return false }
-    return place.timestamp >= since && now.seconds(since: place.timestamp) <= PowerPlanner.longestSleep
+    return place.suspicion == nil && place.timestamp >= since
+      && now.seconds(since: place.timestamp) <= PowerPlanner.longestSleep
       && (place.speed ?? 0) < PowerPlanner.restSpeed
   }
 
-  /// The last `status` that came out; nil before the first.
+  /// The last published `status`; nil before the first.
   package private(set) var lastStatus: StatusMessage?
-  /// How often a `status` came out.
+  /// Number of published `status` messages.
   package private(set) var statusCount = 0
 
-  /// Where the attitude filter stands.
+  /// State of the attitude filter.
   package var motionReport: MotionReport { motion.report }
 
-  /// Decides undecided regions by the last valid position, or powers the receiver for a limited time if there is none, and
-  /// makes `regions/state` due at the next `advance`.
+  /// Decides undecided regions by the last valid position, or powers the receiver for a limited time if there
+  /// is none, and schedules `regions/state`.
   package mutating func requestRegionStates(into send: (VehicleMessage) -> Void) {
     decideRegions(into: send)
     if regions.hasUndecided, !isPositionConfirmed { searchForRegions() }
@@ -369,8 +376,8 @@ package struct AgentPipeline: Sendable {
     evaluateRegions(into: send)
   }
 
-  /// Decides undecided regions by the last valid position, once after each change of the regions. Powers the receiver for a
-  /// limited time if that position does not decide them all.
+  /// Decides undecided regions by the last valid position, once after each change of the regions. Powers the
+  /// receiver for a limited time if that position does not decide them all.
   private mutating func evaluateRegions(into send: (VehicleMessage) -> Void) {
     if regions.hasUndecided, regions.revision != evaluatedRevision {
       decideRegions(into: send)
@@ -393,10 +400,12 @@ package struct AgentPipeline: Sendable {
     power.needsChanged()
   }
 
-  /// The newest position that may be shown, as of now: unless rest confirms it, its accuracy includes what the vehicle may have
-  /// moved since. Nil without a position, and while positions are withheld.
+  /// The newest position that may be published, at the current time: unless rest confirms it, its accuracy
+  /// includes possible motion since. Nil without a position, and while positions are private.
   private var placeNow: Location? {
-    guard let newest = lastPlace, !location.isWithholding, var place = shownForRegions(newest) else {
+    guard let newest = lastPlace, newest.suspicion == nil, !location.isWithholding,
+      var place = shownForRegions(newest)
+    else {
       return nil
     }
     if !isPositionConfirmed {
@@ -410,41 +419,43 @@ package struct AgentPipeline: Sendable {
     return place
   }
 
-  /// A position as regions may use it; nil where it is withheld.
+  /// Returns a position for use by regions; nil if it is private.
   private func shownForRegions(_ location: Location) -> Location? {
-    guard var shown = configuration.privacy.shown(location) else { return nil }
-    // Errors of positions by radios have longer tails than a receiver's of the same accuracy: transmitters move.
-    if shown.positionSource == .coarse { shown.horizontalAccuracy = shown.horizontalAccuracy.map { 2 * $0 } }
-    return shown
+    configuration.privacy.shown(location)?.forRegions
   }
 
   private mutating func process(_ fix: PositionFix, into send: (VehicleMessage) -> Void) {
+    let fix = location.withoutNullIsland(fix)
     let clock = (timeBase.clock, timeBase.lastStep)
     motion.observe(fix)
     let locations = location.process(fix, &timeBase, into: send)
     for location in locations { altitude.observe(location) }
     if (timeBase.clock, timeBase.lastStep) != clock { status.setNeedsUpdate() }
-    // Power is planned by what the receiver has shown: it need not wait for scans to sleep, and must not sleep because a tunnel
-    // is bridged.
+    // Power is planned by the receiver's own positions: a receiver may sleep without waiting for scans, and
+    // must not sleep because navigation bridges a tunnel.
     lastSeen = locations.last ?? lastSeen
     power.needsChanged()
     let timely = timeBase.withoutDelay(fix)
-    drivingEvents?.process(timely, navigation?.estimate(at: timely.timestamp))
+    let estimate = navigation?.estimate(at: timely.timestamp)
+    contradiction.process(timely, estimate)
+    let isPlausible = locations.last.map { $0.timestamp == fix.timestamp && $0.suspicion == nil } ?? false
+    drivingEvents?.process(timely, estimate, isPlausible: isPlausible || !configuration.location.isEnabled)
     if let context = traceContext { traces?.process(fix, context) }
     tell(navigation?.process(timely, locations) ?? locations, into: send)
   }
 
-  /// Scans beside good fixes since the last call, for who learns from them where transmitters stand.
+  /// Removes and returns scans with accurate fixes since the last call, for the beacon map.
   package mutating func drainLearnable() -> [LearnableScan] { coarse.drainLearnable() }
 
-  /// Where a receiver is about that has nothing as good itself, where that was found since the last call; nil else.
+  /// Returns an approximate position for a receiver without a fix, if one was found since the last call; nil
+  /// otherwise.
   package mutating func drainAid() -> PositionAid? {
     guard var aid = coarse.drainAid() else { return nil }
     aid.time = timeBase.trustedTime(at: aid.timestamp)
     return aid
   }
 
-  /// Beacons that are not to be on maps any more, for who keeps one.
+  /// Removes and returns beacons that must not be on maps.
   package mutating func drainOptedOut() -> [Beacon] { coarse.drainOptedOut() }
 
   private mutating func process(_ scan: RadioScan, into send: (VehicleMessage) -> Void) {
@@ -452,35 +463,52 @@ package struct AgentPipeline: Sendable {
     let (privacy, isReduced) = (
       configuration.privacy, configuration.location.desiredAccuracy == .reduced
     )
+    let time = timeBase.utc(at: scan.timestamp)
     let known = CoarseReports.Surroundings(
-      fix: lastSeen, place: lastPlace, isAtRest: motion.activity.map { $0 == .stationary },
-      restSince: motion.activitySince,
-      isShown: { !isReduced && privacy.shown($0) == $0 }, needs: powerNeeds,
-      time: timeBase.utc(at: scan.timestamp))
+      device: CoarsePositioning.Surroundings(
+        fix: lastSeen, place: lastPlace, isAtRest: motion.activity.map { $0 == .stationary },
+        restSince: motion.activitySince, needs: powerNeeds, time: time),
+      isShown: { !isReduced && privacy.shown($0) == $0 }, time: time)
     let wasContradicted = coarse.isContradicted
     if let place = coarse.process(scan, known) { tell([place], into: send) }
     if coarse.isContradicted != wasContradicted { status.setNeedsUpdate() }
     power.needsChanged()
   }
 
-  /// Hands a place on to all that go by it.
+  /// Passes positions to all consumers.
   private mutating func tell(_ locations: [Location], into send: (VehicleMessage) -> Void) {
     for var location in locations.map({ altitude.improved($0) }) {
+      location.suspicion = suspicion(against: location)
       location.contradictsBeacons = coarse.isContradicted && location.positionSource != .coarse
       odometer.process(location, visibility(of: location))
       location.odometer = odometer.reading
-      observeTrips(location)
+      // Other contradictions can last for a whole trip.
+      if location.suspicion?.reason != .jump { observeTrips(location) }
       traces?.observe(location)
       self.location.process(location, timeBase, into: send)
       lastPlace = location
       power.needsChanged()
       motion.observe(location, time: timeBase.utc(of: location))
-      if let shown = shownForRegions(location) {
+      if location.suspicion == nil, let shown = shownForRegions(location) {
         publish(regions.process(shown), into: send)
       } else {
         regions.interrupt()
       }
     }
+  }
+
+  /// What contradicts a position that the receiver has a part in.
+  private func suspicion(against location: Location) -> Suspicion? {
+    switch location.positionSource {
+    case .coarse, .inertial: return nil
+    case .gnss, .fused, nil: break
+    }
+    if let own = location.suspicion { return own }
+    if location.positionSource == .fused, let received = lastSeen?.suspicion { return received }
+    if let dispute = contradiction.dispute {
+      return Suspicion(dispute.source == .wheels ? .wheels : .navigation, distance: dispute.distance)
+    }
+    return coarse.isContradicted ? Suspicion(.beacons, distance: coarse.contradictedDistance) : nil
   }
 
   private func visibility(of location: Location) -> OdometerReports.Visibility {
@@ -511,7 +539,8 @@ package struct AgentPipeline: Sendable {
     _ scan: InertialScan, _ context: TraceReports.Context?, into send: (VehicleMessage) -> Void
   ) {
     let wasAligned = navigation?.isAligned
-    // First, so that its acceleration is available for finding gravity; its locations are published after the events.
+    // Navigation comes first, so that its acceleration is available for finding gravity. Its locations are
+    // published after the events.
     let places = navigate(scan, context)
     motion.process(scan, navigation?.drainAcceleration(), timeBase, into: send)
     tell(places, into: send)
@@ -529,7 +558,7 @@ package struct AgentPipeline: Sendable {
     }
     guard let since = motion.activitySince, motion.activity != activity else { return }
     activity = motion.activity
-    // The retained attitude must not have the rates of the drive.
+    // The retained attitude must not contain the rates of the drive.
     if activity == .stationary { motion.reopenAttitude() }
     power.observe(activity, since: since)
     altitude.observe(isAtRest: activity.map { $0 == .stationary })

@@ -4,24 +4,24 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// The barometer's side of the pipeline: betters the altitude of locations, finds the level of a garage, and makes `altitude`
-/// messages.
+/// The barometer's part of the pipeline: improves the altitude of locations, finds the level in a garage, and
+/// creates `altitude` messages.
 struct AltitudeReports: Sendable {
   private let settings: PipelineConfiguration.Altitude
   private let privacy: PrivacyPolicy
   private let isReduced: Bool
   private var altimeter = Altimeter()
   private var gate: IntervalGate?
-  /// The level that was told last; 0 when there is none, as on the level of the street: a tunnel is no news.
+  /// The level published last; 0 without one, which equals street level, so that a tunnel is not published.
   private var toldLevel = 0
-  /// Whether anything was told: what the broker has kept is of a former run.
+  /// True if a message was published in this run; a retained one may be from an earlier run.
   private var hasTold = false
-  /// Whether the newest position may be told as it is, and so how high it is.
+  /// True if the newest position may be published exactly, and therefore its altitude.
   private var isShown: Bool
 
-  /// s for which an altitude by pressure is of now.
+  /// Maximum age in s of a current altitude by pressure.
   private static let freshness = 3.0
-  /// s without a receiver from which on an altitude is the barometer's.
+  /// Time in s without a receiver after which the altitude counts as barometric.
   private static let outage = 5.0
 
   init(_ configuration: PipelineConfiguration) {
@@ -29,11 +29,11 @@ struct AltitudeReports: Sendable {
     privacy = configuration.privacy
     isReduced = configuration.location.desiredAccuracy == .reduced
     gate = settings.interval.map { IntervalGate(interval: $0) }
-    // Where there are zones, nobody knows whether it is in one.
+    // If there are zones, it is unknown whether the vehicle is in one.
     isShown = !isReduced && privacy == PrivacyPolicy()
   }
 
-  /// Goes on under another configuration with what it has found out.
+  /// Returns the same state with another configuration.
   func reconfigured(_ new: PipelineConfiguration) -> AltitudeReports {
     var next = AltitudeReports(new)
     next.altimeter = altimeter
@@ -42,9 +42,9 @@ struct AltitudeReports: Sendable {
     return next
   }
 
-  // MARK: What goes in
+  // MARK: Inputs
 
-  /// Takes pressures; hands out the messages that are due.
+  /// Processes pressures and publishes due messages.
   mutating func process(_ block: [PressureData], _ timeBase: TimeBase, into send: (VehicleMessage) -> Void) {
     guard settings.isEnabled else { return }
     for pressure in block where altimeter.process(pressure) {
@@ -63,7 +63,7 @@ struct AltitudeReports: Sendable {
     }
   }
 
-  /// Takes a location of the receiver that is believed.
+  /// Processes an accepted location of the receiver.
   mutating func observe(_ location: Location) {
     isShown = !isReduced && privacy.shown(location) == location
     guard settings.isEnabled, let altitude = location.altitude,
@@ -76,9 +76,9 @@ struct AltitudeReports: Sendable {
   mutating func observe(isAtRest: Bool?) { altimeter.observe(isAtRest: isAtRest) }
   mutating func observe(isReceiverOn: Bool) { altimeter.observe(isReceiverOn: isReceiverOn) }
 
-  // MARK: What comes out
+  // MARK: Outputs
 
-  /// A location with what the barometer knows better, and with the level.
+  /// Returns a location with the barometer's altitude, if that is better, and with the level.
   mutating func improved(_ location: Location) -> Location {
     isShown = !isReduced && privacy.shown(location) == location
     if location.positionSource == .inertial, let speed = location.speed {
@@ -90,7 +90,7 @@ struct AltitudeReports: Sendable {
     var location = location
     location.floor = altimeter.floor
     switch location.positionSource {
-    // Navigation takes the pressure itself, and has more to hold it against.
+    // Navigation uses the pressure itself, together with more sensors.
     case .fused, .coarse: break
     case .inertial: if location.altitude != nil { location.altitudeSource = .barometric }
     case .gnss, nil:
@@ -104,7 +104,7 @@ struct AltitudeReports: Sendable {
     return location
   }
 
-  /// Why there is nothing to be had, and what would help; nil when there is.
+  /// Returns why altitudes are unavailable, with a remedy; nil if they are available.
   func reason(_ availability: ServiceAvailability) -> String? {
     guard settings.isEnabled else { return "switched off; set altitude.enabled = true" }
     return altimeter.isRelativeAltitudeAvailable ? nil : availability.reason(against: .barometer)
@@ -116,6 +116,6 @@ struct AltitudeReports: Sendable {
 }
 
 extension PipelineConfiguration {
-  /// Whether anybody wants the barometer.
+  /// True if the barometer is required.
   var isAltitudeWanted: Bool { altitude.isEnabled && location.isEnabled }
 }

@@ -1,41 +1,43 @@
 internal import Spatial
 internal import Telemetry
 
-/// Decides which attitudes are published: at intervals, those that differ from the last one by more than an angle.
+/// Decides which attitudes are published: at intervals, those that differ from the last one by more than an
+/// angle.
 ///
-/// Another reference frame, other axes and another degradation always pass. At rest nothing passes after the first attitude, so
-/// that the last one published, which the broker retains, is never wrong by more than the angle.
+/// A change of reference frame, axes or degradation always passes. At rest nothing passes after the first
+/// attitude. The last published one, which the broker retains, is therefore never wrong by more than the
+/// angle.
 struct AttitudeGate: Sendable {
-  /// Beside the attitude, what makes the next one worth publishing.
+  /// Properties, besides the attitude, whose change is published.
   struct State: Hashable, Sendable {
     var frame: AttitudeReferenceFrame?
     var axes: BodyAxes
     var degradation: String?
   }
 
-  /// Radians.
+  /// Minimum change in rad.
   private let filter: Double
   private let cosine: Double
   private var interval: IntervalGate
   private var last: (attitude: Quaternion?, gravity: Vector3, state: State)?
-  /// When the newest attitude did not differ enough.
+  /// Time of the last check without a sufficient difference.
   private var refused: Timestamp?
-  /// Whether the last published rotation rate turned the device.
+  /// True if the device was turning at the last published rotation rate.
   private var isTurning = false
 
   /// - Parameters:
-  ///   - interval: seconds between attitudes at the least.
-  ///   - filter: degrees; 0 lets every attitude pass that the interval does.
+  ///   - interval: minimum time in s between attitudes.
+  ///   - filter: minimum change in degrees; 0 publishes one attitude per interval.
   init(interval: Double, filter: Double) {
     self.interval = IntervalGate(interval: interval)
     self.filter = filter.radians
     cosine = Quaternion(angle: filter.radians, axis: Vector3(1, 0, 0)).rotate(Vector3(0, 1, 0)).y
   }
 
-  /// Returns whether an attitude is to be published, which is then the last one.
+  /// Returns whether an attitude must be published, and stores it as the last one.
   /// - Parameters:
-  ///   - attitude: nil where only gravity is known.
-  ///   - gravity: in the axes of the device, of any length but zero.
+  ///   - attitude: the attitude; nil if only gravity is available.
+  ///   - gravity: direction of gravity in the axes of the device, of any length but zero.
   mutating func isOpen(at time: Timestamp, attitude: Attitude?, gravity: Vector3, _ state: State) -> Bool {
     guard isNews(attitude, gravity, state) else {
       refused = time
@@ -46,8 +48,9 @@ struct AttitudeGate: Sendable {
     return true
   }
 
-  /// Returns whether a rotation rate in rad/s is to be published, of a device without an attitude: one that turns the device by
-  /// more than the angle within an interval, and the first one after that, so that the retained rate is not of a turn.
+  /// Returns whether a rotation rate in rad/s must be published, for a device without an attitude. This is
+  /// the case for one that turns the device by more than the angle within an interval, and for the first one
+  /// after that, so that the retained rate is not that of a turn.
   mutating func isOpen(at time: Timestamp, rotationRate: Vector3, _ state: State) -> Bool {
     let turns = rotationRate.length * interval.interval > filter
     guard last?.state != state || turns || isTurning, interval.isOpen(at: time) else { return false }
@@ -55,15 +58,17 @@ struct AttitudeGate: Sendable {
     return true
   }
 
-  /// Returns whether the interval since the last attitude is over. An attitude that did not differ enough is followed by the next
-  /// check a tenth of the interval later, at most 0.1 s: checking every sample costs more than it finds.
+  /// Returns whether the interval since the last attitude is over. After an attitude that did not differ
+  /// enough, the next check follows a tenth of the interval later, at most 0.1 s, because checking every
+  /// sample costs more than it gains.
   func isDue(at time: Timestamp) -> Bool {
     guard interval.isDue(at: time) else { return false }
     guard filter > 0, let refused, time >= refused else { return true }
     return time.seconds(since: refused) >= min(0.1, interval.interval / 10)
   }
 
-  /// Lets the next attitude pass, whatever it is: a session with the broker has begun, and may not have had the last one.
+  /// Lets the next attitude pass in any case, for example for a new broker session that may not have the last
+  /// one.
   mutating func reopen() { last = nil }
 
   private func isNews(_ attitude: Attitude?, _ gravity: Vector3, _ state: State) -> Bool {

@@ -1,29 +1,29 @@
 internal import Positioning
 internal import Spatial
 
-/// Error- and delay-bounded reporting on the time that subscribers share with the vehicle: civil time to the millisecond,
-/// as the wire has it. So the vehicle predicts from the very numbers that its subscribers predict from.
+/// Error- and delay-bounded reporting on the time line shared with subscribers: civil time in milliseconds,
+/// as on the wire. The vehicle therefore predicts from the same numbers as its subscribers.
 struct BoundedReports: Sendable {
   private var reporter: BoundedReporter
   private let activity: ActivityType
-  /// Locations on the civil time line that a report may still take effect at, in order.
+  /// Locations in civil time at which a report may still take effect, in order.
   private var recent: [Location] = []
-  /// The one at which the newest report took effect.
+  /// The location at which the newest report took effect.
   private var effective: Location?
   private var newest: Timestamp?
   /// Nanoseconds from civil time to the device's time line, by the newest location.
   private var offset: Int64 = 0
 
-  /// A report, and the location at which it takes effect.
+  /// A report with the location at which it takes effect.
   typealias Report = (predictor: ReportPredictor, location: Location)
 
-  /// Seconds that civil time may go back before what is known of the past is given up.
+  /// Maximum step back of civil time in s; after a larger one the past locations are discarded.
   private static let largestStepBack = 2.0
 
   /// - Parameters:
-  ///   - error: metres.
-  ///   - delay: seconds.
-  ///   - activity: what carries the device.
+  ///   - error: error bound in m.
+  ///   - delay: display delay in s.
+  ///   - activity: type of motion.
   ///   - limits: limits on the distance between the last reported position and the vehicle.
   init(
     error: Double, delay: Double, activity: ActivityType = .automotive, limits: [DisplacementLimit] = []
@@ -32,10 +32,11 @@ struct BoundedReports: Sendable {
     self.activity = activity
   }
 
-  /// Seconds after the newest location for which the promise holds unseen; nil when nothing is promised of it.
+  /// Time in s after the newest location for which the bound is guaranteed without another one; nil without a
+  /// guarantee.
   var secondsUnwatched: Double? { reporter.secondsUnwatched }
 
-  /// On the device's time line.
+  /// Next deadline on the device's time line.
   var nextDeadline: Timestamp? {
     reporter.nextDeadline.map { Timestamp(nanoseconds: $0.nanoseconds &+ offset) }
   }
@@ -56,31 +57,36 @@ struct BoundedReports: Sendable {
     return reports + pair(reporter.process(sample))
   }
 
-  /// - Parameter timestamp: on the device's time line.
+  /// - Parameter timestamp: time on the device's time line.
   mutating func advance(to timestamp: Timestamp) -> [Report] {
     pair(reporter.advance(to: civil(timestamp)))
   }
 
-  /// Nobody looks until the next location, and the vehicle is taken to stand where it was last seen.
-  /// - Parameter isSeen: whether it was seen until now.
+  /// Assumes that the vehicle remains at its last position until the next location, because observation
+  /// stops.
+  /// - Parameter isSeen: true if it was observed until now.
   mutating func stand(isSeen: Bool) -> [Report] { pair(reporter.stand(isSeen: isSeen)) }
 
   mutating func observe(isReceiverOn: Bool) { reporter.observe(isReceiverOn: isReceiverOn) }
 
-  /// Learns whether the accelerometer feels rest, and since when; nil when it cannot say.
+  /// Updates whether the accelerometer reports rest, and since when; nil if unknown.
   mutating func observe(isAtRest: Bool?, since: Timestamp) -> [Report] {
     pair(reporter.observe(isAtRest: isAtRest, since: civil(since)))
   }
+
+  /// Makes a report due with the next location, because subscribers were sent a position without one.
+  mutating func discardReport() { reporter.discardReport() }
 
   mutating func finish() -> [Report] { pair(reporter.finish()) }
 
   private mutating func pair(_ predictors: [ReportPredictor]) -> [Report] {
     let reports = predictors.compactMap { predictor in
-      // What is withdrawn or renewed without a fix goes with the fix that it rests upon.
+      // Reports without a new fix, which withdraw or renew an earlier one, use the fix that they are based
+      // on.
       effective = recent.last { $0.timestamp == predictor.moment } ?? effective
       return effective.map { (predictor, $0) }
     }
-    // A report takes effect at a fix that one is still needed for, or at the newest.
+    // A report takes effect at a fix that is still needed, or at the newest.
     if let oldest = reporter.oldestOpen ?? recent.last?.timestamp {
       recent.removeAll { $0.timestamp < oldest }
     }

@@ -2,15 +2,15 @@ internal import Positioning
 package import Sensors
 package import Spatial
 
-/// A scan beside a good fix, from which it can be learned where transmitters stand.
+/// A scan with an accurate fix, from which positions of transmitters can be learned.
 package struct LearnableScan: Hashable, Sendable {
   package var scan: RadioScan
-  /// Where it was heard; outside of every privacy zone.
+  /// Position of the scan, outside of all privacy zones.
   package var coordinate: Coordinate
-  /// Metres at 68 %, at most `LearnableScan.worstAccuracy`.
+  /// Accuracy of the position in m (68 %), at most `LearnableScan.worstAccuracy`.
   package var accuracy: Double
   package var time: UTCTime
-  /// Whether beacons that are known elsewhere say that the vehicle is not there, and others have borne the receiver out lately.
+  /// True if known beacons contradict the position, although other beacons recently confirmed the receiver.
   package var isContested: Bool
 
   package static let worstAccuracy = 30.0
@@ -26,23 +26,11 @@ package struct LearnableScan: Hashable, Sendable {
   }
 }
 
-/// The radios' side of the pipeline: from scans and the map to coarse positions, what there is to learn, and whether the receiver
-/// is contradicted.
+/// The radios' part of the pipeline: derives coarse positions from scans and the map, provides scans for
+/// learning, and detects contradictions of the receiver.
 struct CoarseReports: Sendable {
-  private let map: (any BeaconMap)?
+  private var positions: CoarsePositioning
   private var settings: PipelineConfiguration.Coarse
-  private var figures: EnergyFigures
-  private let mobility: Mobility
-  private let locator = CoarseLocator()
-  private var tracker: CoarseTracker
-  /// Of each radio, the newest.
-  private var newest: [SensorKind: RadioScan] = [:]
-  /// By all scans so far.
-  private var position: CoarsePosition?
-  /// When radios last answered completely, and how often in succession in vain.
-  private var answered: (at: Timestamp, vain: Int)?
-  /// When cells last did not do.
-  private var cellsFailed: Timestamp?
   private var learnable: [LearnableScan] = []
   private var aid: PositionAid?
   private var learning: LearningSchedule
@@ -50,220 +38,153 @@ struct CoarseReports: Sendable {
   private var optedOut: Set<Beacon> = []
   private var contradictions = 0
   private var contradictedAt: Timestamp?
+  /// Metres between the receiver's and the beacons' position at the last contradiction.
+  private(set) var contradictedDistance: Double?
   private var vouchers: FixVouchers
   private var dates = DateScreen()
-  /// Fixes that lay where several beacons say that the vehicle is not.
+  /// Number of fixes that several beacons contradicted.
   private(set) var contradictedFixes = 0
 
-  /// Seconds between scans of two radios that are taken for one.
-  private static let together = 10.0
-  /// Seconds for which access points are asked with the cells, because these did not do.
-  private static let cellsPause = 600.0
   /// Metres between scans that are asked for to be learned from, and between those that are; m/s of a vehicle that is on its way.
   private static let (learningWay, shortestWay, moving) = (50.0, 10.0, 2.0)
-  /// Seconds between a scan and a fix beside it.
-  private static let beside = 2.0
   /// Scans that wait to be learned from.
   private static let mostLearnable = 16
-  /// Beacons that wait to be taken off maps.
+  /// Maximum number of beacons waiting to be removed from maps.
   private static let mostOptedOut = 256
-  /// Beacons that agree, scans in succession, and metres at 95 % of positions that can contradict a receiver.
+  /// Requirements for contradicting a receiver: number of agreeing beacons, number of consecutive scans, and
+  /// maximum radius of the position in m (95 %).
   private static let (witnesses, doubts, sharpest) = (3.0, 2, 500.0)
-  /// s after which a doubt that nothing bears out is dropped.
+  /// Time in s after which an unconfirmed doubt is dropped.
   private static let doubtTime = 600.0
-  /// Radii at 68 % of a fix, and metres, beyond which it is contradicted.
+  /// Distance beyond which a fix is contradicted: multiple of its radius (68 %), plus metres.
   private static let (fixRadii, slack) = (3.0, 100.0)
 
   init(_ configuration: PipelineConfiguration, map: (any BeaconMap)?) {
-    self.map = map
     settings = configuration.coarse
-    figures = configuration.energy
+    let figures = configuration.energy
     learning = LearningSchedule(receiverPower: figures.power[.receiver] ?? 0)
-    mobility = Mobility(configuration.location.activity)
-    tracker = CoarseTracker(mobility: mobility)
+    let mobility = Mobility(configuration.location.activity)
+    positions = CoarsePositioning(map: map, radios: settings.radios, figures: figures, mobility: mobility)
     vouchers = FixVouchers(mobility: mobility)
   }
 
-  /// Goes on under another configuration with what it knows.
+  /// Returns the same state with another configuration.
   func reconfigured(_ new: PipelineConfiguration) -> CoarseReports {
-    guard Mobility(new.location.activity) == mobility else { return CoarseReports(new, map: map) }
+    guard Mobility(new.location.activity) == positions.mobility else {
+      return CoarseReports(new, map: positions.map)
+    }
     var next = self
-    (next.settings, next.figures) = (new.coarse, new.energy)
+    next.settings = new.coarse
+    next.positions.reconfigure(radios: new.coarse.radios, figures: new.energy)
     next.learning.update(receiverPower: new.energy.power[.receiver] ?? 0)
     return next
   }
 
-  /// Whether what several beacons say contradicts the receiver, twice in succession.
+  /// True if several beacons contradict the receiver in consecutive scans.
   var isContradicted: Bool { contradictions >= Self.doubts }
 
-  /// What has come to be learned from since the last call, in order.
+  /// Removes and returns scans for learning since the last call, in order.
   mutating func drainLearnable() -> [LearnableScan] {
     defer { learnable = [] }
     return learnable
   }
 
-  /// Where a receiver is about that has nothing as good itself, since the last call; without a civil time.
+  /// Returns an approximate position for a receiver without a fix since the last call, without civil time.
   mutating func drainAid() -> PositionAid? {
     defer { aid = nil }
     return aid
   }
 
-  /// What is not to be on maps any more by what was heard since the last call.
+  /// Removes and returns beacons that must not be on maps, according to scans since the last call.
   mutating func drainOptedOut() -> [Beacon] {
     guard !optedOut.isEmpty else { return [] }
     defer { optedOut = [] }
     return optedOut.sorted()
   }
 
-  // MARK: What goes in
+  // MARK: Inputs
 
-  /// What is known beside a scan.
+  /// Context of a scan.
   struct Surroundings {
-    /// The receiver's newest.
-    var fix: Location?
-    /// The newest of any source.
-    var place: Location?
-    /// Nil while nothing tells.
-    var isAtRest: Bool?
-    var restSince: Timestamp?
+    var device: CoarsePositioning.Surroundings
     /// Whether places may be told, and so learned, as they are.
     var isShown: (Location) -> Bool
-    /// What is waited for.
-    var needs: PowerNeeds
     var time: UTCTime
   }
 
-  /// Takes a scan.
-  /// - Returns: a position that is better than all that is known; nil when there is none.
+  /// Processes a scan.
+  /// - Returns: a position better than all available ones; nil if there is none.
   mutating func process(_ scan: RadioScan, _ known: Surroundings) -> Location? {
-    let kinds = settings.radios.filter { scan.contains($0) }
-    guard !kinds.isEmpty else { return nil }
+    let device = known.device
+    guard let finding = positions.find(scan, device) else { return nil }
     for beacon in scan.optedOut where optedOut.count < Self.mostOptedOut { optedOut.insert(beacon) }
-    let fresh = known.fix.flatMap {
-      // At rest a fix is beside all that follows it.
-      abs($0.timestamp.seconds(since: scan.timestamp)) <= Self.beside || isStill(known, since: $0.timestamp)
-        ? $0 : nil
-    }
-    let heard = joined(scan)
-    let found = map.flatMap { map in
-      locator.position(
-        of: heard, by: map,
-        speed: known.isAtRest == true ? 0 : fresh?.speed ?? CoarseLocator.usualSpeed,
-        day: Self.day(known.time))
-    }
-    for kind in kinds { newest[kind] = scan }
-    if fresh != nil, !known.needs.takesCoarsePositions { account(for: scan, kinds, known) }
-    let disagrees = fresh.map { judge($0, found, heard) } ?? false
-    if let fresh {
-      let isContested = disagrees || isContradicted
-      if !isContested || vouchers.vouch(for: fresh, against: heard) {
-        learn(scan, fresh, known, isContested: isContested)
+    if let fix = finding.fix {
+      if !device.needs.takesCoarsePositions { account(for: scan, finding, device.day) }
+      let isContested = judge(fix, finding) || isContradicted
+      if !isContested || vouchers.vouch(for: fix, against: finding.scan) {
+        learn(scan, fix, known, isContested: isContested)
       }
     }
-    note(found, kinds, known, at: scan.timestamp)
-    guard let found else { return nil }
-    let smooth = tracker.process(found, isAtRest: isStill(known, since: position?.timestamp))
-    position = smooth
+    guard let smooth = positions.adopt(finding, device) else { return nil }
     // A receiver that was somewhere near at its last fix knows that itself.
     let isNew =
-      known.fix.map { bound(of: $0, known, at: smooth.timestamp) > smooth.horizontalAccuracy } ?? true
+      device.fix.map { positions.bound(of: $0, device, at: smooth.timestamp) > smooth.horizontalAccuracy }
+      ?? true
     if isNew {
       aid = PositionAid(
         timestamp: smooth.timestamp, coordinate: smooth.coordinate,
         horizontalAccuracy: smooth.horizontalAccuracy)
     }
-    return told(smooth, known)
-  }
-
-  /// The scan with what the other radio has just heard.
-  private func joined(_ scan: RadioScan) -> RadioScan {
-    var joined = scan
-    for (_, other) in newest {
-      let age = scan.timestamp.seconds(since: other.timestamp)
-      guard (0...Self.together).contains(age) else { continue }
-      joined.sightings += other.sightings.filter { heard in
-        heard.beacon.technology.isCell && !scan.contains(.cellular)
-          || !heard.beacon.technology.isCell && !scan.contains(.wifi)
-      }.map {
-        var heard = $0
-        heard.age += age
-        return heard
-      }
-    }
-    return joined
-  }
-
-  /// Days since 1970.
-  private static func day(_ time: UTCTime) -> Int { Int(time.nanoseconds / 86_400_000_000_000) }
-
-  private func isStill(_ known: Surroundings, since: Timestamp?) -> Bool {
-    guard known.isAtRest == true, let rest = known.restSince, let since else { return false }
-    return rest <= since
-  }
-
-  /// Keeps when radios have answered, and whether that was of use.
-  private mutating func note(
-    _ found: CoarsePosition?, _ kinds: Set<SensorKind>, _ known: Surroundings, at timestamp: Timestamp
-  ) {
-    let limit =
-      known.needs.takesCoarsePositions
-      ? known.needs.coarseLimit(isAtRest: known.isAtRest == true) : CoarseLocator.worstAccuracy
-    let isGood = found.map { $0.horizontalAccuracy <= limit } ?? false
-    if !kinds.contains(.wifi), settings.radios.contains(.wifi) {
-      let areAsked = !known.needs.takesCoarsePositions || areCellsTried(at: timestamp)
-      cellsFailed = isGood ? nil : timestamp
-      // Access points are asked too, or next.
-      if areAsked || !isGood { return }
-    }
-    answered = (timestamp, isGood ? 0 : min(100, (answered?.vain ?? 0) + 1))
+    return positions.location(at: smooth, device)
   }
 
   // MARK: The receiver
 
   /// - Returns: whether the fix is contradicted.
-  private mutating func judge(_ fix: Location, _ found: CoarsePosition?, _ heard: RadioScan) -> Bool {
+  private mutating func judge(_ fix: Location, _ finding: CoarsePositioning.Finding) -> Bool {
     // Where no beacons are known nothing can take the doubt back.
     if let contradictedAt, fix.timestamp.seconds(since: contradictedAt) > Self.doubtTime {
       (contradictions, self.contradictedAt) = (0, nil)
     }
-    guard let found, Double(found.beacons) >= Self.witnesses, found.radius95 <= Self.sharpest else {
+    guard let found = finding.position, Double(found.beacons) >= Self.witnesses,
+      found.radius95 <= Self.sharpest
+    else {
       return false
     }
     let apart = abs(fix.timestamp.seconds(since: found.timestamp))
     let limit =
-      2 * found.radius95 + Self.fixRadii * (fix.horizontalAccuracy ?? 0) + (fix.speed ?? mobility.topSpeed)
+      2 * found.radius95 + Self.fixRadii * (fix.horizontalAccuracy ?? 0)
+      + (fix.speed ?? positions.mobility.topSpeed)
       * apart
       + Self.slack
     guard fix.coordinate.distance(to: found.coordinate) > limit else {
       (contradictions, contradictedAt) = (0, nil)
-      if let map { vouchers.observe(fix, by: heard, map, within: limit) }
+      if let map = positions.map { vouchers.observe(fix, by: finding.scan, map, within: limit) }
       return false
     }
     contradictedAt = fix.timestamp
+    contradictedDistance = fix.coordinate.distance(to: found.coordinate)
     contradictions = min(Self.doubts, contradictions + 1)
     if isContradicted { contradictedFixes += 1 }
     return true
   }
 
   /// What is scanned while positions by radios would not do is scanned to be learned from.
-  private mutating func account(for scan: RadioScan, _ kinds: Set<SensorKind>, _ known: Surroundings) {
-    guard let map else { return }
-    let joules = kinds.reduce(0) { sum, kind in
-      sum + (scan.duration.map { $0 * figures.power(of: kind) } ?? figures.joules(ofScan: kind))
-    }
-    learning.observe(scan, of: kinds, by: map, joules: joules, day: Self.day(known.time))
+  private mutating func account(for scan: RadioScan, _ finding: CoarsePositioning.Finding, _ day: Int) {
+    guard let map = positions.map else { return }
+    learning.observe(scan, of: finding.radios, by: map, joules: positions.joules(of: finding), day: day)
   }
 
   private mutating func learn(
     _ scan: RadioScan, _ fix: Location, _ known: Surroundings, isContested: Bool
   ) {
-    guard settings.isLearning, let accuracy = fix.horizontalAccuracy, accuracy > 0,
+    guard settings.isLearning, fix.suspicion == nil, let accuracy = fix.horizontalAccuracy, accuracy > 0,
       accuracy <= LearnableScan.worstAccuracy, fix.positionSource != .inertial, known.isShown(fix),
       learned.map({ $0.place.distance(to: fix.coordinate) >= Self.shortestWay }) ?? true,
       dates.process(known.time, at: scan.timestamp)
     else { return }
     learned = (scan.timestamp, fix.coordinate)
-    // Whoever does not fetch them wants the newest.
+    // A consumer that does not drain them needs the newest.
     if learnable.count == Self.mostLearnable { learnable.removeFirst() }
     learnable.append(
       LearnableScan(
@@ -271,82 +192,32 @@ struct CoarseReports: Sendable {
         isContested: isContested))
   }
 
-  // MARK: What comes out
-
-  /// A position is told where a kilometre will do, or where the receiver has found none since the start; never in the place of one
-  /// that is better even after all the way that the vehicle can have made since.
-  private func told(_ found: CoarsePosition, _ known: Surroundings) -> Location? {
-    guard known.needs.location.isWanted, known.needs.takesCoarsePositions || known.fix == nil else {
-      return nil
-    }
-    if let place = known.place,
-      bound(of: place, known, at: found.timestamp) <= found.horizontalAccuracy
-    {
-      return nil
-    }
-    var location = Location(timestamp: found.timestamp, coordinate: found.coordinate)
-    location.horizontalAccuracy = found.horizontalAccuracy
-    location.time = known.time
-    location.positionSource = .coarse
-    return location
-  }
-
-  /// Metres at 68 % that a place is still good for.
-  private func bound(of place: Location, _ known: Surroundings, at now: Timestamp) -> Double {
-    let age = max(0, now.seconds(since: place.timestamp))
-    let way =
-      isStill(known, since: place.timestamp)
-      ? 0 : mobility.metersCovered(in: age, startingAt: place.speed ?? mobility.topSpeed)
-    return (place.horizontalAccuracy ?? 0) + way
-  }
+  // MARK: Outputs
 
   /// What radios can tell, for those who plan power; nil where there are none, or no map.
   func supply(_ needs: PowerNeeds, fix: Location?, isAtRest: Bool, at now: Timestamp) -> CoarseSupply? {
-    guard map != nil, !settings.radios.isEmpty, needs.location.isWanted else { return nil }
-    var radios = settings.radios
     let isLearning = isLearningDue(needs, fix, isAtRest: isAtRest, at: now)
-    // Cells are cheaper; and they answer before a vehicle on its way has left the place of the fix.
-    if needs.takesCoarsePositions, radios.contains(.cellular), isLearning || !areCellsTried(at: now) {
-      radios = [.cellular]
-    }
-    return CoarseSupply(
-      radios: radios, joules: radios.reduce(0) { $0 + figures.joules(ofScan: $1) },
-      receiverPower: figures.power[.receiver] ?? 0, timestamp: position?.timestamp,
-      radius: position?.horizontalAccuracy ?? .infinity, answered: answered?.at, vain: answered?.vain ?? 0,
-      isLearning: isLearning)
+    return positions.supply(needs, isLearning: isLearning, at: now)
   }
 
-  private func areCellsTried(at now: Timestamp) -> Bool {
-    cellsFailed.map { now.seconds(since: $0) < Self.cellsPause } ?? false
-  }
-
-  /// Whether a scan beside the newest fix is worth its energy: on the way, where the receiver is on anyway, as `LearningSchedule` says; and
-  /// where coarse positions will do and the map does not give them yet.
+  /// Returns whether a scan together with the newest fix is worth its energy. This is the case on the road
+  /// while the receiver is on anyway, as `LearningSchedule` decides, and where coarse positions are
+  /// sufficient but the map does not provide them yet.
   private func isLearningDue(
     _ needs: PowerNeeds, _ fix: Location?, isAtRest: Bool, at now: Timestamp
   ) -> Bool {
-    guard settings.isLearning, let fix, abs(now.seconds(since: fix.timestamp)) <= Self.beside,
+    guard settings.isLearning, let fix, abs(now.seconds(since: fix.timestamp)) <= CoarsePositioning.beside,
       let accuracy = fix.horizontalAccuracy, accuracy <= LearnableScan.worstAccuracy
     else { return false }
     let isOfUse =
       needs.takesCoarsePositions
-      ? settings.radios.contains(.cellular) && answered?.vain ?? 1 > 0
+      ? settings.radios.contains(.cellular) && positions.answered?.vain ?? 1 > 0
       : !isAtRest && fix.speed ?? 0 >= Self.moving
-        && learning.isDue(joules: settings.radios.reduce(0) { $0 + figures.joules(ofScan: $1) }, at: now)
+        && learning.isDue(joules: positions.joules(of: settings.radios), at: now)
     guard isOfUse else { return false }
-    if let last = answered?.at, now.seconds(since: last) < LearningSchedule.shortestPause { return false }
+    if let last = positions.answered?.at, now.seconds(since: last) < LearningSchedule.shortestPause {
+      return false
+    }
     return learned.map { $0.place.distance(to: fix.coordinate) >= Self.learningWay } ?? true
-  }
-}
-
-extension EnergyFigures {
-  /// Joules; 0 for what is no radio.
-  fileprivate func joules(ofScan kind: SensorKind) -> Double {
-    power(of: kind) * (EnergyComponent(rawValue: kind.rawValue).flatMap { scanDuration[$0] } ?? 0)
-  }
-
-  /// Watts; 0 for what is no radio.
-  fileprivate func power(of kind: SensorKind) -> Double {
-    EnergyComponent(rawValue: kind.rawValue).flatMap { power[$0] } ?? 0
   }
 }

@@ -4,44 +4,46 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// The side of the pipeline that tells how the vehicle is driven and what is done to it: from scans, fixes, the vehicle's bus and the
-/// computer's supply to `driving/event`.
+/// The driving events' part of the pipeline: from scans, fixes, CAN bus and power supply to `driving/event`
+/// messages.
 struct DrivingEventReports: Sendable {
   private var detector: DrivingEventDetector
   private let settings: PipelineConfiguration.Events
-  /// What the vehicle's bus said last.
+  /// Last state of ignition and engine on the CAN bus.
   private var (ignition, isEngineRunning) = (Bool?.none, Bool?.none)
-  /// When the engine last said how fast it turns.
+  /// Time of the engine's last reported speed.
   private var revolving: Timestamp?
-  /// When a speed was last known, and whether the vehicle moved then.
+  /// Time of the last known speed, and whether the vehicle moved then.
   private var moved: Timestamp?
   private var moving = false
-  /// Not told yet, in order.
+  /// Events not published yet, in order.
   private var pending: [DrivingEvent] = []
-  /// Of the regions' states when their limits were last looked at.
+  /// Revision of the regions' states at the last check of their limits.
   private var regionsRevision: Int?
 
-  /// The bus's names of what counts here.
+  /// Names of the relevant CAN signals.
   private static let state = "Vehicle.LowVoltageSystemState"
   private static let running = "Vehicle.Powertrain.CombustionEngine.IsRunning"
   private static let revolutions = "Vehicle.Powertrain.CombustionEngine.Speed"
   private static let voltage = "Vehicle.LowVoltageBattery.CurrentVoltage"
-  /// Revolutions a minute of an engine that runs: no starter turns one as fast.
+  /// Revolutions per minute of a running engine; above the speed of any starter.
   private static let slowestEngine = 400.0
 
-  /// s after which revolutions say nothing of now: diagnostic ones come every two seconds.
+  /// Maximum age in s of revolutions; diagnostic ones arrive every two seconds.
   private static let longestSilence = 10.0
-  /// m/s from which the vehicle moves, and s for which a speed says so: that a bus is silent is found out after ten.
+  /// Speed in m/s from which the vehicle moves, and maximum age in s of a speed; a silent bus is detected
+  /// after ten.
   private static let (slowest, longestSpeed) = (1.5, 15.0)
 
-  /// Nil where nothing is wanted.
+  /// Nil if no events are enabled.
   init?(_ configuration: PipelineConfiguration) {
     guard !configuration.events.kinds.isEmpty else { return nil }
     settings = configuration.events
     detector = DrivingEventDetector(limits: settings.limits, kinds: settings.kinds)
   }
 
-  /// Goes on under another configuration; with other limits it begins anew, but for its numbers.
+  /// Returns the same state with another configuration. With other limits, detection restarts with continued
+  /// numbers.
   func reconfigured(_ new: PipelineConfiguration) -> DrivingEventReports? {
     guard new.events != settings, var next = DrivingEventReports(new) else {
       return new.events.kinds.isEmpty ? nil : self
@@ -53,17 +55,17 @@ struct DrivingEventReports: Sendable {
     return next
   }
 
-  // MARK: What goes in
+  // MARK: Inputs
 
-  /// - Parameter estimate: of navigation after the scan.
+  /// - Parameter estimate: estimate of navigation after the scan.
   mutating func process(_ scan: InertialScan, _ estimate: NavigationEstimate?) {
     pending += detector.process(scan, estimate)
   }
 
-  /// Takes a report of the receiver, before navigation does.
-  mutating func process(_ fix: PositionFix, _ estimate: NavigationEstimate?) {
+  /// Processes a report of the receiver, before navigation does.
+  mutating func process(_ fix: PositionFix, _ estimate: NavigationEstimate?, isPlausible: Bool) {
     if let speed = fix.speed, fix.mode != .noFix { observe(speed: speed, at: fix.timestamp) }
-    pending += detector.process(fix, estimate)
+    pending += detector.process(fix, estimate, isPlausible: isPlausible)
   }
 
   private mutating func observe(speed: Double, at timestamp: Timestamp) {
@@ -100,15 +102,16 @@ struct DrivingEventReports: Sendable {
   private mutating func observe(state: String, isMoving: Bool) {
     switch state {
     case "ON", "START": ignition = true
-    // A bus that falls silent in motion is lost, and says nothing of the ignition or the engine.
+    // If the bus becomes silent in motion, it is disconnected, and its state of ignition and engine is
+    // unknown.
     case "OFF", "LOCK":
       (ignition, isEngineRunning, revolving) = isMoving ? (nil, nil, nil) : (false, false, nil)
-    // A driver may wait, and a bus that is awake may say nothing of its engine.
+    // The driver may be waiting, and an active bus may not report its engine.
     default: ignition = nil
     }
   }
 
-  /// - Parameter isStanding: by the accelerometer; nil where it does not say.
+  /// - Parameter isStanding: rest according to the accelerometer; nil if unknown.
   mutating func observe(isStanding: Bool?, at timestamp: Timestamp) {
     pending += detector.observe(isStanding: isStanding, at: timestamp)
   }
@@ -118,7 +121,7 @@ struct DrivingEventReports: Sendable {
     pending += detector.observe(hasExternalPower: device.externalPower, at: timestamp)
   }
 
-  /// Learns the limits of the regions that the vehicle is in.
+  /// Updates the limits of the regions that contain the vehicle.
   mutating func observe(_ regions: borrowing RegionMonitor, at timestamp: Timestamp) {
     guard regions.revision != regionsRevision else { return }
     regionsRevision = regions.revision
@@ -135,25 +138,25 @@ struct DrivingEventReports: Sendable {
 
   mutating func finish(at timestamp: Timestamp) { pending += detector.finish(at: timestamp) }
 
-  /// When `advance` has something to do, if nothing comes before.
+  /// The next time at which `advance` must be called if no event arrives earlier.
   var nextDeadline: Timestamp? { detector.nextDeadline }
 
-  // MARK: What comes out
+  // MARK: Outputs
 
-  /// Whether events wait to be published.
+  /// True if events wait to be published.
   var hasPending: Bool { !pending.isEmpty }
 
-  /// What has not been told yet, in order, each once.
+  /// Removes and returns unpublished events, in order.
   mutating func drain() -> [DrivingEvent] {
     defer { pending.removeAll(keepingCapacity: true) }
     return pending
   }
 
-  /// - Parameter place: where it was, as far as others may know; nil for nothing.
+  /// - Parameter place: position of the event as far as privacy permits; nil for none.
   static func message(
     _ event: DrivingEvent, _ journal: JournalNumber, place: Location?, _ timeBase: TimeBase
   ) -> DrivingEventMessage {
-    // Where the place is nobody's business or only known to a cell, the speed says too much.
+    // If the position is private or reduced, the speed would reveal too much.
     let isExact = place != nil && place?.coordinate == event.coordinate
     return DrivingEventMessage(
       time: timeBase.utc(at: event.start), event: DrivingEventMessage.Kind(name: event.kind.rawValue),
@@ -166,7 +169,7 @@ struct DrivingEventReports: Sendable {
       confidence: event.confidence, region: event.region)
   }
 
-  /// In the unit of the message; nil where there is nothing to measure.
+  /// Converts a value to the unit of the message; nil for kinds without a value.
   private static func wire(_ value: Double, _ kind: DrivingEvent.Kind) -> Double? {
     switch kind {
     case .tilt: value.radians
@@ -177,7 +180,7 @@ struct DrivingEventReports: Sendable {
 }
 
 extension PipelineConfiguration {
-  /// Which driving events are told, and from where on something is one.
+  /// The enabled driving events and their limits.
   package struct Events: Sendable, Hashable {
     package var kinds: Set<DrivingEvent.Kind>
     package var limits: DrivingEventLimits

@@ -2,28 +2,28 @@ internal import Positioning
 internal import Sensors
 internal import Spatial
 
-/// Whether a fix that beacons contradict may be right all the same: where others have borne the receiver out within the last hour, and the
-/// vehicle can have come from there.
+/// Decides whether a fix contradicted by beacons may still be right: other beacons confirmed the receiver
+/// within the last hour, and the vehicle can have come from there.
 ///
-/// Beacons of an office that has moved contradict every fix beside them, as they contradict a receiver that is deceived. A receiver that has
-/// just been right elsewhere is more likely to be right here.
+/// Beacons of an office that has moved contradict all fixes near them, in the same way as they contradict a
+/// spoofed receiver. A receiver that was recently right elsewhere is more likely to be right here.
 struct FixVouchers: Sendable {
   private let mobility: Mobility
   private var last: (fix: Location, witnesses: Set<Beacon>)?
 
-  /// Seconds for which they vouch.
+  /// Validity of a confirmation in s.
   private static let memory = 3600.0
-  /// Of the last witnesses, those that are not among the ones that contradict now: as many as a contradiction needs.
+  /// Minimum number of previous witnesses that are not among the contradicting beacons.
   private static let others = 3
-  /// Sightings of a scan that are looked up.
+  /// Maximum number of examined sightings of a scan.
   private static let mostSeen = 256
-  /// Radii at 68 % of either fix by which they may be nearer to each other than they seem.
+  /// Radii (68 %) of either fix by which their distance may be smaller than measured.
   private static let radii = 3.0
 
   init(mobility: Mobility) { self.mobility = mobility }
 
-  /// Remembers a fix that a scan has borne out.
-  /// - Parameter limit: metres from the fix within which a beacon agrees with it.
+  /// Stores a fix that a scan has confirmed.
+  /// - Parameter limit: distance in m from the fix within which a beacon agrees with it.
   mutating func observe(_ fix: Location, by scan: RadioScan, _ map: any BeaconMap, within limit: Double) {
     let known = map.lookUp(Array(Set(scan.sightings.prefix(Self.mostSeen).map(\.beacon))))
     let witnesses = known.filter {
@@ -32,7 +32,7 @@ struct FixVouchers: Sendable {
     last = (fix, Set(witnesses.map(\.beacon)))
   }
 
-  /// - Parameter scan: that contradicts the fix: what it has heard does not vouch for it.
+  /// - Parameter scan: the contradicting scan, whose beacons do not confirm the fix.
   func vouch(for fix: Location, against scan: RadioScan) -> Bool {
     guard let last, case let age = fix.timestamp.seconds(since: last.fix.timestamp),
       (0...Self.memory).contains(age)
@@ -45,17 +45,19 @@ struct FixVouchers: Sendable {
   }
 }
 
-/// Whether a date may be learned with: whoever deceives a receiver can tell it another day, and what counts by days would go by it.
+/// Decides whether a date may be used for learning. A spoofed receiver can report another date, which would
+/// affect everything counted in days.
 struct DateScreen: Sendable {
   private var last: (time: UTCTime, at: Timestamp)?
   private var jumped: Timestamp?
 
-  /// Seconds by which civil time and the time since the start may part from one scan to the next: no clock drifts by that in a week of sleep.
+  /// Maximum difference in s between civil time and time since the start from scan to scan, more than any
+  /// clock drifts in a week of sleep.
   private static let slack = 600.0
-  /// Seconds for which a date that jumped is not learned with.
+  /// Time in s after a jump for which the date is not used.
   private static let pause = 86_400.0
 
-  /// - Returns: false on the day after a jump.
+  /// - Returns: false during a day after a jump.
   mutating func process(_ time: UTCTime, at timestamp: Timestamp) -> Bool {
     if let last, abs(time.seconds(since: last.time) - timestamp.seconds(since: last.at)) > Self.slack {
       jumped = timestamp

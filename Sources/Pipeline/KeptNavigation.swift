@@ -2,10 +2,10 @@ package import Navigation
 internal import Positioning
 package import Spatial
 
-/// What navigation keeps across restarts.
+/// Navigation state that is stored across restarts.
 package struct KeptNavigation: Sendable {
   package var calibration: NavigationCalibration
-  /// When its last state was true, on the device's time line; nil where that is not known, or there is none.
+  /// Time of the last state on the device's time line; nil if unknown or without a state.
   package var timestamp: Timestamp?
 
   package init(calibration: NavigationCalibration, timestamp: Timestamp?) {
@@ -13,10 +13,10 @@ package struct KeptNavigation: Sendable {
     self.timestamp = timestamp
   }
 
-  /// Whether the vehicle is known to stand.
+  /// True if the vehicle is known to be stopped.
   package var isStopped: Bool { calibration.lastState?.isStopped == true }
 
-  /// Without the place, where that may not be told as it is.
+  /// Returns the state without its position, if that is private.
   func shown(_ privacy: PrivacyPolicy, isReduced: Bool) -> KeptNavigation {
     guard let timestamp, let place = calibration.lastState?.coordinate else { return self }
     let shown = privacy.shown(Location(timestamp: timestamp, coordinate: place))
@@ -28,7 +28,7 @@ package struct KeptNavigation: Sendable {
 }
 
 extension VehicleNavigation {
-  /// What is worth keeping across restarts, of the newest scan; nil before the mounting is known.
+  /// State at the newest scan to store across restarts; nil before the mounting is known.
   var kept: KeptNavigation? {
     guard let newestScan, let calibration else { return nil }
     return KeptNavigation(calibration: calibration, timestamp: newestScan)

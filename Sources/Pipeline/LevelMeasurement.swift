@@ -2,13 +2,13 @@ internal import Motion
 internal import Spatial
 package import Telemetry
 
-/// What became of the command `level`.
+/// The outcome of the command `level`.
 package enum LevelOutcome: Hashable, Sendable {
   case measured(StatusMessage.Level)
   case failed(LevelFailure)
 }
 
-/// Why the device's tilt could not be measured, and what would help.
+/// The reason why the tilt could not be measured, with a remedy.
 package enum LevelFailure: Error, Hashable, Sendable, CustomStringConvertible {
   case noAccelerometer
   case moving
@@ -33,9 +33,9 @@ package enum LevelFailure: Error, Hashable, Sendable, CustomStringConvertible {
   private static func rounded(_ degrees: Double) -> Double { (degrees * 10).rounded() / 10 }
 }
 
-/// The measurement that the command `level` has started: it waits for the vehicle to be known at rest, and averages then.
+/// Measurement started by the command `level`: it waits until the vehicle is at rest, and then averages.
 struct LevelMeasurement: Sendable {
-  /// Seconds that it may take: rest is known after some two, readings wait up to two more in the hardware.
+  /// Time limit in s: rest is detected after two seconds, and readings may be buffered for two more.
   static let timeLimit = 20.0
 
   let deadline: Timestamp
@@ -44,9 +44,9 @@ struct LevelMeasurement: Sendable {
 
   init(at now: Timestamp) { deadline = now.advanced(bySeconds: Self.timeLimit) }
 
-  /// Takes a reading of the accelerometer, g, device frame.
-  /// - Parameter activity: nil while it is not known whether the vehicle rests.
-  /// - Returns: how the measurement ended; nil while it goes on.
+  /// Processes an accelerometer reading in g, device frame.
+  /// - Parameter activity: rest or motion; nil if unknown.
+  /// - Returns: the result of the measurement; nil while it continues.
   mutating func process(
     _ sample: AccelerometerData, _ activity: StationaryDetector.State?
   ) -> Result<LevelCalibration, LevelFailure>? {
@@ -64,7 +64,7 @@ struct LevelMeasurement: Sendable {
     }
   }
 
-  /// Why it ends at its deadline.
+  /// The failure to report at the deadline.
   var failureAtDeadline: LevelFailure { hasHeard ? .undecided : .silent }
 }
 

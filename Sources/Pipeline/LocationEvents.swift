@@ -2,14 +2,15 @@ internal import Positioning
 internal import Spatial
 internal import Telemetry
 
-/// Which failures, pauses and ends of deferrals are told when they happen: all of them, while they are few.
+/// Limits the rate of published failures, pauses and ends of deferrals; below the limit all are published.
 ///
-/// Of each group (failures; pauses and resumptions; ends of deferrals) at most `burst` come at once and one in `interval`
-/// after that, so that a receiver that comes and goes floods neither the store nor the broker. What was held back last is
-/// told as soon as it may be, so that the newest always arrives, with the number of those before it that were not told.
+/// Each group (failures; pauses and resumptions; ends of deferrals) has a burst of `burst` events and then
+/// one per `interval`, so that an unstable receiver floods neither the store nor the broker. The last
+/// suppressed event is published as soon as possible, so that the newest always arrives, with the number of
+/// suppressed ones before it.
 struct LocationEvents: Sendable {
   static let burst = 6.0
-  /// Seconds.
+  /// Interval in s.
   static let interval = 60.0
 
   private struct Group: Sendable {
@@ -32,7 +33,7 @@ struct LocationEvents: Sendable {
       return message
     }
 
-    /// A little is forgiven, since a sum of parts of a minute is not a minute.
+    /// The tolerance covers rounding errors of the sum.
     var isOpen: Bool { credit > 1 - 1e-6 }
 
     var nextDeadline: Timestamp? {
@@ -44,13 +45,15 @@ struct LocationEvents: Sendable {
   private var failures = Group()
   private var pauses = Group()
   private var deferrals = Group()
+  private var suspicions = Group()
 
-  /// When `advance` has something to do.
+  /// The next time at which `advance` must be called.
   var nextDeadline: Timestamp? {
-    [failures.nextDeadline, pauses.nextDeadline, deferrals.nextDeadline].compactMap { $0 }.min()
+    [failures.nextDeadline, pauses.nextDeadline, deferrals.nextDeadline, suspicions.nextDeadline]
+      .compactMap { $0 }.min()
   }
 
-  /// Takes an event; returns it when it is told at once.
+  /// Processes an event. Returns it if it must be published immediately.
   mutating func process(_ event: LocationEventMessage, at now: Timestamp) -> LocationEventMessage? {
     func add(to group: inout Group) -> LocationEventMessage? {
       group.count(to: now)
@@ -62,21 +65,24 @@ struct LocationEvents: Sendable {
     case .failed, .other: return add(to: &failures)
     case .paused, .resumed: return add(to: &pauses)
     case .deferralEnded: return add(to: &deferrals)
+    case .suspect, .plausible: return add(to: &suspicions)
     }
   }
 
-  /// Returns what was held back and may be told now.
+  /// Returns delayed events that may be published now.
   mutating func advance(to now: Timestamp) -> [LocationEventMessage] {
     guard let nextDeadline, nextDeadline <= now else { return [] }
     func due(_ group: inout Group) -> LocationEventMessage? {
       group.count(to: now)
       return group.isOpen ? group.drain() : nil
     }
-    return [due(&failures), due(&pauses), due(&deferrals)].compactMap { $0 }.sorted { $0.time < $1.time }
+    return [due(&failures), due(&pauses), due(&deferrals), due(&suspicions)].compactMap { $0 }
+      .sorted { $0.time < $1.time }
   }
 
-  /// Returns what is held back, before a stop.
+  /// Returns delayed events before a stop.
   mutating func finish() -> [LocationEventMessage] {
-    [failures.drain(), pauses.drain(), deferrals.drain()].compactMap { $0 }.sorted { $0.time < $1.time }
+    [failures.drain(), pauses.drain(), deferrals.drain(), suspicions.drain()].compactMap { $0 }
+      .sorted { $0.time < $1.time }
   }
 }

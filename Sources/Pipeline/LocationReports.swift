@@ -7,7 +7,7 @@ internal import Telemetry
 /// The location side of the pipeline: from a receiver's reports to `location` and `track` messages.
 struct LocationReports: Sendable {
   private(set) var manager: LocationManager
-  /// Which location services there are, and why not the others.
+  /// Available location services, and reasons why others are unavailable.
   private(set) var availability: ServiceAvailability
 
   private let isEnabled: Bool
@@ -16,15 +16,20 @@ struct LocationReports: Sendable {
   private let privacy: PrivacyPolicy
   private var screen: FixScreen
   private var bounded: BoundedReports?
-  /// Locations that privacy withheld, and whether the newest is one.
+  /// Number of locations withheld by privacy, and true if the newest is one.
   private var withheldCount = 0
   private(set) var isWithholding = false
   private let tracks: TrackBatches?
   private var events = LocationEvents()
+  /// Why the newest location is suspect, and when one was last published; nil if it is plausible.
+  private var suspicion: (reason: Suspicion.Reason, published: Timestamp)?
 
-  /// Radii of 68 % that a bound must hold: 1.6 of them hold 95 % where the errors east and north are alike, and up to 2 where
-  /// all of it is in one direction.
+  /// Radii of 68 % within a bound: 1.6 of them contain 95 % if the errors east and north are equal, and up to
+  /// 2 if one direction has all of it.
   private static let boundedRadii = 2.0
+
+  /// Seconds between two suspect locations.
+  private static let suspectInterval = 30.0
 
   /// Where messages go, and how civil time is told.
   typealias Send = (VehicleMessage) -> Void
@@ -65,7 +70,7 @@ struct LocationReports: Sendable {
     manager.startUpdatingLocation()
   }
 
-  /// Takes over what another configuration's side has learnt of the sources.
+  /// Copies the state of the sources from the previous configuration's reports.
   mutating func adopt(_ other: LocationReports) {
     availability.unavailable = other.availability.unavailable
     availability.deniedNodes = other.availability.deniedNodes
@@ -77,7 +82,7 @@ struct LocationReports: Sendable {
     if isEnabled { manager.requestLocation(accuracy: accuracy, timeLimit: timeLimit, at: now) }
   }
 
-  /// What the receiver must deliver for these settings.
+  /// Demand on the receiver for these settings.
   var demand: SensorDemand { isEnabled ? .rate(hertz: 1, latency: .seconds(1)) : .off }
 
   /// Requirements for the next fix.
@@ -87,18 +92,21 @@ struct LocationReports: Sendable {
     return needs
   }
 
-  /// Metres by which what a subscriber shows may be wrong; nil when nothing is promised.
+  /// Maximum error in metres of the position that a subscriber shows; nil without a guarantee.
   var errorBound: Double? {
     if case .bounded(let error, _, _) = policy { error } else { nil }
   }
 
-  /// Seconds after the newest location for which the promised bound holds unseen; nil when nothing is promised of it.
+  /// Seconds after the newest location for which the guaranteed bound holds without observation; nil without
+  /// a guarantee.
   var secondsUnwatched: Double? { bounded?.secondsUnwatched }
 
-  /// When `advance` has something to do, if nothing comes before.
+  /// Time of the next call of `advance`, if nothing arrives before.
   var nextDeadline: Timestamp? {
     [manager.nextDeadline, bounded?.nextDeadline, events.nextDeadline].compactMap { $0 }.min()
   }
+
+  func withoutNullIsland(_ fix: PositionFix) -> PositionFix { screen.withoutNullIsland(fix) }
 
   /// Takes a receiver's report.
   /// - Returns: the locations that may be believed after it, in order of time, each with its civil time; to be handed to
@@ -117,7 +125,7 @@ struct LocationReports: Sendable {
     return locations
   }
 
-  /// Publishes what is known by now of places that were told less well.
+  /// Publishes corrected positions in place of less accurate earlier ones.
   func correct(_ exact: [Location], _ timeBase: TimeBase, into send: Send) {
     guard isEnabled, manager.desiredAccuracy != .reduced else { return }
     let fixes = exact.compactMap { privacy.shown($0) }
@@ -129,7 +137,7 @@ struct LocationReports: Sendable {
     send(.track(message))
   }
 
-  /// Learns whether the vehicle rests, and since when; nil when nothing tells.
+  /// Observes whether the vehicle is at standstill, and since when; nil if unknown.
   mutating func observe(
     _ state: StationaryDetector.State?, since: Timestamp, at timestamp: Timestamp, _ timeBase: TimeBase,
     into send: Send
@@ -138,7 +146,7 @@ struct LocationReports: Sendable {
     process(manager.observe(state, at: timestamp), at: timestamp, timeBase, into: send)
   }
 
-  /// Learns whether the receiver is wanted on: a bound that nobody watches over is withdrawn.
+  /// Observes the demand for the receiver: an unobserved bound is withdrawn.
   mutating func observe(isReceiverOn: Bool) { bounded?.observe(isReceiverOn: isReceiverOn) }
 
   mutating func observe(_ status: SourceStatus, _ timeBase: TimeBase, into send: Send) {
@@ -156,24 +164,24 @@ struct LocationReports: Sendable {
     process(manager.fail(failure), at: status.timestamp, timeBase, into: send)
   }
 
-  /// Learns which device nodes may not be opened; an empty list when all may.
+  /// Observes the device nodes that may not be opened; empty if none.
   mutating func observe(deniedNodes: [String: SensorKind?]) { availability.deniedNodes = deniedNodes }
 
-  /// Lets time pass.
+  /// Advances the time.
   mutating func advance(to timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
     process(manager.advance(to: timestamp), at: timestamp, timeBase, into: send)
     publish(bounded?.advance(to: timestamp), into: send)
     for message in events.advance(to: timestamp) { send(.locationEvent(message)) }
   }
 
-  /// Publishes what is pending, before a stop.
+  /// Publishes pending messages, before a stop.
   mutating func finish(at timestamp: Timestamp, _ timeBase: TimeBase, into send: Send) {
     process(manager.stopUpdatingLocation(), at: timestamp, timeBase, into: send)
     publish(bounded?.finish(), into: send)
     for message in events.finish() { send(.locationEvent(message)) }
   }
 
-  /// Each service by name, for `status`: `available`, or why it is not.
+  /// Each service by name, for `status`: `available`, or the reason why it is not.
   var services: [String: String] {
     var services: [String: String] = [:]
     for service in LocationService.allCases {
@@ -183,12 +191,12 @@ struct LocationReports: Sendable {
     return services
   }
 
-  /// What was seen, by name, for `status`. Rare things are named only when they happened.
+  /// Counts by name, for `status`. Rare ones are omitted at 0.
   var counters: [String: Int] {
     let counts = screen.counts
     let rare = [
       "fixes.jump": counts.jumps, "fixes.overconfident": counts.overconfident,
-      "fixes.confirmed": counts.confirmed, "fixes.refuted": counts.refuted,
+      "fixes.confirmed": counts.confirmed, "fixes.suspect": counts.suspect, "fixes.refuted": counts.refuted,
       "fixes.timeBack": counts.timesBack, "fixes.timeAhead": counts.timesAhead,
       "fixes.weekRollover": counts.weekRollovers, "locations.withheld": withheldCount,
     ]
@@ -198,22 +206,71 @@ struct LocationReports: Sendable {
     ]) { $1 }
   }
 
-  /// Takes a location that is believed.
+  /// Processes an accepted location.
   mutating func process(_ exact: Location, _ timeBase: TimeBase, into send: Send) {
-    // The exact position ends here: of what is stored or published nothing may come from before this line. The manager
-    // needs it for power and rest alone.
+    // The exact position ends here: nothing stored or published may use a value from before this line. The
+    // manager requires it for power and standstill only.
     guard let location = privacy.shown(exact) else {
       withheldCount += 1
-      // Subscribers would else go on showing a drive that nobody sees.
+      // Without this, subscribers would continue to show a drive without observation.
       if !isWithholding { publish(bounded?.stand(isSeen: false), into: send) }
       isWithholding = true
       return
     }
     isWithholding = false
+    guard exact.suspicion == nil else { return publishSuspect(exact, location, timeBase, into: send) }
+    if suspicion != nil { endSuspicion(exact, location, timeBase, into: send) }
     process(manager.process(exact, shown: location), at: exact.timestamp, timeBase, into: send)
     if !manager.isPaused, let told = manager.location, isWithinBound(exact) {
       publish(bounded?.process(told, time: timeBase.utc(of: told)), into: send)
     }
+  }
+
+  /// Publishes a suspect location: immediately if its reason is new, then at intervals. Its accuracy includes what is disputed, so that
+  /// consumers which ignore the reason show a correct circle.
+  private mutating func publishSuspect(
+    _ exact: Location, _ shown: Location, _ timeBase: TimeBase, into send: Send
+  ) {
+    guard let against = exact.suspicion else { return }
+    var told = shown
+    told.horizontalAccuracy = max(told.horizontalAccuracy ?? 0, against.distance ?? 0)
+    let isNew = suspicion?.reason != against.reason
+    if isNew {
+      // No bound is promised of it.
+      publish(bounded?.stand(isSeen: false), into: send)
+      bounded?.discardReport()
+      tellEvent(
+        LocationEventMessage(time: timeBase.utc(at: exact.timestamp), suspicion: against), exact.timestamp,
+        send)
+    }
+    for event in manager.process(exact, shown: told) {
+      guard case .location(let location) = event else {
+        process([event], at: exact.timestamp, timeBase, into: send)
+        continue
+      }
+      let isDue =
+        suspicion.map { exact.timestamp.seconds(since: $0.published) >= Self.suspectInterval } ?? true
+      guard isNew || isDue else { continue }
+      suspicion = (against.reason, exact.timestamp)
+      publish(location, timeBase, into: send)
+    }
+    suspicion = (against.reason, suspicion?.published ?? exact.timestamp)
+  }
+
+  /// Publishes the first plausible location, because the last one published is suspect.
+  private mutating func endSuspicion(
+    _ exact: Location, _ shown: Location, _ timeBase: TimeBase, into send: Send
+  ) {
+    suspicion = nil
+    tellEvent(
+      LocationEventMessage(time: timeBase.utc(at: exact.timestamp), suspicion: nil), exact.timestamp, send)
+    guard manager.isUpdating else { return }
+    publish(
+      manager.desiredAccuracy == .reduced ? shown.reduced : shown, timeBase, into: send)
+  }
+
+  private mutating func tellEvent(_ message: LocationEventMessage, _ timestamp: Timestamp, _ send: Send) {
+    if let told = events.process(message, at: timestamp) { send(.locationEvent(told)) }
   }
 
   /// Whether a bound may be promised of a position that is carried on without a receiver: else it counts as not seen, and the
@@ -260,7 +317,7 @@ struct LocationReports: Sendable {
       .location(LocationMessage(identity: nil, time: timeBase.utc(of: location), location: location)))
   }
 
-  /// A batch, and with it the last known location, unless bounded reports tell that.
+  /// Publishes a batch, and with it the last known location, unless bounded reports publish that.
   private func publish(_ fixes: [Location], _ timeBase: TimeBase, into send: Send) {
     guard let tracks, let last = fixes.last else { return }
     send(.track(tracks.message(fixes) { timeBase.utc(of: $0) }))
@@ -278,10 +335,10 @@ struct LocationReports: Sendable {
 /// Makes a `track` message of a batch of fixes, lossless or thinned.
 struct TrackBatches: Sendable {
   let deferral: PipelineConfiguration.Location.Deferral
-  /// Whether a distance filter leaves out fixes. No bound is stated of them.
+  /// True if a distance filter omits fixes. No bound is stated for them.
   var isFiltered = false
 
-  /// Decimals of a degree: a centimetre.
+  /// Decimals of a degree: about a centimetre.
   private static let precision = 7
 
   /// - Parameter fixes: in order, each with its civil time.
@@ -297,7 +354,7 @@ struct TrackBatches: Sendable {
     return message
   }
 
-  /// Readers interpolate by the times of the message, so those decide.
+  /// Consumers interpolate by the times of the message, so these are used.
   private func thinned(
     _ fixes: [Location], within error: Double, time: (Location) -> UTCTime
   ) -> [Location] {

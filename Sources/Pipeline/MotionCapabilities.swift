@@ -4,29 +4,30 @@ package import Positioning
 package import Sensors
 package import Spatial
 
-/// The motion services that the sensors allow, for `status` and `odographd check`. A service is available only if its values are
-/// published.
+/// The motion services that the sensors allow, for `status` and `odographd check`. A service is available
+/// only if its values are published.
 package struct MotionCapabilities: Hashable, Sendable {
-  /// The reference frames that can be served now, the best first.
+  /// The available reference frames, in order of preference.
   package private(set) var frames: [AttitudeReferenceFrame]
-  /// Each service by name; nil when it is available, else why it is not and what would help.
+  /// Services by name; nil for available ones, otherwise reason and remedy.
   package private(set) var services: [String: String?] = [:]
-  /// What is told less well than was asked for, by service, with the reason and what would help.
+  /// Services with reduced quality, with reason and remedy.
   package private(set) var degradations: [String: String] = [:]
 
   /// - Parameters:
   ///   - settings: the configuration.
   ///   - sensors: available sensors, asleep or awake; positioning after the first position.
-  ///   - isNavigated: whether navigation provides the vehicle's attitude, so that no magnetometer is required.
-  ///   - availability: why the others are unavailable, as their sources report it.
-  ///   - effectiveInterval: seconds between the samples of attitudes and headings; nil while unknown.
+  ///   - isNavigated: true if navigation provides the vehicle's attitude, so that no magnetometer is
+  ///     required.
+  ///   - availability: reasons for the unavailability of other sensors, as reported by their sources.
+  ///   - effectiveInterval: time in s between the samples of attitudes and headings; nil while unknown.
   package init(
     _ settings: PipelineConfiguration, sensors: Set<SensorKind>, isNavigated: Bool = false,
     _ availability: ServiceAvailability, effectiveInterval: Double? = nil
   ) {
     var available = AttitudeReferenceFrame.available(with: sensors)
     if isNavigated { available.formUnion([.xTrueNorthZVertical, .xMagneticNorthZVertical]) }
-    /// What each output rests upon.
+    /// Returns the sensors behind an output.
     func basis(_ output: MotionOutput) -> Set<SensorKind> {
       let isNorthWanted = [.attitude, .magneticHeading, .trueHeading].contains(output)
       return isNavigated && isNorthWanted ? sensors.union([.magnetometer, .positioning]) : sensors
@@ -54,7 +55,8 @@ package struct MotionCapabilities: Hashable, Sendable {
         services[name] = .some(nil)
         degradations[name] = reason
       case .unavailable(let reason):
-        // What no source has comes first: a place is of no use to a device without a magnetometer.
+        // Sensors without any source are named first: a position does not help a device without a
+        // magnetometer.
         let lacking = output.neededSensors.subtracting(sensors).sorted()
         let absent = lacking.filter { missing[$0] == nil }
         let known = (lacking.filter { $0 != .positioning } + lacking).lazy.compactMap { missing[$0] }.first
@@ -77,7 +79,7 @@ package struct MotionCapabilities: Hashable, Sendable {
     for event in PipelineConfiguration.Motion.Event.allCases {
       let isOn = settings.motion.events.contains(event)
       add(event.rawValue, .userAcceleration, switch: isOn ? nil : "motion.events to name \(event.rawValue)")
-      // Rest shows in the readings themselves.
+      // Rest is detected directly from the readings.
       if event == .activity { degradations[event.rawValue] = nil }
     }
     if let effectiveInterval {
@@ -108,17 +110,17 @@ package struct MotionCapabilities: Hashable, Sendable {
 }
 
 extension MotionCapabilities {
-  /// What the settings ask for and a missing sensor keeps from being told, or from being told well.
+  /// An output that the settings request and a missing sensor prevents or degrades.
   package struct Limitation: Hashable, Sendable {
-    /// A service by its name, or the key that asks for it.
+    /// Name of a service, or the key that requests the output.
     package var output: String
-    /// Whether it cannot be told at all.
+    /// True if the output is completely unavailable.
     package var isUnavailable: Bool
-    /// With what would help.
+    /// Reason and remedy.
     package var reason: String
   }
 
-  /// - Parameters: as of `init`.
+  /// - Parameters: see `init`.
   package static func limitations(
     _ settings: PipelineConfiguration, sensors: Set<SensorKind>, isNavigated: Bool = false,
     _ availability: ServiceAvailability
@@ -158,7 +160,7 @@ extension MotionCapabilities {
     }
     if settings.traces != nil { need([.accelerometer], for: "traces (trace.enabled)") }
     if settings.isRecording { need([.accelerometer], for: "recordings (recorder.enabled)") }
-    // Where it is only read, nothing changes without one.
+    // Optional barometers need no report if they are missing.
     if settings.altitude.isEnabled, settings.altitude.interval != nil {
       need([.barometer], for: "altitude (altitude.interval)")
     }

@@ -4,13 +4,13 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// Watches the samples for what a `motion` message tells: shakes, blows, changes of orientation, rest and movement.
+/// Detects the events of `motion` messages: shakes, impacts, changes of orientation, rest and motion.
 struct MotionEvents: Sendable {
   private let settings: PipelineConfiguration.Motion
   private var shakes: ShakeDetector
   private var impacts: ImpactDetector
   private var orientations: OrientationDetector
-  /// The one detector of rest, whichever events are enabled.
+  /// Detector of rest, independent of the enabled events.
   private var stationary = StationaryDetector()
 
   init(_ settings: PipelineConfiguration.Motion) {
@@ -20,7 +20,7 @@ struct MotionEvents: Sendable {
     orientations = OrientationDetector(settings: settings.orientation)
   }
 
-  /// Goes on with other settings: whether the vehicle rests stays known, and what has not changed goes on.
+  /// Returns the state with other settings: rest or motion remains known, and unchanged detectors continue.
   func reconfigured(_ new: PipelineConfiguration.Motion) -> MotionEvents {
     var next = MotionEvents(new)
     next.stationary = stationary
@@ -31,42 +31,42 @@ struct MotionEvents: Sendable {
     return next
   }
 
-  /// The accelerometer has fallen silent: nobody sees the end of a rest.
+  /// Resets the detector of rest after the accelerometer became silent.
   mutating func forgetActivity() { stationary = StationaryDetector() }
 
-  /// Whether the vehicle stands or moves, and since when; nil until that is known.
+  /// Rest or motion, and since when; nil until known.
   var activity: StationaryDetector.State? { stationary.state }
   var activitySince: Timestamp? { stationary.since }
 
-  /// How the device lies, whether that is told or not; nil until that is known.
+  /// Orientation of the device, whether published or not; nil until known.
   var orientation: DeviceOrientation? { orientations.orientation }
 
-  /// Takes the speed that a receiver has measured.
+  /// Processes a receiver's speed.
   mutating func observe(_ fix: PositionFix) {
     guard let speed = fix.speed else { return }
     stationary.observe(
       speed: speed, accuracy: AccuracyModel.deviation(fix.speedError), at: fix.timestamp)
   }
 
-  /// Whether a receiver has just said that the vehicle moves, whatever the sensors say.
+  /// Returns whether a receiver has recently reported motion, regardless of the sensors.
   func isRestContradicted(at timestamp: Timestamp) -> Bool { stationary.isContradicted(at: timestamp) }
 
   /// Gravity at the time of a scan.
   struct Gravity {
-    /// g, in the axes of the device.
+    /// Direction of gravity in g, in the axes of the device.
     var device: Vector3
-    /// From the device's axes to the vehicle's; nil if they are the same.
+    /// Rotation from the device's axes to the vehicle's; nil if they coincide.
     var leveling: Quaternion?
 
-    /// g, in the axes of the vehicle.
+    /// Direction of gravity in g, in the axes of the vehicle.
     var vehicle: Vector3 { leveling?.rotate(device) ?? device }
   }
 
   typealias Event = (timestamp: Timestamp, event: MotionMessage.Event)
 
   /// - Parameters:
-  ///   - scan: valid, in order of time.
-  ///   - gravity: at the time of the scan; nil while unknown.
+  ///   - scan: a valid scan, in order of time.
+  ///   - gravity: gravity at the time of the scan; nil if unknown.
   mutating func process(_ scan: InertialScan, _ gravity: Gravity?) -> [Event] {
     let timestamp = scan.timestamp
     var events: [Event] = []

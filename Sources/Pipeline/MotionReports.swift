@@ -14,7 +14,7 @@ struct MotionReports: Sendable {
   private var heading: HeadingManager
   private var headingGate: IntervalGate
   private var attitudeGate: AttitudeGate
-  /// When the gyroscope first delivered without an accelerometer; nil if it never did.
+  /// Time of the first gyroscope sample without an accelerometer; nil if there was none.
   private var lonelySince: Timestamp?
   /// Seconds for which a gyroscope waits for an accelerometer: the devices of one chip start one after the other.
   private static let accelerometerPatience = 2.0
@@ -23,15 +23,15 @@ struct MotionReports: Sendable {
   private var angles: (frame: AttitudeReferenceFrame, angles: EulerAngles)?
   /// The attitude at the command `zero`; its frame is that of the turn since.
   private var zero: (frame: AttitudeReferenceFrame, attitude: Attitude)?
-  /// Under way since the command `level`.
+  /// Measurement in progress since the command `level`.
   private var leveling: LevelMeasurement?
-  /// How the last one ended, until it is drained.
+  /// Result of the last measurement, until it is drained.
   private var levelOutcome: LevelOutcome?
 
   /// The newest navigation estimate; nil while navigation is not aligned.
   private var vehicle: NavigationEstimate?
 
-  /// - Parameter calibration: of the motion sensors, from an earlier run.
+  /// - Parameter calibration: calibration of the motion sensors from an earlier run.
   init(_ configuration: PipelineConfiguration, calibration: MotionCalibration? = nil) {
     settings = configuration
     manager = MotionManager(frame: configuration.attitude.frame, calibration: calibration)
@@ -44,7 +44,7 @@ struct MotionReports: Sendable {
     events = MotionEvents(configuration.motion)
   }
 
-  /// Goes on under another configuration: a settled filter and what is known of rest stay.
+  /// Returns the state with another configuration: a settled filter and the state of rest are retained.
   func reconfigured(_ new: PipelineConfiguration) -> MotionReports {
     var next = MotionReports(new)
     next.manager = manager
@@ -55,14 +55,14 @@ struct MotionReports: Sendable {
     return next
   }
 
-  // MARK: What goes in
+  // MARK: Inputs
 
   mutating func observe(_ change: SourceStatus) { manager.observe(change) }
 
-  /// The accelerometer has fallen silent: nobody sees the end of a rest.
+  /// Resets the detector of rest after the accelerometer became silent.
   mutating func forgetActivity() { events.forgetActivity() }
 
-  /// Takes a receiver's report as it comes.
+  /// Processes a receiver's report on arrival.
   mutating func observe(_ fix: PositionFix) { events.observe(fix) }
 
   mutating func observe(_ location: Location, time: UTCTime) {
@@ -83,8 +83,9 @@ struct MotionReports: Sendable {
   /// The oldest scan that is ready, of all devices together; nil if none is.
   var nextScan: InertialScan? { manager.nextScan }
 
-  /// Fuses `nextScan` and publishes the events that follow from it.
-  /// - Parameter acceleration: of the device in its own axes, by navigation; nil if there is no new one.
+  /// Fuses `nextScan` and publishes the resulting events.
+  /// - Parameter acceleration: acceleration of the device in its own axes from navigation; nil if there is no
+  ///   new one.
   mutating func process(
     _ scan: InertialScan, _ acceleration: KnownAcceleration?, _ timeBase: TimeBase,
     into send: (VehicleMessage) -> Void
@@ -118,7 +119,7 @@ struct MotionReports: Sendable {
     return due.isHeadingDue || due.isAttitudeDue ? due : nil
   }
 
-  /// Adopts the attitude that navigation has found; nil while navigation is not aligned.
+  /// Adopts the attitude of navigation; nil while navigation is not aligned.
   mutating func observe(_ estimate: NavigationEstimate?) {
     vehicle = estimate
     manager.update(
@@ -133,17 +134,17 @@ struct MotionReports: Sendable {
     if due.isAttitudeDue { publishAttitude(at: timestamp, timeBase, into: send) }
   }
 
-  // MARK: What is known
+  // MARK: State
 
-  /// Whether navigation provides the vehicle's attitude.
+  /// True if navigation provides the vehicle's attitude.
   var isNavigated: Bool { vehicle != nil }
 
-  /// Whether the vehicle stands or moves, and since when; nil until that is known.
+  /// Rest or motion, and since when; nil until known.
   var activity: StationaryDetector.State? { events.activity }
   var activitySince: Timestamp? { events.activitySince }
 
-  /// Returns the services that the sensors allow, and the reasons against the others.
-  /// - Parameter availability: why sensors are unavailable, as their sources report it.
+  /// Returns the available services, and the reasons for unavailable ones.
+  /// - Parameter availability: reasons for the unavailability of sensors, as reported by their sources.
   func capabilities(_ availability: ServiceAvailability) -> MotionCapabilities {
     let clock: SensorKind = manager.isAvailable(.gyroscope) ? .gyroscope : .accelerometer
     return MotionCapabilities(
@@ -151,7 +152,7 @@ struct MotionReports: Sendable {
       effectiveInterval: manager.effectiveInterval(of: clock))
   }
 
-  /// The sensors that are there, asleep or awake; positioning once a place is known.
+  /// The available sensors, asleep or awake; positioning after the first position.
   var sensors: Set<SensorKind> {
     var sensors = Set([SensorKind.accelerometer, .gyroscope, .magnetometer].filter(manager.isAvailable))
     if manager.declination != nil { sensors.insert(.positioning) }
@@ -181,16 +182,16 @@ struct MotionReports: Sendable {
     return report
   }
 
-  /// How the device lies by its own axes; nil while no accelerometer says so.
+  /// Orientation of the device in its own axes; nil without an accelerometer.
   var orientation: DeviceOrientation? { manager.isAvailable(.accelerometer) ? events.orientation : nil }
 
   // MARK: The command level
 
-  /// Whether the tilt is being measured.
+  /// True while the tilt is being measured.
   var isLeveling: Bool { leveling != nil }
   var levelDeadline: Timestamp? { leveling?.deadline }
 
-  /// Measures how the device is tilted in the vehicle, or joins the measurement that is under way.
+  /// Measures the tilt of the device in the vehicle, or joins the measurement in progress.
   mutating func startLeveling(at now: Timestamp) {
     guard manager.isAvailable(.accelerometer) else { return endLeveling(.failure(.noAccelerometer)) }
     guard activity != .moving else { return endLeveling(.failure(.moving)) }
@@ -202,7 +203,7 @@ struct MotionReports: Sendable {
     adopt(nil)
   }
 
-  /// How the measurement ended, once.
+  /// Removes and returns the result of the measurement.
   mutating func drainLevel() -> LevelOutcome? {
     defer { levelOutcome = nil }
     return levelOutcome
@@ -228,7 +229,7 @@ struct MotionReports: Sendable {
     }
   }
 
-  /// Goes on in other axes: what is told against an earlier attitude is told against the same one.
+  /// Changes the axes. Attitudes relative to an earlier one continue to refer to it.
   private mutating func adopt(_ level: LevelCalibration?) {
     if manager.mounting == nil { angles = nil }
     turn { $0.level = level }
@@ -245,16 +246,16 @@ struct MotionReports: Sendable {
 
   // MARK: The vehicle's axes
 
-  /// Goes on in the axes of the vehicle as navigation has them.
-  /// - Parameter mounting: from the device's axes to the vehicle's; nil goes back to the device's.
+  /// Changes to the vehicle's axes as found by navigation.
+  /// - Parameter mounting: rotation from the device's axes to the vehicle's; nil returns to the device's.
   mutating func mount(_ mounting: Quaternion?) {
     guard mounting != manager.mounting else { return }
-    // From one moment to the next the device has hardly moved in the vehicle.
+    // Between two estimates the device has hardly moved in the vehicle.
     if mounting == nil || manager.mounting == nil { angles = nil }
     turn { $0.mounting = mounting }
   }
 
-  /// In which all is told.
+  /// Axes of all published values.
   var axes: BodyAxes {
     if manager.mounting != nil { return .vehicle }
     return manager.level == nil ? .device : .level
@@ -262,8 +263,8 @@ struct MotionReports: Sendable {
 
   // MARK: The command zero
 
-  /// Tells attitudes relative to this moment, too, from now on.
-  /// - Returns: the attitude and its frame; nil when none is known, and nothing has changed.
+  /// Publishes attitudes relative to the current one, too, from now on.
+  /// - Returns: the attitude and its frame; nil if none is available, and then nothing has changed.
   mutating func setZero() -> AttitudeMessage? {
     guard let motion = manager.deviceMotion, let attitude = motion.attitude else { return nil }
     zero = (motion.frame, attitude)
@@ -282,7 +283,7 @@ struct MotionReports: Sendable {
   /// Publishes the next attitude, whether it has changed or not: the vehicle has come to rest.
   mutating func reopenAttitude() { attitudeGate.reopen() }
 
-  // MARK: What comes out
+  // MARK: Outputs
 
   private mutating func publishHeading(
     at timestamp: Timestamp, _ timeBase: TimeBase, into send: (VehicleMessage) -> Void
@@ -358,7 +359,7 @@ extension MotionMessage.Event {
 }
 
 extension ActivityType {
-  /// How a person calibrates the magnetometer of what moves so.
+  /// Instruction for calibrating the magnetometer with this type of motion.
   var calibrationInstruction: String {
     switch self {
     case .automotive:

@@ -3,7 +3,7 @@ internal import Spatial
 internal import Telemetry
 
 extension NavigationReport {
-  /// - Parameter estimate: of now; nil where there is none.
+  /// - Parameter estimate: the current estimate; nil if there is none.
   init(_ state: NavigationState, _ estimate: NavigationEstimate?) {
     switch state {
     case .waiting(let reason): self.init(state: .waiting, reason: reason.remedy)
@@ -20,7 +20,7 @@ extension NavigationReport {
 }
 
 extension NavigationState.Reason {
-  /// Why it waits, and what would help, for the person on call.
+  /// Reason and remedy while waiting, for the operator.
   fileprivate var remedy: String {
     switch self {
     case .noInertialSamples: "no inertial samples yet"

@@ -3,48 +3,53 @@ internal import Positioning
 internal import Sensors
 internal import Spatial
 
-/// The odometer side of the pipeline: from places with their speeds, the wheels and the vehicle's own odometer to the reading that
-/// messages carry.
+/// The odometer's part of the pipeline: from positions with speeds, wheels and the vehicle's own odometer to
+/// the published reading.
 ///
-/// A reading is never above what a restart finds, so that it does not go back when the power fails: what is on the disk, and beyond that ten
-/// metres less than the way that would be made of the gap since. At a stop, which is on the disk, it is exact.
+/// A reading never exceeds what a restart finds, so that it does not decrease after a power failure. It is
+/// the stored reading plus the distance that a restart would add for the gap, less ten metres. At a stop,
+/// which is stored, it is exact.
 struct OdometerReports: Sendable {
   private var odometer: Odometer
   private var vehicle = VehicleOdometer()
-  /// As the disk has it; nil where nothing is kept.
+  /// State on disk; nil if none is stored.
   private var kept: OdometerState?
-  /// Whether something of this run is on the disk.
+  /// True if a state of this run is on disk.
   private var hasKept = false
-  /// Metres that a restart at the newest place would find.
+  /// Reading in m that a restart at the newest position would find.
   private var restarted: Double?
   private var newest: OdometerSample?
-  /// Metres of the newest reading, which the next is not below unless it was set.
+  /// Newest reading in m. The next one is not smaller unless the odometer is set.
   private var told: Double?
+  /// Whether an earlier run can have published more than is stored: it was on its way, and only the disk has survived. Nothing is published
+  /// until a position closes the gap.
+  private var isBehind = false
   /// The newest reading from where the vehicle may be seen.
   private(set) var shown: OdometerReading?
-  /// Of the newest place; nil before the first, and where that of an earlier run was not kept.
+  /// Visibility of the newest position; nil before the first, and if that of an earlier run was not stored.
   private var visibility: Visibility?
-  /// How often somebody has set it.
+  /// Number of times that the odometer was set.
   private(set) var setCount = 0
-  /// Whether there is an odometer: where locations are on.
+  /// True if there is an odometer, which requires locations to be enabled.
   let isEnabled: Bool
 
-  /// What the vehicle's bus calls its odometer.
+  /// Name of the vehicle's own odometer on the CAN bus.
   private static let path = "Vehicle.TraveledDistance"
-  /// Metres of a step where the bus does not say.
+  /// Assumed resolution in m if the CAN bus does not report it.
   private static let unknownStep = 1000.0
-  /// Metres that a restart after a loss of power may miscount.
+  /// Possible error in m of a restart after a loss of power.
   private static let reserve = 10.0
-  /// Metres of a step in which it is told where places are told in cells of kilometres.
+  /// Odometer resolution in m at reduced position accuracy.
   private static let reducedStep = 1000.0
 
-  /// - Parameter kept: of an earlier run.
+  /// - Parameter kept: state of an earlier run.
   init(_ configuration: PipelineConfiguration, kept: OdometerState?) {
     isEnabled = configuration.location.isEnabled
     odometer = kept.map { Odometer($0) } ?? Odometer()
     self.kept = kept
     guard isEnabled, let kept else { return }
-    told = kept.distance + kept.offset
+    told = max(kept.distance + kept.offset, kept.reported ?? 0)
+    isBehind = kept.reported == nil && kept.place != nil && kept.velocity != .zero
     // What was kept without its place was kept where nobody may know the way.
     guard let place = kept.place?.coordinate, configuration.location.desiredAccuracy != .reduced,
       configuration.privacy.shown(Location(timestamp: Timestamp(nanoseconds: 0), coordinate: place))?
@@ -54,35 +59,35 @@ struct OdometerReports: Sendable {
     (shown, visibility) = (reading, .exact)
   }
 
-  /// Goes on under another configuration.
+  /// Returns the same state with another configuration.
   func reconfigured(_ new: PipelineConfiguration) -> OdometerReports {
     var next = OdometerReports(new, kept: kept)
     (next.odometer, next.vehicle, next.restarted, next.hasKept) = (odometer, vehicle, restarted, hasKept)
+    (next.isBehind, next.shown) = (isBehind, next.isEnabled ? shown : nil)
     (next.newest, next.told, next.setCount, next.visibility) = (newest, told, setCount, visibility)
-    next.shown = next.isEnabled ? shown : nil
     return next
   }
 
-  /// Takes a place as exact as it is known.
-  /// - Parameter visibility: how much of the place others may know.
+  /// Processes a position with full accuracy.
+  /// - Parameter visibility: how much of the position may be published.
   mutating func process(_ location: Location, _ visibility: Visibility) {
-    // Radios know a place to tens of metres at best, and no speed.
+    // Radio positions are accurate to tens of metres at best, and have no speed.
     guard isEnabled, location.positionSource != .coarse else { return }
     let isNavigated = location.positionSource == .fused || location.positionSource == .inertial
     let sample = OdometerSample(
       timestamp: location.timestamp, time: location.time, coordinate: location.coordinate,
       accuracy: location.horizontalAccuracy, speed: location.speed, course: location.course,
-      // Navigation tells a speed of nothing where it has found that the vehicle stands.
+      // Navigation reports a speed of zero if it has detected a stop.
       isStopped: isNavigated && location.speed == 0, isReceiverInUse: location.positionSource != .inertial)
     odometer.process(sample)
-    newest = sample
+    (newest, isBehind) = (sample, false)
     observeKept()
     advance()
     self.visibility = visibility
     switch visibility {
     case .exact: shown = reading
     case .reduced:
-      // What was told before, exactly, is not taken back.
+      // Readings that were published exactly are not withdrawn.
       shown = reading.map {
         OdometerReading(
           distance: max(shown?.distance ?? 0, Self.whole($0.distance)),
@@ -96,10 +101,10 @@ struct OdometerReports: Sendable {
     reducedStep * (metres / reducedStep).rounded(.down)
   }
 
-  /// How much of a place others may know.
+  /// The part of a position that may be published.
   enum Visibility {
     case exact
-    /// The cell.
+    /// Only the cell.
     case reduced
     case withheld
   }
@@ -110,7 +115,7 @@ struct OdometerReports: Sendable {
     advance()
   }
 
-  /// Follows the vehicle's own odometer where it tells one.
+  /// Adopts readings of the vehicle's own odometer.
   mutating func process(_ readings: [VehicleReading]) {
     guard isEnabled else { return }
     for reading in readings where reading.path == Self.path {
@@ -118,20 +123,20 @@ struct OdometerReports: Sendable {
       let before = odometer.reading
       vehicle.process(
         metres: 1000 * kilometres, step: reading.resolution.map { 1000 * $0 } ?? Self.unknownStep, &odometer)
-      // Another instrument, or the first word of this one: no step that it makes is a way.
+      // A different instrument, or its first reading: the step is not a distance travelled.
       if abs(odometer.reading - before) > Self.unknownStep { (told, shown) = (nil, nil) }
     }
     advance()
   }
 
-  /// Takes over what the instrument panel shows, in metres.
-  /// - Returns: the reading before, as far as others may know it; nil where they may not.
+  /// Sets the odometer to the reading of the instrument panel, in m.
+  /// - Returns: the previous reading as far as privacy permits; nil if it is private.
   mutating func set(reading: Double) -> Double? {
     guard isEnabled else { return nil }
     let before = visibility == .exact ? odometer.reading : shown?.distance
     odometer.set(reading: reading)
     kept?.offset = odometer.offset
-    told = nil
+    (told, isBehind) = (nil, false)
     setCount += 1
     advance()
     shown = self.reading
@@ -141,26 +146,33 @@ struct OdometerReports: Sendable {
   /// Motion up to the newest position; nil if a speed is measured, and without an odometer.
   var positionMotion: Odometer.PositionMotion? { isEnabled ? odometer.positionMotion : nil }
 
-  /// Metres that were counted, told or not, and those of them that were closed.
+  /// Counted distance in m, published or not, and the part of it that was estimated for gaps.
   var counted: (distance: Double, estimated: Double) { (odometer.distance, odometer.estimated) }
 
-  /// What messages carry; nil where there is no odometer, and before the first place or word of somebody.
+  /// The reading for messages; nil without an odometer, and before the first position or reading.
   var reading: OdometerReading? {
-    told.map { OdometerReading(distance: $0, estimated: odometer.estimated) }
+    isBehind ? nil : told.map { OdometerReading(distance: $0, estimated: odometer.estimated) }
   }
 
-  /// By what share more is measured than the vehicle's own odometer says; nil where they agree, and without one.
+  /// Relative excess of the measured distance over the vehicle's own odometer; nil if they agree, and without
+  /// one.
   var disagreement: Double? { vehicle.disagreement }
 
-  // MARK: What is kept
+  // MARK: Stored state
 
   /// What to keep; nil where there is no odometer, and before the first place.
-  var state: OdometerState? { told == nil ? nil : odometer.state }
+  var state: OdometerState? {
+    guard let told else { return nil }
+    var state = odometer.state
+    state.reported = isBehind ? nil : told
+    return state
+  }
 
-  /// Metres by which a restart here would find less or more than was measured; nil where nothing is kept yet.
+  /// Difference in m between the measured distance and the one that a restart would find; nil if nothing is
+  /// stored yet.
   var risk: Double? { restarted.map { abs(odometer.distance - $0) } }
 
-  /// Learns what is safe on the disk; nil where the disk takes nothing, so that nothing can be promised.
+  /// Sets the state that is safe on disk; nil if the disk is not writable, so that nothing is guaranteed.
   mutating func observe(kept state: OdometerState?) {
     (kept, hasKept) = (state, true)
     restarted = nil
@@ -183,7 +195,7 @@ struct OdometerReports: Sendable {
     guard isEnabled, newest != nil || kept != nil || setCount > 0 else { return }
     let distance =
       kept.map { kept in
-        // What is found at a restart is on the disk before it is told.
+        // A restart's reading is stored before it is published.
         let reserve = hasKept ? Self.reserve : 0
         return max(kept.distance, min(odometer.distance, restarted ?? odometer.distance) - reserve)
       } ?? odometer.distance

@@ -1,9 +1,9 @@
 package import Spatial
 package import Telemetry
 
-/// Commands that cannot be answered at once. A value without I/O.
+/// Commands that cannot be answered immediately. A value without I/O.
 package struct PendingCommands: Sendable {
-  /// Who asked, and where the answer goes.
+  /// Sender of a command, with the response topic.
   package struct Sender: Hashable, Sendable {
     package var command: String
     package var id: String?
@@ -18,9 +18,9 @@ package struct PendingCommands: Sendable {
   /// Answer to a `locate` command.
   package struct Found: Hashable, Sendable {
     package var location: LocationMessage
-    /// Whether it was measured after the command.
+    /// True if it was measured after the command.
     package var isFresh: Bool
-    /// Whether its accuracy meets the request.
+    /// True if its accuracy meets the request.
     package var isSufficient: Bool
 
     package init(location: LocationMessage, isFresh: Bool, isSufficient: Bool) {
@@ -30,7 +30,7 @@ package struct PendingCommands: Sendable {
 
   private struct Search {
     var sender: Sender
-    /// Metres at 68 %.
+    /// Required accuracy in m (68 %).
     var accuracy: Double
     var deadline: Timestamp
     var best: (location: LocationMessage, radius: Double)?
@@ -39,25 +39,25 @@ package struct PendingCommands: Sendable {
   private var searches: [Search] = []
   private var statuses: [(sender: Sender, after: Int)] = []
   private var levels: [(sender: Sender, after: Int)] = []
-  /// The newest position and its accuracy, metres at 68 %.
+  /// The newest position and its accuracy in m (68 %).
   private var last: (location: LocationMessage, radius: Double)?
 
-  /// More than this many of a kind do not wait: of those for a position the oldest is answered early, of those for the level
-  /// the newest is turned away.
+  /// Maximum number of waiting commands of a kind. Beyond it, the oldest position request is answered early,
+  /// and the newest level request is rejected.
   package static let capacity = 32
 
   package init() {}
 
-  /// Waits for a fix that is accurate enough until a deadline, and then returns the best one.
-  /// - Parameter accuracy: metres at 68 %.
+  /// Waits for a sufficiently accurate fix until a deadline, and then returns the best one.
+  /// - Parameter accuracy: required accuracy in m (68 %).
   package mutating func locate(_ sender: Sender, accuracy: Double, until deadline: Timestamp) {
     searches.append(Search(sender: sender, accuracy: accuracy, deadline: deadline))
   }
 
-  /// Takes a position.
+  /// Processes a position.
   /// - Parameters:
-  ///   - location: as it may be told.
-  ///   - radius: metres at 68 % of the position as it was measured; nil when the receiver did not say.
+  ///   - location: the position as it may be published.
+  ///   - radius: accuracy in m (68 %) of the measurement; nil if unknown.
   package mutating func observe(_ location: LocationMessage, radius: Double?) {
     let radius = radius ?? .infinity
     last = (location, radius)
@@ -66,8 +66,8 @@ package struct PendingCommands: Sendable {
     }
   }
 
-  /// Removes and returns the searches that are over: found, or out of time. Without a fix since the command the last known
-  /// position is the answer; nil without any.
+  /// Removes and returns completed searches: found, or out of time. Without a fix since the command, the last
+  /// known position is the answer; nil if there is none.
   package mutating func located(at now: Timestamp) -> [(Sender, Found?)] {
     guard !searches.isEmpty else { return [] }
     let overdue = max(0, searches.count - Self.capacity)
@@ -88,7 +88,7 @@ package struct PendingCommands: Sendable {
     return ended
   }
 
-  /// Waits for the status message after the one of this number.
+  /// Waits for the status message after the one with this number.
   package mutating func awaitStatus(_ sender: Sender, after number: Int) {
     statuses.append((sender, number))
   }
@@ -99,8 +99,8 @@ package struct PendingCommands: Sendable {
     return statuses.filter { $0.after < number }.map(\.sender)
   }
 
-  /// Waits for the measurement of the level after the one of this number.
-  /// - Returns: false when too many wait already.
+  /// Waits for the level measurement after the one with this number.
+  /// - Returns: false if too many are waiting.
   package mutating func awaitLevel(_ sender: Sender, after number: Int) -> Bool {
     guard levels.count < Self.capacity else { return false }
     levels.append((sender, number))
@@ -113,12 +113,12 @@ package struct PendingCommands: Sendable {
     return levels.filter { $0.after < number }.map(\.sender)
   }
 
-  /// Those who wait for a measurement that was called off.
+  /// Removes and returns the senders waiting for a measurement that was cancelled.
   package mutating func endLevels() -> [Sender] {
     defer { levels = [] }
     return levels.map(\.sender)
   }
 
-  /// When a command waits no longer.
+  /// The earliest deadline of a waiting command.
   package var nextDeadline: Timestamp? { searches.map(\.deadline).min() }
 }

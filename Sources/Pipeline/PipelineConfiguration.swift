@@ -3,7 +3,7 @@ package import Positioning
 package import Sensors
 package import Spatial
 
-/// What the pipeline decides by: the settings that need no I/O to be obeyed.
+/// Settings of the pipeline, which need no I/O.
 package struct PipelineConfiguration: Sendable, Hashable {
   package var location: Location
   package var heading: Heading
@@ -11,25 +11,25 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var altitude: Altitude
   package var motion: Motion
   package var navigation: Navigation
-  /// Nil where the vehicle's bus is not read.
+  /// CAN settings; nil if the CAN bus is not read.
   package var vehicle: Vehicle?
   package var coarse: Coarse
   package var trips = Trips()
-  /// Where positions are withheld or blurred.
+  /// Privacy zones in which positions are withheld or blurred.
   package var privacy: PrivacyPolicy
-  /// Seconds between `status` messages when nothing changes.
+  /// Time in s between `status` messages without changes.
   package var statusInterval: Double
   package var inertial: Inertial
-  /// Whether every accelerometer sample is recorded, so that the accelerometer keeps its rate at rest.
+  /// True if every accelerometer sample is recorded, so that the accelerometer is not slowed down at rest.
   package var isRecording: Bool
   /// Power and energy of each component.
   package var energy: EnergyFigures
-  /// Whether the time line is a recording's or a simulation's, whose only civil time is the receiver's.
+  /// True if the time line is that of a recording or simulation, whose only civil time is the receiver's.
   package var isVirtual: Bool
-  /// Whether a receiver counts as present before a source has reported one.
+  /// True if a receiver counts as present before a source has reported one.
   package var hasReceiver = true
   package var events = Events()
-  /// Nil where none are kept.
+  /// Trace settings; nil disables traces.
   package var traces: Traces?
 
   package init(
@@ -56,26 +56,26 @@ package struct PipelineConfiguration: Sendable, Hashable {
 }
 
 extension PipelineConfiguration {
-  /// Which locations are published, and how exactly they are looked for.
+  /// Settings of location reporting.
   package struct Location: Sendable, Hashable {
-    /// Which locations are published as they come.
+    /// The policy that selects locations for immediate publication.
     package enum Policy: Sendable, Hashable {
-      /// Those that far from the last published one, in metres; nil publishes every one.
+      /// Locations at a minimum distance in m from the last published one; nil publishes every location.
       case distance(Double?)
-      /// Subscribers that predict are never more than `error` metres wrong, for the moment `delay` seconds ago. Consumers that
-      /// show the last reported position are within each of the limits.
+      /// The position displayed by subscribers is accurate to `error` metres for the time `delay` seconds
+      /// ago. Consumers that show the last reported position are within each of the limits.
       case bounded(error: Double, delay: Double, limits: [DisplacementLimit] = [])
-      /// Far and rarely: `SignificantChangeMonitor`.
+      /// Significant changes only: `SignificantChangeMonitor`.
       case significant
     }
 
-    /// Fixes are collected and published as a `track`.
+    /// Settings of deferral: fixes are collected and published as a `track`.
     package struct Deferral: Sendable, Hashable {
-      /// Metres; nil for no limit.
+      /// Maximum distance in m; nil for no limit.
       package var distance: Double?
-      /// Seconds; nil for no limit.
+      /// Maximum time in s; nil for no limit.
       package var timeout: Double?
-      /// Metres that the interpolation of a track may be wrong; nil keeps every fix.
+      /// Maximum interpolation error of a track in m; nil retains every fix.
       package var error: Double?
 
       package init(distance: Double?, timeout: Double?, error: Double?) {
@@ -90,7 +90,7 @@ extension PipelineConfiguration {
     package var activity: ActivityType
     package var pausesAutomatically: Bool
     package var policy: Policy
-    /// Nil publishes every location by itself.
+    /// Deferral settings; nil publishes every location individually.
     package var deferral: Deferral?
 
     package init(
@@ -108,11 +108,11 @@ extension PipelineConfiguration {
 
   package struct Heading: Sendable, Hashable {
     package var isEnabled: Bool
-    /// Seconds between headings at the least.
+    /// Minimum time in s between headings.
     package var interval: Double
-    /// Degrees that the heading must turn to be published again.
+    /// Minimum change of a published heading in degrees.
     package var filter: Double
-    /// How the device is mounted, and so which of its sides is ahead.
+    /// Orientation of the mounted device, which determines its forward side.
     package var orientation: DeviceOrientation
 
     package init(isEnabled: Bool, interval: Double, filter: Double, orientation: DeviceOrientation) {
@@ -125,9 +125,9 @@ extension PipelineConfiguration {
 
   package struct Attitude: Sendable, Hashable {
     package var isEnabled: Bool
-    /// Seconds between attitudes at the least.
+    /// Minimum time in s between attitudes.
     package var interval: Double
-    /// Degrees by which an attitude must differ from the last one to be published; 0 publishes one at every interval.
+    /// Minimum change of a published attitude in degrees; 0 publishes one per interval.
     package var filter: Double
     package var frame: AttitudeReferenceFrame
 
@@ -140,9 +140,9 @@ extension PipelineConfiguration {
   }
 
   package struct Altitude: Sendable, Hashable {
-    /// Whether the barometer is read.
+    /// True if the barometer is read.
     package var isEnabled: Bool
-    /// Seconds between `altitude` messages; nil tells only another level.
+    /// Time in s between `altitude` messages; nil publishes only changes of the level.
     package var interval: Double?
 
     package init(isEnabled: Bool, interval: Double?) {
@@ -151,18 +151,18 @@ extension PipelineConfiguration {
     }
   }
 
-  /// What is published as `motion`.
+  /// Settings of `motion` messages.
   package struct Motion: Sendable, Hashable {
     package enum Event: String, Sendable, Hashable, CaseIterable {
       case shake
       case impact
       case orientation
-      /// Stationary and moving.
+      /// Rest and motion.
       case activity
     }
 
     package var events: Set<Event>
-    /// Whether impacts and shakes are detected at rest, too, where accuracy lets the sensors sleep.
+    /// True if impacts and shakes are also detected at rest, at the cost of sensor sleep.
     package var watchesAtRest: Bool
     package var shake: ShakeDetector.Settings
     package var impact: ImpactDetector.Settings
@@ -180,7 +180,7 @@ extension PipelineConfiguration {
     }
   }
 
-  /// Whether receiver and inertial sensors are made one.
+  /// Settings of the navigation filter, which combines receiver and inertial sensors.
   package struct Navigation: Sendable, Hashable {
     package var isEnabled: Bool
 
@@ -189,14 +189,14 @@ extension PipelineConfiguration {
     }
   }
 
-  /// What is made of the signals of the vehicle's bus.
+  /// Settings for signals of the CAN bus.
   package struct Vehicle: Sendable, Hashable {
-    /// Signals that are told of one vehicle at most.
+    /// Maximum number of published signals.
     package static let mostSignals = 256
 
-    /// Seconds between `vehicle` messages where no state changes.
+    /// Time in s between `vehicle` messages without a change of state.
     package var interval: Double
-    /// The path of the speed that navigation takes, in km/h; nil takes none.
+    /// Path of the speed in km/h for navigation; nil for none.
     package var speedPath: String?
 
     package init(interval: Double, speedPath: String?) {
@@ -205,12 +205,12 @@ extension PipelineConfiguration {
     }
   }
 
-  /// How trips are told.
+  /// Settings of trips.
   package struct Trips: Sendable, Hashable {
     package var isEnabled: Bool
-    /// Seconds that a stop within a trip may last.
+    /// Maximum duration in s of a stop within a trip.
     package var stop: Double
-    /// Seconds between messages about a trip under way; nil tells only its start and its end.
+    /// Time in s between messages during a trip; nil publishes only start and end.
     package var interval: Double?
 
     package init(isEnabled: Bool = true, stop: Double = 300, interval: Double? = 300) {
@@ -220,11 +220,11 @@ extension PipelineConfiguration {
     }
   }
 
-  /// What is made of what radios hear.
+  /// Settings of coarse positions from radios.
   package struct Coarse: Sendable, Hashable {
-    /// Of `wifi` and `cellular` those that may be asked; empty where no position comes from them.
+    /// Enabled radios of `wifi` and `cellular`; empty for no positions.
     package var radios: Set<SensorKind>
-    /// Whether scans beside good fixes are handed out to be learned from, and asked for.
+    /// True if scans with accurate fixes are requested and provided for learning.
     package var isLearning: Bool
 
     package init(radios: Set<SensorKind> = [], isLearning: Bool = false) {
@@ -233,11 +233,11 @@ extension PipelineConfiguration {
     }
   }
 
-  /// How accelerometer, gyroscope and magnetometer are read while attitude, heading or motion events are on.
+  /// Sampling of the inertial sensors while attitude, heading or motion events are enabled.
   package struct Inertial: Sendable, Hashable {
-    /// Hz.
+    /// Sample rate in Hz.
     package var rate: Double
-    /// Seconds that samples may wait in the kernel before they are read.
+    /// Time in s for which samples may be buffered in the kernel.
     package var latency: Double
 
     package init(rate: Double, latency: Double) {

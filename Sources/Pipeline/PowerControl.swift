@@ -3,10 +3,10 @@ internal import Positioning
 internal import Sensors
 internal import Spatial
 
-/// What the agent demands of its sensors, and what that costs: feeds the planner with what is known of motion and the
-/// ledger with what became of the demands.
+/// Demands on the sensors and their energy: passes the state of motion to the planner, and the demands to the
+/// ledger.
 struct PowerControl: Sendable {
-  /// What is demanded at present.
+  /// Current demands.
   private(set) var demands: [SensorKind: SensorDemand] = [:]
 
   private var planner: PowerPlanner
@@ -19,10 +19,10 @@ struct PowerControl: Sendable {
     ledger = EnergyLedger(figures: figures, hasReceiver: hasReceiver)
   }
 
-  /// When `plan` has something to do, if nothing happens before.
+  /// The next time at which `plan` must be called if nothing happens earlier.
   var nextDeadline: Timestamp? { planner.nextDeadline }
 
-  /// Learns what an event says of the receiver and of the sources.
+  /// Updates the state of receiver and sources from an event.
   mutating func observe(_ event: SensorEvent) {
     switch event {
     case .position(let fixes):
@@ -34,18 +34,18 @@ struct PowerControl: Sendable {
     }
   }
 
-  /// Learns whether the vehicle rests, when that changes; nil when nobody can tell any more.
+  /// Updates whether the vehicle is at rest after a change; nil if unknown.
   mutating func observe(_ activity: StationaryDetector.State?, since: Timestamp) {
     planner.observe(isAtRest: activity.map { $0 == .stationary }, since: since)
     hasNews = true
   }
 
-  /// Whether something has happened, or it is time.
+  /// Returns whether a new plan is due.
   func isPlanDue(at time: Timestamp) -> Bool {
     hasNews || planner.nextDeadline.map { $0 <= time } ?? false
   }
 
-  /// Decides anew.
+  /// Makes a new plan.
   mutating func plan(_ needs: PowerNeeds, at time: Timestamp) {
     hasNews = false
     let demands = planner.demands(for: needs, at: time)
@@ -55,19 +55,19 @@ struct PowerControl: Sendable {
     ledger.record(demands, at: time)
   }
 
-  /// Marks the plan stale.
+  /// Marks the plan as outdated.
   mutating func needsChanged() { hasNews = true }
 
-  /// The demands, once after each change.
+  /// Returns the demands once after each change.
   mutating func drainDemands() -> [SensorKind: SensorDemand]? {
     defer { isChanged = false }
     return isChanged ? demands : nil
   }
 
-  /// Counts messages that leave.
+  /// Counts delivered messages.
   mutating func observe(messages: Int) { ledger.observe(messages: messages) }
 
-  /// Adopts the measured use of the processor and the radio.
+  /// Updates the measured use of processor and radio.
   mutating func observe(_ environment: AgentEnvironment) {
     ledger.processor = environment.processor ?? ledger.processor
     ledger.radio = environment.radio ?? ledger.radio
@@ -77,8 +77,8 @@ struct PowerControl: Sendable {
 }
 
 extension PipelineConfiguration {
-  /// Seconds that samples may wait for others: no longer than it takes to the next message that is made of them. Below a
-  /// tenth of a second, wakeups cost more than a message is worth.
+  /// Time in s for which samples may be buffered, limited by the interval of the messages that use them.
+  /// Below 0.1 s, wakeups cost more than they gain.
   var inertialLatency: Double {
     var latency = inertial.latency
     if heading.isEnabled { latency = min(latency, max(0.1, heading.interval)) }

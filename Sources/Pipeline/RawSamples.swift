@@ -2,13 +2,13 @@ package import Sensors
 package import Spatial
 package import Telemetry
 
-/// Raw samples that were asked for: collects them for a bounded time at a bounded rate, and hands them out in pieces. A value
+/// Requested raw samples, collected for a limited time at a limited rate and returned in pieces. A value
 /// without I/O.
 package struct RawSamples: Sendable {
-  /// What is asked for.
+  /// Parameters of a request.
   package struct Request: Hashable, Sendable {
     package var seconds: Double
-    /// Hz, of each kind.
+    /// Rate in Hz of each kind.
     package var rate: Double
     package var kinds: Set<SamplePiece.Kind>
 
@@ -23,18 +23,18 @@ package struct RawSamples: Sendable {
   package struct Part: Hashable, Sendable {
     package var sender: PendingCommands.Sender
     package var piece: SamplePiece
-    /// All that are told.
+    /// The published kinds.
     package var kinds: [SamplePiece.Kind]
-    /// Counts from 0.
+    /// Number of the part, from 0.
     package var number: Int
-    /// Whether others follow.
+    /// True if others follow.
     package var hasMore: Bool
   }
 
   fileprivate struct Recording: Sendable {
     let sender: PendingCommands.Sender
     let request: Request
-    /// On the machine's clock: nothing is waited for any longer.
+    /// Deadline on the machine's clock after which missing samples are not awaited.
     let deadline: Timestamp
     var origin: (timestamp: Timestamp, time: UTCTime)?
     var due: [SamplePiece.Kind: Timestamp] = [:]
@@ -53,19 +53,19 @@ package struct RawSamples: Sendable {
 
   private var recordings: [Recording] = []
 
-  /// More than this many are not told at once.
+  /// Maximum number of simultaneous recordings.
   package static let capacity = 4
-  /// Seconds that the first sample may take to come.
+  /// Maximum time in s until the first sample.
   package static let patience = 10.0
-  /// Seconds, and samples, of a piece.
+  /// Length of a piece in s, and maximum number of its samples.
   private static let pieceSeconds = 1.0
   private static let pieceCount = 2000
 
   package init() {}
 
-  /// Begins to collect.
-  /// - Parameter now: on the machine's clock.
-  /// - Returns: false when there is no room.
+  /// Starts a collection.
+  /// - Parameter now: time on the machine's clock.
+  /// - Returns: false if the maximum number is reached.
   package mutating func begin(
     _ request: Request, _ sender: PendingCommands.Sender, at now: Timestamp
   ) -> Bool {
@@ -77,7 +77,7 @@ package struct RawSamples: Sendable {
     return true
   }
 
-  /// Hz that each kind of sensor must deliver now.
+  /// Required rate of each kind of sensor in Hz.
   package var rates: [SensorKind: Double] {
     var rates: [SensorKind: Double] = [:]
     for recording in recordings {
@@ -88,11 +88,11 @@ package struct RawSamples: Sendable {
     return rates
   }
 
-  /// When a recording is over, whatever comes.
+  /// The next time at which a recording ends regardless.
   package var nextDeadline: Timestamp? { recordings.map(\.deadline).min() }
 
-  /// Takes what sensors say.
-  /// - Parameter utc: civil time of a moment.
+  /// Collects samples from an event.
+  /// - Parameter utc: returns the civil time of a timestamp.
   package mutating func process(_ event: SensorEvent, utc: (Timestamp) -> UTCTime) {
     guard !recordings.isEmpty else { return }
     for index in recordings.indices {
@@ -106,8 +106,8 @@ package struct RawSamples: Sendable {
     }
   }
 
-  /// The pieces that are whole, and the last ones of recordings that are over.
-  /// - Parameter now: on the machine's clock.
+  /// Removes and returns completed pieces, and the last ones of completed recordings.
+  /// - Parameter now: time on the machine's clock.
   package mutating func drain(at now: Timestamp) -> [Part] {
     guard !recordings.isEmpty else { return [] }
     var parts: [Part] = []
@@ -140,12 +140,13 @@ extension RawSamples.Recording {
       isOver = true
       return
     }
-    // One grid for all kinds, so that what is sampled together is told together. A tenth of the interval is jitter.
+    // One grid for all kinds, so that simultaneous samples are published together. A tenth of the interval
+    // counts as jitter.
     let interval = 1 / request.rate
     if let due = due[kind], due.seconds(since: timestamp) > 0.1 * interval { return }
     let passed = (timestamp.seconds(since: origin.timestamp) / interval + 0.1).rounded(.down)
     due[kind] = origin.timestamp.advanced(bySeconds: (passed + 1) * interval)
-    // By one clock from the first to the last, whatever is set meanwhile.
+    // One clock from first to last sample, even if civil time is set meanwhile.
     let time = origin.time.advanced(bySeconds: timestamp.seconds(since: origin.timestamp))
     if piece == nil { (piece, pieceBegan) = (SamplePiece(startingAt: time), timestamp) }
     piece?.append(kind, values, at: time)
@@ -167,7 +168,7 @@ extension RawSamples.Recording {
 }
 
 extension SamplePiece.Kind {
-  /// The sensor that tells it.
+  /// The sensor of this kind.
   package var sensor: SensorKind {
     switch self {
     case .accelerometer: .accelerometer

@@ -2,19 +2,19 @@ internal import Positioning
 internal import Spatial
 internal import Telemetry
 
-/// Decides when `regions/state` is due: soon after a change of what is watched or of a state, with all that changed meanwhile,
-/// and once after the start, when what the broker has kept may be of another time.
+/// Decides when `regions/state` is due: soon after a change of regions or states, with all changes since, and
+/// once after the start, because a retained message may be outdated.
 struct RegionReporter: Sendable {
-  /// Changes are collected this long (s), so that all that one fix decides makes one message.
+  /// Time in s for which changes are collected, so that all decisions by one fix form one message.
   private static let settlingTime = 0.5
-  /// Seconds between two messages at least. Each crossing is told at once by its own message, `region`.
+  /// Minimum time in s between messages. Each crossing is published immediately as `region`.
   private static let interval = 10.0
 
   private var seen: Int?
   private var newsSince: Timestamp?
   private var lastPublished: Timestamp?
   private var told: (source: RegionsStateMessage.Source?, count: Int, regions: [RegionStatus])?
-  /// Whether the next message is due even if it says what the last one did.
+  /// True if the next message is due even if it equals the last one.
   private var isRequested = false
 
   var nextDeadline: Timestamp? {
@@ -29,12 +29,12 @@ struct RegionReporter: Sendable {
     newsSince = newsSince ?? time
   }
 
-  /// Makes the next message due at once, even if it says what the last one did.
+  /// Makes the next message due immediately, even if it equals the last one.
   mutating func requestNow(at time: Timestamp) {
     (newsSince, lastPublished, isRequested) = (time.advanced(bySeconds: -Self.settlingTime), nil, true)
   }
 
-  /// The message that is due; nil when none is, or it would say nothing new.
+  /// Returns the message if it is due and contains changes; nil otherwise.
   mutating func due(
     _ monitor: RegionMonitor, source: RegionsStateMessage.Source?, at time: Timestamp, utc: UTCTime
   ) -> RegionsStateMessage? {
@@ -42,7 +42,7 @@ struct RegionReporter: Sendable {
     return pending(monitor, source: source, at: time, utc: utc)
   }
 
-  /// What is to be told, due or not.
+  /// Returns the pending message, due or not.
   mutating func pending(
     _ monitor: RegionMonitor, source: RegionsStateMessage.Source?, at time: Timestamp, utc: UTCTime
   ) -> RegionsStateMessage? {
@@ -50,14 +50,14 @@ struct RegionReporter: Sendable {
     newsSince = nil
     defer { isRequested = false }
     let isEmpty = monitor.count == 0
-    // Where nothing is watched and nothing was, there is nothing to correct.
+    // If no regions are or were monitored, there is nothing to correct.
     if isEmpty, told == nil, !monitor.remembersOthers { return nil }
     let message = RegionsStateMessage(
       time: utc, source: isEmpty ? nil : source, count: monitor.count,
       regions: monitor.statuses(limit: RegionsStateMessage.limit))
     if !isRequested, let told, told == (message.source, message.count, message.regions) { return nil }
     told = (message.source, message.count, message.regions)
-    // What nothing has decided yet is no reason to wait with the first decision.
+    // Undecided regions must not delay the message with the first decision.
     lastPublished = message.regions.allSatisfy { $0.state == .unknown } ? nil : time
     return message
   }

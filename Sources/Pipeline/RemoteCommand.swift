@@ -3,52 +3,52 @@ internal import Navigation
 package import Spatial
 package import Telemetry
 
-/// A command with its arguments, checked.
+/// A validated command with its arguments.
 package enum RemoteCommand: Hashable, Sendable {
   /// - Parameters:
-  ///   - accuracy: metres at 68 % that are good enough.
-  ///   - timeout: seconds to wait for such a fix.
+  ///   - accuracy: sufficient accuracy in m (68 %).
+  ///   - timeout: time limit in s for such a fix.
   case locate(accuracy: Double, timeout: Double)
   case status
   case reload
-  /// - Parameter to: nil is now.
+  /// - Parameter to: end of the span; nil for now.
   case track(from: UTCTime, to: UTCTime?)
-  /// Forgets which regions the vehicle is in, and decides anew.
+  /// Resets all region states and decides them again.
   case resetRegions
-  /// Deletes the regions that were set remotely; the configuration's are watched again.
+  /// Deletes the remote regions; the configuration's are monitored again.
   case forgetRegions
   /// Reports the state of a region, and since when.
-  /// - Parameter identifier: nil is all that are watched.
+  /// - Parameter identifier: identifier of the region; nil for all.
   case regionState(identifier: String?)
   /// Publishes attitudes relative to the current one, too; or clears that reference.
   case zero(isCleared: Bool)
   /// Measures the tilt of the device in the vehicle and compensates it; or clears the compensation.
   case level(isCleared: Bool)
   /// Returns a piece of the accelerometer recording of a time span.
-  /// - Parameter to: nil is now.
+  /// - Parameter to: end of the span; nil for now.
   case history(from: UTCTime, to: UTCTime?)
   /// Sets the odometer to the reading of the instrument panel.
-  /// - Parameter reading: metres.
+  /// - Parameter reading: reading in m.
   case setOdometer(reading: Double)
   /// Sets driver and purpose of a trip; an empty text clears the value, nil leaves it unchanged.
   case setTrip(driver: String?, purpose: String?)
-  /// Raw samples from now on; nil kinds are those that are there.
+  /// Collects raw samples from now on; nil for all available kinds.
   case samples(seconds: Double, rate: Double, kinds: Set<SamplePiece.Kind>?)
   /// Records the accelerometer from now on.
   case record(seconds: Double)
   /// Replaces the position of recorded or simulated input.
   case simulateLocation(LocationSimulation)
-  /// Keeps every sensor around a moment of the last half minute.
+  /// Stores a trace of all sensors around a time within the last half minute.
   case trace(TraceRequest)
 
   package static let names = [
     "locate", "status", "reload", "track", "reset-regions", "forget-regions", "region-state", "zero",
     "level", "history", "samples", "set-odometer", "set-trip", "trace", "record", "simulate-location",
   ]
-  /// Bytes of a request.
+  /// Maximum size of a request in bytes.
   package static let sizeLimit = 65_536
 
-  /// - Throws: `JSONError` saying what is wrong with the request.
+  /// - Throws: `JSONError` that describes the problem with the request.
   package init(name: String, arguments json: JSONValue) throws(JSONError) {
     switch name {
     case "locate":
@@ -107,7 +107,7 @@ package enum RemoteCommand: Hashable, Sendable {
     }
   }
 
-  /// The sender's identifier of the request, at most 64 bytes of UTF-8; nil if it has none.
+  /// Returns the sender's identifier of the request, at most 64 bytes of UTF-8; nil if it has none.
   package static func identifier(_ arguments: JSONValue) throws(JSONError) -> String? {
     guard let member = arguments["id"] else { return nil }
     guard let text = member.string, text.utf8.count <= 64 else {
@@ -116,7 +116,7 @@ package enum RemoteCommand: Hashable, Sendable {
     return text
   }
 
-  /// The arguments of a request: a JSON object, or nothing at all.
+  /// Returns the arguments of a request: a JSON object, or an empty payload.
   package static func arguments(_ payload: [UInt8]) throws(JSONError) -> JSONValue {
     if payload.isEmpty { return .object([:]) }
     guard payload.count <= sizeLimit else { throw JSONError("more than \(sizeLimit) bytes") }
@@ -136,7 +136,7 @@ package enum LocationSimulation: Hashable, Sendable {
   /// The file name of a track.
   case track(String)
 
-  /// Bytes of a file name.
+  /// Maximum length of a file name in bytes.
   private static let nameLimit = 255
 
   /// - Throws: `JSONError` unless exactly one of them is given.
@@ -200,10 +200,10 @@ extension JSONValue {
 }
 
 extension JSONValue {
-  /// Bytes of who drives and what for.
+  /// Maximum length of driver and purpose in bytes.
   private static let longestLabel = 200
 
-  /// Nil where the key is missing.
+  /// Returns a text; nil if the key is missing.
   fileprivate func label(_ key: String) throws(JSONError) -> String? {
     guard let member = self[key] else { return nil }
     guard let text = member.string, text.utf8.count <= Self.longestLabel,

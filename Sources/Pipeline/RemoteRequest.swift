@@ -8,15 +8,15 @@ package struct RemoteRequest: Hashable, Sendable {
     case command(String)
     /// A `cmd` of the OwnTracks format.
     case ownTracks
-    /// A piece of the fleet's map of beacons.
+    /// A piece of the fleet's beacon map.
     case beacons
   }
 
   package var subject: Subject
   package var payload: [UInt8]
-  /// Whether the broker had retained it.
+  /// True if the broker had retained it.
   package var isRetained: Bool
-  /// Where its sender wants the answer; nil for the command's own topic.
+  /// Response topic of the sender; nil for the command's own topic.
   package var replyTo: CommandResponseMessage.ReplyAddress?
 
   package init(
@@ -34,11 +34,11 @@ package struct RemoteRequest: Hashable, Sendable {
 package struct RemoteTopics: Sendable {
   package let topics: TopicScheme
   package let ownTracks: OwnTracksTopics?
-  /// Topic filters where answers may go besides the vehicle's own topics for them.
+  /// Topic filters of permitted response topics besides the vehicle's own.
   package let responses: [String]
-  /// Whether settings, regions and commands are listened to.
+  /// True if the vehicle subscribes to settings, regions and commands.
   package let isManaged: Bool
-  /// Whether the fleet's map of beacons is.
+  /// True if the vehicle subscribes to the fleet's beacon map.
   package let receivesBeacons: Bool
 
   package init(
@@ -57,12 +57,12 @@ package struct RemoteTopics: Sendable {
     guard isManaged else { return beacons }
     return [
       topics.topic(path: TopicScheme.configDesired), topics.topic(path: TopicScheme.regionsDesired),
-      // One level: our own answers lie below.
+      // A single level: the vehicle's own answers are one level below.
       topics.topic(path: TopicScheme.command + "/+"),
     ] + (ownTracks.map { [$0.command] } ?? []) + beacons
   }
 
-  /// Whether a topic is `command/{name}/response` of this vehicle, or below that.
+  /// Returns whether a topic is `command/{name}/response` of this vehicle, or below it.
   package func isOwnResponse(_ topic: String) -> Bool {
     let base = topics.topic(path: TopicScheme.command + "/")
     guard topic.hasPrefix(base) else { return false }
@@ -70,7 +70,7 @@ package struct RemoteTopics: Sendable {
     return levels.count >= 2 && !levels[0].isEmpty && levels[1] == "response"
   }
 
-  /// What a topic is about; nil for one that was not subscribed to.
+  /// Returns the subject of a topic; nil for an unknown one.
   package func subject(of topic: String) -> RemoteRequest.Subject? {
     if isManaged, topic == ownTracks?.command { return .ownTracks }
     let base = topics.topic(path: "")

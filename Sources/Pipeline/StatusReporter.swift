@@ -4,19 +4,19 @@ internal import Sensors
 package import Spatial
 package import Telemetry
 
-/// What the pipeline cannot see, for `status`.
+/// Runtime state supplied from outside the pipeline, for `status`.
 package struct AgentEnvironment: Sendable {
-  /// Counts by name, as in messages dropped.
+  /// Counters by name, such as dropped messages.
   package var counters: [String: Int]
-  /// Why messages are in memory only; nil while they are safe.
+  /// The reason why messages are stored in memory only; nil while they are safe.
   package var storeProblem: String?
-  /// What the broker refuses, and why; nil while it takes all.
+  /// Messages that the broker rejects, with the reason; nil if it accepts all.
   package var deliveryProblem: String?
   /// The computer's health.
   package var device: DeviceHealth?
-  /// Whether the vehicle takes configuration, regions and commands over MQTT; nil where there is nobody to send any.
+  /// True if the vehicle accepts configuration, regions and commands over MQTT; nil without a broker.
   package var isManagedRemotely: Bool?
-  /// Measured use since the start; nil where nobody measures.
+  /// Measured use since the start; nil if not measured.
   package var processor, radio: EnergyAccount?
 
   package init(
@@ -32,14 +32,14 @@ package struct AgentEnvironment: Sendable {
   }
 }
 
-/// Where the attitude filter stands.
+/// State of the attitude filter.
 package struct MotionReport: Sendable {
   package var frame: AttitudeReferenceFrame
-  /// What cannot be told for want of a sensor.
+  /// Outputs that are unavailable because a sensor is missing.
   package var unavailable: [String]
-  /// Nil before the first sample of an accelerometer.
+  /// True if an attitude is available; nil before the first accelerometer sample.
   package var hasAttitude: Bool?
-  /// Degrees within which a heading is right; nil when it is not known.
+  /// Maximum heading error in degrees; nil if unknown.
   package var headingAccuracy: Double?
   package var calibration: MagneticFieldCalibrationAccuracy?
   package var isAtRest: Bool
@@ -57,21 +57,22 @@ package struct MotionReport: Sendable {
   }
 }
 
-/// Decides when a `status` is due, and what it says of the sources: at the start, when a source changes, and at an interval.
+/// Decides when a `status` is due: at the start, after a change of a source, and at an interval. It also
+/// describes the sources.
 struct StatusReporter: Sendable {
   private let start: Timestamp
   var interval: Double
   private let version: String
   private var sources: [String: StatusMessage.Source] = [:]
-  /// The kinds that a source is missed for, by the source's name.
+  /// Missing kinds of sensors by the name of their source.
   private var missing: [String: Set<SensorKind>] = [:]
   private(set) var capabilities: MotionCapabilities?
   private var lastPublished: Timestamp?
   private var hasNews = true
-  /// When the session with the broker began; nil before the first: then the agent's start stands for it.
+  /// Start of the broker session; nil before the first, where the agent's start is used.
   var sessionStart: UTCTime?
 
-  /// Changes are collected this long (s), so that three sensors that start together make one message.
+  /// Time in s for which changes are collected, so that three sensors that start together cause one message.
   private static let settlingTime = 0.5
 
   init(start: Timestamp, interval: Double, version: String) {
@@ -95,18 +96,18 @@ struct StatusReporter: Sendable {
     case .finished: source.state = "finished"
     }
     let before = sources.updateValue(source, forKey: change.source)
-    // Power comes and goes all day: that a source that can be had sleeps or wakes is no news.
+    // Sleep and wakeup of available sources are frequent and cause no message.
     hasNews = hasNews || before.map { $0 != source && !($0.isThere && source.isThere) } ?? true
   }
 
-  /// Learns what the motion side can tell.
+  /// Updates the capabilities of the motion sensors.
   mutating func observe(_ capabilities: MotionCapabilities) {
     hasNews = hasNews || self.capabilities.map { $0 != capabilities } ?? false
     self.capabilities = capabilities
   }
 
-  /// Drops complaints that are settled. A whole context that cannot be reached goes by a name of its own, and so does a
-  /// device that was given a new number: neither will say itself that the sensors are there again.
+  /// Removes resolved reports of missing sensors. An unreachable context has a name of its own, as does a
+  /// device with a new number, so neither reports itself that the sensors are back.
   private mutating func settle(_ change: SourceStatus) {
     for (name, kinds) in missing where name == change.source || !kinds.isDisjoint(with: change.kinds) {
       missing[name] = nil
@@ -116,10 +117,10 @@ struct StatusReporter: Sendable {
     }
   }
 
-  /// Something is other than the last message said.
+  /// Notes that the state differs from the last message.
   mutating func setNeedsUpdate() { hasNews = true }
 
-  /// Makes the next message due at once.
+  /// Makes the next message due immediately.
   mutating func requestNow() { lastPublished = nil }
 
   var nextDeadline: Timestamp? {
@@ -127,7 +128,7 @@ struct StatusReporter: Sendable {
     return lastPublished.advanced(bySeconds: hasNews ? Self.settlingTime : interval)
   }
 
-  /// The message that is due, if any.
+  /// Returns the message if it is due.
   mutating func due(at timestamp: Timestamp, timeBase: TimeBase, environment: AgentEnvironment)
     -> StatusMessage?
   {

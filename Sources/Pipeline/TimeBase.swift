@@ -3,10 +3,10 @@ internal import Sensors
 package import Spatial
 package import Telemetry
 
-/// The machine's own clock at a moment.
+/// The machine's clock at a moment.
 package struct SystemTime: Hashable, Sendable {
   package var time: UTCTime
-  /// Whether the kernel knows that something keeps it right (adjtimex(2) without STA_UNSYNC).
+  /// True if the kernel reports a synchronized clock (adjtimex(2) without STA_UNSYNC).
   package var isSynchronized: Bool
 
   package init(time: UTCTime, isSynchronized: Bool) {
@@ -15,50 +15,50 @@ package struct SystemTime: Hashable, Sendable {
   }
 }
 
-/// Civil time for points on the device's time line, by the best clock that there is:
+/// Converts times on the device's time line to civil time, using the best available clock:
 ///
-/// 1. the machine's, while something keeps it right;
-/// 2. the receiver's, once a fix told it;
-/// 3. the machine's, since somebody set it;
-/// 4. the machine's as it was found, which may say anything.
+/// 1. the machine's, while it is synchronized;
+/// 2. the receiver's, after a fix;
+/// 3. the machine's, after it was set manually;
+/// 4. the machine's without synchronization, which may be wrong.
 ///
-/// In a recording the receiver's time is the only one there is, and is taken as it comes.
+/// In a recording the receiver's time is the only one, and is used unchanged.
 ///
-/// A better clock that is ahead is followed at once. To one that is less than two seconds behind, time runs at half its
-/// speed until it is reached. One that is further behind is followed at once, too: whoever numbers messages must begin a new
-/// epoch then (`regressions`), so that time never goes back within one.
+/// A better clock that is ahead is adopted immediately. If it is less than two seconds behind, civil time
+/// runs at half speed until it is reached. If it is further behind, it is adopted immediately, too; numbered
+/// messages then need a new epoch (`regressions`), so that time never goes back within one.
 package struct TimeBase: Sendable {
-  /// Nanoseconds to add to a timestamp, from `since` on, where time may have to wait for it.
+  /// Nanoseconds to add to a timestamp, valid from `since` if civil time must first wait.
   private var offset: Int64
-  /// The offset before it, that is left at half speed.
+  /// The previous offset, which is left at half speed.
   private var former: (offset: Int64, since: Timestamp)?
   private let isVirtual: Bool
-  /// By the machine's clock; nil in a recording.
+  /// Offset of the machine's clock; nil in a recording.
   private var system: Int64?
   private var isSystemSynchronized: Bool
   private var isSystemSet = false
-  /// By the receiver's clock, from the fix that came the soonest after its moment.
+  /// Offset of the receiver's clock, from the fix with the smallest delay.
   private var receiver: (offset: Int64, at: Timestamp)?
-  /// The clock that is followed.
+  /// The clock in use.
   package private(set) var clock: StatusMessage.Clock
-  /// Seconds by which civil time was last set since the start, forward or back; nil when it was not.
+  /// Last correction of civil time since the start in s, forward or back; nil if there was none.
   package private(set) var lastStep: Double?
-  /// How often time went back by more than could be waited for.
+  /// Number of times that civil time went back by more than could be waited for.
   package private(set) var regressions = 0
 
-  /// 2025-01-01: a clock that says earlier was never set.
+  /// 2025-01-01: a clock with an earlier time was never set.
   package static let earliestSaneTime = UTCTime(nanoseconds: 1_735_689_600_000_000_000)
-  /// Nanoseconds: what a better clock may be behind for time to wait for it.
+  /// Maximum difference in ns for which civil time waits for a better clock.
   private static let longestWait: Int64 = 2_000_000_000
-  /// Nanoseconds: two looks at one clock that differ by more have seen it being set.
+  /// Difference in ns between two readings of a clock from which it counts as set.
   private static let step: Int64 = 1_000_000_000
-  /// How much slower than the machine's a receiver's clock is believed to be at the most.
+  /// Maximum assumed drift of the receiver's clock relative to the machine's.
   private static let drift = 1e-4
 
   /// - Parameters:
-  ///   - timestamp: a point on the device's time line.
-  ///   - system: civil time at that point by the machine's clock.
-  ///   - isVirtual: whether the time line is a recording's.
+  ///   - timestamp: a time on the device's time line.
+  ///   - system: civil time at that moment by the machine's clock.
+  ///   - isVirtual: true if the time line is a recording's.
   init(timestamp: Timestamp, system: SystemTime, isVirtual: Bool) {
     offset = system.time.nanoseconds &- timestamp.nanoseconds
     self.isVirtual = isVirtual
@@ -72,9 +72,9 @@ package struct TimeBase: Sendable {
     return UTCTime(nanoseconds: overflow ? timestamp.nanoseconds : sum)
   }
 
-  /// Civil time of an inertial sample, which is stamped when it is taken.
-  /// - Parameter latency: seconds by which the receiver's positions, from whose arrival its clock is known, are late on the same
-  ///   line.
+  /// Returns the civil time of an inertial sample, which is stamped when it is measured.
+  /// - Parameter latency: delay in s of the receiver's positions on the same time line. Their arrival
+  ///   determines the receiver's clock.
   func utc(ofSampleAt timestamp: Timestamp, latency: Double) -> UTCTime {
     utc(at: clock == .receiver ? timestamp.advanced(bySeconds: latency) : timestamp)
   }
@@ -85,27 +85,27 @@ package struct TimeBase: Sendable {
     return max(offset, former.offset &- passed / 2)
   }
 
-  /// Civil time of a location; those that came in by `stamped` carry it.
+  /// Returns the civil time of a location, which those from `stamped` contain.
   func utc(of location: Location) -> UTCTime { location.time ?? utc(at: location.timestamp) }
 
-  /// The location with its civil time: where it enters, once and for all.
+  /// Returns the location with its civil time, assigned once at the entry.
   func stamped(_ location: Location) -> Location {
     var location = location
     location.time = utc(of: location)
     return location
   }
 
-  /// Nanoseconds to add to a timestamp; nil while no clock was set.
+  /// Returns the nanoseconds to add to a timestamp; nil while no clock was set.
   func knownOffset(at timestamp: Timestamp) -> Int64? {
     utc(at: timestamp) >= Self.earliestSaneTime ? offset(at: timestamp) : nil
   }
 
-  /// Civil time by a clock that somebody keeps right or has set; nil while there is none.
+  /// Returns civil time by a synchronized or manually set clock; nil if there is none.
   func trustedTime(at timestamp: Timestamp) -> UTCTime? {
     clock == .unsynchronized ? nil : utc(at: timestamp)
   }
 
-  /// Civil time by the machine's own clock; nil when that was never set, or in a recording.
+  /// Returns civil time by the machine's clock; nil if it was never set, or in a recording.
   func machineTime(at timestamp: Timestamp) -> UTCTime? {
     guard let system else { return nil }
     let (sum, overflow) = timestamp.nanoseconds.addingReportingOverflow(system)
@@ -113,9 +113,9 @@ package struct TimeBase: Sendable {
     return overflow || time < Self.earliestSaneTime ? nil : time
   }
 
-  /// Takes the receiver's time.
-  /// - Parameter hasFix: whether it comes with a position that is believed; without one it may be that of a clock in the
-  ///   receiver that was never set right, and is better than nothing only.
+  /// Updates the receiver's time.
+  /// - Parameter hasFix: true if it belongs to an accepted position. Without one it may come from an unset
+  ///   clock in the receiver, and is used only if there is no other.
   mutating func observe(_ time: UTCTime?, at timestamp: Timestamp, hasFix: Bool) {
     guard let time, time >= Self.earliestSaneTime else { return }
     guard hasFix || isVirtual || utc(at: timestamp) < Self.earliestSaneTime else { return }
@@ -125,7 +125,8 @@ package struct TimeBase: Sendable {
       return
     }
     if let known = receiver, abs(new &- known.offset) <= Self.step {
-      // A fix comes some tenths of a second after its moment, and never before: the quickest is right.
+      // A fix arrives some tenths of a second late and never early, so the smallest delay is the most
+      // accurate.
       let slack = Int64(Self.drift * Double(max(0, timestamp.nanoseconds &- known.at.nanoseconds)))
       receiver = (max(new, known.offset &- slack), max(timestamp, known.at))
     } else {
@@ -134,8 +135,8 @@ package struct TimeBase: Sendable {
     choose(at: timestamp)
   }
 
-  /// A report as of the moment at which the quickest of late would have come: what a machine under load, or a network, adds to
-  /// the way of some is taken off. The rest, which all have in common, stays. Unchanged where the receiver tells no time.
+  /// Returns a report with its time corrected to the smallest recent delay. This removes additional delay by
+  /// a loaded machine or a network; the common delay remains. Unchanged if the receiver reports no time.
   func withoutDelay(_ fix: PositionFix) -> PositionFix {
     guard !isVirtual, let receiver, let time = fix.time else { return fix }
     let delay = receiver.offset &- (time.nanoseconds &- fix.timestamp.nanoseconds)
@@ -145,7 +146,7 @@ package struct TimeBase: Sendable {
     return fix
   }
 
-  /// Looks at the machine's clock.
+  /// Updates the machine's clock.
   mutating func observe(_ now: SystemTime, at timestamp: Timestamp) {
     guard !isVirtual, let before = system else { return }
     let new = now.time.nanoseconds &- timestamp.nanoseconds
@@ -184,22 +185,22 @@ package struct TimeBase: Sendable {
   }
 }
 
-/// Opens once in every interval, on a grid that does not drift.
+/// Opens once per interval, on a grid that does not drift.
 struct IntervalGate: Sendable {
-  /// Seconds.
+  /// Interval in s.
   let interval: Double
   private var next: Timestamp?
-  /// Seconds by which a sample may come early, so that jitter at the sensor's own rate leaves none out.
+  /// Tolerance in s for early samples, so that jitter at the sensor's own rate skips none.
   private var jitter: Double { min(interval / 20, 0.0025) }
 
   init(interval: Double) {
     self.interval = interval
   }
 
-  /// Returns whether `isOpen` would open.
+  /// Returns whether `isOpen` would return true.
   func isDue(at timestamp: Timestamp) -> Bool {
     guard let next else { return true }
-    // Time that went back starts a new grid.
+    // If time went back, a new grid starts.
     return timestamp >= next.advanced(bySeconds: -jitter)
       || timestamp < next.advanced(bySeconds: -2 * interval)
   }
@@ -211,7 +212,7 @@ struct IntervalGate: Sendable {
       return true
     }
     let following = next.advanced(bySeconds: interval)
-    // After a silence longer than an interval the grid starts anew, so that nothing comes in a burst.
+    // After a silence longer than an interval a new grid starts, which prevents bursts.
     self.next =
       following > timestamp && timestamp >= next.advanced(bySeconds: -interval)
       ? following : timestamp.advanced(bySeconds: interval)

@@ -5,18 +5,18 @@ internal import Spatial
 internal import Telemetry
 internal import Traces
 
-/// The last half minute of every sensor, and what of it is kept for whom. A value without I/O.
+/// The last half minute of all sensors, and the traces recorded from it. A value without I/O.
 ///
-/// A trace begins at the end of a blow, or when it is asked for, with all that the ring has of the time before; from then on what comes is
-/// handed out second by second. Several may be under way: none ends because another begins.
+/// A trace starts at the end of an impact, or on request, with the ring's content before it; later samples
+/// are added every second. Several traces may be in progress at the same time.
 struct TraceReports: Sendable {
-  /// What the rest of the pipeline knows.
+  /// Context from the rest of the pipeline.
   struct Context: Sendable {
     var timeBase: TimeBase
-    /// The newest position that may be told exactly; nil where there is none.
+    /// Newest position that may be published exactly; nil if there is none.
     var place: Location?
     var places: ExactPlaces
-    /// Since when the vehicle is known to rest; nil where it is not.
+    /// Start of the current rest; nil in motion or if unknown.
     var restSince: Timestamp?
   }
 
@@ -24,48 +24,48 @@ struct TraceReports: Sendable {
     let run: Int
     var message: TraceMessage
     let moment, until: Timestamp
-    /// The last block of the ring that was handed out.
+    /// Last block of the ring that was returned.
     var block: Int
     var nextCut: Timestamp
   }
 
   private let settings: PipelineConfiguration.Traces
-  /// Which places were told when the ring took them in.
+  /// Positions that could be published when the ring stored its content.
   private var places: ExactPlaces
   private var ring: TraceRing
   private var observer: CrashObserver
   private var recordings: [Recording] = []
-  /// Of the blow that is followed, also when its trace is whole.
+  /// The impact being followed, even after its trace is complete.
   private var followed: (run: Int, message: TraceMessage)?
   private var runs = 0
   private var newestScan: Timestamp?
   private var motionDue: Timestamp?
   private var mounting: Quaternion?
-  /// The last time of rest that is known of, as long as it was one for certain.
+  /// The last certain period of rest.
   private var rest: ClosedRange<Timestamp>?
   private var steps: [TraceStep] = []
   private var isStopped = false
   private let latency: Double
 
-  /// s that the ring has at least: half a minute costs 90 kB at 400 Hz.
+  /// Minimum length of the ring in s: half a minute requires 90 kB at 400 Hz.
   private static let shortest = 30.0
-  /// s that a blow takes beyond `before`: pulses end within 0.3 s, and blocks begin up to two seconds earlier.
+  /// Additional time in s for an impact: pulses end within 0.3 s, and blocks start up to two seconds earlier.
   private static let margin = 3.0
-  /// Bytes: of half a minute at 1 kHz.
+  /// Size in bytes for half a minute at 1 kHz.
   private static let bytes = 256 * 1024
-  /// s between two writings, and between two attitudes.
+  /// Interval in s between writes, and between attitudes.
   private static let (pace, motionPace) = (1.0, 0.1)
-  /// s without scans, beyond those that may wait in the kernel, after which a trace is as whole as it gets.
+  /// Time in s without scans, beyond buffering in the kernel, after which a trace is completed.
   private static let patience = 2.0
-  /// Traces that are under way at once, and of them those that somebody asks for: blows are half a minute apart at least, and their traces
-  /// last a minute at most.
+  /// Maximum number of simultaneous traces, and of requested ones among them. Impacts are at least half a
+  /// minute apart, and their traces last a minute at most.
   private static let (most, mostAsked) = (6, 3)
-  /// s: how old a position may be to be where the blow was. A car goes 300 m in that time.
+  /// Maximum age in s of a position for an impact. A car travels 300 m in that time.
   private static let placeAge = 10.0
-  /// s by which the clock of who asks may be ahead.
+  /// Tolerance in s for the requester's clock being ahead.
   private static let ahead = 2.0
 
-  /// Nil where no traces are kept.
+  /// Nil if traces are disabled.
   init?(_ configuration: PipelineConfiguration) {
     guard let settings = configuration.traces else { return nil }
     self.settings = settings
@@ -80,8 +80,9 @@ struct TraceReports: Sendable {
     latency = configuration.inertial.latency
   }
 
-  /// Goes on under another configuration; with other settings traces that are under way end, and the ring begins anew. Where other places
-  /// may be told, the ring forgets what it has, and of what is kept those are taken out that may not be told any more.
+  /// Returns the state with another configuration. With other settings traces in progress end, and the ring
+  /// restarts. If other positions may be published, the ring is cleared, and positions that became private
+  /// are removed from stored traces.
   func reconfigured(_ new: PipelineConfiguration) -> TraceReports? {
     var next = self
     if new.traces != settings {
@@ -111,10 +112,11 @@ struct TraceReports: Sendable {
     return next.isStopped && next.steps.isEmpty ? nil : next
   }
 
-  // MARK: What goes in
+  // MARK: Inputs
 
-  /// Takes scans, judged and with times of their own.
-  /// - Parameter mounting: from the device frame to right, forward, up of the vehicle; nil where it is not known.
+  /// Processes validated scans with individual times.
+  /// - Parameter mounting: rotation from the device frame to the vehicle's right, forward, up; nil if
+  ///   unknown.
   mutating func process(_ block: [InertialScan], mounting: Quaternion?, _ context: Context) {
     guard !isStopped, let first = block.first?.timestamp else { return }
     self.mounting = mounting
@@ -141,7 +143,7 @@ struct TraceReports: Sendable {
     for speed in speeds { observer.observe(speed: speed.speed, coordinate: nil, at: speed.timestamp) }
   }
 
-  /// Takes a report of the receiver, without what nobody may know.
+  /// Processes a report of the receiver, without private positions.
   mutating func process(_ fix: PositionFix, _ context: Context) {
     guard !isStopped else { return }
     var fix = fix
@@ -149,7 +151,7 @@ struct TraceReports: Sendable {
     ring.append(.fix(fix))
   }
 
-  /// Takes a place, for the speed before a blow and where the vehicle came to rest.
+  /// Processes a position, for the speed before an impact and the final position of the vehicle.
   mutating func observe(_ location: Location) {
     observer.observe(speed: location.speed, coordinate: location.coordinate, at: location.timestamp)
   }
@@ -167,28 +169,28 @@ struct TraceReports: Sendable {
     observer.observe(speed: estimate.speed, coordinate: nil, at: estimate.timestamp)
   }
 
-  /// Learns where the accelerometer ends.
+  /// Updates the range of the accelerometer.
   mutating func observe(_ status: SourceStatus) {
     if let range = status.ranges[.accelerometer] { observer.observe(range: range) }
   }
 
-  /// Lets time pass: a trace whose sensors have gone silent is as whole as it gets.
+  /// Advances the time. A trace whose sensors became silent is completed.
   mutating func advance(to now: Timestamp) {
     for recording in recordings where now >= due(recording) {
-      // Without inertial sensors nothing else says that the time is over.
+      // Without inertial sensors, time alone completes a trace.
       end(recording.run, isWhole: newestScan == nil)
     }
   }
 
-  /// When `advance` has something to do, if nothing comes before.
+  /// The next time at which `advance` must be called if no event arrives earlier.
   var nextDeadline: Timestamp? { recordings.map(due).min() }
 
   private func due(_ recording: Recording) -> Timestamp {
     recording.until.advanced(bySeconds: latency + Self.patience)
   }
 
-  /// Begins the trace of a blow that is under way and is a crash already, and has what there is of all traces kept: nobody knows whether more
-  /// comes.
+  /// Starts the trace of an impact in progress that already is a crash, and requests storage of all traces,
+  /// because power may fail.
   mutating func save(_ context: Context?) {
     if let context, let now = newestScan {
       let wasFollowing = observer.isFollowing
@@ -199,16 +201,16 @@ struct TraceReports: Sendable {
     appendAll()
   }
 
-  /// Ends the traces that are under way, before a stop; that of a blow that is, begins first.
+  /// Ends traces in progress before a stop; the trace of an impact in progress is started first.
   mutating func finish(_ context: Context?) {
     save(context)
     for recording in recordings { end(recording.run, isWhole: false) }
   }
 
-  /// Begins a trace that somebody asks for.
+  /// Starts a requested trace.
   /// - Parameters:
-  ///   - moment: nil is now.
-  ///   - now: where the time line stands.
+  ///   - moment: requested time; nil for now.
+  ///   - now: current time on the time line.
   mutating func begin(
     _ request: TraceRequest, at moment: Timestamp?, now: Timestamp, _ context: Context
   ) -> TraceRequest.Answer {
@@ -239,9 +241,9 @@ struct TraceReports: Sendable {
     return .begun(run: runs, message)
   }
 
-  // MARK: What comes out
+  // MARK: Outputs
 
-  /// What has become due since the last call, in order.
+  /// Removes and returns the steps since the last call, in order.
   mutating func drain() -> [TraceStep] {
     guard !steps.isEmpty else { return [] }
     defer { steps = [] }
@@ -280,11 +282,11 @@ struct TraceReports: Sendable {
       horizontalAccuracy: place?.horizontalAccuracy)
   }
 
-  /// Where the vehicle was: a position that is older is one only where it has rested since.
+  /// Returns the position at a time. An older position is valid only if the vehicle has rested since.
   private func place(at moment: Timestamp, _ context: Context) -> Location? {
     guard let place = context.place else { return nil }
     let age = moment.seconds(since: place.timestamp)
-    // Of a moment that is over the newest position may be of later.
+    // For a past time, the newest position may be a later one.
     if abs(age) <= Self.placeAge { return place }
     guard let rest, place.timestamp.advanced(bySeconds: Self.placeAge) >= rest.lowerBound,
       rest.upperBound.advanced(bySeconds: Self.pace) >= moment
@@ -348,10 +350,10 @@ struct TraceReports: Sendable {
 }
 
 extension TraceMessage.Impact {
-  /// - Parameter told: what was told of it before; nil where nothing was.
+  /// - Parameter told: the message published before; nil for none.
   fileprivate init(_ summary: CrashSummary, before told: Self?, _ context: TraceReports.Context) {
     let pulse = summary.pulse
-    // Where the place is nobody's business, the speed says too much.
+    // If the position is private, the speed would reveal too much.
     let speed = context.place == nil ? nil : summary.speedBefore
     self.init(
       severity: .init(rawValue: pulse.severity.rawValue) ?? .light,

@@ -3,23 +3,23 @@ package import Spatial
 package import Telemetry
 package import Traces
 
-/// What is to be done about traces, in order. Their messages have neither number nor revision, size, pieces and checksum yet: those are
-/// whoever's who keeps the traces. Until then a run names a trace.
+/// An action on traces, to be executed in order. Its messages contain neither number nor revision, size,
+/// pieces and checksum, which the trace store assigns. Until then a trace is identified by its run.
 package enum TraceStep: Hashable, Sendable {
-  /// What there is up to now is to be safe before anything else.
+  /// The trace up to now must be stored before anything else.
   case begin(run: Int, TraceMessage, TraceFile.Head, blocks: [[UInt8]])
   case append(run: Int, [[UInt8]])
-  /// More is known of what the trace was kept for.
+  /// There is new information about the cause of the trace.
   case tell(run: Int, TraceMessage)
-  /// - Parameter isWhole: no where the time after the moment was cut short.
+  /// - Parameter isWhole: false if the time after the event was cut short.
   case end(run: Int, TraceMessage, isWhole: Bool)
-  /// From now on only these places may be told: of what is kept the others are to be taken out.
+  /// Only these positions may be published from now on: remove others from stored traces.
   case withhold(ExactPlaces)
 }
 
-/// Which places may be told as they are.
+/// Positions that may be published exactly.
 package struct ExactPlaces: Hashable, Sendable {
-  /// Nil where positions are nobody's business.
+  /// Privacy policy; nil if no position may be published exactly.
   private let privacy: PrivacyPolicy?
 
   package init(_ configuration: PipelineConfiguration) {
@@ -27,19 +27,19 @@ package struct ExactPlaces: Hashable, Sendable {
     privacy = location.isEnabled && location.desiredAccuracy != .reduced ? configuration.privacy : nil
   }
 
-  /// Whether all may be.
+  /// True if all positions may be published.
   package var areAll: Bool { privacy == PrivacyPolicy() }
 
   package func contains(_ coordinate: Coordinate) -> Bool { privacy?.isExact(coordinate) ?? false }
 
-  /// A place as it may be told: as it is, or not.
+  /// Returns a position if it may be published exactly, otherwise nil.
   package func shown(_ coordinate: Coordinate?) -> Coordinate? {
     coordinate.flatMap { contains($0) ? $0 : nil }
   }
 }
 
 extension TraceMessage {
-  /// The message as it may be told.
+  /// Returns the message without private data.
   package func shown(_ places: ExactPlaces) -> TraceMessage {
     var shown = self
     if let coordinate, !places.contains(coordinate) {
@@ -51,11 +51,11 @@ extension TraceMessage {
   }
 }
 
-/// What somebody asks for: every sensor around a moment.
+/// A request for a trace of all sensors around a time.
 package struct TraceRequest: Hashable, Sendable {
-  /// Nil is now.
+  /// Requested time; nil for now.
   package var time: UTCTime?
-  /// Seconds; nil is as configured.
+  /// Time in s before and after it; nil uses the configuration.
   package var before, after: Double?
 
   package init(time: UTCTime? = nil, before: Double? = nil, after: Double? = nil) {
@@ -63,26 +63,26 @@ package struct TraceRequest: Hashable, Sendable {
   }
 
   package enum Answer: Hashable, Sendable {
-    /// The run of its steps, and what will be told of it.
+    /// The run of its steps, and the message to be published.
     case begun(run: Int, TraceMessage)
-    /// Why it cannot be had, and what would help.
+    /// Reason and remedy.
     case refused(String)
   }
 }
 
 extension PipelineConfiguration {
-  /// Which traces are kept.
+  /// Settings of traces.
   package struct Traces: Sendable, Hashable {
-    /// The least impact that has one.
+    /// Minimum severity of an impact with a trace.
     package var severity: CrashPulse.Severity
-    /// Seconds before and after the blow.
+    /// Time in s before and after the impact.
     package var before, after: Double
 
     package init(severity: CrashPulse.Severity = .light, before: Double = 15, after: Double = 15) {
       (self.severity, self.before, self.after) = (severity, before, after)
     }
 
-    /// m/s within 150 ms.
+    /// Change of velocity in m/s within 150 ms.
     var changeOfVelocity: Double {
       switch severity {
       case .light: 8 / 3.6

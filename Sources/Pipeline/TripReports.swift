@@ -4,32 +4,32 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// The trips' side of the pipeline: from places, the odometer and what the vehicle's bus and the accelerometer tell to `trip` messages.
+/// The trips' part of the pipeline: from positions, odometer, CAN bus and accelerometer to `trip` messages.
 ///
-/// Places come here as others may know them, so that no other is kept or told.
+/// Positions are passed with privacy applied, so that no others are stored or published.
 struct TripReports: Sendable {
   private(set) var recorder: TripRecorder
-  /// Of the driving events of this run, what comes before their own numbers.
+  /// Offset of this run's driving event numbers.
   private var eventBase: Int
   private let settings: PipelineConfiguration.Trips
-  /// Whether trips are made: where locations are on.
+  /// True if trips are enabled, which requires locations to be enabled.
   let isEnabled: Bool
   private let isReduced: Bool
   private var bus = Bus()
-  /// To be told again, as nobody knows whether they are safe in the outbox.
+  /// Trips to publish again, because it is unknown whether they are in the outbox.
   private var unconfirmed: [TripRecord]
-  /// Driving events of an earlier run, to be told to be over.
+  /// Driving events of an earlier run whose end must be published.
   private var left: [KeptEvent]
-  /// The newest place, and the newest moment that was looked at without one.
+  /// Time of the newest position, or of the newest check without one.
   private var located: Timestamp?
   private var looked: Timestamp?
   private var counted = 0.0
 
-  /// What the vehicle's bus has told last.
+  /// Last state of the CAN bus.
   private struct Bus: Hashable {
     var ignition: Bool?
     var ignitionSince: Timestamp?
-    /// When a control unit said something.
+    /// Time of the last message from a control unit.
     var heard: Timestamp?
     var speed: WheelSpeed?
     var fuelRate: (Double, Timestamp)?
@@ -39,24 +39,25 @@ struct TripReports: Sendable {
     func hash(into hasher: inout Hasher) { hasher.combine(heard) }
   }
 
-  // What the bus calls it, by the Vehicle Signal Specification.
+  // Signal names of the Vehicle Signal Specification.
   private static let systemState = "Vehicle.LowVoltageSystemState"
   private static let isRunning = "Vehicle.Powertrain.CombustionEngine.IsRunning"
   private static let fuelRate = "Vehicle.OBD.FuelRate"
-  /// W into the traction battery.
+  /// Power in W into the traction battery.
   private static let batteryPower = "Vehicle.Powertrain.TractionBattery.CurrentPower"
-  /// s after which a reading says nothing of now: diagnostic ones come every two seconds.
+  /// Maximum age in s of readings; diagnostic ones arrive every two seconds.
   private static let (longestSpeed, longestRate) = (3.0, 10.0)
-  /// s without a place after which the accelerometer and the wheels are asked, and between two such looks.
+  /// Time in s without a position after which accelerometer and wheels are evaluated, and the interval of
+  /// these evaluations.
   private static let (placeless, pace) = (3.0, 1.0)
-  /// Metres of a step in which distances are told where places are told in cells of kilometres.
+  /// Resolution of distances in m at reduced position accuracy.
   private static let reducedStep = 1000.0
 
   init(_ configuration: PipelineConfiguration, kept: TripState, eventBase: Int? = nil) {
     settings = configuration.trips
     isEnabled = configuration.location.isEnabled && settings.isEnabled
     isReduced = configuration.location.desiredAccuracy == .reduced
-    // Switched off, nothing is kept of where it was and who drove, and switched on again nothing is made of what was between.
+    // If disabled, positions and driver are not stored; after enabling, the time between is ignored.
     recorder = TripRecorder(
       isEnabled ? kept : kept.numbers, settings: .init(stop: settings.stop, interval: settings.interval))
     recorder.forgetPlaces { configuration.hides($0) }
@@ -65,7 +66,7 @@ struct TripReports: Sendable {
     self.eventBase = eventBase ?? kept.events
   }
 
-  /// Goes on under another configuration.
+  /// Returns the same state with another configuration.
   func reconfigured(_ new: PipelineConfiguration) -> TripReports {
     var next = TripReports(new, kept: recorder.state, eventBase: eventBase)
     let settings = next.recorder.settings
@@ -77,10 +78,10 @@ struct TripReports: Sendable {
     return next
   }
 
-  /// Takes a place.
+  /// Processes a position.
   /// - Parameters:
-  ///   - shown: the place as others may know it; nil where nobody may.
-  ///   - isExact: whether that is where the vehicle is.
+  ///   - shown: the position with privacy applied; nil if private.
+  ///   - isExact: true if that is the exact position.
   mutating func process(
     _ location: Location, shown: Location?, isExact: Bool, time: UTCTime, _ odometer: OdometerReports
   ) {
@@ -95,7 +96,7 @@ struct TripReports: Sendable {
     recorder.process(sample)
   }
 
-  /// Takes what the vehicle's bus says.
+  /// Processes readings of the CAN bus.
   mutating func process(
     _ readings: [VehicleReading], _ speeds: [WheelSpeed], time: UTCTime, _ odometer: OdometerReports
   ) {
@@ -109,8 +110,8 @@ struct TripReports: Sendable {
     look(at: timestamp, isResting: nil, time: time, odometer)
   }
 
-  /// Lets time pass.
-  /// - Parameter isAtRest: by the accelerometer; nil where that does not say.
+  /// Advances the time.
+  /// - Parameter isAtRest: rest according to the accelerometer; nil if unknown.
   mutating func advance(to timestamp: Timestamp, isAtRest: Bool?, time: UTCTime, _ odometer: OdometerReports)
   {
     guard isEnabled else { return }
@@ -122,9 +123,9 @@ struct TripReports: Sendable {
 
   var nextDeadline: Timestamp? { isEnabled ? recorder.nextDeadline : nil }
 
-  /// Counts a driving event in the trip under way.
-  /// - Parameter number: of this run.
-  /// - Returns: its number among all of the vehicle, and that of the trip; nil outside of one.
+  /// Counts a driving event in the current trip.
+  /// - Parameter number: number within this run.
+  /// - Returns: its number within the vehicle's journal, and that of the trip; nil outside of a trip.
   mutating func count(event name: String, number: Int, isFirst: Bool) -> (event: JournalNumber, trip: Int64?)
   {
     let journal = eventBase + number
@@ -136,15 +137,15 @@ struct TripReports: Sendable {
     )
   }
 
-  /// Events are counted from 1 again: they get numbers beyond all that were given out.
+  /// Continues the journal's numbers after the detector restarted at 1.
   mutating func beginEvents() { eventBase = recorder.state.events }
 
-  /// The trip in which a lasting event began; nil where that is not known any more.
+  /// Returns the trip in which a lasting event started; nil if unknown.
   func trip(ofEvent journal: JournalNumber) -> Int64? {
     recorder.state.lasting.first { $0.number == journal.number }?.trip.map(Int64.init)
   }
 
-  /// Keeps what is about to be told of an event that lasts.
+  /// Stores the message of a lasting event before it is published.
   mutating func keep(_ message: DrivingEventMessage) {
     recorder.keep(
       KeptEvent(
@@ -155,7 +156,7 @@ struct TripReports: Sendable {
         trip: message.trip.map { Int($0) }))
   }
 
-  /// The ends of those that an earlier run has left, once.
+  /// Removes and returns the ends of events left by an earlier run.
   mutating func drainLeft() -> [DrivingEventMessage] {
     defer { left = [] }
     return left.map { event in
@@ -184,7 +185,7 @@ struct TripReports: Sendable {
     recorder.confirm(series: series, number: number, revision: message.revision)
   }
 
-  /// What there is to tell.
+  /// Removes and returns the messages to publish.
   mutating func drain(_ odometer: OdometerReports, _ privacy: PrivacyPolicy) -> [TripMessage] {
     guard isEnabled else { return [] }
     let records = unconfirmed + recorder.drain()
@@ -198,7 +199,7 @@ struct TripReports: Sendable {
     if reading.origin != .derived { bus.heard = max(bus.heard ?? reading.timestamp, reading.timestamp) }
     switch (reading.path, reading.value) {
     case (Self.systemState, .text(let state)?):
-      // An accessory position is that of a driver who waits, and of a bus that says nothing of its engine.
+      // In accessory position the driver may be waiting, and the bus may not report its engine.
       let ignition: Bool? =
         switch state {
         case "ON", "START": true
@@ -207,7 +208,7 @@ struct TripReports: Sendable {
         }
       guard ignition != bus.ignition else { return }
       bus.ignition = ignition
-      // That a bus is silent is found out late.
+      // The silence of a bus is detected late.
       bus.ignitionSince = ignition == false ? bus.heard ?? reading.timestamp : reading.timestamp
     case (Self.isRunning, .flag(true)?) where bus.ignition != true:
       (bus.ignition, bus.ignitionSince) = (true, reading.timestamp)
@@ -217,7 +218,7 @@ struct TripReports: Sendable {
     }
   }
 
-  /// Asks the accelerometer and the wheels, where no place has come.
+  /// Evaluates accelerometer and wheels in the absence of positions.
   private mutating func look(
     at timestamp: Timestamp, isResting: Bool?, time: UTCTime, _ odometer: OdometerReports
   ) {
@@ -229,7 +230,7 @@ struct TripReports: Sendable {
       abs(timestamp.seconds(since: speed.timestamp)) <= Self.longestSpeed,
       speed.speed == 0 || sample.distance > counted
     {
-      // The odometer takes the wheels' way in pieces.
+      // The odometer counts the wheels' distance in pieces.
       sample.wheelSpeed = speed.speed
       counted = sample.distance
     }
@@ -257,7 +258,7 @@ struct TripReports: Sendable {
   private func message(_ record: TripRecord, offset: Double, _ privacy: PrivacyPolicy) -> TripMessage? {
     guard let began = record.start.time ?? record.end.time, let ended = record.end.time ?? record.start.time
     else { return nil }
-    // What says where an end is to the metre says it together with the other end, too.
+    // A distance that would reveal one private end from the other is rounded, too.
     let isVague = isReduced || [record.start, record.end].contains { !isExact($0, privacy) }
     func metres(_ distance: Double) -> Double {
       isVague ? Self.reducedStep * (distance / Self.reducedStep).rounded(.down) : distance
@@ -280,7 +281,7 @@ struct TripReports: Sendable {
       start: end(record.start, began),
       end: end(record.end, max(began, ended)), distance: distance, estimated: min(distance, record.estimated),
       moving: record.moving, standing: record.standing, idling: record.idling,
-      // With the time the mean speed is the distance.
+      // Together with the time, the mean speed would reveal the distance.
       greatestSpeed: isReduced ? nil : record.greatestSpeed, meanSpeed: isVague ? nil : record.meanSpeed,
       fuel: record.fuel,
       electricity: record.electricity, events: record.counts, driver: record.driver, purpose: record.purpose,
@@ -291,7 +292,7 @@ struct TripReports: Sendable {
         ? nil : record.track.bound + TrackMessage.roundingError(precision: TripMessage.precision))
   }
 
-  /// Whether an end may be known as it is; where it is not known at all, whether anything may not.
+  /// Returns whether an end may be published exactly; if it is unknown, whether all positions may.
   private func isExact(_ point: TripPoint, _ privacy: PrivacyPolicy) -> Bool {
     point.coordinate.map { privacy.isExact($0) } ?? (privacy == PrivacyPolicy())
   }

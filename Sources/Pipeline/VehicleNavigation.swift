@@ -5,76 +5,78 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// The navigation side of the pipeline: what the location side tells, made of the receiver's locations and the inertial
-/// sensors' scans.
+/// The navigation's part of the pipeline: creates locations from the receiver's locations and the inertial
+/// scans.
 ///
-/// While the filter is aligned, each of the receiver's locations becomes a fused one as soon as the scans have reached its
-/// time. While a receiver that is wanted says nothing, and while it sleeps, there is one of the inertial sensors each second. In
-/// every other case, and where the scans stay away, the receiver's locations go through as they came.
+/// While the filter is aligned, each location of the receiver becomes a fused one as soon as the scans have
+/// reached its time. While an active receiver is silent, and while it sleeps, the inertial sensors provide
+/// one location per second. In all other cases, and if scans are missing, the receiver's locations pass
+/// unchanged.
 struct VehicleNavigation: Sendable {
   private var filter: NavigationFilter
-  /// The receiver's that wait for the scans of their time, in order.
+  /// Locations of the receiver that wait for the scans of their time, in order.
   private var awaited: [Location] = []
-  /// The newest of the receiver's that was believed.
+  /// Newest accepted location of the receiver.
   private var received: Location?
-  /// Of the newest scan with a rotation rate.
+  /// Time of the newest scan with a rotation rate.
   private(set) var newestScan: Timestamp?
-  /// What the wheels said and the scans have not reached yet, in order.
+  /// Wheel speeds that wait for the scans of their time, in order.
   private var speeds: [WheelSpeed] = []
   /// The acceleration of the device in its own axes; nil if there is none since it was drained.
   private var acceleration: KnownAcceleration?
   /// Time of the scan after which acceleration and mounting were last computed.
   private var lastLook: Timestamp?
-  /// Of the newest location handed on.
+  /// Time of the newest location passed on.
   private var newestLocation: Timestamp?
   private var isReceiverOn = true
-  /// When the receiver was last wanted on after a sleep.
+  /// Time at which the receiver was last switched on after sleeping.
   private var receiverWoke: Timestamp?
-  /// How the device sits in the vehicle, from its axes to right, forward, up; nil until that is known, and again when it is
-  /// contradicted.
+  /// Rotation from the device's axes to the vehicle's right, forward, up; nil until known, and after a
+  /// contradiction.
   private(set) var mounting: Quaternion?
   private var knownContradictions = 0
-  /// Up to when time has passed.
+  /// Latest time of `advance`.
   private var advanced = Timestamp(nanoseconds: .min)
-  /// Whether locations without a receiver were told in the outage that is under way or was the last.
+  /// True if locations without a receiver were published in the current or last outage.
   private var hasToldInertial = false
-  /// Seconds that scans may come after a location of their time.
+  /// Maximum delay in s of scans relative to a location of their time.
   private var patience: Double
 
-  /// By how much the radius may grow faster than one deviation of the velocity over time: an error of position and one of velocity
-  /// go together, and the deviation itself grows.
+  /// Factor by which the radius may grow faster than the velocity's deviation times time: errors of position
+  /// and velocity are correlated, and the deviation itself grows.
   private static let growthMargin = 1.5
-  /// Degrees of deviation up to which a mounting is good enough to tell and to carry a position on by.
+  /// Maximum deviation in degrees of a mounting that is used and published.
   private static let mountingDeviation = 2.0
-  /// Seconds that scans come late beyond what they were asked for.
+  /// Additional delay of scans in s beyond the requested latency.
   private static let slack = 1.5
-  /// Seconds between two accelerations, which are low-passed over 0.15 s, and between two looks at the mounting.
+  /// Interval in s between accelerations, which are low-passed over 0.15 s, and between checks of the
+  /// mounting.
   private static let lookInterval = 0.05
-  /// Seconds between two locations without a receiver.
+  /// Interval in s between locations without a receiver.
   private static let interval = 1.0
-  /// Seconds that a receiver which has slept for minutes may take to a fix: most take two, few ten.
+  /// Maximum time to fix in s after minutes of sleep: most receivers require two, few ten.
   private static let search = 10.0
-  /// Speeds that wait: as many as a source tells in the longest time that scans may come late.
+  /// Maximum number of waiting speeds: those of the longest delay of scans.
   private static let mostSpeeds = 64
-  /// Seconds of an outage whose way is worth a correction: in less, nothing strays by a metre.
+  /// Minimum duration in s of an outage with a correction; in shorter ones the error stays below a metre.
   private static let shortestCorrection = 5.0
 
   /// - Parameters:
-  ///   - latency: seconds that scans may wait in the kernel.
-  ///   - kept: what an earlier run has kept.
+  ///   - latency: time in s for which scans may be buffered in the kernel.
+  ///   - kept: state of an earlier run.
   init(latency: Double, kept: KeptNavigation? = nil) {
     patience = latency + Self.slack
     filter = NavigationFilter(calibration: kept?.calibration, keptAt: kept?.timestamp)
   }
 
-  /// Nil where nothing can be navigated: it is switched off, nobody wants locations, no wheels carry the device, or scans come
-  /// too late.
+  /// Nil if navigation is impossible: it or locations are disabled, the device is not in a wheeled vehicle,
+  /// or scans arrive too late.
   init?(_ configuration: PipelineConfiguration, kept: KeptNavigation? = nil) {
     guard configuration.isNavigating else { return nil }
     self.init(latency: configuration.inertialLatency, kept: kept)
   }
 
-  /// Goes on under another configuration with what it has found out.
+  /// Returns the same state with another configuration.
   func reconfigured(_ new: PipelineConfiguration) -> VehicleNavigation? {
     guard new.isNavigating else { return nil }
     var next = self
@@ -82,17 +84,18 @@ struct VehicleNavigation: Sendable {
     return next
   }
 
-  // MARK: What goes in
+  // MARK: Inputs
 
-  /// Learns whether the receiver is wanted on. While it sleeps, its silence is no outage, and is not corrected afterwards.
+  /// Updates whether the receiver is switched on. Its silence while sleeping is no outage and is not
+  /// corrected afterwards.
   mutating func observe(isReceiverOn: Bool, at timestamp: Timestamp) {
     if isReceiverOn, !self.isReceiverOn { receiverWoke = timestamp }
     self.isReceiverOn = isReceiverOn
   }
 
-  /// Takes a report of the receiver.
-  /// - Parameter locations: what may be believed of it and of those before, in order.
-  /// - Returns: what can be told already.
+  /// Processes a report of the receiver.
+  /// - Parameter locations: accepted locations of this and earlier reports, in order.
+  /// - Returns: locations that can be published.
   mutating func process(_ fix: PositionFix, _ locations: [Location]) -> [Location] {
     filter.process(fix)
     guard let newest = locations.last else { return [] }
@@ -102,8 +105,8 @@ struct VehicleNavigation: Sendable {
     return []
   }
 
-  /// Takes the speed of the wheels. It waits for the scans of its time: the filter keeps the newest alone, and where scans come
-  /// in blocks none would ever be reached.
+  /// Processes a wheel speed. It waits for the scans of its time: the filter stores only the newest, and with
+  /// scans in blocks it would never reach one.
   mutating func process(_ speed: WheelSpeed) {
     if speeds.count == Self.mostSpeeds { speeds.removeFirst() }
     speeds.append(speed)
@@ -128,14 +131,14 @@ struct VehicleNavigation: Sendable {
     return handOn([location(estimate, timeBase)])
   }
 
-  /// Computes the acceleration, which the attitude filter must not mistake for gravity, and the mounting.
+  /// Updates the acceleration, which the attitude filter must not mistake for gravity, and the mounting.
   private mutating func look(at timestamp: Timestamp) {
     if let lastLook, (0..<Self.lookInterval).contains(timestamp.seconds(since: lastLook)) { return }
     lastLook = timestamp
     let estimate = filter.estimate
     findMounting(estimate)
     guard let estimate else { return }
-    // With the accelerometer's bias, so that what is left is gravity alone.
+    // The accelerometer's bias is added, so that the remainder is gravity alone.
     acceleration = KnownAcceleration(
       timestamp: estimate.timestamp,
       deviceFrame: estimate.attitude.conjugate.rotate(estimate.acceleration) + estimate.accelerometerBias,
@@ -148,9 +151,10 @@ struct VehicleNavigation: Sendable {
     return acceleration
   }
 
-  /// A mounting stays valid while navigation is not aligned: the device does not come loose when the sky is lost.
+  /// Updates the mounting. It remains valid while navigation is not aligned, because the device is still
+  /// fixed when the sky is lost.
   private mutating func findMounting(_ estimate: NavigationEstimate?) {
-    // A place that was contradicted says nothing of the mounting.
+    // A contradicted position does not affect the mounting.
     let contradictions = filter.counters.contradictions - filter.counters.contradictedResumptions
     if contradictions != knownContradictions { mounting = nil }
     knownContradictions = contradictions
@@ -161,24 +165,24 @@ struct VehicleNavigation: Sendable {
     estimate.mountingDeviation.max() <= Self.mountingDeviation
   }
 
-  /// Takes the pressure of the air, which keeps the height where there is no receiver.
+  /// Processes air pressure, which maintains the height without a receiver.
   mutating func process(_ pressure: PressureData) { filter.process(pressure) }
 
-  /// When `advance` has something to do, if nothing comes before.
+  /// The next time at which `advance` must be called if no event arrives earlier.
   var nextDeadline: Timestamp? {
     [awaited.first?.timestamp.advanced(bySeconds: patience), silence].compactMap { $0 }.min()
   }
 
-  /// When the scans have stayed away for so long that nothing carries the position on any more while the receiver sleeps.
+  /// Time at which missing scans end the position estimate while the receiver sleeps.
   private var silence: Timestamp? {
-    // A moment later, so that they are missed then.
+    // A moment later, so that they are missing then.
     guard !isReceiverOn, isAligned, let silence = newestScan?.advanced(bySeconds: patience + 0.001),
       silence > advanced
     else { return nil }
     return silence
   }
 
-  /// Lets time pass: what has waited for too long is told as it came.
+  /// Advances the time. Locations that have waited too long are returned unchanged.
   mutating func advance(to timestamp: Timestamp) -> [Location] {
     advanced = max(advanced, timestamp)
     guard let first = awaited.first, first.timestamp.advanced(bySeconds: patience) <= timestamp else {
@@ -187,11 +191,11 @@ struct VehicleNavigation: Sendable {
     return handOn(drain())
   }
 
-  /// Hands over what waits, before a stop.
+  /// Returns waiting locations before a stop.
   mutating func finish() -> [Location] { handOn(drain()) }
 
-  /// The way through the last outage, in order, as it is known ten seconds after; once, and nil where nothing was told in it that
-  /// it would correct.
+  /// Returns the corrected route through the last outage, in order, ten seconds after its end; once, and nil
+  /// if nothing published in it needs a correction.
   mutating func drainCorrection(_ timeBase: TimeBase) -> [Location]? {
     guard filter.isTrackFinished else { return nil }
     let latency = filter.estimate?.positionLatency ?? 0
@@ -207,9 +211,9 @@ struct VehicleNavigation: Sendable {
     }
   }
 
-  // MARK: What is known
+  // MARK: State
 
-  /// Where the vehicle is by all sensors; nil unless the filter is aligned and its scans are of now.
+  /// Returns the estimate from all sensors; nil unless the filter is aligned and its scans are recent.
   func estimate(at now: Timestamp) -> NavigationEstimate? {
     guard let newestScan, now.seconds(since: newestScan) <= patience else { return nil }
     return filter.estimate
@@ -218,10 +222,11 @@ struct VehicleNavigation: Sendable {
   /// The estimate at the newest scan; nil unless the filter is aligned.
   var newestEstimate: NavigationEstimate? { filter.estimate }
 
-  /// How the position goes on without the receiver; nil where it does not.
+  /// Returns how the position continues without the receiver; nil if it does not.
   func carried(at now: Timestamp) -> CarriedPosition? {
-    // What is contradicted, not confirmed or still to be corrected needs the receiver. So does a mounting that is hardly known:
-    // without fixes the vehicle's constraints make it and the heading look known that they do not show.
+    // A contradicted, unconfirmed or uncorrected position requires the receiver. So does an uncertain
+    // mounting: without fixes, the vehicle's constraints would make mounting and heading appear more certain
+    // than they are.
     guard !hasToldInertial, filter.isConfirmed, let estimate = estimate(at: now), isMountingKnown(estimate)
     else { return nil }
     return CarriedPosition(
@@ -229,44 +234,44 @@ struct VehicleNavigation: Sendable {
       growth: Self.growthMargin * estimate.velocityDeviation)
   }
 
-  /// For `status`; nil where there are no inertial sensors, so that there is nothing to navigate by.
+  /// Returns the report for `status`; nil without inertial sensors.
   func report(at now: Timestamp) -> NavigationReport? {
     guard newestScan != nil else { return nil }
     return NavigationReport(filter.state, estimate(at: now))
   }
 
-  /// Of the sensors and their mounting, at the newest scan; nil before the mounting is known.
+  /// Calibration of sensors and mounting at the newest scan; nil before the mounting is known.
   var calibration: NavigationCalibration? { filter.calibration }
 
-  /// Whether it has found out how the device sits in the vehicle.
+  /// True if the mounting is determined.
   var isAligned: Bool { filter.state == .aligned }
 
-  // MARK: What comes out
+  // MARK: Outputs
 
-  /// Whether scans are there, or about to come, for a time.
+  /// Returns whether scans for a time are available or expected.
   private func isScanned(_ timestamp: Timestamp) -> Bool {
     guard isAligned, let newestScan else { return false }
     return timestamp.seconds(since: newestScan) <= patience
   }
 
-  /// Whether there is something to tell without a report of the receiver: it is silent, or sleeps.
+  /// Returns whether locations are published without reports of the receiver, because it is silent or sleeps.
   private func isCarriedOn(_ estimate: NavigationEstimate) -> Bool {
     estimate.source == .inertial || !isReceiverOn
   }
 
-  /// Whether the receiver is silent although it should have found a place by now.
+  /// Returns whether the receiver is silent although it should have a fix by now.
   private func isMissed(at now: Timestamp) -> Bool {
     isReceiverOn && receiverWoke.map { now.seconds(since: $0) > Self.search } ?? true
   }
 
   private func isOverdue(_ now: Timestamp) -> Bool {
     guard isAligned else { return false }
-    // A start from what was kept has told nothing yet.
+    // After a start from a stored state, nothing was published yet.
     guard let newestLocation else { return true }
     return now.seconds(since: newestLocation) >= Self.interval
   }
 
-  /// The scans have come as far as the first that waits: of all that they have reached there is one place now.
+  /// Returns the locations that the scans have reached.
   private mutating func reached(_ now: Timestamp, _ timeBase: TimeBase) -> [Location] {
     let count = awaited.prefix { $0.timestamp <= now }.count
     let reached = Array(awaited.prefix(count))
@@ -280,7 +285,7 @@ struct VehicleNavigation: Sendable {
     return awaited
   }
 
-  /// In order of time; those of the receiver alone say so where there is more than a receiver.
+  /// Returns locations in order of time; with inertial sensors, those of the receiver alone are marked.
   private mutating func handOn(_ locations: [Location]) -> [Location] {
     guard let newest = locations.last else { return [] }
     newestLocation = newest.timestamp
@@ -318,10 +323,10 @@ struct VehicleNavigation: Sendable {
 }
 
 extension PipelineConfiguration {
-  /// Seconds that samples may come late and still be of use to navigation.
+  /// Maximum delay in s of samples that are still useful for navigation.
   package static let longestNavigationLatency = 3.0
 
-  /// Whether motion and position are made one.
+  /// True if motion and position are combined.
   package var isNavigating: Bool {
     navigation.isEnabled && location.isEnabled && location.policy != .significant
       && location.activity == .automotive && inertialLatency <= Self.longestNavigationLatency

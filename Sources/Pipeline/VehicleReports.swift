@@ -3,36 +3,37 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// What the vehicle's bus tells: the newest value of each signal, when it is worth a message, and the speed that navigation takes.
+/// The CAN bus' part of the pipeline: the newest value of each signal, the schedule of messages, and the
+/// speed for navigation.
 struct VehicleReports: Sendable {
   private var settings: PipelineConfiguration.Vehicle
-  /// By their paths.
+  /// Newest readings by path.
   private var newest: [String: VehicleReading] = [:]
-  /// Whether something has come that was not told.
+  /// True if there are unpublished readings.
   private var hasNews = false
-  /// Whether a state is another than the one that was told.
+  /// True if a state differs from the published one.
   private var hasChanged = false
   private var lastTold: Timestamp?
   private var firstUntold: Timestamp?
 
-  /// Seconds between two messages, however often a state changes.
+  /// Minimum time in s between messages, even if a state changes more often.
   private static let shortestInterval = 1.0
-  /// Signals that are kept; a configuration names fewer.
+  /// Maximum number of stored signals; a configuration has fewer.
   private static let mostSignals = PipelineConfiguration.Vehicle.mostSignals
-  /// Seconds that an answer to an OBD-II request is late.
+  /// Delay in s of an answer to an OBD-II request.
   private static let diagnosticLatency = 0.3
-  /// m/s, one deviation, of a speed in whole km/h with an error of scale of some per cent.
+  /// Standard deviation in m/s of a speed in whole km/h with a scale error of some per cent.
   private static let diagnosticDeviation = 0.6
-  /// km/h of a step from which a broadcast speed is as coarse as a diagnostic one.
+  /// Step in km/h from which a broadcast speed is as coarse as a diagnostic one.
   private static let coarseStep = 0.5
 
-  /// Nil where no bus is read.
+  /// Nil if no CAN bus is read.
   init?(_ configuration: PipelineConfiguration) {
     guard let settings = configuration.vehicle else { return nil }
     self.settings = settings
   }
 
-  /// Goes on under another configuration with what it knows.
+  /// Returns the same state with another configuration.
   func reconfigured(_ new: PipelineConfiguration) -> VehicleReports? {
     guard let settings = new.vehicle else { return nil }
     var next = self
@@ -52,7 +53,7 @@ struct VehicleReports: Sendable {
     }
   }
 
-  /// The speeds among readings, as navigation takes them.
+  /// Returns the speeds among readings for navigation.
   func wheelSpeeds(_ readings: [VehicleReading]) -> [WheelSpeed] {
     guard let path = settings.speedPath else { return [] }
     return readings.compactMap { reading in
@@ -66,7 +67,7 @@ struct VehicleReports: Sendable {
     }
   }
 
-  /// When `due` has something to say, if nothing comes before.
+  /// The next time at which `due` returns a message if nothing arrives earlier.
   var nextDeadline: Timestamp? {
     guard hasNews, let firstUntold else { return nil }
     guard let lastTold else { return firstUntold.advanced(bySeconds: Self.shortestInterval) }
@@ -74,21 +75,21 @@ struct VehicleReports: Sendable {
       bySeconds: hasChanged ? Self.shortestInterval : max(Self.shortestInterval, settings.interval))
   }
 
-  /// The message that is due.
+  /// Returns the message if it is due.
   mutating func due(at now: Timestamp, _ timeBase: TimeBase) -> VehicleSignals? {
     guard let nextDeadline, nextDeadline <= now else { return nil }
     lastTold = now
     return pending(timeBase)
   }
 
-  /// What has not been told yet, before a stop.
+  /// Returns unpublished signals before a stop.
   mutating func pending(_ timeBase: TimeBase) -> VehicleSignals? {
     guard hasNews else { return nil }
     (hasNews, hasChanged, firstUntold) = (false, false, nil)
     return shown(timeBase)
   }
 
-  /// All that is known; nil before anything was.
+  /// Returns all current signals; nil before the first.
   func shown(_ timeBase: TimeBase) -> VehicleSignals? {
     let known = newest.values.filter { $0.value != nil }
     guard let latest = newest.values.map(\.timestamp).max() else { return nil }

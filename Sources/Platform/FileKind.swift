@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// What a path names, for places in which only a file may be.
+/// Kind of the object at a path, for settings that require a file.
 public enum FileKind {
-  /// Whether a path names a FIFO, a socket or a device. False if there is nothing.
+  /// Returns whether a path names a FIFO, a socket or a device. False if there is nothing.
   public static func isSpecial(_ path: String) -> Bool {
     var status = stat()
     return unsafe stat(path, &status) == 0 && !isOrdinary(status)
   }
 
-  /// Whether a descriptor is one of a file or a folder; for reading also of a device, as `/dev/null`.
+  /// Returns whether a descriptor belongs to a file or a folder, or for reading to a device such as `/dev/null`.
   static func isSuitable(_ descriptor: Int32, forWriting: Bool) -> Bool {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0 else { return true }

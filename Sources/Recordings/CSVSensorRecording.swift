@@ -2,14 +2,15 @@ internal import Bytes
 public import Sensors
 public import Spatial
 
-/// Inertial samples from a table in text, one row for each time.
+/// Reads inertial samples from a text table with one row for each time.
 ///
-/// The first row names the columns, in any order: `t` (s), `ax` `ay` `az` (m/s², specific force), `gx` `gy` `gz`
-/// (rad/s), `mx` `my` `mz` (µT), `pressure` (Pa), `temperature` (°C). An empty field is an absent value. Rows that
-/// begin with `#` and empty rows are passed over. `t` is the time on the device's time line as it stands, plus
-/// `startingAt`; it must not go back.
+/// The first row names the columns, in any order: `t` (s), `ax` `ay` `az` (m/s², specific force), `gx` `gy`
+/// `gz` (rad/s), `mx` `my` `mz` (µT), `pressure` (Pa), `temperature` (°C). An empty field means a missing
+/// value. Empty rows and rows that start with `#` are ignored. `t` is the time on the device's time line,
+/// relative to `startingAt`; it must not go back.
 ///
-/// A row is one `InertialScan`; rows are handed over in blocks of at most 20 or 100 ms, the barometer's apart.
+/// A row is one `InertialScan`; rows are returned in blocks of at most 20 or 100 ms, those of the barometer
+/// separately.
 public struct CSVSensorRecording: SensorRecording {
   public let name: String
   public let kinds: Set<SensorKind>
@@ -27,7 +28,7 @@ public struct CSVSensorRecording: SensorRecording {
   private var pending: CSVRow?
   private var isFinished = false
 
-  /// - Throws: `RecordingError` when the file cannot be opened or its header is not one.
+  /// - Throws: `RecordingError` if the file cannot be opened or its header is invalid.
   public init(path: String, startingAt: Timestamp = Timestamp(nanoseconds: 0)) throws(RecordingError) {
     name = path
     origin = startingAt
@@ -44,7 +45,7 @@ public struct CSVSensorRecording: SensorRecording {
     filter.setDemand(demand, for: kind)
   }
 
-  /// The next block.
+  /// Returns the next block.
   /// - Throws: `RecordingError` that names the line and the column.
   public mutating func next() throws(RecordingError) -> SensorEvent? {
     while true {
@@ -56,7 +57,7 @@ public struct CSVSensorRecording: SensorRecording {
     }
   }
 
-  /// Reads rows until a block is full; what ends first comes first, which is last in `ready`.
+  /// Reads rows until a block is full; the block that ends first is returned first, and is last in `ready`.
   private mutating func fillBlock() throws(RecordingError) {
     var scans: [InertialScan] = []
     var pressures: [PressureData] = []
@@ -105,7 +106,7 @@ public struct CSVSensorRecording: SensorRecording {
 
   private static func nextLine(_ lines: inout LineReader) throws(RecordingError) -> ArraySlice<UInt8>? {
     while let line = try lines.next() {
-      // Spreadsheets begin a file with a byte order mark.
+      // Spreadsheets start a file with a byte order mark.
       let text = lines.lineNumber == 1 && line.starts(with: [0xEF, 0xBB, 0xBF]) ? line.dropFirst(3) : line
       if !text.isEmpty, text.first != UInt8(ascii: "#") { return text }
     }
@@ -113,7 +114,7 @@ public struct CSVSensorRecording: SensorRecording {
   }
 }
 
-/// What the columns of a sensor table hold, by their place.
+/// The quantities of a table's columns, by index.
 struct CSVColumns: Sendable {
   /// A quantity that a column can hold; the raw value is its name in the header.
   enum Quantity: String, CaseIterable, Sendable {
@@ -125,7 +126,7 @@ struct CSVColumns: Sendable {
   /// The quantities in the order of the columns.
   let quantities: [Quantity]
 
-  /// Reads the header: names in any order, each at most once, `t` among them, triples whole.
+  /// Reads the header: names in any order, each at most once, with `t` and complete triples.
   init(header: ArraySlice<UInt8>, file: String, line: Int) throws(RecordingError) {
     var quantities: [Quantity] = []
     for field in CSVColumns.fields(of: header) {
@@ -162,7 +163,8 @@ struct CSVColumns: Sendable {
     }
   }
 
-  /// The fields of a row, blanks around them taken off. Numbers need no quotes, so none are understood.
+  /// Returns the fields of a row without surrounding blanks. Numbers need no quotes, so quotes are not
+  /// supported.
   static func fields(of line: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
     line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { field in
       var field = field
@@ -172,7 +174,7 @@ struct CSVColumns: Sendable {
     }
   }
 
-  /// The kinds of sensor that the table speaks of.
+  /// The kinds of sensor in the table.
   var kinds: Set<SensorKind> {
     var kinds: Set<SensorKind> = []
     for quantity in quantities {
@@ -189,13 +191,13 @@ struct CSVColumns: Sendable {
   }
 }
 
-/// One row of a sensor table.
+/// A row of a sensor table.
 struct CSVRow {
   private var values: [CSVColumns.Quantity: Double] = [:]
   let timestamp: Timestamp
 
-  /// - Throws: `RecordingError` that names the column: for a number of fields that is not the header's, for a
-  ///   field that is no finite number, for an absent time, and for a triple of which only a part is there.
+  /// - Throws: `RecordingError` that names the column: for a wrong number of fields, a field that is not a
+  ///   finite number, a missing time, and an incomplete triple.
   init(
     line: ArraySlice<UInt8>, columns: CSVColumns, file: String, lineNumber: Int
   ) throws(RecordingError) {
@@ -220,7 +222,7 @@ struct CSVRow {
     guard let seconds = values[.t] else {
       throw failure(.t, "is empty", "every row needs its time in seconds")
     }
-    // About 290 years; beyond, nanoseconds do not fit.
+    // About 290 years, the range of nanoseconds.
     guard abs(seconds) < 9e9 else {
       throw failure(.t, "\(seconds) s is out of range", "give seconds since the start of the recording")
     }
@@ -234,17 +236,17 @@ struct CSVRow {
     }
   }
 
-  /// The scalar in a column; nil when the field was empty or there is no such column.
+  /// Returns the number in a column; nil if the field is empty or the column is missing.
   subscript(_ quantity: CSVColumns.Quantity) -> Double? { values[quantity] }
 
-  /// What the row says of the inertial sensors.
+  /// Returns the inertial values of the row.
   func scan(at timestamp: Timestamp) -> InertialScan {
     InertialScan(
       timestamp: timestamp, specificForce: vector(.ax, .ay, .az), rotationRate: vector(.gx, .gy, .gz),
       magneticField: vector(.mx, .my, .mz), temperature: values[.temperature])
   }
 
-  /// The vector in three columns; nil when the fields were empty.
+  /// Returns the vector in three columns; nil if the fields are empty.
   private func vector(_ x: CSVColumns.Quantity, _ y: CSVColumns.Quantity, _ z: CSVColumns.Quantity)
     -> Vector3?
   {

@@ -1,24 +1,25 @@
 public import Sensors
 package import Spatial
 
-/// Several recordings as one, their events in order of time: the fixes of one file with the samples of another.
+/// Combines several recordings, with their events in order of time: the fixes of one file with the samples of
+/// another.
 ///
-/// Each recording keeps its own time line; start them so that they agree (`startingAt`). A tie goes to the
-/// recording that was named first. Demands are met here rather than in the parts, because a part that is asked
-/// for nothing would run to its end while the others stand still.
+/// Each recording has its own time line; start them so that they agree (`startingAt`). At equal times the
+/// recording named first has precedence. Demands are applied here rather than in the parts, because a part
+/// without demand would run to its end while the others wait.
 public struct MergedRecording: SensorRecording {
   public let name: String
   public let kinds: Set<SensorKind>
 
   private var parts: [any SensorRecording]
-  /// Whether the last part does not prolong the recording.
+  /// True if the last part does not prolong the recording.
   private let hasBackground: Bool
   private var heads: [SensorEvent?]
   private var hasBegun = false
   private var filter = DemandFilter()
 
   /// - Parameters:
-  ///   - parts: the recordings; the times within each must not run back, as their contract says.
+  ///   - parts: the recordings; the times within each must not go back.
   ///   - background: a recording that may be endless; it ends with the last of the others.
   public init(_ parts: [any SensorRecording], background: (any SensorRecording)? = nil) {
     hasBackground = background != nil
@@ -57,7 +58,7 @@ public struct MergedRecording: SensorRecording {
     var best: (index: Int, time: Int64)?
     for (index, head) in heads.enumerated() {
       guard let head else { continue }
-      // Blocks are ordered by their newest sample; an empty one is over at once.
+      // Blocks are ordered by their newest sample; an empty one is completed immediately.
       let time = head.timestamp?.nanoseconds ?? .min
       if let least = best, least.time <= time { continue }
       best = (index, time)
@@ -66,17 +67,17 @@ public struct MergedRecording: SensorRecording {
   }
 }
 
-/// The time line of a recording: the receiver's time since its first time, started at `origin`.
+/// The time line of a recording: the receiver's time since its first time, starting at `origin`.
 ///
-/// It never runs back: when the receiver's own clock does, it stands still until that has caught up, while the
-/// fixes keep the time that was recorded. Reports without a time happen when the one before them did.
+/// It never goes back. If the receiver's own clock does, it is constant until that has caught up, while fixes
+/// retain the recorded time. Reports without a time have that of the previous one.
 package struct RecordingClock: Sendable, Hashable {
   private var firstTime: UTCTime?
   private var now: Timestamp
 
   package init(origin: Timestamp) { now = origin }
 
-  /// The place of a report on the time line.
+  /// Returns the position of a report on the time line.
   package mutating func timestamp(for time: UTCTime?) -> Timestamp {
     guard let time else { return now }
     guard let firstTime else {
@@ -88,8 +89,7 @@ package struct RecordingClock: Sendable, Hashable {
     return now
   }
 
-  /// Says that the receiver's times from now on are later than those before by that much more than has passed,
-  /// because only now its date became known.
+  /// Shifts the receiver's time from now on, because its date became known only now.
   package mutating func shift(byNanoseconds nanoseconds: Int64) {
     if let time = firstTime { firstTime = UTCTime(nanoseconds: time.nanoseconds &+ nanoseconds) }
   }

@@ -2,13 +2,13 @@ internal import Platform
 public import Sensors
 internal import Spatial
 
-/// Plays a recording as if it were live: on its own thread, at life speed or a multiple of it.
+/// Plays a recording like a live source: on its own thread, at real speed or a multiple of it.
 ///
-/// The recording's first event happens when the source is started; from there its time line runs on, so that at
-/// life speed the timestamps are those of `CLOCK_BOOTTIME`. At another speed the intervals stay what they were
-/// and only the waiting is shorter. While nothing is demanded the recording runs on unheard, as the world does; what is
-/// demanded says how long samples may wait for others, as far as the recording can tell.
-/// A recording that cannot be read further is said to be unavailable, with its error, and then finished.
+/// The first event occurs when the source is started. From there its time line continues, so that at real
+/// speed the timestamps are those of `CLOCK_BOOTTIME`. At another speed the intervals are unchanged and only
+/// the waiting is shorter. Without demand the recording continues unheard, as reality does. The demand's
+/// latency is applied as far as the recording allows. A recording that cannot be read further is reported as
+/// unavailable, with its error, and then finished.
 public final class PacedReplay: SensorSource {
   public let name: String
   public let kinds: Set<SensorKind>
@@ -19,17 +19,17 @@ public final class PacedReplay: SensorSource {
   private let demands: Locked<[SensorKind: SensorDemand]>
 
   /// - Parameters:
-  ///   - recording: what to play, from where it stands.
-  ///   - speed: how many seconds of the recording pass in one second; `.infinity` plays without waiting, anything
-  ///     that is not positive counts as 1.
-  /// - Throws: `SystemError` when the process has no file descriptor left.
+  ///   - recording: the recording, played from its current position.
+  ///   - speed: seconds of the recording per second; `.infinity` plays without waiting, and values that are
+  ///     not positive count as 1.
+  /// - Throws: `SystemError` if no file descriptor is available.
   public init(_ recording: any SensorRecording, speed: Double = 1) throws {
     name = recording.name
     kinds = recording.kinds
     self.speed = speed > 0 ? speed : 1
     self.recording = recording
     thread = try ServiceThread()
-    // As with hardware, nothing is powered until something is demanded.
+    // As with hardware, nothing is powered before the first demand.
     demands = Locked(Dictionary(uniqueKeysWithValues: recording.kinds.map { ($0, SensorDemand.off) }))
   }
 
@@ -56,7 +56,7 @@ public final class PacedReplay: SensorSource {
           SourceStatus(
             timestamp: now, source: name, kinds: kinds, state: state, skipped: recording.skipped)))
     }
-    /// Waits for the moment of what is due together, and delivers it; false when the source is stopped meanwhile.
+    /// Waits for the time of a group and delivers it. Returns false if the source is stopped meanwhile.
     func deliver(_ group: ReplaySchedule.Group?) -> Bool {
       guard let group else { return true }
       let elapsed = Double(group.due) / speed
@@ -64,7 +64,7 @@ public final class PacedReplay: SensorSource {
         !thread.isStopping
       else { return false }
       now = Timestamp(nanoseconds: started &+ group.due)
-      // Without any sensor, time would stand still.
+      // Without any sensor, time would not advance.
       for (kind, demand) in schedule.adopt(demands.withLock { $0 }) where demand.isOn {
         recording.setDemand(demand, for: kind)
       }
@@ -88,7 +88,7 @@ public final class PacedReplay: SensorSource {
     say(.finished)
   }
 
-  /// Sleeps until a point of `SystemClock.monotonic`; false when the source is stopped meanwhile.
+  /// Sleeps until a time of `SystemClock.monotonic`. Returns false if the source is stopped meanwhile.
   private func waits(until deadline: Int64, _ heartbeat: Heartbeat) -> Bool {
     while true {
       heartbeat.beat()
@@ -100,8 +100,8 @@ public final class PacedReplay: SensorSource {
   }
 }
 
-/// Gathers the events of a recording that are told in one go, so that a thread wakes once for what comes at about the same
-/// time. Nobody wakes for what nobody wants, as long as time moves on all the same. Pure.
+/// Groups the events of a recording that are delivered together, so that a thread wakes once for nearly
+/// simultaneous events. Events without demand cause no wakeups, except to advance time. Pure.
 struct ReplaySchedule {
   struct Group: Equatable {
     /// Nanoseconds since the recording's first event.
@@ -109,22 +109,22 @@ struct ReplaySchedule {
     var events: [SensorEvent]
   }
 
-  /// Leaves out what is not in demand.
+  /// Removes events without demand.
   var filter = DemandFilter()
   private var demands: [SensorKind: SensorDemand] = [:]
   private var group: Group?
-  /// Nanoseconds to whose multiples events are late.
+  /// Grid in ns to which events are delayed.
   private var grid: Int64 = 1
-  /// How far the recording was told.
+  /// Time of the last delivered group.
   private var told: Int64 = .min / 2
 
-  /// Nanoseconds of the recording that may pass without a word.
+  /// Maximum time in ns of the recording without a delivery.
   private static let longestSilence: Int64 = 500_000_000
-  /// What of the latency that is wanted at the least events may be late beside it, and at the most, in nanoseconds.
+  /// Permitted delay of events: share of the smallest demanded latency, and maximum in ns.
   private static let latenessShare: Int64 = 10
   private static let longestLateness: Int64 = 50_000_000
 
-  /// Takes demands over. Returns those that have changed.
+  /// Adopts demands. Returns those that have changed.
   mutating func adopt(_ new: [SensorKind: SensorDemand]) -> [SensorKind: SensorDemand] {
     let changed = new.filter { demands[$0.key] != $0.value }
     guard !changed.isEmpty else { return changed }
@@ -138,9 +138,10 @@ struct ReplaySchedule {
     return changed
   }
 
-  /// Takes an event in.
-  /// - Parameter time: nanoseconds since the first event; nil for one without a time, which goes with the one before.
-  /// - Returns: what is due before it.
+  /// Adds an event.
+  /// - Parameter time: nanoseconds since the first event; nil for one without a time, which belongs to the
+  ///   previous one.
+  /// - Returns: the group that is due before it.
   mutating func add(_ event: SensorEvent, at time: Int64?) -> Group? {
     let due = time.map { ($0 &+ grid &- 1) / grid &* grid } ?? group?.due ?? max(0, told)
     if group?.due == due {
@@ -154,13 +155,13 @@ struct ReplaySchedule {
     return before
   }
 
-  /// What is left at the end.
+  /// Returns the remaining group at the end.
   mutating func removeGroup() -> Group? {
     defer { group = nil }
     return group
   }
 
-  /// Whether nothing of a group is in demand, and it may be passed over.
+  /// Returns whether nothing of a group is in demand, so that it can be skipped.
   private mutating func isUnheard(_ group: Group) -> Bool {
     guard group.due &- told < Self.longestSilence else { return false }
     var looking = filter

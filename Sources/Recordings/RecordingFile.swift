@@ -2,13 +2,13 @@ internal import Glibc
 internal import Platform
 package import Sensors
 
-/// An open file of a recording. Reads name their offset, so that copies of a recording, which are values,
-/// share the file without moving each other's position.
+/// An open file of a recording. Reads specify their offset, so that copies of a recording, which are values,
+/// share the file but not the position.
 final class RecordingFile: Sendable {
   let path: String
   private let descriptor: Int32
 
-  /// - Throws: `RecordingError` when the path cannot be opened or is not a regular file.
+  /// - Throws: `RecordingError` if the path cannot be opened or is not a regular file.
   init(path: String) throws(RecordingError) {
     self.path = path
     // O_NONBLOCK, because opening a FIFO without a writer would wait forever.
@@ -26,7 +26,7 @@ final class RecordingFile: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Reads up to `count` bytes at `offset` onto the end of `buffer`; returns how many, 0 at the end.
+  /// Reads up to `count` bytes at `offset` and appends them to `buffer`. Returns their number; 0 at the end.
   func read(_ count: Int, at offset: Int64, into buffer: inout [UInt8]) throws(RecordingError) -> Int {
     var code: Int32 = 0
     let block = unsafe [UInt8](unsafeUninitializedCapacity: count) { bytes, initializedCount in
@@ -45,22 +45,22 @@ final class RecordingFile: Sendable {
   }
 }
 
-/// Reads a text file line by line in blocks, however large it is.
+/// Reads a text file of any size line by line in blocks.
 ///
-/// A line ends with LF or CR LF. Its bytes are handed out as they are: no encoding is assumed.
+/// A line ends with LF or CR LF. Its bytes are returned unchanged: no encoding is assumed.
 package struct LineReader: Sendable {
-  /// Bytes above which a line is an error: no format read here comes near, a binary file does.
+  /// Maximum length of a line in bytes. No supported format reaches it, binary files do.
   package static let longestLine = 64 * 1024
   private static let blockSize = 64 * 1024
-  /// Of UTF-8, at the beginning of files that Windows programs write.
+  /// UTF-8 byte order mark, at the start of files written by Windows programs.
   private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-  /// The path as it was given.
+  /// Path as passed.
   package var path: String { file.path }
-  /// The number of the line handed out last, from 1; 0 before the first.
+  /// Number of the last returned line, from 1; 0 before the first.
   package private(set) var lineNumber = 0
-  /// Whether the line handed out last ended with a line feed. A recorder that was cut off leaves a last line
-  /// without.
+  /// True if the last returned line ended with a line feed. An interrupted recorder leaves a last line
+  /// without one.
   package private(set) var lineWasTerminated = false
 
   private let file: RecordingFile
@@ -69,13 +69,13 @@ package struct LineReader: Sendable {
   private var offset: Int64 = 0
   private var reachedEnd = false
 
-  /// - Throws: `RecordingError` when the file cannot be opened.
+  /// - Throws: `RecordingError` if the file cannot be opened.
   package init(path: String) throws(RecordingError) {
     file = try RecordingFile(path: path)
   }
 
-  /// The next line without its end; nil at the end of the file.
-  /// - Throws: `RecordingError` when the file cannot be read or a line is longer than `longestLine`.
+  /// Returns the next line without its end; nil at the end of the file.
+  /// - Throws: `RecordingError` if the file cannot be read or a line is longer than `longestLine`.
   package mutating func next() throws(RecordingError) -> ArraySlice<UInt8>? {
     var searchFrom = position
     while true {
@@ -121,17 +121,17 @@ package struct LineReader: Sendable {
   }
 }
 
-/// Why a recording cannot be played: where, what is wrong there and what to do about it.
+/// The reason why a recording cannot be played: location, problem and remedy.
 public struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The file's path as it was given.
+  /// Path of the file as passed.
   public var file: String
-  /// The line, counted from 1; nil when the file as a whole is meant.
+  /// Line, counted from 1; nil for the file as a whole.
   public var line: Int?
-  /// The column's name in a table; nil where there are no columns.
+  /// Name of the column in a table; nil without columns.
   public var column: String?
-  /// What was found, as in "checksum is 4A, the sentence gives 5B".
+  /// Problem, as in "checksum is 4A, the sentence gives 5B".
   public var problem: String
-  /// What the reader of the message can do.
+  /// Remedy for the user.
   public var remedy: String
 
   public init(file: String, line: Int? = nil, column: String? = nil, problem: String, remedy: String) {
@@ -150,10 +150,10 @@ public struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible
   }
 }
 
-/// Counts the units of a file that cannot be read, and the positions that can.
+/// Counts the unreadable units and the positions of a file.
 package struct ReadingProgress: Sendable {
   package private(set) var skipped: SkippedInput?
-  /// Whether the file had a position.
+  /// True if the file contains a position.
   package var hasPosition = false
   private var first: RecordingError?
 
@@ -164,7 +164,7 @@ package struct ReadingProgress: Sendable {
     skipped = SkippedInput(count: (skipped?.count ?? 0) + 1, first: skipped?.first ?? error.description)
   }
 
-  /// Checks at the end of the file that it had a position.
+  /// Checks at the end of the file that it contained a position.
   /// - Throws: the first fault of the file, if it had none.
   package func finish(_ file: String, remedy: String) throws(RecordingError) {
     guard !hasPosition else { return }
@@ -172,7 +172,7 @@ package struct ReadingProgress: Sendable {
   }
 }
 
-/// A piece of a file as it may be shown in a message: printable ASCII, cut short.
+/// Returns a part of a file for a message: printable ASCII, truncated.
 package func excerpt(_ bytes: some Sequence<UInt8>, limit: Int = 40) -> String {
   var text = ""
   for (count, byte) in bytes.enumerated() {

@@ -11,7 +11,8 @@ public struct MountMatrix: Hashable, Sendable, CustomStringConvertible {
   /// True if the sensor's axes are those of the device.
   public var isIdentity: Bool { rows == .identity }
 
-  /// Whether it turns the axes and does nothing else: rows of length 1, at right angles, not mirrored. Roundings of 2 % are accepted.
+  /// True if the matrix is a rotation: rows of length 1, at right angles, not mirrored. Rounding errors of 2 %
+  /// are accepted.
   public var isRotation: Bool {
     let rows = [
       Vector3(x: self.rows.m11, y: self.rows.m12, z: self.rows.m13),
@@ -25,7 +26,7 @@ public struct MountMatrix: Hashable, Sendable, CustomStringConvertible {
     return self.rows.determinant > 0
   }
 
-  /// Whether each axis of the device is one of the sensor's, or its opposite.
+  /// True if each axis of the device is an axis of the sensor or its opposite.
   public var keepsAxes: Bool {
     [[rows.m11, rows.m12, rows.m13], [rows.m21, rows.m22, rows.m23], [rows.m31, rows.m32, rows.m33]]
       .allSatisfy {

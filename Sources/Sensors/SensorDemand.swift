@@ -141,13 +141,13 @@ public struct FixDelay: Sendable, Hashable {
   }
 }
 
-/// One `DemandGate` for each kind of sensor: removes from events what is not in demand.
+/// One `DemandGate` for each kind of sensor: removes data without demand from events.
 public struct DemandFilter: Sendable {
   private let fixDelay: FixDelay?
   private var gates: [SensorKind: DemandGate] = [:]
   private var lastTimestamp: Timestamp?
 
-  /// - Parameter fixDelay: how long a receiver that was off searches; nil where the events already show that.
+  /// - Parameter fixDelay: simulated time to fix of a receiver that was off; nil if the events already contain it.
   public init(fixDelay: FixDelay? = nil) { self.fixDelay = fixDelay }
 
   /// Sets the demand for one kind, from the time of the last event on.
@@ -156,7 +156,8 @@ public struct DemandFilter: Sendable {
       .setDemand(demand, at: lastTimestamp)
   }
 
-  /// Returns the part of an event that is in demand; nil for none. A change of a source's state and what a vehicle's bus tells always pass.
+  /// Returns the part of an event that is in demand; nil for none. Changes of a source's state and readings of the
+  /// CAN bus always pass.
   public mutating func admit(_ event: SensorEvent) -> SensorEvent? {
     if let time = event.timestamp { lastTimestamp = max(time, lastTimestamp ?? time) }
     switch event {

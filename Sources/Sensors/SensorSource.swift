@@ -79,7 +79,7 @@ public struct SkippedInput: Sendable, Hashable {
   }
 }
 
-/// What a source hands over: a block of scans, samples or fixes in order of time, or a change of its own state.
+/// Output of a source: a block of scans, samples or fixes in order of time, or a change of its own state.
 ///
 /// Sources deliver blocks instead of single samples, because passing data between threads costs as much as
 /// filtering several dozen samples.

@@ -1,10 +1,10 @@
-/// What is wrong with what was to be read of a bus: the place, the fault and what helps.
+/// An error about the CAN bus or its configuration: location, problem and remedy.
 public struct CANError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// A path with its line, an interface or a setting.
+  /// Location: a path with its line, an interface or a setting.
   public var place: String
-  /// What was found, as in "signal Speed: 70 bits".
+  /// Problem, as in "signal Speed: 70 bits".
   public var problem: String
-  /// What the reader of the message can do.
+  /// Remedy for the user.
   public var remedy: String
 
   public init(place: String, problem: String, remedy: String) {

@@ -1,18 +1,17 @@
 internal import Sensors
 internal import Spatial
 
-/// Makes a `PositionFix` of each TPV, with the satellites of the receiver's last SKY.
+/// Creates a `PositionFix` from each TPV, with the satellites of the receiver's last SKY.
 struct GPSDFixAssembler: Sendable {
-  /// How long a SKY holds, ns; receivers give one at least every few seconds.
+  /// Validity of a SKY in ns; receivers send one at least every few seconds.
   private static let skyLifetime: Int64 = 10_000_000_000
-  /// gpsd has room for four devices; a stranger that names ever new ones must not fill the memory.
+  /// Maximum number of devices, to limit memory; gpsd itself supports four.
   private static let mostDevices = 16
 
   private var skies: [String: (sky: GPSDSky, timestamp: Timestamp)] = [:]
   private var guesses: [String: DilutionGuess] = [:]
 
-  /// Merges a report of the sky. What it leaves out (some receivers' dilutions and satellites come
-  /// apart) stays as it was.
+  /// Updates the sky. Missing values (some receivers send dilutions and satellites separately) are unchanged.
   mutating func update(_ sky: GPSDSky, at timestamp: Timestamp) {
     let device = sky.device ?? ""
     var merged = current(device, at: timestamp) ?? GPSDSky()
@@ -23,7 +22,7 @@ struct GPSDFixAssembler: Sendable {
     skies[device] = (merged, timestamp)
   }
 
-  /// The report as the rest of the program knows it. Without a fix it has neither position nor motion.
+  /// Returns the report as a `PositionFix`. Without a fix it has neither position nor motion.
   mutating func fix(_ report: GPSDFix, at timestamp: Timestamp) -> PositionFix {
     var fix = PositionFix(timestamp: timestamp, time: report.time, mode: report.mode.flatMap(FixMode.init))
     fix.receiver = report.device
@@ -80,36 +79,39 @@ extension FixQuality {
   }
 }
 
-/// Tells an error that a receiver stated from one that gpsd made up.
+/// Distinguishes errors reported by a receiver from those made up by gpsd.
 ///
-/// For receivers that state none, gpsd's `eph` is the horizontal dilution times a constant: 19 m, or 4.75 m for a
-/// differential fix (`P_UERE_NO_DGPS` and `P_UERE_WITH_DGPS` of its libgpsd_core.c). The constant is the same for a
-/// receiver of 1995 and for one with centimetres, so the dilution alone is taken, for a better model to judge.
+/// For receivers that report none, gpsd's `eph` is the horizontal dilution times a constant: 19 m, or 4.75 m
+/// for a differential fix (`P_UERE_NO_DGPS` and `P_UERE_WITH_DGPS` of its libgpsd_core.c). The constant is
+/// the same for a receiver of 1995 and for one accurate to centimetres. Therefore only the dilution is used,
+/// for a better model to evaluate.
 struct DilutionGuess: Sendable {
   private static let constants = (plain: 19.0, differential: 4.75)
-  /// Errors in a row that a stated one would not hit by chance: one in nineteen does, if it comes in centimetres.
+  /// Number of consecutive matching errors that are no coincidence. Of real errors in whole centimetres, one
+  /// in nineteen matches.
   private static let needed = 4
 
   private var lastError: Double?
   private var hits = 0
 
-  /// The dilution behind an error of gpsd; nil for one that the receiver stated, and while that is not clear.
+  /// Returns the dilution behind an error of gpsd; nil for an error reported by the receiver, and while that
+  /// is unclear.
   ///
   /// - Parameters:
-  ///   - error: metres.
-  ///   - hdop: the dilution that gpsd told of the sky; nil when it told none.
+  ///   - error: error in m.
+  ///   - hdop: dilution in gpsd's sky report; nil if it has none.
   mutating func dilution(behind error: Double?, isDifferential: Bool, hdop: Double?) -> Double? {
     guard let error, error > 0 else { return nil }
     let constant = isDifferential ? Self.constants.differential : Self.constants.plain
     if let hdop, hdop > 0 { return abs(error - constant * hdop) < 0.002 ? hdop : nil }
-    // Receivers give a dilution in hundredths, and gpsd an error in millimetres.
+    // Receivers report a dilution in hundredths, and gpsd an error in millimetres.
     let hundredths = error / constant * 100
     guard hundredths >= 30, abs(hundredths - hundredths.rounded()) < 0.02 else {
       hits = 0
       lastError = error
       return nil
     }
-    // Parked, the same dilution comes again and again, and proves nothing more.
+    // While parked, the same dilution is repeated and proves nothing more.
     if error != lastError { hits = min(hits + 1, Self.needed) }
     lastError = error
     return hits >= Self.needed ? hundredths.rounded() / 100 : nil

@@ -3,13 +3,16 @@ public import Recordings
 public import Sensors
 public import Spatial
 
-/// Position fixes from a log of gpsd's own reports, one JSON object a line, as `gpspipe -w` writes it.
+/// Reads position fixes from a log of gpsd's own reports, one JSON object per line, as written by `gpspipe
+/// -w`.
 ///
-/// - The reports go through the decoder of a live session. White space does not matter: a report can span lines, and reports can be
-///   elements of an array. Lines outside of a report that do not begin with `{` (raw sentences, comments) are ignored.
-/// - One fix for each TPV. `PositionFix.time` is as recorded; `timestamp` is the receiver's time since its first
-///   one, plus `startingAt`, and stands still while the recorded time runs backwards or is absent.
-/// - A damaged report is skipped and counted, except a last line without an end, which a recorder that was cut off leaves.
+/// - The decoder is that of a live session. White space is ignored: a report can span lines, and reports can
+///   be elements of an array. Lines outside of a report that do not start with `{` (raw sentences, comments)
+///   are ignored.
+/// - One fix for each TPV. `PositionFix.time` is as recorded; `timestamp` is the receiver's time since its
+///   first one, plus `startingAt`. It is constant while the recorded time runs backwards or is missing.
+/// - A damaged report is skipped and counted, except a last line without an end, which an interrupted
+///   recorder leaves.
 /// - A file without any position is an error.
 public struct GPSDLogRecording: SensorRecording {
   public let name: String
@@ -22,11 +25,11 @@ public struct GPSDLogRecording: SensorRecording {
   private var clock: RecordingClock
   private var lastTimestamp: Timestamp?
   private var progress = ReadingProgress()
-  /// The beginning of a report that spans lines, and its first line.
+  /// The start of a report that spans lines, and its first line.
   private var open: [UInt8] = []
   private var openLine = 0
 
-  /// - Throws: `RecordingError` when the file cannot be opened.
+  /// - Throws: `RecordingError` if the file cannot be opened.
   public init(path: String, startingAt: Timestamp = Timestamp(nanoseconds: 0)) throws(RecordingError) {
     name = path
     lines = try LineReader(path: path)
@@ -39,7 +42,7 @@ public struct GPSDLogRecording: SensorRecording {
     if kind == .positioning { gate.setDemand(demand, at: lastTimestamp) }
   }
 
-  /// The next fix, alone in its block.
+  /// Returns the next fix, alone in its block.
   /// - Throws: `RecordingError` for a line that is too long, and at the end of a file without any position.
   public mutating func next() throws(RecordingError) -> SensorEvent? {
     while let line = try lines.next() {
@@ -54,7 +57,7 @@ public struct GPSDLogRecording: SensorRecording {
     return nil
   }
 
-  /// The report that a line completes; nil if it continues in the next line, and for other lines.
+  /// Returns the report completed by a line; nil if it continues in the next line, and for other lines.
   private mutating func report(_ line: ArraySlice<UInt8>) -> GPSDReport? {
     let text = Self.trimmed(line)
     // A line that starts another report inside an open one shows that the open one is damaged.
@@ -85,14 +88,14 @@ public struct GPSDLogRecording: SensorRecording {
     open = []
   }
 
-  /// Without white space around it, and without the opening bracket of an array.
+  /// Returns a line without surrounding white space and without the opening bracket of an array.
   private static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var text = line.drop { $0 <= 0x20 || $0 == UInt8(ascii: "[") }
     while let last = text.last, last <= 0x20 { text.removeLast() }
     return text
   }
 
-  /// Whether the bytes are the beginning of JSON.
+  /// Returns whether the bytes are an incomplete start of JSON.
   private static func endsEarly(_ bytes: [UInt8]) -> Bool {
     if case .invalid(let offset) = JSONScan(bytes.span) { return offset >= bytes.count }
     return false

@@ -1,16 +1,16 @@
 internal import Platform
 
-/// What a gpsd says of itself, for checks and lists.
+/// Version and devices of a gpsd, for checks and lists.
 public struct GPSDProbe: Hashable, Sendable {
   public var address: GPSDAddress
   public var version: GPSDVersion
-  /// The receivers that it knows. gpsd opens them only for watchers: an inactive one may well be sound.
+  /// The receivers. gpsd opens them only for watchers: an inactive one may work.
   public var devices: [GPSDDevice]
 
-  /// Asks a gpsd for its version and devices. No receiver is woken by that.
-  /// - Parameter timeLimit: after which to give up; looking up a host's name may take longer.
-  /// - Throws: `GPSDError` when it is not reachable or answers nothing that a gpsd would; `SystemError` when the
-  ///   process has no file descriptor left.
+  /// Requests version and devices from a gpsd. This wakes no receiver.
+  /// - Parameter timeLimit: time limit without the host name lookup.
+  /// - Throws: `GPSDError` if it is unreachable or its answer is invalid; `SystemError` if no file descriptor
+  ///   is available.
   public static func run(_ address: GPSDAddress, timeLimit: Duration = .seconds(3)) throws -> GPSDProbe {
     let wake = try EventDescriptor()
     let (seconds, attoseconds) = timeLimit.components
@@ -38,9 +38,9 @@ public struct GPSDProbe: Hashable, Sendable {
   }
 }
 
-/// Where a gpsd listens.
+/// Host and port of a gpsd.
 public struct GPSDAddress: Hashable, Sendable, CustomStringConvertible {
-  /// The port that gpsd has by default.
+  /// Default port of gpsd.
   public static let standardPort: UInt16 = 2947
 
   /// A name or a numeric address.
@@ -57,27 +57,27 @@ public struct GPSDAddress: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Why gpsd cannot be asked: what was tried, where, and the cause with its remedy.
+/// An error of the connection to gpsd: operation, object, and cause with remedy.
 public struct GPSDError: Error, Hashable, Sendable, CustomStringConvertible {
   public enum Kind: Hashable, Sendable {
     /// The host's name has no address.
     case unknownHost
-    /// Nobody listens there, or nothing answers.
+    /// The port is closed, or there is no answer.
     case unreachable
     /// The connection was closed or failed.
     case connectionLost
-    /// What answers is not a gpsd that can be understood.
+    /// The answer does not follow gpsd's protocol.
     case protocolViolation
-    /// The caller asked to stop waiting.
+    /// The caller cancelled the wait.
     case interrupted
   }
 
   public var kind: Kind
-  /// What was being done, as in "connect to".
+  /// The failed operation, as in "connect to".
   public var operation: String
   /// The address, as in "gpsd://127.0.0.1:2947".
   public var object: String
-  /// The cause, and the remedy where there is one.
+  /// The cause, with the remedy if there is one.
   public var cause: String
 
   public var description: String { "\(operation) \(object): \(cause)" }

@@ -1,9 +1,9 @@
 public import Spatial
 
-/// What gpsd says in one line.
+/// A report of gpsd, one per line.
 public enum GPSDReport: Hashable, Sendable {
   case version(GPSDVersion)
-  /// All devices that gpsd knows.
+  /// All devices of gpsd.
   case devices([GPSDDevice])
   /// A device that was opened, identified or closed.
   case device(GPSDDevice)
@@ -11,37 +11,38 @@ public enum GPSDReport: Hashable, Sendable {
   case fix(GPSDFix)
   /// A report of the sky (gpsd's SKY).
   case sky(GPSDSky)
-  /// gpsd's complaint about a request.
+  /// An error message of gpsd about a request.
   case error(String)
-  /// A report of a class that is not used here, as `WATCH` or `ATT`.
+  /// A report of an unused class, as `WATCH` or `ATT`.
   case other(String)
 }
 
-/// Which gpsd answers.
+/// Version of gpsd.
 public struct GPSDVersion: Hashable, Sendable {
-  /// The release, as in "3.22".
+  /// Release, as in "3.22".
   public var release: String
   public var protocolMajor: Int
   public var protocolMinor: Int
 }
 
-/// A receiver as gpsd knows it.
+/// A receiver as reported by gpsd.
 public struct GPSDDevice: Hashable, Sendable {
-  /// As in "/dev/ttyACM0".
+  /// Path, as in "/dev/ttyACM0".
   public var path: String
-  /// gpsd's driver, as in "u-blox"; nil until it has recognised the receiver.
+  /// gpsd's driver, as in "u-blox"; nil until it has recognized the receiver.
   public var driver: String?
-  /// Whether gpsd has it open. It opens a receiver for the first watcher.
+  /// True if gpsd has opened it. It opens a receiver for the first watcher.
   public var isActive: Bool
 }
 
-/// gpsd's TPV, field by field; whatever it did not say is nil.
+/// gpsd's TPV with all fields; nil for missing ones.
 public struct GPSDFix: Hashable, Sendable {
   public var device: String?
   /// 1 no fix, 2 two-dimensional, 3 three-dimensional.
   public var mode: Int?
-  /// gpsd's number for how the position was found: 1 autonomous, 2 differential, 3 and 4 real-time kinematic fixed and
-  /// float, 5 and 6 dead reckoning without and with satellites, 7 surveyed, 8 simulated, 9 encrypted. Nil for its 0, which is unknown.
+  /// gpsd's number for the method of positioning: 1 autonomous, 2 differential, 3 and 4 real-time kinematic
+  /// fixed and float, 5 and 6 dead reckoning without and with satellites, 7 surveyed, 8 simulated, 9
+  /// encrypted. Nil for its 0, which means unknown.
   public var status: Int?
   public var time: UTCTime?
   public var latitude: Double?
@@ -50,11 +51,11 @@ public struct GPSDFix: Hashable, Sendable {
   public var altitudeEllipsoidal: Double?
   /// Metres above mean sea level.
   public var altitudeMeanSeaLevel: Double?
-  /// Degrees from true north.
+  /// Course in degrees from true north.
   public var track: Double?
-  /// m/s.
+  /// Speed in m/s.
   public var speed: Double?
-  /// m/s, upward.
+  /// Climb rate in m/s, upward.
   public var climb: Double?
   /// Estimated errors: m, m, m/s, degrees.
   public var eph: Double?
@@ -63,10 +64,10 @@ public struct GPSDFix: Hashable, Sendable {
   public var epd: Double?
 }
 
-/// gpsd's SKY, as far as it is used here; whatever it did not say is nil.
+/// The used fields of gpsd's SKY; nil for missing ones.
 public struct GPSDSky: Hashable, Sendable {
   public var device: String?
-  /// Nil when the report held dilutions of precision only.
+  /// Number of satellites used; nil if the report contained dilutions of precision only.
   public var satellitesUsed: Int?
   public var satellitesVisible: Int?
   public var horizontalDilution: Double?

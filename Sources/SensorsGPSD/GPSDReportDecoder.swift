@@ -5,10 +5,10 @@ internal import JSON
 internal import Platform
 internal import Spatial
 
-/// Turns lines of gpsd's protocol into reports with libgps (`gps_unpack`); live sessions and recorded logs share it.
+/// Decodes lines of gpsd's protocol with libgps (`gps_unpack`), for live sessions and recorded logs.
 ///
-/// No state passes from one line to the next: `gps_unpack` sets every field that a report of the class can have,
-/// absent ones to NaN, and only those fields are read afterwards.
+/// No state passes from one line to the next: `gps_unpack` sets every field that a report of the class can
+/// have, missing ones to NaN, and only those fields are read afterwards.
 // Sendable: `data` is used only by `decode`, under `exclusive`.
 @safe public final class GPSDReportDecoder: @unchecked Sendable {
   private let data: UnsafeMutablePointer<gps_data_t>
@@ -22,7 +22,8 @@ internal import Spatial
 
   deinit { unsafe data.deallocate() }
 
-  /// Reads one line without its end; nil when it is not a well-formed report. White space and the order of members do not matter.
+  /// Decodes a line without its end; nil unless it is a well-formed report. White space and the order of
+  /// members are irrelevant.
   public func decode(_ line: ArraySlice<UInt8>) -> GPSDReport? {
     let line = GPSDLine.canonical(line)
     guard let outline = GPSDLine(line) else { return nil }
@@ -36,7 +37,8 @@ internal import Spatial
       return .fix(fix(set))
     case "SKY":
       guard unpack(line) & UInt64(SATELLITE_SET) != 0 else { return nil }
-      // libgps counts the satellites of an absent list as none; a report of dilutions only says nothing of them.
+      // libgps counts the satellites of a missing list as zero; a report with dilutions only contains no
+      // count.
       let hasSatellites = outline.members.contains("satellites")
       return unsafe .sky(
         GPSDSky(
@@ -53,7 +55,7 @@ internal import Spatial
           protocolMinor: Int(version.proto_minor)))
     case "DEVICE": return device(line).map { .device($0) }
     case "DEVICES":
-      // One by one, because libgps has room for four.
+      // One by one, because libgps supports four only.
       return .devices(
         outline.elements.compactMap { range in
           let element = line[range]
@@ -67,7 +69,7 @@ internal import Spatial
     }
   }
 
-  /// Lets libgps parse the line; returns which groups of fields it says it has set.
+  /// Parses a line with libgps. Returns the groups of fields that it reports as set.
   private func unpack(_ line: ArraySlice<UInt8>) -> UInt64 {
     var text = line.map { CChar(bitPattern: $0) }
     text.append(0)
@@ -79,8 +81,8 @@ internal import Spatial
   }
 
   private func device(_ line: ArraySlice<UInt8>) -> GPSDDevice? {
-    // The word that a device was closed is `"activated":0`, a number where libgps expects a text: it gives up
-    // there, without setting DEVICE_SET, but after it has read the path. So the path is taken if it is there.
+    // The report of a closed device contains `"activated":0`, a number where libgps expects text. libgps
+    // stops there without setting DEVICE_SET, but has already read the path. So the path is used if present.
     unsafe data.pointee.dev.path.0 = 0
     let isWhole = unpack(line) & UInt64(DEVICE_SET) != 0
     guard let path = unsafe string(of: data.pointee.dev.path) else { return nil }
@@ -96,7 +98,8 @@ internal import Spatial
     if set & UInt64(MODE_SET) != 0 { fix.mode = Int(source.mode) }
     if set & UInt64(STATUS_SET) != 0, source.status > 0 { fix.status = Int(source.status) }
     if set & UInt64(TIME_SET) != 0 { fix.time = time(source.time) }
-    // LATLON_SET tells of the longitude only, ALTITUDE_SET of any height: each field is looked at itself.
+    // LATLON_SET refers to the longitude only, ALTITUDE_SET to any height: each field is checked
+    // individually.
     fix.latitude = finite(source.latitude)
     fix.longitude = finite(source.longitude)
     fix.altitudeEllipsoidal = finite(source.altHAE)
@@ -113,38 +116,38 @@ internal import Spatial
 
   private func finite(_ value: Double) -> Double? { value.isFinite ? value : nil }
 
-  /// libgps makes a time before 1970 of a text that is none, and cuts the nanoseconds of a decimal fraction off one
-  /// too low; gpsd gives milliseconds, so whole microseconds are restored.
+  /// Converts a time of libgps; nil before 1970, which it produces from an invalid text. It also truncates
+  /// nanoseconds one too low; gpsd's times are milliseconds, so rounding to microseconds restores them.
   private func time(_ time: timespec) -> UTCTime? {
     guard time.tv_sec > 0, time.tv_sec < 9_000_000_000 else { return nil }
     let nanoseconds = (Int64(time.tv_nsec) + 500) / 1000 * 1000
     return UTCTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + nanoseconds)
   }
 
-  /// The text in one of libgps's character arrays, which Swift sees as tuples; nil when empty.
+  /// Returns the text in one of libgps's character arrays, which Swift imports as tuples; nil if empty.
   private func string<Characters>(of characters: Characters) -> String? {
     let bytes = unsafe withUnsafeBytes(of: characters) { unsafe Array($0.prefix { $0 != 0 }) }
     return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
   }
 }
 
-/// The outline of one line of gpsd's protocol, looked at before libgps may parse it.
+/// The outline of one line of gpsd's protocol, checked before libgps parses it.
 ///
-/// `gps_unpack` of libgps 3.22 believes what it gets. After an error inside an object it looks for the next
-/// `"class":` behind the error and parses from there, and when that is not the start of an object, it does so for
-/// ever (five devices are enough, or one cut and one whole report run together). It also fills fields from what it
-/// could read of a broken report. So only lines go to it that are one well-formed object whose first member, and no
-/// further one, is `class`.
+/// `gps_unpack` of libgps 3.22 trusts its input. After an error inside an object it searches for the next
+/// `"class":` after the error and parses from there. If that is not the start of an object, it repeats this
+/// forever (five devices are sufficient, or a truncated and a whole report without a line end between them).
+/// It also sets fields from the readable parts of a broken report. Therefore it receives only lines that are
+/// one well-formed object whose first member, and no further one, is `class`.
 struct GPSDLine {
   /// gpsd's name of the report, as in "TPV".
   let reportClass: String
-  /// The names of the object's own members.
+  /// Names of the object's own members.
   let members: Set<String>
-  /// The objects inside an array of the object, as a list of devices has them.
+  /// Ranges of the objects inside an array of the object, as in a list of devices.
   let elements: [Range<Int>]
 
-  /// The same object as gpsd writes it: without white space between its parts, and with its class first. libgps compares
-  /// `"class":"TPV"` byte by byte.
+  /// Returns the object in gpsd's form: without white space between its parts, and with its class first.
+  /// libgps compares `"class":"TPV"` byte by byte.
   static func canonical(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     if line.starts(with: Self.beginning), !line.contains(where: { $0 <= 0x20 }) { return line }
     var (bytes, isText, isEscaped) = ([UInt8](), false, false)
@@ -164,7 +167,7 @@ struct GPSDLine {
     var ordered = [UInt8(ascii: "{")]
     ordered += bytes[range]
     ordered.append(UInt8(ascii: ","))
-    // A comma is in front of every member but the first one.
+    // A comma precedes every member but the first one.
     ordered += bytes[1..<range.lowerBound - 1]
     ordered += bytes[range.upperBound...]
     return ordered[...]
@@ -172,7 +175,7 @@ struct GPSDLine {
 
   private static let beginning = Array("{\"class\":".utf8)
 
-  /// Nil for what is not such an object, and for a class inside another object, where libgps could lose its way.
+  /// Nil for other content, and for a class inside another object, which libgps cannot handle.
   /// - Parameter bytes: the line without its end.
   init?(_ bytes: ArraySlice<UInt8>) {
     var outline = GPSDOutline()
@@ -183,11 +186,11 @@ struct GPSDLine {
     members = outline.members
     elements = outline.elements.map { bytes.startIndex + $0.lowerBound..<bytes.startIndex + $0.upperBound }
     let tags = Self.count(of: "\"class\":", in: bytes)
-    // Each device in a list of devices has a class; they are taken out and parsed one by one.
+    // Each device in a list of devices has a class; they are extracted and parsed one by one.
     guard tags == 1 || (reportClass == "DEVICES" && tags == elements.count + 1) else { return nil }
   }
 
-  /// Whether the characters occur anywhere in the line.
+  /// Returns whether the characters occur anywhere in the line.
   static func contains(_ pattern: String, in bytes: ArraySlice<UInt8>) -> Bool {
     count(of: pattern, in: bytes) > 0
   }
@@ -216,12 +219,12 @@ private struct GPSDClassMember: JSONMemberVisitor {
   }
 }
 
-/// Notes the outline of an object while it is scanned, and stops at what libgps cannot bear. It keeps no values: those are
-/// libgps's to read.
+/// Records the outline of an object during a scan, and stops at content that libgps cannot handle. Values are
+/// not stored, because libgps reads them.
 private struct GPSDOutline: JSONVisitor {
   private static let deepestNesting = 8
 
-  /// The first member's name and, when it is a string, its value.
+  /// Name of the first member, and its value if it is a string.
   private(set) var firstMember: String?
   private(set) var firstString: String?
   private(set) var members: Set<String> = []
@@ -261,8 +264,8 @@ private struct GPSDOutline: JSONVisitor {
     return true
   }
 
-  /// A decimal number short enough for libgps, which computes long exponents with overflowing integers and then
-  /// reads beyond its table of powers.
+  /// Returns whether a decimal number is short enough for libgps, which computes long exponents with
+  /// overflowing integers and then reads beyond its table of powers.
   private static func isBearable(_ number: Span<UInt8>) -> Bool {
     guard number.count <= 40 else { return false }
     for index in number.indices where number[index] | 0x20 == UInt8(ascii: "e") && number.count - index > 5 {

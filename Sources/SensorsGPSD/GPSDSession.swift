@@ -1,12 +1,12 @@
 internal import Platform
 internal import Recordings
 
-/// A conversation with a gpsd: requests go out, reports come in, one line each.
+/// A session with a gpsd: requests are sent, reports are received, one line each.
 ///
-/// Leaving it closes the connection, and with it a watch: when the last watcher has gone, gpsd closes the receiver
-/// and lets it sleep.
+/// Its end closes the connection, and with it a watch: after the last watcher, gpsd closes the receiver and
+/// lets it sleep.
 struct GPSDSession: ~Copyable {
-  /// Bytes above which a line is not believed; gpsd's own limit is 10,240.
+  /// Maximum length of a line in bytes; gpsd's own limit is 10,240.
   private static let longestLine = 64 * 1024
 
   private let socket: GPSDSocket
@@ -16,10 +16,11 @@ struct GPSDSession: ~Copyable {
   private var lineNumber = 0
   private var hasUnreadable = false
 
-  /// What `nextReport` came back with.
+  /// The result of `nextReport`.
   enum Outcome: Equatable {
     case report(GPSDReport)
-    /// A line of the connection that is not a report, counted from 1, and its beginning. Only the first one is returned.
+    /// A line that is not a report: its number on the connection, from 1, and its start. Only the first one
+    /// is returned.
     case unreadable(line: Int, text: String)
     case timedOut
     /// The event descriptor was signalled; it is not drained.
@@ -27,8 +28,8 @@ struct GPSDSession: ~Copyable {
   }
 
   /// - Parameters:
-  ///   - deadline: when to give up (`SystemClock.monotonic`, ns).
-  ///   - wake: ends any wait when it is signalled.
+  ///   - deadline: time limit (`SystemClock.monotonic`, ns).
+  ///   - wake: ends any wait if it is signalled.
   init(
     to address: GPSDAddress, decoder: GPSDReportDecoder, deadline: Int64, wake: EventDescriptor
   ) throws(GPSDError) {
@@ -36,29 +37,29 @@ struct GPSDSession: ~Copyable {
     self.decoder = decoder
   }
 
-  /// Asks for reports as they come, of one device or of all.
+  /// Requests live reports of one device or of all.
   func watch(device: String?) throws(GPSDError) {
-    // libgps's gps_stream cuts a request off at 80 characters, which a path under /dev/serial/by-id passes, and
-    // takes percent signs in it for formats.
+    // libgps's gps_stream truncates a request at 80 characters, which paths below /dev/serial/by-id exceed,
+    // and interprets percent signs in it as formats.
     let filter = device.map { ",\"device\":\"\(Self.escaped($0))\"" } ?? ""
     try socket.send("?WATCH={\"enable\":true,\"json\":true\(filter)};\n")
   }
 
-  /// Asks for the list of devices, without opening any.
+  /// Requests the list of devices, without opening any.
   func requestDevices() throws(GPSDError) {
     try socket.send("?DEVICES;\n")
   }
 
-  /// Passes bytes on to a receiver as they are. gpsd does that for every client unless it was started with `-b`; its manual does not
-  /// name it (gpsd 3.22, gpsd.c, `handle_request`).
+  /// Passes bytes to a receiver unchanged. gpsd does that for every client unless it was started with `-b`;
+  /// its manual does not mention it (gpsd 3.22, gpsd.c, `handle_request`).
   func pass(_ bytes: [UInt8], to path: String) throws(GPSDError) {
     let digits = Array("0123456789abcdef")
     let text = String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
     try socket.send("?DEVICE={\"path\":\"\(Self.escaped(path))\",\"hexdata\":\"\(text)\"};\n")
   }
 
-  /// The next report. Lines that are not reports are skipped.
-  /// - Throws: `connectionLost`, or `protocolViolation` for a line without end.
+  /// Returns the next report. Lines that are not reports are skipped.
+  /// - Throws: `connectionLost`, or `protocolViolation` for a line without an end.
   mutating func nextReport(deadline: Int64?, wake: EventDescriptor) throws(GPSDError) -> Outcome {
     while true {
       while let line = nextLine() {

@@ -1,19 +1,20 @@
 internal import Glibc
 internal import Platform
 
-/// A TCP connection to gpsd whose every wait has an end and can be interrupted.
+/// A TCP connection to gpsd whose waits are all limited and interruptible.
 ///
-/// libgps's own `gps_open` waits for a silent host as long as the kernel does (two minutes), and its `gps_send`
-/// raises SIGPIPE, so the socket is ours and only the parsing is libgps's, as `gps_unpack` is documented for.
+/// libgps's own `gps_open` waits for a silent host as long as the kernel does (two minutes), and its
+/// `gps_send` raises SIGPIPE. Therefore this module has its own socket and uses libgps only for parsing,
+/// which the documentation of `gps_unpack` provides for.
 struct GPSDSocket: ~Copyable {
   let address: GPSDAddress
   private let descriptor: Int32
 
   /// Connects.
   /// - Parameters:
-  ///   - deadline: when to give up (`SystemClock.monotonic`, ns). Looking up a host's name is not bounded by it but
-  ///     by the resolver's own time limit; numeric addresses need none.
-  ///   - wake: ends the wait when it is signalled; it is not drained.
+  ///   - deadline: time limit (`SystemClock.monotonic`, ns). A host name lookup is limited only by the
+  ///     resolver; numeric addresses need none.
+  ///   - wake: ends the wait if it is signalled; it is not drained.
   init(to address: GPSDAddress, deadline: Int64, wake: EventDescriptor) throws(GPSDError) {
     self.address = address
     var hints = unsafe addrinfo()
@@ -22,7 +23,7 @@ struct GPSDSocket: ~Copyable {
     var list: UnsafeMutablePointer<addrinfo>?
     var code = unsafe getaddrinfo(address.host, String(address.port), &hints, &list)
     if code != 0 {
-      // AI_ADDRCONFIG does not count the loopback interface: a machine without network has no addresses by it.
+      // AI_ADDRCONFIG ignores the loopback interface: a machine without network would have no addresses.
       unsafe hints.ai_flags = AI_NUMERICSERV
       code = unsafe getaddrinfo(address.host, String(address.port), &hints, &list)
     }
@@ -50,7 +51,7 @@ struct GPSDSocket: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Sends a request whole. Requests are short: a connection that does not take one is broken.
+  /// Sends a whole request. Requests are short, so a connection that does not accept one is broken.
   func send(_ request: String) throws(GPSDError) {
     let bytes = Array(request.utf8)
     let sent = retryingOnInterrupt {
@@ -61,15 +62,15 @@ struct GPSDSocket: ~Copyable {
     }
   }
 
-  /// What `receive` came back with.
+  /// The result of `receive`.
   enum Outcome: Equatable {
     case received
     case timedOut
     case interrupted
   }
 
-  /// Waits for bytes and appends what has come.
-  /// - Throws: `connectionLost` when gpsd has gone.
+  /// Waits for bytes and appends them.
+  /// - Throws: `connectionLost` if gpsd has closed the connection.
   func receive(into buffer: inout [UInt8], deadline: Int64?, wake: EventDescriptor) throws(GPSDError)
     -> Outcome
   {
@@ -134,7 +135,7 @@ struct GPSDSocket: ~Copyable {
       pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
     ]
     while true {
-      // Rounded up: waking a moment early would only mean to poll again.
+      // Rounded up: an early wakeup would only poll again.
       let left = deadline.map { max(0, $0 - SystemClock.monotonic) / 1_000_000 + 1 }
       let ready = unsafe poll(&entries, 2, Int32(min(left ?? -1, 86_400_000)))
       if ready < 0, errno == EINTR { continue }

@@ -2,17 +2,17 @@ internal import Platform
 public import Sensors
 internal import Spatial
 
-/// The receivers of a gpsd, live.
+/// The live receivers of a gpsd.
 ///
-/// A thread of its own watches gpsd while positions are wanted, and hands over one `PositionFix` for each report
-/// (gpsd's TPV). It outlives everything on the other side: a gpsd that is not running yet, one that is restarted, a
-/// receiver that is unplugged. It says so once, tries again with jittered back-off, and says once that reports come
-/// again.
+/// A dedicated thread watches gpsd while positions are in demand, and delivers one `PositionFix` for each
+/// report (gpsd's TPV). It survives all failures of the other side: a gpsd that is not running yet or is
+/// restarted, and a receiver that is unplugged. It reports a failure once, retries with a jittered back-off,
+/// and reports once that reports arrive again.
 ///
-/// Demand: `.off` leaves the watch and closes the connection, whereupon gpsd lets the receiver sleep; a duty cycle
-/// watches for the on phase of every period only; a rate watches all the time. A receiver's rate is its own and
-/// shared with gpsd's other clients, so it is left alone: of a rate below 1 Hz the reports between are left out. With a
-/// latency of two seconds or more, reports wait in the socket for as long, ten seconds at most, and come as one block.
+/// Demand: `.off` closes the connection, and gpsd lets the receiver sleep. A duty cycle watches only in the
+/// on phase of every period; a rate watches all the time. A receiver's rate is shared with gpsd's other
+/// clients, so it is not changed: for a rate below 1 Hz the reports between are skipped. With a latency of
+/// two seconds or more, reports wait in the socket for as long, ten seconds at most, and arrive as one block.
 public final class GPSDSource: SensorSource {
   public let name: String
   public let kinds: Set<SensorKind> = [.positioning]
@@ -24,19 +24,19 @@ public final class GPSDSource: SensorSource {
   private let orders = Locked(Orders())
   private let sink = Locked<SensorSink?>(nil)
 
-  /// What others want of the thread.
+  /// Requests of other threads.
   fileprivate struct Orders {
     var demand = SensorDemand.off
-    /// Until the thread has taken it.
+    /// Pending aid, until the thread has processed it.
     var aid: PositionAid?
   }
 
   /// - Parameters:
-  ///   - address: where gpsd listens.
-  ///   - device: the path of the only receiver to hear, as gpsd knows it ("/dev/ttyACM0"); nil for all.
-  ///   - assists: whether `assist` tells u-blox receivers that have no fix where they are about. gpsd passes that on unless it was
-  ///     started with `-b`, and does not say whether it did.
-  /// - Throws: `SystemError` when the process has no file descriptor left.
+  ///   - address: address of gpsd.
+  ///   - device: path of the only receiver to use, as in gpsd ("/dev/ttyACM0"); nil for all.
+  ///   - assists: true if `assist` sends approximate positions to u-blox receivers without a fix. gpsd
+  ///     forwards them unless it was started with `-b`, and does not report whether it did.
+  /// - Throws: `SystemError` if no file descriptor is available.
   public init(_ address: GPSDAddress = GPSDAddress(), device: String? = nil, assists: Bool = false) throws {
     self.address = address
     self.device = device
@@ -45,13 +45,13 @@ public final class GPSDSource: SensorSource {
     thread = try ServiceThread()
   }
 
-  /// - Throws: `SystemError` when the kernel has no room for another thread. A second call does nothing.
+  /// - Throws: `SystemError` if no thread can be created. Further calls have no effect.
   public func start(_ sink: @escaping SensorSink) throws {
     self.sink.withLock { $0 = sink }
     try thread.start(name: "gpsd") { [self] in run(sink, $0) }
   }
 
-  /// Asks gpsd for its receivers, without waking one. A missing gpsd or receiver is reported as unavailable.
+  /// Requests gpsd's receivers, without waking one. A missing gpsd or receiver is reported as unavailable.
   public func waitForDiscovery(seconds: Double) {
     var reason: String?
     do {
@@ -101,9 +101,9 @@ public final class GPSDSource: SensorSource {
   }
 }
 
-/// What the thread of a `GPSDSource` does: carries out what `GPSDWatch` decides and passes reports on.
+/// The work of a `GPSDSource`'s thread: executes the decisions of `GPSDWatch` and delivers reports.
 struct GPSDWorker: ~Copyable {
-  /// Nanoseconds after which a connection attempt is given up.
+  /// Time limit of a connection attempt in ns.
   private static let connectTimeLimit: Int64 = 5_000_000_000
 
   private let name: String
@@ -121,7 +121,7 @@ struct GPSDWorker: ~Copyable {
   private var thinning = DemandGate()
   private var gathering = ReportGathering()
   private var assistance: ReceiverAssistance
-  /// Fixes that waited, until all that did were read.
+  /// Fixes collected until all waiting ones are read.
   private var gathered: [PositionFix] = []
 
   init(
@@ -138,10 +138,10 @@ struct GPSDWorker: ~Copyable {
     assistance = ReceiverAssistance(device: device)
   }
 
-  /// Brings the watch in line with the demand, then waits for reports until the demand may have changed.
+  /// Applies the demand to the watch, then waits for reports until the demand may have changed.
   mutating func work(demand: SensorDemand) {
     gathering.setDemand(demand, at: SystemClock.monotonic)
-    // Before a watch is left: what waited for it was wanted.
+    // Waiting reports are read before the watch ends, because they were in demand.
     if gathering.isBehind { catchUp() }
     if case .rate = demand {
       thinning.setDemand(demand, at: nil)
@@ -161,7 +161,7 @@ struct GPSDWorker: ~Copyable {
     }
   }
 
-  /// Reports input that is not of gpsd, as from a forwarder with another protocol.
+  /// Reports input that does not come from gpsd, for example from a forwarder with another protocol.
   private func report(unreadable line: Int, _ text: String) {
     let skipped = SkippedInput(
       first: "\(name): line \(line) is not a report of gpsd in JSON (\(text)); check what listens there")
@@ -171,7 +171,7 @@ struct GPSDWorker: ~Copyable {
           timestamp: now, source: name, kinds: [.positioning], state: .active(rates: [:]), skipped: skipped)))
   }
 
-  /// Tells receivers without a fix where they are about.
+  /// Sends an approximate position to receivers without a fix.
   mutating func assist(_ aid: PositionAid) {
     assistance.update(aid)
     assistReceivers()
@@ -187,7 +187,7 @@ struct GPSDWorker: ~Copyable {
     }
   }
 
-  /// Waits for the next report, the next decision's time or a signal.
+  /// Waits for the next report, the next deadline or a signal.
   private mutating func wait() -> GPSDSession.Outcome {
     let now = SystemClock.monotonic
     let deadline = watch.deadline(at: now)
@@ -198,7 +198,7 @@ struct GPSDWorker: ~Copyable {
     return wake.wait(seconds: left) ? .interrupted : .timedOut
   }
 
-  /// The next report, of those that are there already where they are gathered; nil without a connection.
+  /// Returns the next report, or only available ones while reports are gathered; nil without a connection.
   private mutating func nextReport(deadline: Int64?, at now: Int64) -> GPSDSession.Outcome? {
     do {
       let isGathering = gathering.takesOnlyWhatIsThere
@@ -215,7 +215,7 @@ struct GPSDWorker: ~Copyable {
     }
   }
 
-  /// Takes what is there already.
+  /// Processes all available reports.
   private mutating func catchUp() {
     while true {
       switch nextReport(deadline: nil, at: SystemClock.monotonic) {
@@ -253,7 +253,7 @@ struct GPSDWorker: ~Copyable {
       session = consume opened
       handle(.connected)
     } catch {
-      // Whoever interrupted has left a new demand, which decides what comes next.
+      // After an interruption there is a new demand, which determines the next step.
       if error.kind != .interrupted { handle(.disconnected(reason: "\(error)")) }
     }
   }

@@ -1,29 +1,29 @@
 internal import Platform
 internal import Sensors
 
-/// Decides when to be connected to gpsd and what to say about it; pure, all time comes in.
+/// Decides when to connect to gpsd and which states to report. Pure: the caller provides all times.
 ///
 /// Times are nanoseconds on one line that never steps.
 struct GPSDWatch: Sendable {
-  /// What happened.
+  /// An input of the state machine.
   enum Event: Equatable {
-    /// What is needed has changed.
+    /// The demand has changed.
     case demand(SensorDemand)
-    /// The connection stands and reports were asked for.
+    /// The connection is established and reports were requested.
     case connected
-    /// Connecting failed, or a connection was lost.
+    /// A connection attempt failed, or a connection was lost.
     case disconnected(reason: String)
     /// A receiver reported (TPV).
     case reported(device: String?)
     /// gpsd closed a receiver: it was unplugged or failed.
     case deviceClosed(path: String)
-    /// Time has passed.
+    /// The deadline has passed.
     case tick
   }
 
-  /// What to do, in order.
+  /// An action to execute, in order.
   enum Action: Equatable {
-    /// Connect and ask for reports; answer with `connected` or `disconnected`.
+    /// Connect and request reports; answer with `connected` or `disconnected`.
     case connect
     /// Close the connection.
     case disconnect
@@ -31,13 +31,13 @@ struct GPSDWatch: Sendable {
   }
 
   private enum State: Equatable {
-    /// The state while nothing is wanted.
+    /// The state without demand.
     case idle
-    /// The state while a duty cycle is in its off phase.
+    /// The state in the off phase of a duty cycle.
     case resting
-    /// The state while the answer to `connect` is outstanding.
+    /// The state while the answer to `connect` is pending.
     case connecting
-    /// The state while a connection stands.
+    /// The state with an established connection.
     case watching(since: Int64, lastReport: Int64)
     /// The state between two attempts.
     case waiting(until: Int64)
@@ -45,10 +45,10 @@ struct GPSDWatch: Sendable {
 
   private enum Said: Equatable { case nothing, idle, active, unavailable }
 
-  /// Nanoseconds without a report after which a receiver counts as gone. The connection is then made anew, because
-  /// gpsd tries to open a receiver when a watch begins.
+  /// Time in ns without a report after which a receiver counts as lost. The connection is then renewed,
+  /// because gpsd tries to open a receiver at the start of a watch.
   static let silenceLimit: Int64 = 15_000_000_000
-  /// Nanoseconds that a connection must have held for the next failure to count as the first.
+  /// Minimum duration in ns of a connection that resets the count of failures.
   private static let heldLongEnough: Int64 = 5_000_000_000
 
   private let source: String
@@ -61,18 +61,18 @@ struct GPSDWatch: Sendable {
   private var backoff: Backoff
 
   /// - Parameters:
-  ///   - source: the source's name, for reasons.
-  ///   - device: the only receiver of interest; nil for all.
+  ///   - source: name of the source, for reasons.
+  ///   - device: the only receiver to use; nil for all.
   init(source: String, device: String?, backoff: Backoff = Backoff(floor: 0.2, base: 0.5, limit: 30)) {
     self.source = source
     self.device = device
     self.backoff = backoff
   }
 
-  /// Whether a connection stands.
+  /// True if a connection is established.
   var isWatching: Bool { if case .watching = state { true } else { false } }
 
-  /// When to send the next `tick`; nil when only an event can change anything.
+  /// Returns the time of the next `tick`; nil if only an event can change anything.
   func deadline(at now: Int64) -> Int64? {
     let phaseEnd = cycle?.endOfPhase(nanosecondsSinceStart: now - demandedAt).map { $0 + demandedAt }
     let own: Int64? =
@@ -87,14 +87,14 @@ struct GPSDWatch: Sendable {
     }
   }
 
-  /// Takes what happened at `now` and says what to do.
+  /// Processes an event at `now` and returns the actions.
   mutating func handle(
     _ event: Event, at now: Int64, using generator: inout some RandomNumberGenerator
   ) -> [Action] {
     switch event {
     case .demand(let demand):
       if demand != self.demand { (self.demand, demandedAt) = (demand, now) }
-      // A connection attempt that was given up for this must begin again.
+      // A connection attempt cancelled for this must be restarted.
       return settle(at: now, restarting: state == .connecting)
     case .tick:
       if case .watching(_, let lastReport) = state, now >= lastReport + Self.silenceLimit, isWanted(at: now) {
@@ -117,7 +117,7 @@ struct GPSDWatch: Sendable {
       if now - since >= Self.heldLongEnough { backoff.reset() }
       return say(.active, .active(rates: [:])) + settle(at: now, restarting: false)
     case .deviceClosed(let path):
-      // Another receiver may go on; only the one that was heard last leaves a gap.
+      // Another receiver may continue; only the loss of the last active one matters.
       guard path == device ?? lastReporter else { return [] }
       return say(
         .unavailable, .unavailable(reason: "\(source) lost the receiver \(path); check that it is plugged in")
@@ -140,7 +140,7 @@ struct GPSDWatch: Sendable {
     !isOff && cycle?.isOn(nanosecondsSinceStart: now - demandedAt) ?? true
   }
 
-  /// Brings the state in line with what is wanted now.
+  /// Adapts the state to the current demand.
   private mutating func settle(at now: Int64, restarting: Bool, isConnected: Bool = true) -> [Action] {
     if isWanted(at: now) {
       switch state {
@@ -155,7 +155,7 @@ struct GPSDWatch: Sendable {
     var actions: [Action] = []
     if case .watching = state, isConnected { actions.append(.disconnect) }
     state = isOff ? .idle : .resting
-    // In the off phase of a duty cycle the source is still wanted, and so says nothing.
+    // In the off phase of a duty cycle the source is still in use, so no state is reported.
     return isOff ? actions + say(.idle, .idle) : actions
   }
 
@@ -166,7 +166,7 @@ struct GPSDWatch: Sendable {
     return say(.unavailable, .unavailable(reason: reason))
   }
 
-  /// Says a state once.
+  /// Reports a state once.
   private mutating func say(_ said: Said, _ status: SourceStatus.State) -> [Action] {
     guard said != self.said else { return [] }
     self.said = said

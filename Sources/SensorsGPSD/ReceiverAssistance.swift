@@ -1,23 +1,26 @@
 internal import Sensors
 internal import Spatial
 
-/// Decides which receivers of a gpsd are told where they are about, and when. Pure: all time comes in.
+/// Decides which receivers of a gpsd are sent an approximate position, and when. Pure: the caller provides
+/// all times.
 ///
-/// Only receivers whose protocol has a message for it, only while they have no fix, and with nothing that is old.
+/// Only receivers with such a message in their protocol, only while they have no fix, and only recent
+/// positions.
 struct ReceiverAssistance: Sendable {
-  /// Seconds for which an aid is worth telling, and between two of them: a receiver may begin its search anew with each.
+  /// Maximum age in s of an aid, and minimum interval between two: a receiver may restart its search with
+  /// each.
   private static let (freshness, interval) = (60.0, 600.0)
 
   private struct Receiver {
-    /// Nil until it has reported.
+    /// True if it has a fix; nil before its first report.
     var hasFix: Bool?
     var told: Timestamp?
   }
 
-  /// By path, those that are open and understand it.
+  /// Open receivers with a suitable protocol, by path.
   private var receivers: [String: Receiver] = [:]
   private var aid: PositionAid?
-  /// The only one to be told; nil for all.
+  /// The only receiver to assist; nil for all.
   private let device: String?
 
   init(device: String?) { self.device = device }
@@ -27,7 +30,7 @@ struct ReceiverAssistance: Sendable {
     self.aid = aid
   }
 
-  /// A receiver was opened, recognised or closed.
+  /// Updates a receiver that was opened, recognized or closed.
   mutating func observe(_ receiver: GPSDDevice) {
     guard device == nil || receiver.path == device else { return }
     guard receiver.isActive else {
@@ -43,10 +46,10 @@ struct ReceiverAssistance: Sendable {
     receivers[path]?.hasFix = fix.mode.map { $0 >= 2 } ?? false
   }
 
-  /// The connection has gone, and with it what was known.
+  /// Clears all receivers after the connection was lost.
   mutating func reset() { receivers = [:] }
 
-  /// What is to be sent now: the receiver's path and the bytes for it.
+  /// Returns the messages to send now: the receiver's path and the bytes.
   mutating func requests(at now: Timestamp) -> [(path: String, bytes: [UInt8])] {
     guard let aid, (0...Self.freshness).contains(now.seconds(since: aid.timestamp)) else { return [] }
     var requests: [(path: String, bytes: [UInt8])] = []

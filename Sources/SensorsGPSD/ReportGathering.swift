@@ -1,31 +1,31 @@
 internal import Sensors
 internal import Spatial
 
-/// Lets gpsd's reports wait in the socket for as long as the demand allows, so that the processor sleeps meanwhile, and finds
-/// the times at which those that waited have come. Pure, all time comes in.
+/// Lets gpsd's reports wait in the socket as long as the demand allows, so that the processor sleeps
+/// meanwhile, and estimates the arrival times of waiting reports. Pure: the caller provides all times.
 ///
-/// The time from a receiver's second to its report changes little, and no report comes before it was made. So one that
-/// waited came as long after its civil time as the quickest of those before.
+/// The time from a receiver's second to its report is nearly constant, and no report arrives before it was
+/// created. The arrival of a waiting report is therefore its civil time plus the smallest recent delay.
 struct ReportGathering: Sendable {
-  /// Nanoseconds: a shorter wait saves nothing with receivers that report once a second.
+  /// Minimum waiting time in ns; shorter ones save nothing with receivers that report once a second.
   static let shortest: Int64 = 2_000_000_000
-  /// Nanoseconds: a source that waits longer would not notice that a receiver has fallen silent.
+  /// Maximum waiting time in ns; longer ones would hide a silent receiver.
   static let longest: Int64 = 10_000_000_000
-  /// By which clocks drift apart at most.
+  /// Maximum assumed drift between clocks.
   private static let drift = 1e-4
-  /// Nanoseconds: a larger step is another time altogether, not a delay.
+  /// Delay in ns above which the receiver's time was changed.
   private static let largestDelay: Int64 = 60_000_000_000
 
-  /// Nanoseconds that a report may wait; nil takes each as it comes.
+  /// Waiting time of reports in ns; nil reads each immediately.
   private var latency: Int64?
   private var nextLook: Int64 = 0
-  /// What waited is still to be taken, whatever the demand says now.
+  /// True if waiting reports must still be read, whatever the demand.
   private(set) var isBehind = false
-  /// From a report's civil time to its coming, ns, and when that was seen.
+  /// Smallest delay from a report's civil time to its arrival in ns, and when it was observed.
   private var delay: (nanoseconds: Int64, seen: Timestamp)?
   private var newest: Timestamp?
 
-  /// Sets what is needed from `now` (monotonic, ns) on.
+  /// Sets the demand from `now` (monotonic, ns) on.
   mutating func setDemand(_ demand: SensorDemand, at now: Int64) {
     var wanted: Int64?
     if case .rate(_, let latency) = demand, latency >= .nanoseconds(Self.shortest) {
@@ -36,23 +36,23 @@ struct ReportGathering: Sendable {
     nextLook = now + (wanted ?? 0)
   }
 
-  /// Until when nothing is looked at (monotonic, ns); nil to look now.
+  /// Returns until when no report is read (monotonic, ns); nil to read now.
   func pause(at now: Int64) -> Int64? { latency != nil && now < nextLook ? nextLook : nil }
 
-  /// Whether only what has come already is to be taken, without waiting for more.
+  /// True if only available reports are read, without waiting for more.
   var takesOnlyWhatIsThere: Bool { latency != nil || isBehind }
 
-  /// Takes note that everything that was there at `now` (monotonic, ns) was taken.
+  /// Records that all reports available at `now` (monotonic, ns) were read.
   mutating func caughtUp(at now: Int64) {
     isBehind = false
     nextLook = now + (latency ?? 0)
   }
 
-  /// When a report came.
+  /// Returns the arrival time of a report.
   ///
   /// - Parameters:
-  ///   - time: the report's own civil time.
-  ///   - now: when it is taken.
+  ///   - time: civil time of the report.
+  ///   - now: time of reading.
   mutating func arrival(of time: UTCTime?, takenAt now: Timestamp) -> Timestamp {
     var arrival = now
     if let time {
@@ -64,7 +64,7 @@ struct ReportGathering: Sendable {
       delay = (shortest, now)
       arrival = Timestamp(nanoseconds: time.nanoseconds &+ shortest)
     }
-    // In order, whatever the receiver's clock does.
+    // In order, regardless of the receiver's clock.
     arrival = newest.map { max($0, arrival) } ?? arrival
     newest = arrival
     return arrival

@@ -2,20 +2,21 @@ internal import Bytes
 internal import Sensors
 internal import Spatial
 
-/// What tells a u-blox receiver where and when it starts: UBX-MGA-INI-POS_LLH and UBX-MGA-INI-TIME_UTC ("u-blox 8 / u-blox M8 Receiver
-/// description including protocol specification", UBX-13003221, chapter UBX-MGA). Receivers from the eighth generation on take
-/// them, older ones pass over them, and none keeps them beyond a loss of power.
+/// Creates the messages with position and time for a u-blox receiver at start: UBX-MGA-INI-POS_LLH and
+/// UBX-MGA-INI-TIME_UTC ("u-blox 8 / u-blox M8 Receiver description including protocol specification",
+/// UBX-13003221, chapter UBX-MGA). Receivers from the eighth generation on accept them, older ones ignore
+/// them, and none stores them beyond a loss of power.
 enum UBloxAssistance {
-  /// gpsd's name for receivers that speak UBX.
+  /// gpsd's driver name for receivers with the UBX protocol.
   static let driver = "u-blox"
 
-  /// Metres, one deviation: of a height that nobody knows, from the sea to the roads of the Altiplano.
+  /// Standard deviation in m of an unknown height, from the sea to the roads of the Altiplano.
   private static let heightDeviation = 2_000.0
-  /// Seconds, one deviation, of a clock that is kept right, with what passes until the receiver hears of it.
+  /// Standard deviation in s of a synchronized clock, including the delay to the receiver.
   private static let clockDeviation: UInt16 = 2
 
-  /// The frames of an aid, the position's first.
-  /// - Parameter age: seconds since the aid was so.
+  /// Returns the messages of an aid, the position's first.
+  /// - Parameter age: age of the aid in s.
   static func frames(_ aid: PositionAid, age: Double) -> [[UInt8]] {
     [position(aid)] + (aid.time.map { [time($0.advanced(bySeconds: max(0, age)))] } ?? [])
   }
@@ -24,7 +25,7 @@ enum UBloxAssistance {
     var payload: [UInt8] = [0x01, 0, 0, 0]
     payload.append(little: Int32((aid.coordinate.latitude * 1e7).rounded()))
     payload.append(little: Int32((aid.coordinate.longitude * 1e7).rounded()))
-    // Height above the ellipsoid, which radios do not tell.
+    // Height above the ellipsoid, which is unknown for radio positions.
     payload.append(little: Int32(0))
     let deviation = max(aid.horizontalAccuracy.isFinite ? aid.horizontalAccuracy : 0, heightDeviation)
     payload.append(little: UInt32(min(deviation * 100, 1e9).rounded()))
@@ -32,7 +33,7 @@ enum UBloxAssistance {
   }
 
   private static func time(_ time: UTCTime) -> [UInt8] {
-    // Valid when it is received; leap seconds are not known.
+    // Valid on reception; leap seconds are unknown.
     var payload: [UInt8] = [0x10, 0, 0, 0x80]
     let date = time.date
     payload.append(little: UInt16(clamping: date.year))
@@ -48,7 +49,7 @@ enum UBloxAssistance {
     return frame(payload)
   }
 
-  /// Class 0x13 (MGA), number 0x40 (INI), with the checksum of RFC 1145 that UBX has.
+  /// Class 0x13 (MGA), number 0x40 (INI), with UBX's checksum of RFC 1145.
   private static func frame(_ payload: [UInt8]) -> [UInt8] {
     var body: [UInt8] = [0x13, 0x40]
     body.append(little: UInt16(payload.count))

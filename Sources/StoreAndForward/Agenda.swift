@@ -1,54 +1,55 @@
 internal import Platform
 internal import Telemetry
 
-/// What the outbox has to report, and when its housekeeping has something to do.
+/// The outbox's pending notices, and the schedule of its housekeeping.
 struct Agenda {
-  /// Seconds between a write and the sync that makes it safe, and between an acknowledgement and the deletion of its
+  /// Maximum delay in s between a write and its sync, and between an acknowledgement and the deletion of its
   /// record.
   static let patience = 0.5
-  /// Seconds that a record may wait for its acknowledgement before it has to be in the store: less than the second that a
-  /// power cut may take, by the time of a sync.
+  /// Time in s after which an unacknowledged record must be in the store. With the time of a sync, this is
+  /// below the second that a power cut may lose.
   static let acknowledgementTime = 0.8
-  /// Nanoseconds between two looks for what is too old.
+  /// Interval in ns between checks for expired records.
   private static let expiryInterval: Int64 = 60_000_000_000
-  /// Seconds over which drops are gathered into one notice.
+  /// Time in s over which drops are combined into one notice.
   private static let dropInterval = 60.0
 
   private var notices: [OutboxNotice] = []
-  /// Drops per lane that were reported, or that were there from before.
+  /// Drops per lane that have been reported or precede this run.
   private var reportedDrops: [Int]?
-  /// Damaged records per lane that were reported, or that were there from before.
+  /// Damaged records per lane that have been reported or precede this run.
   private var reportedDamage: [Int]?
-  /// By the monotonic clock; nil when nothing is due.
+  /// Monotonic time at which housekeeping is due; nil if nothing is due.
   private var dueAt: Int64?
-  /// Since when the oldest record waits for its acknowledgement outside the store; nil when none does.
+  /// Time since which the oldest record outside the store waits for its acknowledgement; nil if there is
+  /// none.
   private var recentSince: Int64?
-  /// Since when a power cut may undo something; nil when nothing.
+  /// Time of the oldest write that a power cut could still undo; nil if there is none.
   private var unsyncedSince: Int64?
   private var lastExpiry: Int64 = 0
-  /// What the timer is set to.
+  /// Deadline to which the timer is set.
   private var timerDeadline: Int64?
 
   mutating func report(_ notice: OutboxNotice) { notices.append(notice) }
 
-  /// Has housekeeping come by within so many seconds.
+  /// Schedules housekeeping within a time in s.
   mutating func schedule(seconds: Double) {
     let time = SystemClock.monotonic + Int64(seconds * 1e9)
     if let dueAt, dueAt <= time { return }
     dueAt = time
   }
 
-  /// When something is due, by the monotonic clock; nil when nothing is.
+  /// Monotonic time at which something is due; nil if nothing is.
   var deadline: Int64? { [dueAt, recentDue].compactMap { $0 }.min() }
 
-  /// Sets the timer to when something is due, where it is set to another time.
+  /// Sets the timer to the deadline if that has changed.
   mutating func set(_ timer: TimerDescriptor) {
     guard deadline != timerDeadline else { return }
     timerDeadline = deadline
     timer.set(timerDeadline)
   }
 
-  /// Returns whether something is due, which the caller does now.
+  /// Returns whether housekeeping is due; the caller then performs it.
   mutating func begin() -> Bool {
     let now = SystemClock.monotonic
     guard let deadline, now >= deadline else { return false }
@@ -60,13 +61,13 @@ struct Agenda {
 
   private var recentDue: Int64? { recentSince.map { $0 + Int64(Self.acknowledgementTime * 1e9) } }
 
-  /// Whether what waits outside the store has to go there.
+  /// True if the records outside the store must be written to it.
   var isRecentDue: Bool { recentDue.map { SystemClock.monotonic >= $0 } ?? false }
 
-  /// - Parameter since: when the oldest record that waits outside the store was accepted; nil when none waits there.
+  /// - Parameter since: time of acceptance of the oldest record outside the store; nil if there is none.
   mutating func observeRecent(since: Int64?) { recentSince = since }
 
-  /// Returns whether it is time to look for what is too old, which the caller does now.
+  /// Returns whether a check for expired records is due; the caller then performs it.
   mutating func beginExpiry() -> Bool {
     let now = SystemClock.monotonic
     guard now - lastExpiry > Self.expiryInterval else { return false }
@@ -82,21 +83,21 @@ struct Agenda {
     unsyncedSince.map { SystemClock.monotonic - $0 >= Int64(Self.patience * 0.9e9) } ?? false
   }
 
-  /// Something was written that a power cut may still undo.
+  /// Records a write that a power cut could still undo.
   mutating func written() {
     if unsyncedSince == nil { unsyncedSince = SystemClock.monotonic }
     schedule(seconds: Self.patience)
   }
 
-  /// Everything that was written is safe.
+  /// Records that everything written is safe.
   mutating func synced() { unsyncedSince = nil }
 
   // MARK: Drops
 
-  /// What was dropped in an earlier life of the store is no news.
+  /// Ignores drops of earlier runs.
   mutating func ignoreDrops(_ drops: [Int]) { if reportedDrops == nil { reportedDrops = drops } }
 
-  /// Drops are reported later, in sums.
+  /// Schedules a combined report of drops.
   mutating func observeDrops(_ drops: [Int]) {
     ignoreDrops(drops)
     if drops != reportedDrops { schedule(seconds: Self.dropInterval) }
@@ -112,10 +113,10 @@ struct Agenda {
 
   // MARK: Damage
 
-  /// Records that were counted before, or are reported in a notice of their own.
+  /// Ignores damaged records that were counted before, or are reported in a separate notice.
   mutating func ignoreDamage(_ damaged: [Int]) { reportedDamage = damaged }
 
-  /// Reports the records that were found damaged since the last call.
+  /// Reports the records found damaged since the last call.
   mutating func reportDamage(_ damaged: [Int]) {
     for (lane, (now, before)) in zip(DeliveryLane.allCases, zip(damaged, reportedDamage ?? damaged))
     where now > before { report(.damaged(lane, records: now - before)) }
@@ -124,7 +125,7 @@ struct Agenda {
 
   // MARK: For the outbox
 
-  /// The notices since the last call.
+  /// Removes and returns the notices since the last call.
   mutating func removeNotices() -> [OutboxNotice] {
     defer { notices = [] }
     return notices

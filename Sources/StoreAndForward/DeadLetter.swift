@@ -1,19 +1,19 @@
 internal import SQLite
 internal import Telemetry
 
-/// A record that the broker will never take, and why.
+/// A record that the broker will never accept, with the reason.
 public struct DeadLetter: Hashable, Sendable {
   public var record: OutboxRecord
-  /// The reason in words, as given to `reject`.
+  /// The reason as text, as passed to `reject`.
   public var reason: String
-  /// Nanoseconds since 1970 UTC, as the device's clock said when it was refused.
+  /// Time of the rejection by the device's clock, in ns since 1970 UTC.
   public var refusedAt: Int64
 }
 
 extension DeadLetter {
   /// Reads the newest dead letters of a store, newest first, also while an agent has it open.
-  /// - Parameter path: of the store.
-  /// - Throws: `OutboxError` when there is no store that can be read.
+  /// - Parameter path: path of the store.
+  /// - Throws: `OutboxError` if there is no readable store.
   public static func read(path: String, limit: Int) throws(OutboxError) -> [DeadLetter] {
     do throws(SQLiteError) {
       let database = try Database(path: path, access: .readWrite)
@@ -45,7 +45,7 @@ final class DeadLetterTable {
     try insertion.run()
   }
 
-  /// The newest, newest first.
+  /// Reads the newest dead letters, newest first.
   static func read(_ database: borrowing Database, limit: Int) throws(SQLiteError) -> [DeadLetter] {
     var statement = try database.prepare(
       "SELECT \(Schema.columns), lane, reason, refused FROM dead ORDER BY seq DESC LIMIT ?1")

@@ -1,10 +1,10 @@
 internal import Platform
 internal import SQLite
 
-/// What a broker refuses, and where it ends.
+/// Handling of rejected records.
 extension Keeper {
-  /// Keeps a record that nobody may publish now; a dead letter when it has waited for too long, or cannot wait. Returns nil
-  /// when it was not handed out.
+  /// Handles a record that must not be published at the moment. It becomes a dead letter if it has waited too
+  /// long or cannot wait. Returns nil if it was not handed out.
   func refuse(_ seq: UInt64, reason: String, isLasting: Bool) -> OutboxRefusal? {
     guard let place = drain.record(seq) else { return nil }
     var found = unstored.find(place.place, in: place.lane)
@@ -22,7 +22,8 @@ extension Keeper {
 
   func reject(_ seq: UInt64, reason: String) {
     guard let place = drain.answer(seq) else { return }
-    // From memory it goes either way; on a disk that fails it stays, and is not offered again before the next connection.
+    // Records in memory are removed in any case. On a failing disk the record stays and is not offered again
+    // before the next connection.
     let fromMemory = unstored.find(place.place, in: place.lane)
     let isKept = attempt { () throws(SQLiteError) in
       guard let store else { return }
@@ -53,10 +54,10 @@ extension Keeper {
     return letters
   }
 
-  /// Puts all dead letters back into their lanes. Returns how many.
+  /// Moves all dead letters back into their lanes. Returns their number.
   func retryDeadLetters() -> Int {
     preserveRecent()
-    // Oldest first, as they were accepted.
+    // Oldest first, in order of acceptance.
     let records = deadLetters(limit: .max).reversed().map(\.record)
     guard let store, !records.isEmpty else { return 0 }
     let isDone = attempt { () throws(SQLiteError) in

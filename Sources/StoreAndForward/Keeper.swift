@@ -2,11 +2,11 @@ internal import Platform
 internal import SQLite
 internal import Telemetry
 
-/// What the outbox's lock guards: the store, or what stands in for it while the disk takes nothing.
+/// State behind the outbox's lock: the store, or its replacement in memory while the disk is not writable.
 final class Keeper {
-  /// How many acknowledged records are deleted in one commit at most.
+  /// Maximum number of acknowledged records deleted in one commit.
   private static let removalGroup = 1024
-  /// Seconds between attempts to write to a disk that took nothing.
+  /// Interval in s between attempts to write to an unwritable disk.
   private static let retryInterval = 5.0
 
   private let path: String
@@ -18,14 +18,15 @@ final class Keeper {
   private var temporary = TemporarySequence()
   private var places = Places()
   private var documents = PreservedDocuments()
-  /// Why the disk takes nothing; nil when it does.
+  /// The reason why the disk is not writable; nil if it is.
   private var degradation: String?
   private var lock: StoreLock?
   private var reserve: SpaceReserve
   private var isClosed = false
   private let takeover: Takeover
 
-  /// - Parameter isCancelled: asked while a damaged store is salvaged; what is left then is salvaged at the next start.
+  /// - Parameter isCancelled: called during the salvage of a damaged store; if true, the rest is salvaged at
+  ///   the next start.
   init(
     path: String, configuration: OutboxConfiguration, isCancelled: @escaping @Sendable () -> Bool
   ) throws(OutboxError) {
@@ -58,13 +59,13 @@ final class Keeper {
     agenda.observeDrops(drops)
   }
 
-  /// A name that no record has or will have.
+  /// Returns an identity that no record has or will have.
   func makeIdentity() -> MessageIdentity {
     reserveNumbers(1)
     return temporary.nextIdentity(store)
   }
 
-  /// Names what follows in another epoch, also after a restart.
+  /// Starts a new epoch for subsequent messages, also after a restart.
   func beginEpoch() {
     temporary.beginEpoch()
     guard let store else { return }
@@ -81,7 +82,7 @@ final class Keeper {
     attempt { () throws(SQLiteError) in try store.reserve(mark) }
   }
 
-  /// Returns whether the disk took them, and the recent records before them.
+  /// Writes records, preceded by the recent ones. Returns whether both are in the store.
   private func write(_ records: [OutboxRecord], isSynced: Bool = false) -> Bool {
     guard degradation == nil, let store else { return false }
     let recent = unstored.records(before: records)
@@ -103,7 +104,7 @@ final class Keeper {
       forgetRecent()
       if !isSynced { agenda.written() }
     }
-    // After damage there is a new store, which has nothing against these.
+    // After damage there is a new store, which may accept these records.
     guard !isWritten, degradation == nil, let fresh = self.store, fresh !== store else { return isWritten }
     return attempt { () throws(SQLiteError) in
       try move(records, to: fresh) { () throws(SQLiteError) in try documents.writeWaiting(to: fresh) }
@@ -111,12 +112,12 @@ final class Keeper {
     }
   }
 
-  /// What was preserved with the newest records that name such a document; nil when none did.
+  /// Returns the document preserved with the newest records; nil if there is none of this name.
   func document(_ name: String) -> [UInt8]? { documents[name] }
 
   // MARK: Recent records
 
-  /// Keeps records out of the store for a moment. Returns false for those that belong there at once.
+  /// Holds records outside the store for a moment. Returns false for records that must be stored immediately.
   private func keepRecent(_ records: [OutboxRecord]) -> Bool {
     guard degradation == nil, let store else { return false }
     let isKept = unstored.keep(records) { lane in
@@ -126,24 +127,24 @@ final class Keeper {
     return isKept
   }
 
-  /// Moves the recent records into the store, synced.
+  /// Moves the recent records into the store and syncs it.
   func preserveRecent() {
     guard degradation == nil, !unstored.isEmpty else { return }
     _ = write([], isSynced: true)
   }
 
-  /// The store has the recent records.
+  /// Clears the recent records after they were stored.
   private func forgetRecent() {
     unstored.removeAll()
     observeRecent()
   }
 
-  /// Looks whether records wait outside the store, and since when.
+  /// Updates the schedule with the age of records outside the store.
   func observeRecent() {
     agenda.observeRecent(since: unstored.waitingSince(isDegraded: degradation != nil))
   }
 
-  /// Takes over what a process that died left outside the store.
+  /// Restores records that a crashed process left outside the store.
   private func recoverRecent() {
     let records = unstored.open(beside: path)
     guard !records.isEmpty else { return }
@@ -151,7 +152,7 @@ final class Keeper {
     if let store, attempt({ () throws(SQLiteError) in try move(records, to: store) }) {
       return unstored.removeAll()
     }
-    // They go to the store with what else comes, once it takes it.
+    // They are written to the store with the next records, once the disk is writable.
     unstored.keepRecovered(records)
     for record in records { drain.accepted(record) }
     observeRecent()
@@ -186,7 +187,7 @@ final class Keeper {
     }
     unstored.remove(recent)
     observeRecent()
-    // Few commits while a backlog drains, and none of them more than half a second late.
+    // Few commits while a backlog drains, and none more than half a second late.
     if drain.removals.count >= Self.removalGroup {
       tidy()
     } else if !drain.removals.isEmpty {
@@ -196,18 +197,19 @@ final class Keeper {
 
   // MARK: The disk
 
-  /// Opens the store; a damaged one is set aside and salvaged, an unwilling disk leaves the keeper in memory.
+  /// Opens the store. A damaged one is set aside and salvaged; if the disk is not writable, records are held
+  /// in memory.
   private func openStore() {
     let lost = LostCommits.read(path)
     let isOpen = attempt { () throws(SQLiteError) in adopt(try Store(path: path)) }
     if isOpen, let store, let lost { restore(lost, to: store) }
-    // SQLite continues a log behind its last whole commit, and older frames stay behind the new end. The next start would take
-    // those for damage.
+    // SQLite continues a log after its last whole commit, and older frames remain after the new end. The next
+    // start would mistake them for damage.
     if isOpen, let store { attempt { () throws(SQLiteError) in try store.database.checkpoint() } }
   }
 
-  /// Adds what can be proved of the commits that SQLite leaves out, and begins another epoch: a sequence number may have been among
-  /// them.
+  /// Restores the verifiable records of commits that SQLite ignores, and starts a new epoch, because one of
+  /// them may have contained a sequence number.
   private func restore(_ lost: LostCommits, to opened: Store) {
     opened.epoch = Store.newEpoch()
     let records = lost.records.filter { $0.seq > opened.newest[$0.lane.rawValue] }
@@ -239,7 +241,7 @@ final class Keeper {
     }
   }
 
-  /// Goes on whatever the store does. Returns whether `body` was done.
+  /// Runs an operation of the store and handles its failure. Returns whether it succeeded.
   @discardableResult
   func attempt(_ body: () throws(SQLiteError) -> Void) -> Bool {
     do throws(SQLiteError) {
@@ -251,7 +253,7 @@ final class Keeper {
     }
   }
 
-  /// Decides what a failure of the store means.
+  /// Handles an error of the store.
   private func handle(_ failure: SQLiteError) {
     guard failure.isDamage else { return degrade(failure) }
     replaceStore(failure)
@@ -288,7 +290,7 @@ final class Keeper {
     }
   }
 
-  /// Takes over what can be proved of a damaged store.
+  /// Transfers the verifiable records of a damaged store.
   private func salvage(_ place: String, into fresh: Store, cause: String) {
     let outcome = takeover.run(place, into: fresh, cause: cause) { records, body throws(SQLiteError) in
       try move(records, to: fresh, body)
@@ -306,14 +308,14 @@ final class Keeper {
     }
   }
 
-  /// Goes on with a salvage that was interrupted.
+  /// Resumes an interrupted salvage.
   private func resumeSalvage() {
     guard degradation == nil, let store, let place = takeover.pending else { return }
     salvage(place, into: store, cause: "its salvage was interrupted")
   }
 
-  /// Writes records at new places, with what else is to happen in the same transaction.
-  /// - Parameter overtakings: what was delivered ahead of some of them; each gets a place in its turn.
+  /// Writes records at new places, together with `body` in the same transaction.
+  /// - Parameter overtakings: records delivered before some of them; each receives a place in order.
   func move(
     _ records: [OutboxRecord], overtakings: [Overtaking] = [], to store: Store,
     _ body: () throws(SQLiteError) -> Void = {}
@@ -328,7 +330,7 @@ final class Keeper {
     drain.dropped(by: store)
   }
 
-  /// Tries the disk again, and when it takes records moves those in memory there.
+  /// Retries the disk. If it is writable again, records in memory are moved there.
   private func retry() {
     if store == nil { openStore() }
     guard let store else { return }
@@ -336,7 +338,7 @@ final class Keeper {
       try makeSpace(store)
       let records = unstored.records
       try move(records, overtakings: drain.overtakings, to: store) { () throws(SQLiteError) in
-        // Of a store that took the place of a damaged one it is not known what it has.
+        // The contents of a store that replaced a damaged one are unknown.
         try documents.writeStored(to: store)
         try documents.writeWaiting(to: store)
       }
@@ -354,7 +356,7 @@ final class Keeper {
     }
   }
 
-  /// Gives what was deleted back to the disk, and allocates the reserve again.
+  /// Returns deleted space to the disk, and allocates the reserve again.
   private func makeSpace(_ store: Store) throws(SQLiteError) {
     try store.database.checkpoint()
     try transact(store, isSynced: true) { () throws(SQLiteError) in }
@@ -365,8 +367,8 @@ final class Keeper {
     }
   }
 
-  /// Runs `body` in a transaction that first deletes what is done with: were it replaced or pushed out instead, it would be
-  /// counted twice.
+  /// Runs `body` in a transaction that first deletes completed records. Otherwise `body` could replace or
+  /// drop them, and they would be counted twice.
   func transact(
     _ store: Store, isSynced: Bool = false, _ body: () throws(SQLiteError) -> Void
   ) throws(SQLiteError) {
@@ -383,7 +385,7 @@ final class Keeper {
 
   // MARK: Housekeeping
 
-  /// Does what is due. Returns the notices since the last call; nil after `close`.
+  /// Performs due housekeeping. Returns the notices since the last call; nil after `close`.
   func housekeep() -> [OutboxNotice]? {
     if isClosed { return nil }
     guard agenda.begin() else { return agenda.removeNotices() }
@@ -395,14 +397,14 @@ final class Keeper {
     return agenda.removeNotices()
   }
 
-  /// The notices since the last call.
+  /// Removes and returns the notices since the last call.
   func removeNotices() -> [OutboxNotice] { agenda.removeNotices() }
 
-  /// Sets the timer to when something is due, where it is set to another time.
+  /// Sets the timer to the deadline if that has changed.
   func schedule(_ timer: TimerDescriptor) { agenda.set(timer) }
 
-  /// Deletes what was acknowledged and makes what was written safe.
-  /// - Parameter everything: also what was written less than half a second ago.
+  /// Deletes acknowledged records and syncs written ones.
+  /// - Parameter everything: true to include writes of the last half second.
   private func tidy(everything: Bool = false) {
     guard let store else { return }
     let isSynced = everything ? agenda.isUnsynced : agenda.isSyncDue
@@ -414,7 +416,7 @@ final class Keeper {
     }
   }
 
-  /// Drops what is too old, now and then.
+  /// Drops expired records at intervals.
   private func expire() {
     guard let store, degradation == nil, agenda.beginExpiry() else { return }
     attempt { () throws(SQLiteError) in
@@ -422,20 +424,20 @@ final class Keeper {
     }
   }
 
-  /// Makes everything safe, if the disk lets it.
+  /// Makes all records safe if the disk is writable.
   func flush() {
     if degradation != nil, !isClosed { retry() }
     preserveRecent()
     tidy(everything: true)
   }
 
-  /// Returns what is left; nil when it was closed already.
+  /// Closes the store. Returns the remaining records; nil if it was already closed.
   func close() -> OutboxRemainder? {
     guard !isClosed else { return nil }
     flush()
     let waiting = status.records
     if let store {
-      // In good order nothing is lost between the last number and the mark.
+      // After a clean end no numbers are lost up to the mark.
       try? store.transaction(synced: true) { () throws(SQLiteError) in
         try store.setMeta("reserved", String(store.sequence.upcoming))
         try store.setMeta("clock", String(store.clock.now))
@@ -452,7 +454,7 @@ final class Keeper {
 
   // MARK: Counters
 
-  /// Records dropped for their lane's limits, per lane.
+  /// Records per lane dropped because of its limits.
   private var drops: [Int] {
     OutboxStatus.lanes(store, unstored.lanes, removals: []).map { $0.droppedForSpace + $0.droppedForAge }
   }

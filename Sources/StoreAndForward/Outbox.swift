@@ -2,53 +2,54 @@ internal import Glibc
 internal import Platform
 public import Telemetry
 
-/// The durable queue between what a vehicle decides and what its broker has acknowledged.
+/// The durable queue between the vehicle's decisions and the broker's acknowledgement.
 ///
 /// ## Invariants
-/// 1. When `append` returns, the record is in the store, or in the file of recent records (`RecentRecords`), or, while the
-///    disk takes none, in memory and the status says so. A crash of the program loses nothing that is on disk; a power cut
-///    loses nothing of the events lane and at most the last second of the others (`OutboxConfiguration.Durability`): one
-///    sync of the flash per event, one per second for everything else, and none for what a broker acknowledges within
-///    0.8 s, which never goes to the store.
+/// 1. When `append` returns, the record is in the store, or in the file of recent records (`RecentRecords`),
+///    or, while the disk is not writable, in memory, which the status reports. A crash of the program loses
+///    nothing that is on disk. A power cut loses nothing of the events lane and at most the last second of
+///    the others (`OutboxConfiguration.Durability`): there is one flash sync per event and one per second for
+///    everything else. Records that a broker acknowledges within 0.8 s are never written to the store.
 /// 2. A record leaves by `remove` (acknowledged), by `reject` (to the dead letters), or by its lane's limits
-///    (the oldest make room, counted). Nothing else takes it away.
-/// 3. Epoch and seq name a record for ever. Numbers are given out only below a mark that is already safe on
-///    disk; a store that is a copy of another, or that replaces a damaged one, begins a new epoch.
-/// 4. Within a lane, records are handed out in the order in which they were accepted, each once until
-///    `offerAgain`. Only the state lane replaces: of each topic the newest is kept. Only what is last known
-///    overtakes: the newest retained record of a topic goes before the backlog of its lane, and the older ones
-///    follow without their retain flag (`LastKnown`), so that what the broker keeps never goes back.
+///    (the oldest are dropped and counted), and in no other way.
+/// 3. Epoch and seq identify a record permanently. Numbers are assigned only below a mark that is already
+///    safe on disk. A store that is a copy of another, or that replaces a damaged one, starts a new epoch.
+/// 4. Within a lane, records are handed out in order of acceptance, each once until `offerAgain`. Only the
+///    state lane replaces records: it contains the newest of each topic. Only the newest retained record of a
+///    topic overtakes the backlog of its lane; the older ones follow without their retain flag (`LastKnown`),
+///    so the broker's retained message never goes back in time.
 /// 5. Memory does not grow with the backlog: records are read in portions from a cursor, and the oldest is
 ///    found without a search.
-/// 6. The wall clock decides nothing. Ages are counted by the store's own clock (`StoreClock`).
+/// 6. The wall clock has no influence. Ages are measured by the store's own clock (`StoreClock`).
 ///
 /// ## On disk
 /// One SQLite database in WAL mode (`Schema`): `meta` (format, epoch, mark, clock, inode), `lanes` (what each
-/// holds and has dropped), a table per lane keyed by seq, and `dead`. What is to agree with the records is in `meta` too
-/// (`PreservedDocument`). Each record carries a checksum of all
-/// of it. Beside it lie `….lock`, held while an outbox has the store open, and `….recent`, with the records of
-/// the last moment of lanes in which nothing older waits. A damaged store becomes `….damaged-DATE`, and `….salvage`
-/// names it until all that can be proved of it is taken over (`Salvage`). Acknowledged records are deleted in groups,
-/// within half a second: after a crash
-/// in between they are sent again, with the same seq.
+/// contains and has dropped), a table per lane keyed by seq, and `dead`. Documents that must be consistent
+/// with the records are in `meta`, too (`PreservedDocument`). Each record has a checksum of its whole
+/// content. Beside the database are `….lock`, locked while an outbox has the store open, and `….recent`, with
+/// the newest records of lanes in which nothing older waits. A damaged store is renamed to `….damaged-DATE`,
+/// and `….salvage` contains its name until all verifiable records are transferred (`Salvage`). Acknowledged
+/// records are deleted in groups, within half a second: after a crash in between they are sent again, with
+/// the same seq.
 public final class Outbox: Sendable {
   let keeper: Locked<Keeper>
   private let arrivals = Locked<[Batch]>([])
   private let wake: EventDescriptor
-  /// When housekeeping is due: whoever accepts a record sets it, and nobody wakes for a record that is acknowledged in time.
+  /// Timer for housekeeping, set when a record is accepted. Records that are acknowledged in time cause no
+  /// wakeup.
   private let timer: TimerDescriptor
   private let ended: EventDescriptor
   private let housekeeper = Locked<DedicatedThread?>(nil)
   private let notice: @Sendable (OutboxNotice) -> Void
   private let isClosing: Locked<Bool>
 
-  /// Opens the store at `path`, and makes it, not its directory, where there is none. A disk that does not
-  /// let it is no error: the outbox begins in memory and keeps trying.
+  /// Opens the store at `path`, and creates it, but not its directory, if missing. An unwritable disk is not
+  /// an error: the outbox starts in memory and retries.
   /// - Parameters:
-  ///   - notice: called on whichever thread met the news, never while a lock is held.
-  ///   - isCancelled: asked while a damaged store is salvaged, as here: whether the program is to end. What is left then is
-  ///     salvaged at the next start.
-  /// - Throws: `OutboxError` when a limit is out of bounds or another process has the store open.
+  ///   - notice: called on the thread that detected the event, never with a lock held.
+  ///   - isCancelled: called during the salvage of a damaged store, also within this call; returns true if
+  ///     the program is to exit. The rest is then salvaged at the next start.
+  /// - Throws: `OutboxError` if a limit is out of bounds or another process has the store open.
   public init(
     path: String, configuration: OutboxConfiguration = OutboxConfiguration(),
     notice: @escaping @Sendable (OutboxNotice) -> Void = { _ in },
@@ -73,10 +74,10 @@ public final class Outbox: Sendable {
 
   deinit { close() }
 
-  /// Accepts messages, all in one commit; with other threads' that arrive meanwhile.
+  /// Accepts messages in one commit, together with those that other threads append meanwhile.
   /// - Returns: their identities, in the same order.
-  /// - Parameter document: preserved in the same commit: after a crash it is what `document(named:)` says if and only if the
-  ///   messages are there, or were. Messages with a document never wait outside the store.
+  /// - Parameter document: preserved in the same commit. After a crash, `document(named:)` returns it if and
+  ///   only if the messages were stored. Messages with a document never wait outside the store.
   @discardableResult
   public func append(
     _ messages: [some OutboxMessage], preserving document: PreservedDocument? = nil
@@ -85,7 +86,7 @@ public final class Outbox: Sendable {
     let batch = Batch(messages, document)
     arrivals.withLock { $0.append(batch) }
     return use { keeper in
-      // Whoever comes first commits for all who came while the commit before was under way.
+      // The first thread commits the messages of all threads that arrived during the previous commit.
       if !batch.isCommitted {
         let batches = arrivals.withLock { waiting in
           defer { waiting = [] }
@@ -105,60 +106,61 @@ public final class Outbox: Sendable {
     append([message], preserving: document).first ?? MessageIdentity(epoch: "", seq: 0)
   }
 
-  /// The bytes of the newest preserved document of this name; nil when there is none, or the store that had it was damaged
-  /// before it was opened.
+  /// Returns the newest preserved document of a name; nil if there is none, or if the store that contained it
+  /// was damaged before it was opened.
   public func document(named name: String) -> [UInt8]? { use { $0.document(name) } }
 
-  /// A name for a message that does not go through the store, as the last word before a link is closed.
+  /// Returns an identity for a message that bypasses the store, such as the last message before a link is
+  /// closed.
   public func makeIdentity() -> MessageIdentity { use { $0.makeIdentity() } }
 
-  /// Names what is accepted from now on in another epoch; numbers go on. For who knows that nothing tells the order of what
-  /// follows to what was, as when time goes back.
+  /// Starts a new epoch for subsequently accepted messages; numbers continue. Call it if the order relative
+  /// to earlier messages is unknown, as after time went back.
   public func beginEpoch() { use { $0.beginEpoch() } }
 
-  /// The records to send next, at most `limit`, each handed out once until `offerAgain`. Fewer than `limit`
-  /// means that no more wait for now.
+  /// Returns the next records to send, at most `limit`, each once until `offerAgain`. Fewer than `limit`
+  /// means that no more are waiting.
   public func next(limit: Int) -> [OutboxRecord] { use { $0.next(limit: limit) } }
 
-  /// Everything that was handed out and is neither removed nor rejected is to be handed out again: what is last
-  /// known and the state lane first, then lane by lane, oldest first.
+  /// Offers all records again that were handed out and neither removed nor rejected: first the newest
+  /// retained ones and the state lane, then lane by lane, oldest first.
   public func offerAgain() { use { $0.offerAgain() } }
 
-  /// The broker has taken these over. Numbers that were not handed out are ignored.
+  /// Removes records that the broker has acknowledged. Numbers that were not handed out are ignored.
   public func remove(_ seqs: [UInt64]) { use { $0.remove(seqs) } }
 
-  /// The broker will never take this one: it goes to the dead letters.
-  /// - Parameter reason: for people, as in "not authorized (0x87)".
+  /// Moves a record that the broker will never accept to the dead letters.
+  /// - Parameter reason: text for users, as in "not authorized (0x87)".
   public func reject(_ seq: UInt64, reason: String) { use { $0.reject(seq, reason: reason) } }
 
-  /// The broker refuses this one. Where that may be set right (`isLasting` is false), it stays, and with it all that waits for
-  /// the same topic, until the pause is over or `offerAgain` is called, for as long as the configuration's `refusedAge`; otherwise it
-  /// goes to the dead letters. Returns nil for one that was not handed out.
-  /// - Parameter reason: for people, as in "not authorized (0x87)".
+  /// Handles a rejected record. If the rejection may be temporary (`isLasting` is false), the record and all
+  /// others of its topic wait until the pause is over or `offerAgain` is called, at most for the
+  /// configuration's `refusedAge`. Otherwise it becomes a dead letter. Returns nil if it was not handed out.
+  /// - Parameter reason: text for users, as in "not authorized (0x87)".
   @discardableResult
   public func refuse(_ seq: UInt64, reason: String, isLasting: Bool) -> OutboxRefusal? {
     use { $0.refuse(seq, reason: reason, isLasting: isLasting) }
   }
 
-  /// The newest dead letters, newest first, at most `limit`.
+  /// Returns the newest dead letters, newest first, at most `limit`.
   public func deadLetters(limit: Int = 100) -> [DeadLetter] { use { $0.deadLetters(limit: limit) } }
 
-  /// Forgets all dead letters. Returns how many there were.
+  /// Deletes all dead letters. Returns their number.
   @discardableResult
   public func clearDeadLetters() -> Int { use { $0.clearDeadLetters() } }
 
-  /// Puts all dead letters back into their lanes, as the newest there: whoever refused them was set right. Their payloads
-  /// keep the identity that they were accepted under. Returns how many there were.
+  /// Moves all dead letters back into their lanes as the newest records, after the cause of the rejections
+  /// was corrected. Their payloads retain their original identity. Returns their number.
   @discardableResult
   public func retryDeadLetters() -> Int { use { $0.retryDeadLetters() } }
 
   public var status: OutboxStatus { use { $0.status } }
 
-  /// Makes everything accepted safe from a power cut, now; tries a disk again that took nothing.
+  /// Makes all accepted records safe from a power cut; retries a disk that was not writable.
   public func flush() { use { $0.flush() } }
 
-  /// Flushes and closes the store. Later calls find an outbox that works in memory; `deinit` calls it too.
-  /// - Returns: what is left of what was accepted; nothing at later calls.
+  /// Flushes and closes the store. After that, the outbox works in memory; `deinit` calls this, too.
+  /// - Returns: the remaining records; empty for further calls.
   @discardableResult public func close() -> OutboxRemainder {
     isClosing.withLock { $0 = true }
     guard let remainder = use({ $0.close() }) else { return OutboxRemainder(kept: 0, lost: 0) }
@@ -168,7 +170,7 @@ public final class Outbox: Sendable {
     return remainder
   }
 
-  /// Runs `body` alone, then passes on what there is to tell.
+  /// Runs `body` with the lock held, then passes on notices without it.
   private func use<Result>(_ body: (Keeper) -> Result) -> Result {
     let (result, notices) = keeper.withLock { keeper in
       let result = body(keeper)
@@ -179,7 +181,7 @@ public final class Outbox: Sendable {
     return result
   }
 
-  /// The thread that syncs, deletes and retries when nobody calls. It sleeps for as long as nothing is due.
+  /// Starts the thread that syncs, deletes and retries between calls. It sleeps while nothing is due.
   private func startHousekeeping(_ path: String) throws(OutboxError) {
     let (wake, timer, ended, keeper, notice) = (wake, timer, ended, keeper, notice)
     do throws(SystemError) {
@@ -206,7 +208,7 @@ public final class Outbox: Sendable {
   }
 }
 
-/// The messages of one `append` call. Its results are written and read under the keeper's lock alone.
+/// The messages of one `append` call. Its results are written and read only under the keeper's lock.
 final class Batch {
   let messages: [any OutboxMessage]
   let document: PreservedDocument?
@@ -218,9 +220,9 @@ final class Batch {
     self.document = document
   }
 
-  /// Gives the messages identities and places, and encodes their payloads. A message that does not carry an identity gets an empty
-  /// one.
-  /// - Parameter sequence: the source of identities where the store has none.
+  /// Assigns identities and places to the messages, and encodes their payloads. A message that does not
+  /// contain an identity receives an empty one.
+  /// - Parameter sequence: source of identities if the store has none.
   func accept(
     naming sequence: inout TemporarySequence, _ places: inout Places, _ store: Store?
   ) -> [OutboxRecord] {

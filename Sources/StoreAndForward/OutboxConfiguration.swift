@@ -1,22 +1,21 @@
 public import Telemetry
 
-/// The limits of an outbox. Every default is written here.
+/// The limits of an outbox, with all defaults.
 public struct OutboxConfiguration: Hashable, Sendable {
-  /// When a record of a lane is safe from a power cut.
+  /// The time at which a record of a lane is safe from a power cut.
   public enum Durability: Hashable, Sendable {
-    /// Before `append` returns: one sync of the flash per commit.
+    /// Before `append` returns: one flash sync per commit.
     case beforeAccepting
-    /// Within a second: many records share a sync. A crash of the program alone loses nothing either way.
+    /// Within a second: many records share a sync. A crash of the program alone loses nothing in either case.
     case withinASecond
   }
 
-  /// What one lane may hold. The drop rule is the same everywhere: the oldest records of the same lane make
-  /// room, and each is counted.
+  /// Limits of one lane. If a limit is exceeded, the oldest records of the same lane are dropped and counted.
   public struct LaneLimits: Hashable, Sendable {
-    /// Bytes of payload, topic and 48 per record.
+    /// Size in bytes: payload, topic and 48 per record.
     public var bytes: Int
-    /// Seconds of powered-on time that a record may wait; nil means for ever. Setting the clock does not
-    /// age a record.
+    /// Maximum powered-on time in s that a record may wait; nil for no limit. Setting the clock does not age
+    /// a record.
     public var age: Int?
     public var durability: Durability
 
@@ -32,17 +31,17 @@ public struct OutboxConfiguration: Hashable, Sendable {
   public var tracks = LaneLimits(bytes: 128 << 20, age: 90 * 86_400, durability: .withinASecond)
   public var other = LaneLimits(bytes: 16 << 20, age: 7 * 86_400, durability: .withinASecond)
   public var traces = LaneLimits(bytes: 32 << 20, age: 90 * 86_400, durability: .beforeAccepting)
-  /// How many dead letters are kept; the oldest make room.
+  /// Maximum number of dead letters; the oldest are dropped.
   public var deadLetters = 1000
-  /// Seconds for which a record is kept, from its acceptance, that the broker does not permit: what is refused after that is a
-  /// dead letter. 0 keeps none.
+  /// Time in s from acceptance for which a record that the broker does not permit is retried; after that it
+  /// becomes a dead letter. 0 disables retries.
   public var refusedAge = 86_400
-  /// Bytes that records may take in memory while the disk takes none, all lanes together.
+  /// Maximum size in bytes of records in memory while the disk is not writable, over all lanes.
   public var memoryBytes = 2 << 20
 
-  /// Bytes of records that may wait for their acknowledgement outside the store, for 0.8 s at the most: in memory, and in a
-  /// file that outlives the process. Of lanes that may lose a second to a power cut alone, and in which nothing older waits.
-  /// 0 writes each record to the store at once.
+  /// Maximum size in bytes of records that wait for their acknowledgement outside the store for up to 0.8 s:
+  /// in memory, and in a file that outlives the process. This applies only to lanes that may lose a second to
+  /// a power cut and in which nothing older waits. 0 writes each record to the store immediately.
   public var recentBytes = 64 << 10
 
   public init() {}

@@ -1,11 +1,14 @@
 internal import Platform
 public import Telemetry
 
-/// What an outbox can keep: it becomes a record once it has its identity, so that its payload can carry that.
+/// A message that an outbox accepts. It becomes a record after its identity is assigned, so that the payload
+/// can contain it.
 public protocol OutboxMessage: Sendable {
-  /// Called once, possibly on another thread that is just committing; it must not call the outbox.
+  /// Creates the record. Called once, possibly on another thread during its commit; it must not call the
+  /// outbox.
   func record(as identity: MessageIdentity) -> OutboxRecord
-  /// Whether the payload contains the identity. A message without it gets no sequence number: consumers would miss that number.
+  /// True if the payload contains the identity. Other messages receive no sequence number, because consumers
+  /// would count it as missing.
   var carriesIdentity: Bool { get }
 }
 
@@ -13,23 +16,24 @@ extension OutboxMessage {
   public var carriesIdentity: Bool { true }
 }
 
-/// A message in the outbox, from the moment at which it is accepted until the broker has acknowledged it.
+/// A message in the outbox, from its acceptance until the broker has acknowledged it.
 public struct OutboxRecord: Hashable, Sendable {
   public var lane: DeliveryLane
-  /// Its place in the outbox, by which its delivery is reported. It equals the sequence number in the payload until records without
-  /// one are accepted, or records get new places: from memory to the disk, out of a damaged store, from the dead letters.
+  /// Place in the outbox, used to report its delivery. It equals the sequence number in the payload until
+  /// records without one are accepted, or records receive new places: from memory to the disk, from a damaged
+  /// store, from the dead letters.
   public internal(set) var seq: UInt64 = 0
   public var topic: String
   public var payload: [UInt8]
-  /// 0...2.
+  /// MQTT quality of service, 0...2.
   public var qos: UInt8
   public var retain: Bool
   public var contentType: String?
-  /// Seconds of usefulness that are left, counted like a lane's age; nil means no limit.
+  /// Remaining validity in s, measured as a lane's age; nil for no limit.
   public var expiry: UInt32?
-  /// Nanoseconds since 1970 UTC, as the device's clock said when it was made; kept, never used to decide.
+  /// Time of creation by the device's clock, in ns since 1970 UTC; stored, but never used for decisions.
   public var createdAt: Int64
-  /// Seconds on the store's own clock (see `StoreClock`) when it was accepted.
+  /// Time of acceptance in s on the store's own clock (see `StoreClock`).
   var storedAt: Int64 = 0
 
   public init(
@@ -46,7 +50,7 @@ public struct OutboxRecord: Hashable, Sendable {
     self.createdAt = createdAt
   }
 
-  /// What the record counts for in a lane's limit: its payload, its topic and an allowance for the rest.
+  /// Size of the record for its lane's limit: payload, topic and a constant overhead.
   var cost: Int { payload.count + topic.utf8.count + 48 }
 }
 
@@ -55,7 +59,8 @@ extension Publication: OutboxMessage {
     if case .native(let message) = content { message.carriesIdentity } else { false }
   }
 
-  /// A live one, which would be sent now or never, comes after all others when it is made to wait.
+  /// Returns a live message, which would normally be sent immediately or dropped, is put into the last lane
+  /// if it must wait.
   public func record(as identity: MessageIdentity) -> OutboxRecord {
     OutboxRecord(
       lane: lane ?? .other, topic: topic, payload: payload(identity: identity), qos: UInt8(clamping: qos),

@@ -1,17 +1,17 @@
 public import Telemetry
 
-/// What an outbox says about itself.
+/// State of an outbox.
 public struct OutboxStatus: Hashable, Sendable {
   public struct LaneStatus: Hashable, Sendable {
-    /// Records that wait.
+    /// Number of waiting records.
     public var records = 0
-    /// What they count for in the lane's limit.
+    /// Size in bytes for the lane's limit.
     public var bytes = 0
-    /// Records dropped since the store was made, because the lane was full.
+    /// Records dropped since the store was created because the lane was full.
     public var droppedForSpace = 0
-    /// Records dropped since the store was made, because they were too old.
+    /// Records dropped since the store was created because they were too old.
     public var droppedForAge = 0
-    /// Records found damaged when they were read.
+    /// Records that were damaged when they were read.
     public var damaged = 0
 
     public init() {}
@@ -20,28 +20,28 @@ public struct OutboxStatus: Hashable, Sendable {
   public enum Mode: Hashable, Sendable {
     /// Accepted records are on disk.
     case durable
-    /// Accepted records are in memory only, and why.
+    /// Accepted records are in memory only, with the reason.
     case memory(String)
   }
 
   public var mode: Mode
   public var epoch: String
-  /// By `DeliveryLane.rawValue`.
+  /// Indexed by `DeliveryLane.rawValue`.
   public var lanes: [LaneStatus]
   public var deadLetters: Int
-  /// Topics whose records wait because the broker refuses them.
+  /// Topics whose records wait because the broker rejects them.
   public var refusedTopics: [String] = []
-  /// Transactions committed since the outbox was opened.
+  /// Number of transactions committed since the outbox was opened.
   public var commits: Int
 
-  /// An outbox in which nothing waits.
+  /// State of an empty outbox.
   package static let empty = OutboxStatus(
     mode: .durable, epoch: "", lanes: DeliveryLane.allCases.map { _ in LaneStatus() }, deadLetters: 0,
     commits: 0)
 
   public subscript(lane: DeliveryLane) -> LaneStatus { lanes[lane.rawValue] }
 
-  /// The counters of a store, which may be closed, and of what waits in memory beside it.
+  /// Returns the counters of a store, which may be closed, and of records in memory.
   /// - Parameter removals: records that the store still counts.
   static func lanes(_ store: Store?, _ memory: MemoryLanes, removals: [Removal]) -> [LaneStatus] {
     var lanes = store?.lanes ?? DeliveryLane.allCases.map { _ in LaneStatus() }
@@ -57,15 +57,15 @@ public struct OutboxStatus: Hashable, Sendable {
     return lanes
   }
 
-  /// Records that wait in all lanes.
+  /// Number of waiting records in all lanes.
   public var records: Int { lanes.reduce(0) { $0 + $1.records } }
 }
 
-/// What is left in an outbox when it is closed.
+/// Remaining records of a closed outbox.
 public struct OutboxRemainder: Hashable, Sendable {
-  /// Records that the next start finds.
+  /// Number of records that the next start finds.
   public var kept: Int
-  /// Records that were in memory only, since the disk took nothing.
+  /// Number of records that were in memory only because the disk was not writable.
   public var lost: Int
 
   package init(kept: Int, lost: Int) {
@@ -74,10 +74,10 @@ public struct OutboxRemainder: Hashable, Sendable {
   }
 }
 
-/// What became of a record that a broker refused.
+/// The outcome for a rejected record.
 public struct OutboxRefusal: Hashable, Sendable {
   public var topic: String
-  /// Whether it waits for another attempt; a dead letter otherwise.
+  /// True if it waits for another attempt, false if it is a dead letter.
   public var isKept: Bool
 
   package init(topic: String, isKept: Bool) {
@@ -86,23 +86,23 @@ public struct OutboxRefusal: Hashable, Sendable {
   }
 }
 
-/// Something that a person should hear about once, when it happens.
+/// An event that is reported to the user once.
 public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
-  /// The disk takes nothing: from now on records are kept in memory.
+  /// The disk is not writable: records are held in memory from now on.
   case degraded(String)
-  /// The disk takes records again; those kept in memory are on it.
+  /// The disk is writable again; the records from memory are stored.
   case recovered(records: Int)
-  /// The store was damaged and set aside; what its checksums prove was taken over. `lost` is how many more records it said that
-  /// it had; nil where that cannot be read any more, or the salvage goes on later.
+  /// The store was damaged and set aside; records with valid checksums were transferred. `lost` is the number
+  /// of other records in its counters; nil if that is unreadable, or if the salvage continues later.
   case setAside(path: String, cause: String, salvaged: Int, lost: Int?)
-  /// The write-ahead log was damaged, and SQLite leaves out its commits from there on. `salvaged` records of them were restored; at least
-  /// `lost` are lost.
+  /// The write-ahead log was damaged, and SQLite ignores its commits from there on. `salvaged` of their
+  /// records were restored; at least `lost` are lost.
   case logDamaged(path: String, pages: Int, salvaged: Int, lost: Int)
   /// Records that were damaged when they were read; they are lost.
   case damaged(DeliveryLane, records: Int)
-  /// The store is a copy of one that went on elsewhere: it goes on under another epoch.
+  /// The store is a copy of one that was used elsewhere; it continues with a new epoch.
   case newEpoch(String)
-  /// A lane was full or a record too old: the oldest made room.
+  /// A lane was full or records were too old: the oldest were dropped.
   case dropped(DeliveryLane, records: Int, cause: String)
 
   public var description: String {
@@ -116,21 +116,21 @@ public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
       "outbox has \(pages) damaged pages in \(path)-wal: \(salvaged) records behind them were salvaged, at least \(lost) are lost"
     case .damaged(let lane, let records):
       "outbox lost \(records) records of lane \(lane): their checksums are wrong"
-    case .newEpoch(let epoch): "outbox was restored from a copy and goes on as epoch \(epoch)"
+    case .newEpoch(let epoch): "outbox was restored from a copy and continues as epoch \(epoch)"
     case .dropped(let lane, let records, let cause):
       "outbox dropped \(records) of the oldest records of lane \(lane): \(cause)"
     }
   }
 }
 
-/// Why an outbox cannot be opened at all. What happens to it later (a full disk, a damaged file) is not
-/// thrown: the outbox goes on and says so in an `OutboxNotice` and in its status.
+/// The reason why an outbox cannot be opened. Later problems (a full disk, a damaged file) are not thrown;
+/// the outbox continues and reports them in an `OutboxNotice` and in its status.
 public struct OutboxError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What was being done, as in "open".
+  /// The failed operation, as in "open".
   public var operation: String
-  /// What it was done to: a file, a setting.
+  /// Object of the operation: a file, a setting.
   public var object: String
-  /// The cause, and where there is one the remedy, in a sentence.
+  /// The cause as a sentence, with the remedy if there is one.
   public var cause: String
 
   public init(operation: String, object: String, cause: String) {

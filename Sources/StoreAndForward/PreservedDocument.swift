@@ -1,11 +1,11 @@
 internal import SQLite
 
-/// What a program knows at the moment at which messages are accepted, to be found again after a restart as it was then: it is
-/// stored in the same commit as they are, so that after a crash both are there or neither.
+/// Program state that is stored in the same commit as accepted messages. After a crash both are present or
+/// neither is.
 public struct PreservedDocument: Hashable, Sendable {
-  /// A later document of the same name replaces it.
+  /// Name of the document. A later document of the same name replaces it.
   public var name: String
-  /// Without a checksum of the outbox: what must notice a flipped bit has one of its own.
+  /// Content without a checksum by the outbox. If bit errors must be detected, add one to the content.
   public var bytes: [UInt8]
 
   public init(name: String, bytes: [UInt8]) {
@@ -14,11 +14,12 @@ public struct PreservedDocument: Hashable, Sendable {
   }
 }
 
-/// The documents of an outbox: what its store has, and what waits for the records that it belongs to.
+/// The documents of an outbox: those in its store, and those waiting for their records.
 struct PreservedDocuments {
-  /// As the store has them, or had before it was damaged.
+  /// Documents in the store, or in the store before it was damaged.
   private var stored: [String: [UInt8]] = [:]
-  /// Newer than that. They may be written in a transaction that leaves none of their records in memory, and in no other.
+  /// Newer documents. They may be written only in a transaction after which none of their records remain in
+  /// memory.
   private var waiting: [String: [UInt8]] = [:]
 
   var isWaiting: Bool { !waiting.isEmpty }
@@ -27,22 +28,23 @@ struct PreservedDocuments {
 
   mutating func accept(_ document: PreservedDocument) { waiting[document.name] = document.bytes }
 
-  /// Learns what a store has that was just opened. What is known is newer.
+  /// Reads the documents of an opened store. Existing ones are newer and are not replaced.
   mutating func learn(from store: Store) throws(SQLiteError) {
     stored.merge(try store.documents()) { known, _ in known }
   }
 
-  /// Writes, inside a transaction, what belongs to the records that the same transaction writes.
+  /// Writes, inside a transaction, the documents of records written by the same transaction.
   func writeWaiting(to store: Store) throws(SQLiteError) {
     for (name, bytes) in waiting { try store.setDocument(name, bytes) }
   }
 
-  /// Writes, inside a transaction, what goes with the records that a store has already, or had before it was damaged.
+  /// Writes, inside a transaction, the documents of records that are in the store, or were before it was
+  /// damaged.
   func writeStored(to store: Store) throws(SQLiteError) {
     for (name, bytes) in stored { try store.setDocument(name, bytes) }
   }
 
-  /// What was waiting is in the store.
+  /// Records that the waiting documents are stored.
   mutating func written() {
     stored.merge(waiting) { $1 }
     waiting = [:]

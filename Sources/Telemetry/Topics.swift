@@ -1,4 +1,4 @@
-/// What a topic below a vehicle carries.
+/// The content of a topic below a vehicle.
 public enum MessageKind: String, Hashable, Sendable, CaseIterable {
   case status
   case location
@@ -16,16 +16,16 @@ public enum MessageKind: String, Hashable, Sendable, CaseIterable {
   case locationEvent = "location/event"
 }
 
-/// The topics of one vehicle: `{root}/{fleet}/{vehicle}/{kind}`.
+/// Topics of one vehicle: `{root}/{fleet}/{vehicle}/{kind}`.
 public struct TopicScheme: Hashable, Sendable {
-  /// The contract's root, with its version.
+  /// Default root topic, with the contract's version.
   public static let defaultRoot = "odograph/v1"
 
   public let root: String
   public let fleet: String
   public let vehicle: String
 
-  /// - Throws: `TopicError` for a name that is empty or holds a character that MQTT gives a meaning to.
+  /// - Throws: `TopicError` for a name that is empty or contains a character with a meaning in MQTT topics.
   public init(root: String = defaultRoot, fleet: String, vehicle: String) throws(TopicError) {
     try TopicError.check(name: fleet, of: "fleet", separatorAllowed: false)
     try TopicError.check(name: vehicle, of: "vehicle", separatorAllowed: false)
@@ -39,7 +39,7 @@ public struct TopicScheme: Hashable, Sendable {
     "\(root)/\(fleet)/\(vehicle)/\(kind.rawValue)"
   }
 
-  /// A subscription filter; a nil fleet, vehicle or kind stands for all of them.
+  /// Returns a subscription filter; nil for fleet, vehicle or kind matches all.
   public static func filter(
     root: String = defaultRoot, fleet: String? = nil, vehicle: String? = nil, kind: MessageKind? = nil
   ) -> String {
@@ -48,37 +48,37 @@ public struct TopicScheme: Hashable, Sendable {
 }
 
 extension TopicScheme {
-  /// Where settings are wanted, and where is said what became of them.
+  /// Topics of requested settings and regions, and of the reports about them.
   public static let configDesired = "config/desired"
   public static let configReported = "config/reported"
   public static let regionsDesired = "regions/desired"
   public static let regionsReported = "regions/reported"
   public static let regionsState = "regions/state"
-  /// Which parts of the fleet's map of beacons are wanted, and the pieces of it.
+  /// Topics of requested parts of the beacon map, and of its pieces.
   public static let beaconsWanted = "beacons/wanted"
   public static let beaconsPiece = "beacons/piece"
-  /// The pieces of traces.
+  /// Topic of the pieces of traces.
   public static let tracePiece = "trace/piece"
-  /// Commands are one level below.
+  /// Topic above those of the commands.
   public static let command = "command"
 
-  /// A topic of the vehicle by its path, as in "config/desired".
+  /// Returns a topic of the vehicle by its path, as in "config/desired".
   public func topic(path: String) -> String { "\(root)/\(fleet)/\(vehicle)/\(path)" }
 
-  /// Where the answer to a command goes when its sender named no topic, as under MQTT 3.1.1.
+  /// Returns the default topic of a command's answer, used if the request names none, as under MQTT 3.1.1.
   public func responseTopic(command: String) -> String { topic(path: Self.responsePath(command: command)) }
 
   static func responsePath(command: String) -> String { "\(Self.command)/\(command)/response" }
 
-  /// Whether the answer to a command stands on a path below a vehicle.
+  /// Returns whether a path below a vehicle is the answer to a command.
   static func isResponse(path: String) -> Bool {
     path.hasPrefix(command + "/") && path.hasSuffix("/response")
   }
 }
 
 extension TopicScheme {
-  /// Whether a path below a vehicle is one that it listens to: settings or regions that are wanted of it, a piece of a map, or a command, but
-  /// not the answer to one. Who publishes it again has a live vehicle obey it.
+  /// Returns whether a vehicle subscribes to a path: desired settings or regions, a piece of a map, or a
+  /// command, but not its answer. Republishing such a message makes a live vehicle execute it.
   public static func isOrder(path: some StringProtocol) -> Bool {
     if path == configDesired || path == regionsDesired || path == beaconsPiece { return true }
     let levels = path.split(separator: "/", omittingEmptySubsequences: false)
@@ -86,16 +86,16 @@ extension TopicScheme {
   }
 }
 
-/// Where a received topic belongs.
+/// Components of a received topic.
 public struct TopicAddress: Hashable, Sendable {
   public var fleet: String
   public var vehicle: String
-  /// What follows the vehicle, as in "location" or "regions/reported".
+  /// Path below the vehicle, as in "location" or "regions/reported".
   public var path: String
-  /// Nil for a path that this version does not know.
+  /// Message kind; nil for a path unknown to this version.
   public var kind: MessageKind? { MessageKind(rawValue: path) }
 
-  /// Takes a topic apart; nil when it is not below the root or has no vehicle and kind.
+  /// Parses a topic; nil if it is not below the root, or lacks vehicle or kind.
   public init?(topic: String, root: String = TopicScheme.defaultRoot) {
     guard topic.hasPrefix(root), topic.utf8.dropFirst(root.utf8.count).first == UInt8(ascii: "/") else {
       return nil
@@ -109,7 +109,7 @@ public struct TopicAddress: Hashable, Sendable {
   }
 }
 
-/// A name that cannot stand in a topic.
+/// An error for a name that is not allowed in a topic.
 public struct TopicError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String
 

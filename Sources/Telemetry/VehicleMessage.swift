@@ -1,8 +1,8 @@
 public import JSON
 public import Spatial
 
-/// What a vehicle says: one case for every message of the contract, as a value, from the decision to say it until a format
-/// writes it, and again at whoever reads it.
+/// A message of a vehicle, with one case for each kind of the contract. The same type is used by the vehicle
+/// until a format encodes it, and by every reader after decoding.
 public enum VehicleMessage: Hashable, Sendable {
   case status(StatusMessage)
   case location(LocationMessage)
@@ -26,29 +26,30 @@ public enum VehicleMessage: Hashable, Sendable {
   case beaconsWanted(BeaconsWantedMessage)
 }
 
-/// The queue in which a message waits for the broker. Lanes come before one another in this order, and within a lane the
-/// oldest message comes first. The raw values are on disk.
+/// The queue in which a message waits for the broker. Lanes are served in this order, and within a lane the
+/// oldest message comes first. The raw values are stored on disk.
 public enum DeliveryLane: Int, Hashable, Sendable, CaseIterable, Comparable {
-  /// Region transitions, trips, driving, motion and location events, and what traces there are: each one, and synced one by one.
+  /// Region transitions, trips, driving, motion and location events, and trace announcements. All are
+  /// delivered, and each is synced to disk individually.
   case events = 0
-  /// What is: only the newest of a topic matters.
+  /// Current states: only the newest message of a topic is delivered.
   case state = 1
-  /// Where it went, tracks and single locations: each one, after the others.
+  /// Tracks and single locations: all are delivered, after the lanes above.
   case tracks = 2
-  /// Scans of radios, for a map that nobody waits for.
+  /// Radio scans for the beacon map, with low urgency.
   case other = 3
-  /// Pieces of traces, large and all to be put together again: nothing else waits for them.
+  /// Pieces of traces, which are large and all required. They are delivered last.
   case traces = 4
 
   public static func < (a: DeliveryLane, b: DeliveryLane) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// Identifies a durable message among all that a vehicle ever sent: no two share both numbers, also not across power cuts
-/// and restored backups.
+/// Unique identity of a durable message among all messages that a vehicle ever sent. No two messages share both
+/// numbers, even after power cuts and restored backups.
 public struct MessageIdentity: Hashable, Sendable {
-  /// Random, made together with the vehicle's store: a new store starts a new epoch.
+  /// Random identifier of the vehicle's store. A new store starts a new epoch.
   public var epoch: String
-  /// Grows from message to message within an epoch, of all formats; a number that does not come is no proof of a loss.
+  /// Sequence number that increases within an epoch over all formats. A missing number does not prove a loss.
   public var seq: UInt64
 
   public init(epoch: String, seq: UInt64) {
@@ -56,7 +57,7 @@ public struct MessageIdentity: Hashable, Sendable {
     self.seq = seq
   }
 
-  /// The text of an epoch: 16 hexadecimal digits of a random number.
+  /// Returns the text of an epoch: a random number as 16 hexadecimal digits.
   package static func epoch(_ number: UInt64) -> String {
     let digits = String(number, radix: 16)
     return String(repeating: "0", count: 16 - digits.utf8.count) + digits
@@ -66,10 +67,10 @@ public struct MessageIdentity: Hashable, Sendable {
 // MARK: Delivery
 
 extension VehicleMessage {
-  /// What the last part of its topic says; nil for an answer to a remote request, which has a path of several levels.
+  /// Kind of the message; nil for an answer to a remote request, whose path has several levels.
   public var kind: MessageKind? { MessageKind(rawValue: path) }
 
-  /// Whether it answers what was asked or wanted from afar, which has one format.
+  /// True if it answers a remote request. Answers always use the native format.
   var isAnswer: Bool {
     switch self {
     case .commandResponse, .configReported, .regionsReported, .beaconsWanted: true
@@ -79,7 +80,7 @@ extension VehicleMessage {
     }
   }
 
-  /// Its topic below that of its vehicle, as in "location" or "config/reported".
+  /// Topic below the vehicle's, as in "location" or "config/reported".
   public var path: String {
     switch self {
     case .status: MessageKind.status.rawValue
@@ -105,7 +106,8 @@ extension VehicleMessage {
     }
   }
 
-  /// Where it waits until the broker has acknowledged it; nil for what is worth nothing later, which is sent now or never.
+  /// Queue for the broker's acknowledgement; nil for messages without later value, which are sent immediately
+  /// or dropped.
   public var lane: DeliveryLane? {
     switch self {
     case .motion, .region, .locationEvent, .trip, .drivingEvent, .trace: .events
@@ -118,7 +120,7 @@ extension VehicleMessage {
     }
   }
 
-  /// The level of MQTT at which it is published.
+  /// MQTT quality of service.
   public var qos: Int {
     switch self {
     case .heading, .attitude: 0
@@ -126,8 +128,8 @@ extension VehicleMessage {
     }
   }
 
-  /// Whether the broker retains it. An attitude is published when it changes: who subscribes while the vehicle is at rest gets it
-  /// from the broker.
+  /// True if the broker retains it. An attitude is published when it changes; retaining it provides
+  /// subscribers with the attitude of a vehicle at rest.
   public var isRetained: Bool {
     switch self {
     case .status, .location, .attitude, .altitude, .vehicle, .configReported, .regionsReported,
@@ -139,7 +141,7 @@ extension VehicleMessage {
     }
   }
 
-  /// Seconds after which it is worth nothing; nil is for ever.
+  /// Time in s after which the message is worthless; nil for never.
   public var expiry: Int? {
     switch self {
     case .heading: 60
@@ -151,7 +153,7 @@ extension VehicleMessage {
 // MARK: The wire
 
 extension VehicleMessage {
-  /// Whether the payload has an epoch and a sequence number.
+  /// True if the payload contains epoch and sequence number.
   public var carriesIdentity: Bool {
     switch self {
     case .heading, .attitude, .scan, .commandResponse: false
@@ -162,8 +164,8 @@ extension VehicleMessage {
     }
   }
 
-  /// The payload in the native format.
-  /// - Parameter identity: of a message that waits in a lane; nil for one that is sent now.
+  /// Encodes the message in the native format.
+  /// - Parameter identity: identity of a message in a lane; nil for one that is sent immediately.
   public func encode(identity: MessageIdentity?) -> [UInt8] {
     switch self {
     case .status(var message):
@@ -221,10 +223,10 @@ extension VehicleMessage {
     }
   }
 
-  /// Reads a payload as what its topic says it is.
-  /// - Parameter path: the topic below the vehicle's, as in `TopicAddress.path`.
-  /// - Returns: nil for a path on which no vehicle of this version says anything.
-  /// - Throws: `JSONError` naming what is wrong with the payload.
+  /// Decodes a payload according to its topic.
+  /// - Parameter path: topic below the vehicle's, as in `TopicAddress.path`.
+  /// - Returns: nil for an unknown path.
+  /// - Throws: `JSONError` that describes the problem with the payload.
   public static func decode(path: String, json: JSONValue) throws(JSONError) -> VehicleMessage? {
     switch path {
     case TopicScheme.configReported: return .configReported(try ConfigReportedMessage(json: json))
@@ -255,13 +257,13 @@ extension VehicleMessage {
     }
   }
 
-  /// Reads a payload as what its topic says it is.
+  /// Decodes a payload according to its topic.
   public static func decode(path: String, payload: [UInt8]) throws(JSONError) -> VehicleMessage? {
     try decode(path: path, json: JSONValue(parsing: payload))
   }
 
-  /// Its number among all that the vehicle ever sent, as it was read; nil before it has one, and for what is sent now and for scans,
-  /// which have none.
+  /// The identity as decoded; nil before one is assigned, and for messages without one: live messages and
+  /// scans.
   public var identity: MessageIdentity? {
     switch self {
     case .status(let message): message.identity
@@ -284,7 +286,7 @@ extension VehicleMessage {
     }
   }
 
-  /// The vehicle's time of it; nil for a track without points.
+  /// Time of the message by the vehicle's clock; nil for a track without points.
   public var time: UTCTime? {
     switch self {
     case .status(let message): message.time

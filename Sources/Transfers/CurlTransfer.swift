@@ -121,7 +121,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
       codes.append(unsafe odograph_curl_set_recipients(handle, list))
     }
     guard codes.allSatisfy({ $0 == CURLE_OK }) else {
-      throw TransferFailure(kind: .failed, text: "libcurl does not take the question")
+      throw TransferFailure(kind: .failed, text: "libcurl rejects the request")
     }
     let code = unsafe curl_easy_perform(handle)
     guard code == CURLE_OK else { throw failure(code) }
@@ -194,7 +194,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
   }
 
   private func failure(_ code: CURLcode) -> TransferFailure {
-    if isLate { return TransferFailure(kind: .failed, text: "it takes longer than \(limits.total / 1000) s") }
+    if isLate { return TransferFailure(kind: .failed, text: "timed out after \(limits.total / 1000) s") }
     if code == CURLE_ABORTED_BY_CALLBACK { return TransferFailure(kind: .interrupted, text: "it was left") }
     if isTooLong || code == CURLE_FILESIZE_EXCEEDED {
       return TransferFailure(kind: .tooLong, text: "its answer has more than \(limits.size) bytes")

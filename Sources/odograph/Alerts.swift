@@ -8,10 +8,10 @@ struct Alerts: ParsableCommand {
     commandName: "alerts",
     abstract: "Lists, tests, silences and ends alerts of odograph serve.",
     discussion: """
-      odograph serve watches vehicles by the rules in its configuration, and tells receivers: webhooks and mailboxes. \
-      Alerts, silences and what waits for receivers are in one file, store below [alerts], which these commands read \
-      beside it. They change what a server has made, and make no file themselves: --store names the one that the \
-      server uses, where the configuration says something else to it.
+      odograph serve evaluates the rules in its configuration and notifies receivers: webhooks and mailboxes. \
+      Alerts, silences and queued notifications are in one file, store below [alerts], which these commands use. \
+      They change a file that odograph serve has created, and create none. --store names the file that the server \
+      uses if it differs from the configuration.
 
       Examples:
         odograph alerts check --config serve.toml
@@ -28,15 +28,15 @@ struct Alerts: ParsableCommand {
       commandName: "list",
       abstract: "Lists open alerts.",
       discussion: """
-        Its name, when each began, how much it matters, its rule and vehicle, and what it is. What waits for receivers, and what \
-        was given up, is said on standard error.
+        Prints name, start, severity, rule, vehicle and summary of each alert. Queued and failed notifications are \
+        printed to standard error.
 
         Examples:
           odograph alerts list --config serve.toml
           odograph alerts list --config serve.toml --all --rule battery-low
           odograph alerts list --config serve.toml --json | jq .summary
 
-        Exit codes: 0 done; 64 usage, or a file that cannot be used; 74 the output cannot be written.
+        Exit codes: 0 done; 64 usage, or a file that cannot be used; 74 output not writable.
         """)
     @OptionGroup var options: AlertsListOptions
 
@@ -46,15 +46,15 @@ struct Alerts: ParsableCommand {
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "check",
-      abstract: "Checks the configuration, and shows rules and receivers.",
+      abstract: "Validates the configuration, and lists rules and receivers.",
       discussion: """
-        Reads all of the file as odograph serve does; what is wrong is told with file, line and column. Nothing is \
-        sent or opened: whether certificates and the recording can be read, the start finds out.
+        Validates the whole file as odograph serve does, and reports errors with file, line and column. Nothing is \
+        sent or opened: certificates and the recording are checked when the server starts.
 
         Examples:
           odograph alerts check --config serve.toml
 
-        Exit codes: 0 all is right; 64 something is wrong; 74 the output cannot be written.
+        Exit codes: 0 all is right; 64 something is wrong; 74 output not writable.
         """)
     @OptionGroup var options: AlertsCheckOptions
 
@@ -70,16 +70,16 @@ struct Alerts: ParsableCommand {
   struct Test: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "test",
-      abstract: "Sends a test message to receivers.",
+      abstract: "Sends a test notification to receivers.",
       discussion: """
-        The message is marked as a test ("test": true, or so in its subject), has no alert in it, and is sent once. What \
-        came back is printed for each receiver.
+        The notification is marked as a test ("test": true, or in its subject), contains no alert, and is sent once. \
+        The response of each receiver is printed.
 
         Examples:
           odograph alerts test --config serve.toml
           odograph alerts test --config serve.toml --receiver ops
 
-        Exit codes: 0 all have taken it; 64 usage; 69 a receiver has not taken it; 74 the output cannot be written; \
+        Exit codes: 0 all have taken it; 64 usage; 69 a receiver has not taken it; 74 output not writable; \
         130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup var options: AlertsTestOptions
@@ -90,11 +90,11 @@ struct Alerts: ParsableCommand {
   struct Silence: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "silence",
-      abstract: "Tells nobody of some alerts for a time.",
+      abstract: "Suppresses notifications for some time.",
       discussion: """
-        By rule, by fleet or vehicle, or both; odograph serve heeds it within a second or so. Alerts are listed all the \
-        same, and silences with them. When the time is over, those that are \
-        still open are told. The end of an alert that was told before is told at once.
+        Selects alerts by rule, by fleet or vehicle, or both; odograph serve applies a silence within about a \
+        second. Silenced alerts are still listed, and so are silences. When a silence ends, receivers are notified \
+        of alerts that are still open. The end of an alert that was notified before is notified immediately.
 
         Examples:
           odograph alerts silence --config serve.toml --for 30m
@@ -102,7 +102,7 @@ struct Alerts: ParsableCommand {
           odograph alerts silence --config serve.toml --vehicle demo/van-1 --for 1d
           odograph alerts silence --config serve.toml --rule battery-low --end
 
-        Exit codes: 0 done; 64 usage, or a file that cannot be used; 74 the output cannot be written.
+        Exit codes: 0 done; 64 usage, or a file that cannot be used; 74 output not writable.
         """)
     @OptionGroup var options: AlertsSilenceOptions
 
@@ -112,11 +112,11 @@ struct Alerts: ParsableCommand {
   struct End: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "end",
-      abstract: "Ends alerts that nothing else ends.",
+      abstract: "Ends alerts that do not end automatically.",
       discussion: """
-        As of a vehicle that was retired while the server was away. Receivers that were told of an alert are told that \
-        it has ended, once; what makes it may hold on, and makes the next alert after it has not held. odograph serve \
-        ends it within a second or so, or when it starts next, and says so.
+        For example those of a vehicle that was removed while the server was stopped. Receivers of an alert are \
+        notified once that it has ended. If its condition persists, it raises the next alert only after it has \
+        cleared once. odograph serve ends the alert within about a second, or when it starts next, and logs it.
 
         Examples:
           odograph alerts end --config serve.toml 9d0f6b1c22a4e871-17
@@ -132,15 +132,15 @@ struct Alerts: ParsableCommand {
   struct Retry: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "retry",
-      abstract: "Sends again what was given up.",
+      abstract: "Sends failed notifications again.",
       discussion: """
-        A message that no receiver has taken for give_up_after is kept aside. This puts all of them back; odograph serve \
-        sends them within a second or so.
+        A notification that its receiver has not accepted within give_up_after is set aside. This command queues all \
+        of them again; odograph serve sends them within about a second.
 
         Examples:
           odograph alerts retry --config serve.toml
 
-        Exit codes: 0 done; 64 usage, or a file that cannot be used; 74 the output cannot be written.
+        Exit codes: 0 done; 64 usage, or a file that cannot be used; 74 output not writable.
         """)
     @OptionGroup var options: AlertsRetryOptions
 

@@ -4,18 +4,19 @@ internal import FleetStore
 struct Beacons: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "beacons",
-    abstract: "Makes the fleet's map of beacons, and serves it to vehicles.",
+    abstract: "Builds a map of radio beacons, and serves it to vehicles.",
     discussion: """
-      Beacons are access points and cells of mobile networks, by which vehicles know roughly where they are without a \
-      receiver. Vehicles with beacons.share = true tell what they hear beside good fixes; odograph record keeps it, \
-      build makes a map of it, show shows what is in it, and serve tells the parts of it to vehicles that ask for them (beacons.receive = true).
+      Beacons are Wi-Fi access points and cells of mobile networks. They give vehicles a coarse position without a \
+      receiver. Vehicles with beacons.share = true report the beacons that they receive beside accurate fixes, and \
+      odograph record stores them. build makes a map of these reports, show prints its contents, and serve sends \
+      parts of it to vehicles that request them (beacons.receive = true).
 
       Examples:
         odograph beacons build fleet.sqlite -o map.csv
         odograph beacons show map.csv
         odograph beacons serve map.csv --fleet demo
 
-      Exit codes: 0 done; 64 usage, or a file that cannot be read; 69 broker unavailable, or refuses; 74 the output \
+      Exit codes: 0 done; 64 usage, or a file that cannot be read; 69 broker unavailable or access refused; 74 the output \
       cannot be written; 130 Ctrl-C; 143 SIGTERM.
       """,
     subcommands: [Build.self, Show.self, Serve.self])
@@ -23,19 +24,21 @@ struct Beacons: ParsableCommand {
   struct Build: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "build",
-      abstract: "Makes a map of the scans in a recording.",
+      abstract: "Builds a map from the scans in a recording.",
       discussion: """
-        A transmitter stands where more than half of the vehicles that have heard it say so: what one vehicle makes up is \
-        outvoted where two others have been. What travels is left out. The map is CSV, a line for each transmitter: \
-        address or cell, degrees, metres of reach, how often it was heard, by how many vehicles, the day of the last \
-        time as days since 1970, and where that comes from: fleet, or the host of a service. It names no vehicle.
+        The position of a beacon is one that more than half of the vehicles that received it agree on: two vehicles \
+        outvote a single one with false reports. Moving beacons are left out. The map is CSV with one line for each \
+        beacon: address or cell, position in degrees, reach in metres, number of receptions, number of vehicles, day \
+        of the last reception in days since 1970, and source: fleet, or the host of a service. It contains no \
+        vehicle names.
 
-        With --geolocate a service of others, as Mozilla's was and BeaconDB is, is asked for what is left out because \
-        too few vehicles have heard it. It is sent the fleet's key, addresses and signals of access points, two at \
-        least, and numbers and signals of cells; never names, vehicles, times or places, nor what travels. It sees \
-        from which address it is asked. What it answers is refused where it contradicts what vehicles have found, and \
-        goes into the map with the least weight, until vehicles know better. A service that refuses, fails or \
-        contradicts repeatedly is asked no more: then the map is written, and the command ends with 69.
+        With --geolocate an external geolocation service, such as BeaconDB, is queried for beacons that too few \
+        vehicles have received. It receives the fleet's API key, at least two addresses and signal strengths of \
+        access points, and identities and signal strengths of cells. It receives no names, vehicles, times, \
+        positions or moving beacons. It sees the IP address of the request. Answers that contradict the vehicles' \
+        reports are refused; others are added with the lowest weight until vehicles report better ones. A service \
+        that refuses, fails or contradicts repeatedly is not queried further; the map is written, and the command \
+        exits with 69.
 
         Examples:
           odograph beacons build fleet.sqlite -o map.csv
@@ -43,7 +46,7 @@ struct Beacons: ParsableCommand {
           odograph beacons build -o m.csv --geolocate https://api.example/v1/geolocate
 
         Exit codes: 0 done; 64 usage, or the recording cannot be read; 69 the service refuses or is not to be \
-        trusted; 74 the output cannot be written; 130 Ctrl-C; 143 SIGTERM.
+        trusted; 74 output not writable; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup var options: BeaconsBuildOptions
 
@@ -53,10 +56,10 @@ struct Beacons: ParsableCommand {
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "show",
-      abstract: "Shows what a map holds.",
+      abstract: "Shows the contents of a map.",
       discussion: """
-        How many transmitters there are, by technology, source, day of the last time and area of some 20 by 30 km; or \
-        one of them, or those near a place. The source is fleet, or the host of the service that has told it.
+        Prints the number of beacons by technology, source, day of the last reception and area of about 20 by 30 km; \
+        or one beacon, or those near a position. The source is fleet, or the host of the geolocation service.
 
         Examples:
           odograph beacons build -o map.csv
@@ -64,7 +67,7 @@ struct Beacons: ParsableCommand {
           odograph beacons show map.csv --near 48.1371,11.5754 --within 500
           odograph beacons show map.csv --json | jq .source
 
-        Exit codes: 0 done; 64 usage, the map cannot be read, or does not have it; 74 the output cannot be written.
+        Exit codes: 0 done; 64 usage, the map cannot be read, or does not have it; 74 output not writable.
         """)
     @OptionGroup var options: BeaconsShowOptions
 
@@ -74,19 +77,19 @@ struct Beacons: ParsableCommand {
   struct Serve: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "serve",
-      abstract: "Answers vehicles that ask for parts of a map.",
+      abstract: "Sends parts of a map to vehicles that request them.",
       discussion: """
-        A vehicle with beacons.receive = true tells in beacons/wanted which cells of some 20 by 30 km are around it, and \
-        gets what it does not have of their map in pieces of at most 64 KiB on its own topic beacons/piece. The most \
-        heard 24,000 transmitters of a cell are told. Runs until it is interrupted; another map in the file is taken within \
-        ten seconds, and vehicles get the cells that have changed, each as a whole.
+        A vehicle with beacons.receive = true requests the cells of about 20 by 30 km around it on beacons/wanted, \
+        and receives what it does not have in pieces of at most 64 KiB on its own topic beacons/piece. At most the \
+        24,000 most received beacons of a cell are sent. Runs until it is stopped. A changed map file is loaded \
+        within ten seconds, and vehicles receive every changed cell as a whole.
 
         Examples:
           odograph beacons build --vehicles 2 fleet.sqlite -o map.csv
           odograph beacons serve map.csv --fleet demo
           odograph beacons serve map.csv --broker mqtts://ann@broker.example
 
-        Exit codes: 0 the time was over; 64 usage, or the map cannot be read; 69 broker unavailable, or refuses; \
+        Exit codes: 0 time limit reached; 64 usage, or the map cannot be read; 69 broker unavailable or access refused; \
         130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup var options: BeaconsServeOptions

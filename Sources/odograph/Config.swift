@@ -4,12 +4,12 @@ internal import FleetControl
 struct Config: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "config",
-    abstract: "Shows and changes vehicles' settings from afar.",
+    abstract: "Shows and changes vehicle settings remotely.",
     discussion: """
-      --recording names vehicles out of what odograph record has stored, at a broker that does not hand out for wildcards \
-      what it keeps (RabbitMQ): they are then asked for by name. What the broker does not hand out even so is shown as it was \
-      recorded: what is wanted of a vehicle always, what it said about it from the week before its last position, of a \
-      large fleet from its last 200 messages at least.
+      --recording takes vehicle names from what odograph record has stored, for brokers that do not deliver retained \
+      messages to wildcard subscriptions (RabbitMQ); the vehicles are then queried by name. What the broker does not \
+      deliver even then is shown as recorded: desired documents always, reported ones from the week before the \
+      vehicle's last position, in a large fleet from at least its last 200 messages.
 
       Examples:
         odograph config show --fleet delivery --vehicle van-1
@@ -27,13 +27,13 @@ struct Config: ParsableCommand {
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "show",
-      abstract: "Prints the settings that were set from afar and are in force.",
+      abstract: "Prints the settings that were set remotely and are in effect.",
       discussion: """
         Examples:
           odograph config show --fleet delivery --vehicle van-1
           odograph config show --fleet delivery --json | jq .reported.settings
 
-        Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+        Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output not writable; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup var options: VehicleQueryOptions
 
@@ -48,7 +48,7 @@ struct Config: ParsableCommand {
         Examples:
           odograph config diff --fleet delivery
 
-        Exit codes: 0 nothing differs; 1 something does; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; \
+        Exit codes: 0 nothing differs; 1 something does; 64 usage; 69 broker unavailable; 74 output not writable; 130 Ctrl-C; \
         143 SIGTERM.
         """)
     @OptionGroup var options: VehicleQueryOptions
@@ -61,10 +61,10 @@ struct Config: ParsableCommand {
       commandName: "set",
       abstract: "Sets vehicle settings and waits for confirmation.",
       discussion: """
-        Settings come on top of those wanted before. A vehicle that is away reads them when it is back. With \
-        --stages, each stage waits until its vehicles have taken them, and a refusal stops the roll-out.
+        Settings are added to the desired ones. An offline vehicle applies them when it reconnects. With --stages, \
+        each stage waits until its vehicles have applied the settings; a refusal stops the rollout.
 
-        Give --fleet or --vehicle; every vehicle of every fleet is changed only with --every-vehicle.
+        Requires --fleet or --vehicle; changing every vehicle of every fleet requires --every-vehicle.
 
         Examples:
           odograph config set status.interval=30 --fleet delivery --vehicle van-1
@@ -73,7 +73,7 @@ struct Config: ParsableCommand {
           odograph config set --unset location.distance_filter --fleet delivery
           odograph config set --file winter.json --fleet delivery --stages 5,100
 
-        Exit codes: 0 done; 64 usage; 69 broker unavailable, or a vehicle refused; 74 output gone; 75 a vehicle did not \
+        Exit codes: 0 done; 64 usage; 69 broker unavailable, or a vehicle refused; 74 output not writable; 75 a vehicle did not \
         report in time, or was not asked; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup var options: ConfigSetOptions

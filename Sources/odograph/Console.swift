@@ -4,23 +4,25 @@ internal import FleetConsole
 struct Watch: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch",
-    abstract: "Shows the vehicles of a fleet as they move.",
+    abstract: "Shows the vehicles of a fleet in a live table.",
     discussion: """
-      On a terminal, a live table: q quits, the arrow keys choose a vehicle, the page keys scroll, Enter shows \
-      its details and m a map of all, or around the chosen one (+ and - zoom, 0 shows all); on a small terminal they \
-      take the table's place. s sorts by the next column, 1 to 9 by the one that stands there, r reverses (▲: values rise from row to row, ▼: they fall); / filters \
-      while you type, n shows who was not heard for a while, c chooses columns; Esc goes one step back; ? shows all keys \
-      and what signs and columns mean. A position with ~ is the last known \
-      one of a vehicle that is not heard live; one that is reported with a bound is predicted. In a pipe, one \
-      line for each vehicle that changed within the interval. Messages that cannot be read are counted at the foot \
-      (unreadable), in a vehicle's details and in --json. NO_COLOR turns colours off.
+      On a terminal, a live table. Keys: q quits, the arrow keys select a vehicle, the page keys scroll, Enter shows \
+      its details, m shows a map of all vehicles or around the selected one (+ and - zoom, 0 shows all). On a small \
+      terminal, details and map replace the table. s sorts by the next column, 1 to 9 by a column's position, r \
+      reverses (▲ ascending, ▼ descending), / filters as you type, n shows silent vehicles, c selects columns, Esc \
+      goes back, ? shows all keys, signs and columns.
 
-      Battery, backlog, temperature, energy and version are what a vehicle's last status says; – stands for what it does not \
-      say, as the battery of a vehicle whose computer knows of none.
+      A position with ~ is the last known one of an offline vehicle. A position with an error bound is predicted. In \
+      a pipe, watch prints one line for each vehicle that changed within the interval. Messages that cannot be \
+      decoded are counted in the footer (unreadable), in a vehicle's details and in --json. NO_COLOR turns colours \
+      off.
 
-      --recording begins with what odograph record has stored, at a broker that keeps nothing or does not hand it out for \
-      wildcards (RabbitMQ): the last position of each vehicle, and status, altitude, signals and regions as they came. What \
-      is heard takes its place.
+      Battery, backlog, temperature, energy and version are from the vehicle's last status; – means that the status \
+      does not contain the value.
+
+      --recording starts from what odograph record has stored, for brokers that do not deliver retained messages to \
+      wildcard subscriptions (RabbitMQ): last positions, status, altitude, signals and regions. Newer messages from \
+      the broker replace them.
 
       Examples:
         odograph watch --fleet demo
@@ -35,7 +37,7 @@ struct Watch: ParsableCommand {
         odograph watch --once --recording fleet.sqlite # and what was recorded
 
       Exit codes: 0 done; 64 usage, or a recording that cannot be read; 69 broker unavailable, or with --once it does not say that what it keeps is all \
-      sent; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+      sent; 74 output not writable; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup var options: WatchOptions
@@ -48,10 +50,10 @@ struct Tail: ParsableCommand {
     commandName: "tail",
     abstract: "Prints messages as JSON lines.",
     discussion: """
-      Each line is an object of topic, qos, retain and payload. A payload that is JSON stands there as it came, \
-      other text as a string, and anything else as {"base64":"..."}; characters that a terminal acts upon are escaped. retain is true for what the broker had kept \
-      from before, which may be of any age. With --share it takes all that the broker has for it before it leaves, so \
-      that nothing is lost to the group; that may be more than --count.
+      Each line is an object with topic, qos, retain and payload. A JSON payload is printed unchanged, other text as \
+      a string, anything else as {"base64":"..."}. Control characters are escaped. retain is true for messages that \
+      the broker had retained, which may be of any age. With --share, tail drains its session before it exits, so \
+      that the group loses nothing; that may be more than --count messages.
 
       Examples:
         odograph tail --vehicle van-1 --kind location | jq .payload.speed
@@ -60,8 +62,8 @@ struct Tail: ParsableCommand {
         odograph tail --topic 'sensors/+/temperature' --qos 0
         odograph tail --share readers             # one of many, with its part
 
-      Exit codes: 0 done: the count was reached, the time was over where no count was asked for, or the reader \
-      left; 64 usage; 69 broker unavailable, or refuses; 74 the output cannot be written; 75 the time was over \
+      Exit codes: 0 done: the count was reached, the time limit without --count, or the reader \
+      left; 64 usage; 69 broker unavailable or access refused; 74 output not writable; 75 timed out \
       before the count was reached; 130 Ctrl-C; 143 SIGTERM.
       """)
 
@@ -73,14 +75,16 @@ struct Tail: ParsableCommand {
 struct Stats: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "stats",
-    abstract: "Counts what a fleet says: rates, delays, what is missing, bytes.",
+    abstract: "Counts messages, delays, gaps and bytes by vehicle.",
     discussion: """
-      On a terminal, a live table: q quits, s sorts by the next column, r reverses, the arrow and page keys \
-      scroll. In a pipe, with --once or --json, the counts are printed at the end. Rates are averages since the \
-      start. MISSING are numbers of the vehicle's sequence that have not come, LATE those that came after later \
-      ones, TWICE repetitions. A missing number is no proof of a loss: a vehicle that was away leaves out states that newer \
-      ones replaced, and messages in other formats (OwnTracks, Home Assistant) have numbers that they do not say. \
-      DELAY is the mean from the vehicle's clock to this one. What the broker had kept from before is counted apart, but for UNREADABLE: payloads that are no JSON, or whose time is none.
+      On a terminal, a live table: q quits, s sorts by the next column, r reverses, the arrow and page keys scroll. \
+      In a pipe, with --once or --json, the counts are printed at the end. Rates are averages since the start.
+
+      MISSING counts sequence numbers that did not arrive, LATE those that arrived out of order, TWICE duplicates. A \
+      missing number does not prove a loss: after an outage a vehicle skips states that newer ones replaced, and \
+      messages in other formats (OwnTracks, Home Assistant) do not carry their numbers. DELAY is the mean time from \
+      the vehicle's clock to this one. Retained messages are counted separately, except in UNREADABLE: payloads that \
+      are not JSON or have an invalid time.
 
       Examples:
         odograph stats --fleet delivery
@@ -88,8 +92,8 @@ struct Stats: ParsableCommand {
         odograph stats --count 100000 --seconds 600
         odograph stats --json --seconds 10 | jq '.vehicles[] | .missing'
 
-      Exit codes: 0 done: the count was reached, or the time was over where no count was asked for; 64 usage; 69 broker \
-      unavailable, or refuses; 74 output gone; 75 the time was over before the count was reached; 130 Ctrl-C; 143 SIGTERM.
+      Exit codes: 0 done: the count was reached, or the time limit without --count; 64 usage; 69 broker \
+      unavailable, or refuses; 74 output not writable; 75 timed out before the count was reached; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup var options: StatsOptions

@@ -4,17 +4,17 @@ internal import FleetControl
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",
-    abstract: "Tests a broker's set-up and access list as a consumer sees it.",
+    abstract: "Tests a broker's configuration and access list as a consumer.",
     discussion: """
-      Tries name lookup, TCP, TLS and login; reads the broker's limits; subscribes to the fleet's topics; publishes \
-      to the management topics of a vehicle that does not exist, without leaving anything; looks for kept states. \
-      A line for each finding: ok, warning, failed, or unknown where the broker does not tell.
+      Tests name lookup, TCP, TLS and login; reads the broker's limits; subscribes to the fleet's topics; publishes \
+      to the management topics of a vehicle that does not exist, without leaving anything; looks for retained \
+      states. Prints one line for each finding: ok, warning, failed, or unknown if the broker does not report it.
 
       Examples:
         odograph check --broker mqtts://ann@broker.example --fleet delivery
         odograph check --profile work --json | jq '.[] | select(.verdict != "ok")'
 
-      Exit codes: 0 nothing failed; 64 usage; 69 something failed; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+      Exit codes: 0 nothing failed; 64 usage; 69 something failed; 74 output not writable; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup var options: CheckOptions
@@ -25,28 +25,26 @@ struct Check: ParsableCommand {
 struct Command: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "command",
-    abstract: "Asks vehicles for something and waits for their answers.",
+    abstract: "Sends a command to vehicles and waits for their responses.",
     discussion: """
-        locate             a position that is accurate enough (--accuracy), or the best until --timeout \
-      is over; the receiver is powered unless the vehicle has been at rest since such a position
+        locate             a position that meets --accuracy, or the best one before --timeout; the receiver is \
+      powered unless the vehicle has been at rest since such a position
         status             a status message now
         reload             read the configuration file again
-        track              the positions of a time, from the vehicle's own history (--from, --to)
+        track              positions of a period from the vehicle's own history (--from, --to)
         reset-regions      reset the states of all regions and decide them again
-        forget-regions     delete the regions that were set remotely; the configuration's are watched \
-      again (--yes)
+        forget-regions     delete the regions that were set remotely; those of the configuration apply again (--yes)
         region-state       inside, outside or unknown, and since when: all regions, or one (--region)
-        zero               tell attitudes relative to now, too (--clear ends that)
-        level              at rest on level ground: take off how the device is tilted (--clear)
-        set-odometer       take over what the instrument panel shows (--km)
-        set-trip           say who drives and what the trip is for (--driver, --purpose)
+        zero               also report attitudes relative to now (--clear stops that)
+        level              at rest on level ground: remove the tilt of the device from attitudes (--clear)
+        set-odometer       set the odometer to the reading of the instrument panel (--km)
+        set-trip           set driver and purpose of the trip (--driver, --purpose)
         record             record the accelerometer from now on (--seconds); odograph history fetches it
-        simulate-location  replace the position of a recorded or simulated vehicle (--at, --track, \
-      --none, --clear)
+        simulate-location  replace the position of a recorded or simulated vehicle (--at, --track, --none, --clear)
 
-      Without --vehicle, every vehicle of the fleet is asked of which the broker keeps a status, or of which a recording \
-      knows (--recording); all fleets are asked only with --every-vehicle. A vehicle that is asleep or offline answers when it is back, or not: the request \
-      expires after --timeout under MQTT 5.
+      Without --vehicle, the command goes to every vehicle of the fleet with a retained status, or in the recording \
+      (--recording). All fleets require --every-vehicle. A vehicle that is asleep or offline responds when it \
+      reconnects; with MQTT 5 the request expires after --timeout.
 
       Examples:
         odograph command locate --fleet delivery --vehicle van-1
@@ -73,19 +71,19 @@ struct Command: ParsableCommand {
 struct Forget: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "forget",
-    abstract: "Deletes what the broker keeps of vehicles that are no more.",
+    abstract: "Deletes the retained messages of removed vehicles.",
     discussion: """
-      Shows what would go: status, last location, regions, settings wanted and reported, whatever is retained below the \
-      vehicle's topic. With --yes it is deleted. Vehicles are named, one or several; one that is online is left alone, \
-      as it would be back at once. What was recorded stays where it was recorded. A broker that hands out what it keeps \
-      by exact topics only, as RabbitMQ, is asked for the topics of the contract of vehicles named with --fleet and --vehicle; \
-      what there is besides stays.
+      Lists what would be deleted: status, last location, regions, desired and reported settings, and everything \
+      else retained below the vehicle's topic. --yes deletes it. Name one or more vehicles. A vehicle that is online \
+      is skipped, because it would publish again immediately. Recordings are not changed. With a broker that \
+      delivers retained messages only for exact topics (RabbitMQ), only the documented topics of vehicles named with \
+      --fleet and --vehicle are deleted.
 
       Examples:
         odograph forget --fleet delivery --vehicle van-7
         odograph forget --fleet delivery --vehicle van-7 --yes
 
-      Exit codes: 0 done; 64 usage; 69 broker unavailable or refuses, or a vehicle is online; 74 output gone; 75 the \
+      Exit codes: 0 done; 64 usage; 69 broker unavailable or refuses, or a vehicle is online; 74 output not writable; 75 the \
       broker did not answer in time; 130 Ctrl-C; 143 SIGTERM.
       """)
 
@@ -97,16 +95,17 @@ struct Forget: ParsableCommand {
 struct Simulate: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "simulate",
-    abstract: "Drives many virtual vehicles at once.",
+    abstract: "Publishes as many simulated vehicles, to load a broker.",
     discussion: """
-      Each vehicle drives the same streets at its own place and time, and sends status, location and events as \
-      odographd does; what it could not send during an outage comes afterwards, as a track. Reports are spread \
-      evenly over time. A broker that is slower than the vehicles costs messages, and their number is said. \
-      The broker's will for a connection is that of its first vehicle: --connections as many as --vehicles \
-      gives each vehicle its own. Several processes drive one fleet with --part: the same options and --seed for all, each \
-      with a part of its own. --told writes which numbers each vehicle has told and which of them the broker has not \
-      acknowledged; odograph verify holds a recording against that. At the end it waits up to 30 s for what the broker has not acknowledged; a second \
-      Ctrl-C or SIGTERM ends that.
+      The vehicles drive the same streets at different positions and times, and publish status, location and events \
+      as odographd does. What they could not send during an outage follows as a track. Reports are spread evenly \
+      over time. If the broker is slower than the vehicles, messages are dropped and counted. A connection's will is \
+      that of its first vehicle; with as many --connections as --vehicles each vehicle has its own.
+
+      Several processes can simulate parts of one fleet with --part, the same options and the same --seed. --told \
+      writes which sequence numbers each vehicle has published and which the broker has not acknowledged; odograph \
+      verify compares a recording with that file. At the end simulate waits up to 30 s for acknowledgements; a \
+      second Ctrl-C or SIGTERM stops it.
 
       Examples:
         odograph simulate --vehicles 2000               # 2000 messages a second
@@ -116,7 +115,7 @@ struct Simulate: ParsableCommand {
         odograph simulate --vehicles 100 --seconds 10 --clear --json
         odograph simulate --vehicles 2000 --seed 7 --part 1/4 --seconds 60 --told one.jsonl
 
-      Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+      Exit codes: 0 done; 64 usage; 69 broker unavailable; 74 output not writable; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup var options: SimulateOptions

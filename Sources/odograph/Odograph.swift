@@ -9,10 +9,9 @@ internal import Platform
 struct Odograph: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "odograph",
-    abstract: "Sees what a fleet of vehicles says over MQTT.",
+    abstract: "Fleet command line and server for vehicles that run odographd.",
     discussion: """
-      Vehicles run odographd, which publishes below odograph/v1/FLEET/VEHICLE; \
-      odograph reads that from the broker.
+      Vehicles publish below odograph/v1/FLEET/VEHICLE; odograph subscribes to these topics at the broker.
 
       Examples:
         odograph watch                          # the fleet on the local broker
@@ -21,29 +20,29 @@ struct Odograph: ParsableCommand {
         odograph record fleet.sqlite
         ODOGRAPH_BROKER=mqtt://10.0.0.5 odograph watch
 
-      Exit codes: 0 done; 1 a comparison found differences; 64 usage; 69 broker unavailable, or a refusal; 74 the \
-      output cannot be written; 75 the time was over; 130 Ctrl-C; 143 SIGTERM.
+      Exit codes: 0 done; 1 a comparison found differences; 64 usage; 69 broker unavailable or access refused; 74 output \
+      not writable; 75 timed out; 130 Ctrl-C; 143 SIGTERM.
       """,
     version: BuildInformation.current.description,
     groupedSubcommands: [
       CommandGroup(
-        name: "What vehicles say, on a screen or as lines",
+        name: "Live messages",
         subcommands: [Watch.self, Tail.self, Stats.self]),
       CommandGroup(
-        name: "A page in the browser, and alerts", subcommands: [Serve.self, Access.self, Alerts.self]),
+        name: "Web page and alerts", subcommands: [Serve.self, Access.self, Alerts.self]),
       CommandGroup(
-        name: "Into a database and out of it",
+        name: "Recording and export",
         subcommands: [Record.self, Export.self, Replay.self]),
-      CommandGroup(name: "Trips, and how they were driven", subcommands: [Trips.self, Events.self]),
+      CommandGroup(name: "Trips and driving events", subcommands: [Trips.self, Events.self]),
       CommandGroup(
-        name: "Samples of sensors, traces of crashes",
+        name: "Sensor samples and crash traces",
         subcommands: [History.self, Samples.self, Trace.self]),
       CommandGroup(
-        name: "Questions, settings and regions from afar",
+        name: "Remote commands, settings and regions",
         subcommands: [Command.self, Config.self, Regions.self]),
-      CommandGroup(name: "A map of radio beacons of the fleet's own", subcommands: [Beacons.self]),
+      CommandGroup(name: "Radio beacon map", subcommands: [Beacons.self]),
       CommandGroup(
-        name: "A broker tried, loaded and tidied up",
+        name: "Broker: test, load, clean up",
         subcommands: [Check.self, Simulate.self, Verify.self, Forget.self]),
     ])
 

@@ -4,17 +4,18 @@ internal import FleetControl
 struct History: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "history",
-    abstract: "Fetches what a vehicle's accelerometer recorder has of a time.",
+    abstract: "Fetches recorded accelerometer samples of a period.",
     discussion: """
-      The vehicle records at 50 Hz with recorder.enabled = true, into a ring of bounded size, and answers a piece of 80 s at a \
-      time. The output is a sensor recording in CSV (t in seconds, ax, ay, az in m/s², device frame), which odographd plays with \
-      replay.sensors. With --output, the same command goes on where one before has ended or was interrupted.
+      With recorder.enabled = true the vehicle records at 50 Hz into a ring buffer of limited size. It answers with \
+      pieces of 80 s. The output is a sensor recording in CSV (t in seconds, ax, ay, az in m/s², device frame), \
+      which odographd plays with replay.sensors. With --output, the same command resumes after the last row of an \
+      existing file.
 
       Examples:
         odograph history --fleet delivery --vehicle van-1 --from 2026-11-21T08:00:00Z
 
       Exit codes: 0 all that there is has come; 64 usage, or the file is another's; 69 broker unavailable, the vehicle records \
-      nothing, or has nothing of the time; 74 the output cannot be written; 75 no answer in time; 130 Ctrl-C; 143 SIGTERM.
+      nothing, or has nothing of the time; 74 output not writable; 75 no answer in time; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup var options: HistoryOptions
@@ -25,11 +26,12 @@ struct History: ParsableCommand {
 struct Samples: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "samples",
-    abstract: "Has a vehicle tell raw samples of its sensors for a while.",
+    abstract: "Streams raw sensor samples of a vehicle for some seconds.",
     discussion: """
-      A sensor recording in CSV: t in seconds, ax, ay, az in m/s², gx, gy, gz in rad/s, mx, my, mz in µT, pressure in Pa, in the \
-      device frame, as odographd plays it with replay.sensors. Rows come while the vehicle tells them, two seconds late. It bounds \
-      duration and rate (remote.samples_seconds, remote.samples_rate); its sensors run at the rate meanwhile.
+      The output is a sensor recording in CSV: t in seconds, ax, ay, az in m/s², gx, gy, gz in rad/s, mx, my, mz in \
+      µT, pressure in Pa, device frame. odographd plays it with replay.sensors. Rows arrive while the vehicle \
+      samples, two seconds late. The vehicle limits duration and rate (remote.samples_seconds, remote.samples_rate); \
+      its sensors run at that rate meanwhile.
 
       Examples:
         odograph samples --fleet delivery --vehicle van-1 --seconds 5 -o bumps.csv

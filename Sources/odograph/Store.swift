@@ -4,33 +4,33 @@ internal import FleetStore
 struct Record: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "record",
-    abstract: "Records what a fleet says into a database.",
+    abstract: "Records a fleet's messages into a database.",
     discussion: """
-      Into an SQLite file, or into PostgreSQL with a postgres:// URL; tables are made when they are not there. \
-      A message is acknowledged to the broker when it is committed, and one that comes again changes nothing, so each \
-      is there once, whatever was killed in between. While nobody records, the broker keeps what comes for \
-      --session-expiry, as far as it has room (mosquitto: max_queued_bytes, max_queued_messages); the same command takes it up \
-      again. What says neither number nor time, as of other devices, is \
-      stored as often as it comes. When the database goes away, nothing is acknowledged \
-      until it is back. --forget ends what the broker keeps.
+      The database is an SQLite file, or PostgreSQL with a postgres:// URL. Missing tables are created. A message is \
+      acknowledged to the broker after its commit, and duplicates are ignored, so each message is stored exactly \
+      once, whichever process is killed. While no recorder runs, the broker queues messages for --session-expiry, \
+      within its limits (mosquitto: max_queued_bytes, max_queued_messages); the same command resumes the session. \
+      Messages without sequence number and time, as of other devices, are stored once for each delivery. While the \
+      database is unavailable, nothing is acknowledged. --forget deletes the session.
 
-      With --share, as many processes as you like split the messages of a large fleet. One that ends with Ctrl-C or \
-      SIGTERM first takes what the broker has for it. What one that was killed had waits for its session, with mosquitto for \
-      nobody else, and is lost with it: start the same command again, or the same --client-id elsewhere when its machine does \
-      not come back.
+      With --share, several processes split the messages of a large fleet. A process that is stopped with Ctrl-C or \
+      SIGTERM first drains its session. The messages of one that was killed wait in its session; mosquitto does not \
+      pass them to other members and drops them when the session expires. Start the same command again, or the same \
+      --client-id on another machine.
 
-      --from takes the messages from a quorum queue of RabbitMQ instead, whose MQTT plugin the vehicles speak to: for a \
-      cluster, which has no shared subscriptions in MQTT 3.1.1. The queue is made and bound to what is selected when it is \
-      not there; recorders that name the same one split its messages, and what one had when it ended goes to another. A queue \
-      keeps what it was bound with and what comes, until --forget deletes it. Names of fleets and vehicles \
-      must have no dots there.
+      --from consumes a quorum queue of RabbitMQ instead of subscribing by MQTT, for a cluster whose vehicles use \
+      RabbitMQ's MQTT plugin, which has no shared subscriptions in MQTT 3.1.1. A missing queue is created and bound \
+      to the selection. Recorders with the same queue split its messages; unacknowledged messages of one that exits \
+      go to another. A queue keeps its bindings and messages until --forget deletes it. Names of fleets and vehicles \
+      must not contain dots.
 
-      Tables: messages (each as it came, with columns for what is asked for most), fixes (tracks, taken apart), latest \
-      (the newest position of each vehicle), trips and driving_events (what was told last of each); view: positions. In PostgreSQL in the schema odograph, with a partition \
-      for each day, and with PostGIS an index in space. Config/database/README.md has the queries.
+      Tables: messages (unchanged payloads, with columns for frequent queries), fixes (the positions of tracks), \
+      latest (the newest position of each vehicle), trips and driving_events (the last report of each); view: \
+      positions. In PostgreSQL they are in the schema odograph with a partition for each day, and with PostGIS a \
+      spatial index. Config/database/README.md has example queries.
 
-      --keep 90d deletes what is older, at the start and each hour. A recording of an older version is brought up to \
-      date when it is opened; --prepare does only these two, and needs no broker.
+      --keep 90d deletes older messages at the start and every hour. Recordings of an older version are migrated \
+      when they are opened; --prepare only migrates and deletes, and needs no broker.
 
       Examples:
         odograph record                                  # into odograph.sqlite
@@ -45,8 +45,8 @@ struct Record: ParsableCommand {
 
       Passwords of PostgreSQL belong into ~/.pgpass or PGPASSWORD.
 
-      Exit codes: 0 done: the count was reached, or the time was over where no count was asked for; 64 usage; 69 broker \
-      unavailable, or refuses; 74 the database cannot be opened, or messages were left unstored as it failed; 75 the time was over before the count was reached; \
+      Exit codes: 0 done: the count was reached, or the time limit without --count; 64 usage; 69 broker \
+      unavailable, or refuses; 74 the database cannot be opened, or messages were left unstored as it failed; 75 timed out before the count was reached; \
       130 Ctrl-C; 143 SIGTERM.
       """)
 
@@ -60,22 +60,23 @@ struct Export: ParsableCommand {
     commandName: "export",
     abstract: "Writes a recording as GPX, GeoJSON, KML, CSV, JSON lines or Parquet.",
     discussion: """
-      Reads what odograph record has written into a file or a postgres:// URL, also while it is writing, and puts out positions by vehicle and time: \
-      those that were said at the time and those of tracks. Of one moment of a vehicle there is one. The form follows \
-      from the file's name, or --format. A file is there when it is whole, and not before; one \
-      that was there is replaced only with --force, and keeps its mode. Pipes and devices are written as they are. \
-      Memory does not grow with the recording.
+      Reads what odograph record has written to a file or a postgres:// URL, also while it is writing. Writes \
+      positions by vehicle and time, from live messages and tracks, one for each time of a vehicle. The format \
+      follows from the file's name, or --format. A file appears when it is complete. An existing file is replaced \
+      only with --force, and keeps its mode. Pipes and devices are written directly. Memory use is constant.
 
-      gpx      a track for each vehicle; speed and course as Garmin's TrackPointExtension
-      geojson  a FeatureCollection of points
-      kml      a gx:Track for each vehicle, which a map plays along time
-      csv      with a head; a name that a spreadsheet would evaluate, as =1+1, has an apostrophe in front
-      jsonl    an object in each line; with --messages all messages as they came
-      parquet  a folder for each day and fleet, date=2026-11-22/fleet=demo/positions.parquet, for DuckDB, pyarrow and Spark
+        gpx      a track for each vehicle; speed and course as Garmin's TrackPointExtension
+        geojson  a FeatureCollection of points
+        kml      a gx:Track for each vehicle, which a map can play over time
+        csv      with a header; a name that a spreadsheet would evaluate, as =1+1, has an apostrophe in front
+        jsonl    an object in each line; with --messages all messages unchanged
+        parquet  a folder for each day and fleet, date=2026-11-22/fleet=demo/positions.parquet, for DuckDB, pyarrow \
+      and Spark
 
-      The folder of Parquet is there when all of it is whole, too. --force replaces one that holds such days and nothing \
-      else. --update puts days into one that is there: each day of a fleet that has positions takes the place of the \
-      same one, at once, and all others stay. The database sorts by day for it, with a temporary file of the size of what is exported.
+      A Parquet folder appears when all of it is complete, too. --force replaces a folder that contains only such \
+      days. --update replaces single days in an existing folder: each exported day of a fleet replaces the same day \
+      atomically; all others are unchanged. The database sorts by day for it, with a temporary file as large as the \
+      export.
 
       Examples:
         odograph export fleet.sqlite -o today.gpx --from 2026-11-21
@@ -85,7 +86,7 @@ struct Export: ParsableCommand {
         odograph export fleet.sqlite --format parquet -o positions --update --from 2026-11-21 --to 2026-11-22
         odograph export --messages --from 2026-11-21 --to 2026-11-22 > day.jsonl
 
-      Exit codes: 0 done, also when the reader left; 64 usage, or the recording cannot be read; 74 the output cannot \
+      Exit codes: 0 done, also if the reader exits; 64 usage, or the recording cannot be read; 74 the output cannot \
       be written; 130 Ctrl-C; 143 SIGTERM.
       """)
 
@@ -97,20 +98,20 @@ struct Export: ParsableCommand {
 struct Replay: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "replay",
-    abstract: "Plays a recording back onto a broker.",
+    abstract: "Publishes a recording to a broker again.",
     discussion: """
-      Reads what odograph record has written into a file or a postgres:// URL, and publishes it in the order and at the pace in which it was received, \
-      or faster: a backend can be tested with yesterday. Topics, quality of service and retain flags are the recorded \
-      ones (retain is set on what the recording's broker had kept from before).
+      Reads what odograph record has written to a file or a postgres:// URL, and publishes it in the recorded order \
+      and pace, or faster, for example to test a backend with yesterday's messages. Topics, quality of service and \
+      retain flags are the recorded ones (retain is set for messages that were retained when they were recorded).
 
-      --times shift, which is the default, moves the times in messages as if it all happened now, also those of tracks, \
-      and gives the vehicles' sequences epochs of their own, so that nobody takes them for repetitions. With --speed max \
-      the recording ends now. --times keep publishes every payload as it was; who records that again gets the same rows.
+      --times shift (the default) moves the times in messages, also those of tracks, to now, and replaces the epochs \
+      of the vehicles' sequences, so that consumers do not discard the messages as duplicates. With --speed max the \
+      recording ends now. --times keep publishes every payload unchanged; recording it again gives the same rows.
 
-      Where it goes is said: --to-fleet keeps it apart from what real consumers listen to, --as-live speaks under the \
-      recorded topics as if it were the vehicles. What was said to \
-      vehicles (commands, and the settings and regions that were wanted) is left out, and its number said: live \
-      vehicles would obey old orders. --orders plays it too.
+      The target must be named: --to-fleet publishes to another fleet, which real consumers do not receive; \
+      --as-live publishes to the recorded topics as the vehicles would. Messages to vehicles (commands, desired \
+      settings and regions) are skipped and counted, because live vehicles would obey them. --orders publishes them, \
+      too.
 
       Examples:
         odograph replay fleet.sqlite --to-fleet rehearsal --speed 10
@@ -119,7 +120,7 @@ struct Replay: ParsableCommand {
         odograph replay fleet.sqlite --as-live --longest-pause 5
 
       Exit codes: 0 all is acknowledged; 64 usage, or the recording cannot be read; 69 broker unavailable, or it \
-      refused some; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+      refused some; 74 output not writable; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup var options: ReplayOptions
@@ -130,12 +131,12 @@ struct Replay: ParsableCommand {
 struct Verify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Says what of a simulated fleet has arrived.",
+    abstract: "Compares a recording with what simulated vehicles have sent.",
     discussion: """
-      Holds what odograph simulate --told has written, a file for each process, against a recording, or against lines of \
-      odograph tail: which numbers of which vehicle are missing, and which came more than once. What the broker had \
-      acknowledged has to be there; what it had not is counted apart, and may be. Several recordings count as \
-      one, as those of recorders that split a fleet.
+      Compares the files of odograph simulate --told, one for each process, with a recording or with lines of \
+      odograph tail, and reports missing and duplicated sequence numbers of each vehicle. Messages that the broker \
+      has acknowledged must be there; others may be, and are counted separately. Several recordings, as of recorders \
+      that split a fleet, count as one.
 
       Examples:
         odograph simulate --vehicles 2000 --seed 7 --part 1/2 --seconds 900 --told one.jsonl
@@ -145,7 +146,7 @@ struct Verify: ParsableCommand {
         # odograph verify one.jsonl --lines heard.jsonl
 
       Exit codes: 0 each number is there once; 1 numbers are missing or doubled; 64 usage, or what is named cannot be \
-      read; 74 output gone; 130 Ctrl-C; 143 SIGTERM.
+      read; 74 output not writable; 130 Ctrl-C; 143 SIGTERM.
       """)
 
   @OptionGroup var options: VerifyOptions

@@ -4,12 +4,11 @@ internal import FleetStore
 struct Trace: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "trace",
-    abstract: "Lists, asks for, fetches and verifies traces, and writes them as CSV or MCAP.",
+    abstract: "Lists, requests, fetches and verifies traces, and writes them as CSV or MCAP.",
     discussion: """
-      A trace is every sensor of a vehicle at its full rate, some seconds before and after an impact, or around a \
-      moment that somebody asks for. Vehicles with trace.enabled tell of it in trace and send it in pieces in \
-      trace/piece, which odograph record keeps; whatever the order in which they come, they are put together and \
-      checked by size and checksum.
+      A trace contains all sensors of a vehicle at full rate, some seconds before and after an impact or a requested \
+      time. Vehicles with trace.enabled announce it on trace and send it in pieces on trace/piece, which odograph \
+      record stores. The pieces may arrive in any order; size and checksum are verified.
 
       Examples:
         odograph trace list --recording fleet.sqlite
@@ -23,19 +22,19 @@ struct Trace: ParsableCommand {
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "list",
-      abstract: "Lists traces, and what is known of the impacts.",
+      abstract: "Lists traces and the impacts that caused them.",
       discussion: """
-        Out of what odograph record has written (--recording), by vehicle and in order of time, with how many of its \
-        pieces are there; without it, as vehicles tell of them, until it is interrupted. Of each trace counts what its \
-        vehicle told last: first that there was an impact, and later how the vehicle came to rest.
+        Reads what odograph record has written (--recording), by vehicle and time, with the number of pieces that \
+        have arrived. Without --recording it prints traces as vehicles announce them, until it is stopped. The last \
+        report of a trace counts: the first one reports the impact, a later one how the vehicle came to rest.
 
         Examples:
           odograph trace list --recording fleet.sqlite
           odograph trace list --recording fleet.sqlite --cause impact --json
           odograph trace list --fleet delivery --timeout 5
 
-        Exit codes: 0 done, also when the reader left; 64 usage, or the recording cannot be read; 69 broker \
-        unavailable, or refuses; 74 the output cannot be written; 75 the time was over before the count was reached; \
+        Exit codes: 0 done, also if the reader exits; 64 usage, or the recording cannot be read; 69 broker \
+        unavailable, or refuses; 74 output not writable; 75 timed out before the count was reached; \
         130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup var options: TraceListOptions
@@ -46,12 +45,12 @@ struct Trace: ParsableCommand {
   struct Request: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "request",
-      abstract: "Has a vehicle keep every sensor around a moment as a trace.",
+      abstract: "Has a vehicle store all sensors around a time as a trace.",
       discussion: """
-        The moment is now, or --at, a time within the last half minute, which the vehicle has in memory. The answer \
-        says which trace it is; its pieces come when its time is over, as those of an impact do, with the cause \
-        command. Three such traces may be recorded at once. A vehicle refuses without trace.enabled, and where its sensors \
-        slept. It has to be managed over MQTT (remote.enabled).
+        The time is now, or --at, a time within the last 30 s, which the vehicle has in memory. The response \
+        contains the number of the trace. Its pieces follow when the requested period is over, as for an impact, \
+        with the cause command. A vehicle records at most three such traces at the same time. It refuses without \
+        trace.enabled, and if its sensors were off. The vehicle requires remote.enabled.
 
         Examples:
           odograph trace request van-1 --fleet delivery
@@ -69,14 +68,14 @@ struct Trace: ParsableCommand {
   struct Fetch: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "fetch",
-      abstract: "Puts a trace of a recording together, and writes it.",
+      abstract: "Assembles a trace from a recording, and writes it.",
       discussion: """
-        odotrace  the bytes as they came, for odograph trace verify and export
-        csv       the inertial sensors and the barometer, as odographd plays them with replay.sensors
-        mcap      everything, a channel for each kind of sample and each signal of the bus, as Foxglove shows it
+          odotrace  the original bytes, for odograph trace verify and export
+          csv       inertial sensors and barometer, which odographd plays with replay.sensors
+          mcap      everything, a channel for each kind of sample and each vehicle signal, for Foxglove
 
-        Size and checksum must be those that the vehicle has told; else nothing is written, and what is missing is \
-        said. SI units; the device's frame.
+        Size and checksum must match those that the vehicle reported; otherwise nothing is written, and the missing \
+        pieces are listed. SI units, device frame.
 
         Examples:
           odograph trace fetch van-1 3 --recording fleet.sqlite -o crash.odotrace
@@ -94,16 +93,16 @@ struct Trace: ParsableCommand {
   struct Wait: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "wait",
-      abstract: "Waits for a vehicle's trace until it has come whole.",
+      abstract: "Waits until a vehicle's trace has arrived completely.",
       discussion: """
-        Listens to the broker, which keeps none: what was sent before is in a recording. Prints a line of the first \
-        trace that is whole, and writes it where --output names a file.
+        Subscribes to the broker, which retains no traces; older ones are in a recording. Prints a line for the \
+        first complete trace, and writes it if --output names a file.
 
         Examples:
           odograph trace wait van-1 --fleet delivery --timeout 60 -o crash.odotrace
           odograph trace wait van-1 3 --timeout 60 --json
 
-        Exit codes: 0 it is there; 64 usage; 69 broker unavailable, or refuses; 74 the output cannot be written; 75 \
+        Exit codes: 0 it is there; 64 usage; 69 broker unavailable or access refused; 74 output not writable; 75 \
         the time was over before; 130 Ctrl-C; 143 SIGTERM.
         """)
     @OptionGroup var options: TraceWaitOptions
@@ -114,10 +113,10 @@ struct Trace: ParsableCommand {
   struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "verify",
-      abstract: "Checks a trace in a file, and says what is in it.",
+      abstract: "Verifies a trace file, and prints its contents.",
       discussion: """
-        The moment, the time before and after it, how many samples there are of which kind, and whether every block has \
-        its checksum. What is whole of a damaged trace is written by odograph trace export all the same.
+        Prints the time, the period before and after it, the number of samples of each kind, and whether the \
+        checksum of every block is right. odograph trace export writes the intact blocks of a damaged trace.
 
         Examples:
           odograph trace fetch van-1 3 --recording fleet.sqlite -o van-1.odotrace
@@ -135,17 +134,17 @@ struct Trace: ParsableCommand {
   struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "export",
-      abstract: "Writes a trace in a file as CSV or MCAP.",
+      abstract: "Writes a trace file as CSV or MCAP.",
       discussion: """
-        csv   the inertial sensors and the barometer, as odographd plays them with replay.sensors
-        mcap  everything, a channel for each kind of sample and each signal of the bus, as Foxglove shows it
+          csv   inertial sensors and barometer, which odographd plays with replay.sensors
+          mcap  everything, a channel for each kind of sample and each vehicle signal, for Foxglove
 
         Examples:
           odograph trace fetch van-1 3 --recording fleet.sqlite -o blow.odotrace
           odograph trace export blow.odotrace -o crash.mcap
           odograph trace export blow.odotrace --format csv > crash.csv
 
-        Exit codes: 0 done; 64 usage, the file is no trace, or has nothing for the form; 74 the output cannot be written.
+        Exit codes: 0 done; 64 usage, the file is no trace, or has nothing for the form; 74 output not writable.
         """)
     @OptionGroup var options: TraceExportOptions
 

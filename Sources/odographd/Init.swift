@@ -2,18 +2,18 @@ import AgentCore
 import ArgumentParser
 import Glibc
 
-/// Writes a configuration, checks it and says how to go on.
+/// Writes a configuration, checks it and prints the next steps.
 struct Init: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "init",
-    abstract: "Writes a short configuration for this vehicle, looks for its sensors, and checks it.",
+    abstract: "Writes a short configuration for this vehicle, and checks it with its sensors.",
     discussion: """
-      What no option says is asked for on a terminal; where standard input is none, nothing is asked, and what is missing is an \
-      error. The file has the name of a preset (car, truck, asset-tracker, person, test-bench) and what no preset can know.
+      On a terminal, init asks for missing options; otherwise a missing option is an error. The file contains the name of a \
+      preset (car, truck, asset-tracker, person, test-bench) and the settings that depend on the vehicle.
 
       Without --config the file is /etc/odographd/odograph.toml for root, else odograph/odograph.toml in the user's configuration \
-      folder ($XDG_CONFIG_HOME, ~/.config). A file that is there is replaced only with --force, or when its vehicle has no name yet, \
-      as in the one that the package installs.
+      folder ($XDG_CONFIG_HOME, ~/.config). An existing file is replaced only with --force, or if its vehicle has no name yet, as in \
+      the file of the package.
 
       Examples:
         odographd init --preset car --vehicle van-1 \\
@@ -21,7 +21,7 @@ struct Init: ParsableCommand {
         odographd init --preset truck --vehicle truck-7 --fleet delivery \\
           --broker mqtts://broker.example --config truck-7.toml --force
 
-      Exit codes: 0 written, whatever the check found; 1 cannot be written, or is there already; 64 wrong or missing \
+      Exit codes: 0 written, whatever the check found; 1 not writable, or the file exists; 64 wrong or missing \
       arguments.
       """)
 
@@ -37,10 +37,10 @@ struct Init: ParsableCommand {
   @Option(help: ArgumentHelp("The broker, as in mqtts://broker.example.", valueName: "mqtt[s]://host[:port]"))
   var broker: String?
 
-  @Option(help: ArgumentHelp("Where to write it.", valueName: "file"))
+  @Option(help: ArgumentHelp("Output file.", valueName: "file"))
   var config: String?
 
-  @Flag(help: "Replace a file that is there.")
+  @Flag(help: "Replace an existing file.")
   var force = false
 
   func run() throws {
@@ -52,7 +52,7 @@ struct Init: ParsableCommand {
       } catch {
         throw Failure(error.description, status: 64)
       }
-      // Before anybody answers questions for nothing.
+      // Checked before any question is asked.
       if !force, file.isInUse {
         throw Failure("\(file.path) is there already; --force replaces it, --config names another")
       }
@@ -87,8 +87,8 @@ struct Init: ParsableCommand {
     let named = file.isUsual ? "" : " --config \(file.path)"
     let isService = file.isUsual && geteuid() == 0 && access("/run/systemd/system", F_OK) == 0
     return [
-      "next:" + (hasProblems ? " put right what is a problem above, then odographd check\(named)" : ""),
-      "  odographd run --print\(named)   # what it tells, without a broker",
+      "next:" + (hasProblems ? " fix the problems above, then run odographd check\(named)" : ""),
+      "  odographd run --print\(named)   # prints the messages, without a broker",
       isService ? "  systemctl enable --now odographd" : "  odographd run\(named)",
       "  odograph watch --broker \(new.broker) --fleet \(new.fleet)   # the other end",
     ]

@@ -22,8 +22,8 @@ struct Odographd: ParsableCommand {
         odographd sensors
         odographd dead-letters --config /etc/odographd/odograph.toml
 
-      Exit codes: 0 done, or stopped by SIGTERM or SIGINT; 1 cannot go on, standard error says why; 2 the check found \
-      something that keeps the agent from working; 64 wrong arguments; 78 wrong configuration.
+      Exit codes: 0 done, or stopped by SIGTERM or SIGINT; 1 failed, see standard error; 2 the check found a problem \
+      that prevents the agent from working; 64 wrong arguments; 78 wrong configuration.
       """,
     version: AgentVersion.description,
     subcommands: [Init.self, Run.self, Check.self, Status.self, Sensors.self, DeadLetters.self, Support.self])
@@ -31,11 +31,11 @@ struct Odographd: ParsableCommand {
   static func main() { CommandProgram.main(Self.self) }
 }
 
-/// The options that every command which reads the configuration has.
+/// Options of every command that reads the configuration.
 struct ConfigurationOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "A TOML file; Config/odograph.toml documents every key. Without it, odograph/odograph.toml in the user's configuration folder ($XDG_CONFIG_HOME, ~/.config), which root does not look at, or /etc/odographd/odograph.toml, where there is one.",
+      "A TOML file; Config/odograph.toml documents every key. Without it, odograph/odograph.toml in the user's configuration folder ($XDG_CONFIG_HOME, ~/.config), which root ignores, or /etc/odographd/odograph.toml, if it exists.",
       valueName: "file"),
     completion: .file(extensions: ["toml"]))
   var config: String?
@@ -47,8 +47,8 @@ struct ConfigurationOptions: ParsableArguments {
       valueName: "key=value"), completion: .list(ConfigurationKey.all.map { $0.path + "=" }))
   var assignments: [String] = []
 
-  /// The configuration in force; a problem with it ends the program with status 78, as in sysexits(3).
-  /// - Parameter vehicle: the name to go by, for a command that needs no configured one.
+  /// Returns the effective configuration; an error exits the program with status 78, as in sysexits(3).
+  /// - Parameter vehicle: name for a command that needs no configured one.
   func load(naming vehicle: String? = nil) throws -> AgentConfiguration {
     let layers = try layers()
     do throws(ConfigurationError) {
@@ -59,12 +59,12 @@ struct ConfigurationOptions: ParsableArguments {
     }
   }
 
-  /// The places that it comes from.
+  /// Returns the origins of the configuration.
   func layers() throws -> ConfigurationLayers {
     do { return try unreportedLayers() } catch { throw Failure(error.description, status: 78) }
   }
 
-  /// The configuration that is found without being named; nil when there is none that can be used. Nothing is said about it.
+  /// The configuration at a default path; nil if there is no valid one. Errors are not printed.
   var found: AgentConfiguration? { try? unreportedLayers().configuration() }
 
   private func unreportedLayers() throws(ConfigurationError) -> ConfigurationLayers {
@@ -75,7 +75,7 @@ struct ConfigurationOptions: ParsableArguments {
   }
 }
 
-/// An error that ends the program with one line on standard error and a status.
+/// An error that ends the program with one line on standard error and an exit status.
 struct Failure: Error {
   let status: Int32
 
@@ -96,7 +96,7 @@ extension Odographd {
           odographd run --print --set vehicle.id=test \\
             --set input.mode=simulation --set simulation.duration=60
 
-        Exit codes: 0 done, or stopped by SIGTERM or SIGINT; 1 cannot go on, standard error says why; 64 wrong \
+        Exit codes: 0 done, or stopped by SIGTERM or SIGINT; 1 failed, see standard error; 64 wrong \
         arguments; 78 wrong configuration.
         """)
 
@@ -124,9 +124,10 @@ extension Odographd {
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "check",
-      abstract: "Checks the configuration and what it needs, and estimates what a day of it costs.",
+      abstract: "Checks configuration and environment, and estimates energy and data per day.",
       discussion: """
-        A line for each finding, with the remedy; then what a day costs and promises: the agent's own decisions over a simulated day.
+        Prints a line for each finding with its remedy, then energy, data and error bound of a day, estimated by \
+        simulating a day with the agent's own policies.
 
         Examples:
           odographd check --config /etc/odographd/odograph.toml
@@ -146,10 +147,10 @@ extension Odographd {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Option(help: ArgumentHelp("Hours a day on the way, for the estimate.", valueName: "hours"))
+    @Option(help: ArgumentHelp("Hours of driving per day, for the estimate.", valueName: "hours"))
     var drivingHours = 2.0
 
-    @Flag(help: "Only estimate energy, data and error; look at nothing.")
+    @Flag(help: "Only estimate energy, data and error, without checks.")
     var estimate = false
 
     @Flag(help: "Print one JSON object: ok, findings, estimate.")
@@ -177,16 +178,16 @@ extension Odographd {
   struct Sensors: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "sensors",
-      abstract: "Lists the sensors that were found.",
+      abstract: "Lists the available sensors.",
       discussion: """
         Examples:
           odographd sensors
           odographd sensors --set iio.contexts=ip:192.0.2.7
           odographd sensors --json | jq .gpsd
 
-        Each CAN interface is listened to for a second; nothing is sent.
+        Receives on each CAN interface for a second; sends nothing.
 
-        Exit codes: 0 done, also when there is none; 64 wrong arguments; 78 wrong configuration.
+        Exit codes: 0 done, also without sensors; 64 wrong arguments; 78 wrong configuration.
         """)
 
     @OptionGroup var options: ConfigurationOptions
@@ -211,10 +212,10 @@ extension Odographd {
   struct DeadLetters: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "dead-letters",
-      abstract: "Lists the messages that the broker will never take, newest first.",
+      abstract: "Lists messages that the broker has rejected permanently, newest first.",
       discussion: """
-        They are kept in the store (store.dead_letters of them), with the reason, and counted in `status` as queue.dead. \
-        Listing them leaves a running agent alone; --remove and --retry want it stopped.
+        The store holds up to store.dead_letters of them with the reason; `status` contains their number as queue.dead. \
+        Listing does not affect a running agent; --remove and --retry require that it is stopped.
 
         Examples:
           odographd dead-letters --config /etc/odographd/odograph.toml
@@ -229,13 +230,13 @@ extension Odographd {
     @Flag(help: "Write each as a JSON line, with its payload.")
     var json = false
 
-    @Option(help: "How many to list at most.")
+    @Option(help: "Maximum number to list.")
     var limit = 100
 
-    @Flag(help: "Forget all of them.")
+    @Flag(help: "Delete all dead letters.")
     var remove = false
 
-    @Flag(help: "Put all of them back, for the next run to send.")
+    @Flag(help: "Queue all of them again for the next run.")
     var retry = false
 
     func validate() throws {
@@ -262,7 +263,7 @@ extension Odographd {
   }
 }
 
-/// Runs a command's body; a failure's message is out already, so only its status is left to give.
+/// Runs a command's body; a failure's message is already printed, so only its status is passed on.
 func ending(_ body: () throws -> Void) throws {
   do {
     try body()

@@ -5,31 +5,31 @@ struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
     abstract:
-      "Asks the running agent how it is: sensors, filter, location, queue, broker, energy, last error.",
+      "Prints the state of the running agent: sensors, location, queue, broker, energy, errors.",
     discussion: """
-      The agent answers on a local socket (control.socket), whatever else it is busy with; its owner and group may ask.
+      The agent answers on a local socket (control.socket), to its own user and group.
 
       Examples:
         odographd status
         odographd status --json | jq .status.counters
 
-      Exit codes: 0 the agent has answered; 1 it does not, standard error says why; 64 wrong arguments; 78 wrong \
+      Exit codes: 0 done; 1 the agent does not answer, see standard error; 64 wrong arguments; 78 wrong \
       configuration.
       """)
 
   @OptionGroup var options: ConfigurationOptions
 
   @Option(
-    help: ArgumentHelp("The agent's socket, in place of the configuration's.", valueName: "path"),
+    help: ArgumentHelp("The agent's socket, instead of the configured one.", valueName: "path"),
     completion: .file())
   var socket: String?
 
-  @Flag(help: "Write the whole answer, a JSON object.")
+  @Flag(help: "Print the whole response as a JSON object.")
   var json = false
 
   func run() throws {
     try ending {
-      // The usual socket needs no configuration; one that is named has to be right.
+      // The default socket needs no configuration; a configuration named explicitly must be valid.
       let isNamed = options.config != nil || !options.assignments.isEmpty
       let configuration = socket != nil ? nil : isNamed ? try options.load() : options.found
       let query = StatusQuery(configuration, socket: socket)
@@ -52,21 +52,21 @@ struct Support: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "support",
     abstract:
-      "Writes a report for somebody who helps: configuration, state, sensors, check; no secrets, no places.",
+      "Writes a support report: configuration, state, sensors, check; without secrets or positions.",
     discussion: """
-      Credentials, privacy zones and positions are left out. Look through it all the same before you pass it on: names of \
-      vehicle, hosts and files are in it.
+      Credentials, privacy zones and positions are left out. Review the report before you send it: it contains names of \
+      vehicle, hosts and files.
 
       Examples:
         odographd support --config /etc/odographd/odograph.toml --output -
 
-      Exit codes: 0 written; 1 the file cannot be written, or is there already; 64 wrong arguments; 78 wrong configuration.
+      Exit codes: 0 written; 1 not writable, or the file exists; 64 wrong arguments; 78 wrong configuration.
       """)
 
   @OptionGroup var options: ConfigurationOptions
 
   @Option(
-    help: ArgumentHelp("Where to write it; - is standard output.", valueName: "file"),
+    help: ArgumentHelp("Output file; - is standard output.", valueName: "file"),
     completion: .file())
   var output = "odographd-support.txt"
 

@@ -135,7 +135,7 @@ import Testing
   /// What `check` says of what leaves the vehicle, and where nothing is heard at all; the radios that are asked are those that are named.
   @Test(
     arguments: [
-      ([], [], nil), (["radio.wifi=wlan0"], [.wifi], "no address and no cell number"),
+      ([], [], nil), (["radio.wifi=wlan0"], [.wifi], "no addresses and cell numbers"),
       (["radio.modem=true", "beacons.share=true"], [.cellular], "scan (beacons.share)"),
       (["beacons.receive=true"], [], "no radio hears any"),
       (
@@ -147,7 +147,7 @@ import Testing
         "privacy zones; beacons/wanted"
       ),
       (
-        ["radio.wifi=wlan0", "radio.modem=true", "input.mode=simulation"], [], "no address and no cell number"
+        ["radio.wifi=wlan0", "radio.modem=true", "input.mode=simulation"], [], "no addresses and cell numbers"
       ),
     ] as [([String], Set<SensorKind>, String?)])
   func checkSaysWhatLeavesTheVehicle(settings: [String], radios: Set<SensorKind>, text: String?) throws {

@@ -64,13 +64,15 @@ import Testing
     }
 
     /// A second later the receiver says so, and the radio hears these.
-    mutating func go(to east: Double, north: Double = 0, speed: Double, hears numbers: [Int] = []) {
+    mutating func go(
+      to east: Double, north: Double = 0, speed: Double, course: Double = 90, hears numbers: [Int] = []
+    ) {
       second += 1
       let time = Timestamp(seconds: midnight + second)
       var fix = PositionFix(
         timestamp: time, time: Self.start.advanced(bySeconds: midnight + second), mode: .threeDimensional,
         coordinate: frame.coordinate(at: SIMD2(east, north)))
-      (fix.speed, fix.course, fix.horizontalDilution) = (speed, 90, 1)
+      (fix.speed, fix.course, fix.horizontalDilution) = (speed, course, 1)
       var contradictions: [Bool] = []
       pipeline.process(.position([fix])) {
         if case .location(let message) = $0 { contradictions.append(message.location.contradictsBeacons) }
@@ -151,7 +153,7 @@ import Testing
         // It stays in the street, while its receiver is led to the north.
         for step in 1...100 {
           agent.go(
-            to: 1500, north: 20 * Double(step), speed: 20,
+            to: 1500, north: 20 * Double(step), speed: 20, course: 0,
             hears: step.isMultiple(of: 20) ? Array(75..<80) : [])
         }
       }
@@ -170,7 +172,7 @@ import Testing
         // From the known street on it is led past the turning: the radio hears the office, the receiver says somewhere else.
         for step in 1...100 {
           agent.go(
-            to: 1500 + 9 * Double(step), north: 15 * Double(step), speed: 17.5,
+            to: 1500 + 9 * Double(step), north: 15 * Double(step), speed: 17.5, course: 31,
             hears: step > 60 && step.isMultiple(of: 20) ? Array(Self.office) : [])
         }
       }

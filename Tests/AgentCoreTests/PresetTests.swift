@@ -92,7 +92,7 @@ import Testing
     ("preset = 5", "test.toml:1:10: key preset: 5 is not one of \"car\""),
     (
       "[vehicle]\npreset = \"car\"",
-      "test.toml:2:1: unknown key vehicle.preset; preset stands before the first"
+      "test.toml:2:1: unknown key vehicle.preset; preset must precede the first"
     ),
     ("[preset]\nname = \"car\"", "key preset: a table is not one of \"car\""),
     ("prest = \"car\"", "did you mean preset?"),

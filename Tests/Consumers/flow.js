@@ -1,10 +1,10 @@
-// Checks a Node-RED flow and runs its function nodes with messages: {"topic","payload"} a line on standard input. Prints what
-// reaches its debug nodes, a line each. usage: node flow.js FLOW.json
+// Checks a Node-RED flow and runs its function nodes with messages: {"topic","payload"} a line on standard input, or {"tick":ms}, the
+// time at which its timers fire. Prints what reaches its debug nodes, a line each. usage: node flow.js FLOW.json
 const fs = require("fs");
 
 const flow = JSON.parse(fs.readFileSync(process.argv[2], "utf8"));
 const nodes = new Map(flow.map((node) => [node.id, node]));
-const known = ["tab", "mqtt-broker", "mqtt in", "function", "debug"];
+const known = ["tab", "mqtt-broker", "mqtt in", "inject", "function", "debug"];
 const problems = [];
 const require_ = (holds, text) => holds || problems.push(text);
 
@@ -48,8 +48,9 @@ function reach(node, msg) {
 }
 
 for (const line of fs.readFileSync(0, "utf8").split("\n").filter(Boolean)) {
-  const { topic, payload } = JSON.parse(line);
-  for (const node of flow) if (node.type === "mqtt in" && matches(node.topic, topic)) reach(node, { topic, payload });
+  const { topic, payload, tick } = JSON.parse(line);
+  if (tick !== undefined) for (const node of flow.filter(({ type }) => type === "inject")) reach(node, { payload: tick });
+  else for (const node of flow) if (node.type === "mqtt in" && matches(node.topic, topic)) reach(node, { topic, payload });
 }
 problems.forEach((problem) => console.error(problem));
 process.exit(problems.length ? 1 : 0);

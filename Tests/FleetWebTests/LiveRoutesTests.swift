@@ -1,7 +1,9 @@
 import Compression
 import Fleet
+import FleetFixtures
 import FleetWeb
 import JSON
+import Spatial
 import TestSupport
 import Testing
 
@@ -94,6 +96,28 @@ import Testing
     #expect(same.status == 304 && same.body.isEmpty && same.headers["etag"] == tag)
     web.locate(48.2)
     #expect(try await web.ask("GET", "/api/v1/vehicles", ["If-None-Match": tag]).status == 200)
+  }
+
+  /// An answer with a predicted position changes by time alone, so its tag does, too.
+  @Test(.timeLimit(.minutes(2))) func predictedPositionsAreNotCached() async throws {
+    let web = try WebFixture()
+    web.receive("status", statusJSON("online", at: 0))
+    let reported = Moment.now.time.advanced(bySeconds: -60).rfc3339
+    web.receive(
+      "location",
+      #"{"time":"\#(reported)","latitude":48,"longitude":11.5,"predict":"#
+        + #"{"velocityEast":0,"velocityNorth":10,"bound":20,"delay":5,"validity":300,"growth":50}}"#)
+    for path in ["vehicles", "vehicles/demo/van", "positions"] {
+      let first = try await web.ask("GET", "/api/v1/\(path)")
+      let tag = try #require(first.headers["etag"])
+      #expect(first.text.contains(#""now":{"time""#), "\(first.text)")
+      #expect(try await web.ask("GET", "/api/v1/\(path)", ["If-None-Match": tag]).status == 200, "\(path)")
+    }
+    let feature = try await web.json("/api/v1/positions")["features"]?.array?.first
+    let latitude = try #require(feature?["geometry"]?["coordinates"]?.array?.last?.double)
+    // 55 s and more at 10 m/s.
+    #expect(latitude > 48.0049 && latitude < 48.1)
+    #expect(feature?["properties"]?["position"]?["latitude"]?.double == 48)
   }
 
   @Test(.timeLimit(.minutes(2))) func answersArePackedForThoseWhoTakeIt() async throws {

@@ -62,6 +62,50 @@ import Testing
     #expect(try prediction(at: 50) == nil)
   }
 
+  /// `position.now` is of the moment at which a summary is sent, and is left out where nothing is predicted.
+  @Test func predictedPositionIsOfTheMomentOfSending() throws {
+    var roster = Roster()
+    var table = SummaryTable()
+    let predict =
+      #""predict":{"velocityEast":0,"velocityNorth":20,"bound":10,"delay":5,"validity":30,"growth":2}"#
+    func now(_ seconds: Double, as principal: Principal = .local) throws -> JSONValue? {
+      table.update(from: roster, at: moment(seconds))
+      let entry = try #require(table.entries.first)
+      let summary = try JSONValue(parsing: entry.json(for: principal, at: moment(seconds)))
+      // All else is as in the stored summary.
+      #expect(summary["revision"] == (try json(entry))["revision"] && summary["state"]?.string != nil)
+      let details = try #require(roster.vehicles.first).details(
+        revision: 1, at: moment(seconds), forLink: principal.isLink)
+      #expect(try JSONValue(parsing: details)["position"]?["now"] == summary["position"]?["now"])
+      let place = summary["position"]?["now"]?["latitude"]?.double
+      #expect(
+        entry.predicted(at: moment(seconds)).map { abs($0.coordinate.latitude - (place ?? 0)) < 1e-6 } ?? true
+      )
+      return summary["position"]?["now"]
+    }
+    let scope = Scope(fleets: [], vehicles: [VehicleKey(fleet: "demo", vehicle: "van")])
+    let link = Principal(name: "link", role: .view, scope: scope, isLink: true)
+    roster.receive("location", locationJSON(48, at: 0, epoch: "e", seq: 1), at: 0)
+    #expect(try now(1) == nil, "without a promise")
+    roster.receive(
+      "location",
+      #"{"time":"\#(wireTime(2))","latitude":48,"longitude":11.5,\#(predict),"epoch":"e","seq":2}"#, at: 7)
+    #expect(try now(7) == nil, "of unknown state")
+    roster.receive("status", statusJSON("online", at: 0), at: 7)
+    #expect(try now(6) == nil, "before the report is in effect")
+    for (seconds, radius) in [(7.0, 10.0), (12, 10), (37, 10), (47, 30)] {
+      let found = try #require(try now(seconds), "\(seconds)")
+      let metres = ((found["latitude"]?.double ?? 0) - 48) * 111_195
+      #expect(abs(metres - 20 * (seconds - 7)) < 2, "\(seconds): \(metres)")
+      #expect(found["radius"]?.double == radius && found["time"]?.string == wireTime(seconds - 5))
+      #expect(found["expired"]?.bool == (seconds > 37 ? true : nil))
+    }
+    #expect(try now(20, as: link)?["latitude"] == now(20)?["latitude"])
+    #expect(try now(158) == nil, "two minutes after the end of the promise")
+    roster.receive("status", statusJSON("offline", at: 20), at: 20)
+    #expect(try now(21) == nil, "of a vehicle that is gone")
+  }
+
   /// A recording that is replayed is as old as its messages, not as their times.
   @Test func whatIsOfAnotherClockSaysWhenItCame() throws {
     var roster = Roster()

@@ -52,6 +52,48 @@ import Testing
     #expect(slow.overflowCount + quick.overflowCount + samples.overflowCount + device.droppedEvents == 0)
   }
 
+  /// The recorder is slower than a recording that is pulled, which waits for it.
+  @Test func everySampleOfAPulledRecordingIsRecorded() async throws {
+    let scratch = try ScratchFolder()
+    let device = try LiveDevice(.simulation(simulation(seconds: 300)), speed: nil)
+    // A fix sets the civil time.
+    let fixes = device.location.liveUpdates(capacity: 1000)
+    var settings = SensorRecorder.Settings()
+    settings.interval = nil
+    async let lost = device.motion.recordAccelerometer(
+      forDuration: 120, path: scratch.path + "/history", settings: settings)
+    try await eventually { device.motion.isAccelerometerActive }
+    try device.start()
+    #expect(try await lost == 0)
+    let history = try SensorRecorder(reading: scratch.path + "/history").accelerometerData(
+      from: UTCTime(nanoseconds: 0), to: UTCTime(nanoseconds: .max))
+    #expect(history.samples.count == 12_001 && history.gaps.isEmpty && history.undatedSegments == 0)
+    device.stop()
+    withExtendedLifetime(fixes) {}
+  }
+
+  /// A pulled recording waits for handlers, too.
+  @Test func handlersOfAPulledRecordingLoseNothing() async throws {
+    let device = try LiveDevice(.simulation(simulation(seconds: 60)), speed: nil)
+    let count = Locked(0)
+    let updates = try device.motion.startAccelerometerUpdates(capacity: 20) { _ in
+      count.withLock { $0 += 1 }
+    }
+    try device.start()
+    try await eventually { count.withLock { $0 } == 6001 }
+    #expect(updates.overflowCount == 0)
+  }
+
+  /// Before the first event, time is the machine's.
+  @Test(.timeLimit(.minutes(1)), arguments: [1000.0, nil])
+  func aRequestBeforeTheFirstEventHasItsTimeLimit(speed: Double?) async throws {
+    let device = try LiveDevice(.simulation(simulation(seconds: 600)), speed: speed)
+    async let location = device.location.requestLocation(accuracy: 50, timeLimit: 120)
+    try await eventually { device.location.hasConsumers }
+    try device.start()
+    #expect(try await location.coordinate.isValid)
+  }
+
   @Test func headingsAndRegionsComeOfOneDrive() async throws {
     let configuration = simulation(seconds: 240)
     var monitor = RegionMonitor()

@@ -205,12 +205,38 @@ import Testing
     let device = try device(server)
     try device.start()
     let before = UTCTime(nanoseconds: SystemClock.realtime)
-    try await device.motion.recordAccelerometer(forDuration: 1, path: scratch.path + "/history")
+    let lost = try await device.motion.recordAccelerometer(
+      forDuration: 1, path: scratch.path + "/history")
+    #expect(lost == 0)
     let after = UTCTime(nanoseconds: SystemClock.realtime)
     let history = try SensorRecorder(reading: scratch.path + "/history")
       .accelerometerData(from: before, to: after)
     #expect((49...52).contains(history.samples.count))
     #expect(history.samples.allSatisfy { abs($0.acceleration.z + 1) < 0.02 })
     try await eventually { !server.isCapturing(.accelerometer) }
+  }
+
+  /// A recording ends with its duration when the sensor falls silent, or never delivers.
+  @Test(arguments: [0, 20]) func aSilentSensorEndsTheRecording(samples: Int) async throws {
+    let scratch = try ScratchFolder()
+    let source = TestSource([.accelerometer])
+    let device = LiveDevice(sources: [source])
+    try device.start()
+    async let lost = device.motion.recordAccelerometer(
+      forDuration: 0.5, path: scratch.path + "/history")
+    try await eventually { source.demand(.accelerometer).isOn }
+    let now = SystemClock.boottime
+    source.push(
+      .inertial(
+        (0..<samples).map {
+          InertialScan(
+            timestamp: Timestamp(nanoseconds: now + Int64($0) * 20_000_000),
+            specificForce: Vector3(0, 0, 9.81 + 0.01 * Double($0)))
+        }))
+    #expect(try await lost == 0)
+    let history = try SensorRecorder(reading: scratch.path + "/history").accelerometerData(
+      from: UTCTime(nanoseconds: 0), to: UTCTime(nanoseconds: .max))
+    #expect(history.samples.count == samples)
+    try await eventually { !source.demand(.accelerometer).isOn }
   }
 }

@@ -7,7 +7,8 @@ import Testing
   private let state = OdometerState(
     distance: 48_213_406.25, estimated: 1280.5, offset: -17.125,
     place: .init(coordinate: Coordinate(latitude: 48.123456789, longitude: -11.5), radius: 2.5),
-    velocity: SIMD2(-3.25, 12.5), time: UTCTime(nanoseconds: 1_795_248_000_123_456_789))
+    velocity: SIMD2(-3.25, 12.5), time: UTCTime(nanoseconds: 1_795_248_000_123_456_789),
+    reported: 48_213_380.5)
 
   @Test func everyDigitComesBack() throws {
     #expect(try OdometerState(text: state.text) == state)

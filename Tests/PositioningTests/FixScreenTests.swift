@@ -1,3 +1,4 @@
+import Glibc
 import Positioning
 import Sensors
 import Simulation
@@ -28,9 +29,19 @@ import Testing
       fixes: [(0, 20), (20, 20), (900, 20), (60, 20), (80, 20)], passed: [[0], [1], [], [3], [4]],
       jumps: 1, refuted: 1),
     Row(
-      testDescription: "a jump that stays is confirmed with the third fix, in order",
-      fixes: [(0, 20), (20, 20), (900, 20), (920, 20), (940, 20), (960, 20)],
-      passed: [[0], [1], [], [], [2, 3, 4], [5]], jumps: 1, confirmed: 3),
+      testDescription: "a jump that stays is confirmed after five seconds, in order",
+      fixes: [
+        (0, 20), (20, 20), (900, 20), (920, 20), (940, 20), (960, 20), (980, 20), (1000, 20), (1020, 20),
+      ],
+      passed: [[0], [1], [], [], [], [], [], [2, 3, 4, 5, 6, 7], [8]], jumps: 1, confirmed: 6),
+    Row(
+      testDescription: "a contradiction of velocities that stays is confirmed after two seconds",
+      fixes: [(0, 0), (0, 0), (60, 0), (60, 0), (60, 0), (60, 0)],
+      passed: [[0], [1], [], [], [2, 3, 4], [5]], overconfident: 1, confirmed: 3),
+    Row(
+      testDescription: "a speed that is always zero delays the first fixes only",
+      fixes: (0..<8).map { (30 * Double($0), 0) },
+      passed: [[0], [], [], [1, 2, 3], [4], [5], [6], [7]], overconfident: 1, confirmed: 3),
     Row(
       testDescription: "a jump that returns after two fixes is refuted",
       fixes: [(0, 0), (0, 0), (900, 0), (900, 0), (0, 0)], passed: [[0], [1], [], [], [4]],
@@ -61,6 +72,85 @@ import Testing
     #expect(
       [counts.jumps, counts.overconfident, counts.confirmed, counts.refuted]
         == [row.jumps, row.overconfident, row.confirmed, row.refuted])
+  }
+
+  @Test func nullIslandIsNoPositionBeforeAnother() {
+    var screen = FixScreen()
+    var empty = Place.fix(0, 0)
+    empty.coordinate = Coordinate(latitude: 0, longitude: 0)
+    #expect(screen.process(empty).isEmpty && screen.counts.withoutPosition == 1)
+    #expect(screen.withoutNullIsland(empty).mode == .noFix)
+    #expect(screen.process(Place.fix(1, 0)).count == 1)
+    empty.timestamp = Timestamp(seconds: 2)
+    #expect(screen.process(empty).isEmpty && screen.counts.withoutPosition == 2)
+    // A ship can cross it.
+    var ship = FixScreen()
+    var near = Place.fix(0, 0)
+    near.coordinate = Coordinate(latitude: 0.0001, longitude: 0)
+    #expect(ship.process(near).count == 1)
+    #expect(ship.process(empty).count == 1)
+  }
+
+  /// One far fix between fixes at rest is never passed on: not at any interval, in any phase, with or without a speed.
+  @Test(arguments: [0.1, 0.2, 1, 2, 5, 10, 20, 60, 120], [false, true])
+  func anOutlierAtRestIsNeverPassedOn(interval: Double, hasSpeed: Bool) {
+    var random = SeededGenerator.announced()
+    for _ in 0..<40 {
+      var screen = FixScreen()
+      // Five seconds of rest, and two fixes, are needed.
+      let outlier = max(3, 1 + Int((6 / interval).rounded(.up))) + Int(20 * random.nextUniform())
+      for index in 0..<(outlier + 20) {
+        let isOutlier = index == outlier
+        let distance =
+          isOutlier ? 60 + 3000 * random.nextUniform() * random.nextUniform() : 1.5 * random.nextNormal()
+        let angle = 2 * Double.pi * random.nextUniform()
+        let passed = screen.process(
+          Place.fix(
+            Double(index) * interval, distance * sin(angle), distance * cos(angle),
+            speed: hasSpeed ? 0.1 * random.nextUniform() : nil, course: hasSpeed ? 90 : nil, dilution: 0.9))
+        #expect(passed.map { Int(($0.timestamp.seconds / interval).rounded()) } == (isOutlier ? [] : [index]))
+      }
+    }
+  }
+
+  /// Fixes 5 to 111 km away that contradict their own velocity: a few seconds of them are never passed on; then they are suspect; after
+  /// half a minute the position is accepted.
+  @Test(arguments: [5500.0, 20_000, 111_000], [0.2, 1, 4])
+  func aFarJumpIsSuspectForHalfAMinute(distance: Double, interval: Double) throws {
+    var screen = FixScreen()
+    var (firstSuspect, accepted): (Double?, Double?) = (nil, nil)
+    for index in 0..<Int(80 / interval) {
+      let time = Double(index) * interval
+      let away = time >= 20 ? distance : 0
+      for location in screen.process(Place.fix(time, 10 * time, away, speed: 10, course: 90)) {
+        let isAway =
+          location.coordinate.distance(to: Place.coordinate(10 * location.timestamp.seconds, 0)) > 1000
+        #expect(isAway == (location.timestamp.seconds >= 20 - 1e-6))
+        if isAway, location.suspicion != nil { firstSuspect = firstSuspect ?? time }
+        if isAway, location.suspicion == nil { accepted = accepted ?? time }
+        if let suspicion = location.suspicion {
+          #expect(suspicion.reason == .jump && abs((suspicion.distance ?? 0) - distance) < 500)
+        }
+      }
+    }
+    let (suspect, known) = (try #require(firstSuspect), try #require(accepted))
+    print(
+      "jump of \(distance) m at \(interval) s: suspect after \(suspect - 20) s, accepted after \(known - 20) s"
+    )
+    #expect((FixScreen.jumpConfirmation - 0.2...FixScreen.jumpConfirmation + interval).contains(suspect - 20))
+    #expect((FixScreen.acceptance - 0.2...FixScreen.acceptance + interval).contains(known - 20))
+  }
+
+  /// A far jump that returns within half a minute moves nothing.
+  @Test func aFarJumpThatReturnsLeavesThePositionPlausible() {
+    var screen = FixScreen()
+    for second in 0..<60 {
+      let isAway = (20..<45).contains(second)
+      let passed = screen.process(
+        Place.fix(Double(second), 10 * Double(second), isAway ? 30_000 : 0, speed: 10, course: 90))
+      if !isAway { #expect(passed.map(\.suspicion) == [nil]) }
+      if isAway { #expect(passed.allSatisfy { $0.suspicion?.reason == .jump }) }
+    }
   }
 
   @Test(arguments: [

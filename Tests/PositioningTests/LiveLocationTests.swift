@@ -224,6 +224,92 @@ import Testing
     withExtendedLifetime(coarse) {}
   }
 
+  /// The end of a device powers all sensors down, for consumers with settings of their own, too.
+  @Test func theEndRemovesEveryConsumer() throws {
+    let calls = Locked(0)
+    let live = LiveLocation { calls.withLock { $0 += 1 } }
+    let updates = try live.startUpdatingLocation(LocationManager(desiredAccuracy: .best)) { _ in }
+    let headings = try live.startUpdatingHeading(HeadingManager()) { _ in }
+    let now = Timestamp(seconds: 1)
+    #expect(live.demands(at: now)[.positioning]?.isOn == true && live.isHeadingWanted)
+    let before = calls.withLock { $0 }
+    live.finish()
+    #expect(!live.hasConsumers && live.demands(at: now).values.allSatisfy { !$0.isOn })
+    #expect(calls.withLock { $0 } == before + 1)
+    live.finish()
+    #expect(calls.withLock { $0 } == before + 1)
+    withExtendedLifetime((updates, headings)) {}
+  }
+
+  // MARK: Radios
+
+  private func withRadios() throws -> LiveLocation {
+    let beacons = try (0..<5).map { number in
+      MappedBeacon(
+        beacon: try Self.beacon(number), coordinate: Place.coordinate(15 * Double(number - 2)), reach: 50,
+        sightings: 100, lastSeen: Int(Place.start.nanoseconds / 86_400_000_000_000))
+    }
+    return LiveLocation(
+      manager: LocationManager(), monitor: RegionMonitor(), heading: HeadingManager(), backlog: nil,
+      utcOffset: { Place.start.nanoseconds }, beacons: BeaconTable(beacons), radios: [.wifi],
+      needsChanged: {})
+  }
+
+  private static func beacon(_ number: Int) throws -> Beacon {
+    try #require(Beacon(accessPoint: 0x0011_2200_0000 + UInt64(number)))
+  }
+
+  private func scan(_ seconds: Double, isComplete: Bool = true) throws -> SensorEvent {
+    let sightings = try (0..<5).map { BeaconSighting(beacon: try Self.beacon($0), signal: -78) }
+    return .radio([
+      RadioScan(
+        timestamp: Timestamp(seconds: seconds), sightings: sightings, kind: .wifi, isComplete: isComplete)
+    ])
+  }
+
+  /// Where a kilometre is accurate enough, a scan gives the position and the receiver sleeps.
+  @Test func radiosServeACoarseConsumer() async throws {
+    let live = try withRadios()
+    let updates = live.liveUpdates(LocationManager(desiredAccuracy: .kilometer))
+    try live.add(Region(identifier: "far", center: Place.coordinate(20_000), radius: 100))
+    #expect(live.demands(at: Timestamp(seconds: 0))[.wifi]?.isOn == true)
+    #expect(live.process(try scan(3, isComplete: false)).isEmpty)
+    #expect(live.demands(at: Timestamp(seconds: 3))[.wifi]?.isOn == true)
+    #expect(live.process(try scan(4)).count == 1)
+    let demands = live.demands(at: Timestamp(seconds: 4))
+    #expect(demands[.wifi] == .off && demands[.positioning] == .off)
+    #expect(live.state(of: "far") == .outside)
+    live.finish()
+    let told = await collect(updates)
+    let location = try #require(told.first?.location)
+    #expect(told.count == 1 && location.positionSource == .coarse)
+    #expect(location.coordinate.distance(to: Place.origin) < 30 && location.time != nil)
+    #expect(location.horizontalAccuracy.map { $0 > 10 } == true && location.speed == nil)
+  }
+
+  /// A consumer of the best accuracy receives a position by radios before the first fix and none after it.
+  @Test func radiosServeTheTimeBeforeTheFirstFix() async throws {
+    let live = try withRadios()
+    let updates = live.liveUpdates()
+    #expect(live.demands(at: Timestamp(seconds: 0))[.wifi]?.isOn == true)
+    live.process(try scan(4))
+    #expect(live.demands(at: Timestamp(seconds: 4))[.positioning]?.isOn == true)
+    drive(live, 5..<8)
+    live.process(try scan(8))
+    live.finish()
+    let sources = await collect(updates).map { $0.location?.positionSource }
+    #expect(sources.count == 4 && sources.first == .coarse)
+    #expect(sources.dropFirst().allSatisfy { $0 != .coarse })
+  }
+
+  @Test func withoutAMapNoRadioIsPowered() throws {
+    let live = LiveLocation()
+    let updates = live.liveUpdates(LocationManager(desiredAccuracy: .threeKilometers))
+    #expect(live.demands(at: Timestamp(seconds: 0))[.wifi] == .off)
+    #expect(live.process(try scan(4)).isEmpty)
+    withExtendedLifetime(updates) {}
+  }
+
   @Test func aRequestIsAnsweredOnce() async throws {
     let live = LiveLocation()
     let request = Task { try await live.requestLocation(accuracy: 20, timeLimit: 10) }

@@ -97,7 +97,7 @@ public final class EmulatedIIOD: Sendable {
         clocks: chips.map { _ in "realtime" }))
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     self.listener = listener
-    port = try Socket.listen(listener)
+    port = try LoopbackSocket.listen(listener)
     try DedicatedThread.start(name: "emulated-iiod") { [weak self] in
       while true {
         let descriptor = accept(listener, nil, nil)
@@ -385,7 +385,7 @@ private final class IIODConnection: Sendable {
     }
     current.position += current.blockSize
     stream = current
-    return send("\(bytes.count)\n\(current.mask)\n") && Socket.sendAll(descriptor, bytes[...])
+    return send("\(bytes.count)\n\(current.mask)\n") && LoopbackSocket.sendAll(descriptor, bytes[...])
   }
 
   private func attribute(_ words: [String]) -> String? {
@@ -437,7 +437,7 @@ private final class IIODConnection: Sendable {
 
   // MARK: Bytes
 
-  private func send(_ text: String) -> Bool { Socket.sendAll(descriptor, Array(text.utf8)[...]) }
+  private func send(_ text: String) -> Bool { LoopbackSocket.sendAll(descriptor, Array(text.utf8)[...]) }
 
   /// Returns false when the client closes the connection first.
   private func waitUntil(_ time: Int64) -> Bool {
@@ -477,34 +477,6 @@ private final class IIODConnection: Sendable {
     let count = recv(descriptor, &bytes, bytes.count, 0)
     guard count > 0 else { return false }
     input += bytes.prefix(count)
-    return true
-  }
-}
-
-private enum Socket {
-  /// Binds to a free loopback port and listens on it. Returns the port.
-  static func listen(_ descriptor: Int32) throws -> Int {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let result = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-        bind(descriptor, generic, size) == 0 && Glibc.listen(descriptor, 64) == 0
-          ? getsockname(descriptor, generic, &size) : -1
-      }
-    }
-    guard result == 0 else { throw SystemError(operation: "listen on", object: "loopback", code: errno) }
-    return Int(UInt16(bigEndian: address.sin_port))
-  }
-
-  static func sendAll(_ descriptor: Int32, _ bytes: ArraySlice<UInt8>) -> Bool {
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      guard count > 0 else { return false }
-      rest = rest.dropFirst(count)
-    }
     return true
   }
 }

@@ -2,9 +2,9 @@ internal import Glibc
 internal import Platform
 
 /// The few socket calls that the fixtures share.
-enum LoopbackSocket {
+package enum LoopbackSocket {
   /// Binds to a free loopback port and listens on it. Returns the port.
-  static func listen(_ descriptor: Int32) throws -> Int {
+  package static func listen(_ descriptor: Int32) throws -> Int {
     var address = address(port: 0)
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
     let result = withUnsafeMutablePointer(to: &address) { pointer in
@@ -30,7 +30,7 @@ enum LoopbackSocket {
     return -1
   }
 
-  static func sendAll(_ descriptor: Int32, _ bytes: ArraySlice<UInt8>) -> Bool {
+  package static func sendAll(_ descriptor: Int32, _ bytes: ArraySlice<UInt8>) -> Bool {
     var rest = bytes
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }

@@ -100,6 +100,7 @@ path = "{folder}/outbox.sqlite"
 state = "{folder}/regions.state"
 [remote]
 enabled = true
+keys = ["location.distance_filter", "events.speed_limit"]
 path = "{folder}/remote"
 """)
         self.start("odographd", [os.path.join(os.path.dirname(program("odograph")), "odographd"), "run", "--config", configuration])

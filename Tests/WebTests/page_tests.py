@@ -16,6 +16,7 @@ import uses_access as access
 import uses_alerts as alerts
 import uses_basic as basic
 import uses_control as control
+import uses_dialogs as dialogs
 import uses_history as history
 import uses_many as many
 import uses_modules as modules
@@ -70,6 +71,7 @@ def plan():
         *shown(basics, *bounded), *shown((basic.use_list,), desk, among=beside), *shown((robust.use_links,), desk, among=beside),
         # Their windows are their own, or what they do is about no window.
         (modules.use_modules, *desk), (robust.use_many_tabs, *desk),
+        *shown((dialogs.use_back,), desk), *shown((dialogs.use_slash,), desk, ("phone", "dark")), *shown((dialogs.use_no_rules,), desk),
         *[(use, *desk) for use in (robust.use_keyboard, robust.use_large_letters, robust.use_less_motion, robust.use_lost_server, robust.use_lost_broker)],
         # A vehicle that was heard stays in the list: the hostile one comes last.
         (robust.use_hostile, *desk)]
@@ -78,6 +80,7 @@ def plan():
     yield lambda: Fleet(2, recording=["--record"]), [
         *shown((history.use_history,), desk, ("phone", "dark")), *shown((history.use_playback,), dark), (history.use_download, *desk),
         *shown((history.use_ways,), ("wall", "dark")), *shown((history.use_figures,), phone)]
+    yield lambda: Fleet(0), [(signs.use_labels, *desk)]
     yield lambda: Fleet(0), [(signs.use_signs, *desk), (signs.use_promise, *desk), *shown((signs.use_sections,), dark)]
     yield lambda: Fleet(0, extra=["--message-profile", "owntracks"]), [(control.use_without_control, *desk)]
     yield managed, [

@@ -97,6 +97,17 @@ def use_share(page):
         other.picture("shared")
         other.check()
         assert seen.run(buttons) == ["Follow", "Centre"], seen.run(buttons)
+        # What a link does not show is omitted, and not called unknown or missing.
+        sections = seen.run("[...document.querySelectorAll('.details .sections h3')].filter((e) => e.checkVisibility()).map((e) => e.textContent)")
+        assert [each for each in sections if each != "Power"] == ["Position", "Connection"], sections
+        text = seen.run("document.querySelector('.details').textContent").lower()
+        for word in ("inside", "no region", "waiting", "missing", "power from outside", "temperature", "energy"):
+            assert word not in text, f"{word} is in the details of a link: {text}"
+        for route in ("#/alerts", "#/fleet", "#/regions"):
+            seen.run(f"location.hash = '{route}'")
+            seen.wait("location.hash.startsWith('#/map')", f"{route} shows nothing to a link")
+        seen.run("location.hash = '#/vehicle/simulation/sim-3'")
+        seen.wait("document.querySelector('.details h2')?.textContent === 'sim-3'")
         hash_has(seen, "/vehicle/simulation/sim-3")
         tab.click_text("Take back", "dialog")
         tab.wait("document.querySelector('dialog .links').textContent.includes('No link')", "no link is left")

@@ -27,6 +27,11 @@ def use_regions(page):
     tab.click_at(x + 60, y - 40)
     tab.wait("document.querySelector('.draft-shape')", "the circle is on the map")
     tab.set(".regions-panel form input[min='1']", "250")
+    # What no vehicle would accept is refused before anybody is asked.
+    limit = tab.run("[...document.querySelectorAll('.regions-panel form label')].find((e) => e.textContent.startsWith('Speed limit')).htmlFor")
+    tab.set(f"#{limit}", "0")
+    tab.wait("document.querySelector('.regions-panel form').textContent.includes('must be above 0 km/h') && document.querySelector('.regions-panel button[type=submit]').disabled", "a limit of 0")
+    tab.set(f"#{limit}", "30")
     page.picture("region-drawn")
     page.check()
     give(tab, "van")
@@ -39,8 +44,9 @@ def use_regions(page):
     tab.wait("document.querySelector('.region-card .who a')?.textContent === 'van'")
     # Its own address leads back to it.
     tab.reload()
-    tab.wait("document.querySelector('.region-card')?.textContent.includes('circle of 250')", "the region by its address")
+    tab.wait("document.querySelector('.region-card')?.textContent.includes('circle of 250 m, at most 30 km/h')", f"the region by its address: {tab.text('.region-card')}")
     tab.click_text("Edit", ".region-card")
+    assert tab.run("document.getElementById([...document.querySelectorAll('.regions-panel form label')].find((e) => e.textContent.startsWith('Speed limit')).htmlFor).value") == "30"
     tab.set(".regions-panel form input[min='1']", "400")
     tab.click_text("Give to vehicles…", ".regions-panel")
     tab.click_text("Give", "dialog")
@@ -114,6 +120,7 @@ def use_commands(page):
     tab.wait("document.querySelector('.details .actions')?.checkVisibility()")
     tab.click_text("Command…", ".details")
     hash_has(tab, "open=command")
+    tab.wait("document.querySelector('dialog select option')", "the commands")
     tab.set("dialog select", "status")
     tab.click_text("Send…", "dialog")
     tab.wait("document.querySelectorAll('dialog').length === 2", "it is asked before")
@@ -247,19 +254,34 @@ def use_settings(page):
     tab.wait(f"{row}?.textContent.includes('accepted')", "the agent's answer", 30)
     page.picture("settings")
     page.check()
-    tab.set("dialog form .field:nth-of-type(2) input", "-1")
-    tab.click_text("Change…", "dialog")
-    tab.click_text("Change", "dialog:last-of-type")
-    # The refusal is an answer with status 422, which browsers write into the console themselves.
-    page.allowed += ["422 (Unprocessable"]
-    tab.wait("document.querySelector('dialog .outcome.bad')?.textContent.includes('0 to 1')", "what is refused, and why")
+    # What cannot be set is refused before anybody is asked.
+    for key, value, why in (("location.distance_filter", "-1", "from 0 to 1"), ("location.distance_filter", "far", "it takes a number"), ("location.distance", "25", "is not a setting"),
+                            ("heading.enabled", "1", "true or false"), ("events.vehicle", "ship", "one of car")):
+        tab.set("dialog input[list]", key)
+        tab.set("dialog form .field:nth-of-type(2) input", value)
+        tab.click_text("Change…", "dialog")
+        tab.wait(f"document.querySelector('dialog .outcome.bad')?.textContent.includes({json.dumps(why)})", f"{key} = {value}: {tab.text('dialog .outcome')}", 5)
+        assert tab.run("document.querySelectorAll('dialog').length") == 1, "a question although it cannot be done"
+    page.picture("setting-refused")
+    # Speeds are read and written in km/h, whatever unit is typed.
+    tab.set("dialog input[list]", "events.speed_limit")
+    tab.wait("document.querySelector('dialog').textContent.includes('a number from 0 to 500 km/h')", "the unit of a speed")
+    for value, shown in (("60 km/h", "60"), ("25 m/s", "90")):
+        tab.set("dialog form .field:nth-of-type(2) input", value)
+        tab.click_text("Change…", "dialog")
+        tab.wait(f"document.querySelector('dialog:last-of-type').textContent.includes('becomes {shown}\u202fkm/h')", "the question names the unit")
+        tab.click_text("Change", "dialog:last-of-type")
+        row = "[...document.querySelectorAll('dialog tbody tr')].find((e) => e.textContent.includes('events.speed_limit'))"
+        tab.wait(f"{row}?.textContent.includes('{shown}\u202fkm/h') && {row}.textContent.includes('accepted')", "the agent's answer", 30)
+    assert page.fleet.get(f"api/v1/vehicles/{page.fleet.name}/van/settings")["wanted"]["events.speed_limit"] == 90
+    page.picture("setting-speed")
 
 
 def use_alerts(page):
     """Open alerts with where they began; one is silenced; its address shows it; the vehicle says that it has one."""
     tab = page.open("#/alerts")
     tab.wait("document.querySelector('.alert-list li')", "an alert", 40)
-    tab.wait("document.querySelector('.rules')?.textContent.includes('fast')", "the rules")
+    tab.wait("document.querySelector('.rules')?.textContent.includes('fast Critical: speed · above 7 km/h')", f"the rules: {tab.text('.rules')}")
     page.picture("alerts-open")
     page.check()
     told = next(each for each in page.fleet.get("api/v1/alerts")["alerts"] if each.get("place"))
@@ -280,4 +302,5 @@ def use_alerts(page):
     tab.wait("document.querySelector('.alert[aria-current]')?.checkVisibility()")
     tab.click(".alert[aria-current] a[href*='/history/']")
     tab.wait("document.querySelector('.day-summary')?.textContent.includes('positions')", "what it did then")
-    hash_has(tab, "time=")
+    hash_has(tab, "time=", "from=", "to=")
+    tab.wait("Number(document.querySelector('.time-slider').max) < 3600", "the charts span the time around the alert")

@@ -34,6 +34,9 @@ def use_history(page):
     tab, _ = open_day(page)
     tab.wait("document.getElementById('journal-Trips').textContent === 'Trips 2'")
     tab.wait("document.querySelector('.day-summary').textContent.includes('2 trips')", "the trips in the day's summary")
+    # The charts and the slider span what was recorded: 08:00 to 10:45 and half a minute around it, not 24 hours.
+    span = "Number(document.querySelector('.time-slider').max)"
+    tab.wait(f"Math.abs({span} - 9957) < 5", f"the span of the day: {tab.run(span)}", 5)
     painted = tab.run(painted_pixels(".plots"))
     assert painted > 3000, f"the plots are empty: {painted}"
     page.picture("history")
@@ -53,6 +56,8 @@ def use_history(page):
     tab.click(".journal-items .entry")
     tab.wait("[...document.querySelectorAll('.dock button')].some((e) => e.textContent === 'Whole day' && e.checkVisibility())", "the trip's span")
     hash_has(tab, "from=", "to=")
+    trips = (3660, 2760)
+    tab.wait(f"{trips}.some((wanted) => Math.abs({span} - wanted) < 5)".replace("(3660, 2760)", "[3660, 2760]"), f"the span of the trip: {tab.run(span)}", 5)
     page.picture("trip")
     tab.click_text("Whole day", ".dock")
     tab.wait("!location.hash.includes('from=')")

@@ -126,6 +126,28 @@ def use_signs(page):
         fleet.publish(f"{vehicle.topic}/status", b"", retain=True)
 
 
+def use_labels(page):
+    """Names stand beside the signs as far as there is room, however many vehicles there are."""
+    fleet, side = page.fleet, 12
+    vehicles = [Vehicle(fleet, f"van-{index + 1}", 0) for index in range(side * side)]
+    for index, vehicle in enumerate(vehicles):
+        # 43 by 84 pixels apart at zoom 16.
+        vehicle.place = (origin + 0.0006 * (index % side), 8.0 + 0.0018 * (index // side))
+        vehicle.location(speed=0)
+        if index in (39, 69, 143):
+            tab = page.open(f"#/map?at={origin + 0.0033},{8.0099}&zoom=16")
+            vehicles_known(tab, index + 1)
+            # The names that the next frames write.
+            named = tab.run("""new Promise((resume) => {
+              const names = new Set(), write = CanvasRenderingContext2D.prototype.fillText;
+              CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { names.add(text); return write.call(this, text, ...rest); };
+              setTimeout(() => { CanvasRenderingContext2D.prototype.fillText = write; resume([...names].filter((each) => each.startsWith("van-")).length); }, 2500);
+            })""")
+            page.picture(f"labels-{index + 1}")
+            assert named >= min(60, (index + 1) * 0.9), f"{named} names of {index + 1} vehicles"
+    page.check()
+
+
 def use_promise(page):
     """A vehicle that reports within bounds is shown as of its delay ago, and the details say so, and say when the promise has lapsed."""
     vehicle = Vehicle(page.fleet, "bounded", 7)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints where the vehicles of a fleet are, each position once, and which numbers of their sequences did not come.
+"""Prints the positions of a fleet's vehicles, each once, every five seconds where they are now, and missing sequence numbers.
 
 usage: positions.py [HOST [PORT [FLEET]]]
 
@@ -10,13 +10,18 @@ import itertools
 import json
 import signal
 import sys
+import threading
+import time
+from datetime import datetime
+from math import cos, inf, radians, sin
 
 try:
     import paho.mqtt.client as mqtt
 except ModuleNotFoundError:
     sys.exit("positions.py: paho-mqtt is not there; apt-get install python3-paho-mqtt, or pip install paho-mqtt")
 
-BLOCK = 65536  # after a crash a vehicle goes on at a multiple of this
+BLOCK = 65536  # after a crash a vehicle continues at a multiple of this
+INTERVAL = 5  # seconds between two lines that say where a vehicle is now
 
 
 class Sequence:
@@ -61,9 +66,24 @@ def positions(kind, message):
             yield latitude / scale, longitude / scale
 
 
+def predicted(location, now):
+    """Latitude, longitude and radius (m) of a vehicle at `now` (s since 1970); None if they cannot be predicted."""
+    predict = location.get("predict")
+    if predict is None:
+        return None
+    reported = datetime.fromisoformat(location["time"].replace("Z", "+00:00")).timestamp()
+    elapsed = max(0, now - predict.get("delay", 0) - reported)
+    late = max(0, elapsed - predict.get("validity", inf))
+    latitude, curve = location["latitude"], 1 - 0.00669438 * sin(radians(location["latitude"])) ** 2
+    north = predict["velocityNorth"] * elapsed * curve**1.5 / 110574.2758
+    east = predict["velocityEast"] * elapsed * curve**0.5 / (111319.4908 * cos(radians(latitude)))
+    longitude = (location["longitude"] + east + 180) % 360 - 180
+    return None if late > 120 else (latitude + north, longitude, predict["bound"] + predict.get("growth", 0) * late)
+
+
 class Reader:
     def __init__(self):
-        self.sequences, self.counts = {}, collections.Counter()
+        self.sequences, self.counts, self.last = {}, collections.Counter(), {}
 
     def received(self, _client, _userdata, message):
         fleet, vehicle, kind = message.topic.split("/", 4)[2:]
@@ -74,12 +94,22 @@ class Reader:
                 if not self.sequences.setdefault(key, Sequence(seq)).is_new(seq):
                     self.counts["repeated"] += 1
                     return
+            if kind == "location":
+                self.last[fleet, vehicle] = payload
+            elif kind == "status" and payload["state"] == "offline":
+                self.last.pop((fleet, vehicle), None)
             for latitude, longitude in positions(kind, payload):
                 self.counts["positions"] += 1
                 print(f"{fleet}/{vehicle} {payload['time']} {latitude:.7f} {longitude:.7f} {kind}", flush=True)
         except (ValueError, KeyError, TypeError) as error:
             self.counts["unreadable"] += 1
             print(f"{message.topic}: {error!r}", file=sys.stderr)
+
+    def print_now(self, now):
+        """Prints where the vehicles are that report within bounds."""
+        for (fleet, vehicle), location in list(self.last.items()):
+            if place := predicted(location, now):
+                print(f"{fleet}/{vehicle} now {place[0]:.7f} {place[1]:.7f} within {place[2]:.0f} m", flush=True)
 
     def summary(self):
         missing = sum(len(sequence.missing) for sequence in self.sequences.values())
@@ -95,13 +125,18 @@ def main(host="localhost", port="1883", fleet="+"):
     client.on_message = reader.received
     # All topics of a vehicle share one sequence: who subscribes to a part of them knows nothing of its gaps.
     client.on_connect = lambda client, *_: client.subscribe(f"odograph/v1/{fleet}/+/#", qos=1)
+    ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: client.disconnect())
+        signal.signal(number, lambda *_: ended.set())
     try:
         client.connect(host, int(port))
     except (OSError, ValueError) as error:  # a name or port that cannot be is a ValueError
         sys.exit(f"positions.py: cannot reach the broker at {host}:{port}: {error}")
-    client.loop_forever()
+    client.loop_start()
+    while not ended.wait(INTERVAL):
+        reader.print_now(time.time())
+    client.disconnect()
+    client.loop_stop()
     print(reader.summary(), file=sys.stderr)
 
 

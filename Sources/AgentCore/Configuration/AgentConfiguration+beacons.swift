@@ -1,18 +1,18 @@
 internal import Telemetry
 
 extension AgentConfiguration {
-  /// The map of the transmitters around.
+  /// The map of radio beacons: access points and cells.
   package struct Beacons: Sendable, Hashable {
-    /// The file.
+    /// Path of the map's file.
     package var path: String
     package var learns: Bool
-    /// Beacons at most.
+    /// Maximum number of beacons.
     package var limit: Int
-    /// Days after which a silent beacon is removed.
+    /// Time in days after which a silent beacon is removed.
     package var forgetAfter: Int
-    /// Publishes scans with good fixes.
+    /// True to publish scans together with accurate fixes.
     package var shares: Bool
-    /// Requests the fleet's map, which reveals the vehicle's position to some 20 km.
+    /// True to request the fleet's map, which reveals the vehicle's position to about 20 km.
     package var receives: Bool
   }
 }

@@ -3,19 +3,19 @@ package import SensorsCAN
 internal import Telemetry
 
 extension AgentConfiguration {
-  /// The vehicle's own bus.
+  /// The vehicle's CAN bus.
   package struct CAN: Sendable, Hashable {
-    /// Nil where only a log is read, and then the first interface in it.
+    /// Name of the interface; nil if only a log is read, which then means its first interface.
     package var interface: String?
     package var signals: CANConfiguration
     package var voltageFile: String?
 
-    /// The bus that is read live; nil where none is named.
+    /// The live bus; nil if no interface is configured.
     package var bus: CANBus? {
       interface.map { CANBus(interface: $0, configuration: signals, voltageFile: voltageFile) }
     }
 
-    /// A log in place of the bus.
+    /// Returns a log that replaces the bus.
     package func log(_ path: String) -> CANLog {
       CANLog(path: path, interface: interface, configuration: signals)
     }
@@ -23,7 +23,7 @@ extension AgentConfiguration {
 }
 
 extension AgentConfiguration.CAN {
-  /// Nil where neither an interface nor a log is named.
+  /// Nil if neither an interface nor a log is configured.
   init?(_ reader: ConfigurationReader) throws(ConfigurationError) {
     interface = reader.optionalText("can.interface")
     guard interface != nil || reader.optionalText("replay.can") != nil else { return nil }

@@ -12,7 +12,7 @@ extension AgentConfiguration {
     case hardware
     /// Recordings, on a virtual clock.
     case replay(Replay)
-    /// A computed drive, on a virtual clock; without a `startTime` it starts now.
+    /// A simulated drive on a virtual clock; without a `startTime` it starts now.
     case simulation(SimulatedDrive.Configuration)
   }
 
@@ -33,13 +33,13 @@ extension AgentConfiguration {
 
   package struct GPSD: Sendable, Hashable {
     package var address: GPSDAddress
-    /// Only reports of this device; nil takes all.
+    /// Device whose reports are used; nil for all devices.
     package var device: String?
     /// Sends u-blox receivers their approximate position.
     package var assists: Bool
   }
 
-  /// Configurations of the libiio contexts; none if IIO is off.
+  /// Configurations of the libiio contexts; empty if IIO is off.
   package typealias IIO = [IIOConfiguration]
 }
 
@@ -78,7 +78,7 @@ extension AgentConfiguration.Input {
       simulation.seed = UInt64(try reader.integer("simulation.seed"))
       simulation.duration = try reader.positive("simulation.duration")
       simulation.startTime = try reader.time("simulation.start")
-      // Whoever looks at a simulated drive wants to see it move, not a receiver that searches the sky.
+      // A simulated drive is meant to show motion, not a receiver that searches for satellites.
       simulation.receiver.coldStart = 2
       self = .simulation(simulation)
     default:
@@ -93,7 +93,7 @@ extension AgentConfiguration.Input {
 }
 
 extension AgentConfiguration.GPSD {
-  /// Nil when it is off.
+  /// Nil if the section is disabled.
   init?(_ reader: ConfigurationReader) throws(ConfigurationError) {
     guard try reader.flag("gpsd.enabled") else { return nil }
     address = GPSDAddress(
@@ -119,7 +119,7 @@ extension [IIOConfiguration] {
       case let device: shared.devices[kind] = device
       }
     }
-    // Who wants its messages or names it wants to know that it is missing.
+    // If the altitude messages or a certain barometer are configured, a missing barometer is reported.
     let altitudeInterval: Double? = try reader.positive("altitude.interval")
     if try reader.flag("altitude.enabled"), altitudeInterval != nil || shared.devices[.barometer] != nil {
       shared.helpers.remove(.barometer)
@@ -130,7 +130,7 @@ extension [IIOConfiguration] {
     }
   }
 
-  /// Reads "device = 1, 0, 0; 0, 1, 0; 0, 0, 1".
+  /// Parses "device = 1, 0, 0; 0, 1, 0; 0, 0, 1".
   private static func mountMatrix(
     _ entry: String, _ reader: ConfigurationReader
   ) throws(ConfigurationError) -> (String, MountMatrix) {

@@ -1,13 +1,13 @@
 package import MQTT
 
 extension AgentConfiguration {
-  /// How the agent reaches its brokers, and when.
+  /// Connection to the brokers.
   package struct MQTT: Sendable, Hashable {
-    /// While the vehicle moves.
+    /// Settings while the vehicle moves.
     package var client: MQTTConfiguration
-    /// What differs while it rests.
+    /// Settings that differ while it is at rest.
     package var resting: LinkPlan.Choice
-    /// Seconds after which events and tracks that nobody took are worth nothing; nil keeps them.
+    /// Time in s after which undelivered events and tracks expire; nil for never.
     package var messageExpiry: Int?
   }
 }
@@ -53,7 +53,7 @@ extension AgentConfiguration.MQTT {
     }
   }
 
-  /// At least one, all with TLS or all without.
+  /// Returns at least one address, all with TLS or all without.
   private static func addresses(_ reader: ConfigurationReader) throws(ConfigurationError) -> [BrokerAddress] {
     var addresses: [BrokerAddress] = []
     for text in try reader.texts("mqtt.broker") {
@@ -76,7 +76,7 @@ extension AgentConfiguration.MQTT {
 }
 
 extension MQTTTLS {
-  /// Nil without TLS; a key that only TLS gives a meaning to is then an error, because whoever set it relies on it.
+  /// Nil without TLS. A key that requires TLS is then an error, because its author relies on it.
   fileprivate init?(_ reader: ConfigurationReader, isUsed: Bool) throws(ConfigurationError) {
     let keys = ["ca_file", "certificate_file", "key_file", "alpn", "psk_identity", "psk_file"]
     guard isUsed else {

@@ -2,9 +2,9 @@ internal import MQTT
 internal import Telemetry
 
 extension AgentConfiguration {
-  /// The watched regions and the file of their states.
+  /// Monitored regions and the file of their states.
   package struct Regions: Sendable, Hashable {
-    /// A GeoJSON file; nil watches none.
+    /// Path of a GeoJSON file; nil for no regions.
     package var path: String?
     /// The file of region states.
     package var statePath: String
@@ -12,12 +12,12 @@ extension AgentConfiguration {
 
   /// Local monitoring: control socket and metrics.
   package struct Operation: Sendable, Hashable {
-    /// The path of the socket for `odographd status`; nil takes the usual one.
+    /// Path of the socket for `odographd status`; nil for the default.
     package var controlSocket: String?
     package var hasControlSocket: Bool
-    /// The file for Prometheus; nil writes none.
+    /// Path of the Prometheus file; nil writes none.
     package var metricsFile: String?
-    /// Seconds.
+    /// Interval between writes in s.
     package var metricsInterval: Double
   }
 
@@ -26,9 +26,9 @@ extension AgentConfiguration {
     package var isEnabled: Bool
     /// The configuration keys that may be changed.
     package var keys: Set<String>
-    /// Seconds within which the broker must have been reached under new settings.
+    /// Time in s within which the broker must be reached with new settings.
     package var rollbackAfter: Double
-    /// The folder of remote settings, remote regions and the history of fixes.
+    /// Folder of remote settings, remote regions and the history of fixes.
     package var path: String
     /// Topic filters of answers besides the vehicle's own response topics.
     package var responses: [String]

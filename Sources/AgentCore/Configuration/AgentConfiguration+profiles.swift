@@ -1,12 +1,12 @@
 internal import Telemetry
 
 extension AgentConfiguration {
-  /// The formats that the agent speaks.
+  /// The enabled message formats.
   package struct Profiles: Sendable, Hashable {
     package var isNative: Bool
-    /// Nil when it is not spoken.
+    /// OwnTracks settings; nil if the format is disabled.
     package var ownTracks: OwnTracks?
-    /// Nil when Home Assistant is not told.
+    /// Prefix of Home Assistant discovery topics; nil if disabled.
     package var homeAssistantPrefix: String?
   }
 
@@ -17,7 +17,7 @@ extension AgentConfiguration {
     /// One or two characters for a map marker.
     package var trackerID: String
 
-    /// The names were checked when the configuration was read.
+    /// Topics. The names were validated when the configuration was read.
     var topics: OwnTracksTopics? { try? OwnTracksTopics(user: user, device: device) }
   }
 }

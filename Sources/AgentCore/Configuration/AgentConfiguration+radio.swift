@@ -3,14 +3,14 @@ package import Sensors
 internal import SensorsRadio
 
 extension AgentConfiguration {
-  /// Radios that tell what they hear of the transmitters around.
+  /// Radios whose scans are read.
   package struct Radio: Sendable, Hashable {
-    /// The one wireless interface that is scanned; nil scans none.
+    /// The only wireless interface that is scanned; nil for none.
     package var wifi: String?
-    /// Whether ModemManager is asked for cells.
+    /// True if cells are requested from ModemManager.
     package var isModemAsked: Bool
 
-    /// What is scanned.
+    /// The scanned kinds.
     package var kinds: Set<SensorKind> {
       Set((wifi != nil ? [SensorKind.wifi] : []) + (isModemAsked ? [.cellular] : []))
     }
@@ -31,7 +31,7 @@ extension AgentConfiguration.Radio {
     isModemAsked = try reader.flag("radio.modem")
   }
 
-  /// As sources take them.
+  /// The radios in the form that sources require.
   var radios: [SensorsRadio.Radio] {
     (wifi.map { [.wifi(interface: $0)] } ?? []) + (isModemAsked ? [.modem] : [])
   }

@@ -11,13 +11,13 @@ extension AgentConfiguration {
     var name: String { path.split(separator: "/").last.map(String.init) ?? path }
   }
 
-  /// The files that hold the vehicle's state across restarts.
+  /// The files that contain the vehicle's state across restarts.
   package struct State: Sendable, Hashable {
-    /// The folder of each file whose path no key sets.
+    /// Default folder of files without a configured path.
     package var folder: String
-    /// The key that sets the folder, for messages.
+    /// Key that sets the folder, for messages.
     package var key: String
-    /// Driven distance.
+    /// Path of the odometer's file.
     package var odometer: String
     package var trips: String
   }
@@ -33,18 +33,18 @@ extension AgentConfiguration {
 extension AgentConfiguration {
   /// The store of traces.
   package struct Traces: Sendable, Hashable {
-    /// The folder; nil holds them in memory only.
+    /// Folder of traces; nil holds them in memory only.
     package var path: String?
-    /// Number and bytes of published traces that remain stored.
+    /// Maximum number and bytes of published traces that remain stored.
     package var count: Int
     package var bytes: Int
-    /// Seconds after which what the queue has accepted outlives a loss of power.
+    /// Time in s after which messages accepted by the queue survive a loss of power.
     package var settlingTime: Double
   }
 }
 
 extension AgentConfiguration.Traces {
-  /// Nil when they are off.
+  /// Nil if traces are disabled.
   init?(_ reader: ConfigurationReader, store: AgentConfiguration.Store) throws(ConfigurationError) {
     guard try reader.flag("trace.enabled") else { return nil }
     path = reader.statePath(else: store.name + ".traces")
@@ -82,7 +82,7 @@ extension AgentConfiguration.State {
 }
 
 extension AgentConfiguration.Recorder {
-  /// Nil when it is off.
+  /// Nil if the recorder is disabled.
   init?(_ reader: ConfigurationReader) throws(ConfigurationError) {
     guard try reader.flag("recorder.enabled") else { return nil }
     try self.init(settings: reader)
@@ -110,7 +110,7 @@ extension OutboxConfiguration.LaneLimits {
 }
 
 extension ConfigurationReader {
-  /// A number of megabytes (of 1,048,576 bytes), in bytes.
+  /// Returns a size in bytes from a key in megabytes (of 1,048,576 bytes).
   fileprivate func bytes(_ path: String) throws(ConfigurationError) -> Int {
     Int(try number(path) * 1_048_576)
   }

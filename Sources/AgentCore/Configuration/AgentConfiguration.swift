@@ -2,10 +2,10 @@ package import Pipeline
 package import Sensors
 package import Telemetry
 
-/// The configuration of `odographd`, in the types of the configured modules. `Config/odograph.toml` documents each
-/// key; `ConfigurationKey.all` has their types, ranges and defaults.
+/// Configuration of `odographd`, in the types of the configured modules. `Config/odograph.toml` documents
+/// each key; `ConfigurationKey.all` has their types, ranges and defaults.
 package struct AgentConfiguration: Sendable, Hashable {
-  /// The preset of keys that are not set.
+  /// Preset that provides the values of unset keys.
   package var preset: Preset
   package var fleet: String
   package var vehicle: String
@@ -13,29 +13,29 @@ package struct AgentConfiguration: Sendable, Hashable {
   package var input: Input
   /// Speed of a replay or a simulation as a multiple of real time; nil is as fast as possible.
   package var speed: Double?
-  /// Nil asks no gpsd.
+  /// gpsd settings; nil if gpsd is not used.
   package var gpsd: GPSD?
   package var iio: IIO
-  /// Nil reads no bus of the vehicle.
+  /// CAN settings; nil if no bus is read.
   package var can: CAN?
   /// Wi-Fi and cellular scans.
   package var radio: Radio
   /// Required sensors: the agent does not start if one is missing.
   package var requiredSensors: Set<SensorKind>
-  /// Decisions of the pipeline.
+  /// Settings of the pipeline.
   package var pipeline: PipelineConfiguration
   package var mqtt: MQTT
   package var store: Store
   package var state: State
   /// The file of the motion sensors' calibration; nil stores none.
   package var calibrationPath: String?
-  /// Nil records nothing.
+  /// Settings of the accelerometer recorder; nil records nothing.
   package var recorder: Recorder?
   /// The recorder that a command may start; nil if it always records, and if commands may not.
   package var commandedRecorder: Recorder?
   /// The folder of tracks that a command may select; nil for none.
   package var tracks: String?
-  /// Nil keeps no traces.
+  /// Trace settings; nil records no traces.
   package var traces: Traces?
   package var beacons: Beacons
   package var regions: Regions
@@ -51,9 +51,9 @@ extension AgentConfiguration {
 
   /// - Parameters:
   ///   - layers: sources of keys; the first has priority.
-  ///   - file: the path of the file, for messages about missing keys.
+  ///   - file: path of the file, for messages about missing keys.
   ///   - folders: the default folders.
-  /// - Throws: `ConfigurationError` naming the place, the key and what it accepts.
+  /// - Throws: `ConfigurationError` naming the origin, the key and its valid values.
   init(
     layers: [ConfigurationLayer], file: String?, folders: AgentFolders = .system
   ) throws(ConfigurationError) {
@@ -93,7 +93,7 @@ extension AgentConfiguration {
     if traces != nil { pipeline.traces = try PipelineConfiguration.Traces(reader) }
     beacons = try Beacons(reader)
     if input == .hardware { pipeline.coarse.radios = radio.kinds }
-    // A recording names the sensors that it has.
+    // The sensors of a recording are only known from its content.
     pipeline.hasReceiver = input == .hardware && gpsd != nil
     pipeline.coarse.isLearning = beacons.learns || beacons.shares
     regions = try Regions(reader)

@@ -1,26 +1,27 @@
 internal import Glibc
 
-/// Where the agent keeps, shows and looks for things that no option and no key names: in the system's folders when it is
-/// root or the service's user, else in the user's own, as the XDG Base Directory Specification has them.
+/// The agent's default folders for state, control socket and configuration. For root and the service's user
+/// they are the system's folders, otherwise the user's own according to the XDG Base Directory Specification.
 package struct AgentFolders: Sendable, Hashable {
-  /// The folder of the store and of what else is kept.
+  /// Folder of the store and other state.
   package let state: String
-  /// The user's own folder that `state` is in, whose missing parts may be made with it; nil for one of the system's.
+  /// The user's own folder that contains `state`, whose missing parts may be created; nil for a system
+  /// folder.
   let home: String?
-  /// The socket on which an agent says how it is.
+  /// Path of the control socket.
   let socket: String
-  /// Where a running agent may listen, in the order in which it is looked for.
+  /// Possible sockets of a running agent, in search order.
   let sockets: [String]
-  /// Where a configuration is looked for, in this order.
+  /// Possible configuration files, in search order.
   package let configurations: [String]
-  /// Where a new configuration belongs; nil when the environment names no folder of the user's.
+  /// Path for a new configuration; nil if the environment contains no folder of the user.
   package let newConfiguration: String?
 
   /// - Parameters:
-  ///   - environment: of it, systemd's `STATE_DIRECTORY` and `RUNTIME_DIRECTORY`, and the XDG variables, which name absolute
-  ///     paths or nothing.
-  ///   - isRoot: whether the system's folders are meant whatever else is there.
-  ///   - isWritable: whether a folder takes files of this user.
+  ///   - environment: environment variables, of which `STATE_DIRECTORY` and `RUNTIME_DIRECTORY` of systemd
+  ///     and the XDG variables are used. They must be absolute paths.
+  ///   - isRoot: true to use the system's folders in any case.
+  ///   - isWritable: returns whether the user can write to a folder.
   package init(
     environment: [String: String], isRoot: Bool = geteuid() == 0,
     isWritable: (String) -> Bool = { access($0, W_OK | X_OK) == 0 }
@@ -29,7 +30,8 @@ package struct AgentFolders: Sendable, Hashable {
       environment[name]?.split(separator: ":").first.map(String.init).flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
     let home = folder("HOME")
-    /// The system's, where they are this user's: the agent's own without a service manager, as in a container.
+    /// System folders are used if they are writable, as for an agent in a container without a service
+    /// manager.
     func isOurs(_ path: String) -> Bool { isRoot || isWritable(path) }
 
     let ownState = folder("XDG_STATE_HOME") ?? home.map { $0 + "/.local/state" }
@@ -56,16 +58,17 @@ package struct AgentFolders: Sendable, Hashable {
     let own = (folder("XDG_CONFIG_HOME") ?? home.map { $0 + "/.config" }).map {
       $0 + "/odograph/odograph.toml"
     }
-    // Root does not go by a file that somebody whose environment it has taken over can change.
+    // Root ignores the user's file: another user could change it if root has inherited that user's
+    // environment.
     configurations =
       isRoot ? [Self.systemConfiguration] : (own.map { [$0] } ?? []) + [Self.systemConfiguration]
     newConfiguration = isRoot ? Self.systemConfiguration : own
   }
 
-  /// The first configuration that is there; nil when none is.
+  /// The first existing configuration file; nil if there is none.
   package var configuration: String? { configurations.first { access($0, F_OK) == 0 } }
 
-  /// Where an agent listens now, as far as can be seen.
+  /// The socket of a running agent, as far as visible.
   var listening: String { sockets.first { access($0, F_OK) == 0 } ?? socket }
 
   package static let systemConfiguration = "/etc/odographd/odograph.toml"
@@ -74,11 +77,12 @@ package struct AgentFolders: Sendable, Hashable {
 
   private static func parent(of path: String) -> String { StateFolder.of(path) }
 
-  /// This process's own.
+  /// The folders of this process.
   static var system: AgentFolders { AgentFolders(environment: ProcessEnvironment.variables) }
 
-  /// The folders above one of the agent's, from the user's own on down, that may be made with it; of the system's only `state`
-  /// itself; none for a folder that was configured.
+  /// Returns the parent folders of one of the agent's folders that may be created with it, starting at the
+  /// user's own folder. For the system's folders it is only `state` itself; for configured folders there are
+  /// none.
   func parents(of folder: String) -> [String] {
     guard folder == state || folder.hasPrefix(state + "/") else { return [] }
     guard let home else { return folder == state ? [] : [state] }

@@ -2,23 +2,23 @@ internal import Platform
 internal import TOML
 internal import Telemetry
 
-/// Why a configuration cannot be used: where, what and the remedy.
+/// The reason why a configuration is invalid: origin, problem and remedy.
 package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Kind: Hashable, Sendable {
-    /// A file that cannot be read, or that is no text.
+    /// A file that cannot be read, or is not text.
     case unreadable
-    /// A file that is not TOML, or a flag that is not `key=value`.
+    /// A file that is not TOML, or an option that is not `key=value`.
     case syntax
     case unknownKey
     case missingKey
-    /// A value of the wrong type, out of range, or of a form that its key does not accept.
+    /// A value with the wrong type, range or form.
     case invalidValue
-    /// Values that are fine by themselves and not together.
+    /// Values that are valid individually but not together.
     case conflict
   }
 
   package var kind: Kind
-  /// A file with line and column, an environment variable or a flag.
+  /// Origin: a file with line and column, an environment variable or an option.
   package var place: String
   package var problem: String
 
@@ -31,18 +31,18 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
   package var description: String { "\(place): \(problem)" }
 }
 
-/// The values that one place sets: a file, the environment, the command line or `config/desired`.
+/// The values from one origin: a file, the environment, the command line or `config/desired`.
 struct ConfigurationLayer: Sendable {
   struct Setting: Sendable {
-    /// Of its key's own type.
+    /// Value in the key's type.
     var value: ConfigurationKey.Value
-    /// For messages: a file with line and column, a variable or a flag.
+    /// Origin for messages: a file with line and column, a variable or an option.
     var place: String
   }
 
-  /// By dotted path.
+  /// Settings by dotted path.
   private(set) var settings: [String: Setting] = [:]
-  /// Environment variables that are named as keys of a table are, and name none.
+  /// Environment variables with the prefix of a table that name no key.
   private(set) var unknownVariables: [String] = []
 
   init() {}
@@ -52,15 +52,15 @@ struct ConfigurationLayer: Sendable {
     set { settings[path] = newValue }
   }
 
-  /// - Parameter place: what to call the origin in messages.
+  /// - Parameter place: name of the origin in messages.
   init(_ values: [String: ConfigurationKey.Value], place: String) {
     settings = values.mapValues { Setting(value: $0, place: place) }
   }
 
-  /// From a TOML file.
+  /// Reads a TOML file.
   ///
-  /// - Throws: `ConfigurationError` for one that cannot be read, bad syntax, an unknown key or a value that its key does not
-  ///   accept; of several, the first in the file.
+  /// - Throws: `ConfigurationError` for an unreadable file, invalid syntax, an unknown key or an invalid
+  ///   value; of several errors, the first in the file.
   init(file: String) throws(ConfigurationError) {
     let text: String
     do throws(TOMLError) {
@@ -76,9 +76,9 @@ struct ConfigurationLayer: Sendable {
     try self.init(toml: text, name: file)
   }
 
-  /// From the text of a TOML file.
+  /// Parses the text of a TOML file.
   ///
-  /// - Parameter name: what to call the file in messages.
+  /// - Parameter name: name of the file in messages.
   init(toml text: String, name: String) throws(ConfigurationError) {
     let document: TOMLDocument
     do throws(TOMLError) {
@@ -105,7 +105,8 @@ struct ConfigurationLayer: Sendable {
     }
   }
 
-  /// From environment variables; those that do not begin with `ODOGRAPH_` are none of ours, and others may be another program's.
+  /// Reads environment variables. Those without the prefix `ODOGRAPH_` are ignored. Unknown names with it may
+  /// belong to another program.
   init(environment: [String: String]) throws(ConfigurationError) {
     let byName = Dictionary(uniqueKeysWithValues: ConfigurationKey.all.map { ($0.environmentName, $0) })
     let tables = Set(ConfigurationKey.all.compactMap { Self.tableVariable(of: $0) })
@@ -121,13 +122,13 @@ struct ConfigurationLayer: Sendable {
     }
   }
 
-  /// How the variables of a key's table begin; nil for a key before the first table.
+  /// Returns the prefix of variables for a key's table; nil for a key before the first table.
   private static func tableVariable(of key: ConfigurationKey) -> String? {
     guard let dot = key.path.firstIndex(of: ".") else { return nil }
     return ConfigurationKey.environmentPrefix + key.path[..<dot].uppercased() + "_"
   }
 
-  /// From `key=value` pairs of the command line.
+  /// Reads `key=value` pairs of the command line.
   init(assignments: [String]) throws(ConfigurationError) {
     for assignment in assignments {
       guard let equals = assignment.firstIndex(of: "=") else {
@@ -156,7 +157,7 @@ struct ConfigurationLayer: Sendable {
     settings[key.path] = Setting(value: value, place: place)
   }
 
-  /// An array as in a file; nil for one that the key does not accept.
+  /// Converts an array of a file; nil if the key does not accept it.
   private static func array(
     _ text: String, of key: ConfigurationKey, place: String
   ) throws(ConfigurationError) -> ConfigurationKey.Value? {
@@ -179,7 +180,7 @@ struct ConfigurationLayer: Sendable {
     let last = path.split(separator: ".").last.map(String.init) ?? path
     let hint =
       if last != path, ConfigurationKey.byPath[last] != nil {
-        "\(last) stands before the first table"
+        "\(last) must precede the first table"
       } else {
         nearest.map { "did you mean \($0)?" } ?? "Config/odograph.toml lists every key"
       }
@@ -191,7 +192,7 @@ struct ConfigurationLayer: Sendable {
     return key.hint(for: text)
   }
 
-  /// Nil for an array with anything but numbers.
+  /// Returns an array of numbers; nil for other elements.
   private static func numbers(of value: TOMLValue) -> ConfigurationKey.Value? {
     guard case .array(let elements) = value else { return nil }
     let numbers = elements.compactMap { element -> Double? in

@@ -1,21 +1,21 @@
 internal import Telemetry
 
-/// The places that a configuration comes from: flags over the environment over what was set remotely over the file over the
-/// preset that they name.
+/// All origins of a configuration, in order of priority: command line, environment, remote settings, file,
+/// preset.
 package struct ConfigurationLayers: Sendable {
   let flags: ConfigurationLayer
   let environment: ConfigurationLayer
-  /// Nil without a file.
+  /// The file's values; nil without a file.
   let file: ConfigurationLayer?
   let fileName: String?
-  /// Where things are kept that no key names.
+  /// Default folders.
   let folders: AgentFolders
 
   /// - Parameters:
-  ///   - file: the path of a TOML file; nil for none.
-  ///   - environment: variables that begin with `ODOGRAPH_` override the file.
+  ///   - file: path of a TOML file; nil for none.
+  ///   - environment: variables that start with `ODOGRAPH_` override the file.
   ///   - assignments: `key=value` pairs of the command line, which override both.
-  /// - Throws: `ConfigurationError` naming the place, the key and what it accepts.
+  /// - Throws: `ConfigurationError` naming the origin, the key and its valid values.
   package init(file: String?, environment: [String: String], assignments: [String]) throws(ConfigurationError)
   {
     self.init(
@@ -36,25 +36,26 @@ package struct ConfigurationLayers: Sendable {
     self.folders = folders
   }
 
-  /// The same places with the file as it is now.
+  /// Returns the same origins with the file read again.
   func withFileReadAgain() throws(ConfigurationError) -> ConfigurationLayers {
     ConfigurationLayers(
       flags: flags, environment: environment, file: try Self.read(fileName), fileName: fileName,
       folders: folders)
   }
 
-  /// What all of them say together.
+  /// Returns the resulting configuration.
   package func configuration() throws(ConfigurationError) -> AgentConfiguration {
     try configuration(remote: [:])
   }
 
-  /// What all of them say together, of a vehicle that has a name for what needs none.
+  /// Returns the resulting configuration with a name for the vehicle, for commands that do not need the real
+  /// one.
   package func configuration(naming vehicle: String) throws(ConfigurationError) -> AgentConfiguration {
     let name = ConfigurationLayer(["vehicle.id": .text(vehicle)], place: "this command")
     return try AgentConfiguration(layers: [name] + written, file: fileName, folders: folders)
   }
 
-  /// - Parameter remote: what was set remotely, by key.
+  /// - Parameter remote: remote settings by key.
   func configuration(
     remote: [String: ConfigurationKey.Value]
   ) throws(ConfigurationError) -> AgentConfiguration {
@@ -63,10 +64,10 @@ package struct ConfigurationLayers: Sendable {
       layers: [flags, environment, layer] + (file.map { [$0] } ?? []), file: fileName, folders: folders)
   }
 
-  /// Those that are written down, the first over the others.
+  /// The local layers in order of priority.
   var written: [ConfigurationLayer] { [flags, environment] + (file.map { [$0] } ?? []) }
 
-  /// Where a key is set so that nothing remote can change it; nil when nothing stands over it.
+  /// Returns where a key is set with a higher priority than remote settings; nil if it is not.
   func override(of path: String) -> String? { flags[path]?.place ?? environment[path]?.place }
 
   private static func read(_ file: String?) throws(ConfigurationError) -> ConfigurationLayer? {

@@ -1,10 +1,10 @@
 internal import Spatial
 internal import Telemetry
 
-/// The value of each key from the first layer that sets it, or the preset's, or its default. Values were checked when their layer
-/// was made.
+/// Reads the value of each key from the first layer that sets it, or from the preset, or the default. Layers
+/// contain only valid values.
 struct ConfigurationReader: Sendable {
-  /// The first goes before the others.
+  /// Layers in order of priority.
   let layers: [ConfigurationLayer]
   let file: String?
   let folders: AgentFolders
@@ -19,7 +19,7 @@ struct ConfigurationReader: Sendable {
     self.folders = folders
   }
 
-  /// The value in force; nil if the key is not set and has no default.
+  /// Returns the effective value; nil if the key is not set and has no default.
   func value(_ path: String) -> ConfigurationKey.Value? {
     assert(ConfigurationKey.byPath[path] != nil, "there is no key \(path)")
     if path == "location.reporting", isDistanceImplied { return .text("distance") }
@@ -27,13 +27,14 @@ struct ConfigurationReader: Sendable {
     return ConfigurationKey.byPath[path]?.defaultValue
   }
 
-  /// Whether a distance filter is set above the preset and no reporting is: the filter selects distance reporting then.
+  /// True if a distance filter is set above the preset and `location.reporting` is not. The filter then
+  /// selects distance reporting.
   private var isDistanceImplied: Bool {
     guard case .number(let filter)? = written("location.distance_filter")?.value else { return false }
     return filter > 0 && written("location.reporting") == nil
   }
 
-  /// The setting of a key above the preset; nil if only the preset or nothing sets it.
+  /// Returns the setting of a key above the preset; nil if there is none.
   func written(_ path: String) -> ConfigurationLayer.Setting? {
     layers.dropLast().lazy.compactMap { $0[path] }.first
   }
@@ -43,7 +44,7 @@ struct ConfigurationReader: Sendable {
     return value
   }
 
-  /// Nil when the key is not set, or set to nothing.
+  /// Returns a text; nil if the key is unset or empty.
   func optionalText(_ path: String) -> String? {
     guard case .text(let text)? = value(path), !text.isEmpty else { return nil }
     return text
@@ -64,13 +65,13 @@ struct ConfigurationReader: Sendable {
     return number
   }
 
-  /// Nil for 0, of keys to which that is none.
+  /// Returns a number; nil for 0, which disables the key's function.
   func positive(_ path: String) throws(ConfigurationError) -> Double? {
     let number = try number(path)
     return number > 0 ? number : nil
   }
 
-  /// Nil for 0, of keys to which that is none.
+  /// Returns a number; nil for 0, which disables the key's function.
   func positive(_ path: String) throws(ConfigurationError) -> Int? {
     let number = try integer(path)
     return number > 0 ? number : nil
@@ -81,7 +82,7 @@ struct ConfigurationReader: Sendable {
     return flag
   }
 
-  /// A string that is a case of the type.
+  /// Returns a string as a case of the type.
   func choice<Choice: RawRepresentable>(
     _ path: String, as type: Choice.Type = Choice.self
   ) throws(ConfigurationError) -> Choice where Choice.RawValue == String {
@@ -89,7 +90,7 @@ struct ConfigurationReader: Sendable {
     return choice
   }
 
-  /// An array of strings, each a case of the type.
+  /// Returns an array of strings as cases of the type.
   func choices<Choice: RawRepresentable & CaseIterable & Hashable>(
     _ path: String, of type: Choice.Type = Choice.self
   ) throws(ConfigurationError) -> Set<Choice> where Choice.RawValue == String {
@@ -112,13 +113,13 @@ struct ConfigurationReader: Sendable {
     return time
   }
 
-  /// A position; nil if the key is not set.
+  /// Returns a position; nil if the key is not set.
   func coordinate(_ path: String) throws(ConfigurationError) -> Coordinate? {
     guard case .numbers(let numbers)? = value(path), numbers.count == 2 else { return nil }
     return Coordinate(latitude: numbers[0], longitude: numbers[1])
   }
 
-  /// Two keys that are set together or not at all.
+  /// Returns the texts of two keys that must be set together; nil if both are unset.
   func pair(_ a: String, _ b: String) throws(ConfigurationError) -> (String, String)? {
     switch (optionalText(a), optionalText(b)) {
     case (let first?, let second?): return (first, second)
@@ -130,24 +131,25 @@ struct ConfigurationReader: Sendable {
     }
   }
 
-  /// Where the value in force was set.
+  /// Returns the origin of the effective value.
   func place(of path: String) -> String {
     layers.lazy.compactMap { $0[path]?.place }.first ?? file ?? "configuration"
   }
 
-  /// An error about a key, with the place where it was set.
+  /// Returns an error about a key with its origin.
   func problem(
     _ path: String, _ what: String, _ kind: ConfigurationError.Kind = .invalidValue
   ) -> ConfigurationError {
     ConfigurationError(kind, place: place(of: path), problem: "key \(path): \(what)")
   }
 
-  /// The folder of the vehicle's state files: `state.path`, else the folder of `store.path`, else the user's state folder.
+  /// Folder of the vehicle's state files: `state.path`, else the folder of `store.path`, else the user's
+  /// state folder.
   var stateFolder: String {
     optionalText("state.path") ?? optionalText("store.path").map(StateFolder.of) ?? folders.state
   }
 
-  /// The path that a key sets, else a file name in the state folder.
+  /// Returns the path of a key, else a file name in the state folder.
   func statePath(_ path: String? = nil, else name: String) -> String {
     if let path, let set = optionalText(path) { return set }
     let folder = stateFolder

@@ -1,28 +1,28 @@
 internal import Logging
 internal import Telemetry
 
-/// A configured setting that other settings leave without effect.
+/// A configured setting without effect because of another setting.
 struct IneffectiveSetting: Hashable, Sendable {
   var key: String
-  /// The setting that is the cause, as in `location.reporting is "bounded"`.
+  /// The setting that causes this, as in `location.reporting is "bounded"`.
   var cause: String
-  /// Where the key is set: a file with line and column, a variable or a flag.
+  /// Origin of the key: a file with line and column, a variable or an option.
   var place: String
   var remedy: String
 
-  /// As in `has no effect while location.reporting is "bounded"`.
+  /// Text, as in `has no effect while location.reporting is "bounded"`.
   var problem: String { "has no effect while \(cause)" }
 }
 
-/// Keys that have an effect only while another key has certain values.
+/// Keys that have an effect only if another key has certain values.
 private struct Dependency {
-  /// Paths; one that ends with a dot or an underscore stands for all keys that begin with it.
+  /// Paths; one that ends with a dot or an underscore stands for all keys with that prefix.
   var keys: [String]
-  /// The key that they depend on.
+  /// The key they depend on.
   var condition: String
   var isMet: @Sendable (ConfigurationKey.Value?) -> Bool
   var remedy: String
-  /// Values of the keys that have an effect in any case.
+  /// Value of the keys that has an effect in any case.
   var exempt: ConfigurationKey.Value?
 
   init(
@@ -33,19 +33,19 @@ private struct Dependency {
     (self.exempt, self.isMet) = (exempt, isMet)
   }
 
-  /// Keys that need a flag to be set.
+  /// Creates a dependency on a flag that must be true.
   init(_ keys: [String], enabledBy flag: String) {
     self.init(keys, need: flag, remedy: "set \(flag) = true") { $0 == .flag(true) }
   }
 
-  /// Keys that need an array to have an element.
+  /// Creates a dependency on an element of an array.
   init(_ keys: [String], listedIn array: String, as element: String) {
     self.init(keys, need: array, remedy: "add \"\(element)\" to \(array)") { value in
       if case .texts(let texts)? = value { texts.contains(element) } else { false }
     }
   }
 
-  /// Keys that need a text to have one of some values; the first is recommended.
+  /// Creates a dependency on a text with one of several values; the first is recommended.
   init(_ keys: [String], of key: String, in values: [String]) {
     self.init(keys, need: key, remedy: "set \(key) = \"\(values[0])\"") { value in
       if case .text(let text)? = value { values.contains(text) } else { false }
@@ -71,7 +71,7 @@ private struct Dependency {
     if case .number(let number)? = value { number > 0 } else { false }
   }
 
-  /// All of them. Of several that apply to a key, each alone leaves it without effect.
+  /// List of all dependencies. If several apply to a key, each of them must be satisfied.
   static let all: [Dependency] = [
     Dependency(
       ["location.", "trips.", "regions.path", "owntracks.displacement_", "homeassistant.displacement_"],
@@ -124,7 +124,7 @@ private struct Dependency {
     Dependency(["remote."], enabledBy: "remote.enabled"),
   ]
 
-  /// Keys that need one of several others; the condition names the first.
+  /// Keys that require at least one of several others; the condition names the first.
   static let alternatives: [(keys: [String], conditions: [String])] = [
     (["location.track_error"], ["location.deferral_timeout", "location.deferral_distance"]),
     (
@@ -138,8 +138,8 @@ private struct Dependency {
 }
 
 extension ConfigurationReader {
-  /// The settings above the preset that have no effect, in order of the keys. A setting that equals the default is not
-  /// among them: the commented reference sets every key.
+  /// The settings above the preset that have no effect, in order of the keys. Settings equal to the default
+  /// are not included, because the commented reference sets every key.
   var ineffectiveSettings: [IneffectiveSetting] {
     ConfigurationKey.all.compactMap { key in
       guard let setting = written(key.path), setting.value != key.defaultValue else { return nil }
@@ -168,7 +168,7 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationKey.Value {
-  /// As in a file.
+  /// Text of the value as in a file.
   fileprivate var text: String {
     switch self {
     case .text(let text): "\"\(text)\""
@@ -194,8 +194,8 @@ extension [IneffectiveSetting] {
 }
 
 extension ConfigurationLayers {
-  /// The settings that have no effect.
-  /// - Parameter remote: what is set remotely, by key.
+  /// Returns the settings that have no effect.
+  /// - Parameter remote: remote settings by key.
   func ineffectiveSettings(
     remote: [String: ConfigurationKey.Value] = [:]
   ) -> [IneffectiveSetting] {

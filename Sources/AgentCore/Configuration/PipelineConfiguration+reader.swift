@@ -77,7 +77,7 @@ extension PipelineConfiguration.Motion {
       events: try reader.choices("motion.events"),
       watchesAtRest: try reader.flag("motion.events_at_rest"), shake: shake, impact: impact,
       orientation: orientation)
-    // Swings that come as fast as they may must fit.
+    // The fastest possible swings must fit into the duration.
     let shortest = Double(shake.minimumSwings - 1) * Self.quickestSwing
     guard shortest > shake.maximumDuration else { return }
     throw reader.problem(
@@ -86,7 +86,7 @@ extension PipelineConfiguration.Motion {
       .conflict)
   }
 
-  /// Seconds from one swing to the next: nobody shakes a device faster than ten times to and fro a second.
+  /// Shortest time in s between swings. Hands do not exceed ten oscillations per second.
   private static let quickestSwing = 0.05
 }
 

@@ -1,7 +1,7 @@
 internal import Telemetry
 
 extension Preset {
-  /// The TOML text, as it stands in `Config/presets`: the build puts those files into the program.
+  /// Text of the TOML file in `Config/presets`, which is embedded in the program.
   package var text: String {
     let bytes =
       switch self {
@@ -14,12 +14,12 @@ extension Preset {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// What it sets, to go below every other layer.
+  /// Returns the preset's values as the layer with the lowest priority.
   func layer() throws(ConfigurationError) -> ConfigurationLayer {
     try ConfigurationLayer(toml: text, name: "preset \(rawValue)")
   }
 
-  /// The one that the first of the layers names which names any; else the usual one.
+  /// Returns the preset named by the first layer that names one; otherwise the default preset.
   init(chosenBy layers: [ConfigurationLayer]) {
     let named = layers.lazy.compactMap { $0[Self.key]?.value }.first
     guard case .text(let name)? = named, let preset = Preset(rawValue: name) else {

@@ -24,7 +24,7 @@ extension PrivacyPolicy {
 }
 
 extension PrivacyPolicy.Zone {
-  /// Reads "48.1371 11.5754 300 blur"; commas may stand between the parts. Nil for anything else.
+  /// Parses "48.1371 11.5754 300 blur", optionally with commas between the parts. Nil for anything else.
   fileprivate init?(_ text: String) {
     let parts = text.split { $0 == " " || $0 == "," || $0 == "\t" }
     guard (3...4).contains(parts.count) else { return nil }
@@ -38,11 +38,11 @@ extension PrivacyPolicy.Zone {
   }
 }
 
-/// The GeoJSON file of `privacy.path`. What is wrong in it is an error, not a zone left out: nobody may go by a private
-/// place believing that it is one.
+/// Reading of the GeoJSON file of `privacy.path`. Any problem is an error, because an omitted zone would not
+/// protect a place that its owner considers private.
 extension PrivacyPolicy.Zone {
-  /// - Parameter place: where the path was set.
-  /// - Throws: `ConfigurationError` naming the file, and the first feature that is no zone.
+  /// - Parameter place: origin of the path.
+  /// - Throws: `ConfigurationError` naming the file and the first invalid feature.
   static func read(_ path: String, place: String) throws(ConfigurationError) -> [Self] {
     let bytes: [UInt8]
     do throws(SystemError) {

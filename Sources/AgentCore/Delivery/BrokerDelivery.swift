@@ -8,7 +8,7 @@ internal import Spatial
 internal import StoreAndForward
 internal import Telemetry
 
-/// Delivers to a broker: what must arrive goes through the durable queue first, live values straight to the connection.
+/// Delivers messages to a broker: durable ones through the queue, live values directly.
 final class BrokerDelivery: MessageDelivery {
   private let formats: Locked<MessageFormats>
   private let outbox: Outbox
@@ -16,23 +16,23 @@ final class BrokerDelivery: MessageDelivery {
   private let presence: Presence
   private let plan: Locked<LinkPlan>
   private let linkState: Locked<LinkReport>
-  /// Seconds; nil keeps messages for ever.
+  /// Expiry of messages in s; nil for none.
   private let messageExpiry: Locked<Int?>
   private let lastWill: @Sendable () -> MQTTMessage
   private let log: Logger
   private let refusals: Locked<RefusalLog>
   private let storeNotices: Locked<StoreNotices>
 
-  /// Seconds without an acknowledgement after which a stop leaves the rest to the next start.
+  /// Time in s without an acknowledgement after which a stop leaves the rest to the next start.
   private static let stallLimit = 5.0
   private static let regionStatesName = "regions"
 
   /// Opens the store and starts connecting.
   ///
   /// - Parameters:
-  ///   - remote: the topics to subscribe to; nil subscribes to nothing.
-  ///   - inbox: takes requests and changes of the link.
-  /// - Throws: an error naming the store or the setting that cannot be used.
+  ///   - remote: topics of remote management; nil subscribes to nothing.
+  ///   - inbox: receives requests and changes of the link.
+  /// - Throws: an error naming the store or the invalid setting.
   init(
     configuration: AgentConfiguration, formats: MessageFormats, log: Logger,
     remote: RemoteTopics? = nil, inbox: AgentInbox
@@ -71,7 +71,8 @@ final class BrokerDelivery: MessageDelivery {
         }
         guard let line else { return }
         log.warning(
-          .publishRefused, line.isKept ? "refused by the broker, kept" : "refused by the broker for good",
+          .publishRefused,
+          line.isKept ? "rejected by the broker, stored for a retry" : "rejected by the broker permanently",
           metadata: ["topic": "\(line.topic)", "reason": "\(line.reason)", "count": "\(line.count)"])
       },
       handlers: MQTTSession.Handlers(
@@ -87,7 +88,8 @@ final class BrokerDelivery: MessageDelivery {
           }
           let dropped = requests.count { !inbox.push(.request($0)) }
           if dropped > 0 {
-            log.warning(.commandsDropped, "too many commands at once", metadata: ["dropped": "\(dropped)"])
+            log.warning(
+              .commandsDropped, "too many simultaneous commands", metadata: ["dropped": "\(dropped)"])
           }
           return .kept
         },
@@ -138,7 +140,7 @@ final class BrokerDelivery: MessageDelivery {
     if isUrgent {
       session.wakeUp()
     } else if belongsToBurst {
-      // A track that grows all the time would never let a link close.
+      // A continuously growing track would prevent the link from closing.
       session.scheduleSend()
     }
   }
@@ -161,7 +163,7 @@ final class BrokerDelivery: MessageDelivery {
     log.info(
       .linkChanged, "link", metadata: ["at_rest": "\(isAtRest)", "keepalive_s": "\(wanted.keepAlive)"])
     session.setLinkPolicy(wanted.policy, keepAlive: wanted.keepAlive)
-    // The broker learns of another keepalive only when the connection is made anew.
+    // A changed keepalive requires a new connection.
     if wanted.policy == .standing, before.policy == .standing { session.renewConnection() }
   }
 
@@ -197,12 +199,12 @@ final class BrokerDelivery: MessageDelivery {
 
   func stop(farewell: VehicleMessage) {
     let last = formats.withLock { $0.encode(farewell) }
-    // The native farewell is the last word: it follows what is still due, as far as that goes.
+    // The native farewell is sent last, after all pending messages if possible.
     publish(last.dropLast())
     let isDrained = drain()
     publish(last.suffix(1))
     session.wakeUp()
-    // Where nothing went away before, nothing will now; the next start says it.
+    // If the first wait failed, further waiting is useless; the next start sends it.
     if isDrained { drain() }
     session.stop(drain: Self.stallLimit)
     let left = outbox.close()
@@ -210,11 +212,12 @@ final class BrokerDelivery: MessageDelivery {
       log.warning(.storeLeft, "left for the next start", metadata: ["records": "\(left.kept)"])
     }
     if left.lost > 0 {
-      log.warning(.storeLost, "lost, as the disk took nothing", metadata: ["records": "\(left.lost)"])
+      log.warning(
+        .storeLost, "records lost: the store was not writable", metadata: ["records": "\(left.lost)"])
     }
   }
 
-  /// Waits until the queue is empty or stands still. Returns whether it is empty.
+  /// Waits until the queue is empty or makes no progress. Returns whether it is empty.
   @discardableResult
   private func drain() -> Bool {
     var (left, since) = (outbox.status.records, SystemClock.monotonic)
@@ -238,7 +241,7 @@ final class BrokerDelivery: MessageDelivery {
         correlationData: publication.correlation))
   }
 
-  /// What is kept by the broker as the last known does not expire with what nobody took.
+  /// Returns the expiry of a publication. Retained messages do not expire.
   private func expiry(of publication: Publication) -> Int? {
     publication.expiry ?? (publication.retain ? nil : messageExpiry.withLock { $0 })
   }
@@ -260,7 +263,7 @@ extension BrokerDelivery: RemoteLink {
 
   func reconnect(_ settings: AgentConfiguration.MQTT) {
     do {
-      // The broker that is left must not show the vehicle as online for ever.
+      // The previous broker must not show the vehicle as online.
       try session.reconnect(settings.client, final: [lastWill()])
       plan.withLock { $0 = LinkPlan(settings) }
       messageExpiry.withLock { $0 = settings.messageExpiry }
@@ -271,18 +274,19 @@ extension BrokerDelivery: RemoteLink {
 }
 
 extension RemoteRequest {
-  /// Bytes of a payload that are read: more than any document may have, so that too large a one is known by it.
+  /// Maximum number of payload bytes that are read, one more than any document may have, so that larger ones
+  /// are detected.
   private static let payloadLimit = (1 << 20) + 1
 
-  /// Nil for a message on a topic that was not subscribed to. An answer that is wanted where none belongs goes to the
-  /// command's own topic: who gives commands is not to write where only the vehicle may.
+  /// Nil for a message on an unknown topic. A request with a response topic that is not allowed is answered
+  /// on the command's own topic, because senders of commands must not write to topics of the vehicle.
   init?(_ message: MQTTMessage, in topics: RemoteTopics, log: Logger) {
     guard let subject = topics.subject(of: message.topic) else { return nil }
     var topic = message.properties.responseTopic
     if let wanted = topic, !topics.isResponse(wanted) {
       log.warning(
         .responseTopicRefused,
-        "an answer goes to the vehicle's own topic; remote.response_topics does not have the one that is wanted",
+        "response topic not in remote.response_topics; replying on the default topic",
         metadata: ["topic": "\(wanted.prefix(200))"])
       topic = nil
     }
@@ -295,7 +299,7 @@ extension RemoteRequest {
 }
 
 extension RemoteTopics {
-  /// Whether an answer may go to a topic.
+  /// Returns whether answers may be sent to a topic.
   func isResponse(_ topic: String) -> Bool {
     MQTTTopic.isValidName(topic)
       && (isOwnResponse(topic) || responses.contains { MQTTTopic.matches(filter: $0, topic: topic) })
@@ -303,7 +307,7 @@ extension RemoteTopics {
 }
 
 extension LinkChange {
-  /// Nil for a link that was closed for a while, or to be made anew: it was not lost.
+  /// Nil if the link was closed temporarily or for a reconnection, because it was not lost.
   init?(_ state: MQTTConnectionState, sessionStart: UTCTime?) {
     switch state {
     case .connected: self = .connected(sessionStart: sessionStart)
@@ -313,7 +317,7 @@ extension LinkChange {
   }
 }
 
-/// Lets the MQTT session draw on the durable queue. A record's `seq` is its token.
+/// Connects the durable queue with the MQTT session. A record's `seq` is its token.
 private struct OutboxProvider: OutboundProvider {
   let outbox: Outbox
   let refused: @Sendable (OutboxRefusal, MQTTReasonCode) -> Void
@@ -333,7 +337,7 @@ private struct OutboxProvider: OutboundProvider {
   func acknowledged(_ tokens: [UInt64]) { outbox.remove(tokens) }
 
   func rejected(_ token: UInt64, reason: MQTTReasonCode) {
-    // Who may publish what is set right at the broker; the rest lies in the message.
+    // A missing permission may be corrected at the broker; other rejections are caused by the message.
     let refusal = outbox.refuse(token, reason: "\(reason)", isLasting: reason != .notAuthorized)
     if let refusal { refused(refusal, reason) }
   }

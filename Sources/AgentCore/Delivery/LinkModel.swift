@@ -4,16 +4,18 @@ internal import Spatial
 internal import StoreAndForward
 internal import Telemetry
 
-/// Expected traffic of the link to a broker, on a time line that is not the machine's: for recordings, simulations and estimates.
+/// Expected traffic of the link to a broker on a virtual time line, for recordings, simulations and
+/// estimates.
 ///
-/// It follows `LinkPlan` and opens and closes the link as `MQTTSession` does: events open it, state and tracks wait for it, live
-/// values (QoS 0) are sent only while it is open and keep it open no longer. Networks that fail are not part of it.
+/// It follows `LinkPlan` and opens and closes the link as `MQTTSession` does: events open it, state and
+/// tracks wait for it, and live values (QoS 0) are sent only while it is open and do not prolong it. Failing
+/// networks are not modelled.
 struct LinkModel {
-  /// Bytes of a connection: handshakes and subscriptions; with TLS, certificates.
+  /// Bytes to establish a connection, without and with TLS: handshakes, subscriptions, certificates.
   private static let (handshake, secureHandshake) = (600, 5000)
   private static let pingBytes = 4
-  /// Bytes of a message besides topic and payload: header, lengths, content type; then packet identifier and acknowledgement, and
-  /// an expiry.
+  /// Bytes per message besides topic and payload: header, lengths and content type; packet identifier and
+  /// acknowledgement; expiry.
   private static let (framing, acknowledgement, expiry) = (25, 6, 5)
   private static let identity = MessageIdentity(epoch: "0123456789abcdef", seq: 12_345)
 
@@ -34,14 +36,14 @@ struct LinkModel {
   /// Time of the last opening; nil before the first.
   private var opened: Timestamp?
   private var now: Timestamp
-  /// Time of the last durable message or ping: the end of a burst and the next ping count from it.
+  /// Time of the last durable message or ping, from which the end of a burst and the next ping are counted.
   private var lastBusy: Timestamp
-  /// Messages that wait for the link, as in the outbox: in the state lane the newest of each topic.
+  /// Messages that wait for the link, as in the outbox: in the state lane only the newest of each topic.
   private var waiting: [Message] = []
   private var lastStatus: Message?
-  /// Bytes of messages that were sent, by kind.
+  /// Bytes of sent messages by kind.
   private(set) var bytes: [String: Double] = [:]
-  /// Number of messages that were sent, by kind.
+  /// Number of sent messages by kind.
   private(set) var messages: [String: Double] = [:]
   /// Bytes of connections and pings.
   private(set) var overhead = 0.0
@@ -59,7 +61,7 @@ struct LinkModel {
     EnergyAccount(seconds: meter.use.seconds, starts: meter.use.bursts, bytes: meter.use.bytes)
   }
 
-  /// Lets time pass, and observes whether the vehicle is at rest.
+  /// Advances the time, and updates whether the vehicle is at rest.
   mutating func advance(to time: Timestamp, isAtRest: Bool) {
     now = max(now, time)
     advance()
@@ -67,13 +69,13 @@ struct LinkModel {
     guard let choice = plan.observe(isAtRest: isAtRest, at: now) else { return }
     if before == .standing {
       lastBusy = now
-      // The broker learns of another keepalive with a new connection only.
+      // A changed keepalive requires a new connection.
       if choice.policy == .standing { isOpen = false }
     }
     advance()
   }
 
-  /// Accepts messages of the moment that `advance` has reached.
+  /// Accepts messages at the current time of `advance`.
   mutating func accept(_ messages: [VehicleMessage]) {
     for message in messages {
       for publication in formats.encode(Self.complete(message)) {
@@ -91,7 +93,7 @@ struct LinkModel {
     if lane == .state { waiting.removeAll { $0.lane == .state && $0.topic == message.topic } }
     waiting.append(message)
     let isUrgent = lane == .events
-    // A track that grows all the time would never let a link close.
+    // A continuously growing track would prevent the link from closing.
     let belongsToBurst = lane == .state || plan.choice.policy == .standing
     if isOpen, isUrgent || belongsToBurst {
       sendWaiting(at: now)
@@ -117,7 +119,7 @@ struct LinkModel {
 
   private enum Step { case open, ping, close }
 
-  /// The next step of the session that needs no message; nil without one.
+  /// The next step of the session without a message; nil if there is none.
   private var nextStep: (due: Timestamp, step: Step)? {
     let keepAlive = Double(plan.choice.keepAlive)
     let ping = keepAlive > 0 ? (due: lastBusy.advanced(bySeconds: keepAlive), step: Step.ping) : nil
@@ -132,7 +134,7 @@ struct LinkModel {
     return interval.map { (max(lastBusy, opened.advanced(bySeconds: $0)), .open) }
   }
 
-  /// A new session gets a new `status`, and everything that waits.
+  /// Opens a session, which sends a new `status` and all waiting messages.
   private mutating func open(at time: Timestamp) {
     (isOpen, opened) = (true, time)
     overhead += Double(connectionBytes)
@@ -158,7 +160,7 @@ struct LinkModel {
 
   private mutating func carry(_ bytes: Int, at time: Timestamp) {
     carried += bytes
-    // The next ping may be due before a live value that was the last to be sent.
+    // The next ping may be due before a live value that was sent last.
     lastCarried = max(lastCarried, time)
     _ = meter.observe(carried: carried, at: lastCarried.nanoseconds)
   }
@@ -171,9 +173,9 @@ struct LinkModel {
         + (publication.expiry == nil ? 0 : expiry) + publication.topic.utf8.count + payload.count)
   }
 
-  // MARK: The length of a status
+  // MARK: Length of a status
 
-  /// A `status` as one that is sent over a link: with the counters of the delivery and the health of a small computer.
+  /// Returns a `status` of realistic length, with delivery counters and the health of a small computer.
   private static func complete(_ message: VehicleMessage) -> VehicleMessage {
     guard case .status(var status) = message else { return message }
     status.counters = BrokerDelivery.counters(MQTTStatistics(), .empty)

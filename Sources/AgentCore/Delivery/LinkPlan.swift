@@ -1,15 +1,15 @@
 package import MQTT
 internal import Spatial
 
-/// Which link to the broker a vehicle wants while it moves and while it rests. Pure.
+/// Chooses the link to the broker for a moving and for a resting vehicle. Pure.
 package struct LinkPlan: Sendable {
   package struct Choice: Hashable, Sendable {
     package var policy: MQTTLinkPolicy
-    /// Seconds.
+    /// Keep-alive time in s.
     package var keepAlive: Int
   }
 
-  /// Seconds of rest before the link follows: a traffic light is no reason to let go of it.
+  /// Time of rest in s before the link changes; longer than a stop at a traffic light.
   static let patience = 300.0
 
   private let moving: Choice
@@ -23,8 +23,8 @@ package struct LinkPlan: Sendable {
     choice = moving
   }
 
-  /// Takes in whether the vehicle rests.
-  /// - Returns: the link wanted from now on, if it is another than before.
+  /// Updates whether the vehicle is at rest.
+  /// - Returns: the new choice; nil if it is unchanged.
   mutating func observe(isAtRest: Bool, at timestamp: Timestamp) -> Choice? {
     restingSince = isAtRest ? restingSince ?? timestamp : nil
     let isSettled = restingSince.map { timestamp.seconds(since: $0) >= Self.patience } ?? false

@@ -2,50 +2,50 @@ internal import Positioning
 internal import Spatial
 internal import Telemetry
 
-/// Where the pipeline's messages go: to a broker through the durable queue, or to standard output.
+/// Destination of the pipeline's messages: a broker with a durable queue, or standard output.
 protocol MessageDelivery: AnyObject, Sendable {
-  /// Takes messages in order. When it returns, what must not be lost is stored.
+  /// Accepts messages in order. When it returns, durable messages are stored.
   ///
-  /// - Throws: an error that ends the agent, when nothing can be taken in any more.
+  /// - Throws: an error that stops the agent, if nothing can be accepted any more.
   func accept(_ messages: [VehicleMessage]) throws
 
-  /// Takes messages in order, and what is known of regions behind them: after a crash both are there or neither, so that no
-  /// crossing is told twice, and none is lost.
+  /// Accepts messages in order, together with the region states after them. After a crash either both or none
+  /// are present, so that no crossing is reported twice or lost.
   ///
-  /// - Parameter regionStates: as `RegionMonitor.encoded` has them; nil where they are as they were.
+  /// - Parameter regionStates: as returned by `RegionMonitor.encoded`; nil if unchanged.
   func accept(_ messages: [VehicleMessage], regionStates: [UInt8]?) throws
 
-  /// The states that were accepted last, before a restart too; nil where none are preserved.
+  /// The region states accepted last, also before a restart; nil if none are preserved.
   var regionStates: [UInt8]? { get }
 
-  /// Counts for `status`, by name.
+  /// Counters for `status` by name.
   var counters: [String: Int] { get }
 
-  /// What was used of the radio since the start.
+  /// Use of the radio since the start.
   var radio: EnergyAccount { get }
-  /// Why messages are kept in memory only; nil while they are safe.
+  /// The reason why messages are stored in memory only; nil while they are safe.
   var storeProblem: String? { get }
 
-  /// What the broker refuses, and why; nil while it takes all.
+  /// Messages that the broker rejects, with the reason; nil if it accepts all.
   var deliveryProblem: String? { get }
 
-  /// How the connection to a broker stands; nil where messages do not go to one.
+  /// State of the broker connection; nil for other destinations.
   var link: LinkReport? { get }
 
-  /// Learns whether the vehicle rests, for what a link may cost.
+  /// Updates whether the vehicle is at rest, which determines the link's permitted cost.
   func observe(isAtRest: Bool, at timestamp: Timestamp)
 
-  /// Numbers what comes from now on in another epoch: its times may be before those of what came until now.
+  /// Starts a new epoch for subsequent messages, because their times may precede those of earlier ones.
   func beginEpoch()
 
-  /// Says farewell, hands over what is due as far as that goes in a bounded time, and returns when all has ended.
+  /// Sends the farewell and pending messages within a time limit, and returns when all is stopped.
   func stop(farewell: VehicleMessage) throws
 }
 
 extension MessageDelivery {
-  /// Nothing, where messages do not go by radio.
+  /// No use of a radio.
   var radio: EnergyAccount { EnergyAccount(seconds: 0, starts: 0, bytes: 0) }
-  /// Nothing is preserved where there is no store.
+  /// Accepts messages without preserving region states.
   func accept(_ messages: [VehicleMessage], regionStates: [UInt8]?) throws { try accept(messages) }
   var regionStates: [UInt8]? { nil }
   var storeProblem: String? { nil }
@@ -55,18 +55,18 @@ extension MessageDelivery {
   func beginEpoch() {}
 }
 
-/// What remote management needs of the connection.
+/// Operations of the connection for remote management.
 protocol RemoteLink: AnyObject, Sendable {
   /// Answers a command of the OwnTracks format.
   func answer(_ answer: OwnTracksAnswer)
 
-  /// Goes over to these settings, and leaves the present broker in good order.
+  /// Reconnects with new settings, after a regular end of the current connection.
   func reconnect(_ settings: AgentConfiguration.MQTT)
 }
 
 extension MessageFormats {
-  /// The formats that the agent's configuration wants.
-  /// - Parameter version: of the program.
+  /// Creates the formats enabled in the configuration.
+  /// - Parameter version: version of the program.
   init(_ profiles: AgentConfiguration.Profiles, topics: TopicScheme, version: String) throws(TopicError) {
     var ownTracks: OwnTracksFormat?
     if let names = profiles.ownTracks {

@@ -2,26 +2,26 @@ internal import Platform
 internal import Spatial
 internal import Telemetry
 
-/// What is said of a vehicle's presence on the session's thread, where the pipeline cannot be asked: the will, before each
-/// attempt to connect, and `asleep`, at the end of a burst.
+/// Status messages created on the session's thread, where the pipeline is not accessible: the will before
+/// each connection attempt, and `asleep` at the end of a burst.
 final class Presence: Sendable {
   private struct State {
-    /// What the will of the newest attempt carries.
+    /// Session start in the will of the newest attempt.
     var attempt: UTCTime?
-    /// The same of the newest attempt that led to a session.
+    /// Session start of the newest successful attempt.
     var session: UTCTime?
     var lastStatus: StatusMessage?
-    /// When that was observed, on the clock that runs in the machine's sleep.
+    /// Time of that observation in ns, on the clock that includes suspend.
     var observedAt: Int64 = 0
   }
 
   private let state = Locked(State())
 
-  /// When the last session began; nil before the first.
+  /// Start of the last session; nil before the first.
   var sessionStart: UTCTime? { state.withLock { $0.session } }
 
-  /// The will for a session that begins now: `offline`, with the session's start, so that the will of an
-  /// old session, which a broker may publish after the new one has begun, is told from it.
+  /// Returns the will for a session that starts now: `offline` with the session's start. The start
+  /// distinguishes it from the will of an old session, which a broker may publish later.
   func will() -> StatusMessage {
     let now = UTCTime(nanoseconds: SystemClock.realtime)
     state.withLock { $0.attempt = now }
@@ -37,8 +37,8 @@ final class Presence: Sendable {
     }
   }
 
-  /// `asleep`: the last `status` again, with the time now and that of the next contact.
-  /// - Parameter seconds: until the next contact; nil when only an event brings one.
+  /// Returns `asleep`: the last `status` with the current time and the next contact.
+  /// - Parameter seconds: time in s to the next contact; nil if only an event causes one.
   /// - Returns: nil before the first `status`.
   func asleep(nextContactIn seconds: Double?) -> StatusMessage? {
     let (last, observedAt, session) = state.withLock { ($0.lastStatus, $0.observedAt, $0.session) }

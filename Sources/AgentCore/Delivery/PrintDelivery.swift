@@ -5,10 +5,10 @@ internal import Positioning
 internal import Spatial
 internal import Telemetry
 
-/// Writes each message as one JSON line `{"topic","qos","retain","payload"}` to standard output.
+/// Writes each message as a JSON line `{"topic","qos","retain","payload"}` to standard output.
 ///
-/// There is no store, so the epoch is all zeros and `seq` counts from 1: the same input gives the same output. Of a recording or
-/// a simulation, it books what the link to a broker would have carried.
+/// There is no store, so the epoch is zero and `seq` counts from 1: equal input gives equal output. For
+/// recordings and simulations, it also counts the traffic of an assumed broker link.
 final class PrintDelivery: MessageDelivery {
   private struct State {
     var formats: MessageFormats
@@ -21,8 +21,8 @@ final class PrintDelivery: MessageDelivery {
   private let state: Locked<State>
 
   /// - Parameters:
-  ///   - link: nil where nothing is booked.
-  ///   - descriptor: where the lines go; nil writes none.
+  ///   - link: model of the broker link; nil counts no traffic.
+  ///   - descriptor: descriptor for the lines; nil writes none.
   init(formats: MessageFormats, link: LinkModel? = nil, descriptor: Int32? = STDOUT_FILENO) {
     state = Locked(State(formats: formats, link: link))
     self.descriptor = descriptor
@@ -51,7 +51,7 @@ final class PrintDelivery: MessageDelivery {
 
   var radio: EnergyAccount { model?.radio ?? EnergyAccount(bytes: 0) }
 
-  /// The link, with what it has carried; nil where nothing is booked.
+  /// The link model with its traffic; nil without one.
   var model: LinkModel? { state.withLock { $0.link } }
 
   func observe(isAtRest: Bool, at timestamp: Timestamp) {

@@ -1,12 +1,13 @@
 internal import StoreAndForward
 
-/// What the broker refuses: what is to be said of it in the log, and what in `status`. Pure; time is monotonic, in nanoseconds.
+/// Decides which rejections by the broker are logged, and describes them for `status`. Pure; time is
+/// monotonic, in ns.
 struct RefusalLog {
-  /// A line for the log.
+  /// A line of the log.
   struct Line: Equatable {
     var topic: String
     var reason: String
-    /// Refusals of this kind since the line before.
+    /// Number of rejections of this kind since the previous line.
     var count: Int
     var isKept: Bool
   }
@@ -19,11 +20,13 @@ struct RefusalLog {
   private var entries: [String: Entry] = [:]
   private var last: (line: Line, at: Int64)?
 
-  /// Nanoseconds between two lines about the same topic and reason, and after which one refusal is no problem any more.
+  /// Minimum time in ns between two lines about the same topic and reason. It is also the time after which a
+  /// single rejection is no longer reported as a problem.
   private static let interval: Int64 = 3_600_000_000_000
   private static let capacity = 200
 
-  /// Learns of a refusal; returns what to say: the first of a topic and reason at once, the others in sums.
+  /// Processes a rejection. Returns a line for the first one of a topic and reason, and for later ones
+  /// combined lines.
   mutating func observe(_ refusal: OutboxRefusal, reason: String, at now: Int64) -> Line? {
     var line = Line(topic: refusal.topic, reason: reason, count: 1, isKept: refusal.isKept)
     last = (line, now)
@@ -43,8 +46,8 @@ struct RefusalLog {
     return line
   }
 
-  /// What is wrong, in a sentence; nil when nothing was refused lately.
-  /// - Parameter topics: of which records wait because they are refused.
+  /// Describes the problem; nil if nothing was rejected recently.
+  /// - Parameter topics: topics whose records wait because of rejections.
   func problem(waiting topics: [String], at now: Int64) -> String? {
     if let first = topics.first {
       let reason = last.flatMap { $0.line.isKept ? $0.line.reason : nil } ?? "not permitted"

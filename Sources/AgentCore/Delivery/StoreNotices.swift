@@ -1,18 +1,18 @@
 internal import StoreAndForward
 
-/// What is to be said in the log of a disk that takes nothing now and something then: of a relapse within a minute, only that it
-/// is one, and the recovery once it has held. Pure; time is monotonic, in nanoseconds.
+/// Filters log messages of an intermittently writable disk: after a relapse within a minute, only the relapse
+/// is logged, and the recovery once it has lasted. Pure; time is monotonic, in ns.
 struct StoreNotices {
-  /// When the disk took records last, after it had taken none.
+  /// Time of the last recovery.
   private var recoveredAt: Int64?
   private var isRelapsed = false
-  /// A recovery that has not held yet.
+  /// A recovery that has not lasted long enough yet.
   private var pending: OutboxNotice?
 
-  /// Nanoseconds for which a recovery must hold to be one.
+  /// Time in ns for which a recovery must last.
   private static let interval: Int64 = 60_000_000_000
 
-  /// Learns of a notice; returns it where it is to be said now.
+  /// Processes a notice. Returns it if it must be logged now.
   mutating func observe(_ notice: OutboxNotice, at now: Int64) -> OutboxNotice? {
     switch notice {
     case .recovered:
@@ -21,7 +21,7 @@ struct StoreNotices {
       pending = notice
       return nil
     case .degraded:
-      // What was said last of a disk that relapses for the second time still holds.
+      // After a second relapse the last message still applies.
       if isRelapsed, pending != nil {
         pending = nil
         return nil
@@ -32,7 +32,7 @@ struct StoreNotices {
     }
   }
 
-  /// The recovery that has held by now and is to be said, if any.
+  /// Returns a recovery that has lasted long enough and must be logged; nil if there is none.
   mutating func due(at now: Int64) -> OutboxNotice? {
     guard let notice = pending, let recoveredAt, now - recoveredAt >= Self.interval else { return nil }
     (pending, isRelapsed) = (nil, false)

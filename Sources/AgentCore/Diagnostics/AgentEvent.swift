@@ -1,7 +1,7 @@
 internal import Logging
 
-/// What a log message is about, by a name that stays the same whatever its wording: `event=…` in each line of the log.
-/// `Config/log-events.md` lists them all.
+/// Event name of a log message, independent of its wording: `event=…` in each line of the log.
+/// `Config/log-events.md` lists all of them.
 enum AgentEvent: String, CaseIterable, Sendable {
   case agentStarted = "agent.started"
   case agentStopping = "agent.stopping"

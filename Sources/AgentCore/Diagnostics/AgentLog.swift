@@ -5,18 +5,18 @@ internal import Platform
 internal import Spatial
 internal import StoreAndForward
 
-/// The agent's logger.
+/// Creates the agent's logger.
 package enum AgentLog {
   /// - Parameter level: one of debug, info, notice, warning, error; anything else is info.
   package static func make(level: String) -> Logger {
-    // systemd names the journal's stream in this variable for services whose output it reads.
+    // systemd sets this variable for services whose output it reads.
     let isUnderSystemd = getenv("JOURNAL_STREAM") != nil
     let level = Logger.Level(rawValue: level) ?? .info
     return Logger(label: "odographd") { _ in JournalLogHandler(level: level, isUnderSystemd: isUnderSystemd) }
   }
 }
 
-/// Standard error, unbuffered.
+/// Unbuffered standard error.
 package enum StandardError {
   package static func write(_ text: String) {
     var bytes = Array(text.utf8)
@@ -24,7 +24,7 @@ package enum StandardError {
   }
 }
 
-/// The program's environment.
+/// The environment of the process.
 package enum ProcessEnvironment {
   package static var variables: [String: String] {
     var result: [String: String] = [:]
@@ -42,13 +42,13 @@ package enum ProcessEnvironment {
 
 /// The version of this program.
 package enum AgentVersion {
-  /// As `status` tells it.
+  /// Version as in `status`.
   package static let current = BuildInformation.current.version
-  /// With commit and day of the build, where they are known.
+  /// Version with commit and day of the build, if available.
   package static let description = BuildInformation.current.description
 }
 
-/// The last warnings and errors that this process has logged, for who asks it how it is.
+/// The last warnings and errors logged by this process, for `odographd status`.
 enum RecentProblems {
   struct Problem: Sendable, Hashable {
     var time: UTCTime
@@ -68,7 +68,7 @@ enum RecentProblems {
     }
   }
 
-  /// Oldest first.
+  /// All problems, oldest first.
   static var all: [Problem] { kept.withLock { $0 } }
 }
 

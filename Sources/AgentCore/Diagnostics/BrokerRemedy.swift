@@ -2,22 +2,22 @@ internal import Bytes
 internal import MQTT
 
 extension MQTTDisconnection {
-  /// Whether it is no fault of the network: nothing was tried.
+  /// True if the settings are the cause, so that no connection was tried.
   var isOfSettings: Bool { if case .configuration = cause { true } else { false } }
 }
 
 extension AgentConfiguration {
-  /// The keys to look at when a broker does not take the connection.
+  /// Returns the keys to check if a broker does not accept the connection.
   func remedy(of end: MQTTDisconnection) -> String {
     let client = mqtt.client
     let hasIdentity = client.tls?.identity != nil
     let ownCertificate =
       hasIdentity
-      ? "check mqtt.certificate_file and mqtt.key_file, and that the broker knows their CA"
+      ? "check mqtt.certificate_file and mqtt.key_file, and that the broker trusts their CA"
       : "set mqtt.certificate_file and mqtt.key_file where the broker asks for a certificate"
     switch end.cause {
     case .configuration(let why):
-      // The first that is named: of a key and its certificate, that is the key.
+      // The first file named in the message; of a key and its certificate, it is the key.
       let files = client.credentialKeys.compactMap { key, path in
         why.firstRange(ofText: path).map { (key, $0.lowerBound) }
       }
@@ -35,7 +35,7 @@ extension AgentConfiguration {
 }
 
 extension MQTTConfiguration {
-  /// The configuration keys that name files, with their paths.
+  /// The configuration keys that contain file names, with their paths.
   fileprivate var credentialKeys: [(key: String, path: String)] {
     var keys: [(key: String, path: String)] = []
     if case .file(let path)? = password { keys.append(("mqtt.password_file", path)) }

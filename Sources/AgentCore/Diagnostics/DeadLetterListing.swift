@@ -4,7 +4,8 @@ internal import Spatial
 internal import StoreAndForward
 internal import Telemetry
 
-/// What `odographd dead-letters` does: shows the messages that the broker will never take, and forgets or retries them.
+/// Implements `odographd dead-letters`: lists the messages that the broker will never accept, and deletes or
+/// retries them.
 package struct DeadLetterListing {
   private let settings: AgentConfiguration.Store
 
@@ -14,23 +15,23 @@ package struct DeadLetterListing {
 
   private var path: String { settings.path }
 
-  /// One line a message, newest first, at most `limit`. An agent may be running.
+  /// Returns one line per message, newest first, at most `limit`. An agent may be running.
   ///
-  /// - Throws: an error naming the store, when it cannot be read.
+  /// - Throws: an error naming the store, if it cannot be read.
   package func lines(limit: Int, asJSON: Bool) throws -> [String] {
     try checkExistence()
     let letters = try DeadLetter.read(path: path, limit: limit)
     return letters.map { asJSON ? Self.json($0) : Self.text($0) }
   }
 
-  /// Forgets all. Returns how many there were.
+  /// Deletes all dead letters. Returns their number.
   ///
-  /// - Throws: an error naming the store, when it cannot be opened, as while an agent runs.
+  /// - Throws: an error naming the store, if it cannot be opened, for example because an agent is running.
   package func remove() throws -> Int { try withOutbox { $0.clearDeadLetters() } }
 
-  /// Has the next run of the agent send all again. Returns how many there are.
+  /// Schedules all dead letters for the next run of the agent. Returns their number.
   ///
-  /// - Throws: an error naming the store, when it cannot be opened, as while an agent runs.
+  /// - Throws: an error naming the store, if it cannot be opened, for example because an agent is running.
   package func retry() throws -> Int { try withOutbox { $0.retryDeadLetters() } }
 
   private func withOutbox(_ body: (Outbox) -> Int) throws -> Int {

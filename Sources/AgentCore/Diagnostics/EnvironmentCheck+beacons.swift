@@ -1,6 +1,6 @@
 extension AgentConfiguration.Beacons {
-  /// What of the transmitters around leaves the vehicle: nothing unless it was switched on.
-  /// - Parameter hasRadio: whether there is one to hear them.
+  /// Reports which beacon data leaves the vehicle: none by default.
+  /// - Parameter hasRadio: true if a radio is configured.
   func findings(hasRadio: Bool) -> [Finding] {
     guard hasRadio else {
       return shares || receives
@@ -12,17 +12,17 @@ extension AgentConfiguration.Beacons {
     }
     guard shares || receives else {
       return learns
-        ? [Finding(.ok, "beacons", "learned; no address and no cell number of them leaves the vehicle")] : []
+        ? [Finding(.ok, "beacons", "learned; no addresses and cell numbers leave the vehicle")] : []
     }
     var leaving: [String] = []
     if shares {
       leaving.append(
-        "scan (beacons.share): time, place and accuracy of good fixes with the addresses, cell numbers and signals heard there, outside of privacy zones"
+        "scan (beacons.share): time, position and accuracy of accurate fixes with the addresses, cell numbers and signals received there, outside of privacy zones"
       )
     }
     if receives {
       leaving.append(
-        "beacons/wanted (beacons.receive), which the broker keeps: the cells of some 20 by 30 km within 10 km of the location that may be told, and what is here of their map"
+        "beacons/wanted (beacons.receive), retained: the cells of about 20 by 30 km within 10 km of the published location, and the versions of their map"
       )
     }
     return [Finding(.ok, "beacons", "leaves the vehicle: " + leaving.joined(separator: "; "))]

@@ -13,23 +13,24 @@ internal import SensorsIIO
 internal import Spatial
 internal import Telemetry
 
-/// Looks at what a configuration needs from the machine and the network, and says what is missing and what to do.
+/// Checks the machine and network requirements of a configuration, and reports problems with remedies.
 package struct EnvironmentCheck {
   private let configuration: AgentConfiguration
-  /// Where it comes from; nil where that is not known.
+  /// Origin of the configuration; nil if unknown.
   private let layers: ConfigurationLayers?
-  /// The kinds of sensors that `run` has found; nil before it has looked.
+  /// Kinds of sensors found by `run`; nil before it.
   private var present: Set<SensorKind>?
 
-  /// - Parameter layers: where the configuration comes from, to find keys that are written down for nothing.
+  /// - Parameter layers: origin of the configuration, used to find settings without effect.
   package init(_ configuration: AgentConfiguration, layers: ConfigurationLayers? = nil) {
     self.configuration = configuration
     self.layers = layers
   }
 
-  /// Looks at everything; takes at most some seconds a part. No sensor is powered, and nothing is published but an empty message to the topic of `status`, not retained, which no reader takes for one.
+  /// Performs all checks, each within a few seconds. No sensor is powered. Only an empty message is
+  /// published, to the topic of `status` without retain, which readers ignore.
   ///
-  /// - Parameter sources: what `sources()` has found already; nil looks.
+  /// - Parameter sources: earlier results of `sources()`; nil checks them now.
   package mutating func run(sources: [Finding]? = nil) -> [Finding] {
     [
       Finding(
@@ -42,18 +43,19 @@ package struct EnvironmentCheck {
       + broker()
   }
 
-  /// What a day of the configuration costs and promises, by simulating one: energy, bytes and the error of positions. After `run`
-  /// it is a day with the inertial sensors that were found.
+  /// Estimates energy, bytes and position errors of a day with this configuration, by simulating it. After
+  /// `run`, the estimate uses the inertial sensors that were found.
   ///
-  /// - Parameter drivingHours: hours a day between setting off and parking, 0 ... 24.
+  /// - Parameter drivingHours: hours between departure and parking, 0 ... 24.
   package func estimate(drivingHours: Double) -> [String] {
     do {
       return try DayEstimate(configuration, present: present, drivingHours: drivingHours).lines
     } catch { return ["no estimate: \(error)"] }
   }
 
-  /// What `odographd check --json` prints: one object, `findings` (empty where none were looked for) and either `estimate` or
-  /// `estimateProblem`. Members may be added; those that are there keep their names and senses.
+  /// Returns the output of `odographd check --json`: an object with `findings` (empty without checks) and
+  /// either `estimate` or `estimateProblem`. Members may be added; existing ones retain their names and
+  /// meanings.
   package func json(_ findings: [Finding], drivingHours: Double) -> [UInt8] {
     JSONWriter.object { json in
       json.field("ok", !findings.contains { $0.severity == .problem })
@@ -73,7 +75,7 @@ package struct EnvironmentCheck {
     guard now >= TimeBase.earliestSaneTime else {
       return [
         Finding(
-          .warning, "clock", "says \(now.rfc3339), which cannot be",
+          .warning, "clock", "is at \(now.rfc3339), which is impossible",
           remedy: "set it (chrony, timedatectl); until then times come from the receiver, and TLS cannot work"
         )
       ]
@@ -81,7 +83,7 @@ package struct EnvironmentCheck {
     return [Finding(.ok, "clock", now.rfc3339)]
   }
 
-  /// The local switch, and the right to open the devices that are there.
+  /// Checks the local switch, and the permission to open the devices.
   private func location() -> [Finding] {
     let services = ServiceAvailability(
       isLocationEnabled: configuration.pipeline.location.isEnabled,
@@ -99,7 +101,7 @@ package struct EnvironmentCheck {
     return denied + [Finding(.ok, "location", services.authorizationStatus.rawValue)]
   }
 
-  /// Where sensor data comes from: recording, simulation, or what there is of gpsd and IIO devices.
+  /// Checks the sources of sensor data: recording, simulation, or gpsd and IIO devices.
   package func sources() -> [Finding] {
     switch configuration.input {
     case .simulation: return [Finding(.ok, "input", "simulation")]
@@ -126,7 +128,7 @@ package struct EnvironmentCheck {
     }
   }
 
-  /// The sensors that are required, and what the settings ask for that those which are there cannot serve.
+  /// Checks the required sensors, and the settings that the available ones cannot support.
   private mutating func sensors() -> [Finding] {
     guard let feed = try? SensorFeed(unpaced) else { return [] }
     let present = RequiredSensors(configuration).present(in: feed)
@@ -139,19 +141,21 @@ package struct EnvironmentCheck {
     for limitation in MotionCapabilities.limitations(
       configuration.pipeline, sensors: present, availability)
     {
-      let what = limitation.isUnavailable ? "cannot be told" : "is told less well"
+      let what = limitation.isUnavailable ? "unavailable" : "degraded"
       findings.append(Finding(.warning, limitation.output, "\(what): \(limitation.reason)"))
     }
     let mqtt = configuration.mqtt
     if !present.contains(.accelerometer), mqtt.resting.policy != mqtt.client.linkPolicy {
       findings.append(
         Finding(
-          .warning, "mqtt.link", "stays connected at rest, which only an accelerometer tells",
+          .warning, "mqtt.link", "stays connected at rest: only an accelerometer detects rest",
           remedy: "attach one, or set mqtt.link = \"bursts\" or \"always\""))
     }
     guard findings.isEmpty else { return findings }
     let kinds = present.sorted().map(\.rawValue).joined(separator: ", ")
-    return [Finding(.ok, "sensors", kinds.isEmpty ? "none is asked for" : "\(kinds) serve what is asked for")]
+    return [
+      Finding(.ok, "sensors", kinds.isEmpty ? "none required" : "\(kinds) are sufficient for all outputs")
+    ]
   }
 
   private var unpaced: AgentConfiguration {
@@ -227,7 +231,7 @@ package struct EnvironmentCheck {
     }
   }
 
-  /// What is to be read of the vehicle's bus, and whether anything is heard there. Nothing is sent.
+  /// Checks the configured signals of the CAN bus, and whether it has traffic. Nothing is sent.
   private func can(_ bus: CANBus) -> [Finding] {
     let subject = "can \(bus.interface)"
     do throws(CANError) {
@@ -253,7 +257,7 @@ package struct EnvironmentCheck {
     }
   }
 
-  /// The statements of the DBC file that could not be read.
+  /// Reports statements of the DBC file that could not be read.
   private func skipped(_ decoder: CANDecoder) -> [Finding] {
     guard let first = decoder.skipped.first?.error else { return [] }
     return [
@@ -264,19 +268,20 @@ package struct EnvironmentCheck {
     ]
   }
 
-  /// Navigation goes by one of the signals that are told, and without it through a tunnel as on a vehicle without a bus.
+  /// Checks that the speed signal is among the received ones. Without it, navigation in tunnels works as in a
+  /// vehicle without a CAN bus.
   private func speed(_ told: [String]) -> [Finding] {
     guard let path = configuration.pipeline.vehicle?.speedPath, !told.contains(path) else { return [] }
     return [
       Finding(
         .warning, "can.speed",
-        "navigation hears no speed of the wheels: \(path) is not among what can be told",
+        "navigation receives no wheel speed: \(path) is not among the received signals",
         remedy: "name it in can.signals, or set can.speed = \"none\"")
     ]
   }
 
-  /// The folders of queue, state and remote management must be writable and must not be another vehicle's: the agent does not
-  /// start otherwise.
+  /// Checks that the folders of queue, state and remote management are writable and do not belong to another
+  /// vehicle. Otherwise the agent does not start.
   private func store() -> [Finding] {
     let (path, state, remote) = (configuration.store.path, configuration.state, configuration.remote)
     let folder = StateFolder.of(path)
@@ -305,8 +310,8 @@ package struct EnvironmentCheck {
     return findings + files(except: [folder, state.folder])
   }
 
-  /// The folders of what else is written, where it is switched on. Without the recorder's file the agent does not start.
-  /// - Parameter checked: folders that are checked already.
+  /// Checks the folders of optional files. Without the recorder's file the agent does not start.
+  /// - Parameter checked: folders that have already been checked.
   private func files(except checked: Set<String>) -> [Finding] {
     let (operation, hasRegions) = (
       configuration.operation, configuration.regions.path != nil || configuration.remote.isEnabled
@@ -324,7 +329,7 @@ package struct EnvironmentCheck {
       if isRecorder, access(path, W_OK) == 0 { return nil }
       let fault: String?
       if key == "regions.state" {
-        // Of these only this one's folder is made.
+        // For these, only the folder itself is created.
         fault = StateFolder.fault(folder).map { SystemError.message(for: $0.code) }
       } else {
         fault = access(folder, W_OK | X_OK) == 0 ? nil : SystemError.message(for: errno)
@@ -341,7 +346,7 @@ package struct EnvironmentCheck {
   private func broker() -> [Finding] {
     do {
       let settings = configuration.mqtt.client
-      // The topic of a real message and no payload, which nobody takes for one.
+      // The topic of a real message with an empty payload, which readers ignore.
       let topics = try? TopicScheme(
         root: configuration.topicRoot, fleet: configuration.fleet, vehicle: configuration.vehicle)
       let message = topics.map { MQTTMessage(topic: $0.topic(.status), payload: [], qos: .atLeastOnce) }
@@ -353,7 +358,7 @@ package struct EnvironmentCheck {
         case .rejecting(_, let reason):
           return Finding(
             .problem, "broker",
-            "\(broker) lets us in and does not take \(message?.topic ?? "messages"): \(reason)",
+            "\(broker) accepts the connection but rejects \(message?.topic ?? "messages"): \(reason)",
             remedy:
               "let \(settings.userName ?? settings.clientID) publish to \(topics?.topic(path: "#") ?? "it") in the "
               + "broker's access list (the test's client identifier ends in -check)")
@@ -362,7 +367,7 @@ package struct EnvironmentCheck {
             .problem, "broker", "\(broker) refuses us: \(why)",
             remedy: "check mqtt.user, mqtt.password_file and the broker's rules")
         case .unreachable(let why):
-          // What is wrong with TLS and with files names the broker itself, which may well be reached.
+          // Errors of TLS and files are not network errors, because the broker may be reachable.
           let isOfNetwork = why.phase < .tls && !why.isOfSettings
           return Finding(
             .problem, "broker", isOfNetwork ? "\(broker) cannot be reached: \(why)" : "\(why)",
@@ -376,7 +381,7 @@ package struct EnvironmentCheck {
 }
 
 extension EnvironmentCheck {
-  /// Bytes that the usual messages need, and that the largest do.
+  /// Packet sizes in bytes of usual messages, and of the largest.
   private static let packetSizes = (usual: 512, largest: 16_384)
 
   private static func accepted(_ broker: String, _ properties: MQTTServerProperties) -> Finding {
@@ -393,7 +398,7 @@ extension EnvironmentCheck {
 }
 
 extension DevicePermissions {
-  /// Returns the nodes that the configuration requires and the agent's user may not read.
+  /// Returns the required device nodes that the agent's user may not read.
   func denied(for configuration: AgentConfiguration) -> [String: SensorKind?] {
     configuration.input == .hardware ? denied(for: configuration.iio) : [:]
   }

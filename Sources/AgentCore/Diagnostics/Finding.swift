@@ -2,21 +2,21 @@ internal import JSON
 internal import Pipeline
 internal import Telemetry
 
-/// One line of `odographd check`.
+/// A line of `odographd check`.
 package struct Finding: Hashable, Sendable {
   package enum Severity: String, Hashable, Sendable {
     case ok
-    /// The agent works, but less well.
+    /// The agent works with reduced quality.
     case warning
     /// The agent does not work.
     case problem
   }
 
   package var severity: Severity
-  /// What was looked at, as in "gpsd".
+  /// The checked object, as in "gpsd".
   package var subject: String
   package var message: String
-  /// What to do about it; nil where nothing needs doing.
+  /// The remedy; nil if none is required.
   package var remedy: String?
 
   package init(_ severity: Severity, _ subject: String, _ message: String, remedy: String? = nil) {
@@ -26,14 +26,14 @@ package struct Finding: Hashable, Sendable {
     self.remedy = remedy
   }
 
-  /// As in `problem  gpsd: connection refused; start gpsd`.
+  /// Text, as in `problem  gpsd: connection refused; start gpsd`.
   package var line: String {
     let padding = String(repeating: " ", count: 8 - severity.rawValue.count)
     return severity.rawValue + padding + " \(Self.title(subject)) \(message)"
       + (remedy.map { (message.hasSuffix("?") ? " " : "; ") + $0 } ?? "")
   }
 
-  /// The subject with a colon behind it; one such as "iio local:" has it already.
+  /// Returns the subject with a colon; subjects such as "iio local:" already contain it.
   static func title(_ subject: String) -> String { subject.hasSuffix(":") ? subject : subject + ":" }
 
   func write(to json: inout JSONWriter) {
@@ -47,7 +47,7 @@ package struct Finding: Hashable, Sendable {
 }
 
 extension ConfigurationLayers {
-  /// A warning for each setting without effect.
+  /// Returns a warning for each setting without effect.
   func findings() -> [Finding] {
     let unknown = environment.unknownVariables.map { name in
       let nearest = Spelling.nearest(to: name, among: ConfigurationKey.all.map(\.environmentName))
@@ -64,7 +64,7 @@ extension ConfigurationLayers {
     return unknown + ineffective + lateForNavigation(reader, reporting)
   }
 
-  /// A vehicle is not navigated by samples that come too late.
+  /// Warns if samples arrive too late for navigation.
   private func lateForNavigation(_ reader: ConfigurationReader, _ reporting: String) -> [Finding] {
     let longest = PipelineConfiguration.longestNavigationLatency
     guard let latency: Double = try? reader.number("iio.latency"), latency > longest,

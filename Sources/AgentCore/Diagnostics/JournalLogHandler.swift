@@ -4,7 +4,8 @@ package import Logging
 internal import Platform
 internal import Spatial
 
-/// Writes log messages to stderr, a line each: with journal priorities under systemd, with the time and level elsewhere.
+/// Writes log messages to stderr, one line each: with journal priorities under systemd, otherwise with time
+/// and level.
 package struct JournalLogHandler: LogHandler {
   package var logLevel: Logger.Level
   package var metadata: Logger.Metadata = [:]
@@ -28,15 +29,15 @@ package struct JournalLogHandler: LogHandler {
     if let name { text += " \(Self.eventKey)=\(name)" }
     if event.level >= .warning { RecentProblems.record(text) }
     let line = (isUnderSystemd ? "<\(Self.priority(event.level))>" : Self.stamp(event.level)) + text + "\n"
-    // One write a line keeps lines of several threads whole; stderr is not buffered.
+    // A single write per line prevents mixed lines of several threads; stderr is not buffered.
     var bytes = Array(line.utf8)
     _ = write(standard_error_descriptor(), &bytes, bytes.count)
   }
 
-  /// Stands behind all other metadata.
+  /// Placed after all other metadata.
   static let eventKey = "event"
 
-  /// syslog's severities, as sd-daemon(3) has them.
+  /// Returns syslog's severity as in sd-daemon(3).
   private static func priority(_ level: Logger.Level) -> Int {
     switch level {
     case .critical: 2

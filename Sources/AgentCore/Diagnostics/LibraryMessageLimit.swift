@@ -1,26 +1,26 @@
-/// Which lines of libraries are worth the log: of each text one an hour, of all texts ten at once and then one a minute. Pure;
-/// time is monotonic, in nanoseconds.
+/// Limits the logging of library messages: each text once an hour, all texts in bursts of ten and then once a
+/// minute. Pure; time is monotonic, in ns.
 struct LibraryMessageLimit {
   struct Line: Equatable {
     var text: String
-    /// Lines that were left out since the last one that was not.
+    /// Number of lines omitted since the previous logged one.
     var leftOut: Int
   }
 
   private static let repetition: Int64 = 3_600_000_000_000
   private static let refill: Int64 = 60_000_000_000
   private static let burst: Int64 = 10
-  /// How many texts are remembered, and characters of one.
+  /// Maximum number of remembered texts, and of characters in one.
   private static let capacity = 100
   private static let length = 300
 
   private var saidAt: [String: Int64] = [:]
-  /// When all of the burst would be there again.
+  /// Time at which the whole burst is available again.
   private var refilledAt: Int64?
-  /// Lines that were left out since the last one that was not.
+  /// Number of lines omitted since the previous logged one.
   private(set) var leftOut = 0
 
-  /// Returns what to log of a line; nil when it is left out.
+  /// Returns the line to log; nil if it is omitted.
   mutating func admit(_ text: String, at now: Int64) -> Line? {
     if text.isEmpty { return nil }
     let full = max(refilledAt ?? now, now)
@@ -36,7 +36,7 @@ struct LibraryMessageLimit {
     return Line(text: text, leftOut: leftOut)
   }
 
-  /// A line as text that a terminal can be shown: no control characters, and not more than fits a log.
+  /// Returns a line without control characters, limited to the length of a log line.
   static func cleaned(_ bytes: some Collection<UInt8>) -> String {
     let text = String(decoding: bytes.prefix(4 * length), as: UTF8.self)
     let characters = text.unicodeScalars.prefix(length).map { scalar in

@@ -2,14 +2,15 @@ internal import CStandardError
 internal import Logging
 internal import Platform
 
-/// What libraries write to standard error, in the agent's log: a line each, limited (`LibraryMessageLimit`).
+/// Redirects the libraries' output on standard error to the agent's log, one line each, limited by
+/// `LibraryMessageLimit`.
 ///
-/// What the process itself writes in a crash still reaches the real standard error (`CStandardError`).
+/// The process's own output in a crash still reaches the real standard error (`CStandardError`).
 struct LibraryMessages {
   private let thread: DedicatedThread
 
-  /// Takes standard error over. Call it once signals are blocked, as the thread that this starts inherits that.
-  /// - Returns: nil where that is not possible; libraries then write there as ever.
+  /// Redirects standard error. Call it after blocking signals, because the new thread inherits the mask.
+  /// - Returns: nil if redirection is impossible; libraries then write to standard error as usual.
   init?(log: Logger) {
     guard standard_error_capture() else { return nil }
     do {
@@ -21,7 +22,7 @@ struct LibraryMessages {
     }
   }
 
-  /// Logs what there still is, and gives standard error back.
+  /// Logs remaining output and restores standard error.
   func end() {
     standard_error_restore()
     thread.join()
@@ -41,7 +42,7 @@ struct LibraryMessages {
         }
         var metadata: Logger.Metadata = ["text": "\(said.text)"]
         if said.leftOut > 0 { metadata["left_out"] = "\(said.leftOut)" }
-        log.warning(.libraryMessage, "a library writes", metadata: metadata)
+        log.warning(.libraryMessage, "message from a library", metadata: metadata)
       }
     }
     if limit.leftOut > 0 {

@@ -1,7 +1,7 @@
 internal import Platform
 internal import Telemetry
 
-/// What the kernel tells of batteries and mains (Documentation/ABI/testing/sysfs-class-power).
+/// Battery and mains state from the kernel (Documentation/ABI/testing/sysfs-class-power).
 struct PowerSupplies {
   private(set) var battery: DeviceHealth.Battery?
   private(set) var hasExternalPower: Bool?
@@ -11,7 +11,7 @@ struct PowerSupplies {
     var batteries: [DeviceHealth.Battery] = []
     for name in SmallFiles.names(in: folder) {
       let place = "\(folder)/\(name)"
-      // The battery of a mouse says nothing about the vehicle.
+      // The battery of a mouse is unrelated to the vehicle.
       if SmallFiles.text("\(place)/scope") == "Device" { continue }
       switch SmallFiles.text("\(place)/type") {
       case "Battery":
@@ -23,7 +23,7 @@ struct PowerSupplies {
       }
     }
     battery = Self.combined(batteries)
-    // A battery that is being charged has it from somewhere, also where the charger is not listed.
+    // A charging battery implies external power, even if the charger is not listed.
     if hasExternalPower == nil { hasExternalPower = battery?.isCharging }
   }
 
@@ -51,7 +51,7 @@ struct PowerSupplies {
     return nil
   }
 
-  /// Several batteries as one: their mean level, and charging when one of them is.
+  /// Combines several batteries: their mean level, and charging if any of them is.
   private static func combined(_ batteries: [DeviceHealth.Battery]) -> DeviceHealth.Battery? {
     guard var all = batteries.first, batteries.count > 1 else { return batteries.first }
     let levels = batteries.compactMap(\.level)

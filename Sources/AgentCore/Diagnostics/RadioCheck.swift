@@ -3,9 +3,10 @@ internal import Glibc
 internal import Platform
 internal import SensorsRadio
 
-/// The part of `odographd check` about radios: whether what is configured is there and may be asked. Nothing is scanned.
+/// The part of `odographd check` about radios: whether the configured ones exist and may be used. Nothing is
+/// scanned.
 struct RadioCheck {
-  /// Where the unit of the package and its drop-ins are.
+  /// Paths of the package's systemd unit and its drop-ins.
   static let unit = "/lib/systemd/system/odographd.service"
   static let dropIns = "/etc/systemd/system/odographd.service.d"
 
@@ -45,7 +46,7 @@ struct RadioCheck {
 
   private static let remedy = "/usr/share/odographd/radio.conf in \(dropIns), then systemctl daemon-reload"
 
-  /// Whether the package's unit is installed, and nothing gives it the right to scan.
+  /// Returns whether the package's unit is installed without the permission to scan.
   static func isUnitWithoutRight(unit: String = unit, dropIns: String = dropIns) -> Bool {
     guard access(unit, F_OK) == 0 else { return false }
     let files = SmallFiles.names(in: dropIns).filter { $0.hasSuffix(".conf") }.map { "\(dropIns)/\($0)" }

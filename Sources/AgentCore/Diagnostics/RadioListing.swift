@@ -1,7 +1,7 @@
 internal import JSON
 internal import SensorsRadio
 
-/// The part of `odographd sensors` about radios: the wireless interfaces that there are, and where radio.modem is set, the
+/// The part of `odographd sensors` about radios: the wireless interfaces and, if radio.modem is set, the
 /// modems. Nothing is scanned.
 struct RadioListing {
   private let radio: AgentConfiguration.Radio
@@ -12,7 +12,7 @@ struct RadioListing {
 
   func lines() -> [String] { interfaces.map(describe) + modems() }
 
-  /// Those that there are, and the one that is configured.
+  /// The existing interfaces and the configured one.
   private var interfaces: [WirelessInterface] {
     let found = WirelessInterface.all()
     guard let wanted = radio.wifi, !found.contains(where: { $0.name == wanted }) else { return found }

@@ -5,7 +5,7 @@ internal import SensorsGPSD
 internal import SensorsIIO
 internal import SensorsRadio
 
-/// What `odographd sensors` prints: every sensor that was found, with what it offers.
+/// Implements `odographd sensors`: lists every sensor found, with its capabilities.
 package struct SensorListing {
   private let configuration: AgentConfiguration
 
@@ -20,7 +20,7 @@ package struct SensorListing {
     return lines.isEmpty ? ["gpsd and iio are both off in the configuration"] : lines
   }
 
-  /// The CAN interfaces that there are, and the one that is configured.
+  /// The existing CAN interfaces and the configured one.
   private var interfaces: [CANInterface] {
     let found = CANInterface.all()
     guard let wanted = configuration.can?.interface, !found.contains(where: { $0.name == wanted }) else {
@@ -57,11 +57,11 @@ package struct SensorListing {
     }
   }
 
-  /// What `odographd sensors --json` prints: one object, `gpsd` (left out where it is off), `iio`, an array of contexts,
-  /// `can`, an array of interfaces with what was heard on each in a second, `wifi`, an array of wireless interfaces, and `modems`,
-  /// an array (an object with the `problem` where radio.modem is set and ModemManager does not tell).
-  /// What cannot be reached has `problem` in place of what it offers. Members may be added; those that are there keep their
-  /// names and senses.
+  /// Returns the output of `odographd sensors --json`, an object with: `gpsd` (omitted if disabled); `iio`,
+  /// an array of contexts; `can`, an array of interfaces with the traffic of one second; `wifi`, an array of
+  /// wireless interfaces; and `modems`, an array (an object with `problem` if radio.modem is set and
+  /// ModemManager does not answer). Unreachable objects contain `problem` instead of their capabilities.
+  /// Members may be added; existing ones retain their names and meanings.
   package func json() -> [UInt8] {
     JSONWriter.object { json in
       if let gpsd = configuration.gpsd { json.field("gpsd") { Self.write(gpsd.address, to: &$0) } }

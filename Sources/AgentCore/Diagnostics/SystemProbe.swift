@@ -11,7 +11,7 @@ struct SystemProbe: Sendable {
   private let system: DeviceHealth.System?
 
   /// - Parameters:
-  ///   - store: the store's file, whose file system is reported.
+  ///   - store: path of the store, whose file system is reported.
   ///   - root: prefix of `/sys`, `/proc` and `/etc`, for tests.
   init(store: String, root: String = "") {
     self.root = root
@@ -38,7 +38,7 @@ struct SystemProbe: Sendable {
     return health
   }
 
-  /// The device tree's name on boards, the firmware's on PCs.
+  /// Returns the name from the device tree on boards, from the firmware on PCs.
   private static func model(_ root: String) -> String? {
     if let name = SmallFiles.text(root + "/proc/device-tree/model") { return String(name.prefix(80)) }
     let folder = root + "/sys/class/dmi/id/"
@@ -47,7 +47,7 @@ struct SystemProbe: Sendable {
     return parts.isEmpty ? nil : String(parts.joined(separator: " ").prefix(80))
   }
 
-  /// What makers leave in when they have not thought of a name.
+  /// Placeholders that manufacturers leave in the firmware.
   private static let placeholders: Set<String> = [
     "to be filled by o.e.m.", "default string", "system product name", "system manufacturer",
     "not specified",
@@ -58,20 +58,20 @@ struct SystemProbe: Sendable {
     var status = statvfs()
     guard statvfs(storeFolder, &status) == 0 else { return nil }
     let block = UInt64(status.f_frsize)
-    // What only root may still fill is not free for the agent.
+    // Space reserved for root is not available to the agent.
     return DeviceHealth.Storage(
       free: Int64(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: block).partialValue),
       total: Int64(clamping: UInt64(status.f_blocks).multipliedReportingOverflow(by: block).partialValue))
   }
 
-  /// Bytes, from proc(5): the second number of `statm` is in pages.
+  /// Resident memory in bytes from proc(5): the second number of `statm`, in pages.
   private var resident: Int64? {
     let fields = SmallFiles.text(root + "/proc/self/statm")?.split(separator: " ")
     guard let fields, fields.count > 1, let pages = Int64(fields[1]) else { return nil }
     return pages.multipliedReportingOverflow(by: Int64(sysconf(Int32(_SC_PAGESIZE)))).partialValue
   }
 
-  /// A row of `/proc/meminfo`, bytes.
+  /// Returns a row of `/proc/meminfo` in bytes.
   private func memory(_ name: String) -> Int64? {
     guard let text = SmallFiles.text(root + "/proc/meminfo") else { return nil }
     for line in text.split(separator: "\n") where line.hasPrefix(name + ":") {
@@ -81,7 +81,7 @@ struct SystemProbe: Sendable {
     return nil
   }
 
-  /// os-release(5): `PRETTY_NAME`, in quotes or without.
+  /// Returns `PRETTY_NAME` of os-release(5), with or without quotes.
   private static func systemName(_ root: String) -> String? {
     let text = SmallFiles.text(root + "/etc/os-release") ?? SmallFiles.text(root + "/usr/lib/os-release")
     let key = "PRETTY_NAME="
@@ -90,7 +90,7 @@ struct SystemProbe: Sendable {
     return name.isEmpty ? nil : String(name.prefix(80))
   }
 
-  /// Processors of the list in sysfs, as in "0-2,4".
+  /// Number of processors in sysfs's list, as in "0-2,4".
   private var processors: Int? {
     guard let list = SmallFiles.text(root + "/sys/devices/system/cpu/online") else { return nil }
     var count = 0
@@ -104,7 +104,7 @@ struct SystemProbe: Sendable {
     return count
   }
 
-  /// The hottest of the zones that say something believable.
+  /// Highest plausible temperature of the thermal zones in °C.
   private var temperature: Double? {
     let folder = root + "/sys/class/thermal"
     return SmallFiles.names(in: folder).filter { $0.hasPrefix("thermal_zone") }
@@ -114,15 +114,15 @@ struct SystemProbe: Sendable {
 }
 
 extension EnergyAccount {
-  /// What this process used of the processor since it started, as the kernel counts it: seconds at work, in the program and in
-  /// the kernel for it, and how often a thread of it was woken.
+  /// Processor use of this process since its start, from the kernel: time in user and kernel mode in s, and
+  /// number of thread wakeups.
   static var process: Self {
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
     let seconds =
       Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
       + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6
-    // Each time that a thread gives up the processor of itself, something has to wake it again.
+    // Each voluntary context switch leads to a wakeup.
     return Self(seconds: seconds, starts: usage.ru_nvcsw)
   }
 }

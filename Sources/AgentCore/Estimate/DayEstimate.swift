@@ -12,11 +12,11 @@ struct DayEstimate {
   private let drivingHours: Double
   private let errorBound: String
   private let plainConsumers: [(format: String, bound: PlainConsumerBound)]
-  /// The inertial sensors that the configuration has and the vehicle does not.
+  /// Inertial sensors of the configuration that the vehicle does not have.
   private let missing: [SensorKind]
 
   /// - Parameters:
-  ///   - present: the kinds of sensors that were found; nil assumes all that the configuration names.
+  ///   - present: the discovered kinds of sensors; nil assumes all sensors of the configuration.
   ///   - drivingHours: hours of driving in a day, 0 ... 24.
   /// - Throws: `SimulationError`; `TopicError`.
   init(_ configuration: AgentConfiguration, present: Set<SensorKind>? = nil, drivingHours: Double) throws {
@@ -28,8 +28,8 @@ struct DayEstimate {
     plainConsumers = PlainConsumerBound.bounds(of: configuration)
   }
 
-  /// Removes the inertial sensors that are missing: without an accelerometer rest is not detected, and a receiver that cannot
-  /// sleep costs several times as much.
+  /// Removes the missing inertial sensors: without an accelerometer standstill is not detected, and a
+  /// receiver that cannot sleep uses several times as much energy.
   private static func withdraw(
     from configuration: inout AgentConfiguration, allBut present: Set<SensorKind>?
   ) -> [SensorKind] {
@@ -39,10 +39,10 @@ struct DayEstimate {
     return asked.intersection([.accelerometer, .gyroscope]).subtracting(present).sorted()
   }
 
-  /// The lines that `odographd check` prints.
+  /// Lines printed by `odographd check`.
   var lines: [String] {
     let joules = use.joules.values.reduce(0, +)
-    // A lithium cell's voltage.
+    // Voltage of a lithium cell.
     let charge = joules / 3.7 / 3.6
     let parts = use.joules.filter { $0.value >= joules * 0.005 }.sorted {
       ($1.value, $0.key) < ($0.value, $1.key)
@@ -61,7 +61,8 @@ struct DayEstimate {
     ] + plainConsumers.map { "  \($0) plain consumers (last position): \($1.text)" }
   }
 
-  /// Writes the same for programs: joules, bytes and messages of a day, in total and by their parts, and the error bound in words.
+  /// Writes the estimate as JSON: joules, bytes and messages of a day, in total and by their parts, and the
+  /// error bound as text.
   func write(to json: inout JSONWriter) {
     json.field("drivingHours", drivingHours, decimals: 2)
     json.key("without")
@@ -102,7 +103,7 @@ struct DayEstimate {
     }
   }
 
-  /// Two significant digits are more than an estimate is worth.
+  /// Returns two significant digits, which is the precision of an estimate.
   private static func short(_ value: Double) -> String {
     guard value > 0, value.isFinite else { return "0" }
     let step = pow(10, (log10(value)).rounded(.down) - 1)
@@ -111,7 +112,7 @@ struct DayEstimate {
       ? String(Int(min(rounded.rounded(), 1e15))) : String((rounded * 100).rounded() / 100)
   }
 
-  /// The error bound of the position that a subscriber shows, in words.
+  /// Returns the error bound of the displayed position, as text.
   private static func errorBound(_ settings: PipelineConfiguration.Location) -> String {
     guard settings.isEnabled else { return "none: location.enabled is false" }
     let sleep = settings.desiredAccuracy.meters.map { "\(Int($0)) m" }
@@ -138,7 +139,7 @@ struct DayEstimate {
 }
 
 extension ActivityType {
-  /// m/s while on the way: of a vehicle the mean of nine recorded drives, of the others a guess.
+  /// Speed while driving, m/s: for vehicles the mean of nine recorded drives, for others an assumption.
   var typicalSpeed: Double {
     switch self {
     case .automotive: 13.5

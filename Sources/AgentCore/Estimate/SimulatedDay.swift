@@ -5,10 +5,11 @@ internal import Telemetry
 
 /// Simulated use of a day: the agent's own loop, run over a vehicle that drives and is then parked.
 ///
-/// The vehicle drives the simulation's demonstration route at the pace of the configured activity; what its second lap uses is
-/// repeated for the rest of the time. Parked, inertial sensors are simulated until all has settled; after that they would repeat
-/// themselves, so that time passes with the receiver alone, or an hour is repeated where they are published at intervals. Weather,
-/// hills and networks are not part of it.
+/// The vehicle drives the simulation's demonstration route at the pace of the configured activity; the use of
+/// its second lap is repeated for the rest of the time. When it is parked, inertial sensors are simulated
+/// until all states have settled. After that they would repeat themselves: time passes with the receiver
+/// alone, or an hour is repeated if they are published at intervals. Weather, hills and networks are not
+/// simulated.
 struct SimulatedDay {
   /// Use of energy and of the link over some time.
   struct Use {
@@ -23,7 +24,7 @@ struct SimulatedDay {
 
     var bytes: Double { messages.values.reduce(linkBytes, +) }
 
-    /// Adds the use since an earlier moment so many times more.
+    /// Returns the sum with the use since an earlier moment, repeated so many times.
     func repeating(since earlier: Use, _ times: Double) -> Use {
       func extended<Key>(_ now: [Key: Double], _ before: [Key: Double]) -> [Key: Double] {
         now.reduce(into: [:]) { $0[$1.key] = $1.value + times * ($1.value - (before[$1.key] ?? 0)) }
@@ -62,7 +63,7 @@ struct SimulatedDay {
 
   private static func parked(_ configuration: AgentConfiguration, seconds: Double) throws -> Use {
     guard seconds > 0 else { return Use() }
-    // Rest is detected within seconds, and the link follows after `LinkPlan.patience`.
+    // Standstill is detected within seconds, and the link follows after `LinkPlan.patience`.
     let settled = LinkPlan.patience + 300
     guard publishesAtRest(configuration), seconds > settled else {
       return try SimulatedStretch(configuration, .parked, silentFrom: settled).advance(to: seconds)
@@ -73,7 +74,7 @@ struct SimulatedDay {
     return hour.repeating(since: before, max(0, (seconds - settled) / 3600 - 1))
   }
 
-  /// Whether values of the inertial sensors are published at intervals while nothing changes.
+  /// Returns whether values of the inertial sensors are published at intervals without changes.
   static func publishesAtRest(_ configuration: AgentConfiguration) -> Bool {
     let (attitude, heading) = (configuration.pipeline.attitude, configuration.pipeline.heading)
     return attitude.isEnabled && attitude.filter == 0 || heading.isEnabled && heading.filter == 0

@@ -10,9 +10,9 @@ internal import Telemetry
 
 /// The agent's own loop over a simulated vehicle, with the use of energy and of the link.
 ///
-/// A class, as the code that would copy such a value is a hundredth of the agent's program.
+/// A class, because the code to copy such a value would be a hundredth of the agent's program.
 final class SimulatedStretch {
-  /// Of a usual length, so that the estimate does not depend on the build.
+  /// Version with the usual length, so that the estimate does not depend on the build.
   private static let version = "1.0.0"
   private static let startTime = UTCTime(nanoseconds: 1_795_219_200_000_000_000)
 
@@ -22,8 +22,8 @@ final class SimulatedStretch {
   /// Seconds of one lap of the route.
   let lapDuration: Double
 
-  /// - Parameter silentFrom: seconds after which inertial sensors that are at rest are not simulated any more, as they would repeat
-  ///   themselves; nil simulates them always.
+  /// - Parameter silentFrom: seconds after which inertial sensors at standstill are not simulated any more,
+  ///   because they would repeat themselves; nil for never.
   /// - Throws: `SimulationError`; `TopicError`.
   init(
     _ configuration: AgentConfiguration, _ scenario: SimulatedDrive.Scenario, silentFrom: Double? = nil
@@ -49,7 +49,7 @@ final class SimulatedStretch {
     try loop.start()
   }
 
-  /// Runs to a moment, in seconds since the start.
+  /// Runs up to a moment, in seconds since the start.
   /// - Returns: the use since the start.
   func advance(to seconds: Double) throws -> SimulatedDay.Use {
     let accounts = try loop.advance(recordingTo: Timestamp(seconds: seconds))
@@ -72,7 +72,8 @@ final class SimulatedStretch {
     let pace = configuration.pipeline.location.activity.typicalSpeed
     if configuration.pipeline.location.activity != .automotive {
       for index in simulation.route.waypoints.indices { simulation.route.waypoints[index].speedLimit = pace }
-      // Steps shake by some 2 m/s² (root mean square); the simulation's figure is that at 15 m/s.
+      // Steps have accelerations of about 2 m/s² (root mean square); the simulation's figure applies at 15
+      // m/s.
       simulation.inertialErrors.roadVibration = 2 * 15 / pace
     }
     if configuration.gpsd == nil { simulation.rates.positioning = 0 }
@@ -85,8 +86,8 @@ final class SimulatedStretch {
   }
 }
 
-/// A simulated drive whose inertial sensors fall silent at a moment without a change of their status, as at rest they would repeat
-/// themselves.
+/// A simulated drive whose inertial sensors stop at a moment without a change of their status, because they
+/// would repeat themselves at standstill.
 private struct SettlingDrive: SensorRecording {
   private var drive: SimulatedDrive
   private let silentFrom: Timestamp?

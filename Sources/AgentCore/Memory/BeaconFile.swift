@@ -7,27 +7,29 @@ internal import Telemetry
 
 /// The file of a `BeaconStore`.
 ///
-/// A row for each beacon would cost 20 bytes beside its 34, and leave a third of each page empty. So beacons lie in `bucketCount` rows by a hash
-/// of their identity: 20,000 of them take less than 1 MB, one is found by reading one row of some 350 bytes, and a scan of twenty changes
-/// twenty pages. Each row begins with its checksum: what SQLite reads without complaint may be damaged all the same.
+/// A row per beacon would cost 20 bytes in addition to its 34, and leave a third of each page empty.
+/// Therefore beacons are stored in `bucketCount` rows by a hash of their identity: 20,000 of them require
+/// less than 1 MB, finding one reads a row of about 350 bytes, and a scan of twenty changes twenty pages.
+/// Each row starts with its checksum, because SQLite does not detect all damage.
 final class BeaconFile {
   struct Entry: Hashable {
     var beacon: LearnedBeacon
-    /// Whether it is the fleet's word, and was not heard here yet.
+    /// True if the entry comes from the fleet's map and was not heard by this vehicle yet.
     var isShared = false
 
-    /// What is worth keeping: days, the higher the longer. Each sighting, of 60, is worth a day, and the fleet's word less than one's own.
+    /// Value for retention, in days: each sighting, up to 60, counts one day, and entries of the fleet's map
+    /// count less than the vehicle's own.
     var worth: Int {
       beacon.place.lastSeen + min(beacon.place.sightings, 60) - (isShared ? 60 : 0)
     }
   }
 
   static let bucketCount: UInt64 = 2048
-  /// Parts of the file, of neighbouring rows, in which much is written at once.
+  /// Number of parts of the file, each of neighbouring rows, for writing many entries at once.
   static let partCount: UInt64 = 8
   private static let entrySize = LearnedBeacon.byteCount + 1
   private static let checksumSize = 4
-  /// Cells of the fleet's map whose versions are remembered.
+  /// Maximum number of cells of the fleet's map whose versions are stored.
   private static let mostCells = 64
 
   private static let steps = [
@@ -41,19 +43,19 @@ final class BeaconFile {
   private let database: Database
   private var reading: Statement
   private var writing: Statement
-  /// Beacons in the file.
+  /// Number of beacons in the file.
   private(set) var count = 0
-  /// Rows read and written since it was opened.
+  /// Rows read and written since the file was opened.
   private(set) var (reads, writes) = (0, 0)
-  /// Cells of the fleet's map that had to make room, as a whole or in part.
+  /// Cells of the fleet's map that were dropped, completely or partly.
   private var lost: Set<String> = []
 
-  /// Opens the file, or makes it.
-  /// - Throws: `SQLiteError`, of which `isDamage` says that the file is to be set aside.
+  /// Opens the file, or creates it.
+  /// - Throws: `SQLiteError`; if `isDamage` is true, set the file aside.
   init(path: String) throws(SQLiteError) {
     self.path = path
     database = try Database(path: path, access: .create)
-    // What is forgotten is overwritten. A journal that is emptied costs less room than a log, and the writes are few.
+    // Deleted data is overwritten. A truncated journal requires less space than a log, and writes are rare.
     try database.execute(
       """
       PRAGMA secure_delete = ON; PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL;
@@ -70,7 +72,8 @@ final class BeaconFile {
     for bucket in 0..<Self.bucketCount { count += try entries(bucket).count / Self.entrySize }
   }
 
-  /// What is known of beacons. Locks are taken once for all of them: one by one that takes longer than reading.
+  /// Returns the entries of beacons. All are read under one lock, because locking for each takes longer than
+  /// reading.
   func entries(of beacons: some Sequence<Beacon>) throws(SQLiteError) -> [Beacon: Entry] {
     try database.transaction(.deferred) { () throws(SQLiteError) in
       var found: [Beacon: Entry] = [:]
@@ -82,8 +85,9 @@ final class BeaconFile {
     }
   }
 
-  /// Writes what has changed, nil for what is to be dropped, as one transaction.
-  /// - Parameter most: entries of a bucket, so that addresses that are made for one bucket cannot fill it for ever.
+  /// Writes changes as one transaction; nil deletes an entry.
+  /// - Parameter most: maximum number of entries in a bucket, so that addresses crafted for one bucket cannot
+  ///   fill it permanently.
   func apply(_ changes: [Beacon: Entry?], most: Int) throws(SQLiteError) {
     let buckets = Dictionary(grouping: changes.keys) { Self.bucket($0) }
     try changing { () throws(SQLiteError) in
@@ -107,8 +111,8 @@ final class BeaconFile {
     }
   }
 
-  /// Writes what the fleet's map tells, each row once; what was heard here goes before it.
-  /// - Parameter most: entries of a bucket.
+  /// Writes pieces of the fleet's map, each row once. Entries heard by this vehicle have precedence.
+  /// - Parameter most: maximum number of entries in a bucket.
   func apply(_ pieces: WaitingPieces, most: Int) throws(SQLiteError) {
     for part in 0..<Self.partCount {
       let words = pieces.words { Self.bucket($0) / (Self.bucketCount / Self.partCount) == part }
@@ -121,14 +125,15 @@ final class BeaconFile {
     }
   }
 
-  /// Drops entries, as one transaction.
-  /// - Returns: how many.
+  /// Deletes entries as one transaction.
+  /// - Returns: their number.
   @discardableResult
   func removeAll(where isUnwanted: (Entry) -> Bool) throws(SQLiteError) -> Int {
     try remove(isUnwanted, makesRoom: false)
   }
 
-  /// - Parameter makesRoom: whether it is missed.
+  /// - Parameter makesRoom: true if the entry is dropped for lack of space, so that its cell becomes
+  ///   incomplete.
   @discardableResult
   private func remove(_ isUnwanted: (Entry) -> Bool, makesRoom: Bool) throws(SQLiteError) -> Int {
     let before = count
@@ -151,10 +156,11 @@ final class BeaconFile {
     return before - count
   }
 
-  /// Forgets what was not heard for long, and of more than fit what is worth the least.
+  /// Deletes beacons that were not heard for long, and above the limit the least valuable ones.
   /// - Parameters:
-  ///   - day: the first that counts, days since 1970.
-  ///   - limit: beacons at most; a twentieth less is left, so that this is not needed again soon.
+  ///   - day: the first day that is retained, in days since 1970.
+  ///   - limit: maximum number of beacons. Deletion continues to 5 % below it, so that it is not required
+  ///     again soon.
   func forget(before day: Int, limit: Int) throws(SQLiteError) {
     try removeAll { $0.beacon.place.lastSeen < day }
     guard count > limit else { return }
@@ -181,10 +187,10 @@ final class BeaconFile {
 
   // MARK: Cells of the fleet's map
 
-  /// What stands before the version of a cell of which something had to make room.
+  /// Prefix of the version of an incomplete cell.
   static let partial = "-"
 
-  /// The versions of cells, with `partial` of those that are there no more as a whole.
+  /// Returns the versions of cells, with the prefix `partial` for incomplete ones.
   func versions() throws(SQLiteError) -> [String: String] {
     var statement = try database.prepare("SELECT cell, version FROM cells", isPersistent: false)
     var versions: [String: String] = [:]
@@ -192,7 +198,7 @@ final class BeaconFile {
     return versions
   }
 
-  /// Cells of which something had to make room since the last call: they are not here as a whole any more.
+  /// Returns the cells that became incomplete since the last call.
   func drainLost() -> Set<String> {
     defer { lost = [] }
     return lost
@@ -216,7 +222,7 @@ final class BeaconFile {
     }
   }
 
-  /// Remembers that a cell was taken, and as whole unless something of it had to make room already.
+  /// Stores the version of a received cell, marked as incomplete if a part was already dropped.
   func setVersion(_ version: String, of cell: String, day: Int) throws(SQLiteError) {
     let version = lost.contains(cell) ? Self.partial + version : version
     var statement = try database.prepare(
@@ -233,7 +239,7 @@ final class BeaconFile {
 
   // MARK: Buckets
 
-  /// The high bits of a product spread what makers number one after the other.
+  /// Returns the bucket: the high bits of a product distribute consecutive addresses of a manufacturer.
   private static func bucket(_ beacon: Beacon) -> UInt64 {
     (beacon.rawValue &* 0x9e37_79b9_7f4a_7c15) >> 53
   }
@@ -287,7 +293,7 @@ final class BeaconFile {
     identity.append(little: beacon.rawValue)
     var place = 0
     while place < entries.count {
-      // The low byte comes first, and is another one for nearly all.
+      // The low byte is compared first, because it differs in nearly all cases.
       if entries[place] == identity[0], entries[place..<place + identity.count].elementsEqual(identity) {
         return place
       }
@@ -296,7 +302,7 @@ final class BeaconFile {
     return nil
   }
 
-  /// - Returns: what was removed; nil for what was no entry.
+  /// - Returns: the removed entry; nil for an invalid one.
   private static func removeLeast(_ entries: inout [UInt8]) -> Entry? {
     let least = stride(from: 0, to: entries.count, by: entrySize).min {
       (entry(entries, at: $0)?.worth ?? .min) < (entry(entries, at: $1)?.worth ?? .min)

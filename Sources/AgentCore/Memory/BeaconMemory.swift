@@ -5,10 +5,10 @@ internal import Positioning
 internal import Spatial
 internal import Telemetry
 
-/// What the agent makes of scans beside good fixes, and of the fleet's map of beacons: learns, shares, receives. Used by the pipeline's
-/// thread alone.
+/// The agent's beacon map: learns from scans taken with accurate fixes, shares them, and receives the fleet's
+/// map. Used by the pipeline's thread only.
 struct BeaconMemory: Sendable {
-  /// What is remembered and told.
+  /// The configured store and functions.
   struct Plan: Sendable {
     var store: BeaconStore
     var learns = true
@@ -19,7 +19,7 @@ struct BeaconMemory: Sendable {
 
   private let plan: Plan
   private var batch = ScanBatch()
-  /// Nil where the fleet's map is not received.
+  /// Requests for the fleet's map; nil if it is not received.
   private var wanted: WantedBeacons?
 
   init(_ plan: Plan) {
@@ -28,7 +28,7 @@ struct BeaconMemory: Sendable {
   }
 
   /// Call it after the pipeline has processed an event.
-  /// - Returns: what is to be told.
+  /// - Returns: messages to publish.
   mutating func process(_ pipeline: inout AgentPipeline, at now: Timestamp) -> [VehicleMessage] {
     for scan in pipeline.drainLearnable() { learn(scan, at: now) }
     let unwanted = pipeline.drainOptedOut()
@@ -36,14 +36,14 @@ struct BeaconMemory: Sendable {
       plan.store.drop(unwanted)
       batch.drop(unwanted)
     }
-    // A clock that was found years ahead must not make the map old.
+    // A clock that is years ahead by mistake must not age the map.
     plan.store.advance(
       to: now, day: pipeline.trustedTime(at: now)?.day, zones: pipeline.privacyZones)
     if plan.store.drainIsAnew() { wanted?.forgetAll() }
     wanted?.forget(plan.store.drainLost())
     var messages: [VehicleMessage] = []
     if let scan = batch.due(at: now) { messages.append(.scan(scan)) }
-    // The place that may be told: what is withheld or blurred by privacy is so here, too.
+    // The published position, subject to the same privacy rules as locations.
     let place = wanted == nil ? nil : pipeline.lastKnown?.location.coordinate
     if let message = wanted?.due(at: now, place: place, time: pipeline.utc(at: now)) {
       messages.append(.beaconsWanted(message))
@@ -57,11 +57,11 @@ struct BeaconMemory: Sendable {
         scan.scan, at: scan.coordinate, accuracy: scan.accuracy, day: scan.time.day,
         isContested: scan.isContested)
     }
-    // A contested place is nothing to tell others before the vehicle believes it itself.
+    // A contested position is not shared before the vehicle itself accepts it.
     if plan.shares, !scan.isContested { batch.append(scan, at: now) }
   }
 
-  /// A piece of the fleet's map has come.
+  /// Processes a received piece of the fleet's map.
   mutating func accept(_ payload: [UInt8], at now: Timestamp) {
     do throws(JSONError) {
       guard let (piece, isLast) = try wanted?.accept(payload, at: now) else { return }
@@ -79,7 +79,7 @@ struct BeaconMemory: Sendable {
     }
   }
 
-  /// The last moment of a clean stop.
+  /// Stores pending data at a clean stop.
   mutating func close() -> [VehicleMessage] {
     plan.store.close()
     return batch.drain().map { [.scan($0)] } ?? []

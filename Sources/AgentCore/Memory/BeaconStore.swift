@@ -6,36 +6,36 @@ internal import SQLite
 package import Sensors
 internal import Spatial
 
-/// Where transmitters stand, as the vehicle has learned it and the fleet has told it: in an SQLite file, bounded and forgetting.
+/// The learned and received positions of radio beacons, in a bounded SQLite file.
 ///
-/// What was learned and what the fleet told waits in memory and is written at most once in five minutes: at most the whole file, 1 MB, and its
-/// journal as much, some 25 MB of flash in two hours of driving; earlier only where more than eight pieces of the fleet's map have come. A
-/// loss of power costs these minutes. A file that is damaged is set aside, and what was learned in
-/// it is learned anew. A disk that takes nothing costs what is learned, never the agent. The file is made by the first scan that there is
-/// something to learn from.
+/// Changes wait in memory and are written at most once in five minutes, earlier only if more than eight
+/// pieces of the fleet's map have arrived. A write is at most the whole file, 1 MB, plus its journal: about
+/// 25 MB of flash in two hours of driving. A loss of power loses these minutes. A damaged file is set aside,
+/// and its content must be learned again. An unwritable disk loses what was learned but does not stop the
+/// agent. The file is created by the first scan that contains something to learn.
 package final class BeaconStore: BeaconMap {
   struct Settings: Sendable, Hashable {
     var path: String
-    /// Beacons at most.
+    /// Maximum number of beacons.
     var limit = 20_000
-    /// Days for which one that is not heard is kept.
+    /// Time in days after which an unheard beacon is removed.
     var forgetAfter = 180
   }
 
   private struct State {
     var file: BeaconFile?
-    /// What is not in the file yet; nil for what is to be dropped from it.
+    /// Changes not yet in the file; nil for deletions.
     var pending: [Beacon: BeaconFile.Entry?] = [:]
     var pieces = WaitingPieces()
     var nextFlush: Timestamp?
-    /// Whether a damaged file was set aside, and nobody was told yet.
+    /// True if a damaged file was set aside and this was not reported yet.
     var isAnew = false
-    /// Days since 1970, as far as known.
+    /// Days since 1970; nil if unknown.
     var day: Int?
     var prunedOn: Int?
-    /// Those in which nothing is kept that was learned there.
+    /// Zones in which learned positions are not stored.
     var zones: [PrivacyPolicy.Zone]?
-    /// Whether the disk is left alone until the next flush.
+    /// True if the disk is not used until the next write.
     var isWaiting = false
     var hasLoggedFailure = false
   }
@@ -44,11 +44,11 @@ package final class BeaconStore: BeaconMap {
   private let log: Logger
   private let state = Locked(State())
 
-  /// Seconds between two writings.
+  /// Interval between writes in s.
   static let pace = 300.0
-  /// Sightings of a scan that are learned from.
+  /// Maximum number of sightings of a scan that are learned.
   private static let mostSightings = 128
-  /// Beacons that wait in memory while the disk takes nothing.
+  /// Maximum number of beacons that wait in memory while the disk is not writable.
   private static let mostPending = 4096
 
   init(_ settings: Settings, log: Logger) {
@@ -56,7 +56,8 @@ package final class BeaconStore: BeaconMap {
     self.log = log
   }
 
-  /// One read of the file for each beacon. What of it is not used says `LearnedBeacon.mapped`.
+  /// Returns the positions of beacons, with one read of the file for each. `LearnedBeacon.mapped` decides
+  /// which of them are usable.
   package func lookUp(_ beacons: [Beacon]) -> [MappedBeacon] {
     state.withLock { state in
       let known = entries(of: beacons, &state)
@@ -64,21 +65,21 @@ package final class BeaconStore: BeaconMap {
     }
   }
 
-  /// Learns from a scan beside a good fix, outside of all zones.
+  /// Learns from a scan taken with an accurate fix, outside of all zones.
   /// - Parameters:
-  ///   - accuracy: metres at 68 % of the place.
+  ///   - accuracy: accuracy of the position in m (68 %).
   ///   - day: days since 1970.
-  ///   - isContested: whether what is known of the scan's beacons says that it was not heard there.
+  ///   - isContested: true if the scan's known beacons contradict the position.
   func learn(
     _ scan: RadioScan, at place: Coordinate, accuracy: Double, day: Int, isContested: Bool = false
   ) {
-    // Of a million none but the first are looked at: no band has room for more that are true.
+    // Only the first few thousand are examined: no band contains more real transmitters.
     let strongest = scan.sightings.prefix(4096).sorted { ($0.signal ?? -200) > ($1.signal ?? -200) }
     let heard = RadioScan(
       timestamp: scan.timestamp, sightings: Array(strongest.prefix(Self.mostSightings)))
     state.withLock { state in
       let entries = entries(of: heard.sightings.map(\.beacon), &state)
-      // What was told of one sighting is no more than this one: it would only draw it away.
+      // A received entry from a single sighting is worth no more than this one and would only distort it.
       let known = entries.filter {
         isContested || !$0.value.isShared || $0.value.beacon.place.sightings > 1
       }.mapValues(\.beacon)
@@ -87,7 +88,8 @@ package final class BeaconStore: BeaconMap {
       for (beacon, change) in changes {
         guard state.pending.count < Self.mostPending else { break }
         let entry = change.map { after in
-          // The fleet's word stays its own, to be replaced by its next, until the vehicle knows better.
+          // A received entry remains marked as the fleet's, so that its next version replaces it, until the
+          // vehicle has its own evidence.
           let isShared =
             isContested && entries[beacon]?.isShared == true
             && after.place.coordinate == known[beacon]?.place.coordinate
@@ -98,12 +100,12 @@ package final class BeaconStore: BeaconMap {
     }
   }
 
-  /// Takes the fleet's word for beacons that were never heard here: own evidence goes before it.
-  /// - Parameter piece: in the order of identities.
+  /// Accepts received positions of beacons that this vehicle never heard; own evidence has precedence.
+  /// - Parameter piece: beacons in the order of their identities.
   func accept(_ piece: [MappedBeacon]) {
     state.withLock { state in
       if state.pieces.isFull { flush(&state) }
-      // What was doubted of its last word is not what it says now.
+      // Doubts about the previous received position do not apply to the new one.
       for beacon in piece {
         if case .some(.some(let entry)) = state.pending[beacon.beacon], entry.isShared {
           state.pending.removeValue(forKey: beacon.beacon)
@@ -119,17 +121,17 @@ package final class BeaconStore: BeaconMap {
     }
   }
 
-  /// Drops what is not to be on maps any more, whoever had it there.
+  /// Deletes beacons that must not be on maps, regardless of their origin.
   func drop(_ beacons: [Beacon]) {
     state.withLock { state in
       for beacon in entries(of: beacons, &state).keys { state.pending.updateValue(nil, forKey: beacon) }
     }
   }
 
-  /// Cells of the fleet's map of which something had to make room since the last call.
+  /// Returns the cells of the fleet's map that became incomplete since the last call.
   func drainLost() -> Set<String> { state.withLock { $0.file?.drainLost() ?? [] } }
 
-  /// Whether all that was known was lost since the last call.
+  /// Returns whether all entries were lost since the last call.
   func drainIsAnew() -> Bool {
     state.withLock { state in
       defer { state.isAnew = false }
@@ -137,7 +139,7 @@ package final class BeaconStore: BeaconMap {
     }
   }
 
-  /// The versions of cells of the fleet's map, as `BeaconFile` has them.
+  /// Returns the versions of cells of the fleet's map, as in `BeaconFile`.
   func versions() -> [String: String] {
     state.withLock { state in
       guard isThere(state) else { return state.pieces.versions }
@@ -146,15 +148,15 @@ package final class BeaconStore: BeaconMap {
     }
   }
 
-  /// The pieces of a cell are here as a whole; call it after the last was accepted.
+  /// Marks the pieces of a cell as complete. Call it after the last one was accepted.
   func setVersion(_ version: String, of cell: String) {
     state.withLock { $0.pieces.setVersion(version, of: cell) }
   }
 
-  /// Writes and forgets what is due.
+  /// Writes and deletes as due.
   /// - Parameters:
-  ///   - day: days since 1970; nil where civil time is not known.
-  ///   - zones: in which nothing learned is kept, from now on.
+  ///   - day: days since 1970; nil if civil time is unknown.
+  ///   - zones: zones in which learned positions are not stored from now on.
   func advance(to timestamp: Timestamp, day: Int?, zones: [PrivacyPolicy.Zone]) {
     state.withLock { state in
       state.day = day ?? state.day
@@ -170,7 +172,7 @@ package final class BeaconStore: BeaconMap {
     }
   }
 
-  /// The last moment of a clean stop.
+  /// Writes pending changes at a clean stop.
   func close() {
     state.withLock { state in
       state.isWaiting = false
@@ -179,12 +181,12 @@ package final class BeaconStore: BeaconMap {
     }
   }
 
-  /// Beacons in the file, and rows of it that were read and written since it was opened; nil where it is not open.
+  /// Number of beacons in the file, and of rows read and written since it was opened; nil if it is not open.
   var work: (beacons: Int, reads: Int, writes: Int)? {
     state.withLock { state in state.file.map { ($0.count, $0.reads, $0.writes) } }
   }
 
-  // MARK: What is known
+  // MARK: Entries
 
   private func entries(of beacons: [Beacon], _ state: inout State) -> [Beacon: BeaconFile.Entry] {
     let pending = state.pending
@@ -203,7 +205,7 @@ package final class BeaconStore: BeaconMap {
     return known
   }
 
-  /// A file that nobody has made yet is not made by a question.
+  /// Returns whether the file exists. Reading does not create it.
   private func isThere(_ state: State) -> Bool {
     state.file != nil || access(settings.path, F_OK) == 0
   }
@@ -226,11 +228,11 @@ package final class BeaconStore: BeaconMap {
     if isNewDay { state.prunedOn = state.day }
   }
 
-  /// A zone may have been made since around what was learned.
+  /// Deletes learned positions inside zones, which may have been added later.
   private func hide(_ zones: [PrivacyPolicy.Zone], _ state: inout State) {
     guard zones != state.zones else { return }
     func isHidden(_ entry: BeaconFile.Entry) -> Bool {
-      // Of the fleet's word only what was heard here meanwhile is the vehicle's.
+      // Of a received entry, only the second position was heard by this vehicle.
       let places = [entry.isShared ? nil : entry.beacon.place.coordinate, entry.beacon.elsewhere]
       let points = places.compactMap { $0.map { SurfacePoint($0) } }
       return zones.contains { zone in points.contains { zone.area.contains($0) } }
@@ -258,7 +260,7 @@ package final class BeaconStore: BeaconMap {
 
   // MARK: The file
 
-  /// - Returns: nil where the file cannot be used now, which has been logged.
+  /// - Returns: nil if the file cannot be used at the moment, which has been logged.
   @discardableResult
   private func withFile<Result>(
     _ state: inout State, _ body: (BeaconFile) throws(SQLiteError) -> Result
@@ -286,7 +288,7 @@ package final class BeaconStore: BeaconMap {
     }
   }
 
-  /// In what is damaged nobody can look for what was learned in a zone.
+  /// Deletes damaged files, because positions in zones cannot be removed from them.
   private func removeAside() {
     let folder = settings.path.lastIndex(of: "/").map { String(settings.path[...$0]) } ?? "./"
     let name = settings.path.dropFirst(settings.path.contains("/") ? folder.count : 0) + Self.aside
@@ -305,14 +307,14 @@ package final class BeaconStore: BeaconMap {
       metadata: ["count": "\(count)"])
   }
 
-  /// What the name of a file that is set aside goes on with.
+  /// Suffix of a file that is set aside, followed by the date.
   private static let aside = ".damaged-"
 
   private func setAside(_ reason: String) {
-    // Colons trouble some file systems and tools.
+    // Colons cause problems in some file systems and tools.
     let date = String(UTCTime(nanoseconds: SystemClock.realtime).rfc3339.map { $0 == ":" ? "-" : $0 })
     let aside = settings.path + Self.aside + date
-    // The journal of a damaged file would be played back into the next one.
+    // The journal of a damaged file would be applied to the next one.
     unlink(settings.path + "-journal")
     do throws(SystemError) {
       try AtomicFile.move(settings.path, to: aside)

@@ -3,21 +3,21 @@ internal import Motion
 internal import Pipeline
 internal import Spatial
 
-/// Keeps the motion calibration in a file, so that a restarted agent need not learn it anew.
+/// Stores the motion calibration in a file for the next start.
 ///
-/// The file is replaced at a calm pace because flash wears and calibrations change slowly; a level that somebody has measured
-/// is kept at once.
+/// The file is replaced rarely, because flash wears and calibrations change slowly. A level set by a command
+/// is stored immediately.
 struct CalibrationStore: Sendable {
   private var file: LearnedFile
   private let log: Logger
   private var stored: MotionCalibration?
-  /// That was tried to be kept last.
+  /// The level of the last attempt to save.
   private var level: LevelCalibration?
   private var nextLook: Timestamp?
   private var nextSave: Timestamp?
   private var hasLoggedDiscard = false
 
-  /// Seconds between two saves, and between two looks at whether something was discarded.
+  /// Interval in s between saves, and between checks for discarded values.
   static let pace = 900.0
   static let look = 10.0
 
@@ -26,15 +26,15 @@ struct CalibrationStore: Sendable {
     self.log = log
   }
 
-  /// What was kept; nil when there is nothing, or nothing that can be used.
-  /// - Parameter now: names what is set aside.
+  /// Returns the stored calibration; nil if there is none or it is not usable.
+  /// - Parameter now: date for the name of a file that is set aside.
   mutating func load(now: UTCTime) -> MotionCalibration? {
     stored = file.load(now: now, made: \.made, MotionCalibration.init(text:))
     level = stored?.level
     return stored
   }
 
-  /// Saves when it is time to: at its pace, and soon after a calibration was found not to fit any more.
+  /// Saves if it is due: at regular intervals, and soon after a calibration was discarded.
   mutating func keep(_ pipeline: AgentPipeline, at timestamp: Timestamp) {
     if pipeline.level != level { return save(pipeline, at: timestamp) }
     guard let look = nextLook, let save = nextSave else {
@@ -56,7 +56,7 @@ struct CalibrationStore: Sendable {
     self.save(pipeline, at: timestamp)
   }
 
-  /// Saves what differs from what is in the file.
+  /// Saves the calibration if it differs from the file.
   mutating func save(_ pipeline: AgentPipeline, at timestamp: Timestamp) {
     var calibration = pipeline.calibration
     level = calibration.level

@@ -2,27 +2,27 @@ internal import Logging
 internal import Platform
 internal import Spatial
 
-/// A small text file of what was learned, replaced as a whole.
+/// A small text file of learned values, replaced as a whole.
 ///
-/// One that is damaged is set aside under a dated name. A disk that fails costs what was learned, never the agent.
+/// A damaged file is renamed with a date. A failing disk loses the values but does not stop the agent.
 struct LearnedFile: Sendable {
   let path: String
   private let log: Logger
   private let largest: Int
   private var hasLoggedFailure = false
 
-  /// - Parameter largest: bytes; most of what is kept has less than a tenth of the default.
+  /// - Parameter largest: maximum size in bytes; most files have less than a tenth of the default.
   init(path: String, largest: Int = 65_536, log: Logger) {
     self.path = path
     self.largest = largest
     self.log = log
   }
 
-  /// What was kept; nil when there is nothing, or nothing that can be used.
+  /// Returns the stored value; nil if there is none or it is not usable.
   /// - Parameters:
-  ///   - now: names what is set aside.
-  ///   - made: when it was kept, for the log.
-  ///   - read: throws a sentence about what is wrong with the text.
+  ///   - now: date for the name of a file that is set aside.
+  ///   - made: returns the time of storing, for the log.
+  ///   - read: parses the text, or throws a description of the problem.
   func load<Value, Failure: Error & CustomStringConvertible>(
     now: UTCTime, made: (Value) -> UTCTime?, _ read: (String) throws(Failure) -> Value
   ) -> Value? {
@@ -51,7 +51,7 @@ struct LearnedFile: Sendable {
   }
 
   private func setAside(now: UTCTime, reason: String) {
-    // Colons trouble some file systems and tools.
+    // Colons cause problems in some file systems and tools.
     let date = String(now.rfc3339.map { $0 == ":" ? "-" : $0 })
     let aside = "\(path).damaged-\(date)"
     do {
@@ -65,6 +65,9 @@ struct LearnedFile: Sendable {
         metadata: ["reason": "\(reason)", "failure": "\(error)"])
     }
   }
+
+  /// Deletes the file.
+  func remove() { try? AtomicFile.remove(path) }
 
   /// Writes what is to be kept; that it cannot be is told once.
   /// - Parameter isDurable: false where a loss of power takes the file anyway.

@@ -16,7 +16,7 @@ struct MotionMemory: ~Copyable {
     var odometer: OdometerStore?
     var trips: TripStore?
     var recorder: AgentConfiguration.Recorder?
-    /// Records on command only; nil if `recorder` always records, and if commands may not.
+    /// Records on command only; nil if `recorder` always records, or commands may not record.
     var commandedRecorder: AgentConfiguration.Recorder?
     /// True for recorded and simulated input, whose time line is not the machine's.
     var isVirtual = false
@@ -46,12 +46,12 @@ struct MotionMemory: ~Copyable {
   private let isVirtual: Bool
   private let log: Logger
 
-  /// - Throws: `ConfigurationError` when the recorder's file cannot be had.
+  /// - Throws: `ConfigurationError` if the recorder's file cannot be opened.
   init(_ plan: Plan, log: Logger) throws(ConfigurationError) {
     if let recorder = plan.recorder {
       history = try AccelerometerHistory(recorder, isVirtual: plan.isVirtual, log: log)
     } else if let recorder = plan.commandedRecorder, access(recorder.path, F_OK) == 0 {
-      // A former recording can be fetched. A file that cannot be opened is reported when it is needed.
+      // An earlier recording can be read. A file that cannot be opened is reported when it is needed.
       history = try? AccelerometerHistory(
         recorder, isVirtual: plan.isVirtual, isCommanded: true, log: log)
     } else {
@@ -66,7 +66,7 @@ struct MotionMemory: ~Copyable {
     trips = plan.trips
   }
 
-  /// Call it after the pipeline has processed the event.
+  /// Stores changes. Call it after the pipeline has processed the event.
   mutating func process(_ event: SensorEvent, _ pipeline: borrowing AgentPipeline) {
     guard let timestamp = event.timestamp else { return }
     history?.record(event, utcOffset: pipeline.utcOffset(at: timestamp))
@@ -75,7 +75,7 @@ struct MotionMemory: ~Copyable {
   }
 
   /// Stores the odometer if it is due. Call it before messages with the odometer are delivered.
-  /// - Parameter isSet: stores it in any case, because a command has set it.
+  /// - Parameter isSet: true to store it in any case, because a command has set it.
   mutating func keepOdometer(_ pipeline: inout AgentPipeline, at timestamp: Timestamp, isSet: Bool = false) {
     guard let outcome = odometer?.keep(pipeline, at: timestamp, isSet: isSet) else { return }
     pipeline.observe(odometerKept: outcome.state)
@@ -87,7 +87,7 @@ struct MotionMemory: ~Copyable {
     trips?.keep(pipeline, at: timestamp)
   }
 
-  /// Records the accelerometer from its next sample on, if it does not always record.
+  /// Records the accelerometer from its next sample, if it does not always record.
   /// - Throws: `ConfigurationError` if the file cannot be opened.
   mutating func record(seconds: Double) throws(ConfigurationError) {
     if history == nil, let commandedRecorder {
@@ -97,13 +97,13 @@ struct MotionMemory: ~Copyable {
     history?.record(seconds: seconds)
   }
 
-  /// A piece of what the accelerometer's recorder has of a time; nil where nothing is recorded.
-  /// - Throws: `SystemError` for a disk that fails.
+  /// Returns a piece of the recorded accelerometer history; nil if nothing is recorded.
+  /// - Throws: `SystemError` for a failing disk.
   func recorded(from start: UTCTime, to end: UTCTime) throws(SystemError) -> RecordedPiece? {
     try history?.piece(from: start, to: end)
   }
 
-  /// The last moment of a clean stop.
+  /// Stores all pending state at a clean stop.
   mutating func close(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
     history?.close()
     calibration?.save(pipeline, at: timestamp)
@@ -122,9 +122,10 @@ struct RecordedPiece {
   var span: (start: UTCTime, end: UTCTime)?
 }
 
-/// Writes the accelerometer's samples to the ring on disk as they come, block by block, on the pipeline's thread.
+/// Writes the accelerometer's samples to the ring on disk, block by block, on the pipeline's thread.
 ///
-/// A disk that fails costs history, never the agent: the failure is told once, and each block tries again.
+/// A failing disk loses history but does not stop the agent: the failure is logged once, and each block
+/// retries.
 struct AccelerometerHistory: ~Copyable {
   private var recorder: SensorRecorder
   private let log: Logger
@@ -134,17 +135,17 @@ struct AccelerometerHistory: ~Copyable {
   private enum Mode {
     /// Everything is recorded.
     case always
-    /// Waits for a command.
+    /// Waiting for a command.
     case idle
-    /// So many seconds are recorded from the next sample on, and in any case until the end of a recording in progress.
+    /// Recording for a time in s from the next sample, and at least until the end of a recording in progress.
     case requested(seconds: Double, until: Timestamp?)
     case recording(until: Timestamp)
   }
 
   /// - Parameters:
-  ///   - isVirtual: whether the time line is a recording's, which says nothing beyond this run.
-  ///   - isCommanded: whether nothing is recorded until a command.
-  /// - Throws: `ConfigurationError` when the file cannot be had.
+  ///   - isVirtual: true if the time line is a recording's, which is valid only within this run.
+  ///   - isCommanded: true if nothing is recorded without a command.
+  /// - Throws: `ConfigurationError` if the file cannot be opened.
   init(
     _ settings: AgentConfiguration.Recorder, isVirtual: Bool, isCommanded: Bool = false, log: Logger
   ) throws(ConfigurationError) {
@@ -169,7 +170,7 @@ struct AccelerometerHistory: ~Copyable {
     }
   }
 
-  /// - Parameter utcOffset: nanoseconds to add to a timestamp for UTC; nil when it is not known.
+  /// - Parameter utcOffset: nanoseconds to add to a timestamp for UTC; nil if unknown.
   mutating func record(_ event: SensorEvent, utcOffset: Int64?) {
     guard case .inertial(let block) = event else { return }
     let samples = block.compactMap { AccelerometerData($0) }
@@ -182,7 +183,7 @@ struct AccelerometerHistory: ~Copyable {
     }
   }
 
-  /// Records for a time from the next sample on; a recording in progress is extended, never shortened.
+  /// Records for a time in s from the next sample; a recording in progress is extended, never shortened.
   mutating func record(seconds: Double) {
     switch mode {
     case .always: break
@@ -192,7 +193,7 @@ struct AccelerometerHistory: ~Copyable {
     }
   }
 
-  /// Returns true if samples from a point in time on are recorded. Synchronizes a recording at its end.
+  /// Returns whether samples from a point in time are recorded. Synchronizes a recording at its end.
   private mutating func isRecording(_ timestamp: Timestamp) -> Bool {
     switch mode {
     case .always: return true
@@ -210,21 +211,21 @@ struct AccelerometerHistory: ~Copyable {
     }
   }
 
-  /// More samples than this (80 s) are not in one piece: 50 kB.
+  /// Maximum number of samples in a piece (80 s, 50 kB).
   static let pieceCount = 4000
 
   func piece(from start: UTCTime, to end: UTCTime) throws(SystemError) -> RecordedPiece {
     let (samples, next) = try recorder.accelerometerData(from: start, to: end, limit: Self.pieceCount)
     var piece = SamplePiece(startingAt: samples.first?.time ?? start)
     for sample in samples {
-      // As a sensor measures it, not as Core Motion tells it.
+      // In the sensor's sign convention, not Core Motion's.
       let force = sample.acceleration * -standardGravity
       piece.append(.accelerometer, [force.x, force.y, force.z], at: sample.time)
     }
     return RecordedPiece(piece: piece, next: next, span: recorder.recordedSpan)
   }
 
-  /// Makes everything safe before the end.
+  /// Synchronizes all records before the end.
   mutating func close() {
     do throws(SystemError) {
       try recorder.synchronize()

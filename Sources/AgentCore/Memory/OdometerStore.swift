@@ -4,30 +4,40 @@ internal import Pipeline
 internal import Platform
 internal import Spatial
 
-/// Keeps the odometer, so that neither a kill nor a loss of power costs metres.
+/// Stores the odometer so that neither a kill nor a loss of power loses metres.
 ///
-/// A restart closes the way from the kept place to the first one that it learns. How well it would do that is known all the time: what is
-/// on the disk is written anew when it would be wrong by three metres. On a straight road that is once in a kilometre, in a town every few
-/// seconds, at rest never. In memory, beside the control socket, where writing wears nothing, it is kept with each place.
+/// After a restart, the distance from the stored position to the first new one is added. The error of that
+/// estimate is tracked continuously: the file on disk is rewritten when it would exceed three metres. On a
+/// straight road that is once per kilometre, in a town every few seconds, at rest never. In memory beside the
+/// control socket, where nothing wears, it is stored with each position.
 ///
-/// A second file has the metres of the last stop, without the place, for the day on which the first is damaged.
+/// A second file contains the metres of the last stop without the position, in case the first is damaged.
 struct OdometerStore: Sendable {
   private var disk: LearnedFile
   private var copy: LearnedFile
-  /// Nil where there is no folder in memory.
+  /// File in memory; nil without such a folder.
   private var memory: LearnedFile?
-  /// What is on the disk, in memory and in the copy.
+  /// The states on disk, in memory and in the copy.
   private var onDisk, inMemory, copied: OdometerState?
-  /// What this run has begun with, until it has gone on from there.
+  /// Initial state of this run, until it has been continued.
   private var loaded: OdometerState?
   private var nextSave: Timestamp?
+  private var isDiskFailing = false
+  /// Whether the folder in memory belongs to no service: its file counts only beside one on the disk, and is deleted at a clean stop.
+  private let isMemoryShared: Bool
   private var standingSince: Timestamp?
 
-  /// Metres by which a restart may miscount, and that the kept place may be behind.
+  /// Largest error in m of a restart, and largest distance in m from the stored position.
   static let (greatestRisk, longestWay) = (3.0, 1000.0)
+  /// Metres after a stop at which the disk learns that the vehicle is on its way. Readings follow ten metres behind
+  /// (`OdometerReports`).
+  static let leavingWay = 5.0
+  /// Metres since the last copy without a clean stop: so many a damaged file costs at most.
+  static let copyInterval = 1000.0
   /// s between two writings on the disk, and of a stop before that is written.
   static let (pace, stopDelay) = (3.0, 10.0)
-  /// s between two writings where the place may not be kept, so that only the metres are: a loss of power costs the way of as many.
+  /// Interval in s between writes if the position may not be stored, so that only metres are: a loss of power
+  /// loses the distance of this time.
   static let hiddenPace = 30.0
 
   private let keepsPlace: Bool
@@ -35,8 +45,10 @@ struct OdometerStore: Sendable {
   /// - Parameters:
   ///   - path: on the disk.
   ///   - memory: beside the control socket; it is used where that is in memory.
+  ///   - isMemoryShared: whether that folder outlives the removal of the store.
   ///   - keepsPlace: no where nothing of where the vehicle is is to be kept.
-  init(path: String, memory: String?, keepsPlace: Bool = true, log: Logger) {
+  init(path: String, memory: String?, isMemoryShared: Bool = false, keepsPlace: Bool = true, log: Logger) {
+    self.isMemoryShared = isMemoryShared
     self.keepsPlace = keepsPlace
     disk = LearnedFile(path: path, log: log)
     copy = LearnedFile(path: path + ".copy", log: log)
@@ -44,30 +56,31 @@ struct OdometerStore: Sendable {
       memory.flatMap { AtomicFile.isInMemory($0) ? LearnedFile(path: $0, log: log) : nil }
   }
 
-  /// What was kept; nil when there is nothing that can be used.
-  /// - Parameter now: civil time, as far as the machine knows.
+  /// Returns the stored state; nil if there is none or it is not usable.
+  /// - Parameter now: current civil time according to the machine.
   mutating func load(now: UTCTime) -> OdometerState? {
     func read(_ file: LearnedFile?) -> OdometerState? {
       file?.load(now: now, made: \.time, OdometerState.init(text:))
     }
-    (onDisk, copied, inMemory) = (read(disk), read(copy), read(memory))
+    (onDisk, copied) = (read(disk), read(copy))
+    inMemory = !isMemoryShared || onDisk != nil || copied != nil ? read(memory) : nil
     // It never goes back, so the farthest is the newest; of equals, the one in memory has the newest place.
     let newest = [inMemory, onDisk, copied].compactMap { $0 }.max { $0.distance < $1.distance }
-    // Whatever else there was is written anew.
+    // All other files are rewritten.
     if newest != onDisk { onDisk = nil }
     loaded = newest
     return newest
   }
 
-  /// What became of a writing on the disk.
+  /// The outcome of a write to disk.
   struct Outcome {
-    /// Nil where the disk did not take it.
+    /// The stored state; nil if the disk is not writable.
     var state: OdometerState?
   }
 
-  /// Keeps what is due.
-  /// - Parameter isSet: whether somebody has just set it, which is kept at once.
-  /// - Returns: nil where nothing was to be written on the disk.
+  /// Stores the state if it is due.
+  /// - Parameter isSet: true if a command has just set it, which is stored immediately.
+  /// - Returns: nil if no write was due.
   mutating func keep(
     _ pipeline: borrowing AgentPipeline, at timestamp: Timestamp, isSet: Bool = false
   ) -> Outcome? {
@@ -77,28 +90,37 @@ struct OdometerStore: Sendable {
       inMemory = state
     }
     // What was found at the restart must be there before it is told.
-    let isFirst = loaded.map { $0 != state } ?? false
-    if isSet || isFirst { return save(state, at: timestamp) }
+    let isFirst = loaded.map { $0.withoutReading != state.withoutReading } ?? false
+    // A state at rest on the disk states its reading. Readings beyond it are published only after this.
+    let isLeaving =
+      onDisk.map { $0.velocity == .zero && state.distance - $0.distance > Self.leavingWay } ?? false
+    let isPaced = isDiskFailing && timestamp < nextSave ?? timestamp
+    if isSet || isFirst || (isLeaving && !isPaced) { return save(state, at: timestamp) }
     guard timestamp >= nextSave ?? timestamp else { return nil }
     guard let onDisk else { return save(state, at: timestamp) }
     let isStanding = state.distance == onDisk.distance
     standingSince = isStanding ? standingSince ?? timestamp : nil
-    if let standingSince, timestamp.seconds(since: standingSince) >= Self.stopDelay { saveCopy(state) }
+    if let standingSince, timestamp.seconds(since: standingSince) >= Self.stopDelay,
+      abs(state.distance + state.offset - (copied.map { $0.distance + $0.offset } ?? -.infinity))
+        >= Self.copyInterval
+    {
+      saveCopy(state)
+    }
     let isRisky = (pipeline.odometerRisk ?? .infinity) > Self.greatestRisk
     let isFar =
       state.distance - onDisk.distance > Self.longestWay
       || abs(state.offset - onDisk.offset) > Self.greatestRisk
     let hasStopped = !isStanding && state.velocity == .zero
-    // A privacy zone may have been made around what is on the disk.
+    // A privacy zone may have been added around the stored position.
     let isHidden = state.place == nil && onDisk.place != nil
     return isRisky || isFar || hasStopped || isHidden ? save(state, at: timestamp) : nil
   }
 
-  /// The last moment of a clean stop.
+  /// Stores the state at a clean stop.
   mutating func save(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
     guard let state = state(of: pipeline) else { return }
-    if memory != nil { _ = memory?.save(state.text, isDurable: false) }
-    _ = save(state, at: timestamp)
+    if !isMemoryShared { _ = memory?.save(state.text, isDurable: false) }
+    if save(state, at: timestamp, isLast: true).state != nil, isMemoryShared { memory?.remove() }
     saveCopy(state)
   }
 
@@ -108,10 +130,15 @@ struct OdometerStore: Sendable {
     return state
   }
 
-  private mutating func save(_ state: OdometerState, at timestamp: Timestamp) -> Outcome {
+  /// - Parameter isLast: whether nothing is published after it.
+  private mutating func save(_ state: OdometerState, at timestamp: Timestamp, isLast: Bool = false) -> Outcome
+  {
     nextSave = timestamp.advanced(bySeconds: state.place == nil ? Self.hiddenPace : Self.pace)
-    if loaded != state { loaded = nil }
-    guard disk.save(state.text) else { return Outcome(state: nil) }
+    if loaded?.withoutReading != state.withoutReading { loaded = nil }
+    // At rest, readings do not grow before the next one is stored.
+    let stored = isLast || state.velocity == .zero ? state : state.withoutReading
+    isDiskFailing = !disk.save(stored.text)
+    guard !isDiskFailing else { return Outcome(state: nil) }
     onDisk = state
     return Outcome(state: state)
   }
@@ -119,7 +146,16 @@ struct OdometerStore: Sendable {
   private mutating func saveCopy(_ state: OdometerState) {
     guard state.distance != copied?.distance || state.offset != copied?.offset else { return }
     var bare = state
-    (bare.place, bare.velocity) = (nil, nil)
+    (bare.place, bare.velocity, bare.reported) = (nil, nil, nil)
     if copy.save(bare.text) { copied = bare }
+  }
+}
+
+extension OdometerState {
+  /// The state on the disk on the way: readings after it are published before the next one is stored.
+  fileprivate var withoutReading: OdometerState {
+    var state = self
+    state.reported = nil
+    return state
   }
 }

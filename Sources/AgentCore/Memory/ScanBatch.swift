@@ -4,17 +4,17 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// Collects scans into messages: nobody waits for one, and eight in a message spare the radio seven.
+/// Combines scans into messages. They are not urgent, and one message for eight scans saves radio use.
 struct ScanBatch: Sendable {
   private var scans: [ScanMessage.Scan] = []
   private var since: Timestamp?
 
-  /// Scans of a message, and seconds that the first waits at most.
+  /// Maximum number of scans in a message, and waiting time in s of the first.
   static let capacity = 8
   static let patience = 1800.0
 
   mutating func append(_ learnable: LearnableScan, at now: Timestamp) {
-    // A fix that is better than a metre is told as one of a metre.
+    // A fix with an accuracy below a metre is published with one metre.
     guard
       let scan = ScanMessage.Scan(
         time: learnable.time, coordinate: learnable.coordinate, accuracy: learnable.accuracy,
@@ -24,7 +24,7 @@ struct ScanBatch: Sendable {
     since = since ?? now
   }
 
-  /// Leaves out what is not to be on maps any more.
+  /// Removes beacons that must not be on maps.
   mutating func drop(_ beacons: [Beacon]) {
     scans = scans.compactMap { scan in
       let others = scan.sightings.filter { !beacons.contains($0.beacon) }
@@ -35,7 +35,7 @@ struct ScanBatch: Sendable {
     if scans.isEmpty { since = nil }
   }
 
-  /// The message that is due.
+  /// Returns the message if it is due.
   mutating func due(at now: Timestamp) -> ScanMessage? {
     guard let since, scans.count >= Self.capacity || now.seconds(since: since) >= Self.patience else {
       return nil
@@ -43,7 +43,7 @@ struct ScanBatch: Sendable {
     return drain()
   }
 
-  /// What is there, before a stop.
+  /// Returns the remaining scans before a stop.
   mutating func drain() -> ScanMessage? {
     defer { (scans, since) = ([], nil) }
     return scans.isEmpty ? nil : ScanMessage(scans: scans)

@@ -2,24 +2,24 @@ internal import Glibc
 internal import Platform
 internal import Telemetry
 
-/// The files of traces, named by their numbers. Without a folder nothing is kept, and nothing fails.
+/// The files of traces, named by their numbers. Without a folder nothing is stored, and no operation fails.
 struct TraceFolder: Sendable {
   enum Part: String, Sendable, CaseIterable {
-    /// The last message of a trace, written before that is told.
+    /// Last message of a trace, written before it is published.
     case message = ".json"
-    /// A `TraceFile` that grows.
+    /// A growing `TraceFile`.
     case recording = ".trace"
-    /// The whole as it is told, written before its pieces are, and never changed.
+    /// The complete trace as published, written before its pieces are published, and never changed.
     case packed = ".packed"
-    /// The same, once the outbox has the pieces.
+    /// The complete trace, after the outbox has accepted its pieces.
     case sent = ".sent"
   }
 
   let path: String?
-  /// Of the traces that are not kept, from 1.
+  /// Counter of traces that are not stored, from 1.
   private var unkept: Int64 = 0
 
-  /// Bytes of files that are read back: of the ring and as much again after it, twice.
+  /// Maximum size in bytes of files that are read: twice the ring and the time after the event.
   private static let largest = 4 << 20
 
   init(path: String?) { self.path = path }
@@ -36,7 +36,7 @@ struct TraceFolder: Sendable {
     return place(name, part).map { stat($0, &status) == 0 ? Int(status.st_size) : 0 } ?? 0
   }
 
-  /// Nil where there is none.
+  /// Reads a file; nil if it does not exist.
   func read(_ name: String, _ part: Part) throws(SystemError) -> [UInt8]? {
     guard let place = place(name, part) else { return nil }
     return try AtomicFile.read(place, limit: Self.largest)
@@ -47,8 +47,8 @@ struct TraceFolder: Sendable {
     try AtomicFile.write(bytes, to: place)
   }
 
-  /// Writes what a recording has grown by.
-  /// - Parameter offset: how much of it is there.
+  /// Appends to a recording.
+  /// - Parameter offset: current size of the file.
   func append(_ bytes: ArraySlice<UInt8>, to name: String, at offset: Int) throws(SystemError) {
     guard let place = place(name, .recording) else { return }
     let file = try RandomAccessFile(path: place, access: .readWrite, followsLinks: false)
@@ -56,33 +56,34 @@ struct TraceFolder: Sendable {
     try file.synchronize()
   }
 
-  /// Deletes a file for good; one that is not there is no error.
+  /// Deletes a file permanently; a missing file is not an error.
   func remove(_ name: String, _ part: Part) throws(SystemError) {
     guard let place = place(name, part) else { return }
     do throws(SystemError) { try AtomicFile.remove(place) } catch {
-      // A disk that is read-only says so before it looks.
+      // A read-only disk reports this error even for missing files.
       if exists(name, part) { throw error }
     }
   }
 
-  /// Deletes what there is of a trace, the message first: without it nothing is told again.
+  /// Deletes all files of a trace, the message first: without it nothing is published again.
   func removeAll(_ name: String) throws(SystemError) {
     for part in Part.allCases { try remove(name, part) }
   }
 
-  /// What was handed over stays for whoever comes to the vehicle.
+  /// Renames a published trace, which remains available on the vehicle.
   func setSent(_ name: String) throws(SystemError) {
     guard let packed = place(name, .packed), let sent = place(name, .sent) else { return }
     try AtomicFile.move(packed, to: sent)
     try remove(name, .recording)
   }
 
-  /// The names of traces that have such a file, in order.
+  /// Returns the names of traces that have such a file, in order.
   func names(_ part: Part) -> [String] {
     path.map { SmallFiles.names(in: $0).compactMap { Self.name(of: $0, part.rawValue) } } ?? []
   }
 
-  /// The names of traces that an earlier run could not hand over. What losses of power have left of others is deleted.
+  /// Returns the names of traces that an earlier run could not publish. Remains of others after losses of
+  /// power are deleted.
   func pending() -> [String] {
     guard let path else { return [] }
     let names = SmallFiles.names(in: path)
@@ -98,8 +99,8 @@ struct TraceFolder: Sendable {
     return told.subtracting(sent).sorted()
   }
 
-  /// A number that no other trace has or will have, and the name of its files.
-  /// - Parameter failed: why a number may come again; it is in a series of its own then, where it is another.
+  /// Returns a number that no other trace has or will have, and the name of its files.
+  /// - Parameter failed: called if the number may repeat; a new series then makes the identity unique.
   mutating func nextNumber(_ failed: (SystemError) -> Void) -> (JournalNumber, name: String) {
     guard let path else {
       unkept += 1
@@ -139,7 +140,7 @@ struct TraceFolder: Sendable {
     return String(repeating: "0", count: max(0, 10 - digits.utf8.count)) + digits
   }
 
-  /// The name without its ending; nil for another file.
+  /// Returns the name without its ending; nil for another file.
   private static func name(of file: String, _ ending: String) -> String? {
     guard file.hasSuffix(ending), case let digits = file.dropLast(ending.count), digits.utf8.count >= 10,
       digits.utf8.allSatisfy({ (48...57).contains($0) })

@@ -8,26 +8,28 @@ internal import Spatial
 internal import Telemetry
 internal import Traces
 
-/// Keeps traces on disk from the end of a blow until the outbox has them, so that a kill or a loss of power costs no more than the last
-/// second, and tells no piece twice with other bytes (`TraceFolder` has the files).
+/// Stores traces on disk from the end of an impact until the outbox has accepted them. A kill or a loss of
+/// power loses at most the last second, and no piece is published twice with different bytes (`TraceFolder`
+/// manages the files).
 ///
-/// A disk that fails costs what a restart would find, never the trace: that is in memory, too, while it is recorded. Of a trace that cannot be
-/// kept as it is told, nothing is left on the disk before it is told, or it is told later: a restart would find less, and tell that.
+/// A failing disk costs only the recovery after a restart, because a trace is also in memory while it is
+/// recorded. If a trace cannot be stored as it would be published, its files are deleted before it is
+/// published, or publication is postponed. Otherwise a restart would find less and publish that.
 struct TraceStore: Sendable {
-  /// One that is recorded, or was.
+  /// A trace that is being recorded, or was.
   private struct Trace: Sendable {
     let run: Int
     let name: String
     var message: TraceMessage
-    /// The recording, and how much of it is on the disk.
+    /// The recording, and the size of its part on disk.
     var bytes: [UInt8]
     var written = 0
     var isWhole = false
-    /// No where nothing of it is on the disk any more, or may be.
+    /// False if none of it is on disk any more, or may be.
     var isKept = true
   }
 
-  /// One as it is told.
+  /// A complete trace as published.
   private struct Whole: Sendable {
     let name: String
     var message: TraceMessage
@@ -37,20 +39,21 @@ struct TraceStore: Sendable {
   private let settings: AgentConfiguration.Traces
   private let log: Logger
   private var folder: TraceFolder
-  /// Those that are under way, and the last ones before, of which more may be known.
+  /// Traces in progress, and recent ones that may still be amended.
   private var traces: [Trace] = []
-  /// Those that the disk neither takes nor forgets, and when to try again (`SystemClock.monotonic`).
+  /// Traces that the disk can neither store nor delete, and the time of the next attempt
+  /// (`SystemClock.monotonic`).
   private var waiting: [Whole] = []
   private var retryDue: Int64 = 0
-  /// In the outbox after the next hand-over, and since when they may be.
+  /// Traces that are in the outbox after the next hand-over, and the time since when.
   private var handedOver: [(name: String, at: Int64)] = []
   private var hasLoggedFailure = false
 
-  /// Traces that are remembered: more than are under way at once.
+  /// Maximum number of remembered traces, above the number that can be in progress at once.
   private static let most = 8
-  /// ns between two tries.
+  /// Interval in ns between attempts.
   private static let retryInterval: Int64 = 10_000_000_000
-  /// Bytes of a trace as it is unpacked.
+  /// Maximum size in bytes of an unpacked trace.
   private static let largest = 4 << 20
 
   init(_ settings: AgentConfiguration.Traces, log: Logger) {
@@ -59,8 +62,9 @@ struct TraceStore: Sendable {
     folder = TraceFolder(path: settings.path)
   }
 
-  /// Finishes what an earlier run could not: hand the messages over, then `confirm`.
-  /// - Parameter places: those that may be told now; others are taken out of what is kept, or it is deleted.
+  /// Completes traces of an earlier run: deliver the returned messages, then call `confirm`.
+  /// - Parameter places: positions that may be published now. Others are removed from stored traces, or the
+  ///   trace is deleted.
   mutating func resume(_ places: ExactPlaces) -> [VehicleMessage] {
     let pending = folder.pending()
     forgetSent(places)
@@ -74,14 +78,14 @@ struct TraceStore: Sendable {
     message.identity = nil
     let shown = message.shown(places)
     if let packed = read(name, .packed) {
-      // Some of it may have been told: it is told as it is, or not at all.
+      // Parts may have been published, so it is published unchanged or not at all.
       guard shown == message, !hides(packed, places) else {
-        return drop(name, "trace \(name) has places that nobody may know any more")
+        return drop(name, "trace \(name) contains positions that are private now")
       }
       return tell(Whole(name: name, message: message, packed: packed), isKept: true)
     }
     let recording = read(name, .recording)
-    // The files of one that was told are deleted one by one.
+    // The files of a published trace are deleted one by one.
     guard recording != nil || message.size == nil else { return drop(name, nil) }
     message = shown
     let head = TraceFile.Head(moment: Timestamp(nanoseconds: 0), utcOffset: message.time.nanoseconds)
@@ -89,7 +93,7 @@ struct TraceStore: Sendable {
     if !places.areAll {
       file = file.flatMap { TraceFile(bytes: $0.withoutPlaces { !places.contains($0) }) }
     }
-    // Of a message that was to be told with the pieces nobody has heard.
+    // A message that was to precede the pieces has not been published.
     if message.state == .recording { message.revision += 1 }
     message.state = .interrupted
     let last = file?.blocks.compactMap { TraceBlock(bytes: $0)?.times?.upperBound }.max()
@@ -98,7 +102,7 @@ struct TraceStore: Sendable {
     return finish(name, message, file)
   }
 
-  /// Carries out what the pipeline decided. What comes back is to be handed over, then `confirm`.
+  /// Executes the pipeline's decisions. Deliver the returned messages, then call `confirm`.
   mutating func process(_ steps: [TraceStep]) -> [VehicleMessage] {
     var messages = retry()
     for step in steps {
@@ -114,11 +118,11 @@ struct TraceStore: Sendable {
     return messages
   }
 
-  /// Which trace a run is; nil for one that was not begun, or long ago.
+  /// Returns the number of a run's trace; nil if none was started, or long ago.
   func number(ofRun run: Int) -> JournalNumber? { traces.last { $0.run == run }?.message.trace }
 
-  /// What was handed over has been accepted.
-  /// - Parameter isStored: whether the outbox has all on the disk; asked where it matters.
+  /// Records that the returned messages have been accepted.
+  /// - Parameter isStored: returns whether the outbox has all of them on disk; called only if necessary.
   mutating func confirm(_ isStored: () -> Bool) {
     guard !handedOver.isEmpty else { return }
     let now = SystemClock.monotonic
@@ -129,7 +133,7 @@ struct TraceStore: Sendable {
     let limit = now - Int64(settings.settlingTime * 1e9)
     guard handedOver.contains(where: { $0.at <= limit }) else { return }
     for (name, at) in handedOver where at <= limit && folder.exists(name, .packed) {
-      // What fails here is told again by the next run, as it is.
+      // After a failure here, the next run publishes it again unchanged.
       do throws(SystemError) { try folder.setSent(name) } catch { failed("\(error)") }
     }
     handedOver.removeAll { $0.at <= limit }
@@ -151,7 +155,7 @@ struct TraceStore: Sendable {
     }
     traces.append(Trace(run: run, name: name, message: message, bytes: TraceFile.bytes(head)))
     append(run, blocks)
-    // Its name is safe with that of the recording: both are in one folder, which is synchronized.
+    // Its name is as safe as the recording's: both are in one folder, which is synchronized.
     _ = keep(message, name)
     return .trace(message)
   }
@@ -175,21 +179,21 @@ struct TraceStore: Sendable {
     let trace = traces[index]
     let new = Self.numbered(message, as: trace.message)
     if let place = waiting.firstIndex(where: { $0.name == trace.name }) {
-      // It is told together with its pieces.
+      // It is published together with its pieces.
       (waiting[place].message, traces[index].message) = (new, new)
       return []
     }
-    // Nothing comes back that was deleted.
+    // Deleted files must not be created again.
     let isKept = trace.isKept && (folder.exists(trace.name, .message) || !trace.isWhole)
     if isKept, !keep(new, trace.name), folder.exists(trace.name, .message) {
-      // After a restart another message would have the same revision: this one is told with the next.
+      // After a restart another message would have the same revision, so this one is published with the next.
       return []
     }
     traces[index].message = new
     return [.trace(new)]
   }
 
-  /// With what the store knows of it, as the message after that.
+  /// Returns the message with the stored number, state and checksum, as the next revision.
   private static func numbered(_ message: TraceMessage, as before: TraceMessage) -> TraceMessage {
     var message = message
     (message.trace, message.revision, message.state) = (before.trace, before.revision + 1, before.state)
@@ -221,7 +225,7 @@ struct TraceStore: Sendable {
     message.pieces = max(
       1, (packed.count + TracePieceMessage.largestSize - 1) / TracePieceMessage.largestSize)
     message.checksum = CRC32.checksum(packed)
-    // As a restart would read it, so that pieces are the same then to the last digit of their time.
+    // The message is decoded as after a restart, so that pieces are equal to the last digit of their time.
     if let json = try? JSONValue(parsing: message.payload), let read = try? TraceMessage(json: json) {
       message = read
     }
@@ -233,7 +237,7 @@ struct TraceStore: Sendable {
     return secured(Whole(name: name, message: message, packed: packed))
   }
 
-  /// Tells a trace when a restart would tell the same, or nothing; else it waits.
+  /// Publishes a trace if a restart would publish the same or nothing; otherwise it waits.
   private mutating func secured(_ whole: Whole) -> [VehicleMessage] {
     if let index = traces.firstIndex(where: { $0.name == whole.name }) {
       traces[index].message = whole.message
@@ -268,7 +272,7 @@ struct TraceStore: Sendable {
     if let index = traces.firstIndex(where: { $0.name == whole.name }) { traces[index].isKept = isKept }
     if isKept { handedOver.append((whole.name, SystemClock.monotonic)) }
     let pieces = max(1, message.pieces ?? 1)
-    // Whenever it is cut, a piece is the same.
+    // A piece is the same whenever it is created.
     let time = message.time.advanced(bySeconds: message.after)
     return [.trace(message)]
       + (1...pieces).map { piece in
@@ -281,7 +285,7 @@ struct TraceStore: Sendable {
       }
   }
 
-  /// The bytes that go on their way: the file with few blocks, each column with a code of its own.
+  /// Returns the bytes to publish: the file with few blocks, and a separate code for each column.
   static func packed(_ file: TraceFile?) throws(CompressionError) -> [UInt8] {
     guard let file else { return try Deflate.huffman([]) }
     var sections = [TraceFile.bytes(file.head)]
@@ -294,17 +298,17 @@ struct TraceStore: Sendable {
     return try Deflate.huffman(sections)
   }
 
-  // MARK: Places
+  // MARK: Positions
 
-  /// Takes places that nobody may know any more out of what is recorded, and deletes the kept traces that have such. What is in the outbox
-  /// has been told.
+  /// Removes private positions from recordings, and deletes stored traces that contain any. Traces in the
+  /// outbox count as published.
   private mutating func withhold(_ places: ExactPlaces) {
     forgetSent(places)
     guard !places.areAll else { return }
     let hidden = waiting.filter { $0.message != $0.message.shown(places) || hides($0.packed, places) }
     for whole in hidden {
       waiting.removeAll { $0.name == whole.name }
-      _ = drop(whole.name, "trace \(whole.name) has places that nobody may know any more")
+      _ = drop(whole.name, "trace \(whole.name) contains positions that are private now")
     }
     for index in traces.indices {
       traces[index].message = traces[index].message.shown(places)
@@ -317,7 +321,7 @@ struct TraceStore: Sendable {
         traces[index].written = bytes.count
       } catch {
         failed("\(error)")
-        // The next writing makes it good.
+        // The next write corrects the file.
         traces[index].written = 0
       }
     }
@@ -334,7 +338,7 @@ struct TraceStore: Sendable {
 
   private func hides(_ packed: [UInt8], _ places: ExactPlaces) -> Bool {
     guard !places.areAll else { return false }
-    // What cannot be looked through may have any.
+    // An unreadable trace may contain any position.
     guard let bytes = try? Deflate.unpacked(packed, limit: Self.largest), let file = TraceFile(bytes: bytes)
     else { return true }
     return file.holds { !places.contains($0) }
@@ -342,15 +346,15 @@ struct TraceStore: Sendable {
 
   // MARK: Files
 
-  /// Deletes a trace that cannot be told.
-  /// - Parameter reason: nil where nothing of it is lost.
+  /// Deletes a trace that cannot be published.
+  /// - Parameter reason: nil if nothing is lost.
   private mutating func drop(_ name: String, _ reason: String?) -> [VehicleMessage] {
     if let reason { failed(reason) }
     do throws(SystemError) { try folder.removeAll(name) } catch { failed("\(error)") }
     return []
   }
 
-  /// - Returns: whether it is on the disk.
+  /// - Returns: true if it is on disk.
   private mutating func keep(_ message: TraceMessage, _ name: String) -> Bool {
     do throws(SystemError) {
       try folder.write(message.payload, to: name, .message)
@@ -368,7 +372,7 @@ struct TraceStore: Sendable {
     }
   }
 
-  /// Deletes the oldest that are sent until the rest is within the limits.
+  /// Deletes the oldest published traces until the rest is within the limits.
   private mutating func makeRoom() {
     var (count, bytes) = (0, 0)
     for name in folder.names(.sent).reversed() {

@@ -1,25 +1,26 @@
 internal import Positioning
 internal import Sensors
 
-/// Pieces of the fleet's map that are not in the file yet: so that they are written with what was learned, and not on their own.
+/// Pieces of the fleet's map that are not in the file yet. They are written together with learned beacons to
+/// save writes.
 struct WaitingPieces: Sendable {
-  /// Each in the order of identities, as they are told; the newest last.
+  /// Pieces with beacons in order of their identities; the newest last.
   private var pieces: [[MappedBeacon]] = []
-  /// Of cells that are here as a whole with them.
+  /// Versions of cells that become complete with these pieces.
   private(set) var versions: [String: String] = [:]
 
-  /// Whether a piece was lost, and nobody knows any more which cell is whole.
+  /// True if a piece was lost, so that it is unknown which cells are complete.
   private var isSpoiled = false
 
-  /// Pieces that wait at most, some 150 kB each.
+  /// Maximum number of waiting pieces, of about 150 kB each.
   static let most = 8
 
   var isEmpty: Bool { pieces.isEmpty && versions.isEmpty }
   var isFull: Bool { pieces.count >= Self.most }
 
-  /// - Parameter piece: in the order of identities, none twice.
+  /// - Parameter piece: beacons in order of their identities, without duplicates.
   mutating func append(_ piece: [MappedBeacon]) {
-    // A disk that takes nothing costs the oldest.
+    // If the disk is not writable, the oldest piece is dropped.
     if isFull {
       pieces.removeFirst()
       (versions, isSpoiled) = ([:], true)
@@ -31,7 +32,7 @@ struct WaitingPieces: Sendable {
     if !isSpoiled { versions[cell] = version }
   }
 
-  /// The newest word on a beacon.
+  /// Returns the newest entry of a beacon.
   subscript(beacon: Beacon) -> MappedBeacon? {
     for piece in pieces.reversed() {
       var (low, high) = (0, piece.count)
@@ -44,7 +45,7 @@ struct WaitingPieces: Sendable {
     return nil
   }
 
-  /// The newest word on each of the beacons that are meant.
+  /// Returns the newest entries of the selected beacons.
   func words(where isMeant: (Beacon) -> Bool) -> [Beacon: MappedBeacon] {
     var words: [Beacon: MappedBeacon] = [:]
     for piece in pieces { for word in piece where isMeant(word.beacon) { words[word.beacon] = word } }

@@ -2,30 +2,33 @@ internal import JSON
 internal import Spatial
 internal import Telemetry
 
-/// Decides which cells of the fleet's map are wanted, and which pieces are taken. A value without I/O.
+/// Selects the cells of the fleet's map to request, and the pieces to accept. A value without I/O.
 ///
-/// Whoever may publish to the vehicle may lie. So a piece is taken only of a cell that was asked for, only as many of them an hour as the
-/// cells around can have, and only when all of it is as it should be.
+/// Publishers to the vehicle are not trusted. A piece is accepted only if its cell was requested, if the
+/// number of pieces per hour is plausible, and if all of it is valid.
 struct WantedBeacons: Sendable {
-  /// By cells, of those that are here as a whole.
+  /// Versions of the cells that are complete.
   private var versions: [Geohash: String] = [:]
-  /// What has come of cells that are not.
+  /// Received pieces of incomplete cells.
   private var partial: [Geohash: (version: String, parts: Set<Int>)] = [:]
   private var refused: [BeaconsWantedMessage.Refusal] = []
   private var told: [BeaconsWantedMessage.Cell]?
   private var lastTold: Timestamp?
   private var taken: (since: Timestamp, counts: [Geohash: Int])?
-  /// Cells that are asked for and had to make room: asked for again when the vehicle comes back, not over and over.
+  /// Requested cells that were dropped for lack of space. They are requested again when the vehicle returns,
+  /// not repeatedly.
   private var lost: Set<Geohash> = []
 
-  /// Metres around the vehicle that the cells cover, and those from which on a cell is left again: along a border none comes and goes.
+  /// Distance in m around the vehicle that the cells cover, and the larger one from which a cell is no longer
+  /// requested. The difference avoids alternation along a border.
   static let (margin, leaving) = (5000.0, 10_000.0)
-  /// Seconds between two messages, and those after which one that nobody answered is told again.
+  /// Interval in s between two messages, and time after which an unanswered one is repeated.
   static let (interval, repetition) = (60.0, 3600.0)
-  /// Pieces that are taken an hour of one cell, which is twice all of it, and of all together: on a motorway through dense country.
+  /// Maximum number of pieces per hour, of one cell (twice its size) and of all together (a motorway through
+  /// a densely populated area).
   static let (mostOfCell, most) = (2 * BeaconPiece.largestCount, 16 * BeaconPiece.largestCount)
 
-  /// - Parameter versions: by cells, with `BeaconFile.partial` of those of which something had to make room.
+  /// - Parameter versions: versions by cell, with the prefix `BeaconFile.partial` for incomplete ones.
   init(versions: [String: String]) {
     for (text, version) in versions {
       let isPartial = version.hasPrefix(BeaconFile.partial)
@@ -36,11 +39,11 @@ struct WantedBeacons: Sendable {
     }
   }
 
-  /// Nothing of the fleet's map is here any more.
+  /// Forgets all cells after the map was lost.
   mutating func forgetAll() { (versions, partial, lost) = ([:], [:], []) }
 
-  /// What is to be told now; nil for nothing.
-  /// - Parameter place: where the vehicle may say that it is; nil where it may not, or does not know.
+  /// Returns the message to publish now; nil for none.
+  /// - Parameter place: the position that may be published; nil if unknown or private.
   mutating func due(at now: Timestamp, place: Coordinate?, time: UTCTime) -> BeaconsWantedMessage? {
     let age = lastTold.map { now.seconds(since: $0) } ?? .infinity
     guard let place, age >= Self.interval else { return nil }
@@ -54,7 +57,7 @@ struct WantedBeacons: Sendable {
     return BeaconsWantedMessage(time: time, cells: cells, refused: refused)
   }
 
-  /// The cells that are near, and those of the last message that are not far yet.
+  /// Returns the cells nearby, and those of the last message that are not far yet.
   private func around(_ place: Coordinate) -> [Geohash] {
     let near = Geohash.around(place, margin: Self.margin, length: BeaconPiece.cellLength)
     let far = Geohash.around(place, margin: Self.leaving, length: BeaconPiece.cellLength)
@@ -62,7 +65,7 @@ struct WantedBeacons: Sendable {
     return (near + kept).prefix(BeaconsWantedMessage.largestCount).sorted()
   }
 
-  /// Something of these cells had to make room.
+  /// Marks cells as incomplete.
   mutating func forget(_ cells: Set<String>) {
     for cell in cells.compactMap({ Geohash($0) }) {
       if told?.contains(where: { $0.cell == cell }) ?? false {
@@ -73,9 +76,9 @@ struct WantedBeacons: Sendable {
     }
   }
 
-  /// What a piece says that may be believed.
-  /// - Throws: `JSONError` with the reason for which it is not taken; it is told with the next message, too.
-  /// - Returns: the piece, and whether its cell is here as a whole with it; nil for one that is here already.
+  /// Validates and accepts a piece.
+  /// - Throws: `JSONError` with the reason for a rejection, which is also published with the next message.
+  /// - Returns: the piece, and whether it completes its cell; nil if it is already present.
   mutating func accept(
     _ payload: [UInt8], at now: Timestamp
   ) throws(JSONError) -> (piece: BeaconPiece, isLast: Bool)? {

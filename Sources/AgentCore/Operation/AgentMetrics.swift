@@ -7,7 +7,7 @@ internal import Prometheus
 internal import Sensors
 internal import Telemetry
 
-/// What Prometheus is told of an agent.
+/// The agent's metrics for Prometheus.
 extension MetricsText {
   init(_ snapshot: AgentSnapshot) {
     self.init()
@@ -42,16 +42,18 @@ extension MetricsText {
   }
 
   private mutating func location(_ snapshot: AgentSnapshot) {
-    gauge("location_age_seconds", "Seconds since the newest location that may be told.", snapshot.locationAge)
+    gauge(
+      "location_age_seconds", "Seconds since the newest location that may be published.", snapshot.locationAge
+    )
     gauge(
       "location_accuracy_meters", "Horizontal accuracy of the newest location.",
       snapshot.location?.location.horizontalAccuracy)
-    // Not a counter: it can be set to what the instrument panel shows.
+    // A gauge, because the reading can be set to that of the instrument panel.
     gauge(
-      "odometer_meters", "What the odometer shows, where others may know.", snapshot.status.odometer?.distance
+      "odometer_meters", "Odometer reading, unless it is private.", snapshot.status.odometer?.distance
     )
     gauge(
-      "odometer_estimated_meters", "How much of it was closed, not measured.",
+      "odometer_estimated_meters", "Part of it that was estimated, not measured.",
       snapshot.status.odometer?.estimated)
   }
 
@@ -65,9 +67,9 @@ extension MetricsText {
     let lanes = labelled("lane", "queue.").filter { !["records", "dead"].contains($0.labels[0].1) }
     family("queue_records", .gauge, "Messages that wait for the broker.", lanes)
     gauge(
-      "dead_letters", "Messages that the broker will never take, as far as they are kept.",
+      "dead_letters", "Stored messages that the broker has rejected permanently.",
       counters["queue.dead"].map(Double.init))
-    family("messages_total", .counter, "Messages by what the broker said.", labelled("outcome", "messages."))
+    family("messages_total", .counter, "Messages by the broker's response.", labelled("outcome", "messages."))
     family("dropped_total", .counter, "What was dropped, by reason.", labelled("reason", "dropped."))
     family(
       "events_total", .counter, "Other counts of the agent, as in the message status.",
@@ -107,10 +109,10 @@ extension MetricsText {
   }
 }
 
-/// The file that node_exporter's textfile collector reads: written whole or not at all, and never synced, because it is
-/// worth nothing after a loss of power.
+/// The file for node_exporter's textfile collector. It is written as a whole and never synced, because it is
+/// worthless after a loss of power.
 final class MetricsFile {
-  /// Seconds.
+  /// Interval between writes in s.
   let interval: Double
   private let path: String
   private var hasFailed = false
@@ -120,11 +122,11 @@ final class MetricsFile {
     self.interval = interval
   }
 
-  /// Does nothing before the first snapshot.
+  /// Writes the metrics; without a snapshot it does nothing.
   func write(_ snapshot: AgentSnapshot?, log: Logger) {
     guard let snapshot else { return }
     do throws(SystemError) {
-      // The collector passes over the name with another ending that is written first.
+      // The temporary name has another ending, which the collector ignores.
       try AtomicFile.write(
         Array(MetricsText(snapshot).text.utf8), to: path, mode: 0o644, isDurable: false)
       if hasFailed { log.notice(.metricsWritten, "metrics are written again", metadata: ["file": "\(path)"]) }

@@ -5,39 +5,39 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// How the agent stands at one moment, as its pipeline sees it.
+/// State of the agent at one moment, as seen by the pipeline.
 struct AgentSnapshot: Sendable {
-  /// `SystemClock.monotonic`.
+  /// Time of the snapshot on `SystemClock.monotonic`.
   var taken: Int64
   var vehicle: String
-  /// Whose settings are in force where nothing else is said; a remote setting does not change it.
+  /// The configured preset. A remote setting does not change it.
   var preset: String
-  /// The message that would be told now: sources, counters, energy, and what the computer knows of itself.
+  /// The current status message: sources, counters, energy, and health of the computer.
   var status: StatusMessage
-  /// By kind, what has come of it.
+  /// Received samples by kind of sensor.
   var activity: [SensorKind: SensorActivity.Kind]
   var motion: MotionReport
-  /// The newest position that may be told.
+  /// The newest position that may be published.
   var location: LocationMessage?
-  /// Seconds since that position was measured.
+  /// Age of that position in s.
   var locationAge: Double?
-  /// The newest of what the vehicle's bus told; nil where it is not read.
+  /// The newest signals of the CAN bus; nil if it is not read.
   var signals: VehicleSignals?
-  /// Nil where messages do not go to a broker.
+  /// State of the broker connection; nil for other destinations.
   var link: LinkReport?
 }
 
-/// What became of the connection to the broker.
+/// State of the connection to the broker.
 struct LinkReport: Sendable {
   var broker: String
   var isConnected: Bool
-  /// `SystemClock.monotonic`, when that began; nil before the first attempt has ended.
+  /// Start of this state on `SystemClock.monotonic`; nil before the first attempt has ended.
   var since: Int64?
-  /// Why there is none.
+  /// The reason for a missing connection.
   var problem: String?
-  /// Seconds.
+  /// Keep-alive time in s.
   var keepAlive: Int
-  /// Whether the link is closed between bursts.
+  /// True if the link is closed between bursts.
   var isInBursts: Bool
 }
 
@@ -62,25 +62,25 @@ extension LinkReport {
 
 /// The newest snapshot of the agent, for threads other than the pipeline's.
 ///
-/// Whoever asks never waits for the pipeline: it is shown what was published last, and how old that is. Nothing is put
-/// together while nobody asks.
+/// Readers never wait for the pipeline: they receive the last published snapshot with its age. Without
+/// readers no snapshots are created.
 final class SnapshotBoard: Sendable {
-  /// Signalled with each snapshot that is published.
+  /// Signalled with each published snapshot.
   let fresh: EventDescriptor
   private let newest = Locked<AgentSnapshot?>(nil)
   private let inbox: AgentInbox
 
-  /// - Parameter inbox: the pipeline's.
-  /// - Throws: `SystemError` when the process has no descriptor left.
+  /// - Parameter inbox: the pipeline's inbox.
+  /// - Throws: `SystemError` if no descriptor is available.
   init(inbox: AgentInbox) throws(SystemError) {
     fresh = try EventDescriptor()
     self.inbox = inbox
   }
 
-  /// Asks the pipeline for a snapshot.
+  /// Requests a snapshot from the pipeline.
   func request() { inbox.push(.snapshotRequest) }
 
-  /// The pipeline's to call.
+  /// Publishes a snapshot. Called by the pipeline.
   func publish(_ snapshot: AgentSnapshot) {
     newest.withLock { $0 = snapshot }
     fresh.signal()

@@ -2,16 +2,16 @@ internal import Glibc
 internal import Logging
 internal import Platform
 
-/// What the main thread does while the others work: waits for signals, feeds the service manager's watchdog while every
-/// thread makes progress, and tells who asks how the agent is. It waits for no other thread, and what nobody has asked for
-/// costs nothing.
+/// Duties of the main thread: it waits for signals, notifies the service manager's watchdog while all threads
+/// make progress, and answers status queries. It never waits for another thread, and causes no work without
+/// queries.
 struct Caretaker: ~Copyable {
-  /// What it looks after; nil for what is not wanted.
+  /// The enabled duties; nil for disabled ones.
   struct Duties {
     var notifier: ServiceNotifier?
     var control: ControlSocket?
     var metrics: MetricsFile?
-    /// Needed for any of the others.
+    /// Snapshots, required by all other duties.
     var snapshots: SnapshotBoard?
   }
 
@@ -35,18 +35,18 @@ struct Caretaker: ~Copyable {
   private var stuck: [String] = []
   private var isReady = false
   private var isStopping = false
-  // Times are those of `SystemClock.monotonic`; nil for not at all.
+  // Times are those of `SystemClock.monotonic`; nil for none.
   private var checkDue: Int64?
   private var metricsDue: Int64?
   private var answerDue: Int64?
-  /// Before that nobody is let in: so that a flood of questions costs little.
+  /// Time before which no connection is accepted, to limit the cost of a flood of queries.
   private var admission: Int64 = 0
 
-  /// Seconds that a question waits for a snapshot; then it is answered from the last one.
+  /// Time in s that a query waits for a new snapshot before the last one is used.
   private static let patience = 0.05
-  /// Seconds for which a snapshot is new.
+  /// Age in s up to which a snapshot counts as new.
   private static let freshness = 0.1
-  /// Seconds between two groups of questions.
+  /// Minimum interval in s between batches of status queries.
   private static let pause = 0.005
 
   init(
@@ -56,7 +56,7 @@ struct Caretaker: ~Copyable {
   ) {
     (self.signals, self.ended, self.duties, self.actions) = (signals, ended, duties, actions)
     (self.version, self.log) = (version, log)
-    // sd_watchdog_enabled(3) recommends half of what the manager allows.
+    // sd_watchdog_enabled(3) recommends half of the manager's limit.
     period = (duties.notifier?.watchdog ?? 0) / 2
     if period > 0 {
       check = ProgressCheck(limit: period * 0.9)
@@ -171,7 +171,7 @@ struct Caretaker: ~Copyable {
     if let due = checkDue, now >= due { feed() }
     if let due = answerDue, now >= due { answer() }
     if let due = metricsDue, now >= due, let metrics = duties.metrics {
-      // What is written is what was asked for the last time; the time of the file says when.
+      // The file contains the previously requested snapshot; its time stamp shows the age.
       metrics.write(duties.snapshots?.latest, log: log)
       duties.snapshots?.request()
       metricsDue = Self.after(metrics.interval)

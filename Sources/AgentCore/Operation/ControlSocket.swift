@@ -1,19 +1,19 @@
 internal import Glibc
 internal import Platform
 
-/// The local socket on which the agent says how it is: whoever connects is sent one JSON document, and the connection is
-/// closed. Nothing is read, so nothing can be said wrongly, and nothing is waited for: a client that does not read finds the
-/// document in its own buffer or misses it.
+/// The agent's local status socket. Each client receives one JSON document, and the connection is closed.
+/// Nothing is read, so clients cannot send invalid input. The agent never waits: a client that does not read
+/// finds the document in its buffer or misses it.
 final class ControlSocket {
   let path: String
   let descriptor: Int32
-  /// Connections that wait for the document; a bounded number, the rest waits in the kernel's queue.
+  /// Connections that wait for the document. Their number is limited; others wait in the kernel's queue.
   private(set) var waiting: [Int32] = []
 
   private static let capacity = 16
 
-  /// Takes the place of a socket that nobody listens on any more.
-  /// - Throws: `SystemError`, as when the folder is not there or another agent listens.
+  /// Creates the socket and replaces one without a listener.
+  /// - Throws: `SystemError`, for example if the folder is missing or another agent is listening.
   init(path: String) throws(SystemError) {
     guard path.utf8.count <= LocalSocket.pathLimit else {
       throw SystemError(operation: "listen on", object: path, code: ENAMETOOLONG)
@@ -31,7 +31,7 @@ final class ControlSocket {
       close(probe)
       if !isAlive, unlink(path) == 0 { problem = attempt { bind(descriptor, $0, $1) } }
     }
-    // Nobody can connect before `listen`, so the rights hold from the first moment.
+    // Connections are impossible before `listen`, so the permissions apply from the start.
     if problem == 0, chmod(path, 0o660) != 0 || listen(descriptor, 16) != 0 {
       problem = errno
       unlink(path)
@@ -49,7 +49,7 @@ final class ControlSocket {
     unlink(path)
   }
 
-  /// Takes in who wants to connect, as far as there is room.
+  /// Accepts waiting connections up to the limit.
   func admit() {
     while waiting.count < Self.capacity {
       let client = accept(descriptor, nil, nil)
@@ -58,7 +58,7 @@ final class ControlSocket {
     }
   }
 
-  /// Sends the document to all who wait, and takes leave of them.
+  /// Sends the document to all waiting clients and closes their connections.
   func answer(_ document: [UInt8]) {
     for client in waiting {
       _ = send(client, document, document.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))

@@ -1,16 +1,17 @@
 internal import Platform
 
-/// Tells the threads whose loops turn from those that are stuck; pure, all time comes in.
+/// Detects stuck threads. Pure: the caller provides all times.
 ///
-/// A thread that waits for a sensor without data is well: it is called, and its loop turns. Only one that was called and
-/// has not turned within the limit is stuck, unless it has said beforehand that it may take longer.
+/// A thread that waits for a sensor without data is not stuck, because it reacts to a wakeup. A thread counts
+/// as stuck if it was woken and its loop has not turned within the limit, unless it has announced a longer
+/// pause.
 struct ProgressCheck: Sendable {
-  /// What is known of a thread at the moment of a check.
+  /// State of a thread at a check.
   struct Sign: Sendable {
     var id: ObjectIdentifier
     var name: String
     var turns: Int
-    /// ns, on the clock of the check; 0 for no excuse.
+    /// End of an announced pause in ns, on the clock of the check; 0 for none.
     var excusedUntil: Int64
   }
 
@@ -19,14 +20,14 @@ struct ProgressCheck: Sendable {
     var time: Int64
   }
 
-  /// Nanoseconds that a called thread may take.
+  /// Time limit in ns for the reaction to a wakeup.
   private let limit: Int64
   private var calls: [ObjectIdentifier: Call] = [:]
 
   init(limit: Double) { self.limit = Int64(limit * 1e9) }
 
-  /// Call all threads after each check.
-  /// - Returns: the names of the threads that are stuck.
+  /// Checks all threads. Wake all of them after each check.
+  /// - Returns: the names of stuck threads.
   mutating func check(_ signs: [Sign], at now: Int64) -> [String] {
     var stuck: [String] = []
     var next: [ObjectIdentifier: Call] = [:]
@@ -42,7 +43,7 @@ struct ProgressCheck: Sendable {
     return stuck
   }
 
-  /// Looks at the threads of this process, and calls them.
+  /// Checks the threads of this process, and wakes them.
   mutating func check(_ threads: [Heartbeat], at now: Int64) -> [String] {
     let signs = threads.map {
       Sign(id: ObjectIdentifier($0), name: $0.name, turns: $0.turns, excusedUntil: $0.excusedUntil)

@@ -1,26 +1,26 @@
 internal import Sensors
 internal import Spatial
 
-/// Counts what has come of each kind of sensor, and how fast. Time comes with the events.
+/// Counts the samples of each kind of sensor and their rates. Time comes with the events.
 struct SensorActivity: Sendable {
   struct Kind: Sendable, Hashable {
-    /// Samples since the start.
+    /// Number of samples since the start.
     var samples = 0
     var last = Timestamp(nanoseconds: 0)
-    /// Hz, over the last whole window; nil before its end.
+    /// Rate in Hz over the last complete window; nil before its end.
     var rate: Double?
-    /// Seconds since the newest, when the snapshot was taken.
+    /// Age in s of the newest sample at the snapshot.
     var age: Double?
     fileprivate var windowStart: Timestamp?
     fileprivate var inWindow = 0
   }
 
-  /// Seconds over which a rate is taken.
+  /// Length in s of the window for a rate.
   fileprivate static let window = 5.0
 
   private var kinds: [SensorKind: Kind] = [:]
 
-  /// What has come until now, with the ages of the newest.
+  /// Returns the activity until now, with the ages of the newest samples.
   func kinds(at now: Timestamp) -> [SensorKind: Kind] {
     kinds.mapValues { kind in
       var kind = kind

@@ -1,16 +1,15 @@
 internal import Glibc
 internal import Platform
 
-/// Tells a service manager how the agent is, by the protocol of sd_notify(3): datagrams to the socket that the environment
-/// names.
+/// Notifies a service manager by the protocol of sd_notify(3): datagrams to the socket in the environment.
 struct ServiceNotifier: Sendable {
   private let address: String
-  /// Seconds within which the manager wants to hear of progress; nil when it does not watch.
+  /// Watchdog limit of the manager in s; nil if there is none.
   let watchdog: Double?
 
-  /// Nil when no service manager listens.
+  /// Nil without a service manager.
   init?(environment: [String: String], processID: Int32 = getpid()) {
-    // A path, or a name in the abstract space, which begins with "@".
+    // A path, or a name in the abstract namespace, which starts with "@".
     guard let address = environment["NOTIFY_SOCKET"], let first = address.first, first == "/" || first == "@",
       (2...107).contains(address.utf8.count)
     else { return nil }
@@ -24,13 +23,13 @@ struct ServiceNotifier: Sendable {
   func stopping() { send("STOPPING=1\nSTATUS=Stopping") }
   func progress() { send("WATCHDOG=1") }
 
-  /// - Parameter line: how things stand, for people.
+  /// - Parameter line: state of the agent for users.
   func status(_ line: String) { send("STATUS=\(line.split(separator: "\n").joined(separator: " "))") }
 
-  /// To be followed by `ready`.
+  /// Announces a reload. Call `ready` after it.
   func reloading() { send("RELOADING=1\nMONOTONIC_USEC=\(SystemClock.monotonic / 1000)") }
 
-  /// Never waits: who does not listen misses it.
+  /// Never waits: a manager that does not listen misses the message.
   private func send(_ text: String) {
     let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return }
@@ -42,12 +41,12 @@ struct ServiceNotifier: Sendable {
   }
 }
 
-/// What the local sockets of this module share.
+/// Addresses of local sockets.
 enum LocalSocket {
-  /// The longest path that an address holds.
+  /// Longest path that fits into an address.
   static let pathLimit = 107
 
-  /// - Parameter path: a path, or with a leading "@" a name in the abstract space.
+  /// - Parameter path: a path, or with a leading "@" a name in the abstract namespace.
   static func withAddress<Result>(
     _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
   ) -> Result {

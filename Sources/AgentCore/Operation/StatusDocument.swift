@@ -6,11 +6,11 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// What `odographd status --json` shows: the snapshot, and what is known without the pipeline.
+/// The output of `odographd status --json`: the snapshot, and information from outside the pipeline.
 enum StatusDocument {
   /// - Parameters:
-  ///   - snapshot: nil before the pipeline has left the first.
-  ///   - stuck: the threads whose loops do not turn.
+  ///   - snapshot: nil before the first one.
+  ///   - stuck: names of stuck threads.
   static func json(_ snapshot: AgentSnapshot?, version: String, stuck: [String]) -> [UInt8] {
     JSONWriter.object { json in
       json.field("version", version)

@@ -3,21 +3,21 @@ internal import JSON
 internal import Platform
 internal import Telemetry
 
-/// What `odographd status` does: asks the agent that runs on this machine how it is.
+/// Implements `odographd status`: requests the state of the agent on this machine.
 package struct StatusQuery {
   private let path: String
-  /// Seconds; an agent that is well answers in a fraction of one.
+  /// Time limit in s; a working agent answers in a fraction of a second.
   private static let timeLimit = 5.0
   private static let sizeLimit = 1 << 20
 
-  /// - Parameter socket: the agent's socket; nil takes the one that the configuration names, or the usual one.
+  /// - Parameter socket: the agent's socket; nil uses the configured one, or the default.
   package init(_ configuration: AgentConfiguration?, socket: String?) {
     path = socket ?? configuration?.operation.controlSocket ?? AgentFolders.system.listening
   }
 
-  /// The document as it came.
+  /// Returns the document as received.
   ///
-  /// - Throws: `SystemError` naming the socket, when no agent answers there.
+  /// - Throws: `SystemError` naming the socket, if no agent answers.
   package func document() throws -> [UInt8] {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw failure("ask", errno) }
@@ -42,9 +42,9 @@ package struct StatusQuery {
     return document
   }
 
-  /// The same for people: a line or some for each part.
+  /// Returns the document as text, with one or more lines for each part.
   ///
-  /// - Throws: as `document()`, and `JSONError` for an answer that is none.
+  /// - Throws: as `document()`, and `JSONError` for an invalid answer.
   package func lines() throws -> [String] { StatusText.lines(try JSONValue(parsing: try document())) }
 
   private func failure(_ operation: String, _ code: Int32) -> SystemError {

@@ -2,7 +2,7 @@ internal import JSON
 internal import Sensors
 internal import Telemetry
 
-/// Shows the status document to people.
+/// Formats the status document for users.
 enum StatusText {
   static func lines(_ document: JSONValue) -> [String] {
     let status = document["status"]
@@ -36,7 +36,7 @@ enum StatusText {
     name + String(repeating: " ", count: max(1, 14 - name.count)) + text
   }
 
-  /// Only what is worth a look.
+  /// Describes the clock if it is not synchronized or was set.
   private static func clock(_ status: JSONValue?) -> [String] {
     guard let clock = status?["clock"]?.string, clock != StatusMessage.Clock.system.rawValue else {
       return []
@@ -114,7 +114,7 @@ enum StatusText {
     return [row("odometer", parts.joined(separator: ", "))]
   }
 
-  /// What the vehicle's bus tells; nothing where it is not read.
+  /// Describes the signals of the CAN bus; empty if it is not read.
   private static func bus(_ document: JSONValue) -> [String] {
     guard let bus = document["bus"], let report = try? VehicleSignals(json: bus) else { return [] }
     let parts = report.signals.map { signal in
@@ -179,7 +179,7 @@ enum StatusText {
     ]
   }
 
-  /// As in "2 h 5 min" or "0.3 s".
+  /// Formats a duration, as in "2 h 5 min" or "0.3 s".
   static func duration(_ seconds: Double) -> String {
     guard seconds.isFinite else { return "?" }
     if seconds < 10 { return "\(rounded(seconds, 10)) s" }
@@ -201,7 +201,7 @@ extension String? {
   fileprivate var orEmpty: String { self ?? "" }
 }
 
-/// How the agent stands, in one line for the service manager.
+/// State of the agent in one line for the service manager.
 enum StatusLine {
   static func text(_ snapshot: AgentSnapshot) -> String {
     var parts: [String] = []

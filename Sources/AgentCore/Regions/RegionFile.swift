@@ -11,7 +11,7 @@ struct RegionFile {
   let collection: RegionCollection
   let path: String
 
-  /// - Throws: `ConfigurationError` naming the file, and the line where it is no JSON.
+  /// - Throws: `ConfigurationError` naming the file, and the line of a JSON error.
   init(_ path: String) throws(ConfigurationError) {
     self.path = path
     let bytes: [UInt8]
@@ -32,8 +32,8 @@ struct RegionFile {
     }
   }
 
-  /// Watches the valid regions and logs the others.
-  /// - Returns: the report of both.
+  /// Monitors the valid regions and logs the others.
+  /// - Returns: the report about both.
   func watch(in monitor: inout RegionMonitor, at time: UTCTime, log: Logger) -> RegionsReportedMessage {
     let (accepted, problems) = collection.watch(in: &monitor)
     for problem in problems {
@@ -44,7 +44,7 @@ struct RegionFile {
       time: time, state: .applied, source: .file, accepted: accepted, refused: problems.map(\.refusal))
   }
 
-  /// Findings of `odographd check`.
+  /// Returns the findings for `odographd check`.
   static func findings(_ configuration: AgentConfiguration.Regions) -> [Finding] {
     guard let path = configuration.path else { return [] }
     do {
@@ -61,7 +61,7 @@ struct RegionFile {
 }
 
 extension RegionCollection.Problem {
-  /// The problem as it is reported.
+  /// The problem in the form of a report.
   var refusal: RegionsReportedMessage.Refusal {
     RegionsReportedMessage.Refusal(index: index, region: identifier, reason: reason)
   }

@@ -3,16 +3,17 @@ internal import Logging
 internal import Platform
 internal import Positioning
 
-/// Which regions the vehicle is in, across restarts.
+/// The region states, preserved across restarts.
 ///
-/// The store of messages has the states, in the same commit as the events that led to them (`MessageDelivery`). The file of
-/// `regions.state` is a copy for a store that was damaged or replaced, and has the states of former versions.
+/// The message store contains the states, in the same commit as the events that caused them
+/// (`MessageDelivery`). The file of `regions.state` is a copy in case that store is damaged or replaced, and
+/// contains the states of earlier versions.
 final class RegionStateFile: Sendable {
   private let path: String
   private let log: Logger
-  /// The revision that was handed out to be preserved, and whether there are states of regions from then or from before.
+  /// The revision that was returned last, and whether the store contains region states of then or earlier.
   private let preserved = Locked<(revision: Int?, hasStates: Bool)>((nil, false))
-  /// Whether the last writing of the file failed.
+  /// True if the last write of the file failed.
   private let hasFailed = Locked(false)
 
   init(path: String, log: Logger) {
@@ -20,9 +21,9 @@ final class RegionStateFile: Sendable {
     self.log = log
   }
 
-  /// Gives a monitor the states of the last run. Where there are none, this is a first start; those that are damaged are
-  /// reported, and are unknown where the copy is damaged too.
-  /// - Parameter preserved: what the store of messages has; nil reads the file.
+  /// Restores a monitor's states of the last run. Without any, this is a first start. Damaged states are
+  /// reported, and count as unknown if the copy is damaged, too.
+  /// - Parameter preserved: states from the message store; nil reads the file.
   func restore(_ monitor: inout RegionMonitor, preserved: [UInt8]? = nil) {
     if let preserved {
       do throws(RegionMemoryError) {
@@ -44,8 +45,8 @@ final class RegionStateFile: Sendable {
     }
   }
 
-  /// The states to preserve with the messages that are accepted now; nil while they are as they were. That no region is watched
-  /// any more is one too: one that comes back later is another.
+  /// Returns the states to preserve with the messages that are accepted now; nil if they are unchanged. An
+  /// empty set of regions is preserved, too: a region added later is a different one.
   func change(of monitor: RegionMonitor) -> [UInt8]? {
     let hasChanged = preserved.withLock { preserved in
       guard preserved.revision != monitor.revision else { return false }
@@ -56,7 +57,7 @@ final class RegionStateFile: Sendable {
     return hasChanged ? monitor.encoded : nil
   }
 
-  /// Writes the copy. Call it after the events that go with the states are safe.
+  /// Writes the copy. Call it after the events that belong to the states are safe.
   func keep(_ states: [UInt8]) {
     do throws(SystemError) {
       try AtomicFile.write(states, to: path)

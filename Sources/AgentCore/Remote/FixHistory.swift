@@ -3,20 +3,21 @@ internal import Platform
 internal import Spatial
 internal import Telemetry
 
-/// The fixes of the last days in a ring of bounded size on disk, for the command `track`: the outbox forgets what a broker
-/// has acknowledged.
+/// The fixes of the last days in a bounded ring on disk, for the command `track`. The outbox deletes
+/// acknowledged messages.
 ///
-/// The file is an array of slots of 4096 bytes, each of which stands alone. All numbers are little-endian.
+/// The file is an array of independent slots of 4096 bytes. All numbers are little-endian.
 ///
-/// | bytes | what |
+/// | bytes | content |
 /// | --- | --- |
 /// | 0 ..< 8 | `ODOFIX01` |
-/// | 8 ..< 16 | FNV-1a 64 of what follows, to the last fix |
-/// | 16 ..< 24 | sequence number, from 1; the largest lies before the oldest |
+/// | 8 ..< 16 | FNV-1a 64 of the rest up to the last fix |
+/// | 16 ..< 24 | sequence number, from 1; the slot with the largest precedes the oldest |
 /// | 24 ..< 32 | count, 1 ... 203 |
-/// | from 32 | for each fix: ms since 1970 (8), latitude and longitude in 1e-7 degrees (4 and 4), decimetres of accuracy plus one or 0 (4) |
+/// | from 32 | for each fix: ms since 1970 (8), latitude and longitude in 1e-7 degrees (4 and 4), decimetres
+/// of accuracy plus one or 0 (4) |
 ///
-/// A slot is written when it is full, so an end without a word costs at most 203 fixes.
+/// A slot is written when it is full, so an unexpected end loses at most 203 fixes.
 struct FixHistory: ~Copyable {
   typealias Fix = TrackMessage.Fix
 
@@ -36,8 +37,8 @@ struct FixHistory: ~Copyable {
   static let slotSize = 4096
   static let capacity = 203
 
-  /// Opens the history or makes one.
-  /// - Parameter limit: bytes that the file may take.
+  /// Opens the history, or creates it.
+  /// - Parameter limit: maximum size of the file in bytes.
   init(path: String, limit: Int) throws(SystemError) {
     let file = try RandomAccessFile(path: path, access: .readWrite)
     let slotLimit = max(1, limit / Self.slotSize)
@@ -60,14 +61,14 @@ struct FixHistory: ~Copyable {
     sequence = newest.sequence + 1
   }
 
-  /// Takes a fix in. A disk that takes nothing costs the slot that was to be written.
+  /// Records a fix. If the disk is not writable, the slot to be written is lost.
   mutating func record(_ fix: Fix) throws(SystemError) {
     guard fix.coordinate.isValid else { return }
     pending.append(fix)
     if pending.count == Self.capacity { try flush() }
   }
 
-  /// Writes what is not written yet.
+  /// Writes the pending fixes.
   mutating func flush() throws(SystemError) {
     guard !pending.isEmpty else { return }
     let fixes = pending
@@ -79,7 +80,7 @@ struct FixHistory: ~Copyable {
     sequence += 1
   }
 
-  /// The fixes of a span of time in the order in which they were recorded, the first `limit` of them.
+  /// Returns the first `limit` fixes of a time span in the order of recording.
   func fixes(from: UTCTime, to: UTCTime, limit: Int) -> [Fix] {
     var found: [Fix] = []
     let order = slots.indices.filter {
@@ -87,7 +88,7 @@ struct FixHistory: ~Copyable {
     }
     .sorted { slots[$0].sequence < slots[$1].sequence }
     for index in order {
-      // A slot that cannot be read any more is missing like one that was never written.
+      // An unreadable slot is treated as missing.
       guard let bytes = try? file.read(count: Self.slotSize, at: Int64(index * Self.slotSize)),
         let slot = Self.decode(bytes)
       else { continue }

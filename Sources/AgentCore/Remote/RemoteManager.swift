@@ -3,21 +3,22 @@ internal import Pipeline
 internal import Spatial
 internal import Telemetry
 
-/// Decides what becomes of settings that are wanted remotely. Documents, connection news and time go in; decisions come
-/// out. It does nothing itself.
+/// Decides about remote settings. Documents, connection changes and time go in, decisions come out. It does
+/// no I/O.
 ///
-/// A document is applied whole or not at all. New settings are on trial until the broker was reached under them; when
-/// that does not happen in time, or the agent keeps being started anew, those before come into force again. All that is
-/// decided is remembered *before* it is done, so that a loss of power at any moment ends in one of the two.
+/// A document is applied as a whole or not at all. New settings are on trial until the broker was reached
+/// with them. If that does not happen in time, or the agent is restarted repeatedly, the previous settings
+/// are restored. Every decision is stored *before* it is executed, so that a loss of power at any moment
+/// leads to one of the two states.
 struct RemoteManager: Sendable {
-  /// What is to be done, in this order.
+  /// An action, to be executed in this order.
   enum Decision: Hashable, Sendable {
     case remember(RemoteMemory)
     case apply(AgentConfiguration)
     case report(Report)
   }
 
-  /// What became of a document.
+  /// The outcome of a document.
   struct Report: Hashable, Sendable {
     enum State: String, Hashable, Sendable {
       case applied, trial, refused, rolledBack
@@ -28,23 +29,23 @@ struct RemoteManager: Sendable {
     var problem: String?
     var accepted: [String] = []
     var refused: [RemoteDocument.Refusal] = []
-    /// The remote settings in force.
+    /// The remote settings in effect.
     var settings: [String: ConfigurationKey.Value]
   }
 
-  /// What became of the keys whose values a file that was read again has changed.
+  /// The outcome for each changed key of a reloaded file.
   struct Reloaded: Hashable, Sendable {
-    /// Those that were applied.
+    /// Keys whose changes were applied.
     var changed: [String]
-    /// Those that take a restart.
+    /// Keys whose changes require a restart.
     var needsRestart: [String]
-    /// Those over which a flag, a variable or what was set remotely stands, as before.
+    /// Keys overridden by an option, a variable or a remote setting, as before.
     var overridden: [String]
     var decisions: [Decision] = []
   }
 
   private(set) var memory: RemoteMemory
-  /// The configuration in force.
+  /// The configuration in effect.
   private(set) var active: AgentConfiguration
   private(set) var layers: ConfigurationLayers
   private var trial: Trial?
@@ -53,20 +54,21 @@ struct RemoteManager: Sendable {
 
   private struct Trial {
     var deadline: Timestamp
-    /// Whether only a connection made from now on counts.
+    /// True if only a new connection confirms the settings.
     var needsNewConnection: Bool
-    /// Since when the broker is there.
+    /// Start of the current connection to the broker.
     var connectedSince: Timestamp?
   }
 
-  /// Settings that need no new connection are confirmed when there was one for so long (s) after they came into force.
+  /// Duration in s of a connection that confirms settings which require no new one.
   static let settlingTime = 10.0
-  /// An agent that is started so often under new settings goes back to those before: they may be what ends it.
+  /// Number of starts with new settings after which the previous ones are restored, because the new ones may
+  /// crash the agent.
   static let startsOnTrial = 3
 
-  /// Begins with what is remembered.
+  /// Starts with the stored state.
   ///
-  /// - Throws: `ConfigurationError` when the configuration is wrong even without remote settings.
+  /// - Throws: `ConfigurationError` if the configuration is invalid even without remote settings.
   init(layers: ConfigurationLayers, memory: RemoteMemory, at start: Timestamp) throws(ConfigurationError) {
     self.layers = layers
     self.memory = memory
@@ -92,7 +94,7 @@ struct RemoteManager: Sendable {
     }
   }
 
-  /// What is left to say about how the agent began.
+  /// Returns the pending decisions after a start.
   mutating func begin() -> [Decision] {
     if trial != nil { return [.remember(memory)] }
     guard let failed = memory.trial else { return [] }
@@ -100,9 +102,10 @@ struct RemoteManager: Sendable {
     return [.remember(memory), .report(rolledBack(failed.settings))]
   }
 
-  /// A `config/desired` document.
+  /// Processes a `config/desired` document.
   ///
-  /// - Parameter isRetained: whether the broker had kept it: the same one comes at each connection, and is decided once.
+  /// - Parameter isRetained: true if it is a retained message, which arrives at each connection and is
+  ///   decided once.
   mutating func desired(_ payload: [UInt8], isRetained: Bool, at now: Timestamp) -> [Decision] {
     let digest = RemoteMemory.digest(payload)
     if isRetained, digest == memory.lastDesired { return [] }
@@ -111,7 +114,7 @@ struct RemoteManager: Sendable {
     var report = Report(
       state: .refused, version: document.settings.version, problem: document.problem,
       accepted: document.accepted, refused: document.refused, settings: inForce.values)
-    // Each broker may retain a document: without an order, two of them could send the vehicle back and forth.
+    // Each broker may retain a document: without an order, two of them could make the settings alternate.
     if isRetained, let version = document.settings.version, let newest = memory.newestVersion,
       RemoteSettings.isOlder(version, than: newest)
     {
@@ -128,7 +131,7 @@ struct RemoteManager: Sendable {
       try Self.check(configuration)
     } catch {
       report.problem = error.problem
-      // One of the document's own is refused by name, so that whoever wants it leaves it out the next time.
+      // A key of the document that causes the error is refused by name, so that its sender can omit it.
       if let key = document.settings.values.keys.first(where: { error.problem.hasPrefix("key \($0): ") }) {
         report.accepted.removeAll { $0 == key }
         let reason = String(error.problem.dropFirst("key \(key): ".count))
@@ -139,13 +142,13 @@ struct RemoteManager: Sendable {
     report.settings = document.settings.values
     memory.newestVersion = document.settings.version ?? memory.newestVersion
     guard configuration != active else {
-      // Nothing changes; what is on trial stays on trial.
+      // Nothing changes; a trial in progress continues.
       if memory.trial != nil {
         memory.trial?.settings = document.settings
       } else {
         memory.settings = document.settings
       }
-      // Only a trial of a connection says how it ended; whoever set this would wait for the other's end in vain.
+      // Only the trial of a connection reports its end. For other settings there is none to wait for.
       report.state = trial?.needsNewConnection == true ? .trial : .applied
       return [.remember(memory), .report(report)]
     }
@@ -160,9 +163,10 @@ struct RemoteManager: Sendable {
     return [.remember(memory), .apply(configuration), .report(report)]
   }
 
-  /// A `regions/desired` document is being decided on.
+  /// Processes a `regions/desired` document.
   ///
-  /// - Returns: what to remember first; nil when it is the one that was decided on last, handed over again by the broker.
+  /// - Returns: the state to store first; nil for the document decided on last, delivered again by the
+  ///   broker.
   mutating func regionsDesired(_ payload: [UInt8], isRetained: Bool) -> RemoteMemory? {
     let digest = RemoteMemory.digest(payload)
     if isRetained, digest == memory.lastRegions { return nil }
@@ -170,14 +174,14 @@ struct RemoteManager: Sendable {
     return memory
   }
 
-  /// The configuration file was read again.
+  /// Processes a reloaded configuration file.
   ///
-  /// - Throws: `ConfigurationError` when what it says cannot be; nothing has changed then.
+  /// - Throws: `ConfigurationError` for an invalid file; then nothing is changed.
   mutating func reload(_ layers: ConfigurationLayers) throws(ConfigurationError) -> Reloaded {
     let listed = Self.usable(inForce, active, layers)
     let wanted = try layers.configuration(remote: listed)
     try Self.check(wanted)
-    // The file with only those of its changes that can be in force at once.
+    // The file with only those changes that can take effect immediately.
     var file = self.layers.file ?? ConfigurationLayer()
     let differing = ConfigurationKey.all.map(\.path).filter { file[$0]?.value != layers.file?[$0]?.value }
     let isOverridden = { (key: String) in layers.override(of: key) != nil || listed[key] != nil }
@@ -186,7 +190,7 @@ struct RemoteManager: Sendable {
     var reloaded = Reloaded(
       changed: free.filter(isLive), needsRestart: free.filter { !isLive($0) },
       overridden: differing.filter(isOverridden))
-    // What something else stands over comes into force when that goes.
+    // An overridden change takes effect when its override is removed.
     for key in differing.filter(isLive) { file[key] = layers.file?[key] }
     let applicable = ConfigurationLayers(
       flags: layers.flags, environment: layers.environment, file: file, fileName: layers.fileName,
@@ -199,7 +203,7 @@ struct RemoteManager: Sendable {
     return reloaded
   }
 
-  /// There is a broker, or there is none and why.
+  /// Processes a change of the connection, with the reason for a failure.
   mutating func connectionChanged(isConnected: Bool, problem: String?, at now: Timestamp) -> [Decision] {
     self.isConnected = isConnected
     if let problem { lastProblem = problem }
@@ -208,7 +212,7 @@ struct RemoteManager: Sendable {
     return confirm(isNews: true)
   }
 
-  /// When `advance` has something to do.
+  /// The next time at which `advance` must be called.
   var nextDeadline: Timestamp? {
     trial.map { trial in
       trial.connectedSince.map { min($0.advanced(bySeconds: Self.settlingTime), trial.deadline) }
@@ -216,17 +220,17 @@ struct RemoteManager: Sendable {
     }
   }
 
-  /// Lets time pass.
+  /// Advances the time.
   mutating func advance(to now: Timestamp) -> [Decision] {
     guard let current = trial else { return [] }
     if let since = current.connectedSince, now >= since.advanced(bySeconds: Self.settlingTime) {
       return confirm(isNews: false)
     }
     guard now >= current.deadline, let failed = memory.trial else { return [] }
-    // A short time allowed may end before the settling; a broker that is there is enough then.
+    // A short time limit may end before the settling time; an existing connection is then sufficient.
     if current.connectedSince != nil { return confirm(isNews: false) }
-    // They were in force before, and the file that was read with them is still what it was. What it leads to (privacy.path)
-    // may not be: then later.
+    // These settings were in effect before, and the configuration file in memory is unchanged. A file it
+    // refers to (privacy.path) may be invalid; then the rollback is retried later.
     guard
       let configuration = try? layers.configuration(remote: Self.usable(memory.settings, active, layers))
     else {
@@ -239,7 +243,8 @@ struct RemoteManager: Sendable {
     return [.remember(memory), .apply(configuration), .report(rolledBack(failed.settings))]
   }
 
-  /// What of remembered settings may be in force: the list of keys, or what stands over them, may have changed meanwhile.
+  /// Returns the stored settings that may be in effect. The list of keys or the overrides may have changed
+  /// since.
   private static func usable(
     _ settings: RemoteSettings, _ configuration: AgentConfiguration, _ layers: ConfigurationLayers
   ) -> [String: ConfigurationKey.Value] {
@@ -248,12 +253,12 @@ struct RemoteManager: Sendable {
     }
   }
 
-  /// The settings in force that have no effect.
+  /// The settings in effect without influence.
   var ineffectiveSettings: [IneffectiveSetting] {
     layers.ineffectiveSettings(remote: Self.usable(inForce, active, layers))
   }
 
-  /// The remote settings in force.
+  /// The remote settings in effect.
   var inForce: RemoteSettings { memory.trial?.settings ?? memory.settings }
 
   private mutating func confirm(isNews: Bool) -> [Decision] {
@@ -274,7 +279,7 @@ struct RemoteManager: Sendable {
       accepted: failed.values.keys.sorted(), settings: memory.settings.values)
   }
 
-  /// Bounds that only the client knows.
+  /// Checks bounds that are defined by the MQTT client.
   private static func check(_ configuration: AgentConfiguration) throws(ConfigurationError) {
     do throws(MQTTError) { try configuration.mqtt.client.validate() } catch {
       throw ConfigurationError(.invalidValue, place: "config/desired", problem: error.description)

@@ -4,32 +4,34 @@ internal import JSON
 internal import Platform
 internal import Telemetry
 
-/// What remote management keeps across restarts.
+/// State of remote management across restarts.
 struct RemoteMemory: Hashable, Sendable {
-  /// Settings that are in force but not confirmed yet.
+  /// Settings in effect that are not confirmed yet.
   struct Trial: Hashable, Sendable {
     var settings: RemoteSettings
-    /// How often the agent was started with them.
+    /// Number of starts of the agent with them.
     var starts = 0
   }
 
-  /// The settings under which the broker was reached.
+  /// Settings with which the broker was reached.
   var settings = RemoteSettings()
   var trial: Trial?
-  /// Of the last `config/desired` that was decided on: the broker sends a retained one again at every connection.
+  /// Digest of the last decided `config/desired`, because the broker sends a retained one at every
+  /// connection.
   var lastDesired: String?
-  /// The version of the last `config/desired` that was accepted, from whichever broker.
+  /// Version of the last accepted `config/desired` of any broker.
   var newestVersion: String?
-  /// Likewise of `regions/desired`.
+  /// Digest of the last decided `regions/desired`.
   var lastRegions: String?
 
-  /// Tells one document from another; no protection against forgery, which is the broker's business.
+  /// Returns a digest to recognize a document. It does not protect against forgery; that is the task of the
+  /// broker's permissions.
   static func digest(_ payload: [UInt8]) -> String {
     "\(payload.count)-" + String(FNV1a.hash64(payload), radix: 16)
   }
 }
 
-// MARK: The file's form
+// MARK: File format
 
 extension RemoteMemory {
   var encoded: [UInt8] {
@@ -54,9 +56,9 @@ extension RemoteMemory {
     json.value(.object(settings.values.mapValues(\.json)))
   }
 
-  /// Values that their keys do not accept any more, after an update of the agent, are left out.
+  /// Decodes the file. Values that the keys no longer accept, after an update of the agent, are ignored.
   ///
-  /// - Throws: `JSONError` when it is no such file.
+  /// - Throws: `JSONError` for an invalid file.
   init(decoding bytes: [UInt8]) throws(JSONError) {
     let json = try JSONValue(parsing: bytes)
     guard json["format"]?.integer == 1 else { throw JSONError("key \"format\": not 1") }
@@ -80,8 +82,8 @@ extension RemoteMemory {
   }
 }
 
-/// The folder of what remote management keeps across restarts. A file is replaced whole: a loss of power at any moment
-/// leaves the old or the new one.
+/// The folder of remote management's state. Files are replaced as a whole: a loss of power leaves the old or
+/// the new one.
 struct RemoteFolder: Sendable {
   let path: String
 
@@ -91,12 +93,12 @@ struct RemoteFolder: Sendable {
 
   var historyPath: String { "\(path)/track" }
 
-  /// Makes the folder where only the last part of it is missing.
+  /// Creates the folder if its parent exists.
   func make() throws(SystemError) { try StateFolder.make(path, key: "remote.path") }
 
-  /// What is remembered; nothing when there is no file.
+  /// Returns the stored state, or an empty one without a file.
   ///
-  /// - Throws: `JSONError` or `SystemError` when there is one that cannot be read.
+  /// - Throws: `JSONError` or `SystemError` for an unreadable file.
   func memory() throws -> RemoteMemory {
     guard let bytes = try read(Self.settingsName) else { return RemoteMemory() }
     return try RemoteMemory(decoding: bytes)
@@ -106,10 +108,10 @@ struct RemoteFolder: Sendable {
     try AtomicFile.write(memory.encoded, to: "\(path)/\(Self.settingsName)")
   }
 
-  /// The regions that were set remotely; nil when none were.
+  /// Returns the remote regions; nil if there are none.
   func regions() throws(SystemError) -> [UInt8]? { try read(Self.regionsName) }
 
-  /// - Parameter document: nil forgets them.
+  /// - Parameter document: nil deletes the regions.
   func save(regions document: [UInt8]?) throws(SystemError) {
     if let document { return try AtomicFile.write(document, to: "\(path)/\(Self.regionsName)") }
     guard unlink("\(path)/\(Self.regionsName)") != 0, errno != ENOENT else { return }

@@ -4,20 +4,20 @@ internal import Telemetry
 
 /// A `regions/desired` document: a GeoJSON FeatureCollection. A value without I/O.
 struct RemoteRegions: Sendable {
-  /// What the regions are read from: the document's features.
+  /// The document's features.
   private(set) var features: [JSONValue] = []
   private(set) var version: String?
   let collection: RegionCollection
 
-  /// Bytes: some ten thousand circles, or a thousand polygons of fifty corners.
+  /// Maximum size in bytes: about ten thousand circles, or a thousand polygons of fifty corners.
   static let sizeLimit = 1 << 20
 
   /// - Parameters:
-  ///   - before: the features watched until now.
-  ///   - time: when the regions were made that are not among those and do not say; nil when that is not known.
-  /// - Throws: `JSONError` when the document as a whole is of no use.
+  ///   - before: the previously monitored features.
+  ///   - time: time of definition for new features that contain none; nil if unknown.
+  /// - Throws: `JSONError` if the document as a whole is invalid.
   init(parsing payload: [UInt8], before: [JSONValue] = [], at time: UTCTime? = nil) throws(JSONError) {
-    // The way to delete a retained message, and so the way to take all regions away.
+    // An empty payload deletes a retained message, and therefore all regions.
     let empty = JSONValue.object(["type": .string("FeatureCollection"), "features": .array([])])
     guard payload.count <= Self.sizeLimit else { throw JSONError("more than \(Self.sizeLimit) bytes") }
     let json = payload.isEmpty ? empty : try JSONValue(parsing: payload)
@@ -33,8 +33,8 @@ struct RemoteRegions: Sendable {
     version = json["version"]?.string.map { String($0.prefix(128)) }
   }
 
-  /// The features with the time (`tst`) at which each was made or last changed, where they do not say so themselves: one
-  /// that is as it was before keeps its time.
+  /// Returns the features with the time (`tst`) of their definition or last change, if they contain none.
+  /// Unchanged features retain their time.
   static func stamped(_ features: [JSONValue], before: [JSONValue], at time: UTCTime) -> [JSONValue] {
     var known: [JSONValue: JSONValue] = [:]
     for feature in before { known[feature.with("tst", nil)] = feature["properties"]?["tst"] }
@@ -45,7 +45,7 @@ struct RemoteRegions: Sendable {
     }
   }
 
-  /// The document of these features.
+  /// Returns a document of these features.
   static func document(_ features: [JSONValue]) -> [UInt8] {
     JSONWriter.object { json in
       json.field("type", "FeatureCollection")
@@ -55,10 +55,10 @@ struct RemoteRegions: Sendable {
   }
 }
 
-// MARK: Circles, as the OwnTracks format has them
+// MARK: Circles of the OwnTracks format
 
 extension RemoteRegions {
-  /// The features with these circles among them, in place of those with the same identifiers.
+  /// Returns the features with these circles added, which replace those with the same identifiers.
   static func adding(_ waypoints: [OwnTracksWaypoint], to features: [JSONValue]) -> [JSONValue] {
     let identifiers = Set(waypoints.map(\.regionID))
     let others = features.filter { feature in
@@ -82,7 +82,7 @@ extension RemoteRegions {
       }
   }
 
-  /// The circles among the features.
+  /// Returns the circles among the features.
   static func waypoints(in features: [JSONValue]) -> [OwnTracksWaypoint] {
     features.compactMap { feature in
       guard feature["geometry"]?["type"]?.string == "Point", let identifier = feature["id"]?.string,
@@ -101,7 +101,8 @@ extension RemoteRegions {
 }
 
 extension JSONValue {
-  /// A feature with another value of a property, or without it. What is no object stays as it is.
+  /// Returns a feature with another value of a property, or without the property. Values that are not objects
+  /// are returned unchanged.
   fileprivate func with(_ property: String, _ value: JSONValue?) -> JSONValue {
     guard case .object(var members) = self else { return self }
     var properties: [String: JSONValue] = [:]

@@ -4,7 +4,7 @@ internal import MQTT
 internal import Pipeline
 internal import Telemetry
 
-/// Commands of the OwnTracks format. They have no answer but the messages they bring about.
+/// Commands of the OwnTracks format. Their only answers are the messages that they cause.
 extension RemoteService {
   func processOwnTracks(
     _ request: RemoteRequest, _ pipeline: inout AgentPipeline
@@ -30,7 +30,7 @@ extension RemoteService {
     return []
   }
 
-  /// Tells, as the format has it, each circle that is new or was changed.
+  /// Publishes each new or changed circle in the OwnTracks format.
   func announce(_ features: [JSONValue], before: [JSONValue]) {
     let known = Set(before)
     for waypoint in RemoteRegions.waypoints(in: features.filter({ !known.contains($0) })) {
@@ -46,8 +46,8 @@ extension RemoteService {
       settings: .object(manager.inForce.values.mapValues(\.json)))
   }
 
-  /// What of the format's settings this agent has, over what was set remotely before; the same rules hold as for
-  /// `config/desired`.
+  /// Applies the format's settings that this agent supports, on top of earlier remote settings, under the
+  /// same rules as `config/desired`.
   private func set(_ configuration: JSONValue) -> [RemoteManager.Decision] {
     var settings = manager.inForce.values.mapValues(\.json)
     for (theirs, ours) in [

@@ -4,17 +4,18 @@ internal import Pipeline
 internal import Positioning
 internal import Telemetry
 
-/// Regions that are wanted remotely.
+/// Remote regions.
 extension RemoteService {
-  /// A `regions/desired` document. A feature that is no region is left out and named; one document replaces the other.
+  /// Processes a `regions/desired` document. Invalid features are omitted and reported; each document
+  /// replaces the previous one.
   func processRegions(_ request: RemoteRequest, _ pipeline: inout AgentPipeline) {
     guard let memory = manager.regionsDesired(request.payload, isRetained: request.isRetained) else { return }
     watch(request.payload, &pipeline)
-    // Last: a loss of power before this decides on the same document again.
+    // Stored last: after a loss of power before this, the same document is processed again.
     keep(memory)
   }
 
-  /// Watches the regions of a document and no others, if it can be read, and says what became of it.
+  /// Replaces the monitored regions by those of a document, if it is readable, and reports the outcome.
   func watch(_ document: [UInt8], _ pipeline: inout AgentPipeline) {
     var message = RegionsReportedMessage(time: Self.time, state: .applied, source: .remote)
     do {
@@ -41,7 +42,7 @@ extension RemoteService {
     messages.append(.regionsReported(message))
   }
 
-  /// Deletes the remote regions, and watches and reports the configuration's regions again.
+  /// Deletes the remote regions, and monitors and reports the configuration's regions again.
   func forgetRegions(_ sender: PendingCommands.Sender, _ pipeline: inout AgentPipeline) {
     do {
       let file = try manager.active.regions.path.map { try RegionFile($0) }
@@ -59,7 +60,7 @@ extension RemoteService {
     } catch { answer(sender, .failed, "\(error)") }
   }
 
-  /// Answers with the states of all regions, or of one, and makes `regions/state` due.
+  /// Answers with the states of all regions, or of one, and schedules `regions/state`.
   func answerRegionState(
     _ sender: PendingCommands.Sender, _ identifier: String?, _ pipeline: inout AgentPipeline
   ) {
@@ -78,7 +79,7 @@ extension RemoteService {
 }
 
 extension RemoteRegions {
-  /// Watches what is remembered.
+  /// Monitors the stored regions.
   func watch(in monitor: inout RegionMonitor, log: Logger) {
     let (accepted, _) = collection.watch(in: &monitor)
     log.info(.remoteRegions, "remote regions watched", metadata: ["regions": "\(accepted.count)"])

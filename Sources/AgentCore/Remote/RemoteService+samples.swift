@@ -7,7 +7,7 @@ internal import Telemetry
 
 /// The commands `record`, `history` and `samples`.
 extension RemoteService {
-  /// Answers with the first samples of a span that was recorded, and from where to ask on.
+  /// Answers with the first recorded samples of a span, and with the start of the rest.
   func sendHistory(
     _ from: UTCTime, _ to: UTCTime, _ sender: PendingCommands.Sender, _ memory: borrowing MotionMemory
   ) {
@@ -28,7 +28,7 @@ extension RemoteService {
     } catch { answer(sender, .failed, "the recorder's file cannot be read: \(error)") }
   }
 
-  /// Records the accelerometer for a time, within what the configuration allows.
+  /// Records the accelerometer for a time, within the configured limits.
   func beginRecording(
     _ seconds: Double, _ sender: PendingCommands.Sender, _ pipeline: inout AgentPipeline,
     _ memory: inout MotionMemory
@@ -59,13 +59,13 @@ extension RemoteService {
       ]))
   }
 
-  /// Seconds that the accelerometer needs to start and to deliver its last block.
+  /// Time in s that the accelerometer needs to start and to deliver its last block.
   private static let recordingMargin = 5.0
-  /// Hz, as `SensorRecorder` stores them.
+  /// Rate in Hz at which `SensorRecorder` stores samples.
   private static let recordingRate = 50.0
 
-  /// Begins to collect raw samples, within what the configuration allows.
-  /// - Parameter kinds: nil are those that are there.
+  /// Starts to collect raw samples, within the configured limits.
+  /// - Parameter kinds: kinds of sensors; nil for all available ones.
   func beginSamples(
     _ seconds: Double, _ rate: Double, _ kinds: Set<SamplePiece.Kind>?, _ sender: PendingCommands.Sender,
     _ pipeline: inout AgentPipeline
@@ -99,7 +99,7 @@ extension RemoteService {
     demandSamples(&pipeline)
   }
 
-  /// Answers with the pieces that are whole.
+  /// Answers with the completed pieces.
   func sendSamples(_ pipeline: inout AgentPipeline) {
     if let end = recordingEnd, Self.now >= end {
       recordingEnd = nil

@@ -3,15 +3,15 @@ internal import Pipeline
 internal import Spatial
 internal import Telemetry
 
-// A moment that somebody asks for as a trace.
+// Requested traces.
 
 extension RemoteService {
-  /// Begins a trace, and answers which one it is: its pieces follow when its time is over.
+  /// Starts a trace, and answers with its number. Its pieces follow after the recording.
   func beginTrace(
     _ request: TraceRequest, _ sender: PendingCommands.Sender, _ pipeline: inout AgentPipeline,
     _ traces: inout TraceStore?
   ) {
-    // A broker delivers a command again whose receipt was lost: one moment is one trace.
+    // A broker repeats a command whose acknowledgement was lost; it must not start a second trace.
     if let id = sender.id, let last = lastTrace, last.id == id {
       return answer(sender, .done, result: last.result)
     }

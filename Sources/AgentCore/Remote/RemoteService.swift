@@ -18,7 +18,7 @@ final class RemoteService {
     var folder: RemoteFolder
     var topics: RemoteTopics
     var link: any RemoteLink
-    /// The position of recorded or simulated input; nil of hardware.
+    /// Position of recorded or simulated input; nil for hardware.
     var location: SimulatedLocation?
     var log: Logger
   }
@@ -35,17 +35,17 @@ final class RemoteService {
   /// Remote regions, which replace the configuration's; nil for none.
   var regions: RemoteRegions?
   private var lastNoted: Timestamp?
-  /// The last command that set the odometer, and what it was answered.
+  /// The last command that set the odometer, and its answer.
   private var lastSet: (id: String, result: JSONValue)?
-  /// The last command that began a trace, and what it was answered.
+  /// The last command that started a trace, and its answer.
   var lastTrace: (id: String, result: JSONValue)?
-  /// The connection's settings in force.
+  /// Connection settings in effect.
   private var connection: AgentConfiguration.MQTT
-  /// To be delivered, and to those who wait for an answer after that.
+  /// Messages to deliver; answers follow after them.
   var messages: [VehicleMessage] = []
   private var answers: [VehicleMessage] = []
 
-  /// Fixes of one answer, which names the start of the rest.
+  /// Maximum number of fixes in an answer, which contains the start of the rest.
   static let trackLimit = 20_000
   static let fixesPerMessage = 1000
 
@@ -69,13 +69,14 @@ final class RemoteService {
       .compactMap { $0 }.min()
   }
 
-  /// Executes decisions that the former run left.
+  /// Executes pending decisions of the previous run.
   func begin(_ pipeline: inout AgentPipeline) {
     carryOut(manager.begin(), &pipeline)
   }
 
   /// Executes decisions that are due.
-  /// - Returns: whether the pipeline was reconfigured since the last call, and may want other things of its sensors.
+  /// - Returns: true if the pipeline was reconfigured since the last call, so that its sensor demands may
+  ///   have changed.
   func advance(_ pipeline: inout AgentPipeline) -> Bool {
     carryOut(manager.advance(to: Self.now), &pipeline)
     defer { isReconfigured = false }
@@ -103,7 +104,7 @@ final class RemoteService {
     guard let known = pipeline.lastKnown, known.location.timestamp != lastNoted else { return }
     lastNoted = known.location.timestamp
     commands.observe(known, radius: pipeline.lastKnownAccuracy)
-    // The way of the vehicle is made of fixes.
+    // The recorded route contains fixes only.
     guard known.location.positionSource != .coarse else { return }
     history?.record(
       TrackMessage.Fix(
@@ -155,7 +156,7 @@ final class RemoteService {
       try plan.folder.save(memory)
     } catch {
       plan.log.warning(
-        .remoteNotKept, "what is set remotely will be lost with a restart", metadata: ["reason": "\(error)"])
+        .remoteNotKept, "remote settings will be lost at a restart", metadata: ["reason": "\(error)"])
     }
   }
 
@@ -182,9 +183,9 @@ final class RemoteService {
       carryOut(
         manager.desired(request.payload, isRetained: request.isRetained, at: Self.now), &pipeline)
     case .regions: processRegions(request, &pipeline)
-    // A retained command is one that somebody gave long ago.
+    // Retained commands are outdated.
     case .command where request.isRetained, .ownTracks where request.isRetained: break
-    // Not remote management: the loop has handed it to whoever keeps the map.
+    // The loop passes these to the beacon map instead.
     case .beacons: break
     case .command(let name): process(command: name, request, &pipeline, &memory, &traces)
     case .ownTracks: carryOut(processOwnTracks(request, &pipeline), &pipeline)
@@ -244,7 +245,7 @@ final class RemoteService {
   }
 
   /// Reads the configuration file again.
-  /// - Parameter sender: who asked remotely; nil when it was the machine's operator.
+  /// - Parameter sender: sender of a remote request; nil for the machine's operator.
   func reload(
     answering sender: PendingCommands.Sender? = nil, _ pipeline: inout AgentPipeline
   ) {
@@ -280,7 +281,7 @@ final class RemoteService {
     guard let history else {
       return answer(sender, .failed, "this vehicle keeps no history of fixes (remote.history_mb)")
     }
-    // One more than is sent tells from where to ask on.
+    // One additional fix shows where the rest starts.
     var fixes = history.fixes(from: from, to: to ?? UTCTime(nanoseconds: .max), limit: Self.trackLimit + 1)
     var next: UTCTime?
     if fixes.count > Self.trackLimit { next = fixes.removeLast().time }
@@ -312,7 +313,7 @@ final class RemoteService {
     guard pipeline.hasOdometer else {
       return answer(sender, .failed, "this vehicle has no odometer, as locations are off (location.enabled)")
     }
-    // A broker delivers a command again whose receipt was lost: the way since is not to be thrown away.
+    // A broker repeats a command whose acknowledgement was lost; the distance since must not be discarded.
     if let id = sender.id, let last = lastSet, last.id == id {
       return answer(sender, .done, result: last.result)
     }
@@ -333,7 +334,7 @@ final class RemoteService {
     guard pipeline.hasTrips else {
       return answer(
         sender, .failed,
-        "this vehicle tells no trips, as they or locations are off (trips.enabled, location.enabled)")
+        "this vehicle publishes no trips: trips or locations are disabled (trips.enabled, location.enabled)")
     }
     if let driver { pipeline.setTrip(driver: driver.isEmpty ? nil : driver) }
     if let purpose { pipeline.setTrip(purpose: purpose.isEmpty ? nil : purpose) }
@@ -419,7 +420,7 @@ final class RemoteService {
   }
 }
 
-/// Gives the history, which owns its file, a place in a class.
+/// Owns the history, which is not copyable, for use in a class.
 private final class HistoryBox {
   private var history: FixHistory
   private var hasComplained = false

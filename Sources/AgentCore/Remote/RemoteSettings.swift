@@ -4,12 +4,13 @@ internal import Positioning
 internal import Spatial
 internal import Telemetry
 
-/// What was set remotely: a layer of configuration, and the name that its sender gave it.
+/// Remote settings: a layer of configuration, and the version chosen by its sender.
 struct RemoteSettings: Hashable, Sendable {
   var version: String?
   var values: [String: ConfigurationKey.Value] = [:]
 
-  /// Whether a version comes before another. Whole numbers and RFC 3339 times have an order; other names have none.
+  /// Returns whether a version precedes another. Integers and RFC 3339 times are ordered; other versions are
+  /// not.
   static func isOlder(_ version: String, than other: String) -> Bool {
     if let number = UInt64(version), let other = UInt64(other) { return number < other }
     if let time = UTCTime(rfc3339: version), let other = UTCTime(rfc3339: other) { return time < other }
@@ -17,7 +18,7 @@ struct RemoteSettings: Hashable, Sendable {
   }
 }
 
-/// A `config/desired` document, checked key by key before anything is done with it.
+/// A `config/desired` document, validated key by key before it is used.
 struct RemoteDocument: Sendable {
   struct Refusal: Hashable, Sendable {
     var key: String
@@ -27,17 +28,17 @@ struct RemoteDocument: Sendable {
   private(set) var settings = RemoteSettings()
   private(set) var accepted: [String] = []
   private(set) var refused: [Refusal] = []
-  /// Why the document as a whole is of no use; nil when it is.
+  /// The reason why the whole document is invalid; nil if it is valid.
   private(set) var problem: String?
 
-  /// Bytes. All keys there are take some 4,000.
+  /// Maximum size in bytes. All existing keys require about 4,000.
   static let sizeLimit = 65_536
 
   /// - Parameters:
-  ///   - changeable: the keys that may be set.
-  ///   - layers: what else sets keys; what stands over the remote settings, or is private, cannot be set remotely.
+  ///   - changeable: keys that may be set.
+  ///   - layers: the other layers; a key that they override or that is private cannot be set remotely.
   init(parsing payload: [UInt8], changeable: Set<String>, layers: ConfigurationLayers) {
-    // The way to delete a retained message, and so the way to take everything back.
+    // An empty payload deletes a retained message, and therefore all remote settings.
     guard !payload.isEmpty else { return }
     guard payload.count <= Self.sizeLimit else {
       problem = "has \(payload.count) bytes; at most \(Self.sizeLimit) are read"
@@ -85,12 +86,12 @@ struct RemoteDocument: Sendable {
 }
 
 extension ConfigurationLayers {
-  /// Why a key cannot be set remotely although it may be as a rule; nil when it can.
+  /// Returns why a normally changeable key cannot be set remotely; nil if it can.
   func problem(remote key: String) -> String? {
     if let name = override(of: key) { return "\(name) sets it, which goes before" }
     guard key == "location.desired_accuracy",
       (try? configuration())?.pipeline.location.desiredAccuracy == .reduced
     else { return nil }
-    return "the vehicle's own configuration says \"reduced\", which is lifted only there"
+    return "the vehicle's own configuration sets \"reduced\", which can be changed only there"
   }
 }

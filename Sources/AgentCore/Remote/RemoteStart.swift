@@ -5,17 +5,17 @@ internal import Platform
 internal import Spatial
 internal import Telemetry
 
-/// Remote management as the agent starts: what is remembered, and the configuration that follows from it.
+/// Remote management at the start of the agent: the stored state, and the resulting configuration.
 struct RemoteStart: Sendable {
   let manager: RemoteManager
   let folder: RemoteFolder
   let topics: RemoteTopics
-  /// The regions that were set remotely; nil when none were, so that the configuration's are watched.
+  /// The remote regions; nil if there are none, so that the configuration's are monitored.
   let regions: RemoteRegions?
 
-  /// Nil unless it is enabled, and unless it is known where the configuration came from.
+  /// Nil if it is disabled, or the origin of the configuration is unknown.
   ///
-  /// - Throws: `SystemError` when the folder cannot be made; `ConfigurationError`.
+  /// - Throws: `SystemError` if the folder cannot be created; `ConfigurationError`.
   init?(
     _ configuration: AgentConfiguration, layers: ConfigurationLayers?, topics: TopicScheme, log: Logger
   ) throws {
@@ -29,7 +29,7 @@ struct RemoteStart: Sendable {
     do {
       memory = try folder.memory()
     } catch {
-      // The vehicle must start in any case; what was set is wanted again by the broker's retained message.
+      // The vehicle must start in any case; a retained message of the broker restores the settings.
       log.warning(
         .remoteSettingsLost, "remote settings are lost: the file is damaged", metadata: ["reason": "\(error)"]
       )

@@ -8,10 +8,10 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// The agent: sensors in, messages out, until told to stop.
+/// The agent: reads sensors and publishes messages until it is stopped.
 ///
-/// Threads: one per source, one for the pipeline, one for MQTT; the thread that calls `run` waits for signals. All that
-/// happens reaches the pipeline as an `AgentInput` through one bounded queue.
+/// Threads: one per source, one for the pipeline, one for MQTT; the thread that calls `run` waits for
+/// signals. All inputs reach the pipeline as `AgentInput` through one bounded queue.
 package final class Agent: Sendable {
   /// Destination of messages.
   package enum Output: Sendable {
@@ -30,7 +30,7 @@ package final class Agent: Sendable {
 
   /// - Parameters:
   ///   - layers: origin of the configuration; nil if it can neither be reloaded nor changed remotely.
-  ///   - ownsStandardError: what libraries write there goes to the log while the agent runs.
+  ///   - ownsStandardError: true to log the output of libraries on standard error while the agent runs.
   package init(
     configuration: AgentConfiguration, layers: ConfigurationLayers? = nil, output: Output,
     ownsStandardError: Bool = false, version: String, log: Logger
@@ -43,10 +43,10 @@ package final class Agent: Sendable {
     self.log = log
   }
 
-  /// Runs until SIGTERM or SIGINT comes or a recording ends, then leaves cleanly. Call it on the main thread, before any
-  /// other thread exists.
+  /// Runs until SIGTERM, SIGINT or the end of a recording, then stops cleanly. Call it on the main thread
+  /// before other threads exist.
   ///
-  /// - Throws: an error with a sentence for the person on call, when the agent cannot start or go on.
+  /// - Throws: an error with a message for the operator, if the agent cannot start or continue.
   package func run() throws {
     SignalDescriptor.ignoreBrokenPipes()
     let signals = try SignalDescriptor([SIGTERM, SIGINT, SIGHUP, SIGPWR])
@@ -57,17 +57,17 @@ package final class Agent: Sendable {
       root: configuration.topicRoot, fleet: configuration.fleet, vehicle: configuration.vehicle)
     let claims = output == .broker ? try StateClaims(configuration, log: log) : nil
     defer { withExtendedLifetime(claims) {} }
-    // Messages on standard output have nobody who could answer.
+    // Remote management requires a broker.
     let start =
       output == .broker
       ? try RemoteStart(configuration, layers: layers, topics: topics, log: log) : nil
     let configuration = start?.manager.active ?? configuration
-    // Nobody moves a real vehicle by a command.
+    // The position of a real vehicle cannot be set by a command.
     let location = configuration.input == .hardware ? nil : SimulatedLocation()
     let feed = try SensorFeed(configuration, location: location)
     try RequiredSensors(configuration).check(feed)
     let (timestamp, time) = try feed.startOfTime(configuration.sensorInput)
-    // What is learned from a recording says nothing of this machine's sensors.
+    // Calibration from a recording does not apply to this machine's sensors.
     let calibrationPath = calibrationPath(configuration)
     var calibration = calibrationPath.map { CalibrationStore(path: $0, log: log) }
     var navigation = calibrationPath.map(navigationStore)
@@ -88,7 +88,7 @@ package final class Agent: Sendable {
       initial.regionSource = .remote
     } else if let path = configuration.regions.path {
       let report = try RegionFile(path).watch(in: &initial.regions, at: initial.civilTime, log: log)
-      // Consumers of other formats have not asked for it.
+      // Only the native format contains this report.
       if configuration.profiles.isNative { surroundings.announcements.append(.regionsReported(report)) }
       initial.regionSource = .file
     }
@@ -106,11 +106,11 @@ package final class Agent: Sendable {
           configuration: configuration, formats: formats, log: log,
           remote: start?.topics ?? beaconTopics(topics), inbox: inbox)
       }
-    // Where the store is elsewhere, nothing else makes the folder; what keeps it from being made is said when it is written.
+    // With the store elsewhere, only this creates the folder. A failure is reported when the file is written.
     if output == .broker {
       try? StateFolder.make(StateFolder.of(configuration.regions.statePath), key: "regions.state")
     }
-    // What is printed depends on the input alone.
+    // The printed output must depend on the input alone.
     let regionStates =
       output == .broker ? RegionStateFile(path: configuration.regions.statePath, log: log) : nil
     regionStates?.restore(&initial.regions, preserved: delivery.regionStates)
@@ -118,7 +118,7 @@ package final class Agent: Sendable {
     let duties = try duties(inbox)
     surroundings.vehicle = configuration.vehicleName
     surroundings.preset = configuration.preset.rawValue
-    // What is printed depends on the input alone.
+    // The printed output must depend on the input alone.
     if output == .broker { surroundings.probe = SystemProbe(store: configuration.store.path) }
     surroundings.regionStates = regionStates
     if configuration.input == .hardware {
@@ -137,7 +137,7 @@ package final class Agent: Sendable {
         manager: start.manager, regions: start.regions, folder: start.folder, topics: start.topics,
         link: link, location: location, log: log)
     }
-    // Before the thread that tells of its sources.
+    // Logged before the thread that logs the state of its sources starts.
     log.info(
       .agentStarted, "started",
       metadata: [
@@ -181,10 +181,11 @@ package final class Agent: Sendable {
     geteuid() == 0 ? "" : ", or XDG_RUNTIME_DIR to a folder of yours"
   }
 
-  /// The calibration file of this vehicle's sensors; nil if nothing is stored, and if the sensors are recorded or simulated.
+  /// Returns the calibration file of this vehicle's sensors; nil if nothing is stored, and if the sensors are
+  /// recorded or simulated.
   private func calibrationPath(_ configuration: AgentConfiguration) -> String? {
     guard configuration.input == .hardware, let path = configuration.calibrationPath else { return nil }
-    // With a broker, `StateClaims` has refused another vehicle's folder already.
+    // With a broker, `StateClaims` has already refused another vehicle's folder.
     guard output == .print, let owner = StateClaim.owner(ofFolder: StateFolder.of(path)),
       owner != configuration.vehicleName
     else { return path }
@@ -194,7 +195,7 @@ package final class Agent: Sendable {
     return nil
   }
 
-  /// The store of mounting and position.
+  /// Returns the store of mounting and position.
   private func navigationStore(_ calibrationPath: String) -> NavigationStore {
     // Agents that print have no socket, and share no memory with the service.
     let hasSocket = output == .broker || configuration.operation.controlSocket != nil
@@ -202,41 +203,53 @@ package final class Agent: Sendable {
       path: calibrationPath + ".navigation", memory: hasSocket ? memoryPath("navigation") : nil, log: log)
   }
 
-  /// A file beside the control socket, for state that is written often. Its name differs for each store, so that agents that
-  /// share a socket's folder do not share state.
+  /// Returns the path of a file beside the control socket, for state that is written often. Its name differs
+  /// for each store, so that agents with sockets in one folder do not share state.
   private func memoryPath(_ kind: String) -> String {
     let name = socket.hasSuffix(".socket") ? String(socket.dropLast(7)) : socket
     let own = String(FNV1a.hash64(Array(configuration.store.path.utf8)), radix: 16)
     return "\(name)-\(own).\(kind)"
   }
 
+  /// A file in the user's own folder of shared memory, for agents whose socket is on a disk; nil if there is none.
+  private func sharedMemoryPath(_ kind: String) -> String? {
+    let folder = "/dev/shm/odograph-\(geteuid())"
+    mkdir(folder, 0o700)
+    let own = String(FNV1a.hash64(Array(configuration.store.path.utf8)), radix: 16)
+    let path = "\(folder)/\(own).\(kind)"
+    return AtomicFile.isInMemory(path) ? path : nil
+  }
+
   /// The store of the odometer; nil with recorded or simulated sensors, and without a broker.
   private func odometerStore() -> OdometerStore? {
     guard configuration.input == .hardware, output == .broker else { return nil }
+    let memory = memoryPath("odometer")
+    let shared = AtomicFile.isInMemory(memory) ? nil : sharedMemoryPath("odometer")
     return OdometerStore(
-      path: configuration.state.odometer, memory: memoryPath("odometer"),
+      path: configuration.state.odometer, memory: shared ?? memory, isMemoryShared: shared != nil,
       keepsPlace: configuration.calibrationPath != nil, log: log)
   }
 
-  /// The store of trips; nil if the odometer has none.
+  /// Returns the store of trips; nil if the odometer has none.
   private func tripStore() -> TripStore? {
     guard configuration.input == .hardware, output == .broker else { return nil }
     return TripStore(
       path: configuration.state.trips, keepsPlaces: configuration.calibrationPath != nil, log: log)
   }
 
-  /// The store of traces; nil if traces are off. Printed traces are not stored.
+  /// Returns the store of traces; nil if traces are off. Printed traces are not stored.
   private func traceStore() -> TraceStore? {
     guard var settings = configuration.traces else { return nil }
     if output == .print { settings.path = nil }
     return TraceStore(settings, log: log)
   }
 
-  /// The use of beacons; nil if they are not used. Recorded input contains no beacons of this machine.
+  /// Returns the plan for beacons; nil if they are not used. Recorded input contains no beacons of this
+  /// machine.
   private func beaconPlan() -> BeaconMemory.Plan? {
     let settings = configuration.beacons
     guard !configuration.radio.isEmpty else { return nil }
-    // Whoever looks at what would be sent leaves no file behind, which another user's agent could not open.
+    // A test run must not create a file, which the agent of another user could not open.
     let learns = settings.learns && configuration.input == .hardware && output == .broker
     let talks = output == .broker && (settings.shares || settings.receives)
     guard learns || talks else { return nil }
@@ -247,7 +260,7 @@ package final class Agent: Sendable {
       log: log)
   }
 
-  /// The topics of an agent without remote management; nil for none.
+  /// Returns the topics of an agent without remote management; nil for none.
   private func beaconTopics(_ topics: TopicScheme) -> RemoteTopics? {
     guard configuration.beacons.receives, !configuration.radio.isEmpty else { return nil }
     return RemoteTopics(topics: topics, ownTracks: nil, isManaged: false, receivesBeacons: true)
@@ -255,13 +268,13 @@ package final class Agent: Sendable {
 
   private var socket: String { configuration.operation.controlSocket ?? AgentFolders.system.socket }
 
-  /// Duties of the main thread. The agent starts and reports also if one of them fails.
+  /// Returns the duties of the main thread. The agent starts and reports also if one of them fails.
   private func duties(_ inbox: AgentInbox) throws -> Caretaker.Duties {
     let environment = ProcessEnvironment.variables
     var duties = Caretaker.Duties()
     duties.notifier = ServiceNotifier(environment: environment)
     let settings = configuration.operation
-    // Of several agents on one machine, those that print are looked at where they print.
+    // Of several agents on one machine, those that print have no default control socket.
     if settings.hasControlSocket, output == .broker || settings.controlSocket != nil {
       do throws(SystemError) {
         duties.control = try ControlSocket(path: socket)

@@ -7,29 +7,30 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// The agent's one loop, on the pipeline's thread: takes the next input, lets the pipeline decide, hands over what comes out.
+/// The agent's main loop on the pipeline's thread: receives the next input, lets the pipeline decide, and
+/// delivers the results.
 struct AgentLoop: ~Copyable {
-  /// What surrounds the pipeline.
+  /// Stores, services and settings around the pipeline.
   struct Surroundings: Sendable {
     /// Fleet and vehicle, for snapshots.
     var vehicle = ""
-    /// The configuration's, for snapshots.
+    /// The configured preset, for snapshots.
     var preset = ""
-    /// Reads the computer's health for `status`; nil leaves that out.
+    /// Reads the computer's health for `status`; nil omits it.
     var probe: SystemProbe?
-    /// Preserves across restarts which regions the vehicle is in.
+    /// Preserves the region states across restarts.
     var regionStates: RegionStateFile?
-    /// What is preserved of the motion sensors.
+    /// Stored state of the motion sensors.
     var memory = MotionMemory.Plan()
-    /// Nil where no traces are kept.
+    /// Store of traces; nil stores none.
     var traces: TraceStore?
-    /// Nil where nothing is made of the transmitters around.
+    /// Beacon learning and sharing; nil if neither is configured.
     var beacons: BeaconMemory.Plan?
-    /// Nil is not managed remotely.
+    /// Remote management; nil if disabled.
     var remote: RemoteService.Plan?
-    /// The machine's clock; nil where the time line is not the machine's.
+    /// The machine's clock; nil if the time line is not the machine's.
     var clock: (@Sendable () -> SystemTime)?
-    /// Nil where nobody asks for snapshots.
+    /// Snapshots; nil without readers.
     var snapshots: SnapshotBoard?
     /// Messages that are delivered first.
     var announcements: [VehicleMessage] = []
@@ -47,23 +48,23 @@ struct AgentLoop: ~Copyable {
   private let log: Logger
   private var activity = SensorActivity()
   private var messages: [VehicleMessage] = []
-  /// What was logged of the clock, and how often time has gone back.
+  /// Logged state of the clock, and number of times that time went back.
   private var clock: (source: StatusMessage.Clock, step: Double?, regressions: Int)
-  /// Whether it was logged that the vehicle's own odometer disagrees.
+  /// True if a disagreement with the vehicle's own odometer was logged.
   private var odometerDisagrees = false
-  /// When it is logged what cannot be told; nil once it was, and of a recording.
+  /// Time at which unavailable outputs are logged; nil after that, and for recordings.
   private var limitationsDue: Timestamp?
-  /// When the machine's clock is looked at next.
+  /// Time of the next check of the machine's clock.
   private var clockDue = Timestamp(nanoseconds: 0)
 
-  /// Seconds after the start within which sources that are there have said so.
+  /// Time in s after the start within which existing sources report their state.
   private static let patience = 60.0
-  /// Seconds between two looks at the machine's clock.
+  /// Interval in s between checks of the machine's clock.
   private static let clockInterval = 1.0
-  /// Seconds that the end may take: sources that have to be waited for, and a broker that is slow to take the rest.
+  /// Time limit in s for stopping: slow sources, and a slow broker that must accept the remaining messages.
   private static let farewellLimit = 60.0
 
-  /// - Throws: `ConfigurationError` when a file that is written all the time cannot be had.
+  /// - Throws: `ConfigurationError` if a required file cannot be opened.
   init(
     pipeline: AgentPipeline, sensors: SensorFeed, inbox: AgentInbox, delivery: any MessageDelivery,
     surroundings: Surroundings = Surroundings(), log: Logger
@@ -81,11 +82,11 @@ struct AgentLoop: ~Copyable {
     remote = surroundings.remote.map(RemoteService.init)
   }
 
-  /// Returns when the sensors have said all or a stop came in, after the farewell.
-  /// - Parameter heartbeat: beats with each input.
+  /// Runs until the sensors have ended or a stop is requested, and returns after the farewell.
+  /// - Parameter heartbeat: receives a beat with each input.
   mutating func run(heartbeat: Heartbeat = Heartbeat(name: "pipeline") {}) throws {
     do {
-      // Whatever happens, no source outlives this call.
+      // No source may outlive this call.
       defer { feed.stop() }
       defer { remote?.close() }
       try start()
@@ -99,7 +100,7 @@ struct AgentLoop: ~Copyable {
     try finish()
   }
 
-  /// Starts the sources. `run` does that itself.
+  /// Starts the sources. `run` calls this.
   mutating func start() throws {
     feed.setDemands(pipeline.drainDemands(), full: pipeline.fullDemands)
     try feed.start()
@@ -108,19 +109,19 @@ struct AgentLoop: ~Copyable {
     if let announcement = feed.announcement { pipeline.process(announcement) { messages.append($0) } }
     remote?.begin(&pipeline)
     messages += remote?.drain() ?? []
-    // What the run before could not finish.
+    // Traces that the previous run could not complete.
     messages += traces?.resume(pipeline.exactPlaces) ?? []
   }
 
-  /// Processes a recording that is pulled up to a moment, after `start`, in place of `run`.
-  /// - Returns: what each part of the device used since the start.
+  /// Processes a pulled recording up to a time, after `start`, instead of `run`.
+  /// - Returns: energy used by each part of the device since the start.
   mutating func advance(recordingTo time: Timestamp) throws -> [EnergyComponent: EnergyAccount] {
     while feed.now < time, let input = try feed.next(until: nil) { try process(input) }
     updateEnvironment()
     return pipeline.energy(at: feed.now)
   }
 
-  /// On the machine's clock. A recording's time does not pass while nothing comes.
+  /// Next deadline on the machine's clock. The time of a recording advances only with its input.
   private var deadline: Timestamp? {
     [feed.isLive ? pipeline.nextDeadline : nil, remote?.nextDeadline, limitationsDue].compactMap { $0 }.min()
   }
@@ -136,7 +137,7 @@ struct AgentLoop: ~Copyable {
     case .request(let request):
       let count = pipeline.odometerSetCount
       remote?.process(request, &pipeline, &memory, &traces)
-      // The answer leaves after that.
+      // The command is answered after that.
       if pipeline.odometerSetCount != count { memory.keepOdometer(&pipeline, at: feed.now, isSet: true) }
     case .link(let change):
       remote?.observe(change, &pipeline)
@@ -151,10 +152,10 @@ struct AgentLoop: ~Copyable {
     }
     messages += remote?.drain() ?? []
     if !input.isSensor {
-      // What was asked for may be due at once.
+      // A request may be due immediately.
       advance(to: feed.now)
     } else if feed.isLive {
-      // Samples tell of a moment ago, and more so when the processor is behind.
+      // Samples are slightly old, and more so if the processor is late.
       pipeline.planPower(at: feed.now)
     }
     if feed.isLive { feed.setDemands(pipeline.drainDemands()) }
@@ -162,7 +163,7 @@ struct AgentLoop: ~Copyable {
     messages += beacons?.process(&pipeline, at: feed.now) ?? []
     delivery.observe(isAtRest: pipeline.isAtRest, at: feed.now)
     remote?.answerPending(&pipeline)
-    // What ended just now needs its sensors no longer.
+    // A completed request no longer requires its sensors.
     if feed.isLive { feed.setDemands(pipeline.drainDemands()) }
     messages += remote?.drain() ?? []
     try handOver()
@@ -177,7 +178,7 @@ struct AgentLoop: ~Copyable {
       feed.setDemands(pipeline.drainDemands())
     }
     guard let event = feed.admit(event) else {
-      // Sensors that sleep hold up no deadline.
+      // Sleeping sensors must not delay a deadline.
       let now = feed.now
       if let deadline = pipeline.nextDeadline, deadline <= now {
         pipeline.advance(to: now) { messages.append($0) }
@@ -196,7 +197,7 @@ struct AgentLoop: ~Copyable {
     pipeline.advance(to: now) { messages.append($0) }
   }
 
-  /// Publishes what is pending before the farewell.
+  /// Publishes pending messages before the farewell.
   private mutating func finish() throws {
     let now = feed.now
     memory.close(pipeline, at: now)
@@ -204,7 +205,7 @@ struct AgentLoop: ~Copyable {
     pipeline.finish { messages.append($0) }
     pipeline.finishTraces()
     try handOver()
-    // Of what is in the outbox now the next run need not know.
+    // The next run must not repeat messages that are in the outbox.
     memory.keepTrips(&pipeline, at: now)
     updateEnvironment()
     try delivery.stop(farewell: pipeline.farewell(at: now))
@@ -223,14 +224,14 @@ struct AgentLoop: ~Copyable {
         signals: pipeline.vehicleSignals, link: delivery.link))
   }
 
-  /// Copies delivery counters and the computer's health in before the next status.
-  /// - Parameter timestamp: where the pipeline advances to next; nil copies in any case.
+  /// Updates delivery counters and the computer's health before the next status.
+  /// - Parameter timestamp: the next time of the pipeline; nil updates in any case.
   private mutating func updateEnvironment(before timestamp: Timestamp? = nil) {
     if let timestamp, let deadline = pipeline.nextDeadline, timestamp < deadline { return }
     var environment = AgentEnvironment(
       counters: delivery.counters.merging(["dropped.events": inbox.droppedEvents]) { $1 },
       storeProblem: delivery.storeProblem, deliveryProblem: delivery.deliveryProblem)
-    // A recording's time is not the machine's, and the same recording is to give the same output.
+    // A recording's time is not the machine's, and equal recordings must give equal output.
     environment.radio = delivery.radio
     if let probe = surroundings.probe {
       environment.device = probe.read()
@@ -240,14 +241,14 @@ struct AgentLoop: ~Copyable {
     pipeline.environment = environment
   }
 
-  /// What wakes the loop anyway looks whether somebody has set the clock.
+  /// Checks at every wakeup of the loop whether the machine's clock was set.
   private mutating func observeClock() {
     guard let system = surroundings.clock, feed.now >= clockDue else { return }
     clockDue = feed.now.advanced(bySeconds: Self.clockInterval)
     pipeline.observe(system(), at: feed.now)
   }
 
-  /// Logs what is asked for and cannot be told for want of a sensor, once.
+  /// Logs once which requested outputs are unavailable because a sensor is missing.
   private mutating func reportLimitations() {
     guard let due = limitationsDue, feed.now >= due else { return }
     limitationsDue = nil
@@ -263,7 +264,7 @@ struct AgentLoop: ~Copyable {
     }
   }
 
-  /// Logs a change of the clock; messages whose times may be before those of others get another epoch.
+  /// Logs a change of the clock. If later messages may have earlier times, they receive a new epoch.
   private mutating func reportClockChange() {
     guard (pipeline.clock, pipeline.lastClockStep) != (clock.source, clock.step) else { return }
     if surroundings.clock != nil {
@@ -277,7 +278,7 @@ struct AgentLoop: ~Copyable {
     clock = (pipeline.clock, pipeline.lastClockStep, pipeline.timeRegressions)
   }
 
-  /// Logs that the vehicle's own odometer disagrees, once.
+  /// Logs once that the vehicle's own odometer disagrees.
   private mutating func reportOdometer() {
     let disagreement = pipeline.odometerDisagreement
     defer { odometerDisagrees = disagreement != nil }
@@ -290,7 +291,7 @@ struct AgentLoop: ~Copyable {
   private mutating func handOver() throws {
     reportClockChange()
     memory.keepTrips(&pipeline, at: feed.now)
-    // Taken out also where nobody keeps them, as of a recording.
+    // Drained even without a store, as for recordings.
     let steps = pipeline.drainTraceSteps()
     messages += traces?.process(steps) ?? []
     let states = surroundings.regionStates?.change(of: pipeline.regions)
@@ -305,7 +306,7 @@ struct AgentLoop: ~Copyable {
     }
     let delivery = delivery
     traces?.confirm { delivery.storeProblem == nil }
-    // Only now: the copy must not be ahead of events that are safe.
+    // The copy must not be newer than the stored events.
     if let states { surroundings.regionStates?.keep(states) }
   }
 

@@ -4,7 +4,7 @@ internal import Platform
 internal import Sensors
 internal import Spatial
 
-/// Where the agent's next input comes from: its sensors, by way of the one queue or pulled beside it.
+/// Source of the agent's inputs: its sensors, through the inbox or pulled from a recording.
 struct InputFeed {
   private var sensors: FeedSources
   private let inbox: AgentInbox
@@ -14,13 +14,13 @@ struct InputFeed {
     self.inbox = inbox
   }
 
-  /// Whether the machine's clock moves time on.
+  /// True if time advances with the machine's clock.
   var isLive: Bool { sensors.isLive }
 
-  /// Where the pipeline's time line stands.
+  /// Current time on the pipeline's time line.
   var now: Timestamp { sensors.now }
 
-  /// What a recording that is pulled would say of itself as a source.
+  /// Source status of a pulled recording.
   var announcement: SensorEvent? { sensors.status(.active(rates: [:])) }
 
   /// - Throws: an error of a source that cannot run at all.
@@ -29,9 +29,9 @@ struct InputFeed {
   /// Stops every source: their threads hold hardware.
   func stop() { sensors.stop() }
 
-  /// The next input; nil when the sensors have said all.
-  /// - Parameter deadline: on the machine's clock (`SystemClock.boottime`): when a `tick` is wanted at the latest.
-  /// - Throws: an error of a recording that cannot be read on.
+  /// Returns the next input; nil at the end of the sensors' data.
+  /// - Parameter deadline: latest time for a `tick`, on the machine's clock (`SystemClock.boottime`).
+  /// - Throws: an error of a recording that cannot be read further.
   mutating func next(until deadline: Timestamp?) throws -> AgentInput? {
     if sensors.isPulled { return try inbox.poll() ?? sensors.pull().map(AgentInput.sensor) }
     guard !sensors.isOver else { return nil }
@@ -43,32 +43,32 @@ struct InputFeed {
     return input
   }
 
-  /// What awake sensors say of an event; nil when that is nothing.
+  /// Returns the part of an event that comes from active sensors; nil if there is none.
   mutating func admit(_ event: SensorEvent) -> SensorEvent? { sensors.admit(event) }
 
-  /// Makes demands of the sensors, as `FeedSources` does.
+  /// Passes demands to the sensors, as in `FeedSources`.
   mutating func setDemands(_ changed: [SensorKind: SensorDemand]?, full: [SensorKind: SensorDemand]? = nil) {
     sensors.setDemands(changed, full: full)
   }
 
-  /// Tells receivers where they are about.
+  /// Passes an approximate position to receivers.
   func assist(_ aid: PositionAid) { sensors.assist(aid) }
 }
 
-/// The one queue through which everything reaches the pipeline's thread.
+/// The queue through which all inputs reach the pipeline's thread.
 final class AgentInbox: Sendable {
   private let queue = Monitor(AgentInputQueue())
 
-  /// Returns false for an input that is refused, as `AgentInputQueue` says.
+  /// Adds an input. Returns false if it is rejected, as in `AgentInputQueue`.
   @discardableResult func push(_ input: AgentInput) -> Bool { queue.update { $0.append(input) } }
 
-  /// The next input; nil when there is none until `deadline` (`SystemClock.monotonic`, ns). Without one it waits for as
-  /// long as it takes.
+  /// Returns the next input; nil if there is none until `deadline` (`SystemClock.monotonic`, ns). Without a
+  /// deadline it waits without limit.
   func pop(until deadline: Int64?) -> AgentInput? { queue.wait(until: deadline) { $0.popFirst() } }
 
-  /// The next input, if one is there.
+  /// Returns the next input if there is one.
   func poll() -> AgentInput? { queue.withLock { $0.popFirst() } }
 
-  /// Sensor events that there was no room for.
+  /// Number of sensor events dropped from the full queue.
   var droppedEvents: Int { queue.withLock { $0.droppedEvents } }
 }

@@ -5,7 +5,7 @@ internal import SensorsGPSD
 internal import SensorsIIO
 internal import SensorsRadio
 
-/// Holds what a vehicle must have against what is there, before the agent starts.
+/// Compares required with existing sensors before the agent starts.
 struct RequiredSensors {
   private let configuration: AgentConfiguration
 
@@ -13,9 +13,9 @@ struct RequiredSensors {
     self.configuration = configuration
   }
 
-  /// Looks only when something is required, because looking takes time and hardware may also come later.
+  /// Checks only if sensors are required, because detection takes time and hardware may also appear later.
   ///
-  /// - Throws: `ConfigurationError` naming what is missing.
+  /// - Throws: `ConfigurationError` naming the missing sensors.
   func check(_ feed: SensorFeed) throws(ConfigurationError) {
     guard !configuration.requiredSensors.isEmpty else { return }
     let check = CapabilityCheck(required: configuration.requiredSensors, present: present(in: feed))
@@ -24,7 +24,7 @@ struct RequiredSensors {
     }
   }
 
-  /// The kinds of sensors that are there; looking takes some seconds where a gpsd or an iiod does not answer.
+  /// Returns the kinds of sensors that exist. This takes some seconds if a gpsd or an iiod does not answer.
   func present(in feed: SensorFeed) -> Set<SensorKind> {
     switch feed {
     case .paced(let source): return source.kinds

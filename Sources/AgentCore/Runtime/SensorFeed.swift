@@ -2,11 +2,12 @@ internal import LiveSensors
 internal import Spatial
 
 extension SensorFeed {
-  /// The sources of a configuration. Missing hardware is no error here: its source reports it and retries.
+  /// Creates the sources of a configuration. Missing hardware is not an error here: its source reports it and
+  /// retries.
   ///
   /// - Parameter location: replaces the positions of recorded and simulated input.
-  /// - Throws: an error naming file, line and remedy, for a recording that cannot be read; `ConfigurationError` when
-  ///   nothing is left to read from.
+  /// - Throws: an error with file, line and remedy, for an unreadable recording; `ConfigurationError` if no
+  ///   source remains.
   init(_ configuration: AgentConfiguration, location: SimulatedLocation? = nil) throws {
     let input = configuration.sensorInput
     if case .hardware(let hardware) = input, hardware.gpsd == nil, hardware.iio.isEmpty,
@@ -27,7 +28,7 @@ extension SensorFeed {
 }
 
 extension AgentConfiguration {
-  /// Where the sensor data comes from.
+  /// The configured source of sensor data.
   var sensorInput: SensorInput {
     switch input {
     case .hardware:

@@ -2,15 +2,15 @@ internal import Glibc
 package import Platform
 internal import Telemetry
 
-/// The file into which `odographd init` writes, and what may happen to one that is there.
+/// The configuration file written by `odographd init`, with the rules for an existing one.
 package struct ConfigurationFile: Sendable {
   package let path: String
-  /// Whether the path is the one that is taken without being named.
+  /// True if the path is a default one, which the agent finds without an option.
   package let isUsual: Bool
   private let folders: AgentFolders
 
-  /// - Parameter path: nil takes the usual one.
-  /// - Throws: `ConfigurationError` when the environment names no folder for one.
+  /// - Parameter path: path of the file; nil for the default.
+  /// - Throws: `ConfigurationError` if the environment provides no folder for it.
   package init(_ path: String?, environment: [String: String]) throws(ConfigurationError) {
     folders = AgentFolders(environment: environment)
     guard let path = path ?? folders.newConfiguration else {
@@ -19,12 +19,12 @@ package struct ConfigurationFile: Sendable {
         problem: "there is no folder for a configuration; name a file, or set HOME or XDG_CONFIG_HOME")
     }
     self.path = path
-    // Another of the usual places might be found before it.
+    // For other default paths, another file might precede it.
     isUsual = path == folders.newConfiguration
   }
 
-  /// Whether the file is there and says something that would be lost. One that was installed and never filled in (its vehicle
-  /// has no name, and everything else is the default) says nothing.
+  /// True if the file exists and contains settings that would be lost. An installed file without changes (no
+  /// vehicle name, all defaults) contains none.
   package var isInUse: Bool {
     guard access(path, F_OK) == 0 else { return false }
     guard let layer = try? ConfigurationLayer(file: path), layer["vehicle.id"]?.value == .text("") else {
@@ -35,13 +35,13 @@ package struct ConfigurationFile: Sendable {
     }
   }
 
-  /// Writes it as a whole. The folder of the usual path is made; that of another has to be there.
+  /// Writes the file as a whole. The folder of the default path is created; that of another path must exist.
   ///
-  /// - Throws: `SystemError` naming what cannot be written; a file that was there is then as it was.
+  /// - Throws: `SystemError` naming what cannot be written; an existing file is then unchanged.
   package func write(_ text: String) throws(SystemError) {
     if isUsual { for folder in missingFolders { mkdir(folder, geteuid() == 0 ? 0o755 : 0o700) } }
     try AtomicFile.write(Array(text.utf8), to: path, mode: 0o644)
-    // The service's user reads it, whatever the mask of whoever wrote it; no secret is in it.
+    // The service's user must be able to read it, whatever the writer's umask; it contains no secret.
     if isUsual, geteuid() == 0 { chmod(path, 0o644) }
   }
 

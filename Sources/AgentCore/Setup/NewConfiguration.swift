@@ -1,18 +1,17 @@
 internal import Telemetry
 
-/// The configuration that `odographd init` writes: who the vehicle is, where its broker is and what kind of vehicle it is;
-/// all else is the preset's.
+/// The configuration written by `odographd init`: name of the vehicle, broker and preset.
 package struct NewConfiguration: Sendable, Hashable {
   package let preset: String
   package let vehicle: String
   package let fleet: String
   package let broker: String
 
-  /// What the agent would take from the file.
+  /// The resulting configuration of the agent.
   package let configuration: AgentConfiguration
 
-  /// - Parameter environment: its variables override the file, as they will when the agent reads it.
-  /// - Throws: `ConfigurationError` whose place is the option of `odographd init` with the fault, or the variable.
+  /// - Parameter environment: its variables override the file, as in the agent.
+  /// - Throws: `ConfigurationError` whose place is the invalid option of `odographd init`, or the variable.
   package init(
     preset: String, vehicle: String, fleet: String, broker: String, environment: [String: String] = [:]
   ) throws(ConfigurationError) {
@@ -31,7 +30,7 @@ package struct NewConfiguration: Sendable, Hashable {
       }
       layer[path] = ConfigurationLayer.Setting(value: value, place: option)
     }
-    // An empty one would stand for the default.
+    // An empty name would mean the default.
     guard !fleet.isEmpty else {
       throw ConfigurationError(.missingKey, place: "--fleet", problem: "is empty; leave it out, or name one")
     }
@@ -40,7 +39,7 @@ package struct NewConfiguration: Sendable, Hashable {
       folders: AgentFolders(environment: environment))
   }
 
-  /// Whether one answer, with others that are right, makes a configuration; else what is wrong with it.
+  /// Checks one answer together with valid others. Returns the problem; nil if it is valid.
   static func problem(
     preset: String = Preset.usual.rawValue, vehicle: String = "v", broker: String = usualBroker
   ) -> String? {
@@ -53,9 +52,9 @@ package struct NewConfiguration: Sendable, Hashable {
   package static let usualFleet = "default"
   static let usualBroker = "mqtt://127.0.0.1:1883"
 
-  /// The TOML file.
+  /// Returns the TOML file.
   ///
-  /// - Parameter findings: what was found of receiver and sensors, to be remembered as comments.
+  /// - Parameter findings: results about receiver and sensors, added as comments.
   package func text(findings: [Finding]) -> String {
     let found =
       findings.isEmpty ? "" : "\n# Found by odographd init:\n" + findings.map { "#   \($0.line)\n" }.joined()
@@ -74,7 +73,7 @@ package struct NewConfiguration: Sendable, Hashable {
       """ + found
   }
 
-  /// A TOML basic string.
+  /// Returns a TOML basic string.
   private static func quoted(_ text: String) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {

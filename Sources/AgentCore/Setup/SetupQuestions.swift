@@ -1,19 +1,19 @@
 internal import Glibc
 internal import Telemetry
 
-/// What `odographd init` asks on a terminal for what its options leave open.
+/// Questions of `odographd init` on a terminal for missing options.
 package struct SetupQuestions: ~Copyable {
   private let ask: (String) -> String?
   private let say: (String) -> Void
 
   /// - Parameters:
-  ///   - ask: shows a prompt and returns the line that was answered; nil when there will be none.
+  ///   - ask: shows a prompt and returns the answer; nil at the end of the input.
   ///   - say: shows a line.
   package init(ask: @escaping (String) -> String?, say: @escaping (String) -> Void) {
     (self.ask, self.say) = (ask, say)
   }
 
-  /// The terminal that standard input is; nil when it is none, and nobody can be asked.
+  /// Creates questions on standard input; nil if it is not a terminal.
   package static func onTerminal() -> SetupQuestions? {
     guard isatty(STDIN_FILENO) == 1 else { return nil }
     return SetupQuestions(
@@ -24,12 +24,12 @@ package struct SetupQuestions: ~Copyable {
       }, say: { print($0) })
   }
 
-  /// - Returns: nil when there was no answer.
+  /// - Returns: the name; nil without an answer.
   package func vehicle() -> String? {
     answer("Vehicle's id, its name in topics: ", usual: nil) { NewConfiguration.problem(vehicle: $0) }
   }
 
-  /// - Returns: nil when there was no answer.
+  /// - Returns: the address; nil without an answer.
   package func broker() -> String? {
     let usual = NewConfiguration.usualBroker
     return answer("Broker, mqtt[s]://HOST[:PORT] [\(usual)]: ", usual: usual) {
@@ -37,9 +37,9 @@ package struct SetupQuestions: ~Copyable {
     }
   }
 
-  /// A name or a number of the list.
+  /// Asks for a preset by name or number.
   ///
-  /// - Returns: nil when there was no answer.
+  /// - Returns: the name; nil without an answer.
   package func preset() -> String? {
     say("Kind of vehicle:")
     for (number, preset) in zip(1..., Preset.allCases) {
@@ -57,7 +57,7 @@ package struct SetupQuestions: ~Copyable {
     }.map(name)
   }
 
-  /// Asks until the answer is right.
+  /// Asks until the answer is valid.
   private func answer(_ prompt: String, usual: String?, problem: (String) -> String?) -> String? {
     while let line = ask(prompt) {
       let text = String(line.trimmingSpaces())

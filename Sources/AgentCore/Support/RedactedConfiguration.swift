@@ -2,10 +2,11 @@ internal import Bytes
 internal import Glibc
 internal import Telemetry
 
-/// The configuration in force as it may be shown to strangers: no credentials, nothing that leads to one, and no place that
-/// its owner wants to keep to himself.
+/// The effective configuration without private data: no credentials, no paths to them, and no private
+/// positions.
 struct RedactedConfiguration {
-  /// Keys whose values are not shown, because they are a credential, name one, or are mistaken for one's place.
+  /// Keys whose values are hidden, because they are a credential, name one, or may contain a private
+  /// position.
   static let secret: Set<String> = [
     "mqtt.user", "mqtt.password_file", "mqtt.psk_identity", "mqtt.psk_file", "mqtt.key_file",
     "mqtt.certificate_file", "privacy.zones", "simulation.seed",
@@ -15,7 +16,8 @@ struct RedactedConfiguration {
 
   init(_ layers: ConfigurationLayers) { self.layers = layers }
 
-  /// `key = value`, with a mark where something written or the preset sets it; keys without a value are left out.
+  /// Lines of `key = value`, with a mark for values set by a layer or by the preset; keys without a value are
+  /// omitted.
   var lines: [String] {
     let written = layers.written
     let preset = try? Preset(chosenBy: written).layer()
@@ -39,7 +41,7 @@ struct RedactedConfiguration {
     }
   }
 
-  /// That something is there, and of a file what keeps it from being read.
+  /// Returns a placeholder; for a file, with the reason if it is unreadable.
   private static func hidden(_ value: ConfigurationKey.Value) -> String {
     switch value {
     case .texts(let texts): return "(\(texts.count) kept back)"
@@ -50,12 +52,12 @@ struct RedactedConfiguration {
   }
 }
 
-/// Takes out of a text what a stranger must not read.
+/// Removes private data from texts.
 enum Redaction {
-  /// Without credentials in addresses, and without numbers as exact as a coordinate.
+  /// Returns a text without credentials in addresses and without precise coordinates.
   static func text(_ text: String) -> String { withoutCoordinates(withoutCredentials(text)) }
 
-  /// `scheme://user:password@host` loses what stands before the last `@` of its authority.
+  /// Removes everything before the last `@` in the authority of `scheme://user:password@host`.
   private static func withoutCredentials(_ text: String) -> String {
     var result = ""
     var rest = text[...]
@@ -70,7 +72,7 @@ enum Redaction {
     return result + rest
   }
 
-  /// Numbers with four or more decimals say where somebody is, to ten metres.
+  /// Removes numbers with four or more decimals, which locate a position to ten metres.
   private static func withoutCoordinates(_ text: String) -> String {
     var result: [UInt8] = []
     var digits: [UInt8] = []

@@ -7,7 +7,7 @@ internal import Platform
 /// The lock is released with the claim, and by the kernel when the process exits.
 final class StateClaim: Sendable {
   static let fileName = "odographd.owner"
-  /// Bytes of an owner file that are read.
+  /// Maximum number of bytes read from an owner file.
   private static let sizeLimit = 4096
 
   private let file: RandomAccessFile
@@ -15,10 +15,10 @@ final class StateClaim: Sendable {
   /// Locks the owner file and writes the vehicle's name into a new one.
   /// - Parameters:
   ///   - path: the owner file.
-  ///   - object: the folder or file that it is about, for messages.
-  ///   - key: the configuration key that sets the object.
-  /// - Throws: `ConfigurationError` if the state belongs to another vehicle or another agent uses it; `SystemError` if the
-  ///   owner file cannot be read or written.
+  ///   - object: folder or file that is claimed, for messages.
+  ///   - key: configuration key that sets the object.
+  /// - Throws: `ConfigurationError` if the state belongs to another vehicle or another agent uses it;
+  ///   `SystemError` if the owner file cannot be read or written.
   convenience init(_ path: String, object: String, key: String, vehicle: String) throws {
     do {
       self.init(try Self.claimed(path, object, key, vehicle))
@@ -40,7 +40,7 @@ final class StateClaim: Sendable {
     let file = try RandomAccessFile(path: path, access: .readWrite, followsLinks: false)
     let contents = try file.read(count: sizeLimit, at: 0)
     try check(contents, path, object, key, vehicle)
-    // A power cut while the file was written can leave a part of it.
+    // A power cut during the write can leave a part of the name.
     if name(contents) == nil {
       try file.write(Array((vehicle + "\n").utf8), at: 0)
       try file.synchronize()
@@ -72,26 +72,27 @@ final class StateClaim: Sendable {
     return String(decoding: contents[..<end], as: UTF8.self)
   }
 
-  /// The vehicle, as `fleet/vehicle`, whose state a folder holds; nil if none has claimed it.
+  /// Returns the vehicle, as `fleet/vehicle`, that owns a folder's state; nil if none has claimed it.
   static func owner(ofFolder folder: String) -> String? {
     (try? AtomicFile.read("\(folder)/\(fileName)", limit: sizeLimit)).flatMap { $0 }.flatMap(name)
   }
 
-  /// The error that the agent would report for a folder of another vehicle; nil for an own or unclaimed folder. Locks nothing.
+  /// Returns the error that the agent would report for a folder of another vehicle; nil for an own or
+  /// unclaimed folder. Locks nothing.
   static func fault(ofFolder folder: String, key: String, vehicle: String) -> ConfigurationError? {
     guard let owner = owner(ofFolder: folder), owner != vehicle else { return nil }
     return foreign(owner, "\(folder)/\(fileName)", folder, key, vehicle)
   }
 }
 
-/// The claims of a running agent. Files that an operator places elsewhere by a key of their own are not claimed, apart from the
-/// queue and the remote settings.
+/// The claims of a running agent. Files with paths of their own keys are not claimed, except the queue and
+/// the remote settings.
 struct StateClaims: Sendable {
   private var claims: [StateClaim] = []
 
-  /// Makes the folders that are missing.
-  /// - Throws: `ConfigurationError` if state belongs to another vehicle or another agent uses it; `SystemError` if a folder
-  ///   cannot be made.
+  /// Creates missing folders.
+  /// - Throws: `ConfigurationError` if state belongs to another vehicle or another agent uses it;
+  ///   `SystemError` if a folder cannot be created.
   init(
     _ configuration: AgentConfiguration, folders: AgentFolders = .system, log: Logger
   ) throws {
@@ -126,8 +127,9 @@ struct StateClaims: Sendable {
     }
   }
 
-  /// Former versions stored remote settings in the default state folder, also with `store.path` set. An agent that already has a
-  /// store, and finds no other agent's store in the default folder, continues with them there.
+  /// Links to the remote settings of earlier versions, which were in the default state folder even if
+  /// `store.path` was set. Applies if the agent already has a store and the default folder contains no other
+  /// agent's store.
   private static func adoptFormerRemote(
     _ configuration: AgentConfiguration, _ folders: AgentFolders, _ log: Logger
   ) {

@@ -4,7 +4,7 @@ internal import Platform
 internal import Spatial
 internal import Telemetry
 
-/// What `odographd support` writes: all that somebody who helps from afar wants to know, in one text that may be shown.
+/// Output of `odographd support`: information for remote support in one text without private data.
 package struct SupportReport {
   private let layers: ConfigurationLayers
   private let version: String
@@ -14,7 +14,8 @@ package struct SupportReport {
     self.version = version
   }
 
-  /// Takes some seconds, because it looks at sensors and broker as `odographd check` does.
+  /// Returns the report. It takes some seconds, because it checks sensors and broker as `odographd check`
+  /// does.
   package func text() -> String {
     var sections: [(title: String, lines: [String])] = [("agent", agent), ("system", system)]
     sections.append(("configuration", RedactedConfiguration(layers).lines))
@@ -27,7 +28,7 @@ package struct SupportReport {
       sections.append(("check", check.run().map(\.line)))
       sections.append(("estimate", check.estimate(drivingHours: 2)))
     } catch {
-      // The message may quote what it is about.
+      // The error message may quote private values.
       sections.append(("check", ["the configuration is faulty at \(error.place); odographd check says why"]))
     }
     return sections.map { section in
@@ -35,9 +36,9 @@ package struct SupportReport {
     }.joined(separator: "\n")
   }
 
-  /// Writes the report where only its owner reads it.
+  /// Writes the report to a file that only its owner can read.
   ///
-  /// - Throws: `SystemError`, as when the file is there already.
+  /// - Throws: `SystemError`, for example if the file exists.
   package func write(to path: String) throws {
     let bytes = Array(text().utf8)
     let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -66,7 +67,7 @@ package struct SupportReport {
     return lines
   }
 
-  /// The answer of the agent, without where it is.
+  /// Returns the running agent's status without its position.
   private func running(_ configuration: AgentConfiguration) -> [String] {
     do {
       var document = try JSONValue(parsing: try StatusQuery(configuration, socket: nil).document())

@@ -2,7 +2,7 @@
 import { path, query } from "./api.js";
 import { button, drawing, fill, h, keep, limited, setText } from "./dom.js";
 import { field, openDialog, outcome } from "./dialog.js";
-import { amount, clock, count, dayOf, duration, moment, place, safeName, words } from "./format.js";
+import { amount, boundsOfDay, clock, count, dayOf, duration, metres, moment, percent, place, safeName, speed, words } from "./format.js";
 import { routeAddress } from "./router.js";
 import { isUTC, refreshAges, timeElement } from "./times.js";
 import { announce } from "./announce.js";
@@ -16,10 +16,25 @@ const severityOf = (name) => severities[name] ? name : "warning";
 const reasons = { forgotten: "the vehicle was taken out of the fleet", rule: "no rule asks for it any more", operator: "by an operator" };
 const silences = [[900, "15 minutes"], [3600, "1 hour"], [28_800, "8 hours"], [86_400, "1 day"]];
 
-/** The day of an alert's vehicle, at the moment at which it began. */
+/** Milliseconds of a vehicle's history that are shown before and after an alert. */
+const around = 600_000;
+
+/** The history of an alert's vehicle around the alert, at the moment at which it began. */
 function momentOf(alert) {
-  const began = moment(alert.began), utc = isUTC();
-  return { view: "history", fleet: alert.fleet, vehicle: alert.vehicle, day: dayOf(began, utc), query: { time: clock(began, { utc, now: began }).replace("Z", "") } };
+  const began = moment(alert.began), utc = isUTC(), day = dayOf(began, utc), bounds = boundsOfDay(day, utc);
+  const text = (time) => {
+    const within = Math.max(bounds.from, Math.min(bounds.to - 1000, time));
+    return clock(within, { utc, now: within }).replace("Z", "");
+  };
+  return { view: "history", fleet: alert.fleet, vehicle: alert.vehicle, day,
+    query: { time: text(began), from: text(began - around), to: text((moment(alert.ended) ?? began) + around) } };
+}
+
+/** The limit of a rule in the units of people: speeds in km/h. */
+function limitOf(rule) {
+  const text = { speed: (value) => speed(value), battery: percent, accuracy: metres, queue: (value) => count(value, "message") }[rule.when];
+  if (!text) return null;
+  return rule.above !== undefined ? `above ${text(rule.above)}` : rule.below !== undefined ? `below ${text(rule.below)}` : null;
 }
 
 export class AlertsView {
@@ -123,21 +138,33 @@ export class AlertsView {
     }, (error) => fill(this.#past, h("p", { class: "note" }, error.explanation ?? error.message)));
     const rules = this.#api.get("rules").then((answer) => {
       const found = answer.rules ?? [];
+      this.#ruleCount = found.length;
+      this.#showOpen();
       fill(this.#rules, found.length ? h("ul", { class: "rules" }, found.map((rule) => h("li", {}, h("b", {}, safeName(rule.name, 80)),
-        ` ${[`${severities[severityOf(rule.severity)].word}: ${words(rule.when)}`, rule.for ? `for ${duration(rule.for)}` : null,
+        ` ${[`${severities[severityOf(rule.severity)].word}: ${words(rule.when)}`, limitOf(rule), rule.for ? `for ${duration(rule.for)}` : null,
           rule.quiet ? `quiet ${safeName(rule.quiet, 80)}` : null,
-          rule.receivers?.length ? `told to ${rule.receivers.map((name) => safeName(name, 40)).join(", ")}` : "told to nobody"].filter(Boolean).join(" · ")}`))) : h("p", { class: "note" }, "No rule is configured: section [alerts] of the server's file."));
+          rule.receivers?.length ? `told to ${rule.receivers.map((name) => safeName(name, 40)).join(", ")}` : "told to nobody"].filter(Boolean).join(" · ")}`))) : h("p", { class: "note" }, "No rule is configured. Add one to the server's file, as in [rules.fast]."));
     }, (error) => fill(this.#rules, h("p", { class: "note" }, error.explanation ?? error.message)));
     await Promise.all([past, rules]);
   }
 
   #told = "";
+  /** The number of rules; undefined until the server has answered. */
+  #ruleCount;
+
+  /** What is shown instead of an empty list; undefined until it can be told. */
+  #calm() {
+    if (this.#store.alertTotals.count) return "None of these is open any more.";
+    if (this.#ruleCount === undefined) return undefined;
+    return this.#ruleCount ? "Nothing is wrong by the rules." : "Nothing is checked: there are no rules.";
+  }
+
   #showOpen() {
     const totals = this.#store.alertTotals, shown = this.#page?.alerts ?? totals.alerts ?? [];
     const open = this.#page ? shown : [...shown].filter((alert) => !alert.ended)
       .sort((a, b) => severities[severityOf(a.severity)].order - severities[severityOf(b.severity)].order || moment(b.began) - moment(a.began));
     // Ages are shown in minutes; of a page that was asked for nothing else changes.
-    const told = [Math.floor(Date.now() / 60_000), this.#session.mayOperate, this.#page?.title, totals.count, totals.next,
+    const told = [Math.floor(Date.now() / 60_000), this.#session.mayOperate, this.#page?.title, totals.count, totals.next, this.#ruleCount,
       ...open.map((alert) => `${alert.id} ${alert.ended ?? ""} ${alert.silenced ?? ""}`)].join("\n");
     if (told === this.#told) return;
     this.#told = told;
@@ -145,7 +172,7 @@ export class AlertsView {
     const next = this.#page ? this.#page.next : totals.more ? totals.next : undefined;
     this.#openList.hidden = !open.length;
     this.#fillList(this.#openList, open);
-    const calm = open.length ? undefined : totals.count ? "None of these is open any more." : "Nothing is wrong by the rules.";
+    const calm = open.length ? undefined : this.#calm();
     keep(this.#openFoot, [calm && { text: calm }, next && { next }].filter(Boolean), (each) => each.text ?? `${this.#page?.title} ${each.next}`,
       (each) => each.text ? h("p", { class: "calm" }, each.text)
         : h("p", { class: "actions" }, button("Show the next ones", () => this.#ask({ rule: this.#page?.asked.rule, after: each.next }, this.#page?.title ?? "all rules"))));

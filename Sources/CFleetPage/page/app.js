@@ -4,6 +4,7 @@ import { AlertsView } from "./alerts.js";
 import { announce, startAnnouncing } from "./announce.js";
 import { openCommands } from "./commands.js";
 import { DetailsPanel } from "./details.js";
+import { closeDialogs } from "./dialog.js";
 import { limited, settled } from "./dom.js";
 import { filterOf, filterQuery } from "./filters.js";
 import { FleetView } from "./fleet-view.js";
@@ -45,6 +46,7 @@ const session = new Session(api, at("login"), {
   },
   ended: () => {
     document.body.classList.add("logged-out");
+    closeDialogs();
     stream.close();
     header.noConnection();
     store.clear();
@@ -151,6 +153,11 @@ const titles = { map: "Map", vehicles: "Vehicles", regions: "Regions", alerts: "
 
 /** @param {import("./router.js").Route} route @param {import("./router.js").Route} [before] */
 function show(route, before) {
+  if (session.current?.link && !["map", "vehicle", "vehicles"].includes(route.view)) {
+    // A link shows nothing else.
+    router.go({ view: "map", query: {} });
+    return;
+  }
   document.body.dataset.view = route.view;
   header.show(route.view);
   for (const [view, { element }] of Object.entries(wide)) element.hidden = view !== route.view;
@@ -227,13 +234,17 @@ const parts = {
   settings: { may: () => session.current?.link !== true && hasControl === true, open: (vehicle) => openSettings(api, vehicle, session.mayOperate) },
 };
 
-/** A dialog about the selected vehicle; the address says that it is open. */
+/** A dialog about the selected vehicle; the address says that it is open, and Back closes it. */
 function openPart(name) {
   const part = Object.hasOwn(parts, name) ? parts[name] : undefined;
   if (!part?.may() || document.querySelector("dialog[open]")) return;
   withSelected((vehicle) => {
-    router.note({ open: name });
-    part.open(vehicle).addEventListener("close", () => router.note({ open: "" }));
+    router.enter(name);
+    const key = store.selected;
+    part.open(vehicle).addEventListener("close", () => {
+      // After a change of the address, nothing of it is left.
+      if (router.current.query.open === name && store.selected === key) router.leave();
+    });
   });
 }
 
@@ -319,7 +330,8 @@ listenForKeys({
     if (!["map", "vehicle", "vehicles"].includes(router.current.view)) router.go({ view: "map", query: {} });
     // Where one thing is shown at a time the list beside the map is hidden: the table has a search, too.
     if (router.current.view !== "vehicles" && !document.querySelector("#panel .search")?.checkVisibility()) router.go({ view: "vehicles", query: {} });
-    setTimeout(() => document.querySelector(router.current.view === "vehicles" ? "#wide .search" : "#panel .search")?.focus(), 50);
+    // At once: the next key is typed into it.
+    document.querySelector(router.current.view === "vehicles" ? "#wide .search" : "#panel .search")?.focus();
   },
   m: () => router.go({ view: "map", query: {} }),
   v: () => router.go({ view: "vehicles", query: {} }),
@@ -353,7 +365,10 @@ addEventListener("pageshow", (event) => { if (event.persisted && session.current
 
 // Known from the start, so that the server need not be told what is looked at once more.
 stream.look({ bounds: map.bounds() });
-router.start(show);
+router.start((route, before) => {
+  closeDialogs();
+  show(route, before);
+});
 session.resume().then((isKnown) => {
   if (!isKnown && !session.current) setTimeout(retry, 2000);
 });

@@ -93,6 +93,16 @@ export function openCommands(api, current, now) {
     }));
   }
 
+  /** Why values cannot be sent although each field is filled in; undefined if they can. */
+  function problemWith(values) {
+    for (const [name, value] of Object.entries(values)) {
+      const { parameter } = inputs.get(name), bytes = typeof value === "string" ? new TextEncoder().encode(value).length : 0;
+      if (typeOf(parameter) === "string" && bytes > parameter.maximumBytes) return `${words(name)} is longer than ${parameter.maximumBytes} bytes.`;
+      if (typeOf(parameter) === "string" && bytes < (parameter.minimumBytes ?? 0)) return `${words(name)} is required.`;
+    }
+    return values.from !== undefined && values.to !== undefined && !(moment(values.from) < moment(values.to)) ? "“from” must be before “to”." : undefined;
+  }
+
   async function run() {
     const command = chosen();
     const values = {};
@@ -103,6 +113,11 @@ export function openCommands(api, current, now) {
     }
     if (command.requiresOne?.length && !command.requiresOne.some((name) => name in values)) {
       result.bad(new Error(`One of these is needed: ${command.requiresOne.map(words).join(", ")}.`));
+      return;
+    }
+    const problem = problemWith(values);
+    if (problem) {
+      result.bad(new Error(problem));
       return;
     }
     const sure = await confirmed(

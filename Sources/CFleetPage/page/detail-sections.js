@@ -9,7 +9,8 @@ import { activity, activityMeanings, activityWords, isOutdated, positionKinds, s
 const yes = (value, one, other) => value === undefined ? undefined : value ? one : other;
 const list = (items) => items?.length ? h("ul", { class: "plain" }, items.map((item) => h("li", {}, item))) : undefined;
 
-export function positionSection({ summary, details, now }) {
+/** @param {{isLink?: boolean}} known `isLink`: what a link does not show is omitted, not called unknown */
+export function positionSection({ summary, details, now, isLink }) {
   const position = summary.position;
   if (!position) return [h("p", { class: "unknown" }, "No position is known.")];
   const altitude = details?.altitude;
@@ -25,10 +26,19 @@ export function positionSection({ summary, details, now }) {
     ["Altitude", metres(altitude?.altitude ?? position.altitude), altitude?.accuracy === undefined ? null : `± ${metres(altitude.accuracy)}`],
     altitude?.floor && ["Level of the garage", amount(altitude.floor.level), percent(altitude.floor.confidence)],
     promiseRow(summary, now),
-    ["Inside", summary.inside?.length ? summary.inside.map((name) => safeName(name, 64)).join(", ") : "no region"],
-    details?.location?.contradictsBeacons && ["Contradicted", "access points and cells say that it is elsewhere"],
+    isLink ? null : ["Inside", summary.inside?.length ? summary.inside.map((name) => safeName(name, 64)).join(", ") : "no region"],
+    details?.location?.suspect && ["Suspect", suspicions[details.location.suspect] ?? "other measurements contradict this position"],
+    details?.location?.contradictsBeacons && details.location.suspect !== "beacons" && ["Contradicted", "access points and cells say that it is elsewhere"],
   ])];
 }
+
+const suspicions = {
+  jump: "it jumped farther than any vehicle moves",
+  velocity: "it drifts against the receiver's own velocity",
+  navigation: "it contradicts inertial navigation",
+  wheels: "the receiver's speed contradicts the wheel speed",
+  beacons: "access points and cells at known positions are elsewhere",
+};
 
 function speedRow(summary) {
   const now = speedOf(summary), then = summary.position.speed;
@@ -54,11 +64,15 @@ function promiseRow(summary, now) {
   return ["Promise", `its fix is never more than ${metres(bound)} from what the map shows`, `the map shows it ${moment}; that holds ${Number.isFinite(shown.left) ? `for ${duration(shown.left)} without another report` : "until its next report"}`];
 }
 
-export function connectionSection({ summary, details, now }) {
+export function connectionSection({ summary, details, now, isLink }) {
   const status = details?.status, doing = activity(summary);
-  return [facts([
+  const first = [
     ["State", `${activityWords[doing]}: ${activityMeanings[doing]}`],
     ["Heard from", timeElement(summary.heard, now, { withAge: true })],
+  ];
+  if (isLink) return [facts(first)];
+  return [facts([
+    ...first,
     status?.nextContact && ["Next contact", timeElement(status.nextContact, now)],
     ["Waiting to be sent", summary.queue === undefined ? undefined : count(summary.queue, "message")],
     ["Missing", (summary.missing ?? details?.missing) === undefined ? undefined : count(summary.missing ?? details.missing, "message")],
@@ -71,7 +85,7 @@ export function connectionSection({ summary, details, now }) {
   ])];
 }
 
-export function powerSection({ summary, details }) {
+export function powerSection({ summary, details, isLink }) {
   const status = details?.status, battery = { ...status?.battery, ...summary.battery };
   const energy = status?.energy;
   const parts = energy && Object.entries(energy).filter(([name, value]) => name !== "total" && value && typeof value === "object");
@@ -80,9 +94,11 @@ export function powerSection({ summary, details }) {
       ["Battery", battery.level === undefined ? undefined
         : h("span", { class: "meter-row" }, h("meter", { min: 0, max: 1, low: 0.2, optimum: 1, value: battery.level, "aria-label": "Battery" }), ` ${percent(battery.level)}`),
       [yes(battery.charging, "charging", null), amount(battery.voltage, 1, "V")].filter(Boolean).join(", ")],
-      ["Power from outside", yes(status?.externalPower, "yes", "no")],
-      ["Temperature", amount(status?.temperature, 1, "°C")],
-      ["Energy since start", amount(energy?.total, 0, "J"), status?.uptime === undefined ? null : `in ${duration(status.uptime)}`],
+      ...isLink ? [] : [
+        ["Power from outside", yes(status?.externalPower, "yes", "no")],
+        ["Temperature", amount(status?.temperature, 1, "°C")],
+        ["Energy since start", amount(energy?.total, 0, "J"), status?.uptime === undefined ? null : `in ${duration(status.uptime)}`],
+      ],
     ]),
     parts?.length ? table("Energy by part", ["Part", "J", "Seconds", "Starts"],
       parts.map(([name, part]) => [words(name), amount(part.joules ?? part.energy, 0), amount(part.seconds, 0), amount(part.starts)])) : null,

@@ -15,6 +15,8 @@ const sections = [
   ["Position", positionSection], ["Connection", connectionSection], ["Power", powerSection], ["Journey", journeySection],
   ["Events", eventSection], ["Sensors", sensorSection], ["Signals", signalSection], ["Regions", regionSection], ["Device", deviceSection],
 ];
+/** The sections of a shared link: the server sends nothing of the others, which does not mean that there is nothing. */
+const linkSections = new Set([positionSection, connectionSection, powerSection]);
 
 export class DetailsPanel {
   #store; #name; #fleet; #state; #concerns; #parts; #horizon = new Horizon(); #attitude; #raw; #actions; #follow; #history; #operate = []; #look = []; #control = []; #role = { mayOperate: false, isLink: false, canControl: false };
@@ -124,11 +126,11 @@ export class DetailsPanel {
         `Alert: ${safeName(alert.summary ?? alert.rule, 200)}`))), concerns(summary).map((text) => h("li", {}, text)));
     }
     this.#history.href = routeAddress({ view: "history", fleet: summary.fleet, vehicle: summary.vehicle });
-    const known = { summary, details: this.#store.details, now };
+    const { isLink } = this.#role, known = { summary, details: this.#store.details, now, isLink };
     for (const part of this.#parts) {
       let made;
       try {
-        made = part.make(known);
+        made = isLink && !linkSections.has(part.make) ? undefined : part.make(known);
       } catch {
         // A status is shown as it came, and may be of any form.
         made = [h("p", { class: "unknown" }, "What it tells of this cannot be read.")];

@@ -24,6 +24,11 @@ export function openDialog(title, ...children) {
   return dialog;
 }
 
+/** Closes all dialogs, the newest first. What they ask counts as not answered. */
+export function closeDialogs() {
+  for (const dialog of [...document.querySelectorAll("dialog[open]")].reverse()) dialog.close();
+}
+
 /**
  * Asks before something is changed.
  * @param {...any} more what the change consists of

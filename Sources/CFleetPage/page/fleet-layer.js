@@ -11,7 +11,8 @@ import { Labels } from "./labels.js";
 
 /** More accuracy circles than these hide each other. */
 const greatestCircles = 250;
-const greatestLabels = 60;
+/** Names that are tried at most: a screen has room for about as many. */
+const greatestLabels = 400;
 /** Pixels of the ring around the selected vehicle. */
 const haloRadius = 19;
 /** Milliseconds between frames while only vehicles move: a pixel's way at street zoom. */
@@ -261,8 +262,8 @@ export class FleetLayer {
   }
 
   #labels(context, singles, discs, chosen, zoom) {
-    const isFew = singles.length <= greatestLabels;
-    const named = zoom >= 14 && isFew ? singles : singles.filter((place) => place.entry.key === this.hovered);
+    const named = zoom >= 14 ? this.#names.chosen(singles, greatestLabels, (place) => place.entry.key, this.hovered)
+      : singles.filter((place) => place.entry.key === this.hovered);
     context.font = `500 12px ${this.font}`;
     context.textBaseline = "middle";
     context.lineJoin = "round";
@@ -273,9 +274,8 @@ export class FleetLayer {
       return { key, x: place.x, y: place.y, width: this.#widthOf(context, text), must: place === chosen || key === this.hovered, reach: place === chosen ? haloRadius + 5 : undefined };
     });
     if (!wanted.length) return;
-    // Among very many signs no name finds room: only names keep apart then.
-    const signs = isFew ? [...singles, ...(chosen ? [{ x: chosen.x, y: chosen.y, radius: 12 }] : []), ...discs.map(({ x, y }) => ({ x, y, radius: 20 }))]
-      .map(({ x, y, radius, entry }) => ({ x, y, radius: entry ? undefined : radius })) : [];
+    const signs = [...singles, ...(chosen ? [{ x: chosen.x, y: chosen.y, radius: 12 }] : []), ...discs.map(({ x, y }) => ({ x, y, radius: 20 }))]
+      .map(({ x, y, radius, entry }) => ({ x, y, radius: entry ? undefined : radius }));
     for (const { key, x, y, align } of this.#names.place(wanted, signs)) {
       const text = texts.get(key);
       context.textAlign = align;

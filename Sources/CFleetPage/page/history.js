@@ -3,7 +3,7 @@ import { query, vehiclePath } from "./api.js";
 import { button, fill, h, setText } from "./dom.js";
 import { amount, boundsOfDay, clock, dayAfter, dayOf, direction, duration, metres, moment, place, safeName, speed } from "./format.js";
 import { saveText, toCSV, toGPX } from "./downloads.js";
-import { Journal, tripDistance } from "./journal.js";
+import { Journal, tripDistance, tripSpan } from "./journal.js";
 import { Plots } from "./plots.js";
 import { routeAddress } from "./router.js";
 import { isUTC, shown, zoneName } from "./times.js";
@@ -13,6 +13,8 @@ import { onTheme } from "./theme.js";
 import { onPreference } from "./preferences.js";
 
 const points = 2000;
+/** The least span of charts, and what they show before and after positions, in milliseconds. */
+const leastSpan = 600_000, spanMargin = 30_000;
 /** What the server tells at most: a day of a position a second is within it. */
 const allPoints = 100_000;
 const paces = [[1, "1×"], [10, "10×"], [60, "60×"], [300, "300×"]];
@@ -114,7 +116,7 @@ export class HistoryView {
       const coming = this.#fetch(this.#bounds.from, this.#bounds.to, controller.signal);
       const happened = this.journal.load(this.#vehicle, this.#bounds.from, this.#bounds.to, controller.signal, coming);
       const track = this.#dayTrack = await coming;
-      this.#useTrack(track, this.#bounds.from, this.#bounds.to);
+      this.#useTrack(track, ...this.#recordedSpan());
       this.#useJournal({});
       this.#tell(track, {});
       const told = (text) => text ? moment(`${wanted}T${text}${isUTC() ? "Z" : ""}`) : undefined;
@@ -136,6 +138,14 @@ export class HistoryView {
     } catch (error) {
       if (error.name !== "AbortError") setText(this.#status, error.explanation ?? error.message);
     }
+  }
+
+  /** The span of the day's positions, which the charts and the slider show; of a day without any, the whole day. */
+  #recordedSpan() {
+    const track = this.#dayTrack, { from, to } = this.#bounds;
+    if (!track?.length) return [from, to];
+    const first = track.time[0] - spanMargin, last = track.time.at(-1) + spanMargin, more = Math.max(0, leastSpan - (last - first)) / 2;
+    return [Math.max(from, first - more), Math.min(to, last + more)];
   }
 
   #extentKnown;
@@ -216,14 +226,14 @@ export class HistoryView {
   #useJournal(journal) {
     const of = (name) => Array.isArray(journal[name]) ? journal[name] : [];
     this.trackLayer.stops = of("Stops");
-    this.plots.spans = of("Trips").map((trip) => [moment(trip.start?.time), moment(trip.end?.time ?? trip.time)]);
+    this.plots.spans = of("Trips").map((trip) => tripSpan(trip, this.#dayTrack, this.#store.now()));
     this.plots.events = of("Events").map((event) => moment(event.time));
   }
 
   /** Looks at a part of the day more closely: with points of its own. Without one, at the whole day. */
   async #setSpan(from, to, at = from) {
     const isWhole = from === undefined || !(to > from);
-    const span = isWhole ? [this.#bounds.from, this.#bounds.to] : [from - 30_000, to + 30_000];
+    const span = isWhole ? this.#recordedSpan() : [from - spanMargin, to + spanMargin];
     this.#zoomOut.hidden = isWhole;
     this.trackLayer.span = isWhole ? [-Infinity, Infinity] : [from, to];
     if (isWhole) this.#useTrack(this.#dayTrack, ...span);

@@ -31,6 +31,15 @@ export function tripDistance(trip, track, now) {
   return tripState(trip, now) === "underway" && track ? told + track.distance(moment(trip.end?.time ?? trip.time)) : told;
 }
 
+/**
+ * From when until when a trip lasts, in milliseconds; one that is under way, until the newest position.
+ * @param {import("./track.js").Track|undefined} track of the same vehicle @param {number} now milliseconds
+ */
+export function tripSpan(trip, track, now) {
+  const from = moment(trip.start?.time), to = moment(trip.end?.time ?? trip.time);
+  return [from, tripState(trip, now) === "underway" && track?.length ? Math.max(to, track.time.at(-1)) : to];
+}
+
 export class Journal {
   #api; #on; #tabs; #panel; #chosen = "Trips"; #data = {}; #day = { from: 0, to: 0 }; #track; #now;
 
@@ -125,7 +134,7 @@ export class Journal {
   }
 
   showTrips(trip) {
-    const from = moment(trip.start?.time), to = moment(trip.end?.time ?? trip.time), now = this.#day.from;
+    const [from, to] = tripSpan(trip, this.#track, this.#now()), now = this.#day.from;
     return [button("", () => this.#on.span(from, to), { class: "entry" }, null)].map((entry) => {
       const state = tripState(trip, this.#now());
       fill(entry, h("b", {}, `Trip ${amount(trip.number)}`),

@@ -17,9 +17,47 @@ function boxOf(at, width, [dx, dy, align]) {
 
 const meet = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 
+/** Pixels of a square of `Boxes`: about a name. */
+const square = 64;
+
+/** Boxes by squares of the screen, so that a name is compared with its neighbours alone. */
+class Boxes {
+  #squares = new Map();
+
+  *#touched([left, top, right, bottom]) {
+    for (let x = Math.floor(left / square); x <= Math.floor(right / square); x += 1) {
+      for (let y = Math.floor(top / square); y <= Math.floor(bottom / square); y += 1) yield `${x} ${y}`;
+    }
+  }
+
+  add(box) {
+    for (const key of this.#touched(box)) {
+      const boxes = this.#squares.get(key);
+      if (boxes) boxes.push(box);
+      else this.#squares.set(key, [box]);
+    }
+  }
+
+  /** Whether a box meets any for which `counts` is true. */
+  meets(box, counts = () => true) {
+    for (const key of this.#touched(box)) if (this.#squares.get(key)?.some((other) => meet(box, other) && counts(other))) return true;
+    return false;
+  }
+}
+
 export class Labels {
   /** The side at which each name stood last: it stays there as long as it fits, so that names do not hop. */
   #sides = new Map();
+
+  /**
+   * At most `count` of the things that may have a name: first the one that is named in any case, then those that were named before.
+   * @template T @param {T[]} things @param {(thing: T) => string} keyOf @param {string|undefined} must
+   */
+  chosen(things, count, keyOf, must) {
+    if (things.length <= count) return things;
+    const rank = (thing) => keyOf(thing) === must ? 0 : this.#sides.has(keyOf(thing)) ? 1 : 2;
+    return [0, 1, 2].flatMap((wanted) => things.filter((thing) => rank(thing) === wanted)).slice(0, count);
+  }
 
   /**
    * @param {{key: string, x: number, y: number, width: number, must?: boolean, reach?: number}[]} wanted `must`: stands in any case; `reach`: pixels from the
@@ -28,12 +66,12 @@ export class Labels {
    * @returns {{key: string, x: number, y: number, align: string}[]} those for which there is room
    */
   place(wanted, signs) {
-    const before = this.#sides, taken = [], placed = [];
+    const before = this.#sides, taken = new Boxes(), blocked = new Boxes(), placed = [];
     this.#sides = new Map();
-    const blocked = signs.map((sign) => {
+    for (const sign of signs) {
       const half = sign.radius ?? signHalf;
-      return [sign.x - half, sign.y - half, sign.x + half, sign.y + half, sign];
-    });
+      blocked.add([sign.x - half, sign.y - half, sign.x + half, sign.y + half, sign]);
+    }
     const rank = (label) => label.must ? 0 : before.has(label.key) ? 1 : 2;
     const order = [...wanted].sort((a, b) => rank(a) - rank(b) || (a.key < b.key ? -1 : 1));
     for (const label of order) {
@@ -41,15 +79,14 @@ export class Labels {
       const tried = last === undefined ? [0, 1, 2, 3] : [last, ...[0, 1, 2, 3].filter((side) => side !== last)];
       const isFree = (side) => {
         const box = boxOf(label, label.width, sides[side]);
-        return !taken.some((other) => meet(box, other))
-          && !blocked.some((other) => meet(box, other) && !(other[4].x === label.x && other[4].y === label.y));
+        return !taken.meets(box) && !blocked.meets(box, ([,,,, sign]) => sign.x !== label.x || sign.y !== label.y);
       };
       let side = tried.find(isFree);
       if (side === undefined && !label.must) continue;
       side ??= 0;
       this.#sides.set(label.key, side);
       const [dx, dy, align] = sides[side];
-      taken.push(boxOf(label, label.width, sides[side]));
+      taken.add(boxOf(label, label.width, sides[side]));
       placed.push({ key: label.key, x: label.x + dx, y: label.y + dy, align });
     }
     return placed;

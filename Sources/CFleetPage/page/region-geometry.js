@@ -49,8 +49,13 @@ export function problemOf(draft) {
   const size = new TextEncoder().encode(draft.identifier).length;
   if (size === 0) return "It needs a name.";
   if (size > 64) return "Its name is longer than 64 bytes.";
+  const { dwell, speedLimit } = draft.properties;
+  if (dwell !== undefined && !(dwell > 0)) return "The time of a stay must be above 0 s.";
+  if (speedLimit !== undefined && !(speedLimit > 0)) return "The speed limit must be above 0 km/h.";
   if (draft.form === "circle") {
     if (!draft.centre) return "It needs a centre: choose a place on the map.";
+    const { latitude, longitude } = draft.centre;
+    if (!(Math.abs(latitude) <= 90) || !(Math.abs(longitude) <= 180)) return "The centre's latitude is from −90° to 90°, its longitude from −180° to 180°.";
     return draft.radius > 0 ? undefined : "It needs a radius above 0 m.";
   }
   if (draft.corners.length < 3) return `It needs ${3 - draft.corners.length} more ${draft.corners.length === 2 ? "corner" : "corners"}.`;

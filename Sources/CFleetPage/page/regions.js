@@ -2,7 +2,7 @@
 import * as L from "/vendor/leaflet/leaflet.esm.min.js";
 import { button, fill, h, setText } from "./dom.js";
 import { confirmed, field, outcome } from "./dialog.js";
-import { amount, count, metres, safeName } from "./format.js";
+import { amount, count, metres, safeName, speed } from "./format.js";
 import { byName } from "./filters.js";
 import { pushRegion, takeRegion } from "./region-push.js";
 import { RegionDraw } from "./region-draw.js";
@@ -18,6 +18,7 @@ export class RegionsView {
     this.#canControl = canControl;
     [this.#api, this.#store, this.#map, this.#session, this.#selection, this.#router] = [api, store, map, session, selection, router];
     this.#draw = new RegionDraw(map.map, () => this.#showForm());
+    selection.onChange(() => { if (this.#draft) this.#showForm(); });
     this.#list = h("ul", { class: "region-list" });
     this.#status = h("p", { class: "note", role: "status" });
     this.#editor = h("div");
@@ -138,7 +139,7 @@ export class RegionsView {
   #makeForm() {
     const draft = this.#draft, result = outcome();
     const number = (name, factor, options) => h("input", {
-      type: "number", step: "any", min: 0, value: draft.properties[name] === undefined ? "" : draft.properties[name] * factor, ...options,
+      type: "number", step: "any", min: 0, value: draft.properties[name] === undefined ? "" : Math.round(draft.properties[name] * factor * 1000) / 1000, ...options,
       on: { input: (event) => { draft.properties[name] = event.target.value === "" ? undefined : Number(event.target.value) / factor; this.#showForm(); } },
     });
     const check = (name, text) => {
@@ -159,8 +160,9 @@ export class RegionsView {
     });
     const radius = h("input", { type: "number", min: 1, step: 1, on: { input: () => { draft.radius = Number(radius.value); this.#draw.redraw(); this.#showForm(); } } });
     const cancel = button("Cancel", () => this.#cancel());
-    this.#fields = { radius, cancel, latitude: coordinate("latitude"), longitude: coordinate("longitude"), problem: h("p", { class: "note", role: "status" }) };
-    const target = h("select", {}, this.#targets().map(([value, text]) => h("option", { value }, text)));
+    this.#fields = { target: undefined, radius, cancel, latitude: coordinate("latitude"), longitude: coordinate("longitude"), problem: h("p", { class: "note", role: "status" }) };
+    const target = h("select", { on: { change: () => this.#showForm() } }, this.#targets().map(([value, text]) => h("option", { value }, text)));
+    this.#fields.target = target;
     this.#fields.push = h("button", { type: "submit", class: "strong" }, "Give to vehicles…");
     this.#form = h("form", { class: "fields", "aria-label": "Region", on: { submit: (event) => { event.preventDefault(); this.#push(target.value, result); } } },
       field("Name", name),
@@ -189,13 +191,13 @@ export class RegionsView {
   }
 
   #showForm() {
-    const draft = this.#draft, { radius, latitude, longitude, problem, push } = this.#fields;
+    const draft = this.#draft, { target, radius, latitude, longitude, problem, push } = this.#fields;
     if (document.activeElement !== radius) radius.value = draft.radius;
     if (draft.centre) {
       if (document.activeElement !== latitude) latitude.value = draft.centre.latitude.toFixed(6);
       if (document.activeElement !== longitude) longitude.value = draft.centre.longitude.toFixed(6);
     }
-    const found = problemOf(draft);
+    const found = problemOf(draft) ?? (this.#vehiclesOf(target.value).length ? undefined : "No vehicle is selected.");
     setText(problem, found ?? (draft.form === "circle" ? `A circle of ${metres(draft.radius)}.` : `${draft.corners.length} corners.`));
     push.disabled = Boolean(found);
   }
@@ -255,8 +257,9 @@ function answerWords(vehicle) {
 
 function describe(feature) {
   const draft = draftOf(feature);
-  if (!draft) return "several parts";
-  return draft.form === "circle" ? `circle of ${metres(draft.radius)}` : `polygon of ${draft.corners.length} corners`;
+  const limit = speed(feature.properties?.speedLimit), end = limit ? `, at most ${limit}` : "";
+  if (!draft) return `several parts${end}`;
+  return (draft.form === "circle" ? `circle of ${metres(draft.radius)}` : `polygon of ${draft.corners.length} corners`) + end;
 }
 
 function shapeOf(feature, isChosen = false) {

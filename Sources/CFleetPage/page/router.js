@@ -52,6 +52,8 @@ export class Router {
   #run;
   /** The address that `current` was read of. */
   #seen;
+  /** The route to which `leave` returns; undefined while no step back is expected. */
+  #returning;
 
   /** @param {(route: Route, before: Route|undefined) => void} run */
   start(run) {
@@ -64,6 +66,15 @@ export class Router {
     // Anything else, as a place within the page, is no route.
     if (location.hash && !location.hash.startsWith("#/")) return;
     if (this.current && location.hash === this.#seen) return;
+    const returning = this.#returning;
+    this.#returning = undefined;
+    if (returning && parseRoute(location.hash).query.open === undefined) {
+      // Only a dialog was closed: what the address says of the map stays.
+      this.current = returning;
+      history.replaceState(history.state, "", routeAddress(returning));
+      this.#seen = location.hash;
+      return;
+    }
     const before = this.current;
     this.#seen = location.hash;
     this.current = parseRoute(location.hash);
@@ -73,6 +84,7 @@ export class Router {
   go(route) {
     const address = routeAddress(route);
     if (location.hash === address) return;
+    this.#returning = undefined;
     location.hash = address;
     // The event comes later: what is noted meanwhile would be about the place before.
     this.#read();
@@ -86,7 +98,27 @@ export class Router {
     const isOther = routeAddress(next) !== routeAddress(this.current);
     this.current = next;
     if (!isOther) return;
-    history.replaceState(null, "", routeAddress(next));
+    history.replaceState(history.state, "", routeAddress(next));
     this.#seen = location.hash;
+  }
+
+  /** Adds a step back for a dialog, which the address then names. The browser's Back closes it. */
+  enter(name) {
+    const next = { ...this.current, query: { ...this.current.query, open: name } };
+    if (routeAddress(next) === routeAddress(this.current)) return;
+    this.current = next;
+    history.pushState({ isDialog: true }, "", routeAddress(next));
+    this.#seen = location.hash;
+  }
+
+  /** Removes the closed dialog from the address, and the step that `enter` added. */
+  leave() {
+    if (!history.state?.isDialog) {
+      this.note({ open: "" });
+      return;
+    }
+    const { open, ...query } = this.current.query;
+    this.#returning = { ...this.current, query };
+    history.back();
   }
 }

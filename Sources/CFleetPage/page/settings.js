@@ -5,11 +5,17 @@ import { confirmed, field, openDialog, outcome } from "./dialog.js";
 import { table } from "./detail-sections.js";
 import { safeName } from "./format.js";
 
-const shown = (value) => value === undefined ? undefined : typeof value === "string" ? safeName(value, 200) : safeName(JSON.stringify(value), 200);
+const shown = (value, unit) => value === undefined ? undefined : typeof value === "string" ? safeName(value, 200)
+  : `${safeName(JSON.stringify(value), 200)}${unit ? `\u202f${unit}` : ""}`;
 
-/** What somebody has typed, as the key takes it: a text stays one although it looks like a number. */
-export function typed(text, type) {
+/** km/h of each unit of speed. */
+const speedUnits = { "km/h": 1, "m/s": 3.6, mph: 1.609344 };
+
+/** What was typed, as the key takes it: a text stays one although it looks like a number. A speed may have a unit. */
+export function typed(text, type, unit) {
   if (type === "string") return text;
+  const found = unit === "km/h" ? /^\s*(\d+(?:\.\d+)?)\s*(km\/h|m\/s|mph)\s*$/.exec(text) : null;
+  if (found) return Math.round(Number(found[1]) * speedUnits[found[2]] * 1e6) / 1e6;
   if (type === "strings" && !text.trim().startsWith("[")) return text.split(",").map((part) => part.trim()).filter(Boolean);
   try {
     return JSON.parse(text);
@@ -18,12 +24,36 @@ export function typed(text, type) {
   }
 }
 
-/** What a key takes, in words. */
+const types = { string: "a text", strings: "texts, separated by commas", coordinate: "[latitude, longitude] in degrees", boolean: "true or false", integer: "an integer", number: "a number" };
+
+/** The valid values of a key, as in "a number from 0 to 500 km/h". */
+function validValues(setting) {
+  if (setting.choices) return `one of ${setting.choices.join(", ")}`;
+  const range = setting.minimum === undefined ? "" : ` from ${setting.minimum} to ${setting.maximum}`;
+  return `${types[setting.type] ?? setting.type}${range}${setting.unit ? ` ${setting.unit}` : ""}`;
+}
+
+/** The help for a key. */
 function takenBy(setting) {
   if (!setting) return "";
-  const range = setting.minimum === undefined ? "" : ` from ${setting.minimum} to ${setting.maximum}`;
-  const choices = setting.choices ? `: ${setting.choices.join(", ")}` : "";
-  return `It takes a ${setting.type}${range}${choices}.${setting.default === undefined ? "" : ` Usually ${JSON.stringify(setting.default)}.`}`;
+  const example = setting.unit === "km/h" ? " Other units are converted, as in “16 m/s”." : "";
+  return `It takes ${validValues(setting)}.${example}${setting.default === undefined ? "" : ` Usually ${JSON.stringify(setting.default)}.`}`;
+}
+
+/** Why a value cannot be set; undefined if it can. An empty text takes the setting back. Pure. */
+export function problemWith(key, text, catalogue) {
+  const setting = catalogue.get(key);
+  if (!setting) return catalogue.size ? `“${safeName(key, 100)}” is not a setting that can be changed from here.` : undefined;
+  if (text === "") return undefined;
+  const value = typed(text, setting.type, setting.unit), { type, minimum, maximum, choices } = setting;
+  const isValid = choices ? choices.includes(value) : {
+    boolean: () => typeof value === "boolean",
+    integer: () => Number.isInteger(value) && value >= minimum && value <= maximum,
+    number: () => typeof value === "number" && value >= minimum && value <= maximum,
+    coordinate: () => Array.isArray(value) && value.length === 2 && Math.abs(value[0]) <= 90 && Math.abs(value[1]) <= 180,
+    strings: () => Array.isArray(value) && value.every((each) => typeof each === "string"),
+  }[type]?.() ?? true;
+  return isValid ? undefined : `“${safeName(text, 100)}” is not valid for ${safeName(key, 100)}: it takes ${validValues(setting)}.`;
 }
 
 /** @param {import("./api.js").API} api */
@@ -32,7 +62,7 @@ export function openSettings(api, vehicle, mayOperate) {
   const key = h("input", { type: "text", required: true, autocomplete: "off", list: "setting-keys", maxlength: 100 });
   const value = h("input", { type: "text", autocomplete: "off", maxlength: 1000 });
   const keys = h("datalist", { id: "setting-keys" }), takes = h("p", { class: "note", role: "status" });
-  let catalogue = new Map();
+  let catalogue = new Map(), units = new Map();
   const explain = () => { takes.textContent = takenBy(catalogue.get(key.value.trim())); };
   key.addEventListener("input", explain);
   const form = mayOperate ? h("form", { class: "fields", on: { submit: (event) => { event.preventDefault(); change(); } } },
@@ -48,12 +78,13 @@ export function openSettings(api, vehicle, mayOperate) {
 
   async function load() {
     try {
-      const [answer, known] = await Promise.all([api.get(vehiclePath(vehicle, "settings")), mayOperate && !catalogue.size ? api.get("settings") : undefined]);
+      const [answer, known] = await Promise.all([api.get(vehiclePath(vehicle, "settings")), catalogue.size ? undefined : api.get("settings")]);
       const reported = answer.reported ?? {}, wanted = answer.wanted ?? {};
       const refused = Object.fromEntries((answer.refused ?? []).map((entry) => [entry.key, entry.reason]));
       const names = [...new Set([...Object.keys(reported), ...Object.keys(wanted)])].sort();
       if (known) {
         catalogue = new Map(known.settings.map((setting) => [setting.key, setting]));
+        units = new Map(known.settings.filter(({ unit }) => unit).map((setting) => [setting.key, setting.unit]));
         fill(keys, known.settings.map((setting) => h("option", { value: setting.key })));
         // The key may have been written before the list was there.
         explain();
@@ -64,7 +95,7 @@ export function openSettings(api, vehicle, mayOperate) {
       fill(content, names.length
         ? h("div", { class: "scroll table-box", tabindex: "0", role: "group", "aria-label": "Settings" },
           table("Settings", ["Key", "In force", "Wanted", "Answer"], names.map((name) => [
-            safeName(name, 80), shown(reported[name]), shown(wanted[name]) ?? "–",
+            safeName(name, 80), shown(reported[name], units.get(name)), shown(wanted[name], units.get(name)) ?? "–",
             refused[name] ? `refused: ${safeName(refused[name], 300)}` : wanted[name] === undefined ? "–"
               : JSON.stringify(wanted[name]) === JSON.stringify(reported[name]) ? "accepted" : answer.state === "waiting" ? "no answer yet" : "differs",
           ])))
@@ -77,13 +108,19 @@ export function openSettings(api, vehicle, mayOperate) {
   }
 
   async function change() {
-    const name = key.value.trim(), text = value.value;
+    const name = key.value.trim(), text = value.value, setting = catalogue.get(name);
+    const problem = problemWith(name, text, catalogue);
+    if (problem) {
+      result.bad(new Error(problem));
+      (setting ? value : key).focus();
+      return;
+    }
     const sentence = text === "" ? `${name} of ${safeName(vehicle.vehicle, 60)} goes back to what its own file says.`
-      : `${name} of ${safeName(vehicle.vehicle, 60)} becomes ${text}.`;
+      : `${name} of ${safeName(vehicle.vehicle, 60)} becomes ${shown(typed(text, setting?.type, setting?.unit), setting?.unit)}.`;
     if (!await confirmed("Change the setting?", sentence, "Change")) return;
     result.wait("Sending…");
     try {
-      const told = await api.patch(vehiclePath(vehicle, "settings"), { settings: { [name]: text === "" ? null : typed(text, catalogue.get(name)?.type) } });
+      const told = await api.patch(vehiclePath(vehicle, "settings"), { settings: { [name]: text === "" ? null : typed(text, setting?.type, setting?.unit) } });
       if (told?.vehicles?.[0]?.state === "unsent") result.wait("The broker has not confirmed it: it is sent as soon as there is a connection.");
       else result.good("Sent. The vehicle's answer is shown as soon as it comes.");
       await load();

@@ -178,7 +178,7 @@ extension VehicleRecord {
   /// anything changed.
   mutating func apply(aside message: FleetMessage) -> Bool {
     switch message {
-    // What the vehicle's own file has is no answer to what is wanted.
+    // A report about the vehicle's own file does not answer a request for regions.
     case .message(.regionsReported(let report)) where report.source == .file: return false
     case .message(.regionsReported(let report)):
       acceptedRegions = Set(report.accepted.prefix(RegionShape.largestCount))

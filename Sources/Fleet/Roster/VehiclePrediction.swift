@@ -15,7 +15,7 @@ public struct PredictedPosition: Hashable, Sendable {
 }
 
 /// The subscriber's side of bounded reporting, on the vehicle's own clock.
-struct VehiclePrediction: Sendable {
+package struct VehiclePrediction: Sendable {
   private var follower = ReportFollower()
   /// The offset in nanoseconds from the vehicle's clock to the local clock if they are unrelated, as in the
   /// replay of an old recording. Otherwise 0, so that a late message does not shift the vehicle.
@@ -35,7 +35,9 @@ struct VehiclePrediction: Sendable {
     follower.forget(before: vehicleTime(at: moment).advanced(bySeconds: -report.delay))
   }
 
-  func position(at now: Moment) -> PredictedPosition? {
+  /// Returns the predicted position; nil before the first report takes effect, and two minutes after the end
+  /// of a guarantee.
+  package func position(at now: Moment) -> PredictedPosition? {
     guard let shown = follower.position(now: vehicleTime(at: now)),
       shown.promisedUntil.map({ shown.moment.seconds(since: $0) <= Self.patience }) ?? true
     else { return nil }

@@ -90,9 +90,9 @@ public struct VehicleRecord: Sendable {
   public private(set) var recentEvents: [Received<VehicleEvent>] = []
   /// Sequence numbers that have not arrived since the subscription: lost, or still on their way.
   public var missing: Int { Int(clamping: lost &+ (sequence?.missing ?? 0)) }
-  /// When `missing` last grew; nil if it never did.
+  /// Time of the last increase of `missing`; nil if it never increased.
   public private(set) var lastGap: Moment?
-  /// The status as it came, for whoever shows more of it than this version knows.
+  /// The status payload as received, for clients that use fields unknown to this version.
   package var statusPayload: [UInt8] = []
   /// The regions that the vehicle is to monitor, and those of them that it accepted; nil before it reported
   /// them.
@@ -181,7 +181,7 @@ public struct VehicleRecord: Sendable {
   /// Forgets the open gaps of the sequence; the next message starts it anew.
   mutating func restartSequence() { (sequence, sequenceEpoch) = (nil, nil) }
 
-  /// Whether messages went missing within the last quarter of an hour.
+  /// Returns whether messages went missing within the last quarter of an hour.
   public func hasRecentGap(at now: Moment) -> Bool {
     guard missing > 0, let lastGap else { return false }
     return now.seconds(since: lastGap) < Self.gapDuration
@@ -192,8 +192,9 @@ public struct VehicleRecord: Sendable {
     recentEvents.append(event)
   }
 
-  /// Whether the position is only the last known one, so that it must not be shown as live: the vehicle is offline, or the
-  /// broker had stored the position, and neither the vehicle's own promise covers it nor is it new.
+  /// Returns whether the position is only the last known one, so that it must not be shown as live: the vehicle
+  /// is offline, or the broker had stored the position, which is neither new nor covered by the vehicle's own
+  /// guarantee.
   public func isLocationStale(at now: Moment) -> Bool {
     guard let location else { return false }
     if state == .offline { return true }
@@ -326,7 +327,7 @@ extension VehicleRecord {
       if state != before { record(state.rawValue, arrival, time: message.time) }
     case .location(let message):
       location = received(message)
-      trail.append(message.location.coordinate)
+      if message.location.suspicion == nil { trail.append(message.location.coordinate) }
       predict(from: message, arrival)
     case .heading(let message): heading = received(message)
     case .attitude(let message): attitude = received(message)
@@ -387,14 +388,18 @@ extension VehicleRecord {
   /// Returns the predicted position with its error bound. Nil without bounded reporting, before the first
   /// report takes effect, for an offline vehicle, and two minutes after the guarantee has expired.
   public func predictedPosition(at now: Moment) -> PredictedPosition? {
-    guard state == .online || state == .asleep else { return nil }
-    return prediction?.position(at: now)
+    validPrediction?.position(at: now)
+  }
+
+  /// The prediction of a vehicle that is online or asleep; nil for others, whose guarantee is withdrawn.
+  package var validPrediction: VehiclePrediction? {
+    state == .online || state == .asleep ? prediction : nil
   }
 
   /// The reports that a client needs to predict the position itself, in order of their validity; empty if
   /// `predictedPosition` is permanently nil.
   package var promisedReports: [ReportPredictor] {
-    state == .online || state == .asleep ? prediction?.reports ?? [] : []
+    validPrediction?.reports ?? []
   }
 
   /// True if the position's time is plausible on the local clock. In the replay of an old recording it is

@@ -10,7 +10,7 @@ package struct AlertsFileArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The file with the alerts (default: as store in [alerts] says).", valueName: "file"),
+      "File with the alerts (default: store in [alerts]).", valueName: "file"),
     completion: .file())
   package var store: String?
 
@@ -33,11 +33,11 @@ package struct AlertsFileArguments: ParsableArguments {
 /// The options of `odograph alerts list`.
 package struct AlertsListOptions: ParsableArguments {
   @OptionGroup package var file: AlertsFileArguments
-  @Flag(help: "Show those that have ended, too.") package var all = false
+  @Flag(help: "Also list ended alerts.") package var all = false
   @Option(help: ArgumentHelp("Only alerts of this rule.", valueName: "name")) package var rule: String?
   @Option(help: ArgumentHelp("Only this vehicle's.", valueName: "fleet/vehicle"))
   package var vehicle: String?
-  @Flag(help: "A line of JSON for each.") package var json = false
+  @Flag(help: "Print a JSON line for each.") package var json = false
 
   package init() {}
 }
@@ -66,7 +66,7 @@ package struct AlertsSilenceOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("Alerts of a vehicle, or of a fleet (default: all).", valueName: "fleet[/vehicle]"))
   package var vehicle: String?
-  @Option(name: .customLong("for"), help: ArgumentHelp("For how long, as in 2h.", valueName: "time"))
+  @Option(name: .customLong("for"), help: ArgumentHelp("Duration, as in 2h.", valueName: "time"))
   package var duration: String?
   @Flag(help: "End silences of this rule and vehicle.") package var end = false
 
@@ -83,7 +83,7 @@ package struct AlertsRetryOptions: ParsableArguments {
 /// The options of `odograph alerts end`.
 package struct AlertsEndOptions: ParsableArguments {
   @OptionGroup package var file: AlertsFileArguments
-  @Argument(help: ArgumentHelp("Alerts as odograph alerts list names them.", valueName: "id"))
+  @Argument(help: ArgumentHelp("Names of alerts, as odograph alerts list prints them.", valueName: "id"))
   package var alerts: [String]
 
   package init() {}

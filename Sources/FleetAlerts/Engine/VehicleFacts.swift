@@ -92,14 +92,16 @@ extension VehicleFacts {
     default: return nil
     }
     self.init(key: record.key, topic: topic, at: moment, state: record.state, isRetained: isRetained)
-    place = record.location?.message.location.coordinate
+    place = record.location.flatMap {
+      $0.message.location.suspicion == nil ? $0.message.location.coordinate : nil
+    }
     switch message {
     case .status(let status):
       overdue = record.nextContact.map { $0.seconds(since: moment.time) + Self.tolerance }
       battery = status.device?.battery?.level
       queue = status.counters["queue.records"].map(Double.init)
     case .location(let message):
-      speed = message.location.speed
+      speed = message.location.suspicion == nil ? message.location.speed : nil
       accuracy = message.location.horizontalAccuracy
     case .region(let region):
       let name = region.region.cut(80)

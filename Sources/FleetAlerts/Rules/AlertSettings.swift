@@ -10,7 +10,7 @@ package struct AlertSettings: Hashable, Sendable {
   /// The path of the store with queue and state.
   package var store: String
   package var zone = LocalTime.offset(0)
-  /// Seconds for which a message is tried, and for which ended alerts are kept.
+  /// Time in s for which delivery of a message is retried, and for which ended alerts are stored.
   package var patience = 3 * 86_400.0
   package var keep = 30 * 86_400.0
   /// The seconds for which a message that a receiver rejects because of its content blocks later ones; time
@@ -64,7 +64,7 @@ package struct AlertSettings: Hashable, Sendable {
     keep = try table.duration("keep") ?? keep
   }
 
-  /// Who is told of a rule's alerts.
+  /// Returns the receivers of a rule's alerts.
   package func receivers(of rule: AlertRule) -> [Receiver] {
     rule.receivers.isEmpty ? receivers : receivers.filter { rule.receivers.contains($0.name) }
   }

@@ -10,7 +10,7 @@ package struct BeginningArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Begin from what odograph record has written: an SQLite file, or a postgres:// URL; what the broker says goes before it.",
+      "Start from a recording: an SQLite file, or a postgres:// URL. Messages from the broker take precedence.",
       valueName: "store"), completion: .file())
   package var recording: String?
 

@@ -10,7 +10,7 @@ package struct BrokerArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The table of the profile file to take what follows from (ODOGRAPH_PROFILE; default: [default], where the broker is not given otherwise).",
+      "Table of the profile file with the following options (ODOGRAPH_PROFILE; default: [default], unless a broker is given).",
       valueName: "name"))
   package var profile: String?
 
@@ -22,7 +22,7 @@ package struct BrokerArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The broker, as mqtt://[user@]host[:port], or mqtts:// for TLS; of a cluster all nodes, with commas between them (ODOGRAPH_BROKER; default: localhost).",
+      "The broker, as mqtt://[user@]host[:port], or mqtts:// for TLS; for a cluster all nodes, separated by commas (ODOGRAPH_BROKER; default: localhost).",
       valueName: "url"))
   package var broker: String?
 
@@ -43,19 +43,19 @@ package struct BrokerArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "PEM file of the authorities to believe; turns TLS on (ODOGRAPH_CA; default: the system's).",
+      "PEM file of trusted authorities; enables TLS (ODOGRAPH_CA; default: the system's).",
       valueName: "file"), completion: .file())
   package var ca: String?
 
   @Option(
     help: ArgumentHelp(
-      "Folder of authorities to believe, as openssl rehash makes it; turns TLS on (ODOGRAPH_CA_FOLDER).",
+      "Folder of trusted authorities, as openssl rehash creates it; enables TLS (ODOGRAPH_CA_FOLDER).",
       valueName: "folder"), completion: .directory)
   var caFolder: String?
 
   @Option(
     help: ArgumentHelp(
-      "PEM file of this client's certificate; turns TLS on (ODOGRAPH_CERT).", valueName: "file"),
+      "PEM file of this client's certificate; enables TLS (ODOGRAPH_CERT).", valueName: "file"),
     completion: .file())
   package var cert: String?
 
@@ -66,32 +66,33 @@ package struct BrokerArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Name of a key that both sides know, instead of certificates; turns TLS on (ODOGRAPH_PSK_IDENTITY).",
+      "Identity of a pre-shared key, instead of certificates; enables TLS (ODOGRAPH_PSK_IDENTITY).",
       valueName: "name"))
   var pskIdentity: String?
 
   @Option(
-    help: ArgumentHelp("A file with that key in hexadecimal digits (ODOGRAPH_PSK_FILE).", valueName: "file"),
+    help: ArgumentHelp(
+      "File with the pre-shared key in hexadecimal digits (ODOGRAPH_PSK_FILE).", valueName: "file"),
     completion: .file())
   var pskFile: String?
 
   @Option(
-    help: ArgumentHelp("The application protocol to ask for with TLS (ODOGRAPH_ALPN).", valueName: "name"))
+    help: ArgumentHelp("Application protocol to request with TLS (ODOGRAPH_ALPN).", valueName: "name"))
   package var alpn: String?
 
   @Option(
-    help: ArgumentHelp("The oldest TLS to speak: 1.2 or 1.3 (default: 1.2).", valueName: "version"),
+    help: ArgumentHelp("Minimum TLS version: 1.2 or 1.3 (default: 1.2).", valueName: "version"),
     completion: .list(["1.2", "1.3"]))
   var tlsMinimum: String?
 
   @Flag(
     name: .customLong("mqtt-v311"),
-    help: "Speak MQTT 3.1.1 only (default: 5, and 3.1.1 where 5 is not known).")
+    help: "Use MQTT 3.1.1 only (default: 5, or 3.1.1 if the broker does not support 5).")
   var usesVersion311 = false
 
   @Option(
     help: ArgumentHelp(
-      "Where the topics of all fleets begin (ODOGRAPH_ROOT; default: odograph/v1).", valueName: "topic"))
+      "Topic prefix of all fleets (ODOGRAPH_ROOT; default: odograph/v1).", valueName: "topic"))
   package var root: String?
 
   package var topicRoot: String {

@@ -29,7 +29,7 @@ package struct TopicArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "An MQTT topic filter, instead of the next three; repeat for several.", valueName: "filter"))
+      "MQTT topic filter, instead of the next three options; repeat for several.", valueName: "filter"))
   package var topic: [String] = []
 
   @OptionGroup package var vehicles: VehicleArguments
@@ -88,7 +88,7 @@ package struct QualityArguments: ParsableArguments {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("The highest quality of service to receive with: 0, 1 or 2.", valueName: "level"),
+    help: ArgumentHelp("Maximum quality of service: 0, 1 or 2.", valueName: "level"),
     completion: .list(["0", "1", "2"]))
   package var qos: UInt8 = 1
 
@@ -106,7 +106,7 @@ package struct TimeLimitArguments: ParsableArguments {
 
   @Option(
     name: [.customLong("timeout"), .customLong("seconds")], parsing: .unconditional,
-    help: ArgumentHelp("End after so long; the two names mean the same.", valueName: "seconds"))
+    help: ArgumentHelp("Stop after this time; both names are equivalent.", valueName: "seconds"))
   package var timeout: Double?
 
   package func limit() throws(FleetError) -> Double? {

@@ -9,21 +9,21 @@ internal import Spatial
 package struct StatsOptions: ParsableArguments {
   @OptionGroup package var vehicles: VehicleArguments
 
-  @Flag(help: "Count for a while (10 s unless --seconds or --count says so), print the table and end.")
+  @Flag(help: "Count for 10 s (or --seconds, --count), print the table and exit.")
   package var once = false
 
   @OptionGroup package var time: TimeLimitArguments
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("End after so many messages, and print the table.", valueName: "n"))
+    help: ArgumentHelp("Stop after this number of messages, and print the table.", valueName: "n"))
   package var count: Int?
 
   @OptionGroup package var quality: QualityArguments
 
   @Option(
     help: ArgumentHelp(
-      "Split the messages with the other members of this group, as one of many consumers sees them.",
+      "Join a shared subscription, to count the messages of one of several consumers.",
       valueName: "group"))
   package var share: String?
 

@@ -10,24 +10,24 @@ package struct TailOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Split the messages with the other members of this group; what the broker has kept comes to none of them.",
+      "Join a shared subscription. Retained messages are not delivered to shared subscribers.",
       valueName: "group"))
   package var share: String?
 
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("End after so many messages.", valueName: "messages"))
+    parsing: .unconditional, help: ArgumentHelp("Stop after this number of messages.", valueName: "messages"))
   package var count: Int?
 
   @OptionGroup package var time: TimeLimitArguments
 
   @Flag(
     inversion: .prefixedNo,
-    help: "Only, or none of, the messages that the broker had kept from before (default: all).")
+    help: "Print only, or no, retained messages (default: all messages).")
   package var retained: Bool?
 
   @OptionGroup package var quality: QualityArguments
 
-  @Flag(help: "Changes nothing, for the lines are JSON anyway.")
+  @Flag(help: "No effect; the lines are always JSON.")
   package var json = false
 
   @OptionGroup(title: "Broker") package var broker: BrokerArguments

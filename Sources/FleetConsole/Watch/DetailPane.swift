@@ -103,7 +103,11 @@ extension DetailPane {
     }
     if location.positionSource == .inertial { parts.append("carried on without a receiver") }
     if location.positionSource == .coarse { parts.append("by radios around") }
-    if location.contradictsBeacons { parts.append("contradicts the radios around") }
+    if let suspicion = location.suspicion {
+      parts.append("suspect: \(suspicion.reason.problem)")
+    } else if location.contradictsBeacons {
+      parts.append("contradicts the radios around")
+    }
     if let altitude = location.altitude {
       parts.append("alt \(QuantityText.fixed(altitude, decimals: 0) ?? "–") m")
     }
@@ -141,7 +145,7 @@ extension DetailPane {
       return [event.message.reason, event.message.remedy].compactMap { $0 }.map {
         StyledText($0, style: TextStyle(.yellow))
       }
-    case .resumed, .deferralEnded, .other: return []
+    case .resumed, .deferralEnded, .suspect, .plausible, .other: return []
     }
   }
 

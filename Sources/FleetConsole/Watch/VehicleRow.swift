@@ -179,6 +179,7 @@ extension VehicleRecord {
         json.field("time", self.location?.message.time.rfc3339)
         json.field("horizontalAccuracy", location.horizontalAccuracy, decimals: 2)
         json.field("positionSource", location.positionSource?.rawValue)
+        json.field("suspect", location.suspicion?.reason.rawValue)
         if location.contradictsBeacons { json.field("contradictsBeacons", true) }
         json.field("altitude", location.altitude, decimals: 1)
         json.field("speed", location.speed, decimals: 2)

@@ -11,11 +11,11 @@ package struct WatchOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Split the messages with the other members of this group; each sees a part, and nothing that the broker had kept.",
+      "Join a shared subscription: each member shows a part, without retained messages.",
       valueName: "group"))
   package var share: String?
 
-  @Flag(help: "Print the table once, as soon as what the broker had kept is in, and end.")
+  @Flag(help: "Print the table when the retained messages have arrived, and exit.")
   package var once = false
 
   @OptionGroup package var beginning: BeginningArguments
@@ -25,20 +25,20 @@ package struct WatchOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Time between redraws at least (default: 0.08; in a pipe: 1).", valueName: "seconds"))
+      "Minimum time between redraws (default: 0.08; in a pipe: 1).", valueName: "seconds"))
   package var interval: Double?
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Sort by one of the columns, or by missing messages; -key sorts descending, +key ascending: \(VehicleOrder.names.joined(separator: ", ")).",
+      "Sort by a column, or by missing messages; -key sorts descending, +key ascending: \(VehicleOrder.names.joined(separator: ", ")).",
       valueName: "key"),
     completion: .list(VehicleOrder.names))
   package var sort: String?
 
   @Option(
     help: ArgumentHelp(
-      "Show these columns, with commas between them: \(WatchColumn.names.joined(separator: ", ")).",
+      "Show these columns, separated by commas: \(WatchColumn.names.joined(separator: ", ")).",
       valueName: "columns"),
     completion: .custom { WatchOptions.completions(ofColumns: $2) })
   package var columns: String?
@@ -48,13 +48,13 @@ package struct WatchOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Show only vehicles that were not heard for so long, as in 90s, 10m, 2h or 3d.", valueName: "time"))
+      "Show only vehicles without messages for this time, as in 90s, 10m, 2h or 3d.", valueName: "time"))
   package var silent: String?
 
-  @Flag(name: .customLong("details"), help: "Begin with the details of a vehicle shown.")
+  @Flag(name: .customLong("details"), help: "Start with the details of a vehicle.")
   var showsDetail = false
 
-  @Flag(name: .customLong("map"), help: "Begin with the map shown.")
+  @Flag(name: .customLong("map"), help: "Start with the map.")
   var showsMap = false
 
   @Flag(help: "With --once: print a JSON array. In a pipe: a JSON line for each vehicle that changed.")

@@ -9,7 +9,7 @@ internal import Telemetry
 
 /// The options of `odograph check`.
 package struct CheckOptions: ParsableArguments {
-  @Option(help: "The fleet whose topics to try (default: all); repeat for several.")
+  @Option(help: "Fleet whose topics to test (default: all); repeat for several.")
   package var fleet: [String] = []
 
   @Flag(help: "Print a JSON array of the findings.")

@@ -16,65 +16,65 @@ package struct CommandOptions: ParsableArguments {
 
   @OptionGroup package var beginning: BeginningArguments
 
-  @Option(help: ArgumentHelp("Of track: from when on, RFC 3339.", valueName: "time"))
+  @Option(help: ArgumentHelp("For track: start, RFC 3339.", valueName: "time"))
   package var from: String?
 
-  @Option(help: ArgumentHelp("Of track: until when, RFC 3339 (default: now).", valueName: "time"))
+  @Option(help: ArgumentHelp("For track: end, RFC 3339 (default: now).", valueName: "time"))
   package var to: String?
 
   @Option(
-    help: ArgumentHelp("Of locate: how exact is good enough, at 68 % (default: 50).", valueName: "meters"))
+    help: ArgumentHelp("For locate: required accuracy at 68 % (default: 50).", valueName: "meters"))
   package var accuracy: Double?
 
-  @Option(help: ArgumentHelp("Of region-state: which region (default: all).", valueName: "name"))
+  @Option(help: ArgumentHelp("For region-state: the region (default: all).", valueName: "name"))
   package var region: String?
 
   @Option(
     help: ArgumentHelp(
-      "Of set-odometer: what the instrument panel of the one vehicle shows.", valueName: "kilometers"))
+      "For set-odometer: the reading of the vehicle's instrument panel.", valueName: "kilometers"))
   package var km: Double?
 
   @Option(
     help: ArgumentHelp(
-      "Of set-trip: who drives the one vehicle from now on; \"\" is nobody who is known.", valueName: "name"))
+      "For set-trip: the driver from now on; \"\" for an unknown one.", valueName: "name"))
   package var driver: String?
 
   @Option(
     help: ArgumentHelp(
-      "Of set-trip: what the trip under way, or the next one, is for; \"\" takes it back.", valueName: "text")
+      "For set-trip: purpose of the current or next trip; \"\" deletes it.", valueName: "text")
   )
   package var purpose: String?
 
-  @Option(help: ArgumentHelp("Of record: duration.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("For record: duration.", valueName: "seconds"))
   package var seconds: Double?
 
   @Option(
     help: ArgumentHelp(
-      "Of simulate-location: a fixed position in degrees, as in --at 48.1372,11.5756.",
+      "For simulate-location: a fixed position in degrees, as in --at 48.1372,11.5756.",
       valueName: "latitude,longitude"))
   package var at: String?
 
   @Option(
     help: ArgumentHelp(
-      "Of simulate-location: a file in the vehicle's folder of tracks (simulation.tracks).",
+      "For simulate-location: a file in the vehicle's folder of tracks (simulation.tracks).",
       valueName: "file"))
   package var track: String?
 
-  @Flag(help: "Of simulate-location: no fix.")
+  @Flag(help: "For simulate-location: no fix.")
   package var none = false
 
   @Flag(
     help:
-      "Of zero: tell attitudes in their frame only. Of level: take the device for level. Of simulate-location: use the vehicle's own input."
+      "For zero: report no relative attitudes. For level: remove the correction. For simulate-location: use the vehicle's own input."
   )
   package var clear = false
 
-  @Flag(help: "Of forget-regions: yes, delete them.")
+  @Flag(help: "For forget-regions: confirm the deletion.")
   package var yes = false
 
   @Option(
     help: ArgumentHelp(
-      "How long they have to answer. Of locate: for a fix that is exact enough; then the best one is told.",
+      "Time limit for responses. For locate: time limit for a sufficient fix; then the best one is reported.",
       valueName: "seconds"))
   package var timeout = 30.0
 

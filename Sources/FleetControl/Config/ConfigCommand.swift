@@ -15,7 +15,7 @@ package struct ConfigSetOptions: ParsableArguments {
   package var settings: [String] = []
 
   @Option(
-    help: ArgumentHelp("Take a setting back; repeat for several.", valueName: "key"),
+    help: ArgumentHelp("Remove a desired setting; repeat for several.", valueName: "key"),
     completion: .list(ConfigSetOptions.keys))
   package var unset: [String] = []
 
@@ -24,18 +24,18 @@ package struct ConfigSetOptions: ParsableArguments {
     completion: .file(extensions: ["json"]))
   package var file: String?
 
-  @Option(help: ArgumentHelp("What to call this change (default: the time).", valueName: "name"))
+  @Option(help: ArgumentHelp("Name of this change (default: the time).", valueName: "name"))
   var label: String?
 
   @Option(
     name: .customLong("stages"),
     help: ArgumentHelp(
-      "Roll out to these percentages of the vehicles, one after the other, as in 5,25,100; --timeout is of each.",
+      "Roll out to these percentages of the vehicles in stages, as in 5,25,100; --timeout applies to each.",
       valueName: "list"))
   var stageList: String?
 
   @Option(
-    help: ArgumentHelp("Only for this percentage of the vehicles, drawn by lot.", valueName: "percent"))
+    help: ArgumentHelp("Only for this percentage of the vehicles, selected at random.", valueName: "percent"))
   package var share: Double?
 
   @OptionGroup var change: VehicleChangeOptions

@@ -106,7 +106,7 @@ package struct VehicleQueryOptions: ParsableArguments {
 struct VehicleChangeOptions: ParsableArguments {
   @OptionGroup(title: "Vehicles") package var vehicles: ChangedVehicleArguments
   @OptionGroup package var beginning: BeginningArguments
-  @Option(help: ArgumentHelp("How long to wait for reports; 0 does not wait.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("Time limit for reports; 0 does not wait.", valueName: "seconds"))
   var timeout = 60.0
   @Flag(help: "Print a JSON line for each vehicle.") package var json = false
 
@@ -133,7 +133,7 @@ struct ChangedVehicleArguments: ParsableArguments {
 
   @OptionGroup package var named: VehicleArguments
 
-  @Flag(help: "Every vehicle of every fleet: meant only when it is said.")
+  @Flag(help: "Select every vehicle of every fleet.")
   var everyVehicle = false
 
   func targets(_ broker: BrokerArguments, share: Double? = nil) throws(FleetError) -> VehicleTargets {

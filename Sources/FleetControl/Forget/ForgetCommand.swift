@@ -9,11 +9,11 @@ internal import Telemetry
 /// The options of `odograph forget`.
 package struct ForgetOptions: ParsableArguments {
   @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
-  @Flag(help: "Yes, delete them; without it they are only shown.")
+  @Flag(help: "Delete the retained messages (default: only list them).")
   var yes = false
-  @Flag(help: "Also of vehicles that are online: they tell most of it again.")
+  @Flag(help: "Include vehicles that are online; they publish most of it again.")
   var online = false
-  @Option(help: ArgumentHelp("How long to wait for the broker's answers.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("Time limit for the broker's responses.", valueName: "seconds"))
   var timeout = 30.0
   @Flag(help: "Print a JSON line for each vehicle.") package var json = false
 

@@ -5,7 +5,7 @@ package import Telemetry
 extension VehicleDocuments {
   package var wantedRegions: RegionDocument { RegionDocument(kept: desired) }
 
-  /// Whether the report is about the vehicle's own file, and so no answer to `regions/desired`.
+  /// True if the report is about the vehicle's own file, and therefore no answer to `regions/desired`.
   package var reportsFile: Bool { reported?["source"]?.string == RegionsStateMessage.Source.file.rawValue }
 
   /// Identifiers of the remote regions that the vehicle watches; nil if it has not reported any document.
@@ -21,7 +21,7 @@ extension VehicleDocuments {
   /// The names of the desired and the monitored regions.
   var regionNames: Set<String> { Set(wantedRegions.features.map(\.identifier)).union(acceptedRegions ?? []) }
 
-  /// Whether the report answers the current document. A report without a version does.
+  /// True if the report answers the current document. A report without a version counts as current.
   package var isCurrent: Bool {
     guard !reportsFile else { return false }
     guard let version = desired?["version"]?.string, let answered = reported?["version"]?.string else {

@@ -3,7 +3,8 @@ package import Fleet
 package import JSON
 internal import Telemetry
 
-/// Reads regions from GeoJSON, KML, KMZ or WKT. The beginning of a file tells its format, not its name.
+/// Reads regions from GeoJSON, KML, KMZ or WKT. The format is detected from the start of the file, not
+/// from its name.
 ///
 /// Features that cannot be regions (without geometry, lines) are skipped and listed. A region with a fault is an error, and so is a file
 /// in another reference system than WGS 84.

@@ -11,11 +11,11 @@ internal import Telemetry
 package struct RegionsPushOptions: ParsableArguments {
   @Argument(help: "A GeoJSON, KML, KMZ or WKT file; - is standard input.", completion: .file()) package
     var file: String
-  @Flag(help: "Beside those wanted before; one of the same name is replaced.") package var add = false
-  @Option(help: ArgumentHelp("Radius of points that have none.", valueName: "metres"))
+  @Flag(help: "Add to the desired regions; a region of the same name is replaced.") package var add = false
+  @Option(help: ArgumentHelp("Radius of points without one.", valueName: "metres"))
   package var radius: Double?
   @Option(
-    help: ArgumentHelp("Only for this percentage of the vehicles, drawn by lot.", valueName: "percent"))
+    help: ArgumentHelp("Only for this percentage of the vehicles, selected at random.", valueName: "percent"))
   package var share: Double?
 
   @OptionGroup var change: VehicleChangeOptions
@@ -26,7 +26,7 @@ package struct RegionsPushOptions: ParsableArguments {
 /// The options of `odograph regions remove`.
 package struct RegionsRemoveOptions: ParsableArguments {
   @Argument(help: "Names of regions.") package var names: [String] = []
-  @Flag(help: "All of them.") package var all = false
+  @Flag(help: "Remove all regions.") package var all = false
 
   @OptionGroup var change: VehicleChangeOptions
 
@@ -41,9 +41,10 @@ package struct RegionsRemoveOptions: ParsableArguments {
 package struct RegionsDiffOptions: ParsableArguments {
   @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
   @Argument(
-    help: "A GeoJSON, KML, KMZ or WKT file (default: what is wanted of each vehicle).", completion: .file())
+    help: "A GeoJSON, KML, KMZ or WKT file (default: the desired regions of each vehicle).",
+    completion: .file())
   package var file: String?
-  @Option(help: ArgumentHelp("Radius of points that have none.", valueName: "metres"))
+  @Option(help: ArgumentHelp("Radius of points without one.", valueName: "metres"))
   package var radius: Double?
   @OptionGroup package var beginning: BeginningArguments
   @Flag(help: "Print a JSON line for each difference.") package var json = false

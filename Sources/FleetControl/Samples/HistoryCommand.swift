@@ -9,19 +9,19 @@ internal import Telemetry
 package struct HistoryOptions: ParsableArguments {
   @OptionGroup(title: "Vehicle") package var vehicles: VehicleArguments
 
-  @Option(help: ArgumentHelp("From when on, RFC 3339.", valueName: "time"))
+  @Option(help: ArgumentHelp("Start, RFC 3339.", valueName: "time"))
   package var from: String
 
-  @Option(help: ArgumentHelp("Until when, RFC 3339 (default: now).", valueName: "time"))
+  @Option(help: ArgumentHelp("End, RFC 3339 (default: now).", valueName: "time"))
   package var to: String?
 
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp("The file; one that is there is gone on with.", valueName: "file"),
+    help: ArgumentHelp("Output file; an existing one is resumed.", valueName: "file"),
     completion: .file())
   package var output: String?
 
-  @Option(help: ArgumentHelp("How long the vehicle has for each piece.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("Time limit for each piece.", valueName: "seconds"))
   package var timeout = 30.0
 
   @OptionGroup(title: "Broker") package var broker: BrokerArguments

@@ -9,15 +9,15 @@ internal import Telemetry
 package struct SamplesOptions: ParsableArguments {
   @OptionGroup(title: "Vehicle") package var vehicles: VehicleArguments
 
-  @Option(help: ArgumentHelp("For how long; the vehicle says how long at most.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("Duration; the vehicle limits it.", valueName: "seconds"))
   package var seconds = 10.0
 
-  @Option(help: ArgumentHelp("Hz of each sensor; the vehicle says how many at most.", valueName: "hertz"))
+  @Option(help: ArgumentHelp("Rate of each sensor in Hz; the vehicle limits it.", valueName: "hertz"))
   package var rate = 50.0
 
   @Option(
     help: ArgumentHelp(
-      "accelerometer, gyroscope, magnetometer or barometer; repeat for several (default: all that are there).",
+      "accelerometer, gyroscope, magnetometer or barometer; repeat for several (default: all available).",
       valueName: "kind"),
     completion: .list(["accelerometer", "gyroscope", "magnetometer", "barometer"]))
   package var sensor: [String] = []
@@ -28,11 +28,11 @@ package struct SamplesOptions: ParsableArguments {
     completion: .file())
   package var output: String?
 
-  @Flag(help: "Replace the file that is there already.")
+  @Flag(help: "Replace an existing file.")
   var force = false
 
   @Option(
-    help: ArgumentHelp("How long to wait for the first samples, and between them.", valueName: "seconds"))
+    help: ArgumentHelp("Time limit for the first samples, and between samples.", valueName: "seconds"))
   package var timeout = 30.0
 
   @OptionGroup(title: "Broker") package var broker: BrokerArguments

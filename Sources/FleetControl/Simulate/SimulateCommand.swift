@@ -11,13 +11,13 @@ internal import Telemetry
 /// The options of `odograph simulate`.
 package struct SimulateOptions: ParsableArguments {
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("How many vehicles.", valueName: "number"))
+    parsing: .unconditional, help: ArgumentHelp("Number of vehicles.", valueName: "number"))
   package var vehicles = 10
 
-  @Option(help: "The fleet that they are in.")
+  @Option(help: "Their fleet.")
   package var fleet = "simulation"
 
-  @Option(help: "What they are called, before their number.")
+  @Option(help: "Prefix of their names, before the number.")
   package var prefix = "sim-"
 
   @Option(
@@ -25,64 +25,66 @@ package struct SimulateOptions: ParsableArguments {
   package var first = 1
 
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("How many connections they share.", valueName: "number"))
+    parsing: .unconditional, help: ArgumentHelp("Number of connections that they share.", valueName: "number")
+  )
   package var connections = 1
 
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("Locations of each vehicle in a second.", valueName: "hertz"))
+    parsing: .unconditional, help: ArgumentHelp("Locations of each vehicle per second.", valueName: "hertz"))
   package var rate = 1.0
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Headings and attitudes of each vehicle in a second.", valueName: "hertz"))
+    help: ArgumentHelp("Headings and attitudes of each vehicle per second.", valueName: "hertz"))
   var liveRate = 0.0
 
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("How much faster than life they drive.", valueName: "factor"))
+    parsing: .unconditional, help: ArgumentHelp("Speed factor relative to real time.", valueName: "factor"))
   package var speed = 1.0
 
   @Option(
     name: .customLong("events"), parsing: .unconditional,
-    help: ArgumentHelp("Motion events of each vehicle in an hour, on average.", valueName: "number"))
+    help: ArgumentHelp("Mean number of motion events of each vehicle per hour.", valueName: "number"))
   var eventsPerHour = 6.0
 
   @Option(
     name: .customLong("outages"), parsing: .unconditional,
-    help: ArgumentHelp("Lost links of each vehicle in an hour, on average.", valueName: "number"))
+    help: ArgumentHelp("Connection losses of each vehicle per hour.", valueName: "number"))
   var outagesPerHour = 0.0
 
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("How long a lost link stays lost.", valueName: "seconds"))
+    parsing: .unconditional, help: ArgumentHelp("Duration of a connection loss.", valueName: "seconds"))
   var outageSeconds = 60.0
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("The quality of service of locations: 0 or 1.", valueName: "level"))
+    help: ArgumentHelp("Quality of service of locations: 0 or 1.", valueName: "level"))
   package var qos: UInt8 = 1
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("What places, noise, events and outages are drawn from.", valueName: "number"))
+    help: ArgumentHelp("Seed of positions, noise, events and outages.", valueName: "number"))
   package var seed: UInt64 = 1
 
   @Option(
     help: ArgumentHelp(
-      "Drive only this part of the vehicles, as 2/4: other processes of the same options and --seed drive the others.",
+      "Simulate only this part of the vehicles, as 2/4; other processes with the same options and --seed simulate the others.",
       valueName: "part"))
   package var part: String?
 
   @Option(
     help: ArgumentHelp(
-      "At the end, write which numbers each vehicle has told, for odograph verify.", valueName: "file"),
+      "At the end, write the sequence numbers that each vehicle has published, for odograph verify.",
+      valueName: "file"),
     completion: .file(extensions: ["jsonl"]))
   var told: String?
 
-  @Flag(help: "Replace the file of --told that is there.")
+  @Flag(help: "Replace an existing file of --told.")
   var force = false
 
   @OptionGroup package var time: TimeLimitArguments
 
-  @Flag(name: .customLong("clear"), help: "At the end, take back what the broker keeps of the vehicles.")
+  @Flag(name: .customLong("clear"), help: "At the end, delete the vehicles' retained messages.")
   var clears = false
 
   @Flag(help: "Print the summary as a JSON object.")

@@ -17,11 +17,11 @@ package struct BeaconsShowOptions: ParsableArguments {
   var beacon: String?
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Only what stands near a place, the nearest first.", valueName: "lat,lon"))
+    help: ArgumentHelp("Only beacons near a position, the nearest first.", valueName: "lat,lon"))
   var near: String?
-  @Option(help: ArgumentHelp("Metres that are near.", valueName: "metres"))
+  @Option(help: ArgumentHelp("Maximum distance in metres for --near.", valueName: "metres"))
   var within = 200.0
-  @Flag(help: "As JSON: an object of counts, or a line for each transmitter.") var json = false
+  @Flag(help: "Print JSON: an object with counts, or a line for each beacon.") var json = false
 
   package init() {}
 }

@@ -16,12 +16,12 @@ package struct BeaconsBuildOptions: ParsableArguments {
     help: ArgumentHelp("The map to write (default: standard output).", valueName: "file"),
     completion: .file())
   package var output: String?
-  @Flag(help: "Replace the file that is there already.") var force = false
-  @Option(help: ArgumentHelp("Vehicles that must agree on a transmitter.", valueName: "count"))
+  @Flag(help: "Replace an existing file.") var force = false
+  @Option(help: ArgumentHelp("Minimum number of vehicles that agree on a beacon.", valueName: "count"))
   var vehicles = 1
-  @Option(help: ArgumentHelp("How often they must have heard it.", valueName: "count"))
+  @Option(help: ArgumentHelp("Minimum number of receptions.", valueName: "count"))
   var sightings = 2
-  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "No progress, no closing line.")
+  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Print no progress and no summary.")
   var isQuiet = false
   @OptionGroup(title: "Outside service") var geolocate: GeolocateArguments
 
@@ -34,7 +34,7 @@ package struct BeaconsServeOptions: ParsableArguments {
   package var map: String
   @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
   @OptionGroup var time: TimeLimitArguments
-  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Say nothing of what is sent.")
+  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Do not print what is sent.")
   var isQuiet = false
 
   @OptionGroup(title: "Broker") package var broker: BrokerArguments

@@ -17,7 +17,7 @@ struct FleetBeacon: Hashable, Sendable {
 enum FleetMapFile {
   static let head = earlierHead + ",source"
   /// The header of maps without entries of services.
-  private static let earlierHead = "beacon,latitude,longitude,reach,sightings,vehicles,last_seen"
+  private static let earlierHead = MappedBeacon.columns
   /// The `source` of entries from the fleet.
   static let own = "fleet"
 
@@ -62,21 +62,14 @@ enum FleetMapFile {
 
   private static func beacon(_ line: String) -> FleetBeacon? {
     let words = line.split(separator: ",", omittingEmptySubsequences: false)
-    guard words.count == 7 || words.count == 8, let beacon = Beacon(text: words[0]),
-      let latitude = Double(words[1]),
-      let longitude = Double(words[2]), let reach = Double(words[3]), let sightings = Int(words[4]),
-      let vehicles = Int(words[5]), let day = Int(words[6])
-    else { return nil }
+    guard let place = MappedBeacon(fields: words), let vehicles = Int(words[5]) else { return nil }
     let source = words.count == 8 ? words[7] : own[...]
     let service = source == own ? nil : String(source)
     // An entry of a service has no vehicles, and one of the fleet at least one; the source is a host name.
     guard service == nil ? vehicles > 0 : vehicles == 0,
       (1...260).contains(source.utf8.count), source.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
     else { return nil }
-    let place = MappedBeacon(
-      beacon: beacon, coordinate: Coordinate(latitude: latitude, longitude: longitude), reach: reach,
-      sightings: sightings, lastSeen: day)
-    return place.isSound ? FleetBeacon(place: place, vehicles: vehicles, service: service) : nil
+    return FleetBeacon(place: place, vehicles: vehicles, service: service)
   }
 
   /// Formats a decimal number without an exponent.

@@ -17,12 +17,12 @@ package struct ExportOptions: ParsableArguments {
     completion: .file())
   package var output: String?
 
-  @Flag(help: "Replace the file, or the folder of Parquet, that is there already.")
+  @Flag(help: "Replace an existing file or Parquet folder.")
   var force = false
 
   @Flag(
     help:
-      "Into a folder of Parquet that is there: put the days of --from and --to in place of the same days of the same fleets."
+      "In an existing Parquet folder, replace the days of --from and --to of the exported fleets."
   )
   var update = false
 
@@ -34,18 +34,18 @@ package struct ExportOptions: ParsableArguments {
   var givenFormat: ExportFormat?
 
   @Flag(
-    name: .customLong("messages"), help: "All messages as they came, as JSON lines, instead of positions.")
+    name: .customLong("messages"), help: "Write all messages unchanged as JSON lines, instead of positions.")
   var exportsMessages = false
 
   @Option(
     help: ArgumentHelp(
-      "Without a position for so long, a track of GPX and KML begins anew.", valueName: "seconds"))
+      "Start a new GPX or KML track after such a gap.", valueName: "seconds"))
   var gap = 300.0
 
   @Flag(help: "The same as --format jsonl.")
   package var json = false
 
-  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "No progress, no closing line.")
+  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Print no progress and no summary.")
   var isQuiet = false
 
   package init() {}

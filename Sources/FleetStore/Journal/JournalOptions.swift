@@ -8,7 +8,7 @@ internal import Telemetry
 package struct JournalOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Read this recording, an SQLite file or a postgres:// URL, instead of listening to the broker.",
+      "Read this recording, an SQLite file or a postgres:// URL, instead of subscribing to the broker.",
       valueName: "store"), completion: .file())
   package var recording: String?
 
@@ -17,14 +17,14 @@ package struct JournalOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Begun from this time on by the vehicle's clock: RFC 3339, or a day, which begins at midnight UTC.",
+      "Started at or after this time of the vehicle's clock: RFC 3339, or a day (midnight UTC).",
       valueName: "time"))
   var from: String?
 
-  @Option(help: ArgumentHelp("Begun before this time.", valueName: "time"))
+  @Option(help: ArgumentHelp("Started before this time.", valueName: "time"))
   var to: String?
 
-  @Option(help: ArgumentHelp("Begun in this month (UTC), as 2026-11.", valueName: "month"))
+  @Option(help: ArgumentHelp("Started in this month (UTC), as 2026-11.", valueName: "month"))
   var month: String?
 
   @Option(
@@ -43,16 +43,17 @@ package struct JournalOptions: ParsableArguments {
     completion: .file())
   package var output: String?
 
-  @Flag(help: "Replace the file that is there already.")
+  @Flag(help: "Replace an existing file.")
   var force = false
 
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("Of the broker: end after so many.", valueName: "number"))
+    parsing: .unconditional,
+    help: ArgumentHelp("With the broker: stop after this number.", valueName: "number"))
   var count: Int?
 
   @OptionGroup package var time: TimeLimitArguments
 
-  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "No progress, no closing line.")
+  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Print no progress and no summary.")
   var isQuiet = false
 
   package init() {}

@@ -11,6 +11,10 @@ struct ToldTrip: Hashable, Sendable {
   var payload: [UInt8]
   /// The events of the trip; empty if not requested.
   var drivingEvents: [ToldDrivingEvent] = []
+  /// Distance in m of the positions since the last message of a recorded trip under way; otherwise 0.
+  var distanceSince = 0.0
+  /// True for a recorded trip whose end was not received within a day.
+  var isUnfinished = false
 
   /// Decodes a trip; nil for an invalid payload.
   init?(vehicle: VehicleKey, payload: [UInt8]) {

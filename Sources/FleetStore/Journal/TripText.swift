@@ -17,14 +17,15 @@ struct TripLinesWriter: JournalWriter {
   mutating func append(_ told: ToldTrip) {
     let trip = told.trip
     var rest = [trip.kind.name]
-    if trip.phase != .ended { rest.append(trip.phase.rawValue) }
+    if trip.phase != .ended { rest.append(told.isUnfinished ? "end not received" : trip.phase.rawValue) }
     rest += [TripText.events(trip), trip.driver, trip.purpose].compactMap(\.self)
     write(
       columns.line(
         [
           "\(told.vehicle)", "\(trip.trip.number)", JournalText.moment(trip.start.time),
           QuantityText.age(trip.end.time.seconds(since: trip.start.time)),
-          QuantityText.distance(trip.distance), trip.meanSpeed.map(QuantityText.speed) ?? "–",
+          QuantityText.distance(trip.distance + told.distanceSince),
+          trip.meanSpeed.map(QuantityText.speed) ?? "–",
           trip.greatestSpeed.map(QuantityText.speed) ?? "–",
         ], rest: rest.joined(separator: "  ")) + "\n")
   }
@@ -43,11 +44,12 @@ struct TripSheetWriter: JournalWriter {
     write(JournalText.plain("\(told.vehicle)  trip \(trip.trip.number)  \(trip.kind.name)") + "\n")
     let isEnded = trip.phase == .ended
     let lines: [(String, [String?])] = [
-      ("begun", TripText.end(trip.start)), (isEnded ? "ended" : "so far", TripText.end(trip.end)),
+      ("begun", TripText.end(trip.start)),
+      (isEnded ? "ended" : told.isUnfinished ? "end lost" : "so far", TripText.end(trip.end)),
       (
         "distance",
         [
-          QuantityText.distance(trip.distance),
+          QuantityText.distance(trip.distance + told.distanceSince),
           trip.estimated > 0 ? "\(QuantityText.distance(trip.estimated)) of it estimated" : nil,
         ]
       ),

@@ -11,7 +11,7 @@ package struct TripsOptions: ParsableArguments {
   var vehicle: String?
 
   @Argument(
-    help: ArgumentHelp("Only the trip of this number, with all that is known of it.", valueName: "number"))
+    help: ArgumentHelp("Only the trip with this number, with all details.", valueName: "number"))
   var number: Int64?
 
   @Option(
@@ -67,10 +67,16 @@ package enum TripsCommand {
     let reading = try JournalReading(place, options.journal, format.tripWriter(isSheet: isSheet))
     return try reading.run("trip", isAll: selection.isAll) { () throws(FleetError) in
       var metres = 0.0
+      let distances = format == .text ? try distancesSince(selection, reading.recording) : [:]
       // Only one query runs at a time: a complete trip is assembled before it is written.
       var sheets: [ToldTrip] = []
-      try reading.recording.readTrips(selection) { told throws(FleetError) in
-        metres += told.trip.distance
+      try reading.recording.readTrips(selection) { recorded throws(FleetError) in
+        var told = recorded
+        if format == .text, told.trip.phase != .ended {
+          let distance = distances[told.vehicle]?[told.trip.trip]
+          (told.distanceSince, told.isUnfinished) = (distance ?? 0, distance == nil)
+        }
+        metres += told.trip.distance + told.distanceSince
         guard isSheet else { return try reading.append(told) }
         sheets.append(told)
         return reading.goesOn
@@ -86,6 +92,34 @@ package enum TripsCommand {
         "\(reading.recording.name) has none that was chosen; odograph trips \(vehicle) --recording \(reading.recording.name) lists what it has"
       )
     }
+  }
+
+  /// Returns the distances in m between the positions since the last message of each trip under way. A trip
+  /// without a message for a day is not under way.
+  private static func distancesSince(
+    _ selection: TripSelection, _ recording: any Recording
+  ) throws(FleetError) -> [VehicleKey: [JournalNumber: Double]] {
+    let limit = Moment.now.time.advanced(bySeconds: -86_400)
+    var open: [ToldTrip] = []
+    try recording.readTrips(selection) { told in
+      if told.trip.phase != .ended, told.trip.end.time > limit { open.append(told) }
+      return true
+    }
+    var distances: [VehicleKey: [JournalNumber: Double]] = [:]
+    for told in open {
+      var part = RecordingSelection()
+      (part.fleets, part.vehicles) = ([told.vehicle.fleet], [told.vehicle.vehicle])
+      part.from = told.trip.end.time
+      var (last, metres) = (told.trip.end.coordinate, 0.0)
+      try recording.readPositions(part, isByDay: false) { position in
+        guard position.source != .coarse else { return true }
+        metres += last?.distance(to: position.coordinate) ?? 0
+        last = position.coordinate
+        return true
+      }
+      distances[told.vehicle, default: [:]][told.trip.trip] = metres
+    }
+    return distances
   }
 
   private static func addEvents(to told: inout ToldTrip, from recording: any Recording) throws(FleetError) {

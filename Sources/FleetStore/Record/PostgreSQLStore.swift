@@ -53,8 +53,8 @@ final class PostgreSQLStore: MessageStore {
     do throws(PostgreSQLError) {
       connection = try PostgreSQLConnection(address)
       // Limits the time for which a machine that was cut off in a transaction blocks others: between two
-      // commands, and during one, while the server waits for data. A stuck process is ended by whoever waits
-      // for it.
+      // commands, and during one, while the server waits for data. A stuck process is terminated by the recorder
+      // that waits for it.
       try connection?.run(
         """
         SET idle_in_transaction_session_timeout = '60s'; SET tcp_keepalives_idle = 20; SET tcp_keepalives_interval = 5;
@@ -208,6 +208,7 @@ final class PostgreSQLStore: MessageStore {
     } else {
       try connection?.run("BEGIN; CREATE SCHEMA IF NOT EXISTS odograph; \(PostgreSQLSchema.creation) COMMIT;")
     }
+    if try answer(PostgreSQLViews.lacksPredicted) == "t" { try connection?.run(PostgreSQLViews.predicted) }
     try preparePostGIS(anew: isRenewed)
     // Below version 3 the tables were recreated with the current version.
     if isRenewed { try connection?.run(PostgreSQLMigration.isRenewed) }

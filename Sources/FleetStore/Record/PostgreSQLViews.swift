@@ -15,6 +15,51 @@ enum PostgreSQLViews {
       SELECT received, time, topic, fleet, vehicle, kind, event, retain, odograph.jsonb(payload) AS body
         FROM odograph.messages;
     \(nearWithoutPostGIS)
+    \(predicted)
+    """
+
+  /// True if `predicted` is missing, as in a database that an older version created.
+  static let lacksPredicted = "SELECT to_regprocedure('odograph.predicted(timestamptz)') IS NULL"
+
+  /// The SQL of `predicted`, the model of `ReportPredictor` for the newest report of each vehicle.
+  ///
+  /// 0.00669438 is the square of WGS 84's eccentricity; 110,574.2758 and 111,319.4908 are metres per degree north
+  /// and east at the equator.
+  static let predicted = """
+    CREATE OR REPLACE FUNCTION odograph.predicted(at timestamptz DEFAULT now())
+      RETURNS TABLE (fleet text, vehicle text, "time" timestamptz, latitude double precision,
+        longitude double precision, radius double precision, accuracy double precision, speed double precision,
+        course double precision, source text, reported timestamptz)
+      LANGUAGE sql STABLE AS $$
+      SELECT l.fleet, l.vehicle, coalesce(m.moment, l.time),
+          coalesce(l.latitude + m.north * power(m.curve, 1.5) / 110574.2758, l.latitude),
+          coalesce(m.east - 360 * floor((m.east + 180) / 360), l.longitude),
+          m.bound + m.growth * m.late, l.accuracy, l.speed, l.course, l.source, l.time
+        FROM odograph.latest l LEFT JOIN LATERAL (
+          SELECT r.moment, r.bound, r.growth, r.curve, r.north * r.elapsed AS north,
+              l.longitude + r.east * r.elapsed * sqrt(r.curve) / (111319.4908 * cosd(l.latitude)) AS east,
+              greatest(0, r.elapsed - r.validity) AS late
+            FROM (
+              SELECT p.moment, extract(epoch FROM p.moment - l.time)::double precision AS elapsed,
+                  1 - 0.00669438 * sind(l.latitude) ^ 2 AS curve,
+                  (p.predict->>'velocityEast')::double precision AS east,
+                  (p.predict->>'velocityNorth')::double precision AS north,
+                  (p.predict->>'bound')::double precision AS bound,
+                  coalesce((p.predict->>'validity')::double precision, 'infinity') AS validity,
+                  coalesce((p.predict->>'growth')::double precision, 0) AS growth
+                FROM (
+                  SELECT f.predict, greatest(
+                      l.time, $1 - make_interval(secs => coalesce((f.predict->>'delay')::double precision, 0))) AS moment
+                    FROM (
+                      SELECT odograph.jsonb(s.payload)->'predict' AS predict FROM odograph.messages s
+                        WHERE s.vehicle = l.vehicle AND s.fleet = l.fleet AND s.time = l.time AND s.kind = 'location'
+                          AND l.source = 'location'
+                        ORDER BY s.received DESC, s.seq DESC LIMIT 1) AS f
+                    WHERE f.predict IS NOT NULL) AS p) AS r
+            WHERE r.elapsed - r.validity <= 120) AS m ON true
+      $$;
+    COMMENT ON FUNCTION odograph.predicted IS
+      'latest, with positions predicted for a time; radius in metres, NULL for a position that is as reported';
     """
 
   static let positions = """

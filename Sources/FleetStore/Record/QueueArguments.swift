@@ -16,7 +16,7 @@ package struct QueueArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "With --from: the queue; it is made when it is not there. Recorders that name the same one split its messages.",
+      "With --from: the queue; a missing one is created. Recorders with the same queue split its messages.",
       valueName: "name"))
   package var queue: String?
 

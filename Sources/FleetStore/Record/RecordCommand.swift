@@ -30,41 +30,42 @@ package struct RecordOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "How long the broker keeps what nobody records (default: \(RecordEntry.usualSessionExpiry), a day); not with MQTT 3.1.1.",
+      "Expiry of the session at the broker (default: \(RecordEntry.usualSessionExpiry), a day); not with MQTT 3.1.1.",
       valueName: "seconds"))
   var sessionExpiry: UInt32?
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Messages after which a commit waits no longer.", valueName: "messages"))
+    help: ArgumentHelp("Maximum number of messages per commit.", valueName: "messages"))
   var commitCount = RecordPlan.usualCommitCount
 
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("How long a commit waits for more.", valueName: "seconds"))
+    parsing: .unconditional, help: ArgumentHelp("Maximum time before a commit.", valueName: "seconds"))
   var commitInterval = RecordPlan.usualCommitInterval
 
   @Option(
     name: .customLong("buffer"), parsing: .unconditional,
-    help: ArgumentHelp("Most messages kept in memory while the database is away.", valueName: "messages"))
+    help: ArgumentHelp(
+      "Message limit while the database is unavailable.", valueName: "messages"))
   var bufferedMessages = RecordPlan.usualBufferedMessages
 
   @Option(
     help: ArgumentHelp(
-      "Delete what is older, at the start and each hour: days, as 90d (default: keep all).", valueName: "days"
+      "Delete older messages at the start and every hour: days, as 90d (default: never).", valueName: "days"
     ))
   var keep: String?
 
   @Flag(
     name: .customLong("prepare"),
     help:
-      "Record nothing; make the tables, or bring them up to date, and delete what --keep does not keep."
+      "Only create or migrate the tables, and apply --keep."
   )
   var prepares = false
 
   @Flag(
     name: .customLong("forget"),
     help:
-      "End the session that the same command left, with what the broker keeps for it; record nothing. A recorder that runs under the same --client-id on another machine loses its session, too."
+      "Delete this command's session and queued messages. A recorder that runs with the same --client-id on another machine loses its session, too."
   )
   var forgets = false
 
@@ -73,7 +74,7 @@ package struct RecordOptions: ParsableArguments {
   @OptionGroup package var quality: QualityArguments
 
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("End after so many messages.", valueName: "messages"))
+    parsing: .unconditional, help: ArgumentHelp("Stop after this number of messages.", valueName: "messages"))
   package var count: Int?
 
   @OptionGroup package var time: TimeLimitArguments
@@ -81,7 +82,7 @@ package struct RecordOptions: ParsableArguments {
   @Flag(name: .customLong("json"), help: "Print progress and result as JSON lines.")
   var isJSON = false
 
-  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "No progress, no closing line.")
+  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Print no progress and no summary.")
   var isQuiet = false
 
   @OptionGroup(title: "Broker") package var broker: BrokerArguments

@@ -20,7 +20,7 @@ package struct RecordingArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "From this time on by the vehicle's clock: RFC 3339, or a day, which begins at midnight UTC.",
+      "At or after this time of the vehicle's clock: RFC 3339, or a day (midnight UTC).",
       valueName: "time"))
   package var from: String?
 

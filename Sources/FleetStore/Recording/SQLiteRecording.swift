@@ -34,7 +34,7 @@ final class SQLiteRecording: RecordingTables {
     do throws(SQLiteError) {
       do throws(SQLiteError) { refusal = try open(.readOnly) } catch {
         // SQLite creates an index of its log beside the file, also for readers. If this is impossible and
-        // there is no log, the file is complete by itself.
+        // there is no log, the file is complete.
         guard [.cannotOpen, .readOnly].contains(error.code.primary), !hasLog else { throw error }
         refusal = try open(.immutable)
       }

@@ -24,37 +24,37 @@ package struct ReplayOptions: ParsableArguments {
   @Option(
     name: .customLong("speed"), parsing: .unconditional,
     help: ArgumentHelp(
-      "How much faster than it was recorded, as in 1 or 10; max is as fast as the broker takes it.",
+      "Speed factor, as in 1 or 10; max is as fast as the broker accepts.",
       valueName: "factor"))
   var speedText = "1"
 
   @Option(
     name: .customLong("times"),
-    help: ArgumentHelp("shift: as if it happened now; keep: as they were recorded.", valueName: "times"))
+    help: ArgumentHelp("shift: move times to now; keep: leave times unchanged.", valueName: "times"))
   var timesText = "shift"
 
   @Option(
     name: .customLong("to-fleet"),
-    help: ArgumentHelp("Play it under the topics of this fleet.", valueName: "fleet"))
+    help: ArgumentHelp("Publish to the topics of this fleet.", valueName: "fleet"))
   package var fleet: String?
 
-  @Flag(help: "Play it under the recorded topics, as if the vehicles themselves spoke.")
+  @Flag(help: "Publish to the recorded topics, as the vehicles would.")
   var asLive = false
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Skip beyond this in pauses of the recording.", valueName: "seconds"))
+    help: ArgumentHelp("Shorten longer pauses of the recording to this.", valueName: "seconds"))
   var longestPause: Double?
 
   @Flag(
     name: .customLong("orders"),
-    help: "Play commands, and settings and regions that were wanted, too: vehicles that listen obey them.")
+    help: "Also publish commands and desired settings and regions; live vehicles obey them.")
   var playsOrders = false
 
   @Flag(help: "Print the summary as a JSON object.")
   package var json = false
 
-  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "No progress, no closing line.")
+  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Print no progress and no summary.")
   var isQuiet = false
 
   @OptionGroup(title: "Broker") package var broker: BrokerArguments

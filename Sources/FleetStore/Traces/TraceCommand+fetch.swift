@@ -6,10 +6,11 @@ internal import Telemetry
 
 /// The options of `odograph trace fetch`.
 package struct TraceFetchOptions: ParsableArguments {
-  @Argument(help: ArgumentHelp("Whose trace it is.", valueName: "vehicle"))
+  @Argument(help: ArgumentHelp("The vehicle.", valueName: "vehicle"))
   package var vehicle: String
 
-  @Argument(help: ArgumentHelp("Its number, as odograph trace list shows it.", valueName: "number"))
+  @Argument(
+    help: ArgumentHelp("The number of the trace, as odograph trace list prints it.", valueName: "number"))
   package var number: Int64
 
   @Option(
@@ -18,10 +19,10 @@ package struct TraceFetchOptions: ParsableArguments {
       valueName: "store"), completion: .file())
   package var recording: String?
 
-  @Option(help: "Of this fleet, where several have such a vehicle.")
+  @Option(help: "The fleet, if several have such a vehicle.")
   var fleet: String?
 
-  @Option(help: ArgumentHelp("Of this series, where a vehicle has counted anew.", valueName: "series"))
+  @Option(help: ArgumentHelp("The series, if the vehicle has restarted its numbers.", valueName: "series"))
   var series: String?
 
   @OptionGroup package var output: TraceOutputArguments

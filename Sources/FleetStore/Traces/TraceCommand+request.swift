@@ -8,25 +8,25 @@ internal import Spatial
 
 /// The options of `odograph trace request`.
 package struct TraceRequestOptions: ParsableArguments {
-  @Argument(help: ArgumentHelp("Who keeps it.", valueName: "vehicle"))
+  @Argument(help: ArgumentHelp("The vehicle.", valueName: "vehicle"))
   var vehicle: String
 
-  @Option(help: ArgumentHelp("The moment, RFC 3339 (default: now).", valueName: "time"))
+  @Option(help: ArgumentHelp("Time, RFC 3339 (default: now).", valueName: "time"))
   var at: String?
 
   @Option(
-    help: ArgumentHelp("How long before the moment it begins (default: the vehicle's).", valueName: "seconds")
+    help: ArgumentHelp("Seconds before the time (default: the vehicle's setting).", valueName: "seconds")
   )
   var before: Double?
 
   @Option(
-    help: ArgumentHelp("How long after the moment it ends (default: the vehicle's).", valueName: "seconds"))
+    help: ArgumentHelp("Seconds after the time (default: the vehicle's setting).", valueName: "seconds"))
   var after: Double?
 
   @Option(help: "The vehicle's fleet.")
   var fleet: [String] = []
 
-  @Option(help: ArgumentHelp("How long the vehicle has to answer.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("Time limit for the response.", valueName: "seconds"))
   package var timeout = 30.0
 
   @Flag(help: "Print a JSON line.")

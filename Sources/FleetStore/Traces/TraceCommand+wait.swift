@@ -9,10 +9,10 @@ internal import Telemetry
 
 /// The options of `odograph trace wait`.
 package struct TraceWaitOptions: ParsableArguments {
-  @Argument(help: ArgumentHelp("Whose traces are waited for.", valueName: "vehicle"))
+  @Argument(help: ArgumentHelp("The vehicle.", valueName: "vehicle"))
   package var vehicle: String
 
-  @Argument(help: ArgumentHelp("Only the one of this number.", valueName: "number"))
+  @Argument(help: ArgumentHelp("Only the trace with this number.", valueName: "number"))
   var number: Int64?
 
   @Option(help: "Only of this fleet; repeat for several.")

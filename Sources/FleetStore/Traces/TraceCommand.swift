@@ -13,7 +13,8 @@ package struct TraceListOptions: ParsableArguments {
   var vehicle: String?
 
   @Option(
-    help: ArgumentHelp("Only those of an impact, or of a command; repeat for several.", valueName: "cause"),
+    help: ArgumentHelp(
+      "Only traces caused by an impact, or by a command; repeat for several.", valueName: "cause"),
     completion: .list(["impact", "command"]))
   var cause: [String] = []
 
@@ -38,17 +39,17 @@ package struct TraceListOptions: ParsableArguments {
 
 /// The options of `odograph trace verify`.
 package struct TraceVerifyOptions: ParsableArguments {
-  @Argument(help: "The trace; - is standard input.", completion: .file(extensions: ["odotrace"]))
+  @Argument(help: "The trace file; - is standard input.", completion: .file(extensions: ["odotrace"]))
   package var file: String
 
-  @Flag(help: "As a JSON object.") var json = false
+  @Flag(help: "Print a JSON object.") var json = false
 
   package init() {}
 }
 
 /// The options of `odograph trace export`.
 package struct TraceExportOptions: ParsableArguments {
-  @Argument(help: "The trace; - is standard input.", completion: .file(extensions: ["odotrace"]))
+  @Argument(help: "The trace file; - is standard input.", completion: .file(extensions: ["odotrace"]))
   package var file: String
 
   @OptionGroup package var output: TraceOutputArguments

@@ -40,10 +40,10 @@ package struct TraceOutputArguments: ParsableArguments {
     help: ArgumentHelp("The file to write; - is standard output.", valueName: "file"), completion: .file())
   package var output: String?
 
-  @Flag(help: "Replace the file that is there already.")
+  @Flag(help: "Replace an existing file.")
   var force = false
 
-  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "No progress, no closing line.")
+  @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Print no progress and no summary.")
   var isQuiet = false
 
   package init() {}

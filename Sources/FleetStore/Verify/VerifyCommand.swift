@@ -11,19 +11,19 @@ internal import Telemetry
 /// The options of `odograph verify`.
 package struct VerifyOptions: ParsableArguments {
   @Argument(
-    help: ArgumentHelp("What odograph simulate --told has written, one for each process.", valueName: "file"),
+    help: ArgumentHelp("Files of odograph simulate --told, one for each process.", valueName: "file"),
     completion: .file(extensions: ["jsonl"]))
   package var told: [String]
 
   @Option(
     help: ArgumentHelp(
-      "Where it is to have arrived: an SQLite file, or a postgres:// URL; repeat for several recorders' "
+      "The recording: an SQLite file, or a postgres:// URL; repeat for several recorders' "
         + "(ODOGRAPH_STORE; default: odograph.sqlite).", valueName: "store"), completion: .file())
   var recording: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "In place of a recording: lines as odograph tail prints them; - for standard input.", valueName: "file"),
+      "Instead of a recording: lines of odograph tail; - for standard input.", valueName: "file"),
     completion: .file())
   var lines: String?
 

@@ -114,6 +114,15 @@ package struct AlertRoutes: RouteGroup {
         json.openObject()
         json.field("name", rule.name)
         json.field("when", rule.condition.kind.rawValue)
+        switch rule.condition {
+        case .battery(let below, let until):
+          json.field("below", below, decimals: 3)
+          json.field("until", until, decimals: 3)
+        case .speed(let above, let until), .queue(let above, let until), .accuracy(let above, let until):
+          json.field("above", above, decimals: 3)
+          json.field("until", until, decimals: 3)
+        case .offline, .entered, .left, .event, .trace: break
+        }
         json.field("severity", rule.severity.rawValue)
         json.field("for", rule.duration, decimals: 3)
         json.field("quiet", rule.quiet?.description)

@@ -28,6 +28,9 @@ package struct SettingsRoutes: RouteGroup {
     }
   }
 
+  /// The keys whose values are speeds in km/h.
+  private static let speeds: Set = ["events.speed_limit"]
+
   /// The remotely changeable keys with their valid values. A vehicle can allow fewer (`remote.keys`).
   private static let keys = JSONWriter.object { json in
     json.key("settings")
@@ -53,6 +56,7 @@ package struct SettingsRoutes: RouteGroup {
         json.field("minimum", range.lowerBound, decimals: 6)
         json.field("maximum", range.upperBound, decimals: 6)
       }
+      if speeds.contains(key.path) { json.field("unit", "km/h") }
       if let value = key.defaultValue {
         json.key("default")
         json.value(value.json)

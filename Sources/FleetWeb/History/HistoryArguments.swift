@@ -10,12 +10,12 @@ package struct HistoryArguments: ParsableArguments {
 
   @Flag(
     help:
-      "Record into it, too, in this process: as odograph record does, under the same session at the broker.")
+      "Also record into it, as odograph record does, with the same session at the broker.")
   package var record = false
 
   @Option(
     help: ArgumentHelp(
-      "With --record: delete what is older, at the start and each hour: days, as 90d (default: keep all).",
+      "With --record: delete older messages at the start and every hour: days, as 90d (default: never).",
       valueName: "days"))
   package var keep: String?
 

@@ -16,6 +16,9 @@ struct WayLines: Sendable {
   /// The maximum number of positions: 8 MB.
   static let most = 1_000_000
 
+  /// True if there is space for a long route.
+  var hasRoom: Bool { placeCount + 10_000 <= Self.most }
+
   /// Appends a route.
   ///
   /// - Returns: true if there is space for more.
@@ -53,10 +56,12 @@ final class RecordedWays: Sendable {
   /// The number of newest trips to read.
   private static let mostTrips = 2000
   private static let tripsOfPage = 100
-  /// The limits for vehicles without trips: vehicles, and positions in total, of the last day of each.
-  private static let mostVehicles = 200
-  private static let mostPositions = 300_000
+  /// The maximum number of positions to read, shared by the vehicles.
+  private static let mostPositions = 2_000_000
+  /// The number of positions of a day's line.
   private static let pointsOfDay = 500
+  /// The longest part of a recording without positions that is read at once, in days.
+  private static let longestPart = 64.0
 
   private let held = Locked<[RecordingScope: Held]>([:])
 
@@ -67,8 +72,9 @@ final class RecordedWays: Sendable {
   ) throws -> WayLines {
     let now = SystemClock.monotonic
     if let known = held.withLock({ $0[scope] }), now - known.time < Self.lifetime { return known.lines }
-    var lines = try Self.ways(ofTrips: scope, reader, goesOn)
-    if lines.wayCount == 0 { lines = try Self.ways(ofPositions: scope, reader, goesOn) }
+    var lines = WayLines()
+    let recorded = try Self.append(positionsOf: scope, to: &lines, reader, goesOn)
+    try Self.append(tripsOf: scope, without: recorded, to: &lines, reader, goesOn)
     guard goesOn() else { throw CancellationError() }
     held.withLock { held in
       if held[scope] == nil, held.count >= Self.mostScopes,
@@ -81,45 +87,66 @@ final class RecordedWays: Sendable {
     return lines
   }
 
-  private static func ways(
-    ofTrips scope: RecordingScope, _ reader: HistoryReader, _ goesOn: () -> Bool
-  ) throws -> WayLines {
-    var lines = WayLines()
+  /// The spans of time with recorded positions, in milliseconds since 1970.
+  private typealias Spans = [VehicleKey: [ClosedRange<Int64>]]
+
+  /// Appends the lines of all positions of each vehicle, newest first.
+  private static func append(
+    positionsOf scope: RecordingScope, to lines: inout WayLines, _ reader: HistoryReader, _ goesOn: () -> Bool
+  ) throws -> Spans {
+    var spans: Spans = [:]
+    var left = mostPositions
+    let newest = try reader.newest(scope).sorted { $0.time > $1.time }
+    for (place, (vehicle, time)) in newest.enumerated() where goesOn() && lines.hasRoom {
+      guard let first = try reader.extent(of: vehicle, from: nil, to: nil)?.from else { continue }
+      var share = left / (newest.count - place)
+      left -= share
+      var end = time.advanced(bySeconds: 0.001)
+      var days = 1.0
+      while end > first, share > 0, goesOn(), lines.hasRoom {
+        let begin = end.advanced(bySeconds: -days * 86_400)
+        var thinner = TrackThinner(points: pointsOfDay)
+        var earliest: TrackSample?
+        try reader.readTrack(TrackSpan(vehicle: vehicle, from: begin, to: end)) { sample in
+          earliest = earliest ?? sample
+          thinner.process(sample)
+          share -= 1
+          return goesOn()
+        }
+        for segment in TrackSegments.of(thinner.finish(goesOn: goesOn).samples).reversed() {
+          guard let first = segment.first, let last = segment.last else { continue }
+          spans[vehicle, default: []].append(first.time...last.time)
+          guard lines.append(segment.map(\.coordinate)) else { return spans }
+        }
+        // The next part ends with the first position of this one, so that the line continues.
+        let continued = earliest.map { $0.moment.advanced(bySeconds: 0.001) }.flatMap { $0 < end ? $0 : nil }
+        end = continued ?? begin
+        days = continued == nil ? min(days * 2, longestPart) : 1
+      }
+      left += share
+    }
+    return spans
+  }
+
+  /// Appends the tracks of trips of which no positions were recorded, newest first.
+  private static func append(
+    tripsOf scope: RecordingScope, without recorded: Spans, to lines: inout WayLines, _ reader: HistoryReader,
+    _ goesOn: () -> Bool
+  ) throws {
     var query = JournalQuery(.trips, limit: tripsOfPage)
     query.part.scope = scope
-    guard reader.hasJournal else { return lines }
+    guard reader.hasJournal else { return }
     for _ in 0..<mostTrips / tripsOfPage where goesOn() {
       let page = try reader.page(query)
       for entry in page {
+        let start = entry.place.time - 60_000...entry.place.time + 300_000
+        if recorded[entry.place.vehicle]?.contains(where: { $0.overlaps(start) }) == true { continue }
         guard let way = HistoryDocuments.way(entry.payload) else { continue }
-        guard lines.append(way) else { return lines }
+        guard lines.append(way) else { return }
       }
-      guard page.count == tripsOfPage else { break }
+      guard page.count == tripsOfPage else { return }
       query.after = page.last?.place
     }
-    return lines
-  }
-
-  private static func ways(
-    ofPositions scope: RecordingScope, _ reader: HistoryReader, _ goesOn: () -> Bool
-  ) throws -> WayLines {
-    var lines = WayLines()
-    var left = mostPositions
-    let newest = try reader.newest(scope).sorted { $0.time > $1.time }
-    for (vehicle, time) in newest.prefix(mostVehicles) where left > 0 && goesOn() {
-      var thinner = TrackThinner(points: pointsOfDay)
-      let span = TrackSpan(
-        vehicle: vehicle, from: time.advanced(bySeconds: -86_400), to: time.advanced(bySeconds: 1))
-      try reader.readTrack(span) { sample in
-        thinner.process(sample)
-        left -= 1
-        return left > 0
-      }
-      for segment in TrackSegments.of(thinner.finish(goesOn: goesOn).samples) {
-        guard lines.append(segment.map(\.coordinate)) else { return lines }
-      }
-    }
-    return lines
   }
 }
 

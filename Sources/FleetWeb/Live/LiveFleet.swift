@@ -27,16 +27,22 @@ package final class LiveFleet: Sendable {
     }
   }
 
-  /// Returns the visible details of a vehicle with the summary's revision; nil for an unknown one.
+  /// Returns the visible details of a vehicle with the summary's revision, and whether they change by time alone;
+  /// nil for an unknown one.
   /// - Parameter isLink: true for the holder of a link, who only sees the current state.
   package func details(of key: VehicleKey, at now: Moment, forLink isLink: Bool) -> (
-    json: [UInt8], revision: UInt64
+    json: [UInt8], revision: UInt64, isPredicted: Bool
   )? {
     let revision = withTable(at: now) { table in table.place(of: key).map { table.entries[$0].detailRevision }
     }
     guard let revision else { return nil }
-    return feed.withRoster { $0[key]?.details(revision: revision, at: now, forLink: isLink) }.map {
-      ($0, revision)
+    return feed.withRoster { roster in
+      roster[key].map {
+        (
+          $0.details(revision: revision, at: now, forLink: isLink), revision,
+          $0.predictedPosition(at: now) != nil
+        )
+      }
     }
   }
 }

@@ -16,45 +16,53 @@ package struct LiveRoutes: RouteGroup {
       let query = try VehicleQuery(request)
       let now = Moment.now
       return fleet.withTable(at: now) { table in
-        let tag = fleet.tag(of: table, for: principal)
         var json = JSONWriter(capacity: table.entries.count * 450 + 200)
         json.openObject()
         json.field("revision", table.revision)
         json.field("now", now.time.rfc3339)
         json.key("vehicles")
         json.openArray()
+        var isPredicted = false
         for entry in table.entries where principal.sees(entry.key) && query.selects(entry) {
-          json.raw(entry.json(for: principal))
+          json.raw(entry.json(for: principal, at: now))
+          isPredicted = isPredicted || entry.predicted(at: now) != nil
         }
         json.closeArray()
         json.closeObject()
+        let tag = fleet.tag(of: table, for: principal, at: isPredicted ? now : nil)
         return Response.json(json.bytes).tagged(tag, for: request)
       }
     }
     router.get("vehicles/{fleet}/{vehicle}") { [fleet] request, context in
       let principal = try context.requirePrincipal()
       let key = try context.requireVehicle()
-      guard let (json, revision) = fleet.details(of: key, at: .now, forLink: principal.isLink) else {
+      let now = Moment.now
+      guard let (json, revision, isPredicted) = fleet.details(of: key, at: now, forLink: principal.isLink)
+      else {
         throw WebError.notFound("vehicle \(key)")
       }
-      let tag = "\(fleet.instance)-\(revision)\(principal.isLink ? "-link" : "")"
+      var tag = "\(fleet.instance)-\(revision)\(principal.isLink ? "-link" : "")"
+      if isPredicted { tag += "-\(now.time.nanoseconds)" }
       return Response.json(json).tagged(tag, for: request)
     }
     router.get("positions") { [fleet] request, context in
       let principal = try context.requirePrincipal()
       let query = try VehicleQuery(request)
-      return fleet.withTable(at: .now) { table in
-        let tag = fleet.tag(of: table, for: principal)
+      let now = Moment.now
+      return fleet.withTable(at: now) { table in
         var json = JSONWriter(capacity: table.entries.count * 600 + 200)
         json.openObject()
         json.field("type", "FeatureCollection")
         json.key("features")
         json.openArray()
+        var isPredicted = false
         for entry in table.entries where principal.sees(entry.key) && query.selects(entry) {
-          entry.writeFeature(to: &json, for: principal)
+          entry.writeFeature(to: &json, for: principal, at: now)
+          isPredicted = isPredicted || entry.predicted(at: now) != nil
         }
         json.closeArray()
         json.closeObject()
+        let tag = fleet.tag(of: table, for: principal, at: isPredicted ? now : nil)
         return Response.geoJSON(json.bytes).tagged(tag, for: request)
       }
     }
@@ -63,18 +71,21 @@ package struct LiveRoutes: RouteGroup {
 
 extension LiveFleet {
   /// Returns a tag that changes with any vehicle, and differs by the principal's permissions.
-  fileprivate func tag(of table: SummaryTable, for principal: Principal) -> String {
+  /// - Parameter now: the time of an answer with predicted positions; nil for one without.
+  fileprivate func tag(of table: SummaryTable, for principal: Principal, at now: Moment?) -> String {
     var scope = principal.isLink ? "link\n" : ""
     scope += principal.scope.fleets.map { $0.sorted().joined(separator: "\n") } ?? "*"
     for key in principal.scope.vehicles.sorted() { scope += "\n\(key)" }
-    return "\(instance)-\(table.revision)-\(ContentTag.of(Array(scope.utf8)))"
+    let time = now.map { "-\($0.time.nanoseconds)" } ?? ""
+    return "\(instance)-\(table.revision)-\(ContentTag.of(Array(scope.utf8)))\(time)"
   }
 }
 
 extension SummaryTable.Entry {
-  /// Writes a GeoJSON point with the summary as its properties; nothing without a position.
-  fileprivate func writeFeature(to json: inout JSONWriter, for principal: Principal) {
-    guard let coordinate else { return }
+  /// Writes a GeoJSON point, the predicted position if there is one, with the summary as its properties; nothing
+  /// without a position.
+  fileprivate func writeFeature(to json: inout JSONWriter, for principal: Principal, at now: Moment) {
+    guard let coordinate = predicted(at: now)?.coordinate ?? coordinate else { return }
     json.openObject()
     json.field("type", "Feature")
     json.field("id", key.description)
@@ -83,7 +94,7 @@ extension SummaryTable.Entry {
       json.field("coordinates", numbers: [coordinate.longitude, coordinate.latitude], decimals: 7)
     }
     json.key("properties")
-    json.raw(self.json(for: principal))
+    json.raw(self.json(for: principal, at: now))
     json.closeObject()
   }
 }

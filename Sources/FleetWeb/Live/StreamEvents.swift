@@ -159,7 +159,7 @@ final class StreamEvents {
     json.field("now", now.time.rfc3339)
     json.key("vehicles")
     json.openArray()
-    for place in places { json.raw(table.entries[place].json(for: principal)) }
+    for place in places { json.raw(table.entries[place].json(for: principal, at: now)) }
     json.closeArray()
     json.closeObject()
     return StreamFrame(

@@ -26,14 +26,32 @@ package struct SummaryTable: Sendable {
     fileprivate var rest = 0
     /// The roster's revision from which it was created.
     fileprivate var source: UInt64 = .max
-    /// When the passage of time alone changes the summary, in nanoseconds of UTC; `.max` for never.
+    /// Time at which the summary changes without a message, in nanoseconds of UTC; `.max` for never.
     fileprivate var changesAt = Int64.max
 
-    /// Returns the summary visible to a principal; for a link only the current state. Removals are visible to
-    /// all.
-    package func json(for principal: Principal) -> [UInt8] {
-      principal.isLink && !isRemoved ? json.prefix(currentEnd) + [UInt8(ascii: "}")] : json
+    /// The vehicle's prediction with the offset behind `rest` for its result; nil if there is none.
+    fileprivate var prediction: (of: VehiclePrediction, offset: Int)?
+
+    /// Returns the summary visible to a principal, with the position predicted for a time; for a link only the
+    /// current state. Removals are visible to all.
+    package func json(for principal: Principal, at now: Moment) -> [UInt8] {
+      let isPart = principal.isLink && !isRemoved
+      let end = isPart ? currentEnd : json.count
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(end + 160)
+      var start = 0
+      if let prediction, let position = predicted(at: now) {
+        start = rest + prediction.offset
+        bytes += json[..<start]
+        bytes += position.member
+      }
+      bytes += json[start..<end]
+      if isPart { bytes.append(UInt8(ascii: "}")) }
+      return bytes
     }
+
+    /// Returns the predicted position; nil if there is none.
+    package func predicted(at now: Moment) -> PredictedPosition? { prediction?.of.position(at: now) }
   }
 
   /// The entries in order of their first message. A removed vehicle leaves an entry for the streams, whose
@@ -140,7 +158,7 @@ package struct SummaryTable: Sendable {
     json.openObject()
     json.field("revision", revision)
     let rest = json.bytes.count
-    vehicle.writeCurrent(to: &json, at: now)
+    let positionEnd = vehicle.writeCurrent(to: &json, at: now)
     let currentEnd = json.bytes.count
     vehicle.writeDuties(to: &json, at: now)
     json.closeObject()
@@ -148,6 +166,9 @@ package struct SummaryTable: Sendable {
     entries[place].detailRevision = revision
     entries[place].state = vehicle.state
     entries[place].coordinate = vehicle.location?.message.location.coordinate
+    entries[place].prediction = vehicle.validPrediction.flatMap { prediction in
+      positionEnd.map { (prediction, $0 - rest) }
+    }
     // A millisecond more than `isOverdue` and `hasRecentGap` count, for rounding.
     var changes: [UTCTime] = []
     if let contact = vehicle.nextContact, !vehicle.isOverdue(at: now) {
@@ -161,7 +182,7 @@ package struct SummaryTable: Sendable {
       changes.append(now.time.advanced(bySeconds: Self.staleCheckInterval))
     }
     entries[place].changesAt = changes.map(\.nanoseconds).min() ?? .max
-    // An attitude, many times a second, is of no summary.
+    // Messages outside the summary, such as frequent attitudes, do not change it.
     guard json.bytes[rest...] != entries[place].json[entries[place].rest...] else { return }
     (entries[place].json, entries[place].rest) = (json.bytes, rest)
     entries[place].currentEnd = currentEnd

@@ -10,17 +10,18 @@ extension VehicleRecord {
   /// The maximum size of a shown status in bytes; an agent's has some kilobytes.
   private static let largestStatus = 256 << 10
 
-  /// Returns all details of the vehicle as one line of JSON: the summary and further members.
+  /// Returns all details of the vehicle as one line of JSON: the summary with the position predicted for a time,
+  /// and further members.
   /// - Parameter isLink: true for the holder of a link, who sees neither earlier positions nor regions.
   package func details(revision: UInt64, at now: Moment, forLink isLink: Bool) -> [UInt8] {
     var json = JSONWriter(capacity: 4096)
     json.openObject()
     json.field("revision", revision)
-    writeCurrent(to: &json, at: now)
+    let positionEnd = writeCurrent(to: &json, at: now)
     json.field("overdueAt", nextContact?.rfc3339)
     if isLink {
       json.closeObject()
-      return json.bytes
+      return withPrediction(json.bytes, at: positionEnd, now)
     }
     writeDuties(to: &json, at: now, hasTrip: false)
     if !statusPayload.isEmpty, statusPayload.count <= Self.largestStatus {
@@ -90,7 +91,13 @@ extension VehicleRecord {
     if missing == 0 { json.field("missing", 0) }
     json.field("unreadable", unreadable)
     json.closeObject()
-    return json.bytes
+    return withPrediction(json.bytes, at: positionEnd, now)
+  }
+
+  /// Returns the details with the predicted position as the last member of the position.
+  private func withPrediction(_ details: [UInt8], at offset: Int?, _ now: Moment) -> [UInt8] {
+    guard let offset, let predicted = predictedPosition(at: now) else { return details }
+    return details[..<offset] + predicted.member + details[offset...]
   }
 
   /// Writes the attitude.

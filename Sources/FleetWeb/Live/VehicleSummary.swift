@@ -8,14 +8,22 @@ internal import Telemetry
 
 extension VehicleRecord {
   /// Writes position and current state as the members of a JSON object: everything that the holder of a link
-  /// sees. Unknown values are omitted.
-  package func writeCurrent(to json: inout JSONWriter, at now: Moment) {
+  /// sees. Unknown values are omitted, and so is the predicted position: see `PredictedPosition.member`.
+  ///
+  /// - Returns: the offset of the end of the position's members in `json`; nil without a position.
+  package func writeCurrent(to json: inout JSONWriter, at now: Moment) -> Int? {
+    var positionEnd: Int?
     json.field("fleet", key.fleet)
     json.field("vehicle", key.vehicle)
     json.field("state", state.rawValue)
     json.field("heard", (lastHeard?.time ?? newestTime)?.rfc3339)
     if isOverdue(at: now) { json.field("overdue", true) }
-    if let location { json.field("position") { writePosition(location, to: &$0, at: now) } }
+    if let location {
+      json.field("position") { json in
+        writePosition(location, to: &json, at: now)
+        positionEnd = json.bytes.count
+      }
+    }
     if let heading, state != .offline, !heading.isRetained {
       json.field("heading", heading.message.trueHeading ?? heading.message.magneticHeading, decimals: 1)
     }
@@ -26,10 +34,11 @@ extension VehicleRecord {
         json.field("charging", battery.isCharging)
       }
     }
+    return positionEnd
   }
 
-  /// What else the list and the map show of the vehicle, as the members behind those of `writeCurrent`.
-  /// - Parameter hasTrip: false leaves out the trip, for whoever tells more of it.
+  /// Writes further members for list and map, after those of `writeCurrent`.
+  /// - Parameter hasTrip: false omits the trip, for callers that write it in more detail.
   package func writeDuties(to json: inout JSONWriter, at now: Moment, hasTrip: Bool = true) {
     json.field("queue", backlog)
     if missing > 0 { json.field("missing", missing) }
@@ -58,7 +67,7 @@ extension VehicleRecord {
   /// The maximum number of earlier reports: a fleet's delay is some seconds, in which a vehicle sends few.
   private static let mostReports = 16
 
-  /// Returns the newest report is the position with this error bound. Earlier reports apply until it is
+  /// Writes the newest report, which belongs to the position, and the earlier ones, which apply until it is
   /// `delay` old.
   private func writePrediction(to json: inout JSONWriter) {
     guard location?.message.prediction != nil else { return }
@@ -97,6 +106,21 @@ extension VehicleRecord {
     let isStale = isLocationStale(at: now)
     if isStale { json.field("stale", true) }
     if !isStale, !isLocationOfOurTime { json.field("received", received.receivedAt.time.rfc3339) }
+  }
+}
+
+extension PredictedPosition {
+  /// The member `now` of a summary's position, with the comma before it. It changes by time alone, so it is
+  /// added when the summary is sent.
+  var member: [UInt8] {
+    let object = JSONWriter.object { json in
+      json.field("time", time.rfc3339)
+      json.field("latitude", coordinate.latitude, decimals: 7)
+      json.field("longitude", coordinate.longitude, decimals: 7)
+      json.field("radius", bound, decimals: 1)
+      if !isPromised { json.field("expired", true) }
+    }
+    return Array(#","now":"#.utf8) + object
   }
 }
 

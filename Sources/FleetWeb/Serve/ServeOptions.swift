@@ -8,7 +8,7 @@ internal import FleetStore
 package struct ServeOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "A file with more to configure: users, alerts, maps. Without one only this machine is served.",
+      "Configuration file: users, alerts, maps. Without one only this machine is served.",
       valueName: "file"), completion: .file(extensions: ["toml"]))
   package var config: String?
 
@@ -26,7 +26,7 @@ package struct ServeOptions: ParsableArguments {
   package var leaflet: String?
 
   @Option(
-    help: ArgumentHelp("A base map: a file of raster tiles (MBTiles).", valueName: "file"),
+    help: ArgumentHelp("Base map: a file of raster tiles (MBTiles).", valueName: "file"),
     completion: .file(extensions: ["mbtiles"]))
   package var map: String?
 

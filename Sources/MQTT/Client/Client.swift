@@ -2,12 +2,12 @@ internal import CMosquitto
 internal import Glibc
 internal import Platform
 
-/// One libmosquitto client for one connection: made, connected, used and destroyed on the session's thread.
-/// A failed client is never connected again, because the library keeps unsent messages inside it.
+/// A libmosquitto client for a single connection, created, used and destroyed on the session's thread. A
+/// failed client is never reconnected, because the library retains unsent messages in it.
 ///
 /// The corresponding C type is `struct mosquitto`.
 @safe struct Client: ~Copyable {
-  /// What a call of the library came back with.
+  /// The result of a call of the library.
   struct Outcome {
     /// A `MOSQ_ERR` code.
     var code: Int32
@@ -20,7 +20,7 @@ internal import Platform
 
   private let handle: OpaquePointer
   let events: ClientEvents
-  /// What the library reads passes through it.
+  /// Validates all bytes that the library reads.
   let packets: PacketGuard
   let version311: Bool
 
@@ -32,9 +32,9 @@ internal import Platform
     unsafe events.attach(to: handle)
   }
 
-  /// A client with everything set and no connection.
-  /// - Parameter version311: speak 3.1.1 instead of 5.
-  /// - Throws: `MQTTError` when a file is unreadable or the library refuses a setting.
+  /// Creates a configured client without a connection.
+  /// - Parameter version311: true for MQTT 3.1.1 instead of 5.
+  /// - Throws: `MQTTError` if a file is unreadable or the library rejects a setting.
   static func make(
     _ configuration: MQTTConfiguration, will: MQTTMessage?, version311: Bool
   ) throws(MQTTError) -> Client {
@@ -60,8 +60,8 @@ internal import Platform
 
   deinit { unsafe mosquitto_destroy(handle) }
 
-  /// Starts to connect without waiting for the network, name lookup excepted.
-  /// - Parameter onlyIPv4: skips the IPv6 addresses of the host.
+  /// Starts a connection without waiting for the network, except for the name lookup.
+  /// - Parameter onlyIPv4: true to skip the host's IPv6 addresses.
   func connect(_ configuration: MQTTConfiguration, to broker: MQTTConfiguration.Broker, onlyIPv4: Bool)
     -> Outcome
   {
@@ -72,41 +72,41 @@ internal import Platform
       if configuration.sessionExpiryInterval > 0 {
         properties.add(MQTT_PROP_SESSION_EXPIRY_INTERVAL, configuration.sessionExpiryInterval)
       }
-      // The library's non-blocking connect takes no properties, and its blocking one would wait for TCP.
-      // The blocking one, given no host to connect to, fails at once and keeps the properties.
+      // The library's non-blocking connect accepts no properties, and its blocking one would wait for TCP.
+      // Without a host, the blocking one fails immediately and stores the properties.
       if let list = unsafe properties.head {
         unsafe mosquitto_connect_bind_v5(handle, "", 0, keepAlive, nil, list)
       }
     }
     unsafe ClientEvents.collectComplaints(handle, true)
     Glibc.errno = 0
-    // Only sockets of the bind address's family can be bound to it: the library skips the others.
+    // Only sockets of the bind address's family can be bound to it; the library skips the others.
     let code = unsafe mosquitto_connect_bind_async(
       handle, broker.host, Int32(broker.port), keepAlive, onlyIPv4 ? "0.0.0.0" : nil)
     return Outcome(code: code, errno: Glibc.errno)
   }
 
-  /// The connection stands: stops formatting log lines for every packet.
+  /// Stops the formatting of log lines for every packet once the connection is established.
   func connected() {
     unsafe ClientEvents.collectComplaints(handle, false)
     events.complaints = []
   }
 
-  /// -1 when the library has closed the connection.
+  /// The socket; -1 if the library has closed the connection.
   var socket: Int32 { unsafe mosquitto_socket(handle) }
 
   var wantsToWrite: Bool { unsafe mosquitto_want_write(handle) }
 
-  /// Whether a TLS handshake is through; CONNECT leaves only then.
+  /// True if the TLS handshake is complete. CONNECT is sent only after it.
   var isHandshakeComplete: Bool { unsafe TLSDiagnosis.isHandshakeComplete(mosquitto_ssl_get(handle)) }
 
-  /// What the broker showed; nil without TLS.
+  /// The broker's certificate; nil without TLS.
   var peerCertificate: MQTTPeerCertificate? { unsafe TLSDiagnosis.peerCertificate(mosquitto_ssl_get(handle)) }
 
-  /// Why the broker's certificate was refused; nil when it was not.
+  /// The reason why the broker's certificate was rejected; nil if it was not.
   var certificateProblem: String? { unsafe TLSDiagnosis.certificateProblem(mosquitto_ssl_get(handle)) }
 
-  /// Reads what has come, and calls back for each whole packet.
+  /// Reads available data and calls back for each complete packet.
   func loopRead() -> Outcome {
     Glibc.errno = 0
     return packets.around {
@@ -115,14 +115,14 @@ internal import Platform
     }
   }
 
-  /// Writes what is queued, acknowledgements included.
+  /// Writes queued packets, including acknowledgements.
   func loopWrite() -> Outcome {
     Glibc.errno = 0
     let code = unsafe mosquitto_loop_write(handle, 1)
     return Outcome(code: code, errno: Glibc.errno)
   }
 
-  /// Sends a ping when one is due and notices that one was not answered.
+  /// Sends a ping if one is due, and detects a missing answer.
   func loopMisc() -> Outcome {
     Glibc.errno = 0
     let code = unsafe mosquitto_loop_misc(handle)
@@ -158,15 +158,15 @@ internal import Platform
   }
 
   /// Queues DISCONNECT; the library closes the socket once it is written. The broker discards the will.
-  /// - Parameter endsSession: the broker is to forget the session at once (MQTT 5).
+  /// - Parameter endsSession: true if the broker should delete the session immediately (MQTT 5).
   func disconnect(endsSession: Bool = false) {
     var properties = PropertyList()
     if endsSession, !version311 { properties.add(MQTT_PROP_SESSION_EXPIRY_INTERVAL, UInt32(0)) }
     unsafe mosquitto_disconnect_v5(handle, 0, properties.head)
   }
 
-  /// Writes a PINGREQ past the library's queue, in which acknowledgements may wait. The library takes the answer
-  /// without a question. Returns whether the connection still takes bytes.
+  /// Writes a PINGREQ past the library's queue, in which acknowledgements may wait. The library accepts the
+  /// answer without a request. Returns whether the connection still accepts data.
   func pingDirectly() -> Bool {
     let packet: [UInt8] = [0xC0, 0]
     let sent: Int
@@ -183,12 +183,12 @@ internal import Platform
 
 extension Client {
   private func setOptions(_ configuration: MQTTConfiguration) {
-    // Without this the library writes PUBACK before the message has been handed over, let alone kept.
+    // Without this the library writes PUBACK before the message has been handed over and stored.
     unsafe mosquitto_threaded_set(handle, true)
     let version = version311 ? MQTT_PROTOCOL_V311 : MQTT_PROTOCOL_V5
     unsafe mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, version)
     unsafe mosquitto_int_option(handle, MOSQ_OPT_RECEIVE_MAXIMUM, Int32(configuration.receiveMaximum))
-    // Flow is controlled by `PublishFlow`; the library must never hold a message back on its own.
+    // `PublishFlow` controls the flow; the library must never delay a message on its own.
     unsafe mosquitto_int_option(handle, MOSQ_OPT_SEND_MAXIMUM, 65_535)
     unsafe mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1)
   }
@@ -251,9 +251,9 @@ extension Client {
   }
 }
 
-/// What has to happen once per process before the first client.
+/// Process-wide initialization before the first client.
 enum Library {
-  /// Initialises libmosquitto and ignores SIGPIPE, which a TLS write to a closed connection raises.
+  /// Initializes libmosquitto and ignores SIGPIPE, which a TLS write to a closed connection raises.
   static func prepare() { _ = once }
 
   private static let once: Bool = {
@@ -262,7 +262,7 @@ enum Library {
     return true
   }()
 
-  /// The library's sentence for a `MOSQ_ERR` code; for MOSQ_ERR_ERRNO that of the kernel.
+  /// Returns the library's message for a `MOSQ_ERR` code; for MOSQ_ERR_ERRNO the kernel's.
   static func message(for code: Int32, errno: Int32) -> String {
     if code == MOSQ_ERR_ERRNO.code {
       return unsafe strerror(errno).map { unsafe String(cString: $0) } ?? "error \(errno)"

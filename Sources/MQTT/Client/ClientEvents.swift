@@ -1,7 +1,7 @@
 internal import CMosquitto
 
-/// What the library called back with since the last look. Filled on the session's thread during
-/// `loopRead` and `loopWrite`, emptied by the session after them.
+/// Callbacks of the library since the last check. Filled on the session's thread during `loopRead` and
+/// `loopWrite`, then processed and cleared by the session.
 final class ClientEvents {
   /// The answer to CONNECT.
   struct ConnectAnswer {
@@ -10,7 +10,7 @@ final class ClientEvents {
     var grants: Grants
   }
 
-  /// The properties of a CONNACK.
+  /// Properties of a CONNACK.
   struct Grants {
     var receiveMaximum: UInt16?
     var maximumPacketSize: UInt32?
@@ -34,7 +34,7 @@ final class ClientEvents {
   }
 
   var connectAnswer: ConnectAnswer?
-  /// The reason in the broker's DISCONNECT.
+  /// Reason code of the broker's DISCONNECT.
   var serverDisconnect: MQTTReasonCode?
   var published: [Published] = []
   var subscribed: [Subscribed] = []
@@ -43,9 +43,9 @@ final class ClientEvents {
   var inboundBytes = 0
   /// Errors that the library logged while connecting.
   var complaints: [String] = []
-  /// Messages dropped for a character that libmosquitto rejects.
+  /// Number of messages dropped because of a character that libmosquitto rejects.
   var malformedCount = 0
-  /// The first of them, for the log.
+  /// The first of these messages, for the log.
   var firstMalformed: String?
   let version311: Bool
   private let packets: PacketGuard
@@ -84,7 +84,7 @@ final class ClientEvents {
 }
 
 extension ClientEvents {
-  /// Has the library call back into this object, which has to outlive the handle.
+  /// Registers this object for the library's callbacks. It must outlive the handle.
   func attach(to handle: OpaquePointer) {
     unsafe mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
     unsafe mosquitto_connect_v5_callback_set(handle) { _, context, code, flags, list in
@@ -97,7 +97,7 @@ extension ClientEvents {
       }
     }
     unsafe mosquitto_disconnect_v5_callback_set(handle) { _, context, code, _ in
-      // The library reports its own error codes, all below 0x80, by the same path.
+      // The library reports its own error codes, all below 0x80, by the same callback.
       guard code >= 0x80 else { return }
       unsafe ClientEvents.from(context) {
         $0.serverDisconnect = MQTTReasonCode(rawValue: UInt8(truncatingIfNeeded: code))
@@ -125,8 +125,8 @@ extension ClientEvents {
     }
   }
 
-  /// Collects the library's complaints. Only while connecting: with a log callback set, the library formats
-  /// a line for every packet.
+  /// Collects the library's error messages while connecting. At other times this is off, because with a log
+  /// callback the library formats a line for every packet.
   static func collectComplaints(_ handle: OpaquePointer, _ collect: Bool) {
     guard collect else {
       unsafe mosquitto_log_callback_set(handle, nil)

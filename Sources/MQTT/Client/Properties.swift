@@ -2,9 +2,9 @@ internal import Bytes
 internal import CMosquitto
 internal import Glibc
 
-/// A list of MQTT 5 properties on its way to the library. The corresponding C type is `mosquitto_property`.
+/// A list of MQTT 5 properties to be passed to the library. The corresponding C type is `mosquitto_property`.
 @safe struct PropertyList: ~Copyable {
-  /// nil is the empty list.
+  /// Head of the list; nil if it is empty.
   private(set) var head: OpaquePointer?
 
   init() {}
@@ -42,7 +42,7 @@ internal import Glibc
     _ = unsafe mosquitto_property_add_string(&head, Int32(identifier.rawValue), value)
   }
 
-  /// Gives the list to a C function that takes ownership of it.
+  /// Passes the list to a C function that takes ownership.
   consuming func release() -> OpaquePointer? {
     let list = unsafe head
     unsafe head = nil
@@ -58,7 +58,7 @@ internal import Glibc
 
   var isEmpty: Bool { unsafe head == nil }
 
-  /// Everything that an application message can carry.
+  /// Returns all properties of an application message.
   func messageProperties(_ strings: inout StringCache) -> MQTTMessageProperties {
     var result = MQTTMessageProperties()
     var entry = unsafe head
@@ -150,18 +150,19 @@ internal import Glibc
   }
 }
 
-/// Turns C strings that come again and again (topics, content types) into Swift strings without allocating
-/// each time. Direct-mapped: a newcomer evicts whoever has its place.
+/// Converts recurring C strings (topics, content types) into Swift strings without repeated allocation.
+/// Direct-mapped: a new string replaces the one in its slot.
 struct StringCache {
   private var entries: [String?]
 
-  /// - Parameter capacity: a power of two.
+  /// - Parameter capacity: number of slots, a power of two.
   init(capacity: Int = 4096) { entries = Array(repeating: nil, count: capacity) }
 
   mutating func string(_ pointer: UnsafePointer<CChar>) -> String {
     let count = unsafe strlen(pointer)
     let bytes = unsafe UnsafeRawBufferPointer(start: pointer, count: count)
-    // Of a span: the form for any sequence is not specialized here, which makes each byte a call by a table.
+    // Uses a span, because the generic sequence form is not specialized here and calls a function for each
+    // byte.
     let hash = unsafe FNV1a.hash64(bytes.bindMemory(to: UInt8.self).span)
     let place = Int(truncatingIfNeeded: hash ^ (hash >> 32)) & (entries.count - 1)
     if let entry = entries[place], entry.utf8.count == count, unsafe Self.equal(entry, bytes) { return entry }

@@ -1,21 +1,21 @@
 internal import Glibc
 
-/// Reads from OpenSSL what libmosquitto does not say: how far a handshake is and why a certificate was
-/// refused. The functions are those of the very libssl that libmosquitto is linked to, found at run time, so
-/// that this module needs no headers of it; without them the answers are "unknown".
+/// Reads from OpenSSL what libmosquitto does not report: the progress of a handshake, and the reason for a
+/// rejected certificate. The functions are those of the libssl that libmosquitto is linked with, found at run
+/// time, so this module needs no headers of it. Without them the results are "unknown".
 enum TLSDiagnosis {
   private typealias Question = @convention(c) (UnsafeRawPointer?) -> CInt
   private typealias LongQuestion = @convention(c) (UnsafeRawPointer?) -> CLong
   private typealias Naming = @convention(c) (CLong) -> UnsafePointer<CChar>?
 
-  /// Whether the handshake is complete. The corresponding C function is `SSL_is_init_finished`.
+  /// Returns whether the handshake is complete. The corresponding C function is `SSL_is_init_finished`.
   static func isHandshakeComplete(_ ssl: UnsafeRawPointer?) -> Bool {
     guard let ssl = unsafe ssl, let symbol = unsafe dlsym(nil, "SSL_is_init_finished") else { return false }
     return unsafe unsafeBitCast(symbol, to: Question.self)(ssl) == 1
   }
 
-  /// Writes a few bytes; nil where that is impossible without OpenSSL's functions, or not now. The corresponding C
-  /// function is `SSL_write`.
+  /// Writes a few bytes; nil without OpenSSL's functions, or if writing is not possible at the moment. The
+  /// corresponding C function is `SSL_write`.
   static func write(_ bytes: [UInt8], to ssl: UnsafeRawPointer) -> Int? {
     guard let symbol = unsafe dlsym(nil, "SSL_write") else { return nil }
     typealias Writing = @convention(c) (UnsafeRawPointer?, UnsafeRawPointer?, CInt) -> CInt
@@ -23,8 +23,8 @@ enum TLSDiagnosis {
     return count > 0 ? Int(count) : nil
   }
 
-  /// Why the peer's certificate was refused, in OpenSSL's words; nil when it was not, or that is unknown. The
-  /// corresponding C functions are `SSL_get_verify_result` and `X509_verify_cert_error_string`.
+  /// Returns OpenSSL's reason for rejecting the peer's certificate; nil if it was accepted or the reason is
+  /// unknown. The corresponding C functions are `SSL_get_verify_result` and `X509_verify_cert_error_string`.
   static func certificateProblem(_ ssl: UnsafeRawPointer?) -> String? {
     guard let ssl = unsafe ssl, let result = unsafe dlsym(nil, "SSL_get_verify_result"),
       let naming = unsafe dlsym(nil, "X509_verify_cert_error_string")
@@ -48,7 +48,7 @@ extension TLSDiagnosis {
       UnsafeMutablePointer<CInt>?, UnsafeMutablePointer<CInt>?, UnsafeRawPointer?, UnsafeRawPointer?
     ) -> CInt
 
-  /// The peer's certificate; nil without one, or where this is unknown. The corresponding C functions are
+  /// Returns the peer's certificate; nil if there is none or it is unknown. The corresponding C functions are
   /// `SSL_get1_peer_certificate`, `X509_get0_notAfter`, `ASN1_TIME_diff` and `X509_NAME_oneline`.
   static func peerCertificate(_ ssl: UnsafeRawPointer?) -> MQTTPeerCertificate? {
     guard let ssl = unsafe ssl, let get = unsafe dlsym(nil, "SSL_get1_peer_certificate"),

@@ -1,49 +1,50 @@
-/// Which batches of a connection are handed over but not yet stored, and whether more may be read meanwhile.
+/// Tracks the batches of a connection that the handler has not stored yet, and decides whether reading may
+/// continue.
 ///
-/// The library keeps acknowledgements in one queue, so they leave together: only when nothing that was read is still
-/// unstored. So that this moment comes, reading pauses when a portion is read, and the network keeps what comes
-/// meanwhile: it is read in one go when the portion is stored, which costs less than reading it as it comes. While
-/// nothing gets stored (a database is away), reading goes on after a while, up to the bounds; as soon as a part is
-/// stored, it pauses until the rest is. Pure.
+/// The library has one queue of acknowledgements, so they can be sent only while no message is unstored. To
+/// reach such moments, reading pauses after a portion. Meanwhile the network buffers further messages, which
+/// are then read in one go; this costs less than reading them one by one. If nothing is stored (a database is
+/// unavailable), reading resumes after a time limit, up to the bounds. As soon as a part is stored, it pauses
+/// until the rest is. This type does no I/O.
 struct AcknowledgementHold {
-  /// How much is read at most before something of it is stored.
+  /// Limits for unstored messages.
   struct Bounds {
-    /// Messages after which reading pauses.
+    /// Number of messages after which reading pauses.
     var portion: Int
-    /// Messages and bytes above which nothing is read, however long the pause.
+    /// Number of messages and bytes above which nothing is read, regardless of the duration of the pause.
     var count: Int
     var bytes: Int
   }
 
-  /// Nanoseconds that a portion has to be stored before reading goes on without that.
+  /// Time in ns after which reading resumes although the portion is not stored.
   static let patience: Int64 = 250_000_000
 
   private let bounds: Bounds
-  /// The number of the newest batch of this connection that was handed over on trust; 0 is none.
+  /// Number of the newest unstored batch of this connection; 0 for none.
   private var last: UInt64 = 0
   /// Batches up to this number are stored.
   private var settled: UInt64 = 0
   private var count = 0
   private var bytes = 0
   private var isDraining = false
-  /// When reading goes on if nothing is stored; nil while the portion is not full.
+  /// Time in ns at which reading resumes even if nothing is stored; nil while the portion is not full.
   private var pauseEnd: Int64?
 
   init(_ bounds: Bounds) { self.bounds = bounds }
 
-  /// Whether something is handed over and not yet stored: nothing may be written then.
+  /// True if a batch is not yet stored. Nothing may be written then.
   var isHolding: Bool { settled < last }
 
-  /// Whether there is room for more of it.
+  /// Returns whether further messages may be read.
   func mayRead(at now: Int64) -> Bool {
     guard isHolding else { return true }
     return !isDraining && count < bounds.count && bytes < bounds.bytes && pauseEnd.map { now >= $0 } ?? true
   }
 
-  /// When `mayRead` has to be asked again though nothing has happened; nil when that changes nothing.
+  /// Returns the next time at which `mayRead` can change without an event; nil if it cannot.
   func deadline(after now: Int64) -> Int64? { pauseEnd.flatMap { now < $0 ? $0 : nil } }
 
-  /// A batch was handed over on trust.
+  /// Adds a batch that was handed over but not stored.
   mutating func held(_ number: UInt64, count: Int, bytes: Int, at now: Int64) {
     last = max(last, number)
     self.count += count
@@ -51,7 +52,7 @@ struct AcknowledgementHold {
     if pauseEnd == nil, self.count >= bounds.portion { pauseEnd = now + Self.patience }
   }
 
-  /// All batches up to this number are stored.
+  /// Records that all batches up to this number are stored.
   mutating func settled(through number: UInt64) {
     guard number > settled else { return }
     settled = number

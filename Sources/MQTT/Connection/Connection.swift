@@ -3,7 +3,7 @@ internal import CMosquitto
 internal import Glibc
 internal import Platform
 
-/// One connection from its first packet to its end. Belongs to the session's thread.
+/// A connection from its first packet to its end. It belongs to the session's thread.
 final class Connection {
   typealias Ending = ConnectionPlanner.Ending
 
@@ -12,7 +12,7 @@ final class Connection {
   let configuration: MQTTConfiguration
   let wake: EventDescriptor
   private var isThroughHandshake = false
-  /// Seconds for the answer to a CONNECT in a version that the broker may not know.
+  /// Time limit in s for the answer to a CONNECT in a version that the broker may not support.
   private static let trialLimit = 5.0
 
   init(
@@ -28,14 +28,14 @@ final class Connection {
   enum Establishment {
     case established(MQTTServerProperties)
     case failed(Ending)
-    /// `interrupted` said so.
+    /// The attempt was cancelled by `interrupted`.
     case interrupted
   }
 
-  /// Goes through name lookup, TCP, TLS and CONNACK; no step but the lookup blocks.
+  /// Performs name lookup, TCP, TLS and CONNECT. No step but the lookup blocks.
   /// - Parameters:
-  ///   - isTrial: whether to give up early when the broker says nothing to CONNECT.
-  ///   - interrupted: asked whenever `wake` was signalled.
+  ///   - isTrial: true to stop early if the broker does not answer CONNECT.
+  ///   - interrupted: called whenever `wake` was signalled.
   func establish(onlyIPv4: Bool, isTrial: Bool, interrupted: () -> Bool) -> Establishment {
     let outcome = client.connect(configuration, to: broker, onlyIPv4: onlyIPv4)
     guard outcome.isSuccess || outcome.code == MOSQ_ERR_CONN_PENDING.code else {
@@ -56,11 +56,12 @@ final class Connection {
     var code: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)
     unsafe getsockopt(client.socket, SOL_SOCKET, SO_ERROR, &code, &size)
-    // On this machine a refusal comes so early that the library's first TLS packet has met it, and the kernel tells it once.
+    // On the local machine a refusal arrives so early that the library's first TLS packet consumed the error;
+    // the kernel reports it once.
     if code == 0, configuration.tls != nil, wasAccepted(client.socket) == false { code = ECONNREFUSED }
     guard code != 0 else { return nil }
     if code == ECONNRESET {
-      // It did accept: the library's first TLS packet was on its way before this look.
+      // The broker accepted: the library's first TLS packet was sent before this check.
       return .failed(Ending(cause: .closedByPeer, phase: configuration.tls == nil ? .connect : .tls))
     }
     let cause = MQTTDisconnection.Cause.unreachable(SystemError.message(for: code))
@@ -72,11 +73,11 @@ final class Connection {
     var deadline = end
     var isLimited = false
     while true {
-      // During the TLS handshake reading also writes, and the library's wish to write is not to be trusted.
+      // During the TLS handshake reading also writes, and the library's request to write is not reliable.
       if configuration.tls != nil || client.events.connectAnswer == nil {
         if isClosedByPeer { return .failed(Ending(cause: .closedByPeer, phase: phaseReached(phase))) }
       }
-      // One after the other: writing after a failed read would throw away what tells why it failed.
+      // Reading comes first: writing after a failed read would discard the cause of the failure.
       if let end = judge(client.loopRead(), phase) ?? judge(client.loopWrite(), phase) { return end }
       if isTrial, !isLimited, phaseReached(phase) == .connect {
         isLimited = true
@@ -90,7 +91,7 @@ final class Connection {
     }
   }
 
-  /// nil while nothing is decided.
+  /// Returns the result of a step; nil while it is undecided.
   private func judge(_ outcome: Client.Outcome, _ phase: MQTTDisconnection.Phase) -> Establishment? {
     if let answer = client.events.connectAnswer { return evaluate(answer, outcome) }
     if outcome.isSuccess, client.socket >= 0, client.packets.violation == nil {
@@ -100,7 +101,7 @@ final class Connection {
     return .failed(ending(outcome, phase: phaseReached(phase)))
   }
 
-  /// CONNECT leaves only after the TLS handshake.
+  /// Returns the phase in progress. CONNECT is sent only after the TLS handshake.
   private func phaseReached(_ phase: MQTTDisconnection.Phase) -> MQTTDisconnection.Phase {
     phase == .tls && isThroughHandshake ? .connect : phase
   }
@@ -130,15 +131,15 @@ final class Connection {
 }
 
 extension Connection {
-  /// Waits for the socket or for word from another thread.
+  /// Waits for the socket or for a request of another thread.
   /// - Parameters:
-  ///   - deadline: monotonic nanoseconds.
+  ///   - deadline: monotonic time in ns.
   /// - Returns: the socket's `poll(2)` result, and whether `wake` was signalled (it is drained).
   func wait(for events: Int32, until deadline: Int64) -> (socket: Int16, woken: Bool) {
     unsafe withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 2) { entries in
       unsafe entries.initialize(repeating: pollfd(fd: client.socket, events: Int16(events), revents: 0))
       unsafe entries[1] = pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0)
-      // Rounded up: a wait that ends early would spin through its last millisecond.
+      // Rounded up, because a wait that ends early would spin during its last millisecond.
       let left = max(0, deadline - SystemClock.monotonic) / 1_000_000 + 1
       let count = unsafe poll(entries.baseAddress, 2, Int32(clamping: left))
       guard count > 0 else { return (0, false) }
@@ -148,20 +149,21 @@ extension Connection {
     }
   }
 
-  /// Waits for word from another thread, which stays to be seen by `wait`, or until the time is over.
+  /// Waits for a request of another thread, which remains pending for `wait`, or until the time is over.
   func pause(milliseconds: Int32) {
     var entry = pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0)
     _ = unsafe poll(&entry, 1, milliseconds)
   }
 
-  /// Whether the other side has closed and nothing is left to read. (Inside a TLS handshake the library
-  /// takes this for "try again" and would do so for ever.)
+  /// True if the other side has closed and nothing is left to read. (During a TLS handshake the library
+  /// interprets this as "try again" and would repeat forever.)
   var isClosedByPeer: Bool {
     var byte: UInt8 = 0
     return unsafe recv(client.socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
   }
 
-  /// While corked, the kernel gathers the library's many small writes into full segments.
+  /// Sets whether the socket is corked. While corked, the kernel combines the library's small writes into
+  /// full segments.
   func setCorked(_ isCorked: Bool) {
     var value: Int32 = isCorked ? 1 : 0
     unsafe setsockopt(
@@ -179,7 +181,7 @@ extension Connection {
     return result == 0 && address.ss_family == sa_family_t(AF_INET6)
   }
 
-  /// Why the library's connect call failed at once.
+  /// Returns the reason why the library's connect call failed immediately.
   func ending(connectCall outcome: Client.Outcome) -> Ending {
     switch outcome.code {
     case MOSQ_ERR_EAI.code: Ending(cause: .unreachable(outcome.message), phase: .lookup)
@@ -194,14 +196,14 @@ extension Connection {
     }
   }
 
-  /// Why a call of the library's loop failed.
+  /// Returns the reason why a call of the library's loop failed.
   func ending(_ outcome: Client.Outcome, phase: MQTTDisconnection.Phase) -> Ending {
     if let violation = client.packets.violation {
       let reached = phase == .tls ? .connect : phase
       return Ending(cause: .protocolViolation(violation.description), phase: reached)
     }
     if configuration.tls != nil, let problem = tlsProblem {
-      // What reads like an end without a word is one for which OpenSSL has words.
+      // An apparently silent close for which OpenSSL reports a reason.
       let isSilent = problem.contains(text: "unexpected eof")
       return Ending(cause: isSilent ? .closedByPeer : .tls(problem), phase: phase)
     }
@@ -218,12 +220,12 @@ extension Connection {
     return Ending(cause: cause, phase: phase)
   }
 
-  /// Which of this side's own files the library has complained of; nil when it was none.
+  /// The local file that the library complained about; nil if there was none.
   private var fileProblem: String? {
     guard let tls = configuration.tls else { return nil }
     func isSaid(_ text: String) -> Bool { client.events.complaints.contains { $0.contains(text: text) } }
     if let identity = tls.identity {
-      // The library reads a key of another certificate as far as this one, and says the same of it.
+      // The library reads a key of another certificate up to this check and reports the same error for it.
       if isSaid("load client key") || isSaid("are inconsistent") {
         return
           "the key \(identity.keyFile) cannot be read, or does not belong to the certificate \(identity.certificateFile)"
@@ -236,7 +238,7 @@ extension Connection {
     return "\(path) holds no CA certificate that can be read"
   }
 
-  /// What OpenSSL says is wrong, as far as it says.
+  /// OpenSSL's description of the problem, if available.
   private var tlsProblem: String? {
     let complaints = client.events.complaints
     if complaints.contains(where: { $0.contains(text: "host name verification failed") }) {
@@ -244,7 +246,8 @@ extension Connection {
     }
     if let problem = client.certificateProblem { return "the broker's certificate was refused: \(problem)" }
     guard let complaint = complaints.first else { return nil }
-    // "OpenSSL Error[0]: error:0A00010B:SSL routines::wrong version number": the last part is for people.
+    // "OpenSSL Error[0]: error:0A00010B:SSL routines::wrong version number": the last part is meant for
+    // people.
     guard complaint.hasPrefix("OpenSSL Error"), let last = complaint.split(separator: ":").last else {
       return complaint
     }

@@ -1,35 +1,38 @@
 internal import Platform
 
-/// Decides which broker is tried next, how, and after which wait. Pure: the randomness comes from outside.
+/// Decides which broker is tried next, in which way, and after which wait. Pure: random numbers come from the
+/// caller.
 ///
-/// The brokers are tried in order of preference, one round without waiting; after a round in which none
-/// accepted comes a wait with full jitter. A broker that does not know MQTT 5, and says so, closes or does not answer (RabbitMQ 3.10
-/// and amqtt do), is tried with 3.1.1 at once, and keeps that until that fails too. A host whose IPv6 address does not answer is tried with IPv4.
+/// Brokers are tried in order of preference, one round without waiting. After a round in which none accepted
+/// there is a wait with full jitter. A broker that does not support MQTT 5, shown by its answer, by closing
+/// or by not answering (as RabbitMQ 3.10 and amqtt), is immediately tried with 3.1.1, which then remains in
+/// use until it fails, too. A host whose IPv6 address does not answer is tried with IPv4.
 struct ConnectionPlanner {
   struct Attempt: Equatable {
     var broker: Int
     var version311: Bool
     var onlyIPv4: Bool
-    /// Seconds to wait before it.
+    /// Wait before the attempt in s.
     var wait: Double
-    /// Whether to wait for an answer only briefly: nobody knows yet whether this broker answers in this version.
+    /// True if the wait for an answer is short, because it is not yet known whether this broker answers in
+    /// this version.
     var isTrial = false
   }
 
-  /// How an attempt, or the connection that came of it, ended.
+  /// The end of an attempt or of the resulting connection.
   struct Ending {
     var cause: MQTTDisconnection.Cause
     var phase: MQTTDisconnection.Phase
-    /// Whether the socket that failed was an IPv6 one.
+    /// True if the failed socket used IPv6.
     var wasIPv6 = false
-    /// Seconds that the connection was established.
+    /// Duration of the established connection in s.
     var held: Double = 0
   }
 
-  /// Seconds between looks at a clock that is not set yet.
+  /// Interval in s between checks of a clock that is not set yet.
   static let clockInterval = 5.0
 
-  /// Seconds after which a connection has proved that the trouble is over.
+  /// Duration in s after which a connection counts as stable.
   static let stableAfter = 30.0
 
   private let brokerCount: Int
@@ -37,11 +40,11 @@ struct ConnectionPlanner {
   private let limit: Double
   private var backoff: Backoff
   private var speaks311: [Bool]
-  /// Brokers that were asked in version 5.
+  /// Brokers that were tried with version 5.
   private var asked: [Bool]
   private var broker = 0
   private var onlyIPv4 = false
-  /// nil: the wait has still to be drawn, because a round is over.
+  /// The next wait in s; nil if it must be drawn, because a round is over.
   private var wait: Double? = 0
   private var refusedForGood = false
 
@@ -57,10 +60,10 @@ struct ConnectionPlanner {
     speaks311 = Array(repeating: protocolVersion == .v311, count: max(1, brokerCount))
   }
 
-  /// Starts over with another configuration.
+  /// Restarts with another configuration.
   /// - Parameters:
-  ///   - waits: wait before the first attempt, as after a lost connection.
-  ///   - isStable: whether the connection so far lasted long enough to forget earlier waits.
+  ///   - waits: true to wait before the first attempt, as after a lost connection.
+  ///   - isStable: true if the previous connection lasted long enough to reset the backoff.
   mutating func restart(with configuration: MQTTConfiguration, waits: Bool, isStable: Bool) {
     var backoff = backoff
     self = ConnectionPlanner(
@@ -72,10 +75,10 @@ struct ConnectionPlanner {
     if waits { wait = nil }
   }
 
-  /// The next attempt.
+  /// Returns the next attempt.
   mutating func next(using generator: inout some RandomNumberGenerator) -> Attempt {
     var seconds = wait ?? backoff.next(using: &generator)
-    // Wrong credentials do not come right by asking often, and many brokers ban who tries.
+    // Repetition does not correct wrong credentials, and many brokers ban clients that repeat them.
     if wait == nil && refusedForGood { seconds = Double.random(in: limit / 2...limit, using: &generator) }
     wait = 0
     let isTrial = protocolVersion == .automatic && !speaks311[broker] && !asked[broker]
@@ -83,13 +86,13 @@ struct ConnectionPlanner {
       broker: broker, version311: speaks311[broker], onlyIPv4: onlyIPv4, wait: seconds, isTrial: isTrial)
   }
 
-  /// The next attempt as far as it is certain: a wait that is still to be drawn shows as infinity.
+  /// The next attempt as far as it is determined. A wait that must still be drawn is infinity.
   var peek: Attempt {
     Attempt(
       broker: broker, version311: speaks311[broker], onlyIPv4: onlyIPv4, wait: wait ?? .infinity)
   }
 
-  /// Learns from an ending.
+  /// Updates the plan after an ending.
   mutating func ended(_ ending: Ending) {
     if ending.phase >= .connect, !speaks311[broker] { asked[broker] = true }
     if ending.cause == .clockNotSet {
@@ -120,20 +123,20 @@ struct ConnectionPlanner {
       .disconnectedByServer(.serverShuttingDown), .disconnectedByServer(.serverBusy):
       broker = brokerCount > 1 ? (broker + 1) % brokerCount : 0
     case .disconnectedByServer(.sessionTakenOver):
-      // Two clients of one name throw each other out for ever: leave long pauses.
+      // Two clients of the same name disconnect each other forever, so pauses must be long.
       refusedForGood = true
       broker = 0
     default: broker = 0
     }
   }
 
-  /// Whether the same broker is to be tried at once in another manner.
+  /// Returns whether the same broker is tried immediately with another version or address family.
   private mutating func changesManner(_ ending: Ending) -> Bool {
     switch (ending.phase, ending.cause) {
     case (.tcp, _) where ending.wasIPv6 && !onlyIPv4:
       onlyIPv4 = true
       return true
-    // Some brokers of old close without a word, or say none.
+    // Some old brokers close silently or do not answer.
     case (.connect, .refused(.unsupportedProtocolVersion, _)), (.connect, .protocolViolation),
       (.connect, .closedByPeer), (.connect, .timedOut):
       return changesVersion(at: broker)
@@ -147,7 +150,8 @@ struct ConnectionPlanner {
     return speaks311[broker]
   }
 
-  /// Refusals that only a person can end. A file that is missing is none of them: whoever puts it there need not wait.
+  /// Returns whether a refusal can be ended only by an operator. A missing file is not included, because the
+  /// connection should resume as soon as it exists.
   static func isForGood(_ cause: MQTTDisconnection.Cause) -> Bool {
     switch cause {
     case .refused(let code, _):

@@ -2,10 +2,10 @@ internal import CMosquitto
 internal import Glibc
 internal import Platform
 
-/// A connection that the broker accepted: reads, hands over, acknowledges, sends, until it ends.
+/// A connection accepted by the broker: reads, hands over, acknowledges and sends until it ends.
 ///
-/// One turn of its loop is: look into the mailbox, send what there is room for, write, wait, read. What was
-/// read is handed over *before* the next write, which is the one that carries the acknowledgements.
+/// One turn of its loop is: check the mailbox, send within the window, write, wait, read. Messages are handed
+/// over *before* the next write, which carries their acknowledgements.
 final class EstablishedConnection {
   typealias Ending = ConnectionPlanner.Ending
 
@@ -21,45 +21,46 @@ final class EstablishedConnection {
   private var credentials: CredentialWatch
   private var nextCredentialLook = SystemClock.monotonic
   private var credentialsAreRenewed = false
-  /// When something was last under way, for bursts.
+  /// Time of the last activity, for bursts.
   private var lastBusy = SystemClock.monotonic
-  /// What was handed over and is not stored yet.
+  /// Batches that are handed over and not stored yet.
   private var hold: AcknowledgementHold
-  /// Whether the last write ended in the middle of a packet.
+  /// True if the last write ended in the middle of a packet.
   private var hasHalfWritten = false
-  /// When the broker is to be shown a sign of life, while nothing else may be written.
+  /// Time at which a ping is due while nothing else may be written.
   private var pingDue: Int64 = 0
-  /// Messages received on this connection.
+  /// Number of messages received on this connection.
   private var receivedCount = 0
-  /// Messages of this connection that were too large to be read.
+  /// Number of messages on this connection that exceeded the size limit.
   private var droppedCount = 0
-  /// Messages of this connection with a character that libmosquitto rejects.
+  /// Number of messages on this connection with a character that libmosquitto rejects.
   private var malformedCount = 0
-  /// Whether the last read ended before all was read. What was read ahead does not show at the socket.
+  /// True if the last read left data unread. Data already read ahead is not visible at the socket.
   private var hasUnread: Bool
-  /// Whether messages come so fast that it pays to wait for several.
+  /// True if messages arrive so fast that waiting for several saves time.
   private var isStreaming = false
   private var leaving: Leaving?
 
-  /// What is left to do before a clean end.
+  /// Remaining steps before a clean end.
   private struct Leaving {
-    /// How the connection's end is reported.
+    /// Reported cause of the connection's end.
     let cause: MQTTDisconnection.Cause
-    /// Monotonic nanoseconds after which the end comes regardless.
+    /// Monotonic time in ns at which the connection ends regardless.
     let deadline: Int64
-    /// Monotonic nanoseconds.
+    /// Monotonic time of the start in ns.
     let began = SystemClock.monotonic
     var unsubscribed = false
-    /// How many messages had come when the broker was last asked whether there are more.
+    /// Number of messages received when the broker was last asked for remaining ones.
     var receivedBefore = 0
   }
 
-  /// A batch ends with this many messages or bytes, so that memory stays small however fast they come.
+  /// Maximum number of messages and bytes of a batch, to limit memory at any rate.
   private static let batchCount = 1000
   private static let batchBytes = 1 << 20
-  /// Milliseconds to wait while messages stream in: a turn of the loop for each costs more than the message itself.
+  /// Waiting time in ms during streams: one turn of the loop for each message costs more than the message
+  /// itself.
   private static let gathering: Int32 = 1
-  /// Seconds for an end that nobody set a limit to.
+  /// Default time limit in s for leaving.
   private static let leavingLimit = 5.0
 
   init(_ connection: Connection, _ properties: MQTTServerProperties, loop: SessionLoop) {
@@ -111,7 +112,7 @@ final class EstablishedConnection {
   }
 
   private var nextDeadline: Int64 {
-    // Nobody is woken for the credentials alone.
+    // Renewed credentials alone do not justify a wakeup.
     var deadline = keepAliveDue
     if let idleEnd { deadline = min(deadline, idleEnd) }
     if let pause = outflow.deadline { deadline = min(deadline, pause) }
@@ -146,21 +147,21 @@ final class EstablishedConnection {
     lastRead = SystemClock.monotonic
     hasUnread = !isExhausted
     loop.measureLink(connection.client.socket)
-    // A message that waits for its acknowledgement must not be made to wait for others: a broker that lets few be under
-    // way would send no more meanwhile. One that is held waits anyway.
+    // A message that waits for its acknowledgement must not wait for others: a broker with a small window
+    // would send no more meanwhile. A held message waits anyway.
     isStreaming =
       isExhausted && events.inbound.count > 1
       && (events.inbound.last?.qos == .atMostOnce || hold.isHolding)
     warnOfDropped()
     warnOfMalformed()
-    // What came before the end counts: it was received, and acknowledgements stand.
+    // Messages received before the end are handed over, and acknowledgements are valid.
     let refusal = handOver()
     outflow.settlePublished(events)
     outflow.settleSubscriptions(events)
     return refusal ?? failure
   }
 
-  /// Reports the first message of a connection that was too large to be read, and counts all.
+  /// Warns about the first message of a connection that exceeded the size limit, and counts all.
   private func warnOfDropped() {
     let count = connection.client.packets.droppedCount
     guard count > droppedCount else { return }
@@ -173,7 +174,8 @@ final class EstablishedConnection {
     droppedCount = count
   }
 
-  /// Reports the first message of a connection with a character that libmosquitto rejects, and counts all.
+  /// Warns about the first message of a connection with a character that libmosquitto rejects, and counts
+  /// all.
   private func warnOfMalformed() {
     let events = connection.client.events
     let count = events.malformedCount - malformedCount
@@ -185,7 +187,7 @@ final class EstablishedConnection {
     }
     loop.mailbox.count { $0.malformed += count }
     malformedCount += count
-    // Acknowledged like any other: the broker may send more.
+    // Acknowledged like any other, so that the broker may send more.
     receivedCount += count
   }
 
@@ -225,8 +227,8 @@ final class EstablishedConnection {
     return Int64(max(1, seconds)) * 1_000_000_000
   }
 
-  /// The library wants to be asked once per keep-alive time after it last read or wrote, and is asked no more
-  /// often, so that an idle connection does not wake the processor.
+  /// Next time in ns at which the library must check the keep-alive. It is called once per keep-alive time
+  /// after the last read or write and not more often, so that an idle connection does not wake the processor.
   private var keepAliveDue: Int64 { max(min(lastRead, lastWrite) + keepAliveInterval, nextLook) }
 
   private func keepAlive() -> Ending? {
@@ -235,33 +237,33 @@ final class EstablishedConnection {
     if slept > 1.5 * Double(keepAliveInterval) * 1e-9 {
       return Ending(cause: .suspended(seconds: slept), phase: .established)
     }
-    // A link that is never idle has no other moment for it.
+    // On a link that is never idle, this is the only opportunity.
     if now >= nextCredentialLook {
       nextCredentialLook = now + keepAliveInterval
       credentialsAreRenewed = credentialsAreRenewed || credentials.isRenewed(loop.credentialStamps)
     }
     guard now >= keepAliveDue else { return nil }
     let outcome = connection.client.loopMisc()
-    // It counts whole seconds: where it saw nothing to do, it will a second later.
+    // The library counts whole seconds: if nothing was due, it will be a second later.
     if connection.client.wantsToWrite { lastRead = now }
     nextLook = now + 1_000_000_000
     return check(outcome)
   }
 
-  // MARK: While batches are held
+  // MARK: Held batches
 
-  /// One turn while batches are held: nothing is written that would carry their acknowledgements, but the broker
-  /// sees that somebody is there.
+  /// Runs one turn of the loop while batches are held. Nothing is written that would carry their
+  /// acknowledgements, but pings show the broker that the client is alive.
   private func turnWhileHolding() -> Ending? {
     let now = SystemClock.monotonic
     if let leaving, now >= leaving.deadline {
-      // Only an end without DISCONNECT acknowledges nothing: a lasting session brings it all again.
+      // Only an end without DISCONNECT acknowledges nothing: a persistent session delivers all of it again.
       loop.mailbox.setLeftCleanly(false)
       return Ending(cause: leaving.cause, phase: .established)
     }
     if now >= pingDue {
       pingDue = now + keepAliveInterval / 3
-      // Behind a packet that is half written, a ping would be read as a part of it.
+      // Within a half written packet, a ping would be read as a part of it.
       if !hasHalfWritten, !connection.client.pingDirectly() {
         return Ending(cause: .closedByPeer, phase: .established)
       }
@@ -275,24 +277,24 @@ final class EstablishedConnection {
     let deadline = isAwaited ? 0 : hold.deadline(after: now) ?? .max
     let ready = connection.wait(
       for: isReading ? POLLIN : 0, until: min(pingDue, deadline, leaving?.deadline ?? .max))
-    // What is closed shows also when reading is paused; what was sent before the end can wait no longer then.
+    // A closed socket is detected even if reading is paused; data sent before the end must then be read.
     if isAwaited || ready.socket != 0, let ending = read() { return ending }
     return nil
   }
 
   // MARK: Leaving
 
-  /// Whether this is the time to leave, and why.
+  /// Decides whether to leave, and for which reason.
   private func considerLeaving(_ requests: Mailbox.Requests) {
     if let stop = requests.stop {
-      // A stop overtakes every other reason.
+      // A stop takes precedence over every other reason.
       if leaving?.cause != .stopped { beginLeaving(.stopped, final: stop.final, drain: stop.drain) }
     } else if let change = requests.configuration {
       beginLeaving(.renewing, final: change.final)
     } else if leaving == nil, requests.renew || credentialsAreRenewed {
       beginLeaving(.renewing)
     } else if let idleEnd, SystemClock.monotonic >= idleEnd {
-      // Whoever wakes the session from here on means the next burst.
+      // Later wakeups of the session refer to the next burst.
       beginLeaving(.asleep, final: loop.endBurst())
     }
   }
@@ -305,7 +307,7 @@ final class EstablishedConnection {
       cause: cause, deadline: SystemClock.monotonic + Int64(max(0, min(drain, 3600)) * 1e9))
   }
 
-  /// When the burst is over, as things stand; nil while something is under way or the link is to stand.
+  /// End of the burst at the current state; nil while something is in progress or the link is permanent.
   private var idleEnd: Int64? {
     guard case .bursts(let linger, _) = loop.configuration.linkPolicy, outflow.isQuiet, leaving == nil else {
       return nil
@@ -313,15 +315,16 @@ final class EstablishedConnection {
     return lastBusy + Int64(linger * 1e9)
   }
 
-  /// Seconds for which a broker may be silent while it is left: what it owes will not come from one that has stopped.
+  /// Time in s for which a broker may be silent during leaving. A broker that has stopped will not send the
+  /// missing answers.
   private static let silenceLimit = 5.0
 
-  /// When leaving ends regardless, as things stand.
+  /// Time at which leaving ends regardless, at the current state.
   private var leavingEnd: Int64? {
     leaving.map { min($0.deadline, max($0.began, lastRead) + Int64(Self.silenceLimit * 1e9)) }
   }
 
-  /// One step towards the end; a value when it is reached.
+  /// Performs one step of leaving. Returns the ending once it is complete.
   private func leave() -> Ending? {
     guard let leaving, let leavingEnd else { return nil }
     let isLate = SystemClock.monotonic >= leavingEnd
@@ -342,9 +345,9 @@ final class EstablishedConnection {
     return Ending(cause: leaving.cause, phase: .established)
   }
 
-  /// Whether the broker may still hold messages for this client alone. An unsubscription that is asked for again is
-  /// answered after everything that the acknowledgements before it have set free: when nothing came in between,
-  /// there is nothing left.
+  /// True if the broker may still have messages for this client alone. A repeated unsubscription is answered
+  /// after all messages released by the preceding acknowledgements. If none arrived in between, none are
+  /// left.
   private var mayHaveMore: Bool { !filtersToLeave.isEmpty && leaving?.receivedBefore != receivedCount }
 
   private var filtersToLeave: [String] {
@@ -354,15 +357,15 @@ final class EstablishedConnection {
     return outflow.filters.filter { $0.hasPrefix("$share/") }
   }
 
-  /// Stops the inflow, so that nothing unread is left in the socket: leaving with unread input resets the
-  /// connection and loses what was sent last. A session that the broker is to remember keeps its
-  /// subscriptions, shared ones excepted: the broker would hand an absent member what others could take.
+  /// Stops the inflow, so that no unread data remains in the socket: closing with unread data resets the
+  /// connection and loses the last messages sent. A persistent session retains its subscriptions except
+  /// shared ones, because the broker would assign messages to an absent member of the group.
   private func stopInflow() {
     leaving?.receivedBefore = receivedCount
     let filters = filtersToLeave
     for filter in filters { outflow.suspend(filter) }
-    // An answer to anything at all says that the acknowledgements before it have arrived, so that the next to come
-    // under this name is not sent again what was stored.
+    // Any answer confirms that the preceding acknowledgements have arrived, so that the next connection of
+    // this name does not receive stored messages again.
     if filters.isEmpty, receivedCount > 0 { outflow.suspend("odograph/leaving") }
     outflow.sendSubscriptions(through: connection.client)
     _ = connection.client.loopWrite()

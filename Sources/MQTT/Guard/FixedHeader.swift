@@ -1,15 +1,15 @@
-/// What stands before every packet (section 2.1): its type, its flags and its length.
+/// The fixed header of a packet (section 2.1): type, flags and length.
 struct FixedHeader {
   let type: PacketType
   /// QoS of a PUBLISH.
   let quality: UInt8
-  /// Bytes of the packet behind this header.
+  /// Number of bytes of the packet after this header.
   let length: Int
-  /// Bytes of this header.
+  /// Number of bytes of this header.
   let size: Int
 
-  /// nil when not all of it is there.
-  /// - Throws: what no broker may send, as soon as it shows.
+  /// Parses a header; nil if it is incomplete.
+  /// - Throws: a violation of the protocol, as soon as it is detectable.
   init?(_ bytes: UnsafeRawBufferPointer, version311: Bool) throws(PacketValidator.Violation) {
     guard bytes.count > 0 else { return nil }
     let first = unsafe bytes[0]

@@ -1,31 +1,33 @@
 internal import CMosquittoReads
 internal import Glibc
 
-/// Stands between a socket and libmosquitto: what the library reads has been checked, so that no broker can say what it was
-/// not made for. Belongs to the session's thread.
+/// Validates everything that libmosquitto reads from a socket, so that no broker can send data that the
+/// library cannot handle. It belongs to the session's thread.
 ///
-/// An assertion in libmosquitto 2.0.11 ends the process at a property that it does not know, and it allocates what a packet's
-/// length says. Payloads pass through unseen; of the rest one block is read ahead, which also spares the library's system calls
-/// for single bytes.
+/// An assertion in libmosquitto 2.0.11 terminates the process at an unknown property, and it allocates memory
+/// by the length in a packet. Payloads pass unchecked; of the rest one block is read ahead, which also saves
+/// the library's system calls for single bytes.
 @safe final class PacketGuard {
-  /// Bytes that are read at once: dozens of packets without payloads, and little of a large one that is copied once more.
+  /// Block size in bytes of a read: dozens of packets without payloads, and a small part of a large one,
+  /// which is copied once more.
   private static let capacity = 8 << 10
-  /// Payloads of which more is to come than this go to the library without a stop here.
+  /// Remaining payload in bytes above which data passes directly to the library.
   private static let direct = 4 << 10
 
   private let buffer: UnsafeMutableRawPointer
-  /// Sound bytes of the buffer, up to `sound`, that the library has not read yet.
+  /// Valid bytes of the buffer, up to `sound`, that the library has not read yet.
   private let ready: UnsafeMutablePointer<mosquitto_ready_bytes>
   private var validator: PacketValidator
-  /// In the buffer: to where bytes lie ready, to where more are sound, and to where there are any.
+  /// Positions in the buffer: of the first ready byte, of the end of valid bytes, and of the end of all
+  /// bytes.
   private var start = 0
   private var sound = 0
   private var end = 0
-  /// Bytes from `sound` on that are to be left out.
+  /// Number of bytes from `sound` that are skipped.
   private var gap = 0
-  /// Why nothing passes any more.
+  /// The violation after which nothing passes; nil if there was none.
   private(set) var violation: PacketValidator.Violation?
-  /// Whether the last look at the socket found nothing.
+  /// True if the last read of the socket returned nothing.
   private(set) var isDrained = false
 
   init(version311: Bool, limit: Int) {
@@ -40,18 +42,18 @@ internal import Glibc
     unsafe buffer.deallocate()
   }
 
-  /// Whether the library's reading can be checked at all, in this process.
+  /// True if reads of the library can be validated in this process.
   static var isInForce: Bool { mosquitto_reads_redirect() }
 
-  /// Messages that were larger than allowed and left out.
+  /// Number of messages skipped because of their size.
   var droppedCount: Int { validator.droppedCount }
 
-  /// Returns why the message that the library hands over is to be dropped; nil if it is not.
+  /// Returns why the message that the library hands over must be dropped; nil if it is valid.
   func handedOver(quality: UInt8, identifier: UInt16) -> TextFault? {
     validator.unwanted(quality: quality, identifier: identifier)
   }
 
-  /// Lets the library read through this guard while `body` runs.
+  /// Runs `body` while the library reads through this guard.
   func around<Result>(_ body: () -> Result) -> Result {
     unsafe mosquitto_reads_through(
       { context, buffer, count in
@@ -66,7 +68,7 @@ internal import Glibc
     return body()
   }
 
-  /// Gives sound bytes, as `read(2)` would.
+  /// Returns valid bytes, as `read(2)` would.
   /// - Parameter receive: reads the socket, as `read(2)`.
   func read(
     into output: UnsafeMutableRawBufferPointer, receive: (UnsafeMutableRawBufferPointer) -> Int
@@ -96,7 +98,7 @@ internal import Glibc
         if received > 0 { validator.skip(received) }
         return received
       }
-      // The beginning of a header waits for the rest of it.
+      // The start of a header waits for the rest of it.
       if start > 0 {
         if start < end {
           unsafe buffer.copyMemory(from: buffer + start, byteCount: end - start)
@@ -111,7 +113,8 @@ internal import Glibc
     }
   }
 
-  /// Looks at what has come since. Returns whether there is anything for the library, or may be after another look.
+  /// Validates newly arrived data. Returns whether there is data for the library, or may be after another
+  /// check.
   private func check() -> Bool {
     while sound < end {
       switch unsafe validator.check(UnsafeMutableRawBufferPointer(start: buffer + sound, count: end - sound))

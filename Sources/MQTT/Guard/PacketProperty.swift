@@ -1,21 +1,22 @@
-/// A property of MQTT 5 (section 2.2.2.2): how its value is written, and in which packets of a broker it may stand.
+/// A property of MQTT 5 (section 2.2.2.2): the encoding of its value, and the broker packets in which it is
+/// allowed.
 struct PacketProperty {
   enum Value: UInt8 {
-    /// One byte that is 0 or 1.
+    /// One byte, 0 or 1.
     case flag
     case twoBytes, fourBytes, variableInteger, text, textPair, binary
-    /// The same, where zero is a protocol error.
+    /// A value for which zero is a protocol error.
     case nonzeroTwoBytes, nonzeroFourBytes, nonzeroVariableInteger
-    /// Text that names a topic.
+    /// Text that is a topic name.
     case topic
   }
 
   var value: Value
-  /// Bits by packet type.
+  /// Bit set of packet types.
   var packets: UInt16
   var mayRepeat = false
 
-  /// nil is a property that nobody knows, or that only a client may send.
+  /// Returns a property by its identifier; nil if it is undefined or only a client may send it.
   static func known(_ identifier: UInt8) -> PacketProperty? {
     identifier < table.count ? table[Int(identifier)] : nil
   }
@@ -57,7 +58,7 @@ struct PacketProperty {
   }()
 }
 
-/// The packets of section 2.1.2.
+/// The packet types of section 2.1.2.
 enum PacketType: UInt8 {
   case connectAnswer = 2
   case publish, publishAcknowledged, publishReceived, publishRelease, publishComplete

@@ -1,30 +1,31 @@
-/// Checks what a broker sends against the grammar of MQTT 5 and 3.1.1, as it comes: in pieces of any size, with the state of
-/// one packet and no copy of it. Pure.
+/// Validates a broker's data against the grammar of MQTT 5 and 3.1.1, in pieces of any size, with the state
+/// of one packet and without copying it. Pure.
 ///
-/// A broker may pass on text that libmosquitto rejects, again at every connection. Such a character is replaced by another of the
-/// same length. A message with one is `unwanted`: the library acknowledges it, and `ClientEvents` drops it.
+/// A broker may forward text that libmosquitto rejects, again at every connection. Such a character is
+/// replaced by another of the same length. A message with one is `unwanted`: the library acknowledges it, and
+/// `ClientEvents` drops it.
 ///
-/// It knows what a client of this module can be sent: no topic aliases and no enhanced authentication, because it offers none,
-/// and one reason for each subscription, because it asks for one at a time. Values of reason codes are not judged.
+/// The grammar is limited to what this module's client requests: no topic aliases, no enhanced
+/// authentication, and one reason for each subscription. Values of reason codes are not checked.
 struct PacketValidator {
-  /// What breaks the rules, and where.
+  /// A violation of the protocol, with its location.
   struct Violation: Error, Hashable, CustomStringConvertible {
-    /// As in `PUBLISH`.
+    /// Packet type, as in `PUBLISH`.
     var packet: String
-    /// Bytes from the packet's first one.
+    /// Offset in bytes from the start of the packet.
     var offset: Int
     var cause: String
 
     var description: String { "\(packet), byte \(offset): \(cause)" }
   }
 
-  /// What is to be done with the bytes that come next.
+  /// The action for the next bytes.
   enum Step: Equatable {
-    /// So many are sound.
+    /// This number of bytes is valid.
     case pass(Int)
-    /// So many belong to a message that is larger than allowed: they are to be left out.
+    /// This number of bytes belongs to a message that exceeds the size limit and must be skipped.
     case drop(Int)
-    /// They are the beginning of a packet's fixed header, of which there have to be more.
+    /// The bytes are an incomplete fixed header; more are required.
     case incomplete
     case refuse(Violation)
   }
@@ -33,25 +34,25 @@ struct PacketValidator {
     case flags, connectReason, reason, identifierHigh, identifierLow
     case topicLengthHigh, topicLengthLow, topic
     case propertyLength, property
-    /// A number of `count` bytes, or one that goes on.
+    /// A number of `count` bytes, or of variable length.
     case number, variableInteger
     case lengthHigh, lengthLow, text, binary
     case reasons, version311Reasons, payload, end
   }
 
   private let version311: Bool
-  /// Bytes of a whole packet.
+  /// Maximum size of a packet in bytes.
   private let limit: Int
   private var isConnected = false
 
   private var type = PacketType.pingAnswer
   private var quality: UInt8 = 0
-  /// Bytes of the packet that have passed, and that are to come.
+  /// Number of bytes of the packet that have passed, and that remain.
   private var offset = 0
   private(set) var rest = 0
-  /// Bytes of a message to be left out that are to come.
+  /// Number of remaining bytes of a skipped message.
   private var dropped = 0
-  /// Messages that were left out.
+  /// Number of skipped messages.
   private(set) var droppedCount = 0
   private var unwanted = UnwantedMessages()
   private var place = Place.end
@@ -61,7 +62,7 @@ struct PacketValidator {
   private var propertyRest = 0
   private var seen: UInt64 = 0
   private var property = PacketProperty.Value.flag
-  /// Bytes of a value that are to come.
+  /// Number of remaining bytes of a value.
   private var count = 0
   private var shift = 0
   private var number: UInt64 = 0
@@ -72,28 +73,29 @@ struct PacketValidator {
   private var fault: TextFault?
   private var utf8 = UTF8Check()
 
-  /// - Parameter limit: bytes of the largest packet that is let through.
+  /// - Parameter limit: size in bytes of the largest accepted packet.
   init(version311: Bool, limit: Int) {
     self.version311 = version311
     self.limit = limit
   }
 
-  /// How many of the bytes to come are the payload of a message, and need no look.
+  /// Number of following payload bytes, which need no check.
   var unchecked: Int { place == .payload ? rest : 0 }
 
-  /// Returns why the message that the library hands over is to be dropped; nil if it is not.
+  /// Returns why the message that the library hands over must be dropped; nil if it is valid.
   mutating func unwanted(quality: UInt8, identifier: UInt16) -> TextFault? {
     unwanted.handedOver(quality: quality, identifier: identifier)
   }
 
-  /// So many bytes of the payload went by.
+  /// Records payload bytes that passed unchecked.
   mutating func skip(_ count: Int) {
     offset += count
     rest -= count
     if rest == 0 { place = .end }
   }
 
-  /// Checks the bytes that come next, at most to the end of the packet, and replaces characters that libmosquitto rejects.
+  /// Validates the next bytes, at most to the end of the packet, and replaces characters that libmosquitto
+  /// rejects.
   mutating func check(_ bytes: UnsafeMutableRawBufferPointer) -> Step {
     if dropped > 0 {
       let count = min(dropped, bytes.count)
@@ -152,13 +154,13 @@ struct PacketValidator {
 
   // MARK: The fixed header
 
-  /// Returns its bytes; nil when they are not all there.
+  /// Returns the number of its bytes; nil if it is incomplete.
   private mutating func begin(_ bytes: UnsafeRawBufferPointer) throws(Violation) -> Int? {
     let header = unsafe try FixedHeader(bytes, version311: version311)
     guard let header else { return nil }
     type = header.type
     quality = header.quality
-    // Where the rules were broken, if what follows finds it.
+    // Offset for violations found below.
     offset = 0
     guard isConnected || type == .connectAnswer else { throw violation("it came before CONNACK") }
     guard !isConnected || type != .connectAnswer else { throw violation("a second one") }
@@ -216,7 +218,7 @@ struct PacketValidator {
       let byte = unsafe bytes[index]
       let fault: UTF8Check.Fault
       if isTopic, byte == UInt8(ascii: "#") || byte == UInt8(ascii: "+") {
-        // RabbitMQ passes on the AMQP routing key `a.#` as the topic `a/#`.
+        // RabbitMQ forwards the AMQP routing key `a.#` as the topic `a/#`.
         fault = UTF8Check.Fault(codePoint: UInt32(byte), replacement: UInt8(ascii: "?"))
       } else if let found = utf8.fault(at: byte, following: count - 1 - index) {
         fault = found
@@ -237,7 +239,7 @@ struct PacketValidator {
     guard self.fault == nil else { return }
     let text = TextFault(codePoint: fault.codePoint, isInTopic: isMessageTopic)
     self.fault = text
-    // The identifier comes behind the topic.
+    // The identifier follows the topic.
     if quality < 2 || identifier > 0 { unwanted.mark(text, quality: quality, identifier: identifier) }
   }
 
@@ -252,7 +254,7 @@ struct PacketValidator {
       if version311 {
         place = .end
       } else if rest == 1, byte == 1, connectFlags == 0 {
-        // So a broker of 3.1.1 says that it does not know version 5.
+        // In this way a broker of 3.1.1 reports that it does not support version 5.
         place = .end
       } else {
         place = .propertyLength
@@ -290,7 +292,7 @@ struct PacketValidator {
 
   private mutating func placeAfterIdentifier() {
     switch type {
-    // The byte before has not been counted yet.
+    // The preceding byte has not been counted yet.
     case .publish: place = !version311 ? .propertyLength : rest == 1 ? .end : .payload
     case .subscribeAnswer: place = version311 ? .version311Reasons : .propertyLength
     case .unsubscribeAnswer: place = version311 ? .end : .propertyLength
@@ -341,7 +343,7 @@ struct PacketValidator {
     advance(1)
   }
 
-  /// Takes a byte of a variable byte integer.
+  /// Processes a byte of a variable byte integer. Returns true if more bytes follow.
   private mutating func goesOn(_ byte: UInt8) throws(Violation) -> Bool {
     if shift > 21 { throw violation("a number above four bytes") }
     number |= UInt64(byte & 127) << UInt64(shift)
@@ -390,7 +392,7 @@ struct PacketValidator {
     try endProperty(propertyRest - 1)
   }
 
-  /// The place after a text or bytes, which are counted.
+  /// Returns the state after a counted text or binary value.
   private mutating func endText() throws(Violation) {
     if place == .topic {
       place = quality > 0 ? .identifierHigh : !version311 ? .propertyLength : rest == 0 ? .end : .payload

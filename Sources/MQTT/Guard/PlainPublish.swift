@@ -1,12 +1,12 @@
-/// A PUBLISH in the most frequent form: a topic of printable ASCII, no properties, and all of the header in one piece. Every other
-/// one, valid or not, is checked byte by byte.
+/// A PUBLISH in its most frequent form: a topic of printable ASCII, no properties, and a header in one piece.
+/// All others, valid or not, are validated byte by byte.
 struct PlainPublish {
-  /// Bytes from the fixed header to the payload.
+  /// Number of bytes from the fixed header to the payload.
   let size: Int
 
   /// - Parameters:
-  ///   - bytes: what there is from the end of the fixed header on.
-  ///   - length: bytes of the packet behind the fixed header.
+  ///   - bytes: available bytes after the fixed header.
+  ///   - length: number of bytes of the packet after the fixed header.
   init?(_ bytes: UnsafeRawBufferPointer, length: Int, quality: UInt8, version311: Bool) {
     guard bytes.count > 2 else { return nil }
     let topic = unsafe Int(bytes[0]) << 8 | Int(bytes[1])
@@ -18,15 +18,16 @@ struct PlainPublish {
     self.size = size
   }
 
-  /// Whether bytes are printable ASCII without `#` and `+`. Reads eight together; returns false for fewer.
+  /// Returns whether bytes are printable ASCII without `#` and `+`. Reads eight at a time; returns false for
+  /// fewer.
   private static func isPlain(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ end: Int) -> Bool {
     guard end - start >= 8 else { return false }
     var found: UInt64 = 0
     for index in stride(from: start, to: end, by: 8) {
-      // The last eight may have been looked at in part.
+      // The last eight may overlap with the previous ones.
       let word = unsafe bytes.loadUnaligned(fromByteOffset: min(index, end - 8), as: UInt64.self)
-      // The subtractions and the addition set the highest bit of a byte below 0x20, of `#`, `+` and 0x7F. A borrow or carry may set
-      // it in the byte above as well: the check byte by byte decides.
+      // The subtractions and the addition set the highest bit of a byte below 0x20, of `#`, `+` and 0x7F. A
+      // borrow or carry may set it in the byte above as well; then the check byte by byte decides.
       found |= word | (word &- (ones &* 0x20)) | (word &+ ones)
       found |= ((word ^ (ones &* 0x23)) &- ones) | ((word ^ (ones &* 0x2B)) &- ones)
     }

@@ -1,23 +1,24 @@
-/// A check of text byte by byte: is it UTF-8 (RFC 3629), and without the code points that libmosquitto rejects?
+/// Validates text byte by byte: UTF-8 (RFC 3629) without the code points that libmosquitto rejects.
 ///
-/// Those are the code points that MQTT 5 forbids (zero, surrogates) or advises against (control characters, non-characters; section
-/// 1.5.4). Each fault comes with a byte that removes it and leaves the length of the text unchanged.
+/// Those are the code points that MQTT 5 forbids (zero, surrogates) or advises against (control characters,
+/// non-characters; section 1.5.4). Each fault contains a replacement byte that removes it without changing
+/// the length of the text.
 struct UTF8Check {
   struct Fault: Equatable {
-    /// The rejected code point, of surrogates the first of a block of 64; nil if the text is not UTF-8.
+    /// The rejected code point; for surrogates the first of a block of 64; nil if the text is not UTF-8.
     var codePoint: UInt32?
-    /// Replaces the byte at which the fault shows.
+    /// Replacement for the byte at which the fault is detected.
     var replacement: UInt8
   }
 
-  /// Continuation bytes to come, and the range of the next one.
+  /// Number of missing continuation bytes, and the range of the next one.
   private var left = 0
   private var low: UInt8 = 0x80
   private var high: UInt8 = 0xBF
   private var codePoint: UInt32 = 0
 
   /// Checks the next byte, as if earlier faults had been replaced.
-  /// - Parameter following: bytes of the text after this one.
+  /// - Parameter following: number of bytes of the text after this one.
   mutating func fault(at byte: UInt8, following: Int) -> Fault? {
     left > 0 ? continuationFault(byte) : leadFault(byte, following)
   }

@@ -1,8 +1,8 @@
 /// A character in the text of a message that libmosquitto rejects.
 struct TextFault: Equatable, CustomStringConvertible {
-  /// nil if the text is not UTF-8.
+  /// The rejected code point; nil if the text is not UTF-8.
   var codePoint: UInt32?
-  /// Whether it is in the topic; in a property otherwise.
+  /// True if the fault is in the topic, false if it is in a property.
   var isInTopic: Bool
 
   var description: String {
@@ -12,31 +12,31 @@ struct TextFault: Equatable, CustomStringConvertible {
   }
 }
 
-/// The messages to drop when libmosquitto hands them over.
+/// Messages to drop when libmosquitto hands them over.
 ///
-/// The library hands over messages of QoS 0 and 1 in the order in which they came, those of QoS 2 when the broker releases their
-/// packet identifier.
+/// The library hands over messages of QoS 0 and 1 in order of arrival, those of QoS 2 when the broker
+/// releases their packet identifier.
 struct UnwantedMessages {
   private var began: UInt64 = 0
   private var handedOver: UInt64 = 0
-  /// The faults of messages of QoS 0 and 1 by their number on this connection, oldest first.
+  /// Faults of messages of QoS 0 and 1 by their number on this connection, oldest first.
   private var inOrder: [(number: UInt64, fault: TextFault)] = []
   private var byIdentifier: [UInt16: TextFault] = [:]
 
   /// Counts a PUBLISH that passes.
   mutating func began(_ quality: UInt8) { if quality < 2 { began += 1 } }
 
-  /// Marks the PUBLISH that began last.
+  /// Marks the PUBLISH that started last.
   mutating func mark(_ fault: TextFault, quality: UInt8, identifier: UInt16) {
     if quality < 2 { inOrder.append((began, fault)) } else { byIdentifier[identifier] = fault }
   }
 
-  /// Forgets what a packet identifier of QoS 2 meant before.
+  /// Clears the previous mark of a packet identifier of QoS 2.
   mutating func restarted(_ identifier: UInt16) {
     if !byIdentifier.isEmpty { byIdentifier[identifier] = nil }
   }
 
-  /// Returns why the message that the library hands over is to be dropped; nil if it is not.
+  /// Returns why the message that the library hands over must be dropped; nil if it is valid.
   mutating func handedOver(quality: UInt8, identifier: UInt16) -> TextFault? {
     guard quality < 2 else { return byIdentifier.removeValue(forKey: identifier) }
     handedOver += 1

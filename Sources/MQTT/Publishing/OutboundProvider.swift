@@ -1,8 +1,8 @@
-/// A message that waits to be sent, and the name by which its fate is reported.
+/// A message to be sent, with a token that identifies it in reports.
 public struct OutboundRecord: Sendable {
-  /// The provider's own name for the record; the session only hands it back.
+  /// The provider's identifier of the record; the session only returns it.
   public var token: UInt64
-  /// QoS 1 or 2. (A record of QoS 0 counts as acknowledged once it is handed to the kernel.)
+  /// The message with QoS 1 or 2. (A record of QoS 0 counts as acknowledged once it is passed to the kernel.)
   public var message: MQTTMessage
 
   public init(token: UInt64, message: MQTTMessage) {
@@ -11,23 +11,23 @@ public struct OutboundRecord: Sendable {
   }
 }
 
-/// Where a session takes durable messages from: a store that keeps each record until it is acknowledged.
+/// A source of durable messages: a store that retains each record until it is acknowledged.
 ///
-/// All calls come from the session's own thread, one at a time. The session holds at most a window of
-/// records; the rest stay where they are.
+/// All calls come from the session's own thread, one at a time. The session holds at most one window of
+/// records.
 public protocol OutboundProvider: Sendable {
-  /// The records to send next, in the order in which they are to arrive, at most `limit`. Each is handed
-  /// out once, until `offerAgain()`. Fewer than `limit` means "no more for now": `MQTTSession.wakeUp()`
-  /// makes the session ask again.
+  /// Returns the next records in delivery order, at most `limit`. Each is returned once until `offerAgain()`.
+  /// Fewer than `limit` means that there are no more at the moment; `MQTTSession.wakeUp()` makes the session
+  /// ask again.
   func next(limit: Int) -> [OutboundRecord]
 
-  /// The broker has taken these over: they may be deleted.
+  /// Reports that the broker has acknowledged these records. They may be deleted.
   func acknowledged(_ tokens: [UInt64])
 
-  /// The broker will never take this one: it goes to the dead letters, with the reason.
+  /// Reports that the broker will never accept this record. It belongs to the dead letters, with the reason.
   func rejected(_ token: UInt64, reason: MQTTReasonCode)
 
-  /// Every record that was handed out and is neither acknowledged nor rejected is to be offered again,
-  /// oldest first: the connection was lost, or the broker asked for a pause.
+  /// Requests that all records returned and neither acknowledged nor rejected are offered again, oldest
+  /// first, because the connection was lost or the broker requested a pause.
   func offerAgain()
 }

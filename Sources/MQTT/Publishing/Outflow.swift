@@ -1,25 +1,25 @@
 internal import CMosquitto
 internal import Platform
 
-/// What a session sends: the provider's records within the broker's window, messages that are sent now or never, the last
-/// messages of a connection, and requests for subscriptions. It outlives a connection, because what a broker refused
-/// counts beyond it. Belongs to the session's thread.
+/// The outgoing messages of a session: the provider's records within the broker's window, `publishNow`
+/// messages, the last messages of a connection, and subscription requests. It outlives a connection, because
+/// the broker's rejections remain relevant. It belongs to the session's thread.
 final class Outflow {
   private let provider: (any OutboundProvider)?
   private let mailbox: Mailbox
   private let subscriptionAnswered: @Sendable (String, MQTTReasonCode) -> Void
   private var flow: PublishFlow
   private var subscriptions: SubscriptionLedger
-  /// What the present connection's broker takes.
+  /// Properties granted by the current broker.
   private var grants: MQTTServerProperties?
   private var providerHasMore = false
-  /// How many messages of `publishNow` wait in the library for the socket.
+  /// Number of `publishNow` messages in the library that wait for the socket.
   private var unwrittenNow = 0
-  /// The last messages of the connection: those to send, and the packets that carry those sent.
+  /// The last messages of the connection: those to send, and the packets of those sent.
   private var final: (waiting: [MQTTMessage], underWay: Set<Int32>) = ([], [])
   private var generator = SystemRandomNumberGenerator()
 
-  /// How many `publishNow` messages may wait in the library for a slow socket.
+  /// Maximum number of `publishNow` messages in the library for a slow socket.
   private static let unwrittenNowLimit = 100
 
   init(
@@ -33,9 +33,9 @@ final class Outflow {
     self.subscriptions = SubscriptionLedger(subscriptions)
   }
 
-  // MARK: A connection's beginning and end
+  // MARK: Start and end of a connection
 
-  /// A connection stands: the provider is asked, and every subscription is asked for again.
+  /// Starts a connection: all subscriptions are requested again, and the provider is asked for records.
   func begin(_ properties: MQTTServerProperties) {
     grants = properties
     providerHasMore = provider != nil
@@ -45,7 +45,7 @@ final class Outflow {
     subscriptions.begin()
   }
 
-  /// The connection has ended: what was under way is the provider's again.
+  /// Ends a connection: unacknowledged records return to the provider.
   func end(_ cause: MQTTDisconnection.Cause) {
     var blamed: MQTTReasonCode?
     if case .disconnectedByServer(let reason) = cause, PublishFlow.blamesPacket(reason) { blamed = reason }
@@ -57,32 +57,32 @@ final class Outflow {
     provider?.offerAgain()
   }
 
-  /// The provider has records again.
+  /// Notes that the provider has new records.
   func providerAdded() { providerHasMore = provider != nil }
 
-  /// Replaces the last messages of the connection, of which those of before are not waited for any more.
+  /// Replaces the last messages of the connection; earlier ones are no longer awaited.
   func setFinal(_ messages: [MQTTMessage]) { final = (messages, []) }
 
-  // MARK: What is left
+  // MARK: State
 
-  /// Whether no record is under way.
+  /// True if no record is unacknowledged.
   var isIdle: Bool { flow.isIdle }
 
-  /// Whether the last messages have arrived.
+  /// True if the last messages were acknowledged.
   var isFinalAcknowledged: Bool { final.waiting.isEmpty && final.underWay.isEmpty }
 
-  /// Whether every request for a subscription was answered.
+  /// True if every subscription request was answered.
   var isSettled: Bool { subscriptions.isSettled }
 
-  /// Whether nothing is under way and nothing is due.
+  /// True if nothing is pending and nothing is due.
   var isQuiet: Bool { !providerHasMore && flow.isIdle && flow.deadline == nil && subscriptions.isSettled }
 
-  /// When a pause that the broker asked for is over; monotonic nanoseconds.
+  /// End of a pause requested by the broker, monotonic ns.
   var deadline: Int64? { flow.deadline }
 
   // MARK: Sending
 
-  /// `publishNow`: into the library if the socket keeps up, else dropped.
+  /// Passes `publishNow` messages to the library if the socket is fast enough, otherwise drops them.
   func sendNow(_ messages: [MQTTMessage], through client: borrowing Client) {
     for message in messages {
       guard unwrittenNow < Self.unwrittenNowLimit, client.publish(message).outcome.isSuccess else {
@@ -93,8 +93,8 @@ final class Outflow {
     }
   }
 
-  /// Takes from the provider what there is room for.
-  /// - Parameter takesRecords: false when the connection is about to end.
+  /// Requests records from the provider up to the window, and sends them.
+  /// - Parameter takesRecords: false if the connection is about to end.
   func sendRecords(through client: borrowing Client, takesRecords: Bool) {
     guard let provider else { return }
     if flow.tick(now: SystemClock.monotonic, jitter: Double.random(in: 0...1, using: &generator)) {
@@ -127,12 +127,13 @@ final class Outflow {
     case MOSQ_ERR_OVERSIZE_PACKET.code, MOSQ_ERR_PAYLOAD_SIZE.code: reject(record.token, .packetTooLarge)
     case MOSQ_ERR_INVAL.code, MOSQ_ERR_MALFORMED_UTF8.code: reject(record.token, .topicNameInvalid)
     case MOSQ_ERR_QOS_NOT_SUPPORTED.code: reject(record.token, .qosNotSupported)
-    // The connection is gone, which the next read or write finds out; the record is offered again then.
+    // The connection is lost, which the next read or write detects; the record is then offered again.
     default: break
     }
   }
 
-  /// What this broker said it would not take. The library's own check of the size is a byte short.
+  /// Returns why the broker's properties exclude a message; nil if they do not. The library's own check of
+  /// the size is off by one byte.
   private func refusal(of message: MQTTMessage) -> MQTTReasonCode? {
     if !MQTTTopic.isValidName(message.topic) { return .topicNameInvalid }
     guard let grants else { return nil }
@@ -155,10 +156,10 @@ final class Outflow {
     }
   }
 
-  /// Every filter that is wanted.
+  /// Filters of all desired subscriptions.
   var filters: [String] { subscriptions.filters }
 
-  /// Ends a subscription for this connection; the next one asks for it again.
+  /// Unsubscribes for this connection; the next one subscribes again.
   func suspend(_ filter: String) { subscriptions.suspend(filter) }
 
   func sendSubscriptions(through client: borrowing Client) {
@@ -178,7 +179,7 @@ final class Outflow {
 
   // MARK: Answers
 
-  /// Passes on what the broker answered to publications.
+  /// Processes the broker's answers to publications.
   func settlePublished(_ events: ClientEvents) {
     guard !events.published.isEmpty else { return }
     var acknowledged: [UInt64] = []
@@ -200,7 +201,7 @@ final class Outflow {
     }
   }
 
-  /// Passes on what the broker answered to subscriptions.
+  /// Processes the broker's answers to subscriptions.
   func settleSubscriptions(_ events: ClientEvents) {
     for answer in events.subscribed {
       if case .subscribe(let subscription)? = subscriptions.answered(packet: answer.packet) {

@@ -1,32 +1,33 @@
-/// Which records are under way to the broker, how many more may follow, and what an answer means.
+/// Tracks records sent to the broker, the remaining window, and the meaning of answers.
 ///
-/// Pure: the session performs what the returned values say. Time is monotonic, in nanoseconds.
+/// Pure: the session acts on the returned values. Time is monotonic, in nanoseconds.
 struct PublishFlow {
-  /// What to do about an answered or lost record.
+  /// The action for an answered or lost record.
   enum Verdict: Equatable {
-    /// The broker has it.
+    /// The broker has stored it.
     case acknowledged(UInt64)
-    /// The broker will never take it.
+    /// The broker will never accept it.
     case rejected(UInt64, MQTTReasonCode)
-    /// The broker does not take it now: it is offered again after a pause.
+    /// The broker does not accept it now; it is offered again after a pause.
     case postponed(UInt64, MQTTReasonCode)
   }
 
   private enum Pace: Equatable {
-    /// Records are taken and sent.
+    /// Records are accepted and sent.
     case open
-    /// The state while a record was refused for now: nothing new is sent until all answers are in, so that
-    /// the order in which records are offered again is the order of the store.
+    /// The state after a temporary rejection: nothing new is sent until all answers have arrived, so that
+    /// records are offered again in the order of the store.
     case settling
-    /// The state while the broker is left alone.
+    /// The state during a pause without sending.
     case paused(until: Int64)
   }
 
-  /// A record that the broker refused for an unnamed reason as often as this is a dead letter.
+  /// Number of rejections for an unspecified reason after which a record is a dead letter.
   static let attemptsForUnnamedRefusal = 5
-  /// Connections that ended on a lone record, told by the broker that a packet was at fault.
+  /// Number of connections that ended at a single record, with a reason that blames a packet, after which it
+  /// is rejected.
   static let attemptsForBlamedPacket = 2
-  /// The same when the broker said nothing.
+  /// Number of connections that ended at a single record without a reason, after which it is rejected.
   static let attemptsForSilentClose = 10
 
   private let configuredWindow: Int
@@ -44,27 +45,27 @@ struct PublishFlow {
     self.window = max(1, window)
   }
 
-  /// Whether nothing is under way.
+  /// True if no record is unacknowledged.
   var isIdle: Bool { inFlight.isEmpty }
 
   var inFlightCount: Int { inFlight.count }
 
-  /// A connection stands. `receiveMaximum` is the broker's limit, nil when it gave none.
+  /// Starts a connection. `receiveMaximum` is the broker's limit; nil if it sent none.
   mutating func begin(receiveMaximum: UInt16?) {
     inFlight.removeAll(keepingCapacity: true)
     pace = .open
     answersInConnection = 0
     window = min(configuredWindow, Int(receiveMaximum ?? .max))
-    // Something in the window kills the connection each time: send one by one to find out which.
+    // A record in the window may be ending the connection each time; sending one by one identifies it.
     if fruitlessConnections >= 3 { window = 1 }
   }
 
-  /// How many more records may be sent now.
+  /// Returns the number of records that may be sent now.
   func room() -> Int { pace == .open ? max(0, window - inFlight.count) : 0 }
 
   mutating func sent(packet: Int32, token: UInt64) { inFlight[packet] = token }
 
-  /// The broker answered a packet. nil when the packet is none of ours (QoS 0, or answered before).
+  /// Processes the answer to a packet; nil for an unknown packet (QoS 0, or already answered).
   mutating func answered(packet: Int32, reason: MQTTReasonCode) -> Verdict? {
     guard let token = inFlight.removeValue(forKey: packet) else { return nil }
     answersInConnection += 1
@@ -93,8 +94,8 @@ struct PublishFlow {
     }
   }
 
-  /// Moves on with time. Returns true when the pause is over: the provider is to offer again.
-  /// - Parameter jitter: 0...1, drawn by the caller.
+  /// Advances the time. Returns true at the end of a pause, when the provider must offer records again.
+  /// - Parameter jitter: random number in 0...1, drawn by the caller.
   mutating func tick(now: Int64, jitter: Double) -> Bool {
     switch pace {
     case .open:
@@ -113,13 +114,13 @@ struct PublishFlow {
     }
   }
 
-  /// When `tick` has something to do; nil when only an answer can change anything.
+  /// The next time at which `tick` must be called; nil if only an answer can change the state.
   var deadline: Int64? {
     if case .paused(let end) = pace { end } else { nil }
   }
 
-  /// The connection ended after `begin`. `blamed` is the broker's reason when it named a packet as the
-  /// culprit; `closedByPeer` is false when the network is to blame, which proves nothing against a record.
+  /// Processes the end of a connection. `blamed` is the broker's reason if it blames a packet; `closedByPeer`
+  /// is false for network failures, which prove nothing against a record.
   mutating func ended(blamed: MQTTReasonCode?, closedByPeer: Bool) -> Verdict? {
     defer { inFlight.removeAll(keepingCapacity: true) }
     guard answersInConnection == 0, !inFlight.isEmpty, blamed != nil || closedByPeer else { return nil }
@@ -138,7 +139,7 @@ struct PublishFlow {
 extension PublishFlow {
   enum Meaning: Equatable { case taken, never, notNow, unnamed }
 
-  /// What a PUBACK's reason says about the record (MQTT 5, table 3-4).
+  /// Returns the meaning of a PUBACK's reason for the record (MQTT 5, table 3-4).
   static func meaning(of reason: MQTTReasonCode) -> Meaning {
     switch reason {
     case .notAuthorized, .topicNameInvalid, .payloadFormatInvalid, .packetTooLarge, .qosNotSupported: .never
@@ -147,7 +148,7 @@ extension PublishFlow {
     }
   }
 
-  /// Whether a DISCONNECT's reason names a packet of ours as its cause.
+  /// Returns whether a DISCONNECT's reason blames a packet of this client.
   static func blamesPacket(_ reason: MQTTReasonCode) -> Bool {
     switch reason {
     case .malformedPacket, .protocolError, .topicNameInvalid, .topicAliasInvalid, .packetTooLarge,

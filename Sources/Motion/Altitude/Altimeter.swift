@@ -1,32 +1,35 @@
 public import Sensors
 public import Spatial
 
-/// Core Motion's `CMAltimeter` as a value: height since the start, height above mean sea level, and the level of a garage.
+/// An altimeter in the manner of Core Motion's `CMAltimeter`: relative height, height above mean sea level,
+/// and the level in a garage.
 ///
-/// Pressures go in as a barometer delivers them, at once a second or faster; altitudes and speeds as the receiver has them.
+/// Pass pressures at the barometer's own rate, at least once a second, and the receiver's altitudes and
+/// speeds as they arrive.
 public struct Altimeter: Sendable {
   private var filter = AltitudeFilter()
   private var floors = FloorEstimator()
-  /// m in the standard atmosphere of the first level.
+  /// Height of the first level in the standard atmosphere, in m; nil before it.
   private var start: Double?
-  /// Of the newest pressure.
+  /// Time of the newest pressure.
   private var newest: Timestamp?
 
-  /// m: an altitude with a larger deviation comes from reflections, and is no sight of the sky.
+  /// Largest deviation of an altitude, in m, that counts as open sky. Larger ones are caused by reflections.
   private static let skyDeviation = 15.0
-  /// s between a pressure and an altitude of the same place.
+  /// Maximum age difference in s between a pressure and an altitude that are compared.
   private static let simultaneous = 3.0
 
   public init() {}
 
-  /// Whether there is a barometer: whether a pressure has come.
+  /// True once a pressure has arrived.
   public var isRelativeAltitudeAvailable: Bool { start != nil }
 
-  /// Whether there is a receiver, too.
+  /// True once a receiver's altitude has arrived as well.
   public var isAbsoluteAltitudeAvailable: Bool { absoluteAltitudeData != nil }
 
-  /// Takes a pressure. What is out of order, not finite, or no pressure of the air is passed over.
-  /// - Returns: whether there is something new: once a second.
+  /// Processes a pressure. Pressures that are out of order, not finite or outside the range of air pressure
+  /// are ignored.
+  /// - Returns: true if there is a new level, which happens once a second.
   @discardableResult
   public mutating func process(_ pressure: PressureData) -> Bool {
     let isHeld = filter.isHeld
@@ -38,11 +41,12 @@ public struct Altimeter: Sendable {
     return true
   }
 
-  /// Takes an altitude of the receiver.
+  /// Updates the estimate with an altitude of the receiver.
   /// - Parameters:
-  ///   - altitude: m above mean sea level, or always above the ellipsoid.
-  ///   - deviation: m, one standard deviation.
-  ///   - speed: m/s over ground; nil when unknown.
+  ///   - altitude: metres above mean sea level. If only ellipsoidal altitudes are available, use those
+  ///     throughout.
+  ///   - deviation: standard deviation in m.
+  ///   - speed: speed over ground in m/s; nil if unknown.
   public mutating func update(altitude: Double, deviation: Double, speed: Double?, at timestamp: Timestamp) {
     if let speed { filter.observe(speed: speed, at: timestamp) }
     filter.update(altitude: altitude, deviation: deviation, at: timestamp)
@@ -52,24 +56,27 @@ public struct Altimeter: Sendable {
     floors.observeSky(level, at: level.time + age, speed: speed)
   }
 
-  /// Learns the speed (m/s) where no receiver says it.
+  /// Sets the speed in m/s from a source other than the receiver.
   public mutating func observe(speed: Double, at timestamp: Timestamp) {
     filter.observe(speed: speed, at: timestamp)
     floors.observe(speed: speed)
   }
 
-  /// Learns whether the vehicle rests: then its height stays, and what the pressure does is weather. Nil when nothing tells.
+  /// Sets whether the vehicle is at rest; nil if unknown. At rest the height is constant, and pressure
+  /// changes count as weather.
   public mutating func observe(isAtRest: Bool?) { filter.observe(isAtRest: isAtRest) }
 
-  /// Learns whether the receiver is wanted on. While it sleeps, its silence is no roof.
+  /// Sets whether the receiver is switched on. Missing fixes of a sleeping receiver do not count as a covered
+  /// sky.
   public mutating func observe(isReceiverOn: Bool) {
     if !isReceiverOn { floors.observeReceiverOff(isHeld: filter.isHeld) }
   }
 
-  /// Whether the vehicle rests, so that the height stays that of the newest pressure and the barometer may be off.
+  /// True if the vehicle is at rest. The height then stays at the newest pressure's value, and the barometer
+  /// may be off.
   public var isAtRest: Bool { filter.isAtRest }
 
-  /// Nil before the first pressure.
+  /// The newest relative altitude; nil before the first pressure.
   public var altitudeData: AltitudeData? {
     guard let level = filter.level, let start, let newest else { return nil }
     return AltitudeData(
@@ -78,12 +85,14 @@ public struct Altimeter: Sendable {
         * StandardAtmosphere.pressureRatio(altitude: level.height))
   }
 
-  /// Nil before a receiver has said an altitude while there was a pressure.
+  /// The newest absolute altitude; nil until an altitude and a pressure of the same time have arrived.
   public var absoluteAltitudeData: AbsoluteAltitudeData? { filter.altitude }
 
-  /// Seconds from the receiver's last altitude that was believed to the newest pressure; nil before there was one.
+  /// Seconds from the receiver's last accepted altitude to the newest pressure; nil before the first accepted
+  /// altitude.
   public var secondsSinceFix: Double? { filter.secondsSinceFix }
 
-  /// Nil under the sky, where the sky was lost at more than 10 m/s or unseen, and where the level is not known.
+  /// The current level in a building; nil under open sky, if the sky was lost unobserved or above 10 m/s, and
+  /// while the level is ambiguous.
   public var floor: Floor? { floors.floor }
 }

@@ -1,12 +1,13 @@
 public import Spatial
 
-/// How much higher than at the start, by the pressure of the air alone: Core Motion's `CMAltitudeData`.
+/// Height relative to the start, from air pressure alone (Core Motion's `CMAltitudeData`).
 public struct AltitudeData: Hashable, Sendable {
-  /// Of the newest pressure.
+  /// Time of the newest pressure.
   public var timestamp: Timestamp
-  /// Metres above the first pressure, in the standard atmosphere. Weather and the fan of a cabin count as height.
+  /// Metres above the first pressure, in the standard atmosphere. Weather and cabin ventilation appear as
+  /// height.
   public var relativeAltitude: Double
-  /// Kilopascals; glitches of a second or two, such as of a door, are taken out.
+  /// Pressure in kPa. Disturbances of one or two seconds, as from a closing door, are filtered out.
   public var pressure: Double
 
   public init(timestamp: Timestamp, relativeAltitude: Double, pressure: Double) {
@@ -16,15 +17,16 @@ public struct AltitudeData: Hashable, Sendable {
   }
 }
 
-/// The height above mean sea level, by receiver and pressure together: Core Motion's `CMAbsoluteAltitudeData`.
+/// Height above mean sea level from receiver and pressure combined (Core Motion's `CMAbsoluteAltitudeData`).
 public struct AbsoluteAltitudeData: Hashable, Sendable {
-  /// Of the newest pressure.
+  /// Time of the newest pressure.
   public var timestamp: Timestamp
-  /// Metres above the surface that the receiver's altitudes refer to.
+  /// Metres above the reference surface of the receiver's altitudes.
   public var altitude: Double
-  /// Metres, one standard deviation: the true altitude is within in 68 % of cases, and within 1.96 times as much in 95 %.
+  /// Standard deviation in m. The true altitude is within this distance in 68 % of cases and within 1.96
+  /// times it in 95 %.
   public var accuracy: Double
-  /// Metres, one standard deviation: of what two altitudes a few seconds apart differ by without having moved.
+  /// Standard deviation in m of the difference between two altitudes a few seconds apart, without motion.
   public var precision: Double
 
   public init(timestamp: Timestamp, altitude: Double, accuracy: Double, precision: Double) {
@@ -35,16 +37,17 @@ public struct AbsoluteAltitudeData: Hashable, Sendable {
   }
 }
 
-/// On which level of a garage or another building a vehicle is: Core Location's `CLFloor`, counted from the place where the
-/// receiver lost the sky, because no map says which floor that is.
+/// The level of a garage or another building (Core Location's `CLFloor`). Levels are counted from where the
+/// receiver lost the sky, because no map provides the floor number.
 public struct Floor: Hashable, Sendable {
-  /// Levels above (positive) or below the place where the receiver lost the sky, which is level 0.
+  /// Levels above (positive) or below (negative) the position where the receiver lost the sky, which is level
+  /// 0.
   public var level: Int
-  /// Probability that this is the level, 0.5 ... 1.
+  /// Probability that `level` is correct, 0.5 ... 1.
   public var confidence: Double
-  /// Metres above that place.
+  /// Height in m above level 0.
   public var height: Double
-  /// Metres, one standard deviation of the height.
+  /// Standard deviation of the height in m.
   public var heightAccuracy: Double
 
   public init(level: Int, confidence: Double, height: Double, heightAccuracy: Double) {

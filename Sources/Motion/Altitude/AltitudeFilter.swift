@@ -2,26 +2,30 @@ internal import Glibc
 public import Sensors
 public import Spatial
 
-/// The altitude by receiver and pressure together, with an accuracy that can be believed.
+/// Fuses the receiver's altitude with air pressure and states a realistic accuracy.
 ///
-/// A barometer knows within decimetres how the height changes, and not within tens of metres where it is; of a receiver it is
-/// the other way round. A Kalman filter with four states makes one of both:
+/// A barometer measures changes of height to decimetres but is off by tens of metres in absolute height. A
+/// receiver has the opposite errors. A Kalman filter with four states combines both:
 ///
-/// - the offset of the standard atmosphere, a random walk: weather, the sensor's temperature, fan and windows;
-/// - the error of its scale, as the air is warmer or colder than standard: 5 % (15 K), from the height of the start;
-/// - the pressure coefficient of where the sensor is: driving wind changes a cabin's pressure by that share of ρ v² / 2;
-/// - the receiver's error in units of its own deviation, a Gauss-Markov process: neighbouring fixes are wrong alike, and averaging them
-///   is worth what it is worth (A. Gelb, "Applied Optimal Estimation", 1974, chapter 4).
+/// - the offset of the standard atmosphere, a random walk: weather, the sensor's temperature, fan and
+///   windows;
+/// - the scale error, because the air is warmer or colder than standard: 5 % (15 K), relative to the initial
+///   height;
+/// - the pressure coefficient of the mounting location: driving wind changes the pressure in a cabin by this
+///   share of ρ v² / 2;
+/// - the receiver's error in units of its own deviation, a Gauss-Markov process: errors of neighbouring fixes
+///   are correlated, so averaging them gains little (A. Gelb, "Applied Optimal Estimation", 1974, chapter 4).
 ///
-/// A receiver's altitude that contradicts is refused; when it still does after 20 seconds, it is believed after all. At rest the
-/// height stays, and what the pressure does is weather.
+/// An altitude of the receiver that contradicts the estimate is rejected. If the contradiction lasts 20
+/// seconds, the altitude is accepted. At rest the height is constant, and pressure changes count as weather.
 public struct AltitudeFilter: Sendable {
   private var state = SIMD4<Double>.zero
-  /// The covariance, by row.
+  /// Rows of the covariance matrix.
   private var rows = InlineArray<4, SIMD4<Double>>(repeating: .zero)
   private var trend = PressureTrend()
   private(set) var level: PressureLevel?
-  /// m in the standard atmosphere to which the scale's error refers; nil before the first altitude of the receiver.
+  /// Height in the standard atmosphere, in m, to which the scale error refers; nil before the receiver's
+  /// first altitude.
   private var reference: Double?
   private var origin: Timestamp?
   private var lastTime = -Double.infinity
@@ -29,35 +33,41 @@ public struct AltitudeFilter: Sendable {
   private var refusedSince: Double?
   private var refusedCount = 0
   private(set) var isAtRest = false
-  /// The first level after a rest is that of the rest: meanwhile the barometer may have been off.
+  /// True if the next level keeps the height of the rest that precedes it. The barometer may have been off
+  /// during that rest.
   private var holds = false
-  /// s of the newest altitude of the receiver that was believed.
+  /// Time in s of the receiver's last accepted altitude.
   private var lastFix: Double?
 
-  /// Pa between which a barometer can be right: from the Dead Sea to above every pass.
+  /// Valid air pressures in Pa: from the Dead Sea to above the highest mountain pass.
   package static let pressures = 30_000.0...115_000.0
-  /// m for the square root of a second: 1.5 hPa in three hours, the border between "slowly" and plain "rising" in the terms of the
-  /// Met Office's marine forecasts. Over minutes that is more than weather does, and leaves room for a sensor that warms up.
+  /// Random walk of the offset, in m/√s: 1.5 hPa in three hours, the border between "slowly" and "rising" in
+  /// the Met Office's marine forecasts. This exceeds the weather's change over minutes and leaves room for a
+  /// sensor that warms up.
   package static let offsetWalk = 0.12
-  /// Deviations of the scale's error and of the pressure coefficient.
+  /// Initial standard deviations of the scale error and of the pressure coefficient.
   package static let (scale, coefficient) = (0.05, 0.05)
-  /// s: a receiver's vertical error follows satellites, troposphere and reflections of the surroundings.
+  /// Correlation time of the receiver's vertical error in s. The error follows satellites, troposphere and
+  /// local reflections.
   private static let correlationTime = 120.0
-  /// Of a receiver's deviation: what is new from fix to fix.
+  /// Share of the receiver's deviation that is uncorrelated between fixes.
   private static let whiteShare = 0.3
-  /// m, one deviation: fan and windows, which no filter takes out.
+  /// Standard deviation in m caused by fan and windows, which no filter removes.
   package static let cabin = 0.8
-  /// Squared residual in units of its variance beyond which an altitude is refused, and for how long (s).
+  /// Gate for squared normalized residuals, and the longest time in s for which altitudes beyond it are
+  /// rejected.
   private static let (gate, longestRefusal) = (12.0, 20.0)
-  /// s between a pressure and an altitude of the same moment, and after which a speed says nothing any more.
+  /// Maximum age difference in s between a compared pressure and altitude, and maximum age in s of a usable
+  /// speed.
   private static let (simultaneous, speedAge) = (3.0, 5.0)
 
   public init() {}
 
-  // MARK: What goes in
+  // MARK: Inputs
 
-  /// Takes a pressure. What is older than the one before, not finite, or no pressure of the air is passed over.
-  /// - Returns: whether there is a new level: once a second.
+  /// Processes a pressure. Pressures that are out of order, not finite or outside the range of air pressure
+  /// are ignored.
+  /// - Returns: true if there is a new level, which happens once a second.
   @discardableResult
   public mutating func process(_ pressure: PressureData) -> Bool {
     guard Self.pressures.contains(pressure.pressure) else { return false }
@@ -72,10 +82,10 @@ public struct AltitudeFilter: Sendable {
     return true
   }
 
-  /// Takes an altitude of the receiver.
+  /// Updates the filter with an altitude of the receiver.
   /// - Parameters:
-  ///   - altitude: m above a surface that is always the same.
-  ///   - deviation: m, one standard deviation by the receiver's own word.
+  ///   - altitude: metres above a fixed reference surface.
+  ///   - deviation: standard deviation in m as reported by the receiver.
   public mutating func update(altitude: Double, deviation: Double, at timestamp: Timestamp) {
     let time = seconds(timestamp)
     guard altitude.isFinite, abs(altitude) < 20_000, deviation.isFinite, deviation >= 0, deviation < 1000,
@@ -95,27 +105,27 @@ public struct AltitudeFilter: Sendable {
     correct(residual: residual, row: row, noise: white * white + Self.cabin * Self.cabin)
   }
 
-  /// Learns the speed, m/s.
+  /// Sets the speed in m/s.
   public mutating func observe(speed: Double, at timestamp: Timestamp) {
     guard speed.isFinite, speed >= 0, speed < 150 else { return }
     self.speed = (speed, seconds(timestamp))
   }
 
-  /// Learns whether the vehicle rests, so that its height stays; nil when nothing tells.
+  /// Sets whether the vehicle is at rest, where its height is constant; nil if unknown.
   public mutating func observe(isAtRest: Bool?) {
     if self.isAtRest, isAtRest != true { holds = true }
     self.isAtRest = isAtRest == true
     if self.isAtRest { holds = false }
   }
 
-  // MARK: What comes out
+  // MARK: Outputs
 
-  /// The altitude at the newest level; nil before a receiver has said one while there was a pressure.
+  /// The altitude at the newest level; nil until an altitude and a pressure of the same time have arrived.
   public var altitude: AbsoluteAltitudeData? {
     guard let level, let origin, reference != nil else { return nil }
     let row = sensitivity(level.height)
     var variance = (row * projected(row)).sum() + Self.cabin * Self.cabin + level.deviation * level.deviation
-    // A speed that nobody has said for some time may be another by now.
+    // An old speed may have changed, so its effect adds to the variance.
     if let speed, level.time - speed.time > Self.speedAge {
       let wind = Self.coefficient * Self.dynamicHeight(speed.value)
       variance += wind * wind
@@ -125,13 +135,13 @@ public struct AltitudeFilter: Sendable {
       accuracy: variance.squareRoot(), precision: level.deviation)
   }
 
-  /// Seconds from the receiver's last altitude to the newest level; nil before there was one.
+  /// Seconds from the receiver's last accepted altitude to the newest level; nil before the first.
   public var secondsSinceFix: Double? {
     guard let lastFix, let level else { return nil }
     return max(0, level.time - lastFix)
   }
 
-  /// Whether the height of the level is that of the one before, whatever the pressure says.
+  /// True if the newest level keeps the previous height regardless of the pressure.
   var isHeld: Bool { isAtRest || holds }
 
   // MARK: The filter
@@ -152,7 +162,7 @@ public struct AltitudeFilter: Sendable {
     }
     let seconds = next.time - before.time
     if isHeld {
-      // Where it rested the air has changed, and the place has not.
+      // During a rest the air pressure changed but the height did not.
       state.x -= next.height - before.height
       reference? += next.height - before.height
       if holds { rows[0].x += next.deviation * next.deviation }
@@ -167,12 +177,12 @@ public struct AltitudeFilter: Sendable {
     rows[3].w += 1 - kept * kept
   }
 
-  /// How the altitude changes with the states, where the level is at a height in the standard atmosphere.
+  /// Partial derivatives of the altitude with respect to the states, at a height in the standard atmosphere.
   private func sensitivity(_ height: Double) -> SIMD4<Double> {
     SIMD4(1, height - (reference ?? height), Self.dynamicHeight(speed?.value ?? 0), 0)
   }
 
-  /// v² / 2g: m of air that weigh as much as the driving wind presses.
+  /// Height of air, in m, whose weight equals the dynamic pressure: v² / 2g.
   package static func dynamicHeight(_ speed: Double) -> Double { speed * speed / (2 * standardGravity) }
 
   private func projected(_ row: SIMD4<Double>) -> SIMD4<Double> {
@@ -186,7 +196,8 @@ public struct AltitudeFilter: Sendable {
     for index in 0..<4 { rows[index] -= gain * (gain[index] / variance) }
   }
 
-  /// What has contradicted for long is right in the end: the air of the place is another, or the receiver was wrong before.
+  /// Returns true if an altitude has contradicted the filter for so long that it is accepted. Either the
+  /// pressure offset has changed, or earlier altitudes were wrong.
   private mutating func isBelievedAfterAll(_ residual: Double, at time: Double) -> Bool {
     let since = refusedSince ?? time
     refusedSince = since
@@ -204,7 +215,7 @@ public struct AltitudeFilter: Sendable {
     return timestamp.seconds(since: origin)
   }
 
-  /// A clock that was set back stays there.
+  /// Restarts after the clock was set back.
   private mutating func restart() {
     let (isAtRest, origin) = (isAtRest, origin)
     self = AltitudeFilter()

@@ -1,33 +1,36 @@
 internal import Glibc
 
-/// Counts levels from where the receiver lost the sky, by the height that the pressure shows.
+/// Counts levels from where the receiver lost the sky, using the height from air pressure.
 ///
-/// The levels of a garage are 2.9 m apart, give or take 0.25 m: clear heights of 2.1 m and more, and a ceiling (E. Neufert,
-/// "Architects' Data", multi-storey parking). The probability of each is that of its height in what is known of the vehicle's.
+/// Levels of a garage are 2.9 m ± 0.25 m apart: clear heights from 2.1 m plus a ceiling (E. Neufert,
+/// "Architects' Data", multi-storey parking). The probability of each level follows from the distribution of
+/// the vehicle's height.
 struct FloorEstimator: Sendable {
-  /// m in the standard atmosphere where the sky was last seen, and when; nil where that is not known or no building is.
+  /// Height in the standard atmosphere, in m, and time where the sky was last visible; nil if unknown or if
+  /// no building was entered.
   private var entry: (height: Double, time: Double)?
   private var latest: PressureLevel?
-  /// s under cover and on the move.
+  /// Time in s spent under cover and moving.
   private var moving = 0.0
 
-  /// s without a fix from which on the sky is hidden, and without a pressure after which the way is unknown.
+  /// Time in s without a fix after which the sky counts as hidden, and time without a pressure after which
+  /// the height change is unknown.
   private static let (hidden, gap) = (10.0, 30.0)
-  /// m/s: whoever is faster is in a tunnel.
+  /// Speed in m/s above which cover counts as a tunnel.
   private static let fastest = 10.0
-  /// m between levels, and deviation of that.
+  /// Height of a storey in m, and its standard deviation.
   private static let (storey, storeyDeviation) = (2.9, 0.25)
   private static let most = 20
-  /// m, one deviation: fan and doors.
+  /// Standard deviation in m caused by fan and doors.
   private static let cabin = 0.5
   private static let leastConfidence = 0.5
 
   mutating func reset() { self = FloorEstimator() }
 
-  /// The sky is seen.
-  /// - Parameter speed: m/s; nil when unknown.
+  /// Records that the sky is visible.
+  /// - Parameter speed: speed in m/s; nil if unknown.
   mutating func observeSky(_ level: PressureLevel, at time: Double, speed: Double?) {
-    // Nobody drives into a garage faster than that, or finds out without a speed.
+    // Vehicles enter garages slowly. Without a speed, a tunnel cannot be excluded.
     entry = speed.map { $0 <= Self.fastest } == true ? (level.height(at: time), time) : nil
     moving = 0
   }
@@ -36,7 +39,8 @@ struct FloorEstimator: Sendable {
     if speed > Self.fastest { entry = nil }
   }
 
-  /// The receiver sleeps: where the sky ends is not seen. What stands on its level stays there.
+  /// Discards the entry if the receiver was switched off while moving, because the point where the sky ends
+  /// is then unobserved. A vehicle at rest stays on its level.
   mutating func observeReceiverOff(isHeld: Bool) {
     if !isHeld || !isCovered { entry = nil }
   }
@@ -46,7 +50,7 @@ struct FloorEstimator: Sendable {
     return latest.time - entry.time > Self.hidden
   }
 
-  /// - Parameter isHeld: whether the height is that of the level before.
+  /// - Parameter isHeld: true if the height was carried over from the previous level.
   mutating func process(_ level: PressureLevel, isHeld: Bool) {
     defer { latest = level }
     guard let before = latest else { return }
@@ -59,8 +63,8 @@ struct FloorEstimator: Sendable {
     }
   }
 
-  /// Nil under the sky, where it is not known how the vehicle came under cover, and where no level is likelier than all others
-  /// together.
+  /// The most probable level; nil under open sky, if the entry was not observed, and if no level is more
+  /// probable than all others together.
   var floor: Floor? {
     guard let entry, let latest, isCovered else { return nil }
     let height = latest.height - entry.height

@@ -1,35 +1,36 @@
-/// What a barometer says at a moment, freed of glitches.
+/// Filtered height of a barometer at one time.
 package struct PressureLevel: Hashable, Sendable {
-  /// s.
+  /// Time in s.
   package var time: Double
-  /// m in the standard atmosphere, and m/s by which it rises.
+  /// Height in m in the standard atmosphere, and its rate in m/s.
   package var height: Double
   package var climb: Double
-  /// m, one deviation: how much single seconds differ from a straight line.
+  /// Standard deviation in m of single seconds from a straight line.
   package var deviation: Double
 
   func height(at time: Double) -> Double { height + climb * (time - self.time) }
 }
 
-/// How far a barometer goes astray with time, between two moments without another measurement of the height.
+/// Drift of a barometer between two independent measurements of height.
 package enum PressureDrift {
-  /// m/s: weather by the same figure as `AltitudeFilter.offsetWalk`, taken as steady, and a sensor that warms up by half a kelvin
-  /// a minute at 1.5 Pa each (Bosch BMP280, data sheet BST-BMP280-DS001).
+  /// Steady drift in m/s: weather as in `AltitudeFilter.offsetWalk`, plus a sensor that warms up by 0.5 K a
+  /// minute at 1.5 Pa/K (Bosch BMP280, data sheet BST-BMP280-DS001).
   private static let rate = 0.002
 
-  /// m², after so many seconds: the smaller of the steady drift and the random walk.
+  /// Variance in m² after a time in s: the smaller of steady drift and random walk.
   package static func variance(after seconds: Double) -> Double {
     let (steady, walked) = (rate * seconds, AltitudeFilter.offsetWalk * AltitudeFilter.offsetWalk * seconds)
     return max(0, min(steady * steady, walked))
   }
 }
 
-/// Makes a level of the pressures of the last seven seconds: a straight line through their means, each of one second.
+/// Derives a level from the pressures of the last seven seconds, by a straight line through the means of
+/// single seconds.
 ///
-/// The line is that of repeated medians (A. F. Siegel, "Robust regression using repeated medians", Biometrika 69, 1982): the median
-/// over the seconds of the median slope from each to all others, and then that of all heights brought to now. Three of seven
-/// seconds may be anything, as when a door falls shut or a gust comes in, and a steady climb is followed without delay. Nothing is
-/// allocated.
+/// The line uses repeated medians (A. F. Siegel, "Robust regression using repeated medians", Biometrika 69,
+/// 1982): the median over all seconds of the median slope to all others, then the median of all heights
+/// extrapolated to now. Up to three of the seven seconds may be outliers, as from a closing door or a gust,
+/// and a steady climb is followed without delay. Nothing is allocated.
 package struct PressureTrend: Sendable {
   private var times = InlineArray<7, Double>(repeating: 0)
   private var heights = InlineArray<7, Double>(repeating: 0)
@@ -40,18 +41,19 @@ package struct PressureTrend: Sendable {
   private var start = 0.0
   private var last: Double?
 
-  /// s: a second is over a little early, as the rates of drivers are not exact.
+  /// Shortest averaging block in s: slightly less than a second, because driver rates are inexact.
   private static let block = 0.9
-  /// s between the oldest and the newest second of a line, and after which nothing is left of the earlier.
+  /// Longest time in s between the first and last second of a line, and the gap in s after which earlier
+  /// samples are discarded.
   private static let (longest, gap) = (10.0, 10.0)
-  /// m: no barometer is better over seconds.
+  /// Smallest assumed deviation in m, the limit of barometers over seconds.
   private static let leastDeviation = 0.15
 
   package init() {}
 
-  /// Takes a height in the standard atmosphere (m) at a time (s). What is older than the one before is passed over; a clock that was
-  /// set back by more than a second stays there.
-  /// - Returns: the level, when a second is over.
+  /// Adds a height in the standard atmosphere (m) at a time (s). Samples older than the previous one are
+  /// ignored. If the clock was set back by more than a second, the trend restarts.
+  /// - Returns: the level at the end of each second, otherwise nil.
   package mutating func add(_ height: Double, at time: Double) -> PressureLevel? {
     var interval = last.map { time - $0 } ?? 1
     guard interval > 0 || interval < -1 else { return nil }
@@ -82,7 +84,7 @@ package struct PressureTrend: Sendable {
     let now = times[count - 1]
     var values = InlineArray<7, Double>(repeating: 0)
     var slopes = InlineArray<7, Double>(repeating: 0)
-    // Of three seconds the slope is noise.
+    // With three seconds or fewer, the slope is dominated by noise.
     if count > 3 {
       for one in 0..<count {
         var found = 0
@@ -104,7 +106,7 @@ package struct PressureTrend: Sendable {
     return PressureLevel(time: now, height: height, climb: climb, deviation: deviation)
   }
 
-  /// Of the first `count` values, which it sorts; 0 of none.
+  /// Returns the median of the first `count` values and sorts them; 0 if there are none.
   private static func median(_ values: inout InlineArray<7, Double>, _ count: Int) -> Double {
     guard count > 0 else { return 0 }
     for index in 1..<max(1, count) {

@@ -12,9 +12,9 @@ internal import Spatial
 /// give the noise, and the covariance gives the accuracy of a heading. Time comes with the scans.
 struct CompassCalibrator: Sendable {
   private struct Sample: Sendable {
-    /// Length one.
+    /// Direction of gravity, a unit vector.
     var down: Vector3
-    /// µT, raw.
+    /// Raw magnetic field in µT.
     var field: Vector3
     var time: Timestamp
   }
@@ -23,7 +23,7 @@ struct CompassCalibrator: Sendable {
   private var model: Model
   private var prior: Model
   private var samples: [Sample] = []
-  /// Sums of the window that is being averaged.
+  /// Sums over the averaging window in progress.
   private var (force, forceCount, field, fieldCount) = (Vector3.zero, 0.0, Vector3.zero, 0.0)
   private var windowStart: Timestamp?
   /// The newest averaged sample.
@@ -33,21 +33,22 @@ struct CompassCalibrator: Sendable {
   /// Consecutive windows that contradict the model.
   private var contradictions = 0
 
-  /// Seconds of a window. A hand turns a device by up to 20° in it, which shortens the mean by half a percent.
+  /// Length of a window in s. A hand turns a device by up to 20° in that time, which shortens the mean by
+  /// half a percent.
   private static let window = 0.15
-  /// µT by which the field, or radians by which gravity must differ for a sample to be a new one.
+  /// Difference of the field (µT) or of gravity (rad) from which a sample counts as a new attitude.
   private static let novelty = (field: 4.0, gravity: 10.0.radians)
   private static let capacity = 96
-  /// Seconds after which a newer sample of the same attitude replaces one.
+  /// Age in s from which a newer sample of the same attitude replaces an older one.
   private static let lifetime = 60.0
-  /// Share of standard gravity by which a force may differ and still show the vertical.
+  /// Relative deviation from standard gravity up to which a force indicates the vertical.
   private static let quietForce = 0.15
-  /// New samples, and seconds, between fits.
+  /// Minimum number of new samples, and of seconds, between fits.
   private static let (fitChanges, fitInterval) = (4, 1.0)
-  /// Windows after which a contradicted model is discarded.
+  /// Consecutive contradicting windows after which the model is discarded.
   private static let mostContradictions = 30
 
-  /// - Parameter known: of an earlier run; nil to start without.
+  /// - Parameter known: calibration of an earlier run; nil to start without one.
   init(_ known: MotionCalibration.Magnetometer? = nil) {
     prior = Model(known)
     model = prior
@@ -56,7 +57,7 @@ struct CompassCalibrator: Sendable {
   /// The estimate, if it corrects a heading to within 20° or better; nil otherwise.
   var calibration: MotionCalibration.Magnetometer? { accuracy == .uncalibrated ? nil : model.calibration }
 
-  /// A raw field, µT, without hard and soft iron.
+  /// Corrects a raw field (µT) for hard and soft iron.
   func corrected(_ raw: Vector3) -> Vector3 { model.corrected(raw) }
 
   /// Radians, one standard deviation of a heading in the present attitude; nil before the first sample.
@@ -123,7 +124,8 @@ struct CompassCalibrator: Sendable {
       (sample.field - other.field).length < Self.novelty.field && sample.down.dot(other.down) > cosine
     }
     if let index = samples.firstIndex(where: isSame) {
-      // Not earlier: a sample that is replaced again and again would follow the device through its turn.
+      // A sample is replaced only after its lifetime. Continuous replacement would follow the device through
+      // a turn.
       if abs(sample.time.seconds(since: samples[index].time)) > Self.lifetime { samples[index] = sample }
       return
     }
@@ -142,24 +144,25 @@ private struct Model: Sendable {
   /// Hard iron (3, µT), soft iron xx, yy, zz, xy, xz, yz, magnitude and component along gravity (µT).
   private var x: [Double]
   private var covariance: [Double]
-  /// µT, of the magnitude and of the component along gravity.
+  /// Noise in µT of the magnitude and of the component along gravity.
   private var (noise, verticalNoise) = (1.0, 1.0)
-  /// Whether it was fitted to samples, so that its magnitude is that of the field here.
+  /// True if the model was fitted to samples, so that its magnitude is the local field's.
   private var isFitted = false
 
   private static let count = 11
-  /// One standard deviation before anything is observed.
+  /// Standard deviations before any observation.
   private static let (unknownIron, unknownDiagonal, unknownOffDiagonal) = (100.0, 0.08, 0.05)
-  /// The same of a restored calibration; iron may have changed a little.
+  /// Standard deviations of a restored calibration; its iron may have changed slightly.
   private static let (restoredIron, restoredSoftIron) = (1.0, 0.03)
-  /// µT: the Earth's field is between 22 and 67.
+  /// Magnitude of the Earth's field in µT; it lies between 22 and 67.
   private static let magnitude = (mean: 45.0, deviation: 20.0)
   private static let vertical = (mean: 0.0, deviation: 50.0)
-  /// µT within which residuals count as noise. Accelerations of a hand tilt gravity, so the second is larger.
+  /// Range of residuals in µT that count as noise. Hand accelerations tilt gravity, so the second range is
+  /// larger.
   private static let (noiseLimits, verticalNoiseLimits) = (0.5...6.0, 1.5...12.0)
-  /// Radians by which the vertical may be wrong.
+  /// Standard deviation in rad of the vertical direction.
   private static let tiltDeviation = 0.4.radians
-  /// Neighbouring samples have errors in common.
+  /// Inflation of the covariance, because errors of neighbouring samples are correlated.
   private static let inflation = 1.3
 
   init(_ known: MotionCalibration.Magnetometer?) {
@@ -183,7 +186,7 @@ private struct Model: Sendable {
 
   private var hardIron: Vector3 { Vector3(x[0], x[1], x[2]) }
 
-  /// `(1 + E) v`
+  /// Returns `(1 + E) v`.
   private func softened(_ v: Vector3) -> Vector3 {
     Vector3(
       (1 + x[3]) * v.x + x[6] * v.y + x[7] * v.z, x[6] * v.x + (1 + x[4]) * v.y + x[8] * v.z,
@@ -211,7 +214,8 @@ private struct Model: Sendable {
       || abs(field.dot(down) - x[10]) > 4 * verticalNoise + 0.15 * x[9]
   }
 
-  /// Gradient of a component of the corrected field by the parameters: along `direction`, for `u = raw - hardIron`.
+  /// Returns the gradient, with respect to the parameters, of the corrected field's component along
+  /// `direction`, for `u = raw - hardIron`.
   private func gradient(_ direction: Vector3, _ u: Vector3) -> [Double] {
     let iron = softened(direction)
     let n = direction
@@ -221,7 +225,8 @@ private struct Model: Sendable {
     ]
   }
 
-  /// Radians, one standard deviation of the heading that a corrected field shows; nil if it is vertical.
+  /// Returns the standard deviation in rad of the heading from a corrected field; nil if the field is
+  /// vertical.
   func headingDeviation(down: Vector3, field: Vector3) -> Double? {
     let vertical = field.dot(down)
     let horizontal = field - vertical * down
@@ -237,7 +242,7 @@ private struct Model: Sendable {
       }
     }
     let tilt = Self.tiltDeviation * vertical / size
-    // A field of another magnitude or dip has another direction, too.
+    // If magnitude or dip differ from the model, the direction differs, too.
     let local =
       isFitted
       ? max(abs(field.length - x[9]) - noise, abs(vertical - x[10]) - verticalNoise, 0) / size : 0
@@ -247,7 +252,7 @@ private struct Model: Sendable {
 
   // MARK: Fit
 
-  /// Returns the estimate by samples of gravity's direction and the raw field.
+  /// Fits the model to samples of gravity's direction and raw field.
   static func fit(_ samples: [(down: Vector3, field: Vector3)], _ prior: Model) -> Model {
     var model = prior
     model.center(samples, prior)
@@ -256,7 +261,7 @@ private struct Model: Sendable {
       guard let step = model.step(samples, prior, noise, verticalNoise) else { return prior }
       for index in 0..<count { model.x[index] += step[index] }
       guard model.x.allSatisfy(\.isFinite) else { return prior }
-      // The noise is known only near the solution.
+      // The noise can only be estimated near the solution.
       guard iteration > 3 else { continue }
       let free = max(1, Double(samples.count) - 5)
       var (sum, verticalSum) = (0.0, 0.0)
@@ -277,7 +282,7 @@ private struct Model: Sendable {
     return model
   }
 
-  /// Starts from the sphere through the samples where nothing is known of hard iron.
+  /// Sets the hard iron to the centre of the sphere through the samples, if it is unknown.
   private mutating func center(_ samples: [(down: Vector3, field: Vector3)], _ prior: Model) {
     guard samples.count >= 4, prior.covariance[0] > 25 else { return }
     let count = Double(samples.count)
@@ -293,7 +298,7 @@ private struct Model: Sendable {
         right[row] += 0.5 * v[row] * (d.dot(d) - square)
       }
     }
-    // Without a spread along an axis the middle of the samples is as good as any.
+    // Along an axis without spread, the centre of the samples is used.
     for index in 0..<3 { matrix[4 * index] += 4 * count }
     guard let root = Self.cholesky(matrix, 3) else { return }
     let offset = Self.solve(root, right, 3)
@@ -321,7 +326,7 @@ private struct Model: Sendable {
       right[index] = weight * (prior.x[index] - x[index])
     }
     func add(_ gradient: [Double], _ residual: Double, _ deviation: Double) {
-      // Single samples far from the others are disturbances (P. J. Huber, 1964).
+      // Outliers are down-weighted (P. J. Huber, 1964).
       let size = abs(residual) / deviation
       let weight = min(1, 2.5 / max(size, 1e-9)) / (deviation * deviation)
       for row in 0..<n {
@@ -345,7 +350,7 @@ private struct Model: Sendable {
 
   // MARK: Linear algebra
 
-  /// The lower triangle of the Cholesky decomposition; nil if the matrix is not positive definite.
+  /// Returns the lower triangle of the Cholesky decomposition; nil if the matrix is not positive definite.
   private static func cholesky(_ matrix: [Double], _ n: Int) -> [Double]? {
     var l = [Double](repeating: 0, count: n * n)
     for row in 0..<n {

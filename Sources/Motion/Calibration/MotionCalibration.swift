@@ -3,18 +3,18 @@ internal import Platform
 public import Sensors
 public import Spatial
 
-/// What was learned about the sensors of one device and is worth keeping across restarts. Only what was observed is in it.
+/// Calibration of one device's sensors, stored across restarts. It contains observed values only.
 ///
-/// Whether it still fits is for the filter to say: what the samples contradict is discarded, and what was learned on other
-/// hardware is never used.
+/// The filter decides whether it still applies: values that the samples contradict are discarded, and values
+/// of other hardware are never used.
 public struct MotionCalibration: Hashable, Sendable {
   /// The gyroscope's bias at one temperature.
   public struct GyroBias: Hashable, Sendable {
-    /// °C; nil where there is no thermometer.
+    /// Temperature in °C; nil without a thermometer.
     public var temperature: Double?
-    /// rad/s, device frame: what to subtract.
+    /// Bias in rad/s in the device frame, to be subtracted from readings.
     public var bias: Vector3
-    /// rad/s, one deviation per axis.
+    /// Standard deviation per axis in rad/s.
     public var deviation: Vector3
 
     public init(temperature: Double?, bias: Vector3, deviation: Vector3) {
@@ -22,15 +22,15 @@ public struct MotionCalibration: Hashable, Sendable {
     }
   }
 
-  /// The device's own magnetism, an ellipsoid: `field = (1 + E) * (raw - hardIron)` with a symmetric E.
+  /// The device's own magnetism as an ellipsoid: `field = (1 + E) * (raw - hardIron)` with a symmetric E.
   public struct Magnetometer: Hashable, Sendable {
-    /// µT, device frame.
+    /// Hard iron in µT, device frame.
     public var hardIron: Vector3
-    /// µT, one deviation per axis; large along an axis about which the device has always turned.
+    /// Standard deviation per axis in µT; large along the axis of all rotations so far.
     public var hardIronDeviation: Vector3
-    /// What undoes soft iron: xx, yy, zz of E; zero when there was none to be seen.
+    /// Soft iron correction: elements xx, yy, zz of E; zero if no soft iron was observed.
     public var softIronDiagonal = Vector3.zero
-    /// The same: xy, xz, yz.
+    /// Soft iron correction: elements xy, xz, yz of E.
     public var softIronOffDiagonal = Vector3.zero
 
     public init(hardIron: Vector3, hardIronDeviation: Vector3) {
@@ -38,7 +38,7 @@ public struct MotionCalibration: Hashable, Sendable {
       self.hardIronDeviation = hardIronDeviation
     }
 
-    /// µT, device frame, free of the device's own magnetism.
+    /// Corrects a raw field for the device's own magnetism, in µT, device frame.
     public func corrected(_ raw: Vector3) -> Vector3 {
       let u = raw - hardIron
       let (d, o) = (softIronDiagonal, softIronOffDiagonal)
@@ -49,35 +49,36 @@ public struct MotionCalibration: Hashable, Sendable {
     }
   }
 
-  /// °C between kept biases.
+  /// Temperature step in °C between stored biases.
   public static let temperatureStep = 5.0
-  /// At most so many biases are kept.
+  /// Maximum number of stored biases.
   public static let biasLimit = 32
 
-  /// Which hardware it was learned on, by kind of sensor, as its source names it.
+  /// Hardware on which each sensor was calibrated, as named by its source.
   public var devices: [SensorKind: String] = [:]
-  /// Nil when it has not been kept yet.
+  /// Time of storing; nil if never stored.
   public var made: UTCTime?
-  /// By rising temperature.
+  /// Stored biases in order of rising temperature.
   public private(set) var gyroBiases: [GyroBias] = []
-  /// Nil when no magnetism was observed.
+  /// Calibration of the magnetometer; nil if none was observed.
   public var magnetometer: Magnetometer?
-  /// Delay of the magnetometer against the gyroscope, s; nil when none was observed.
+  /// Delay of the magnetometer relative to the gyroscope in s; nil if none was observed.
   public var magnetometerLag: Double?
-  /// Relative scale error of the gyroscope per axis; nil when none was observed.
+  /// Relative scale error of the gyroscope per axis; nil if none was observed.
   public var gyroscopeScaleError: Vector3?
-  /// How the device is tilted in its vehicle, where that was measured; nil when it was not.
+  /// Tilt of the device in its vehicle; nil if it was not measured.
   public var level: LevelCalibration?
 
   public init() {}
 
-  /// Whether nothing was learned.
+  /// True if the calibration contains no values.
   public var isEmpty: Bool {
     gyroBiases.isEmpty && magnetometer == nil && magnetometerLag == nil && gyroscopeScaleError == nil
       && level == nil
   }
 
-  /// Keeps a bias, in the place of one less than half a `temperatureStep` away. What is not finite is left out.
+  /// Stores a bias and replaces one less than half a `temperatureStep` away. Values that are not finite are
+  /// ignored.
   public mutating func keep(_ bias: GyroBias) {
     guard bias.bias.isFinite, bias.deviation.isFinite else { return }
     if let temperature = bias.temperature { guard abs(temperature) < 300 else { return } }
@@ -94,8 +95,9 @@ public struct MotionCalibration: Hashable, Sendable {
     temperature.map { ($0 / temperatureStep).rounded() }
   }
 
-  /// The bias to be expected at `temperature`, °C: between the two nearest kept ones, or the nearest; nil when none is
-  /// kept. Without a temperature, the one kept without, or the one in the middle.
+  /// Returns the expected bias at a temperature in °C, interpolated between the two nearest stored biases, or
+  /// the nearest one; nil if none is stored. Without a temperature, it returns the bias stored without one,
+  /// or the middle one.
   public func gyroBias(at temperature: Double?) -> GyroBias? {
     guard let temperature, temperature.isFinite else {
       return gyroBiases.first { $0.temperature == nil }
@@ -114,10 +116,10 @@ public struct MotionCalibration: Hashable, Sendable {
       deviation: below.deviation + f * (above.deviation - below.deviation))
   }
 
-  /// The gyroscope contradicted them.
+  /// Removes all gyroscope biases after the gyroscope contradicted them.
   mutating func forgetGyroBiases() { gyroBiases = [] }
 
-  /// Forgets what belongs to other hardware than `device` of a kind. Returns whether anything was forgotten.
+  /// Removes values that belong to other hardware than `device`. Returns true if anything was removed.
   public mutating func bind(_ kind: SensorKind, to device: String) -> Bool {
     let before = devices.updateValue(device, forKey: kind)
     guard let before, before != device else { return false }
@@ -137,17 +139,17 @@ public struct MotionCalibration: Hashable, Sendable {
   }
 }
 
-/// Why a stored calibration was not taken.
+/// The reason why a stored calibration was rejected.
 public struct CalibrationError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String
 }
 
-// A text of lines "key value ...", so that a person can read it. The first line is the version, the last a checksum over
-// all before it.
+// The text form has lines of "key value …" and is human-readable. The first line is the version, the last a
+// checksum of all lines before it.
 extension MotionCalibration {
   private static let firstLine = "odograph-calibration 1"
 
-  /// UTF-8 text; numbers keep every digit.
+  /// The calibration as UTF-8 text; numbers are written with full precision.
   public var text: String {
     var lines = [Self.firstLine]
     for (kind, device) in devices.sorted(by: { $0.key < $1.key }) {
@@ -172,9 +174,10 @@ extension MotionCalibration {
     return body + "crc \(String(CRC32.checksum(body.utf8), radix: 16))\n"
   }
 
-  /// - Throws: `CalibrationError` naming the line.
+  /// Parses a stored calibration.
+  /// - Throws: `CalibrationError` with the line number.
   public init(text: String) throws(CalibrationError) {
-    // Lines are split by bytes: in a `Character` a carriage return would hide the line feed.
+    // Lines are split by bytes, because in a `Character` a carriage return would hide the line feed.
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
       .map { Substring($0) }
     guard lines.first == Self.firstLine[...] else {
@@ -228,7 +231,7 @@ extension MotionCalibration {
       magnetometer?.softIronOffDiagonal = Self.vector(values, 3)
     case "level":
       level = LevelCalibration(gravity: Self.vector(try Self.values(words.dropFirst(), count: 3), 0))
-    // Lines of a later minor version are none of ours.
+    // Unknown keys belong to a later minor version and are ignored.
     default: break
     }
   }
@@ -248,7 +251,7 @@ extension MotionCalibration {
 
   private static func numbers(_ v: Vector3) -> String { "\(v.x) \(v.y) \(v.z)" }
 
-  /// Runs of white space become one space, which is what reading makes of them.
+  /// Replaces runs of white space by one space, as reading does.
   private static func oneLine(_ text: String) -> String {
     let words = text.split { $0.isWhitespace || $0.isNewline }.joined(separator: " ")
     return words.isEmpty ? "-" : words

@@ -1,7 +1,7 @@
 public import Sensors
 public import Spatial
 
-/// What the agent can tell about motion and heading.
+/// An output that depends on motion sensors.
 public enum MotionOutput: String, Hashable, Sendable, CaseIterable, Comparable {
   case gravity
   case userAcceleration
@@ -12,12 +12,12 @@ public enum MotionOutput: String, Hashable, Sendable, CaseIterable, Comparable {
   case trueHeading
   case location
 
-  /// The sensors without which it cannot be told at all. With these alone it may be told less well: see `limitation`.
+  /// Sensors required for this output. With these alone its quality may be reduced: see `limitation`.
   public var neededSensors: Set<SensorKind> {
     switch self {
     case .gravity, .userAcceleration: [.accelerometer]
     case .rotationRate: [.gyroscope]
-    // With a gyroscope, or with a magnetometer in its place.
+    // An attitude also requires a gyroscope or a magnetometer; `limitation` checks that.
     case .attitude: [.accelerometer]
     case .magneticField: [.magnetometer]
     case .magneticHeading: [.accelerometer, .magnetometer]
@@ -26,7 +26,8 @@ public enum MotionOutput: String, Hashable, Sendable, CaseIterable, Comparable {
     }
   }
 
-  /// What keeps a device with these sensors from telling it well; nil when nothing does.
+  /// Returns why these sensors provide this output with reduced quality or not at all; nil if they provide it
+  /// fully.
   public func limitation(with sensors: Set<SensorKind>) -> MotionLimitation? {
     let missing = neededSensors.subtracting(sensors).sorted()
     if !missing.isEmpty {
@@ -56,15 +57,15 @@ public enum MotionOutput: String, Hashable, Sendable, CaseIterable, Comparable {
   public static func < (a: MotionOutput, b: MotionOutput) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// Why an output is told less well than it could be, or not at all, with what would help.
+/// The reason why an output is degraded or unavailable, and the remedy.
 public enum MotionLimitation: Hashable, Sendable {
   case degraded(reason: String)
   case unavailable(reason: String)
 }
 
 extension AttitudeReferenceFrame {
-  /// The frames that a set of sensors can serve. True north needs a position for the declination; a magnetometer stands in
-  /// for a gyroscope, less well.
+  /// Returns the frames that a set of sensors supports. True north requires a position for the declination. A
+  /// magnetometer can replace a gyroscope, at lower quality.
   public static func available(with sensors: Set<SensorKind>) -> Set<AttitudeReferenceFrame> {
     guard sensors.contains(.accelerometer) else { return [] }
     var frames: Set<AttitudeReferenceFrame> = sensors.contains(.gyroscope) ? [.xArbitraryZVertical] : []
@@ -74,22 +75,22 @@ extension AttitudeReferenceFrame {
     return frames
   }
 
-  /// This frame and those that take its place while it cannot be served, the best first.
+  /// The requested frame and its fallbacks, in order of preference.
   public var withFallbacks: [AttitudeReferenceFrame] {
     let all: [AttitudeReferenceFrame] = [
       .xTrueNorthZVertical, .xMagneticNorthZVertical, .xArbitraryCorrectedZVertical, .xArbitraryZVertical,
     ]
-    // Where there is no gyroscope, nothing but the magnetometer holds an arbitrary frame.
+    // Without a gyroscope, an arbitrary frame relies on the magnetometer.
     return self == .xArbitraryZVertical
       ? [.xArbitraryZVertical, .xArbitraryCorrectedZVertical] : Array(all.drop { $0 != self })
   }
 }
 
-/// Holds the sensors that a vehicle must have against those that are there.
+/// Compares the sensors that the configuration requires with those present.
 public struct CapabilityCheck: Hashable, Sendable {
-  /// Required but not there, in order: the agent must not start without them.
+  /// Required sensors that are missing, in order. If any are missing, the agent must not start.
   public let missing: [SensorKind]
-  /// What cannot be told with what is there, or only less well.
+  /// Outputs that are degraded or unavailable with the present sensors.
   public let limitations: [MotionOutput: MotionLimitation]
 
   public init(required: Set<SensorKind>, present: Set<SensorKind>) {
@@ -100,10 +101,10 @@ public struct CapabilityCheck: Hashable, Sendable {
       })
   }
 
-  /// Whether all required sensors are there.
+  /// True if all required sensors are present.
   public var isSatisfied: Bool { missing.isEmpty }
 
-  /// One sentence for the person on call; nil when nothing is missing.
+  /// Error message for the operator; nil if no sensor is missing.
   public var complaint: String? {
     guard !isSatisfied else { return nil }
     let names = missing.map(\.rawValue).joined(separator: ", ")

@@ -1,19 +1,19 @@
 public import Spatial
 
-/// How well the magnetometer is calibrated, by the error that the device's own magnetism and an uneven field may leave in
-/// a heading. A level is claimed only for what was observed: a device that has not been turned since its magnetism became
-/// unknown is uncalibrated, however steady its readings.
+/// Accuracy of the magnetometer's calibration, expressed as the heading error that the device's own magnetism
+/// and an uneven field may cause. A level is reported only if observations support it: a device that has not
+/// been rotated since its magnetism became unknown is `uncalibrated`, even if its readings are steady.
 public enum MagneticFieldCalibrationAccuracy: Int, Hashable, Sendable, CaseIterable, Comparable {
   case uncalibrated = -1
-  /// The heading is right within 20°.
+  /// Heading error of at most 20°.
   case low = 0
-  /// The heading is right within 10°.
+  /// Heading error of at most 10°.
   case medium = 1
-  /// The heading is right within 5°.
+  /// Heading error of at most 5°.
   case high = 2
 
-  /// - Parameter bound: rad, within which the heading is right by the evidence. It must be well inside the level's promise:
-  ///   in simulations the true error exceeds it by up to a half where the evidence itself is young.
+  /// - Parameter bound: observed bound of the heading error in rad. It must be well below the level's limit,
+  ///   because with few observations the true error exceeds it by up to a half in simulations.
   init(headingBound bound: Double) {
     switch bound * 180 / .pi {
     case ...3: self = .high
@@ -23,7 +23,7 @@ public enum MagneticFieldCalibrationAccuracy: Int, Hashable, Sendable, CaseItera
     }
   }
 
-  /// Degrees within which a heading is right; nil when uncalibrated.
+  /// Maximum heading error in degrees; nil if uncalibrated.
   public var headingError: Double? {
     switch self {
     case .uncalibrated: nil
@@ -36,41 +36,43 @@ public enum MagneticFieldCalibrationAccuracy: Int, Hashable, Sendable, CaseItera
   public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// The field around the device, free of the device's own magnetism as far as that is known.
+/// The magnetic field around the device, corrected for the device's own magnetism as far as that is
+/// calibrated.
 @frozen
 public struct CalibratedMagneticField: Hashable, Sendable {
-  /// µT, device frame.
+  /// Field in µT, device frame.
   public var field: Vector3
   public var accuracy: MagneticFieldCalibrationAccuracy
 }
 
-/// The fused motion of the device at one moment.
+/// Fused motion of the device at one time.
 ///
-/// Without a gyroscope it is degraded: a magnetometer gives the attitude in its place, and without one gravity and user
-/// acceleration are all there is; `unavailableOutputs` names the rest, and `degradation` says so in words.
+/// Without a gyroscope the motion is degraded. The attitude then comes from the magnetometer; without that,
+/// only gravity and user acceleration are available. `unavailableOutputs` lists the missing outputs, and
+/// `degradation` describes the cause.
 @frozen
 public struct DeviceMotion: Hashable, Sendable {
-  /// Of the newest inertial sample that went in, from the hardware.
+  /// Hardware time of the newest inertial sample included.
   public var timestamp: Timestamp
   public var frame: AttitudeReferenceFrame
-  /// In `frame`; nil without a gyroscope and a magnetometer.
+  /// Attitude in `frame`; nil without both gyroscope and magnetometer.
   public var attitude: Attitude?
-  /// rad/s, device frame, bias removed; nil without a gyroscope.
+  /// Rotation rate in rad/s, device frame, bias removed; nil without a gyroscope.
   public var rotationRate: Vector3?
-  /// g, device frame, length one: (0, 0, -1) when flat.
+  /// Direction of gravity in g, device frame, length one: (0, 0, -1) if the device lies flat.
   public var gravity: Vector3
-  /// g, device frame: what the user or the vehicle adds to gravity, with Core Motion's sign: what loose things inside
-  /// would do. Speeding up reads (0, -, 0), braking (0, +, 0), a curve to the left (+, 0, 0).
+  /// Acceleration in g, device frame, without gravity, in Core Motion's sign convention: the direction in
+  /// which loose objects move. Speeding up gives (0, -, 0), braking (0, +, 0), a left curve (+, 0, 0).
   public var userAcceleration: Vector3
-  /// Nil without a magnetometer.
+  /// Calibrated magnetic field; nil without a magnetometer.
   public var magneticField: CalibratedMagneticField?
-  /// Degrees clockwise from the frame's north, 0 ..< 360, to which the device's top points; nil in frames
-  /// that have no north.
+  /// Direction of the device's top in degrees clockwise from the frame's north, 0 ..< 360; nil in frames
+  /// without a north.
   public var heading: Double?
-  /// Why this is less well known than with all sensors, and what would help; nil when it is not.
+  /// The reason for reduced quality, and the remedy; nil with all sensors.
   public var degradation: String?
 
-  /// What could not be told, for want of a sensor.
+  /// Outputs that are unavailable because a sensor is missing.
   public var unavailableOutputs: Set<MotionOutput> {
     var outputs: Set<MotionOutput> = []
     if attitude == nil { outputs.insert(.attitude) }
@@ -82,7 +84,7 @@ public struct DeviceMotion: Hashable, Sendable {
 }
 
 extension DeviceMotion {
-  /// The same motion in other axes of the device: those to which `rotation` turns the coordinates of its own.
+  /// Returns the same motion in device axes rotated by `rotation`.
   func turned(by rotation: Quaternion) -> DeviceMotion {
     var turned = self
     turned.attitude = attitude?.turned(by: rotation)
@@ -96,7 +98,7 @@ extension DeviceMotion {
 }
 
 extension Attitude {
-  /// The attitude of axes to which `rotation` turns the device's coordinates.
+  /// Returns the attitude of axes obtained by rotating the device's coordinates by `rotation`.
   func turned(by rotation: Quaternion) -> Attitude {
     Attitude(quaternion: (quaternion * rotation.conjugate).normalized)
   }

@@ -1,42 +1,42 @@
 public import Sensors
 public import Spatial
 
-/// Fuses the inertial sensors into `DeviceMotion`, and serves their raw data.
+/// Fuses the inertial sensors into `DeviceMotion`, and provides their raw data.
 ///
-/// A value type without I/O: samples go in with their time, in order of time for each sensor; the motion can be asked
-/// for at any moment. The filter behind it can be replaced without any caller noticing. `LiveMotion` serves other threads.
+/// A value type without I/O: pass samples with their time, in order of time for each sensor, and read the
+/// motion at any moment. `LiveMotion` makes it available to other threads.
 public struct MotionManager: Sendable {
-  /// The frame that attitudes are expressed in.
+  /// Reference frame of the attitudes.
   public var frame: AttitudeReferenceFrame
-  /// Degrees by which magnetic north lies east of true north here; nil when unknown. `update(location:altitude:time:)`
-  /// sets it.
+  /// Declination in degrees, positive if magnetic north is east of true north; nil if unknown.
+  /// `update(location:altitude:time:)` sets it.
   public var declination: Double?
-  /// The Earth's field at the last location, by the World Magnetic Model; nil before the first location. It also says
-  /// whether the model has expired.
+  /// The Earth's magnetic field at the last location, from the World Magnetic Model; nil before the first
+  /// location. It also reports whether the model has expired.
   public private(set) var geomagneticField: GeomagneticField?
 
-  /// Who uses the sensors, and which there are.
+  /// Consumers and availability of the sensors.
   var use = SensorUse()
 
   private var filter: AttitudeFilter
-  /// What was given at the start, with what has been learned by temperature since.
+  /// The initial calibration, with the biases learned by temperature since.
   private var kept: MotionCalibration
-  /// °C of the inertial sensors, and the bias that was expected there.
+  /// Temperature of the inertial sensors in °C, and the bias expected at it.
   private var temperature: Double?
   private var expectedBias: MotionCalibration.GyroBias?
-  /// What the sensors have said of their ends.
+  /// Measuring ranges reported by the sensors.
   private var ranges: [SensorKind: Double] = [:]
-  /// Hardware turned out to be other than that of the calibration.
+  /// True if the calibration belongs to other hardware.
   private var hasForeignCalibration = false
 
   private var screen = ScanScreen()
   private var separator = GravitySeparator()
   private var merger = ScanMerger()
-  /// Scans in order of time; those before `fusedCount` have been fused.
+  /// Scans in order of time. Those before `fusedCount` have been fused.
   private var due: [ScanMerger.Element] = []
   private var fusedCount = 0
-  /// The newest valid scan of each sensor, for the raw data. Everything else depends on fused scans alone, so that the size of
-  /// blocks makes no difference.
+  /// The newest valid scan of each sensor, for raw data only. Everything else depends on fused scans, so that
+  /// results do not depend on block sizes.
   private var accelerometer: InertialScan?
   private var gyro: InertialScan?
   private var magnetometer: InertialScan?
@@ -48,22 +48,23 @@ public struct MotionManager: Sendable {
   private var start: Timestamp?
   /// Time from which forces and rotations are both available.
   private var fusedSince: Timestamp?
-  /// Whether the filter has found the vertical since time began.
+  /// True once the filter has found the vertical since time started or was set back.
   private var isVerticalFound = false
-  /// Of the device in its own axes against east, true north, up, as something that knows more has it, and of when.
+  /// Attitude of the device relative to east, true north, up from an external navigation filter, with its
+  /// time.
   private var aided: (timestamp: Timestamp, attitude: Attitude)?
-  /// The field, averaged over half a second: the compass of a device without a gyroscope.
+  /// Field averaged over half a second, used as compass on devices without a gyroscope.
   private var steadyField = LowPassFilter(cutoff: 0.3)
-  /// Hard and soft iron of a device without a gyroscope.
+  /// Hard and soft iron calibration on devices without a gyroscope.
   private var compassCalibrator: CompassCalibrator
 
-  /// Seconds after which a sensor that has said nothing counts as gone.
+  /// Seconds without samples after which a sensor counts as absent.
   private static let silence = 2.0
-  /// Seconds that a frame is waited for before another takes its place: where no magnetometer is known, and where there is one
-  /// that has not been understood.
+  /// Seconds of waiting for the requested frame before a fallback is used: without a magnetometer, and with
+  /// one that is not yet usable.
   private static let framePatience = (withoutMagnetometer: 1.0, withMagnetometer: 5.0)
 
-  /// - Parameter calibration: what an earlier run has learned; nil to begin with nothing.
+  /// - Parameter calibration: calibration of an earlier run; nil to start without one.
   public init(frame: AttitudeReferenceFrame, calibration: MotionCalibration? = nil) {
     self.frame = frame
     kept = calibration ?? MotionCalibration()
@@ -72,26 +73,26 @@ public struct MotionManager: Sendable {
     expectedBias = kept.gyroBias(at: nil)
   }
 
-  /// How the device is tilted in the vehicle: from then on `deviceMotion` and headings are those of the vehicle, which lies level
-  /// where the device does not. Raw samples and what is learned of the sensors stay the device's. It is kept with the
-  /// `calibration`; nil where vehicle and device count as one.
+  /// Tilt of the device in the vehicle. If set, `deviceMotion` and headings refer to the vehicle, corrected
+  /// for the tilt. Raw samples and sensor calibration always refer to the device. The level is stored with
+  /// the `calibration`; nil if vehicle and device axes coincide.
   public var level: LevelCalibration? {
     get { kept.level }
     set { kept.level = newValue }
   }
 
-  /// How the device sits in the vehicle, from its axes to right, forward, up, while something knows that: it goes before `level`,
-  /// which knows no front. It is not kept with the `calibration`.
+  /// Rotation from the device's axes to the vehicle's right, forward, up; nil while unknown. It takes
+  /// precedence over `level`, which contains no forward direction. It is not stored with the `calibration`.
   public var mounting: Quaternion?
 
-  /// From the device's axes to those in which `deviceMotion` and headings are told; nil where they count as the same.
+  /// Rotation from the device's axes to those of `deviceMotion` and headings; nil if both coincide.
   public var vehicleRotation: Quaternion? { mounting ?? kept.level?.rotation }
 
-  /// Processes a block of scans. Scans of several devices are fused in order of time, as soon as no other sensor can deliver an
-  /// older sample. The results do not depend on the size of the blocks.
+  /// Processes a block of scans. Scans of several devices are fused in order of time, as soon as no other
+  /// sensor can deliver an older sample. The results do not depend on block sizes.
   /// - Parameters:
   ///   - body: receives the valid part of each scan, in order of arrival.
-  ///   - ordered: receives the scans in order of fusion. Samples of one time are one scan.
+  ///   - ordered: receives the scans in order of fusion. Samples of one time form one scan.
   public mutating func process(
     _ block: [InertialScan], _ body: (InertialScan) -> Void = { _ in },
     ordered: (InertialScan) -> Void = { _ in }
@@ -103,8 +104,8 @@ public struct MotionManager: Sendable {
     }
   }
 
-  /// Validates a block of scans without fusing them. Fuse them with `nextScan` and `fuseNext`, for example to add what a
-  /// navigation filter makes of each scan (`update(acceleration:)`) before it is fused.
+  /// Validates a block of scans without fusing them. Fuse them with `nextScan` and `fuseNext`, for example to
+  /// pass the acceleration from a navigation filter (`update(acceleration:)`) before each scan.
   /// - Parameter body: receives the valid part of each scan, in order of arrival.
   public mutating func admit(_ block: [InertialScan], _ body: (InertialScan) -> Void = { _ in }) {
     for var scan in block {
@@ -121,10 +122,10 @@ public struct MotionManager: Sendable {
     while let next = merger.nextJoined() { due.append(next) }
   }
 
-  /// The oldest scan that is ready to be fused: the samples of all devices at one time. Nil if none is.
+  /// The oldest scan ready to be fused, with the samples of all devices at one time; nil if none is ready.
   public var nextScan: InertialScan? { fusedCount < due.count ? due[fusedCount].scan : nil }
 
-  /// Fuses `nextScan`. `deviceMotion` is then the motion at its time.
+  /// Fuses `nextScan`. `deviceMotion` is then valid at its time.
   public mutating func fuseNext() {
     guard fusedCount < due.count else { return }
     let (scan, doubts) = (due[fusedCount].scan, due[fusedCount].doubts)
@@ -154,7 +155,7 @@ public struct MotionManager: Sendable {
     isVerticalFound = isVerticalFound || !filter.flags.isAligning
   }
 
-  /// Whether accelerometer and magnetometer take the place of a missing gyroscope.
+  /// True if accelerometer and magnetometer replace a missing gyroscope.
   private var isCompass: Bool { fusedRate == nil && !isAvailable(.gyroscope) }
 
   /// Fuses all scans that are ready.
@@ -166,16 +167,16 @@ public struct MotionManager: Sendable {
     }
   }
 
-  /// Whether the motion is that of a scan's time: each sample of the gyroscope, or of the accelerometer if there is no gyroscope,
-  /// makes a new one.
+  /// Returns whether `deviceMotion` changed with a scan. Each gyroscope sample produces a new motion; without
+  /// a gyroscope, each accelerometer sample does.
   public func isMotionNew(after scan: InertialScan) -> Bool {
     if isAvailable(.gyroscope) { return scan.contains(.gyroscope) }
-    // The gyroscope may be about to deliver its first sample.
+    // At the start, the first gyroscope sample may still be on its way.
     return scan.contains(.accelerometer)
       && scan.timestamp.seconds(since: start ?? scan.timestamp) >= Self.framePatience.withoutMagnetometer
   }
 
-  /// Time went back: scans from before cannot be sorted among those that follow.
+  /// Clears the queue after time went back, because earlier scans cannot be ordered among later ones.
   private mutating func restartOrder() {
     merger.endBlock()
     while let next = merger.flushNext() { due.append(next) }
@@ -184,16 +185,16 @@ public struct MotionManager: Sendable {
     (accelerometer, gyro, magnetometer) = (nil, nil, nil)
   }
 
-  /// Time went back: discards everything that is compared by its time. The filter adapts on its own.
+  /// Discards all values that are compared by time, after time went back. The filter adapts on its own.
   private mutating func forgetTime() {
     separator = GravitySeparator()
     (fusedForce, fusedRate, fusedField, start, fusedSince, aided) = (nil, nil, nil, nil, nil, nil)
     steadyField = LowPassFilter(cutoff: 0.3)
   }
 
-  /// Takes the place and civil time, for the declination.
-  /// - Parameter altitude: metres above the ellipsoid; zero does when it is unknown, as 1 km changes the declination by
-  ///   less than 0.01° outside the polar regions.
+  /// Updates the declination for a position and civil time.
+  /// - Parameter altitude: metres above the ellipsoid. Zero is sufficient if unknown: 1 km changes the
+  ///   declination by less than 0.01° outside the polar regions.
   public mutating func update(location: Coordinate, altitude: Double? = nil, time: UTCTime) {
     guard let field = MagneticModel.wmm2025.field(at: location, altitude: altitude ?? 0, time: time) else {
       return
@@ -202,28 +203,29 @@ public struct MotionManager: Sendable {
     declination = field.declination
   }
 
-  /// Takes the attitude that a navigation filter has found from the same scans and from what the vehicle does over ground. The
-  /// frames with a north are served by it, without a magnetometer too, until a newer scan of the gyroscope is fused.
+  /// Updates the attitude from a navigation filter that uses the same scans and the motion over ground.
+  /// Frames with a north use it, even without a magnetometer, until a newer gyroscope scan is fused.
   /// - Parameters:
-  ///   - attitude: of the device in its own axes against east, true north, up; nil when it is no longer known.
-  ///   - timestamp: of the scan up to which it counts.
+  ///   - attitude: attitude of the device's own axes relative to east, true north, up; nil if unknown.
+  ///   - timestamp: time of the last scan included.
   public mutating func update(attitude: Attitude?, at timestamp: Timestamp) {
     aided = attitude.map { (timestamp, $0) }
   }
 
-  /// Takes an acceleration of the device, in its own axes, that is known from elsewhere, so that gravity is found while driving too. It
-  /// holds for half a second at most, and may come before the scans of its time.
+  /// Provides a measured acceleration of the device, in its own axes, so that gravity can be found during a
+  /// drive. It is valid for half a second at most, and may arrive before the scans of its time.
   public mutating func update(acceleration: KnownAcceleration) { filter.process(acceleration) }
 
-  /// The newest sound samples; nil before the first.
+  /// The newest valid sample; nil before the first.
   public var accelerometerData: AccelerometerData? { accelerometer.flatMap { AccelerometerData($0) } }
   public var gyroData: GyroData? { gyro.flatMap { GyroData($0) } }
   public var magnetometerData: MagnetometerData? { magnetometer.flatMap { MagnetometerData($0) } }
 
-  /// What became of the samples of an inertial sensor; nil for other kinds.
+  /// Returns the sample statistics of an inertial sensor; nil for other kinds.
   public func health(of kind: SensorKind) -> SensorHealth? { screen.health(of: kind) }
 
-  /// Samples that were refused, by sensor and reason as in "gyroscope.stuck"; only what has happened is in it.
+  /// Numbers of rejected samples by sensor and reason, as in "gyroscope.stuck". Only nonzero counts are
+  /// included.
   public var refusals: [String: Int] {
     var refusals: [String: Int] = [:]
     for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] {
@@ -237,7 +239,8 @@ public struct MotionManager: Sendable {
     return refusals
   }
 
-  /// The inertial sensors with a fused sample of the last two seconds, and positioning once a declination is known.
+  /// The inertial sensors with a fused sample in the last two seconds, plus positioning if a declination is
+  /// available.
   public var presentSensors: Set<SensorKind> {
     var present: Set<SensorKind> = []
     for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] where isPresent(kind) {
@@ -247,7 +250,7 @@ public struct MotionManager: Sendable {
     return present
   }
 
-  /// Whether an inertial sensor has a fused sample of the last two seconds.
+  /// Returns whether an inertial sensor has a fused sample in the last two seconds.
   func isPresent(_ kind: SensorKind) -> Bool {
     let scan: InertialScan? =
       switch kind {
@@ -265,20 +268,20 @@ public struct MotionManager: Sendable {
     scan.map { now.seconds(since: $0.timestamp) <= Self.silence } ?? false
   }
 
-  /// The frames that can be served now, by the sensors that speak and the location that is known.
+  /// The frames that the active sensors and the location support at the moment.
   public var availableAttitudeReferenceFrames: Set<AttitudeReferenceFrame> {
     let frames = AttitudeReferenceFrame.available(with: presentSensors)
     return isAided ? frames.union([.xTrueNorthZVertical, .xMagneticNorthZVertical]) : frames
   }
 
-  /// The fused motion now; nil until the accelerometer has spoken. Its attitude is in the frame that was asked for, or in the
-  /// best of those that take its place while that cannot be served (`AttitudeReferenceFrame.withFallbacks`).
+  /// The fused motion at the newest fused scan; nil before the first accelerometer sample. Its attitude is in
+  /// the requested frame, or in the best available fallback (`AttitudeReferenceFrame.withFallbacks`).
   public var deviceMotion: DeviceMotion? {
     guard let vehicleRotation else { return motionAsMounted }
     return motionAsMounted?.turned(by: vehicleRotation)
   }
 
-  /// The same in the device's own axes.
+  /// `deviceMotion` in the device's own axes.
   private var motionAsMounted: DeviceMotion? {
     guard let fusedForce else { return nil }
     let present = presentSensors
@@ -311,19 +314,19 @@ public struct MotionManager: Sendable {
     return nil
   }
 
-  /// A frame that hangs on a magnetometer ends with it.
+  /// Returns a frame based on the magnetometer becomes unavailable without it.
   private func isServed(_ frame: AttitudeReferenceFrame) -> Bool {
     !frame.needsMagnetometer || isAvailable(.magnetometer) || isAided && frame.hasNorth
   }
 
-  /// Whether what aids is of the newest fused scan.
+  /// True if the external attitude is as new as the newest fused scan.
   private var isAided: Bool {
     guard let aided, let fusedRate else { return false }
     return aided.timestamp >= fusedRate.timestamp
   }
 
-  /// The attitude against magnetic north, whatever `frame` is; nil without a magnetometer. Without a gyroscope, that of a compass
-  /// which knows which way is down.
+  /// The attitude relative to magnetic north, regardless of `frame`; nil without a magnetometer. Without a
+  /// gyroscope, it is that of a tilt-compensated compass.
   public var magneticAttitude: Attitude? {
     let attitude =
       presentSensors.contains(.gyroscope) || isAvailable(.gyroscope)
@@ -331,18 +334,18 @@ public struct MotionManager: Sendable {
     return vehicleRotation.map { attitude?.turned(by: $0) } ?? attitude
   }
 
-  /// Degrees clockwise from magnetic north to which the device's top points; nil without a magnetometer, or when the
-  /// top points straight up or down.
+  /// Direction of the device's top in degrees clockwise from magnetic north; nil without a magnetometer, or
+  /// if the top points vertically.
   public var magneticHeading: Double? { magneticAttitude.flatMap { $0.heading() } }
 
-  /// Degrees, one standard deviation of the heading: the filter's, but at least what rotations have shown of the device's
-  /// magnetism. 90 if nothing was observed; nil without a heading.
+  /// Standard deviation of the heading in degrees: the filter's own, or the calibration's if that is larger.
+  /// 90 if nothing was observed; nil without a heading.
   public var headingAccuracy: Double? {
     if isCompass { return compassCalibrator.headingDeviation?.degrees }
     guard fusedRate != nil, fusedField != nil, filter.quaternion9D != nil else { return nil }
     let state = filter.state
     guard let deviation = state.headingDeviation, let bound = state.headingBound else { return nil }
-    // Young evidence is often too sure of itself: its bound counts as one and a half deviations.
+    // With few observations the bound is too optimistic. It counts as 1.5 standard deviations.
     return min(90, max(deviation, bound / 1.5).degrees)
   }
 
@@ -371,7 +374,8 @@ public struct MotionManager: Sendable {
     return motion
   }
 
-  /// Against magnetic north, by gravity and the field alone; nil where they do not say.
+  /// Returns the attitude relative to magnetic north from gravity and the field alone; nil if they do not
+  /// determine one.
   private func compass(_ gravity: Vector3) -> Attitude? {
     steadyField.value.flatMap { Attitude(gravity: gravity, magneticField: corrected(magnetometer: $0)) }
   }
@@ -424,7 +428,8 @@ public struct MotionManager: Sendable {
     switch frame {
     case .xArbitraryZVertical: return Attitude(quaternion: filter.quaternion6D)
     case .xArbitraryCorrectedZVertical: return filter.quaternion9D.map(Attitude.init)
-    // The filter's earth frame has x to the east; Core Motion's north frames have it to the north, a quarter turn on.
+    // The filter's earth frame has x pointing east, Core Motion's north frames have x pointing north: a
+    // quarter turn apart.
     case .xMagneticNorthZVertical:
       return filter.quaternion9D.map { Attitude(quaternion: $0).rotatedReference(by: .pi / 2) }
     case .xTrueNorthZVertical:
@@ -435,8 +440,8 @@ public struct MotionManager: Sendable {
 
   // MARK: Calibration
 
-  /// The calibration to store: the one given at the start with what has been learned since, without what the samples
-  /// contradict. The caller that stores it sets `made`.
+  /// The calibration to store: the initial one, updated with observations, without values that the samples
+  /// contradict. The caller sets `made` when storing it.
   public var calibration: MotionCalibration {
     var calibration = filter.calibration(updating: kept, temperature: temperature)
     if isCompass, let magnetometer = compassCalibrator.calibration { calibration.magnetometer = magnetometer }
@@ -444,20 +449,21 @@ public struct MotionManager: Sendable {
     return calibration
   }
 
-  /// Whether some of the calibration given at the start was discarded: the samples contradicted it, or the sensors are
-  /// others.
+  /// True if part of the initial calibration was discarded, because samples contradicted it or the hardware
+  /// differs.
   public var hasDiscardedCalibration: Bool {
     hasForeignCalibration || filter.flags.hasDiscardedCalibration
   }
 
-  /// The bias of the gyroscope follows the chip's temperature as far as it was observed at more than one.
+  /// Adapts the gyroscope's bias to the chip's temperature, if biases at more than one temperature were
+  /// observed.
   private mutating func follow(_ new: Double) {
-    // What was learned belongs to the temperature until now.
+    // Observations so far belong to the previous temperature.
     if let temperature {
       kept = filter.calibration(updating: kept, temperature: temperature)
       filter.forgetContradictedBias()
     }
-    // Thermometers are noisier than chips change.
+    // Thermometer noise is larger than real changes of the chip's temperature.
     let smooth = temperature.map { $0 + 0.3 * (new - $0) } ?? new
     let before = temperature == nil ? expectedBias : kept.gyroBias(at: temperature)
     if let before, let after = kept.gyroBias(at: smooth), temperature != nil || !filter.hasSeenBias {
@@ -466,7 +472,7 @@ public struct MotionManager: Sendable {
     temperature = smooth
   }
 
-  /// Hardware says what it is: what was learned on other hardware goes.
+  /// Associates sensors with their hardware. Calibration of other hardware is discarded.
   private mutating func bind(_ kinds: Set<SensorKind>, to device: String) {
     var isForeign = false
     for kind in kinds where [.accelerometer, .gyroscope, .magnetometer].contains(kind) {
@@ -481,7 +487,7 @@ public struct MotionManager: Sendable {
     temperature = nil
   }
 
-  /// Learns of a source's state: which sensors there are, and how fast they really run.
+  /// Updates availability and actual rates of sensors from a source's status.
   public mutating func observe(_ status: SourceStatus) {
     if let device = status.device { bind(status.kinds, to: device) }
     if !status.ranges.isEmpty {

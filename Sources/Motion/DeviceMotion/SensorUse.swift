@@ -1,13 +1,13 @@
 public import Sensors
 internal import Spatial
 
-/// Who uses which inertial sensor, and which there are: a sensor that nobody uses is off.
+/// Consumers and availability of the inertial sensors. A sensor without consumers is off.
 struct SensorUse: Sendable {
   private var consumers: [MotionConsumer: MotionRequest] = [:]
   private var nextConsumer = 0
   private var rates: [SensorKind: Double] = [:]
   private var sources: [String: (kinds: Set<SensorKind>, isAvailable: Bool)] = [:]
-  /// The kinds of sensors whose source reports them as active, with their rates.
+  /// The kinds of sensors that their source reports as active.
   private(set) var activeKinds: Set<SensorKind> = []
 
   // MARK: Consumers
@@ -25,8 +25,8 @@ struct SensorUse: Sendable {
 
   var isDeviceMotionActive: Bool { consumers.values.contains { $0.updates == .deviceMotion } }
 
-  /// What the consumers need of each sensor; kinds that nobody needs are off.
-  /// - Parameter needsMagnetometer: whether the attitude's frame takes one.
+  /// Returns the demand for each sensor. Kinds without consumers are off.
+  /// - Parameter needsMagnetometer: true if the attitude's frame requires one.
   func demands(needsMagnetometer: Bool) -> [SensorKind: SensorDemand] {
     var demands: [SensorKind: SensorDemand] = [.accelerometer: .off, .gyroscope: .off, .magnetometer: .off]
     for request in consumers.values {
@@ -67,7 +67,7 @@ struct SensorUse: Sendable {
     for kind in status.kinds { rates[kind] = nil }
   }
 
-  /// Whether a source offers a sensor; nil when none answers for it.
+  /// Returns whether a source offers a sensor; nil if no source reports this kind.
   func isOffered(_ kind: SensorKind) -> Bool? {
     var isKnown = false
     for source in sources.values where source.kinds.contains(kind) {
@@ -86,46 +86,48 @@ struct SensorUse: Sendable {
 }
 
 extension MotionManager {
-  /// Fusing needs samples this often, Hz, however rarely its result is read: at less the rotation in between is lost.
+  /// Sample rate in Hz required for fusion, regardless of how often the result is read. At lower rates,
+  /// rotation between samples is lost.
   public static let fusionRate = 100.0
-  /// A magnetometer follows the heading, which the gyroscope carries over in between.
+  /// Magnetometer rate in Hz for fusion. The gyroscope carries the heading between its samples.
   public static let fusionMagnetometerRate = 25.0
 
-  /// Counts a consumer in. Its sensors are demanded until `stopUpdates(for:)`.
+  /// Registers a consumer. Its sensors are demanded until `stopUpdates(for:)`.
   public mutating func startUpdates(_ request: MotionRequest) -> MotionConsumer { use.start(request) }
 
-  /// Counts a consumer out; once is enough.
+  /// Removes a consumer. Further calls have no effect.
   public mutating func stopUpdates(for consumer: MotionConsumer) { use.stop(consumer) }
 
-  /// Whether a consumer is counted in.
+  /// Returns whether a consumer is registered.
   public func isActive(_ consumer: MotionConsumer) -> Bool { use.isActive(consumer) }
 
-  /// What the consumers need of each inertial sensor. Kinds that nobody needs are off.
+  /// Current demand for each inertial sensor. Kinds without consumers are off.
   public var demands: [SensorKind: SensorDemand] { use.demands(needsMagnetometer: frame.needsMagnetometer) }
 
-  /// Whether a sensor is there: a source offers it, or it has spoken lately without a source that answers for it.
+  /// Returns whether a sensor is available: a source offers it, or samples have arrived recently and no
+  /// source reports its kind.
   public func isAvailable(_ kind: SensorKind) -> Bool {
     use.isOffered(kind) ?? isPresent(kind)
   }
 
-  /// Whether anybody uses a sensor.
+  /// Returns whether any consumer uses a sensor.
   public func isActive(_ kind: SensorKind) -> Bool { demands[kind]?.isOn ?? false }
 
   public var isAccelerometerAvailable: Bool { isAvailable(.accelerometer) }
   public var isGyroAvailable: Bool { isAvailable(.gyroscope) }
   public var isMagnetometerAvailable: Bool { isAvailable(.magnetometer) }
-  /// Whether attitudes can be had; gravity and user acceleration alone need only the accelerometer.
+  /// True if attitudes are available. Gravity and user acceleration alone require only the accelerometer.
   public var isDeviceMotionAvailable: Bool { isAccelerometerAvailable && isGyroAvailable }
   public var isAccelerometerActive: Bool { isActive(.accelerometer) }
   public var isGyroActive: Bool { isActive(.gyroscope) }
   public var isMagnetometerActive: Bool { isActive(.magnetometer) }
   public var isDeviceMotionActive: Bool { use.isDeviceMotionActive }
 
-  /// Seconds between samples as the hardware really takes them; nil while it is not known.
+  /// Returns the hardware's actual sampling interval in seconds; nil while unknown.
   public func effectiveInterval(of kind: SensorKind) -> Double? { use.effectiveInterval(of: kind) }
 
-  /// Seconds between a consumer's updates: what it asked for, clamped to what the hardware offers; nil for a consumer
-  /// that was counted out, or while the hardware's rate is not known.
+  /// Returns the interval of a consumer's updates in seconds: the requested one, limited to the hardware's
+  /// range; nil for removed consumers and while the hardware's rate is unknown.
   public func effectiveInterval(for consumer: MotionConsumer) -> Double? {
     use.effectiveInterval(for: consumer)
   }

@@ -1,24 +1,25 @@
 internal import Glibc
 internal import Spatial
 
-/// Finds an attitude where there is none to correct: at the start, possibly in motion, after a gap, and when it was lost.
+/// Finds an attitude from scratch: at the start (possibly in motion), after a gap, and after the filter
+/// diverged.
 struct Alignment: Sendable {
   enum Phase: Sendable {
-    /// Finding the vertical as the mean specific force.
+    /// Determining the vertical from the mean specific force.
     case leveling
-    /// Finding the angle about the magnetic field, the rest being known.
+    /// Determining the angle about the magnetic field; the other two angles are known.
     case searching
     case done
   }
 
   private(set) var phase = Phase.leveling
-  /// Integral of the specific force in the almost inertial frame, m/s, and of its square.
+  /// Integrals of the specific force (m/s) and of its square in the almost inertial frame.
   private var force = Vector3.zero
   private var square = 0.0
   private var duration = 0.0
-  /// Low-passed specific force, level frame, which tells whether the filter is lost.
+  /// Low-passed specific force in the level frame, used to detect divergence.
   private var meanForce = Vector3(0, 0, AttitudeFilter.gravity)
-  /// For devices without a gyroscope: low-passed force and field, device frame.
+  /// Low-passed force and field in the device frame, for devices without a gyroscope.
   private var steadyForce = SteadyVector()
   private var steadyField = SteadyVector()
 
@@ -39,19 +40,19 @@ struct Alignment: Sendable {
     duration += interval
   }
 
-  /// Mean specific force, m/s².
+  /// Mean specific force in m/s².
   private var mean: Vector3 { duration > 0 ? force / duration : .zero }
 
-  /// Variance per axis about the mean, (m/s²)².
+  /// Variance per axis about the mean in (m/s²)².
   private var variance: Double {
     guard duration > 0 else { return 0 }
     let m = mean
     return max(0, square / duration - m.dot(m)) / 3
   }
 
-  /// Averages the specific force in the almost inertial frame until the mean is surely gravity.
+  /// Averages the specific force in the almost inertial frame until the mean reliably indicates gravity.
   ///
-  /// - Returns: whether it now is.
+  /// - Returns: true if it does.
   mutating func level(
     _ estimate: inout AttitudeEstimate, _ block: FilterBlock, _ interval: Double,
     _ p: AttitudeFilter.Parameters
@@ -60,7 +61,7 @@ struct Alignment: Sendable {
       add(block.forceSum / Double(block.forceCount), square: block.force.meanSquare, interval: interval)
       estimate.erect(along: mean)
       let variance = variance
-      // Accelerations keep their direction for some 0.3 s.
+      // Accelerations have a correlation time of about 0.3 s.
       let tilt =
         (variance * 0.3 / duration).squareRoot() / AttitudeFilter.gravity + 0.3 * Double.pi / 180
       let isSteady = duration > 0.3 || variance < 0.05
@@ -73,7 +74,7 @@ struct Alignment: Sendable {
     return phase == .done
   }
 
-  /// The angle about the field which brings the mean specific force closest to the vertical.
+  /// Returns the angle about the field that brings the mean specific force closest to the vertical.
   mutating func search(
     _ estimate: inout AttitudeEstimate, _ strapdown: inout Strapdown, _ block: inout FilterBlock,
     _ interval: Double, _ p: AttitudeFilter.Parameters
@@ -99,11 +100,12 @@ struct Alignment: Sendable {
     estimate.begin(about: estimate.level.rotate(axis), deviation: deviation, p)
   }
 
-  /// Whether gravity has for seconds pointed far from the vertical: the filter is lost, and knows it.
+  /// Returns whether gravity has pointed far from the vertical for seconds, which means that the filter has
+  /// diverged.
   ///
   /// - Parameters:
   ///   - force: mean of the block, level frame.
-  ///   - isTrusted: whether the accelerometer has been in its range for long.
+  ///   - isTrusted: true if the accelerometer was within its range for long enough.
   mutating func isLost(_ force: Vector3, isTrusted: Bool, _ interval: Double) -> Bool {
     meanForce += (1 - exp(-interval / 3)) * (force - meanForce)
     let length = meanForce.length
@@ -116,7 +118,8 @@ struct Alignment: Sendable {
 
   mutating func observe(field: Vector3, at time: Double) { steadyField.process(field, at: time) }
 
-  /// Attitude from accelerometer and magnetometer alone (TRIAD, H. D. Black, 1964); nil where they do not say.
+  /// Returns the attitude from accelerometer and magnetometer alone (TRIAD, H. D. Black, 1964); nil if they
+  /// do not determine one.
   func withoutGyroscope(field needsField: Bool) -> Quaternion? {
     guard let force = steadyForce.value,
       let leveled = Quaternion.shortestTurn(from: force, to: Vector3(0, 0, 1))

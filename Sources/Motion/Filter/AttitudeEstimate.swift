@@ -1,15 +1,15 @@
 internal import Spatial
 
-/// What the Kalman filter of `AttitudeFilter` estimates, with its covariance: the level frame, the errors of the gyroscope,
-/// the motion and the magnetic field.
+/// The state of `AttitudeFilter`'s Kalman filter with its covariance: level frame, gyroscope errors, motion
+/// and magnetic field.
 struct AttitudeEstimate: Sendable {
-  /// Almost inertial to level frame.
+  /// Rotation from the almost inertial to the level frame.
   private(set) var level = Quaternion.identity
   private(set) var gyroscope = GyroscopeErrors()
   private(set) var field: MagneticField
   private(set) var motion = MotionModel()
   private var covariance = Covariance()
-  /// Deviation of the acceleration that was known in the last block, m/s²; zero where none was.
+  /// Deviation in m/s² of the external acceleration in the last block; zero without one.
   private var aidDeviation = 0.0
 
   init(_ p: AttitudeFilter.Parameters) {
@@ -19,7 +19,7 @@ struct AttitudeEstimate: Sendable {
 
   // MARK: Start
 
-  /// Uncertain as before the first sample, whatever the values are.
+  /// Sets the covariance to that before the first sample, without changing the values.
   mutating func start(_ p: AttitudeFilter.Parameters) {
     covariance.reset(0..<2, variance: squared(20 * Double.pi / 180))
     gyroscope.start(&covariance, p)
@@ -27,7 +27,7 @@ struct AttitudeEstimate: Sendable {
     motion.forget(&covariance, p)
   }
 
-  /// Starts from nothing.
+  /// Resets values and covariance.
   mutating func restart(_ p: AttitudeFilter.Parameters) {
     (level, motion, covariance) = (.identity, MotionModel(), Covariance())
     gyroscope.restart()
@@ -46,8 +46,8 @@ struct AttitudeEstimate: Sendable {
 
   // MARK: Alignment
 
-  /// Turns the level frame the shortest way to where `force`, of the almost inertial frame, is vertical; false where that
-  /// has no direction.
+  /// Turns the level frame by the smallest rotation that makes `force` (almost inertial frame) vertical.
+  /// Returns false if the force has no direction.
   @discardableResult
   mutating func erect(along force: Vector3) -> Bool {
     guard let up = Quaternion.shortestTurn(from: level.rotate(force), to: Vector3(0, 0, 1)) else {
@@ -58,7 +58,7 @@ struct AttitudeEstimate: Sendable {
     return true
   }
 
-  /// The vertical has been found within `tilt` rad, with accelerations of that variance about it.
+  /// Starts with a vertical of standard deviation `tilt` rad, and with accelerations of the given variance.
   mutating func begin(tilt: Double, accelerationVariance: Double, _ p: AttitudeFilter.Parameters) {
     motion.begin(accelerationVariance: accelerationVariance, p)
     covariance.reset(0..<2, variance: 2 * tilt * tilt)
@@ -66,7 +66,7 @@ struct AttitudeEstimate: Sendable {
     motion.forget(&covariance, p)
   }
 
-  /// The attitude has been found but for an angle about `axis`, level frame, of that deviation.
+  /// Starts with an attitude whose angle about `axis` (level frame) has the given deviation in rad.
   mutating func begin(about axis: Vector3, deviation: Double, _ p: AttitudeFilter.Parameters) {
     covariance.reset(0..<2, variance: 0)
     covariance.addRotation(Matrix3.outer(axis, scale: deviation * deviation), field: field.mean)
@@ -74,18 +74,18 @@ struct AttitudeEstimate: Sendable {
     motion.forget(&covariance, p)
   }
 
-  /// The first field, almost inertial frame.
+  /// Sets the first field, almost inertial frame.
   mutating func beginField(_ first: Vector3) { field.begin(first, level: level) }
 
-  /// The horizontal force has lasted too long to be an acceleration: so much of it, m/s², is gravity seen from a tilted frame, and
-  /// what varies about it, (m/s²)², is all that accelerations are.
+  /// Treats a horizontal force that has lasted too long for an acceleration as tilt: `force` m/s² of it is
+  /// gravity seen from a tilted frame. The variation about it, in (m/s²)², becomes the acceleration variance.
   mutating func reopenTilt(by force: Double, accelerationVariance: Double, _ p: AttitudeFilter.Parameters) {
     covariance.addVariance(squared(force / AttitudeFilter.gravity), to: 0..<2)
     motion.begin(accelerationVariance: min(accelerationVariance, motion.accelerationVariance), p)
     motion.forget(&covariance, p)
   }
 
-  /// What is aided or no longer aided moves differently.
+  /// Resets the motion model after an external acceleration started or ended.
   mutating func forgetMotion(_ p: AttitudeFilter.Parameters) { motion.forget(&covariance, p) }
 
   mutating func replaceField(by mean: Vector3) { field.replace(by: level.rotate(mean)) }
@@ -107,7 +107,7 @@ struct AttitudeEstimate: Sendable {
     covariance.propagate(ErrorState.field, fromBias: -mean.y * a, scale: -mean.y * r)
     covariance.propagate(ErrorState.field + 1, fromBias: mean.x * a, scale: mean.x * r)
 
-    // Noise of the attitude, as a covariance in the level frame.
+    // Attitude noise as a covariance in the level frame.
     let white =
       squared(p.gyroscopeNoise) * interval
       + squared(p.gyroscopeProportionalNoise) * block.rateSquare + block.gapVariance
@@ -119,7 +119,7 @@ struct AttitudeEstimate: Sendable {
     covariance.addVariance(
       squared(p.hardIronWalk) * interval, to: ErrorState.hardIron..<ErrorState.hardIron + 3)
     covariance.addVariance(squared(p.fieldWalk) * interval, to: ErrorState.field..<ErrorState.field + 3)
-    // Scale and delay are constants; so little only keeps them from being taken for exact.
+    // Scale and delay are constants. The small noise only keeps their variances above zero.
     covariance.addVariance(squared(1e-5) * interval, to: ErrorState.scale..<ErrorState.scale + 3)
     covariance.addVariance(squared(2e-6) * interval, to: ErrorState.lag..<ErrorState.lag + 1)
     if block.gap > 0 { motion.addGap(block.gap, to: &covariance) }
@@ -132,7 +132,7 @@ struct AttitudeEstimate: Sendable {
 
   // MARK: Measurements
 
-  /// - Returns: whether a kept bias turned out to be wrong.
+  /// - Returns: true if a stored bias turned out to be wrong.
   mutating func measureRest(
     _ x: inout StateVector, _ block: FilterBlock, meanVariance: Double, _ interval: Double
   ) -> Bool {
@@ -161,9 +161,9 @@ struct AttitudeEstimate: Sendable {
 
   // MARK: Correction
 
-  /// Moves the estimates by the error that was found.
+  /// Corrects the estimates by the estimated error.
   ///
-  /// - Returns: false where a number is no longer finite.
+  /// - Returns: false if a number is no longer finite.
   @inline(__always)
   mutating func correct(_ x: StateVector, _ p: AttitudeFilter.Parameters) -> Bool {
     let tilt = Vector3(x[ErrorState.tilt], x[ErrorState.tilt + 1], 0)
@@ -174,7 +174,7 @@ struct AttitudeEstimate: Sendable {
     return level.isFinite && gyroscope.isFinite && field.isFinite && motion.isFinite
   }
 
-  /// Undoes what rounding does to the covariance; starts it anew where that is not possible.
+  /// Repairs rounding errors of the covariance, or resets it if that is not possible.
   mutating func repair(_ p: AttitudeFilter.Parameters) {
     if !covariance.repair() { start(p) }
   }
@@ -182,9 +182,9 @@ struct AttitudeEstimate: Sendable {
   @inline(__always)
   mutating func endBlock() { field.endBlock(level: level) }
 
-  // MARK: What is known
+  // MARK: Calibration
 
-  /// `kept` with what has been learned since; what the samples contradicted is not in it.
+  /// Returns `kept` updated with observations, without values that the samples contradicted.
   func calibration(
     updating kept: MotionCalibration, temperature: Double?, isSettled: Bool, _ p: AttitudeFilter.Parameters
   ) -> MotionCalibration {

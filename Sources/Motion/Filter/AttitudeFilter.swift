@@ -4,32 +4,34 @@ public import Spatial
 
 /// Fuses gyroscope, accelerometer and magnetometer into an attitude.
 ///
-/// The structure is VQF's (D. Laidig, T. Seel, "VQF: Highly accurate IMU orientation estimation with bias estimation and
-/// magnetic disturbance rejection", Information Fusion 91, 2023): the gyroscope alone turns an *almost inertial* frame,
-/// and slow corrections connect that frame with the earth, first by inclination, then by heading. The corrections
-/// come from a Kalman filter instead of fixed low-pass filters. It works on blocks of about 70 ms, in which the samples
-/// are summed in the almost inertial frame, and estimates
-/// - inclination, under a motion model whose velocity and position stay bounded, driven by an acceleration whose
-///   strength is estimated along the way (the innovations against their prediction, R. K. Mehra, 1970);
+/// The structure is that of VQF (D. Laidig, T. Seel, "VQF: Highly accurate IMU orientation estimation with
+/// bias estimation and magnetic disturbance rejection", Information Fusion 91, 2023): the gyroscope alone
+/// turns an *almost inertial* frame, and slow corrections connect that frame with the earth, first by
+/// inclination, then by heading. The corrections come from a Kalman filter instead of fixed low-pass filters.
+/// It works on blocks of about 70 ms, in which the samples are summed in the almost inertial frame, and
+/// estimates
+/// - inclination, with a motion model of bounded velocity and position. The strength of the driving
+///   acceleration is estimated adaptively (innovations against their prediction, R. K. Mehra, 1970);
 /// - gyroscope bias and scale; the rate of the gyroscope's clock acts as a common scale;
-/// - the magnetic field: the mean field, whose horizontal direction is the heading, plus a local disturbance that changes
-///   as the device moves (a first-order Gauss-Markov process), plus hard iron that turns with the device;
-/// - the delay of the magnetometer, which is read with the attitude of its own time.
+/// - the magnetic field: the mean field, whose horizontal direction is the heading, plus a local disturbance
+///   that changes as the device moves (a first-order Gauss-Markov process), plus hard iron that turns with
+///   the device;
+/// - the delay of the magnetometer, whose samples are evaluated with the attitude of their own time.
 ///
-/// The mean field is a vector in the level frame rather than an angle, so that everything about it stays linear and
-/// nothing is learned where nothing can be observed (compare J. A. Hesch et al., "Consistency analysis and improvement of
-/// vision-aided inertial navigation", IEEE T-RO 30, 2014). The magnetometer never moves the inclination, except after
-/// the gyroscope was blind: until then inclination is a considered state (S. F. Schmidt, 1966).
+/// The mean field is a vector in the level frame rather than an angle. Its equations are therefore linear,
+/// and unobservable states are not updated (compare J. A. Hesch et al., "Consistency analysis and improvement
+/// of vision-aided inertial navigation", IEEE T-RO 30, 2014). The magnetometer does not change the
+/// inclination, except after gaps of the gyroscope: inclination is a considered state (S. F. Schmidt, 1966).
 ///
-/// Time comes with the scans, which a `ScanScreen` has judged. Those of one sensor must be in order; among sensors they may
-/// be off by some 0.1 s. Nothing is allocated after `init`.
+/// Scans carry their time and must have passed a `ScanScreen`. Those of one sensor must be in order;
+/// different sensors may be offset by about 0.1 s. Nothing is allocated after `init`.
 public struct AttitudeFilter: Sendable {
-  /// From the device frame to a frame with z up and an arbitrary horizontal direction, at the time of the newest
-  /// gyroscope sample. The magnetometer has no part in its heading. (Stored, as are all that are read with every
-  /// sample: reading a computed property copies the whole filter.)
+  /// Rotation from the device frame to a frame with z up and an arbitrary horizontal direction, at the newest
+  /// gyroscope sample. The magnetometer does not affect its heading. (Stored, like all properties read with
+  /// every sample, because reading a computed property copies the whole filter.)
   public private(set) var quaternion6D = Quaternion.identity
-  /// From the device frame to east, magnetic north, up, at the time of the newest gyroscope sample; nil before the first
-  /// magnetometer sample.
+  /// Rotation from the device frame to east, magnetic north, up, at the newest gyroscope sample; nil before
+  /// the first magnetometer sample.
   public private(set) var quaternion9D: Quaternion?
   public let parameters: Parameters
   public private(set) var flags = Flags()
@@ -40,7 +42,7 @@ public struct AttitudeFilter: Sendable {
   private var alignment = Alignment()
   private var rest = RestDetector()
   private var lastingForce = LastingForce()
-  /// Whether the vertical was seen at rest since it was last found.
+  /// True if the vertical was measured at rest since the last alignment.
   private var isLevelKnown = false
   private var accelerations = AccelerationHistory()
   private var isAided = false
@@ -50,16 +52,16 @@ public struct AttitudeFilter: Sendable {
   /// Seconds are counted from the first scan.
   private var origin: Timestamp?
   private var hasGyroscope = false
-  /// Whether the accelerometer has shown where up is, if only roughly.
+  /// True once the accelerometer has roughly determined the vertical.
   private var isLeveled = false
-  /// s since the attitude was last found.
+  /// Time in s since the last alignment.
   private var sinceAlignment = 0.0
-  /// s for which gravity is no judge because the accelerometer was saturated.
+  /// Time in s since the accelerometer was last saturated, which makes gravity unreliable.
   private var sinceSaturation = 1e3
-  /// What the magnetometer is to put right at once after a gap, rad² per axis.
+  /// Variance in rad² per axis that the magnetometer corrects immediately after a gap.
   private var snapVariance = 0.0
 
-  /// s: the low-pass of a chip sampled slower than it could be is still as quick as at 200 Hz.
+  /// Longest assumed latency in s. Chips that are sampled slowly still filter as they do at 200 Hz.
   private static let longestLatency = 0.005
 
   /// Standard gravity, m/s².
@@ -76,9 +78,9 @@ public struct AttitudeFilter: Sendable {
 
   // MARK: Scans
 
-  /// Takes a scan that has passed a `ScanScreen`: finite, and each sensor's in order of time.
+  /// Processes a scan that has passed a `ScanScreen`: finite, and in order of time for each sensor.
   ///
-  /// - Parameter doubts: with which reservation it has passed.
+  /// - Parameter doubts: reservations of the `ScanScreen`.
   public mutating func process(_ scan: InertialScan, doubts: ScanDoubts = []) {
     if doubts.contains(.timeWentBack) { resume(at: scan.timestamp) }
     let time = seconds(scan.timestamp)
@@ -93,14 +95,15 @@ public struct AttitudeFilter: Sendable {
     }
     if let field = scan.magneticField {
       flags.isMagnetometerStuck = doubts.contains(.magnetometer)
-      // A value that came before the filter was level was of no use; held, it is still the only one there is.
+      // A value from before the alignment could not be used. If the magnetometer repeats it, it is still the
+      // only one.
       let isFirst = !estimate.field.isKnown && hasGyroscope && !flags.isMagnetometerStuck
       if isFirst || !doubts.contains(.heldField) { process(field: field, at: time) }
     }
   }
 
-  /// Takes an acceleration of the device that is known from elsewhere. It holds until the next, for half a second at most; one that is
-  /// not finite or older than the newest is left out.
+  /// Processes an external acceleration of the device. It is valid until the next one, for half a second at
+  /// most. Values that are not finite or older than the newest are ignored.
   public mutating func process(_ acceleration: KnownAcceleration) {
     guard let origin else { return }
     accelerations.append(
@@ -108,7 +111,7 @@ public struct AttitudeFilter: Sendable {
       at: acceleration.timestamp.seconds(since: origin))
   }
 
-  /// Takes what drivers say of the largest value of an axis, m/s² and rad/s. It counts until the samples show another.
+  /// Sets the sensor ranges reported by drivers in m/s² and rad/s. They apply until samples exceed them.
   public mutating func use(ranges: [SensorKind: Double]) {
     if let range = ranges[.accelerometer] { accelerometerRange.expect(range) }
     if let range = ranges[.gyroscope] { strapdown.expect(range: range) }
@@ -124,7 +127,7 @@ public struct AttitudeFilter: Sendable {
     return time.seconds(since: origin)
   }
 
-  /// The clock was set: goes on as if the scan had come some samples after the last, which is how long it takes to be sure.
+  /// Continues after the clock was set, as if the scan had followed the previous one by some samples.
   private mutating func resume(at time: Timestamp) {
     guard origin != nil, let last = strapdown.newestTime else { return }
     origin = time.advanced(bySeconds: -(last + 5 * max(strapdown.period, 1e-3)))
@@ -147,8 +150,8 @@ public struct AttitudeFilter: Sendable {
       if isSaturated { counters.saturated += 1 }
       if let gapVariance {
         counters.gaps += 1
-        // The field's direction differs by as much from place to place; found on recordings with bursts of samples left out, 1° to
-        // 3° do equally well.
+        // The field's direction varies by as much between locations. On recordings with bursts of samples
+        // removed, 1° to 3° give equal results.
         let noticeable = 2.5 * Double.pi / 180
         if gapVariance > noticeable * noticeable { snapVariance = gapVariance }
       }
@@ -182,7 +185,7 @@ public struct AttitudeFilter: Sendable {
       return
     }
     if cut.wholeArea != .zero {
-      // The area is worth as many samples as fit into one unit of time.
+      // The area has the weight of the samples that fit into one unit of time.
       let area = attitude.rotate(cut.wholeArea)
       block.forceSum += area / max(1e-4, strapdown.period)
       block.velocityVariance += 0.3 * area.dot(area)
@@ -271,7 +274,7 @@ public struct AttitudeFilter: Sendable {
     estimate.reopenTilt(by: finding.force, accelerationVariance: finding.variance, parameters)
   }
 
-  /// Takes what is known of the acceleration out of the block.
+  /// Subtracts the external acceleration from the block.
   private mutating func aid(at time: Double) {
     let known = block.forceCount > 0 ? accelerations.acceleration(at: time) : nil
     if let known { block.subtract(known.vector, deviation: known.deviation) }
@@ -282,7 +285,7 @@ public struct AttitudeFilter: Sendable {
 
   // MARK: Alignment
 
-  /// The attitude is unknown, everything else is kept.
+  /// Finds the attitude from scratch and retains all other estimates.
   @inline(never)
   private mutating func realign() {
     counters.realignments += 1
@@ -292,7 +295,7 @@ public struct AttitudeFilter: Sendable {
     snapVariance = 0
   }
 
-  /// The estimates make no sense: starts from nothing.
+  /// Resets the filter if the estimates are not plausible.
   @inline(never)
   private mutating func restart() {
     realign()
@@ -302,8 +305,8 @@ public struct AttitudeFilter: Sendable {
     (quaternion6D, quaternion9D) = (.identity, nil)
   }
 
-  /// After a gap in which the device may have turned by any angle, turns the estimate the shortest way to where the field
-  /// is as it was. What is left is an unknown rotation about the field.
+  /// After a gap with unknown rotation, turns the estimate by the smallest rotation that restores the field's
+  /// direction. The remaining unknown is a rotation about the field.
   private mutating func snap(_ attitude: Quaternion, to clean: Vector3) -> Quaternion {
     let variance = snapVariance
     snapVariance = 0
@@ -326,10 +329,9 @@ public struct AttitudeFilter: Sendable {
     return (correction * attitude).normalized
   }
 
-  // MARK: What it says
+  // MARK: Output
 
-  /// Brings the attitudes up to date. The gyroscope's filter delays the rate; the attitude is carried forward by as
-  /// much.
+  /// Updates the attitudes, extrapolated by the delay of the gyroscope's low-pass filter.
   @inline(__always)
   private mutating func publish(at time: Double) {
     let latency = parameters.gyroscopeLatency ?? min(strapdown.period, Self.longestLatency)
@@ -346,32 +348,32 @@ public struct AttitudeFilter: Sendable {
     if estimate.field.isKnown { quaternion9D = estimate.field.north.timesAboutVertical(leveled) }
   }
 
-  /// The same for devices without a gyroscope.
+  /// Updates the attitudes of devices without a gyroscope.
   private mutating func publishWithoutGyroscope() {
     quaternion6D = alignment.withoutGyroscope(field: false) ?? .identity
     quaternion9D = alignment.withoutGyroscope(field: true)
   }
 
-  /// The estimates besides the attitude, with their standard deviations as the filter sees them.
+  /// Estimates besides the attitude, with the filter's standard deviations.
   public var state: State { estimate.state(parameters) }
 
-  /// rad/s, device frame: what to subtract from the gyroscope.
+  /// Bias in rad/s, device frame, to be subtracted from gyroscope readings.
   public var gyroscopeBias: Vector3 { estimate.gyroscope.bias }
 
-  /// How well the field is known, by what was observed.
+  /// Observed accuracy of the field's calibration.
   public var fieldAccuracy: MagneticFieldCalibrationAccuracy { estimate.field.accuracy }
 
-  /// A magnetometer sample without hard and soft iron, µT, device frame.
+  /// Corrects a magnetometer sample for hard and soft iron, in µT, device frame.
   @inline(__always)
   public func corrected(magnetometer field: Vector3) -> Vector3 { estimate.field.corrected(field) }
 
   // MARK: Calibration
 
-  /// `kept` with what has been learned since. Only what was observed is in it; what the samples contradicted is not.
+  /// Returns `kept` updated with observed values, without those that the samples contradicted.
   ///
   /// - Parameters:
-  ///   - kept: what was given at the start.
-  ///   - temperature: of the gyroscope, °C; nil without a thermometer.
+  ///   - kept: the initial calibration.
+  ///   - temperature: temperature of the gyroscope in °C; nil without a thermometer.
   public func calibration(updating kept: MotionCalibration = .init(), temperature: Double? = nil)
     -> MotionCalibration
   {
@@ -379,12 +381,12 @@ public struct AttitudeFilter: Sendable {
       updating: kept, temperature: temperature, isSettled: sinceAlignment > 20, parameters)
   }
 
-  /// Whether the bias has been seen at rest since the start.
+  /// True if the bias was observed at rest since the start.
   var hasSeenBias: Bool { estimate.gyroscope.hasSeenBias }
 
-  /// The temperature has changed: moves the bias by as much as kept biases say that it moves.
+  /// Adjusts the bias after a temperature change, by the difference between stored biases.
   mutating func follow(biasChange: Vector3) { estimate.follow(biasChange: biasChange) }
 
-  /// What contradicted a kept bias has been taken out of what is kept.
+  /// Removes a stored bias that was contradicted.
   mutating func forgetContradictedBias() { estimate.forgetContradictedBias() }
 }

@@ -1,22 +1,22 @@
 internal import Spatial
 
-/// The strapdown attitudes of the last moments, so that a sensor that lags is read with the attitude of its own time.
+/// The most recent strapdown attitudes, used to evaluate delayed sensors with the attitude of their own time.
 struct AttitudeHistory: Sendable {
   struct Entry: Sendable {
     var time = -Double.infinity
     var attitude = Quaternion.identity
-    /// rad/s, device frame.
+    /// Rotation rate in rad/s, device frame.
     var rate = Vector3.zero
   }
 
   private static let capacity = 64
-  /// Closer samples are left out, so that the history spans at least 0.15 s at any rate.
+  /// Minimum spacing in s of stored samples, so that the history spans at least 0.15 s at any rate.
   private static let spacing = 0.0025
 
   private var entries: InlineArray<64, Entry>
-  /// Index of the newest kept entry.
+  /// Index of the newest stored entry.
   private var head = 0
-  /// The newest sample, kept or not.
+  /// The newest sample, whether stored or not.
   private(set) var newest = Entry()
 
   init() { entries = InlineArray(repeating: Entry()) }
@@ -29,8 +29,8 @@ struct AttitudeHistory: Sendable {
     entries[head] = newest
   }
 
-  /// The attitude at `time`: interpolated, or extrapolated from the newest; the oldest where `time` is before it.
-  /// Mutating only because reading one entry through a read access copies all of them.
+  /// Returns the attitude at `time`: interpolated, extrapolated from the newest, or the oldest if `time`
+  /// precedes it. Mutating only because reading one entry through a read access copies all of them.
   @inline(__always)
   mutating func state(at time: Double) -> Entry {
     if time >= newest.time {
@@ -55,7 +55,7 @@ struct AttitudeHistory: Sendable {
   @inline(__always)
   private static func between(_ a: Entry, _ b: Entry, at time: Double) -> Entry {
     let span = b.time - a.time
-    // Before the first sample there is nothing to interpolate from.
+    // Interpolation requires two samples.
     guard span.isFinite, span > 0 else { return b }
     let f = (time - a.time) / span
     let p = a.attitude
@@ -68,13 +68,13 @@ struct AttitudeHistory: Sendable {
     return Entry(time: time, attitude: blend.renormalized.renormalized, rate: a.rate + f * (b.rate - a.rate))
   }
 
-  /// Turns the whole history by a rotation of the frame it is expressed in.
+  /// Rotates the whole history with its reference frame.
   mutating func turn(by rotation: Quaternion) {
     for i in 0..<Self.capacity { entries[i].attitude = (rotation * entries[i].attitude).normalized }
     newest.attitude = (rotation * newest.attitude).normalized
   }
 
-  /// Forgets all but the newest.
+  /// Removes all entries but the newest.
   mutating func clear() {
     entries = InlineArray(repeating: Entry())
     head = 0

@@ -1,6 +1,6 @@
 internal import Spatial
 
-/// The covariance of the error state, with the operations of the Kalman filter on it. Kept whole, by rows, so that
+/// Covariance of the error state, with the operations of the Kalman filter. Stored in full, by rows, so that
 /// every operation runs over whole rows.
 struct Covariance: Sendable {
   private var rows: InlineArray<22, StateVector>
@@ -12,7 +12,7 @@ struct Covariance: Sendable {
     @inline(__always) set { rows[i][j] = newValue }
   }
 
-  /// The rows and, 24 to a row, the cells in place: by subscripts the compiler copies what it reads.
+  /// Accesses rows and cells (24 per row) in place, because subscripts copy what they read.
   @inline(__always)
   private mutating func inPlace<R>(
     _ body: (UnsafeMutablePointer<StateVector>, UnsafeMutablePointer<Double>) -> R
@@ -29,7 +29,7 @@ struct Covariance: Sendable {
     return inPlace { rows, _ in rows[i] }
   }
 
-  /// Sets the variances of `states` and forgets what they had to do with others.
+  /// Sets the variances of `states` and clears their covariances with other states.
   mutating func reset(_ states: Range<Int>, variance: Double) {
     for i in states {
       rows[i] = StateVector()
@@ -46,7 +46,7 @@ struct Covariance: Sendable {
     }
   }
 
-  /// `P <- F P F^T` where `F` is the unit matrix plus `u0` in row `target`, column `source`.
+  /// Computes `P <- F P F^T`, where `F` is the unit matrix plus `u0` in row `target`, column `source`.
   @inline(__always)
   mutating func propagate(_ target: Int, from source: Int, _ u0: Double) {
     precondition(target >= 0 && target < ErrorState.count && source >= 0 && source < ErrorState.count)
@@ -57,7 +57,7 @@ struct Covariance: Sendable {
     }
   }
 
-  /// The same with the six columns of bias and scale, and `u` in them; `target` is none of them.
+  /// Computes the same for the six columns of bias and scale, with `u` in them; `target` is none of them.
   @inline(__always)
   mutating func propagate(_ target: Int, fromBias u0: Vector3, scale u1: Vector3) {
     precondition(target >= 0 && target < ErrorState.count)
@@ -85,7 +85,7 @@ struct Covariance: Sendable {
     row[target] = corner
   }
 
-  /// Scales three states by `factor`: what they share with others and, squared, their variances.
+  /// Scales three states by `factor`: their covariances with other states and, squared, their variances.
   @inline(__always)
   mutating func scale(from first: Int, by factor: Double) {
     precondition(first >= 0 && first + 3 <= ErrorState.count)
@@ -100,7 +100,7 @@ struct Covariance: Sendable {
     }
   }
 
-  /// `P h`, where `h` is zero outside the first `count` of `states`.
+  /// Returns `P h`, where `h` is zero outside the first `count` of `states`.
   @inline(__always)
   mutating func project(_ h: StateVector, _ states: InlineArray<8, Int>, count: Int) -> StateVector {
     inPlace { rows, _ in
@@ -110,10 +110,10 @@ struct Covariance: Sendable {
     }
   }
 
-  /// Scalar measurements with independent noise, one after the other as in a sequential Kalman update, but with one
-  /// pass over the covariance. `projections` are `P h` of each.
-  /// - Parameter hasConsidered: whether considered states keep their estimate and variance and only lend their
-  ///   uncertainty: the Schmidt-Kalman update (S. F. Schmidt, 1966).
+  /// Applies scalar measurements with independent noise, one after the other as in a sequential Kalman
+  /// update, but with one pass over the covariance. `projections` are `P h` of each.
+  /// - Parameter hasConsidered: true if considered states retain their estimate and variance and contribute
+  ///   only uncertainty: the Schmidt-Kalman update (S. F. Schmidt, 1966).
   @inline(__always)
   mutating func update<let n: Int>(
     _ x: inout StateVector, _ measurements: InlineArray<n, Measurement>,
@@ -127,7 +127,7 @@ struct Covariance: Sendable {
     for m in 0..<n {
       let h = measurements[m].h
       for l in 0..<m {
-        // A considered entry was lowered only by the part of the measurement that was not itself considered.
+        // A considered entry was reduced only by the part of the measurement that was not itself considered.
         p[m].add(p[l], times: -p[l].dot(h) * gain[l])
         if hasConsidered { p[m].add(kept[l], times: kept[l].dot(h) * gain[l]) }
       }
@@ -143,7 +143,7 @@ struct Covariance: Sendable {
     subtract(&p, free, gain, considered: hasConsidered)
   }
 
-  /// `P <- P - sum gain p p^T`, where considered rows take the free part only.
+  /// Computes `P <- P - sum gain p p^T`, with the free part only in considered rows.
   @inline(__always)
   private mutating func subtract<let n: Int>(
     _ p: inout InlineArray<n, StateVector>, _ free: InlineArray<n, StateVector>,
@@ -166,9 +166,9 @@ struct Covariance: Sendable {
     }
   }
 
-  /// Adds `variance` to each of three states from `first` on as if it had been there from the start, so that what was
-  /// learned without it, among `states`, becomes as uncertain as it would be: P <- P + variance G G^T, where
-  /// G = P_x,first P_first^-1 is how the other states depend on these three by the samples so far.
+  /// Adds `variance` to each of three states from `first`, as if it had been present from the start. Other
+  /// `states` that were estimated with them become more uncertain accordingly: P <- P + variance G G^T, where
+  /// G = P_x,first P_first^-1 is the dependence of the other states on these three.
   mutating func inflate(_ first: Int, by variance: Double, among states: Range<Int>) {
     var matrix = Matrix3.zero
     for i in 0..<3 {
@@ -187,7 +187,8 @@ struct Covariance: Sendable {
     }
   }
 
-  /// A rotation by a random vector tilts the level frame by its horizontal part and turns the field by its vertical part.
+  /// Adds the noise of a random rotation: its horizontal part tilts the level frame, and its vertical part
+  /// turns the field.
   mutating func addRotation(_ noise: Matrix3, field: Vector3) {
     let states =
       [ErrorState.tilt, ErrorState.tilt + 1, ErrorState.field, ErrorState.field + 1] as InlineArray<4, Int>
@@ -207,13 +208,13 @@ struct Covariance: Sendable {
     }
   }
 
-  /// The standard deviation of a state.
+  /// Returns the standard deviation of a state.
   func deviation(_ i: Int) -> Double { max(0, self[i, i]).squareRoot() }
 
-  /// Those of three states from `i` on.
+  /// Returns the standard deviations of three states from `i`.
   func deviations(_ i: Int) -> Vector3 { Vector3(deviation(i), deviation(i + 1), deviation(i + 2)) }
 
-  /// Makes it symmetric again and its variances positive; false where a number is no longer finite.
+  /// Restores symmetry and positive variances. Returns false if a number is no longer finite.
   mutating func repair() -> Bool {
     inPlace { rows, cells in
       var isFinite = true

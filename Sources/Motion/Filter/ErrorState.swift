@@ -1,32 +1,33 @@
 internal import Spatial
 
-/// What the estimator of the attitude filter estimates, as indices into its error state and covariance.
+/// Indices of the attitude filter's error state and covariance.
 enum ErrorState {
-  /// Inclination: rotation of the estimated level frame about its x and y axes, rad.
+  /// Inclination: rotation of the estimated level frame about its x and y axes in rad.
   static let tilt = 0
-  /// Gyroscope bias, rad/s, device frame.
+  /// Gyroscope bias in rad/s, device frame.
   static let bias = 2
-  /// Relative error of the gyroscope's scale per axis; what is common to the axes includes the clock's rate.
+  /// Relative error of the gyroscope's scale per axis; the common part includes the clock rate.
   static let scale = 5
-  /// Horizontal velocity, m/s, level frame.
+  /// Horizontal velocity in m/s, level frame.
   static let velocity = 8
-  /// Horizontal position, m, level frame.
+  /// Horizontal position in m, level frame.
   static let position = 10
-  /// Earth's magnetic field, µT, level frame: its horizontal direction is the heading.
+  /// Earth's magnetic field in µT, level frame: its horizontal direction is the heading.
   static let field = 12
-  /// Local deviation of the field, µT, level frame.
+  /// Local deviation of the field in µT, level frame.
   static let disturbance = 15
-  /// Hard iron, µT, device frame.
+  /// Hard iron in µT, device frame.
   static let hardIron = 18
-  /// Delay of the magnetometer against the gyroscope, s.
+  /// Delay of the magnetometer relative to the gyroscope in s.
   static let lag = 21
   static let count = 22
 
-  /// Inclination, scale, velocity and position, which the magnetic field is not to move.
+  /// Returns whether a state is not corrected by the magnetic field: inclination, scale, velocity and
+  /// position.
   @inline(__always)
   static func isConsidered(_ i: Int) -> Bool { i < bias || (i >= scale && i < field) }
 
-  /// One where `isConsidered`.
+  /// Mask with ones at states where `isConsidered` is true.
   @inline(__always)
   static var considered: StateVector {
     StateVector(
@@ -34,7 +35,7 @@ enum ErrorState {
   }
 }
 
-/// One value per error state; the last two lanes are always zero.
+/// Vector with one value per error state; the last two lanes are always zero.
 struct StateVector: Sendable {
   var a: SIMD8<Double> = .zero
   var b: SIMD8<Double> = .zero
@@ -89,11 +90,11 @@ struct StateVector: Sendable {
   var isFinite: Bool { (a.sum() + b.sum() + c.sum()).isFinite }
 }
 
-/// One scalar measurement `z = h x + noise`.
+/// A scalar measurement `z = h x + noise`.
 struct Measurement: Sendable {
-  /// The row of the measurement matrix.
+  /// Row of the measurement matrix.
   var h = StateVector()
-  /// Measured minus predicted at x = 0.
+  /// Measured minus predicted value at x = 0.
   var z = 0.0
   /// Variance of the noise.
   var variance = 1.0

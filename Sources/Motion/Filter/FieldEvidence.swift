@@ -1,61 +1,64 @@
 internal import Glibc
 internal import Spatial
 
-/// What the device's rotations have shown of its own magnetism, without the assumption that there is hardly any.
+/// Estimates the device's own magnetism from its rotations, without assuming that it is small.
 ///
-/// The filter begins with a device that counts as calibrated (`hardIronPrior`), so its covariance cannot say how far the
-/// heading may be off before the device was turned. This is a second, slow estimate of the same field and hard iron
-/// from a wide prior: `measured = field + attitude * iron + disturbance`, a Kalman filter of six states. A device at
-/// rest learns only the sum of the two, and the field stays as uncertain as the iron; a vehicle that turns about the
-/// vertical alone learns the horizontal part, which is what the heading needs. What is left over is kept as a mean
-/// square, so that soft iron and an uneven field count too.
+/// The main filter assumes a calibrated device (`hardIronPrior`), so its covariance does not show the
+/// possible heading error before the device was rotated. This second, slow estimate of the same field and
+/// hard iron uses a wide prior: `measured = field + attitude * iron + disturbance`, a Kalman filter of six
+/// states. At rest only the sum of field and iron is observable, so the field remains as uncertain as the
+/// iron. A vehicle that turns about the vertical observes the horizontal part, which determines the heading.
+/// Residuals enter as a mean square, so that soft iron and an uneven field are included.
 struct FieldEvidence: Sendable {
-  /// µT, level frame.
+  /// Field in µT, level frame.
   private(set) var field = Vector3.zero
-  /// µT, device frame.
+  /// Hard iron in µT, device frame.
   private(set) var iron = Vector3.zero
-  /// Of field and iron, µT², by rows.
+  /// Covariance of field and iron in µT², by rows.
   private var covariance: InlineArray<36, Double>
-  /// Mean square of what the estimate leaves over per axis, µT².
+  /// Mean square residual per axis in µT².
   private var residue: Double
-  /// The same of the last seconds, before it counts: far above `residue`, the iron is another.
+  /// Mean square residual of the last seconds. If it is far above `residue`, the iron has changed.
   private var recentResidue = 0.0
-  /// s since the last sample that was taken.
+  /// Time in s since the last sample used.
   private var elapsed = 1e3
-  /// rad², by which the attitude may have turned unseen since then.
+  /// Variance in rad² of unobserved rotation since then.
   private var blindVariance = 0.0
-  /// s between samples at rest; nil as in motion, and what is stale is kept.
+  /// Interval in s between samples at rest. Nil uses the same interval as in motion and retains old
+  /// observations.
   private let restSpacing: Double?
   private var spacingAtRest: Double { restSpacing ?? Self.spacing }
-  /// Samples taken since the field was last unknown.
+  /// Number of samples since the field was last unknown.
   private var count = 0
 
-  /// s between samples that are taken: disturbances keep their sign for about a second, so more would tell little.
+  /// Interval in s between samples used. Disturbances keep their sign for about a second, so more samples add
+  /// little.
   private static let spacing = 0.4
-  /// The same at rest, where a disturbance keeps its sign for a minute in place of a second: taken more often, the sum of field and
-  /// iron would count as exact, and the first rotation would make iron of its disturbance.
+  /// Interval in s at rest, where a disturbance keeps its sign for a minute. With a shorter one, the sum of
+  /// field and iron would count as exact, and the first rotation would attribute the disturbance to iron.
   static let spacingAtRest = 24.0
-  /// By how much the variance of a sample must be raised for that correlation.
+  /// Factor of a sample's variance that accounts for that correlation.
   private static let correlation = 5.0
-  /// µT; the hard iron of a device that nobody has calibrated, one deviation per axis.
+  /// Standard deviation per axis in µT of the hard iron of an uncalibrated device.
   private static let ironPrior = 30.0
-  /// µT; the field before the first sample.
+  /// Standard deviation in µT of the field before the first sample.
   private static let fieldPrior = 100.0
-  /// µT²/s, by which the field in the level frame may change: 0.2 °/√s of drift about the vertical.
+  /// Random walk of the field in the level frame in µT²/s: 0.2 °/√s of drift about the vertical.
   private static let fieldWalk = 0.005
-  /// µT²/s; iron is all but constant.
+  /// Random walk of the iron in µT²/s; iron is nearly constant.
   private static let ironWalk = 1e-4
-  /// Deviations from which iron in use is contradicted. On recordings with magnets that come and go, and without any, all values
-  /// from 5 to 8 do equally well.
+  /// Deviations from which the iron in use counts as contradicted. On recordings with and without moving
+  /// magnets, all values from 5 to 8 give equal results.
   private static let contradiction = 6.0
-  /// Share of a new sample in the residue of the last seconds, and multiple of `residue` from which the iron is another. Found on
-  /// magnets of 3 to 30 µT that were added to recordings of twelve kinds of motion.
+  /// Weight of a new sample in `recentResidue`, and the multiple of `residue` from which the iron has
+  /// changed. Determined with magnets of 3 to 30 µT added to recordings of twelve kinds of motion.
   private static let recentGain = 0.25
   private static let staleness = 5.0
 
   /// - Parameters:
-  ///   - disturbance: µT, usual deviation of the field from place to place.
-  ///   - restSpacing: s between samples at rest, for a witness against iron in use; nil for what is claimed of the heading.
+  ///   - disturbance: usual spatial deviation of the field in µT.
+  ///   - restSpacing: interval in s between samples at rest, to test iron in use; nil to estimate the
+  ///     heading's bound.
   init(disturbance: Double, restSpacing: Double? = nil) {
     self.restSpacing = restSpacing
     covariance = InlineArray(repeating: 0)
@@ -66,7 +69,7 @@ struct FieldEvidence: Sendable {
     }
   }
 
-  /// Starts from kept iron, which a restart may have changed a little.
+  /// Starts from stored iron, which may have changed slightly over a restart.
   mutating func use(iron kept: Vector3, deviation: Vector3) {
     iron = kept
     for i in 0..<3 {
@@ -75,13 +78,13 @@ struct FieldEvidence: Sendable {
     }
   }
 
-  /// The level frame has a new direction.
+  /// Resets the field after the level frame has a new direction.
   mutating func forgetField() {
     for i in 0..<3 { forget(i, variance: Self.fieldPrior * Self.fieldPrior) }
     count = 0
   }
 
-  /// A magnet may have come or gone.
+  /// Resets the iron after a magnet was possibly added or removed.
   mutating func forgetIron() {
     for i in 0..<3 { forget(i + 3, variance: Self.ironPrior * Self.ironPrior) }
     forgetField()
@@ -95,9 +98,9 @@ struct FieldEvidence: Sendable {
     covariance[7 * i] = variance
   }
 
-  /// Takes the mean field of a block as it was measured, µT, level frame, hard iron included, and the mean attitude.
+  /// Processes a block's mean measured field (µT, level frame, with hard iron) and mean attitude.
   ///
-  /// - Parameter turnVariance: of the attitude since the last block, rad², where the gyroscope was blind.
+  /// - Parameter turnVariance: variance in rad² of unobserved rotation since the last block.
   mutating func observe(
     _ measured: Vector3, attitude: Matrix3, isStill: Bool, turnVariance: Double, interval: Double
   ) {
@@ -125,7 +128,7 @@ struct FieldEvidence: Sendable {
     count += 1
   }
 
-  /// One component: `z = field[i] + row · iron`.
+  /// Updates the estimate with one component: `z = field[i] + row · iron`.
   private mutating func learn(_ i: Int, _ row: Vector3, _ z: Double) {
     var p = InlineArray<6, Double>(repeating: 0)
     for j in 0..<6 {
@@ -146,8 +149,9 @@ struct FieldEvidence: Sendable {
     }
   }
 
-  /// rad, within which the direction of `used`, the horizontal field that a heading is taken from, agrees with the
-  /// earth's: its distance from this estimate, two deviations, and what is left over. Half a turn when nothing is known.
+  /// Returns a bound in rad of the angle between `used`, the horizontal field behind a heading, and the
+  /// Earth's field: the distance to this estimate plus two deviations plus residuals. π if nothing was
+  /// observed.
   func headingBound(of used: Vector3) -> Double {
     let square = used.x * used.x + used.y * used.y
     guard count > 3, square > 1 else { return .pi }
@@ -159,7 +163,7 @@ struct FieldEvidence: Sendable {
     return bound < .pi ? bound : .pi
   }
 
-  /// Whether `used` cannot be the hard iron of this device.
+  /// Returns whether `used` cannot be this device's hard iron.
   func contradicts(_ used: Vector3) -> Bool {
     let matrix = Matrix3(
       Vector3(covariance[21], covariance[27], covariance[33]),
@@ -170,10 +174,10 @@ struct FieldEvidence: Sendable {
     return difference.dot(inverse * difference) > Self.contradiction * Self.contradiction
   }
 
-  /// µT², of two of the six states: field, then iron.
+  /// Returns an element of the covariance in µT²; the states are field, then iron.
   func covariance(_ i: Int, _ j: Int) -> Double { covariance[6 * i + j] }
 
-  /// µT, one deviation per axis of the iron.
+  /// Standard deviation per axis of the iron in µT.
   var ironDeviation: Vector3 {
     Vector3(
       max(0, covariance[21]).squareRoot(), max(0, covariance[28]).squareRoot(),

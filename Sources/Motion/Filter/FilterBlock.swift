@@ -1,6 +1,6 @@
 internal import Spatial
 
-/// Sums over the samples of one block, in the almost inertial frame unless said otherwise.
+/// Sums over the samples of one block, in the almost inertial frame unless noted otherwise.
 struct FilterBlock: Sendable {
   /// Statistics of one sensor over a block.
   struct Spread: Sendable {
@@ -28,50 +28,51 @@ struct FilterBlock: Sendable {
     }
   }
 
-  /// s
+  /// Duration in s.
   var duration = 0.0
-  /// Integral of the attitude matrix: what a bias does.
+  /// Integral of the attitude matrix: the effect of a bias.
   var attitude = Matrix3.zero
-  /// Integral of the attitude matrix times each axis' rate: what scale errors do.
+  /// Integral of the attitude matrix times each axis' rate: the effect of scale errors.
   var rotation = Matrix3.zero
-  /// Integral of the squared rate, rad²/s.
+  /// Integral of the squared rate in rad²/s.
   var rateSquare = 0.0
-  /// Device frame.
+  /// Statistics of the rotation rate, device frame.
   var rate = Spread()
-  /// Device frame.
+  /// Statistics of the specific force, device frame.
   var force = Spread()
-  /// Sum of specific forces, m/s².
+  /// Sum of specific forces in m/s².
   var forceSum = Vector3.zero
   var forceCount = 0
-  /// Deviation of the acceleration that was known and is no longer in the forces, m/s²; nil where none was.
+  /// Deviation in m/s² of the external acceleration that was subtracted; nil if none was.
   var aidDeviation: Double?
-  /// s of acceleration that could not be used.
+  /// Time in s of specific force that could not be used.
   var lostForce = 0.0
-  /// Variance of velocity that saturation adds, (m/s)².
+  /// Variance of velocity added by saturation in (m/s)².
   var velocityVariance = 0.0
-  /// Sum of fields without hard iron, µT.
+  /// Sum of fields without hard iron in µT.
   var fieldSum = Vector3.zero
-  /// Sum of the attitude matrices that belong to them.
+  /// Sum of the attitude matrices of these fields.
   var fieldAttitude = Matrix3.zero
   var fieldCount = 0
-  /// The last field as it was measured, device frame, µT.
+  /// The last measured field in µT, device frame.
   var lastField = Vector3.zero
-  /// For the delay of the magnetometer: how the field would move with the delay (µT/s), what is left over (µT), and
-  /// their products.
+  /// Sums for the magnetometer's delay: change of the field with the delay (µT/s), residual (µT), and their
+  /// products.
   var lagSlope = Vector3.zero
   var lagResidual = Vector3.zero
   var lagSlopeSquare = 0.0
   var lagProduct = 0.0
-  /// Variance of the attitude on top of the gyroscope's noise, rad²: of gaps, the same about each axis, and of saturation.
+  /// Variance of the attitude in rad² beyond the gyroscope's noise: from gaps (equal about each axis) and
+  /// from saturation.
   var gapVariance = 0.0
   var saturation = Matrix3.zero
   var isSaturated = false
-  /// The same, as a mean of the axes.
+  /// Mean over the axes of that variance.
   var turnVariance: Double { gapVariance + saturation.trace / 3 }
-  /// s without gyroscope samples.
+  /// Time in s without gyroscope samples.
   var gap = 0.0
 
-  /// A rotation by `turn` during `interval`, at whose end the attitude is `now`.
+  /// Adds a rotation by `turn` during `interval`; `now` is the attitude at its end.
   @inline(__always)
   mutating func add(
     _ turn: Vector3, rate: Vector3, measured: Vector3, attitude now: Matrix3, interval: Double
@@ -85,7 +86,8 @@ struct FilterBlock: Sendable {
     self.rate.add(measured)
   }
 
-  /// A field as it was measured and as it is `clean` of iron, at the attitude of its own time; `expected` is the field here.
+  /// Adds a field, as measured and as corrected for iron (`clean`), at the attitude of its own time;
+  /// `expected` is the local mean field.
   @inline(__always)
   mutating func add(
     field measured: Vector3, clean: Vector3, at then: AttitudeHistory.Entry, expected: Vector3
@@ -96,7 +98,7 @@ struct FilterBlock: Sendable {
     fieldAttitude += attitude
     fieldCount += 1
     lastField = measured
-    // Read too early by e, the field seems to turn by -e times the rate.
+    // If a sample is read too early by e, the field appears turned by -e times the rate.
     let slope = (attitude * then.rate).cross(expected)
     let residual = turned - expected
     lagSlope += slope
@@ -105,14 +107,14 @@ struct FilterBlock: Sendable {
     lagProduct += slope.dot(residual)
   }
 
-  /// Takes a known acceleration, m/s², device frame, out of the forces.
+  /// Subtracts an external acceleration in m/s², device frame, from the forces.
   mutating func subtract(_ acceleration: Vector3, deviation: Double) {
     guard duration > 0 else { return }
     forceSum -= (Double(forceCount) / duration) * (attitude * acceleration)
     aidDeviation = deviation
   }
 
-  /// Turns what was summed of the field with the almost inertial frame.
+  /// Rotates the sums of the field together with the almost inertial frame.
   mutating func turnField(by turn: Quaternion) {
     fieldSum = turn.rotate(fieldSum)
     lagSlope = turn.rotate(lagSlope)

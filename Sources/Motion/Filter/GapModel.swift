@@ -1,58 +1,60 @@
 internal import Glibc
 internal import Spatial
 
-/// Estimates the rotation during an interval without gyroscope samples from how the rate has been changing, and how far
-/// that estimate may be off.
+/// Estimates the rotation during an interval without gyroscope samples, and its error, from recent changes of
+/// the rate.
 ///
-/// Short gaps are bridged by a cubic through the samples and slopes at both ends. For long ones the mean of the end
-/// samples says less and less about the mean between them; how much is learned as a regression over the last seconds.
+/// Short gaps are bridged by a cubic through samples and slopes at both ends. In long gaps the mean of both
+/// ends becomes a poor estimate of the mean between them; a regression over the last seconds determines how
+/// poor.
 struct GapModel: Sendable {
-  /// Mean square of the rate and of its derivative.
+  /// Mean square of the rate.
   private var rateSquare = 1e-2
   private var accelerationSquare = 0.1
-  /// s over which rates are averaged for the regression.
+  /// Length in s of the spans over which rates are averaged for the regression.
   private static let spanTime = 0.05
   /// Mean rates of the last nine spans, newest first.
   private var means: InlineArray<9, Vector3>
   private var meanCount = 0
   private var spanSum = Vector3.zero
   private var spanDuration = 0.0
-  /// At rest nothing is learned about motion.
+  /// True at rest, where motion statistics are not updated.
   var isStill = true
-  /// For 2, 4 and 8 spans: mean squares of the mean rate, of the mean of its ends, and their product.
+  /// For 2, 4 and 8 spans: mean squares of the mean rate and of the mean of its ends, and their mean product.
   private var inner = Vector3.zero
   private var ends = Vector3.zero
   private var product = Vector3.zero
-  /// Slope of the rate before the newest sample, rad/s².
+  /// Slope of the rate before the newest sample in rad/s².
   private var slope = Vector3.zero
 
   struct Bridge: Sendable {
-    /// By how much the trapezoid is to be scaled.
+    /// Scale factor of the trapezoid.
     var factor = 1.0
-    /// Variance per axis of the angle that results, rad².
+    /// Variance per axis of the resulting angle in rad².
     var variance = 0.0
   }
 
-  /// A gap that waits for the slope behind it.
+  /// A gap whose correction waits for the slope after it.
   private var open: (interval: Double, slope: Vector3, rate: Vector3, time: Double)?
 
   init() { means = InlineArray(repeating: .zero) }
 
-  /// Whether a rate is as far from the one before as rates of this motion do not come: by ten deviations of its changes, and so that
-  /// it would turn the attitude by 0.01 rad. Blows and shakes reach that too, but not for one sample alone.
+  /// Returns whether a rate is an outlier: ten deviations of this motion's changes away from the previous
+  /// one, and enough to turn the attitude by 0.01 rad. Impacts and shakes reach that too, but for more than
+  /// one sample.
   @inline(__always)
   func isFar(_ change: Vector3, interval: Double) -> Bool {
     let square = interval * interval
     return change.dot(change) * square > 1e-4 + 100 * accelerationSquare * square * square
   }
 
-  /// A sample that was left out counts as a change, so that those of a motion made of such changes are soon far no more.
+  /// Adds an ignored sample to the statistics of changes, so that a motion with such changes soon passes.
   mutating func observeOutlier(_ change: Vector3, interval: Double) {
     let slope = (1 / interval) * change
     accelerationSquare += min(1, 0.5 * interval) * (slope.dot(slope) - accelerationSquare)
   }
 
-  /// An ordinary sample.
+  /// Adds an ordinary sample.
   @inline(__always)
   mutating func observe(_ rate: Vector3, change: Vector3, interval: Double) {
     let gain = min(1, 0.5 * interval)
@@ -65,8 +67,8 @@ struct GapModel: Sendable {
     if spanDuration > Self.spanTime - 1e-9 { closeSpan() }
   }
 
-  /// The rotation vector to add one sample after a gap, when the slope behind it is known: the difference between the
-  /// cubic and the trapezoid, faded out where the gap is too long for it.
+  /// Returns the rotation vector to add one sample after a gap, when the slope after it is available: the
+  /// difference between cubic and trapezoid, faded out for long gaps.
   mutating func correction(_ rate: Vector3, at time: Double) -> Vector3? {
     guard let gap = open, time > gap.time else { return nil }
     open = nil
@@ -77,7 +79,7 @@ struct GapModel: Sendable {
     return (weight * gap.interval * gap.interval / 12) * (gap.slope - after)
   }
 
-  /// Time in which the rate changes by about itself.
+  /// Time in s in which the rate typically changes by its own magnitude.
   private var characteristicTime: Double { (rateSquare / accelerationSquare).squareRoot() }
 
   mutating func bridge(_ interval: Double, from before: Vector3, to after: Vector3, at time: Double)
@@ -97,14 +99,15 @@ struct GapModel: Sendable {
         result.factor = factor
         deviation = variance.squareRoot() * interval
       }
-      // A motion that has just begun is not in the statistics yet.
+      // A motion that has just started is not yet in the statistics.
       deviation = max(deviation, 0.3 * interval * min(1, span / 8) * max(before.length, after.length))
     }
     result.variance = deviation * deviation / 3 + 1e-6 * interval * interval
     return result
   }
 
-  /// Slope and residual variance of the regression of the mean rate on the mean of its ends, for a gap in spans.
+  /// Returns slope and residual variance of the regression of the mean rate on the mean of its ends, for a
+  /// gap in spans.
   private func regression(_ span: Double, short: Double) -> (factor: Double, variance: Double) {
     func knot(_ k: Int) -> (Double, Double) {
       guard k > 0 else { return (1, min(short, rateSquare)) }
@@ -119,7 +122,7 @@ struct GapModel: Sendable {
     return (a.0 + f * (b.0 - a.0), a.1 + f * (b.1 - a.1))
   }
 
-  /// Learns how the mean of a longer time follows from its ends.
+  /// Updates the regression with the completed span.
   private mutating func closeSpan() {
     for k in stride(from: 8, to: 0, by: -1) { means[k] = means[k - 1] }
     means[0] = spanSum / spanDuration

@@ -1,48 +1,49 @@
 internal import Spatial
 
-/// Bias and scale of the gyroscope, and whether what was assumed of the bias has been seen to be true.
+/// Bias and scale of the gyroscope, with the checks of an assumed bias.
 struct GyroscopeErrors: Sendable {
-  /// rad/s, device frame; to be subtracted.
+  /// Bias in rad/s, device frame; to be subtracted.
   private(set) var bias = Vector3.zero
-  /// Relative, per axis.
+  /// Relative scale error per axis.
   private(set) var scale = Vector3.zero
-  /// A kept bias was contradicted by what was seen at rest.
+  /// True if observations at rest contradicted a stored bias.
   private(set) var isContradicted = false
-  /// A kept bias is in use.
+  /// True while a stored bias is in use.
   private var isExpected = false
-  /// The bias as it was last seen at rest, rad/s.
+  /// Last bias measured at rest in rad/s.
   private var seenAtRest: Vector3?
   private var isSeenNow = false
-  /// s for which the bias has been seen at rest.
+  /// Total time in s of bias measurements at rest.
   private var restDuration = 0.0
-  /// s of apparent rest with a rate that is not the bias.
+  /// Time in s of apparent rest at a rate that differs from the bias.
   private var steadyTurn = 0.0
 
-  /// rad/s (0.3 °): apparent rest this far from a bias that was seen is a slow turn; chips move by less between two rests.
+  /// Deviation from a measured bias, in rad/s (0.3 °), above which apparent rest is a slow turn. Biases
+  /// change by less between two rests.
   private static let slowestTurn = 0.3 * Double.pi / 180
 
-  /// rad/s (0.5 °), by which a bias may move between two rests: that of a usual chip does with 30 °C.
+  /// Largest change of a bias between two rests in rad/s (0.5 °), typical of a chip over 30 °C.
   private static let greatestDrift = 0.5 * Double.pi / 180
 
   private static let biasStates = ErrorState.bias..<ErrorState.bias + 3
   private static let scaleStates = ErrorState.scale..<ErrorState.scale + 3
 
-  /// A sample without bias and scale error, rad/s.
+  /// Corrects a sample in rad/s for bias and scale error.
   @inline(__always)
   func corrected(_ rate: Vector3) -> Vector3 { (rate - bias) * (1 - scale) }
 
-  /// Whether the bias has been seen at rest since the start.
+  /// True if the bias was measured at rest since the start.
   var hasSeenBias: Bool { restDuration >= 1 }
 
   // MARK: Start
 
-  /// Uncertain as before the first sample.
+  /// Sets the uncertainty to that before the first sample.
   mutating func start(_ covariance: inout Covariance, _ p: AttitudeFilter.Parameters) {
     covariance.reset(Self.biasStates, variance: p.biasPrior * p.biasPrior)
     startScale(&covariance, p)
   }
 
-  /// Part of the scale error of each axis is common to all.
+  /// Sets the covariance of the scale errors, part of which is common to all axes.
   private mutating func startScale(_ covariance: inout Covariance, _ p: AttitudeFilter.Parameters) {
     let (common, axis) = (p.commonScalePrior * p.commonScalePrior, p.axisScalePrior * p.axisScalePrior)
     scale = .zero
@@ -52,10 +53,11 @@ struct GyroscopeErrors: Sendable {
     }
   }
 
-  /// Forgets the values.
+  /// Resets the values.
   mutating func restart() { (bias, scale, seenAtRest) = (.zero, .zero, nil) }
 
-  /// Starts from a kept calibration, which counts as known to its deviation and no less than a restart may change it.
+  /// Starts from a stored calibration with its deviation, but at least that of a possible change over a
+  /// restart.
   mutating func use(
     _ calibration: MotionCalibration, _ covariance: inout Covariance, _ p: AttitudeFilter.Parameters
   ) {
@@ -73,10 +75,10 @@ struct GyroscopeErrors: Sendable {
 
   // MARK: Measurement and correction
 
-  /// At rest the gyroscope shows its bias. The variance allows for slow turns.
+  /// Updates the bias at rest, where the gyroscope measures it. The variance allows for slow turns.
   ///
-  /// - Parameter meanVariance: by which the means of blocks scatter, (rad/s)².
-  /// - Returns: whether a kept bias turned out to be wrong.
+  /// - Parameter meanVariance: variance of the blocks' means in (rad/s)².
+  /// - Returns: true if a stored bias turned out to be wrong.
   mutating func measureRest(
     _ x: inout StateVector, _ covariance: inout Covariance, mean: Vector3, meanVariance: Double,
     _ interval: Double
@@ -101,8 +103,8 @@ struct GyroscopeErrors: Sendable {
     return isDiscarded
   }
 
-  /// A steady rate that is far from the bias: before the bias was seen at rest, it is the bias, whatever was assumed or
-  /// kept. Later it is a steady turn, unless it lasts for a minute.
+  /// Evaluates a steady rate far from the bias. Before the first measurement at rest it is the bias,
+  /// regardless of assumed or stored values. Later it is a steady turn, unless it lasts for a minute.
   private mutating func judge(_ difference: Vector3, _ covariance: inout Covariance, _ interval: Double)
     -> (isCredible: Bool, isDiscarded: Bool)
   {
@@ -122,7 +124,7 @@ struct GyroscopeErrors: Sendable {
     return (true, true)
   }
 
-  /// Moves the estimates by the error that was found. Those that no gyroscope could cause start anew.
+  /// Corrects the estimates by the estimated error, and resets values that no gyroscope can have.
   @inline(__always)
   mutating func correct(
     _ x: StateVector, _ covariance: inout Covariance, _ p: AttitudeFilter.Parameters
@@ -136,14 +138,15 @@ struct GyroscopeErrors: Sendable {
       if hasSeenBias { seenAtRest = bias }
       isSeenNow = false
     } else if let seenAtRest {
-      // Else forces that the motion model does not know, as those of a vehicle, would move it without end.
+      // Without this limit, forces outside the motion model, as in a vehicle, would move the bias
+      // indefinitely.
       let most = Self.greatestDrift * one
       bias = bias.clamped(lowerBound: seenAtRest - most, upperBound: seenAtRest + most)
     }
   }
 
-  /// The temperature has changed: moves the bias by as much as kept biases say that it moves. A third of a predicted
-  /// change may be wrong.
+  /// Adjusts the bias after a temperature change by the difference between stored biases, with an uncertainty
+  /// of a third of the change.
   mutating func follow(biasChange: Vector3, _ covariance: inout Covariance) {
     guard biasChange.isFinite, biasChange.length < 0.5 else { return }
     bias += biasChange
@@ -152,12 +155,12 @@ struct GyroscopeErrors: Sendable {
     covariance.addVariance(deviation * deviation, to: Self.biasStates)
   }
 
-  /// What contradicted a kept bias has been taken out of what is kept.
+  /// Clears the contradiction after the stored bias was removed.
   mutating func forgetContradiction() { isContradicted = false }
 
   var isFinite: Bool { bias.isFinite && scale.isFinite }
 
-  /// Puts what was observed into `kept`, and takes out what was contradicted.
+  /// Adds observed values to `kept` and removes contradicted ones.
   func update(
     _ kept: inout MotionCalibration, temperature: Double?, _ covariance: Covariance,
     _ p: AttitudeFilter.Parameters

@@ -1,28 +1,29 @@
 public import Spatial
 
-/// An acceleration of the device that is known from elsewhere: a navigation filter's, or that of a receiver's speed and course.
+/// An acceleration of the device from an external source: a navigation filter, or a receiver's speed and
+/// course.
 ///
-/// The accelerometer cannot tell it from gravity. Handed to an `AttitudeFilter`, it is taken out of the specific force, and what is
-/// left is gravity.
+/// The accelerometer cannot separate acceleration from gravity. `AttitudeFilter` subtracts this acceleration
+/// from the specific force; the remainder is gravity.
 public struct KnownAcceleration: Hashable, Sendable {
-  /// On the scans' time line.
+  /// Time on the scans' time line.
   public var timestamp: Timestamp
-  /// m/s², of the device against the earth, without gravity, device frame.
+  /// Acceleration in m/s² relative to the earth, without gravity, device frame.
   public var vector: Vector3
-  /// m/s² per axis, one standard deviation.
+  /// Standard deviation per axis in m/s².
   public var deviation: Double
 
   /// - Parameters:
-  ///   - vector: m/s², without gravity, device frame.
-  ///   - deviation: m/s² per axis, one standard deviation; the smallest that is believed is 0.03.
+  ///   - vector: acceleration in m/s², without gravity, device frame.
+  ///   - deviation: standard deviation per axis in m/s²; values below 0.03 count as 0.03.
   public init(timestamp: Timestamp, deviceFrame vector: Vector3, deviation: Double) {
     (self.timestamp, self.vector, self.deviation) = (timestamp, vector, deviation)
   }
 
   /// - Parameters:
-  ///   - vector: m/s², without gravity, east, north, up.
-  ///   - attitude: from the device frame to east, north, up.
-  ///   - deviation: m/s² per axis, one standard deviation.
+  ///   - vector: acceleration in m/s², without gravity, in east, north, up.
+  ///   - attitude: rotation from the device frame to east, north, up.
+  ///   - deviation: standard deviation per axis in m/s².
   public init(
     timestamp: Timestamp, eastNorthUp vector: Vector3, attitude: Quaternion, deviation: Double
   ) {
@@ -31,7 +32,8 @@ public struct KnownAcceleration: Hashable, Sendable {
   }
 }
 
-/// The known accelerations of the last moments, because scans wait for one another and come late.
+/// Recent external accelerations. A history is required because scans wait for each other and are processed
+/// late.
 struct AccelerationHistory: Sendable {
   private struct Entry: Sendable {
     var time = -Double.infinity
@@ -42,22 +44,23 @@ struct AccelerationHistory: Sendable {
   private var entries = InlineArray<32, Entry>(repeating: Entry())
   private var head = 0
 
-  /// s between those that are kept, so that the history spans 1.5 s.
+  /// Spacing of stored entries in s, for a history of 1.5 s.
   private static let spacing = 0.045
-  /// s for which one holds when none follows.
+  /// Validity in s of an entry without a successor.
   private static let patience = 0.5
 
-  /// Takes one at `time`, s; what is not finite or older than the newest is left out.
+  /// Appends an acceleration at `time` in s. Values that are not finite or older than the newest are ignored.
   mutating func append(_ vector: Vector3, deviation: Double, at time: Double) {
     let newest = entries[head].time
     guard vector.isFinite, deviation.isFinite, deviation >= 0, time.isFinite, time > newest else { return }
     let previous = entries[(head + 31) & 31].time
-    // One that is too near to the one before the newest takes the newest's place.
+    // An entry too close to the last but one replaces the newest.
     if newest - previous >= Self.spacing || newest == -.infinity { head = (head + 1) & 31 }
     entries[head] = Entry(time: time, vector: vector, deviation: deviation)
   }
 
-  /// Between its neighbours; the newest for half a second; nil where none is known.
+  /// Returns the acceleration interpolated between its neighbours, or the newest for half a second; nil if
+  /// there is none.
   func acceleration(at time: Double) -> (vector: Vector3, deviation: Double)? {
     var later = entries[head]
     guard time - later.time <= Self.patience else { return nil }
@@ -76,6 +79,6 @@ struct AccelerationHistory: Sendable {
     return nil
   }
 
-  /// The time line is another.
+  /// Clears the history when the time line changes.
   mutating func clear() { self = AccelerationHistory() }
 }

@@ -1,32 +1,36 @@
 internal import Spatial
 
-/// Watches for a horizontal force that lasts: no vehicle gains speed for ever, so what lasts is gravity seen from a frame that is
-/// tilted, by a turn which no sensor saw or by a start in motion. The motion model alone would take it for strong accelerations.
+/// Detects a lasting horizontal force. Vehicles do not accelerate indefinitely, so a lasting force is gravity
+/// seen from a tilted frame, caused by an unobserved rotation or by a start in motion. The motion model alone
+/// would interpret it as strong acceleration.
 struct LastingForce: Sendable {
-  /// How much of the force is the frame's tilt, and what varies about it.
+  /// The part of the force that is caused by tilt, and its variance.
   struct Finding: Sendable {
-    /// m/s²
+    /// Force in m/s².
     var force: Double
-    /// (m/s²)²
+    /// Variance in (m/s²)².
     var variance: Double
   }
 
-  /// Of the window, m/s and (m/s²)² s.
+  /// Sums over the window: force in m/s, its square in (m/s²)² s.
   private var sum = SIMD2<Double>.zero
   private var squares = 0.0
   private var duration = 0.0
 
-  /// s, and m/s² that last through it: a gain of 18 km/h, which vehicles do reach, so that after a rest it would do harm; and one of
-  /// 110 km/h, which they do not.
+  /// Length of the window in s, and the mean forces in m/s² that indicate tilt. The smaller equals a gain of
+  /// 18 km/h, which vehicles reach, so it does not apply after a rest; the larger equals 110 km/h, which they
+  /// do not reach.
   private static let window = 10.0
   private static let leastForce = 0.5
   private static let impossibleForce = 3.0
-  /// m/s: the speed that nothing gains while it shakes no more than at rest. Smooth trains reach 1.3 m/s² for 20 s, aircraft more.
+  /// Gain of speed in m/s that counts as impossible while vibration is as low as at rest. Smooth trains reach
+  /// 1.3 m/s² for 20 s, aircraft more.
   private static let greatestSpeed = 15.0
 
-  /// Takes the mean horizontal force of a block, m/s², level frame.
+  /// Processes the mean horizontal force of a block in m/s², level frame.
   ///
-  /// - Parameter isLevelKnown: whether the vertical was seen at rest. What has been found in motion alone is doubted much sooner.
+  /// - Parameter isLevelKnown: true if the vertical was measured at rest. A vertical found in motion is
+  ///   rejected much sooner.
   mutating func observe(_ force: SIMD2<Double>, isLevelKnown: Bool, interval: Double) -> Finding? {
     sum += interval * force
     squares += interval * (force * force).sum()
@@ -39,7 +43,7 @@ struct LastingForce: Sendable {
     return finding.force > (isLevelKnown ? Self.impossibleForce : Self.leastForce) ? finding : nil
   }
 
-  /// The same for a rest of so many seconds, with that force as its mean.
+  /// Evaluates a rest of the given duration in s with that mean force.
   static func atRest(_ force: SIMD2<Double>, duration: Double) -> Finding? {
     let size = (force * force).sum().squareRoot()
     guard size > leastForce, size * duration > greatestSpeed else { return nil }

@@ -1,40 +1,40 @@
 internal import Glibc
 internal import Spatial
 
-/// The earth's field, its local disturbance and what the device itself adds: hard and soft iron, and the magnetometer's
-/// delay.
+/// Model of the magnetic field: the Earth's field, its local disturbance, the device's hard and soft iron,
+/// and the magnetometer's delay.
 struct MagneticField: Sendable {
-  /// Mean field, level frame, µT.
+  /// Mean field in µT, level frame.
   private(set) var mean = Vector3.zero
-  /// Field that is expected here, almost inertial frame, µT.
+  /// Expected local field in µT, almost inertial frame.
   private(set) var expected = Vector3.zero
-  /// µT, device frame.
+  /// Hard iron in µT, device frame.
   private(set) var hardIron = Vector3.zero
-  /// Delay against the gyroscope, s.
+  /// Delay relative to the gyroscope in s.
   private(set) var lag = 0.0
-  /// Level frame to east-north-up, a rotation about the vertical.
+  /// Rotation from the level frame to east, north, up about the vertical.
   private(set) var north = Quaternion.identity
-  /// Whether there has been a field.
+  /// True after the first field sample.
   private(set) var isKnown = false
-  /// The field differs from the mean by more than is usual.
+  /// True if the field differs from the mean by more than usual.
   private(set) var isDisturbed = false
-  /// Kept iron was contradicted.
+  /// True if stored iron was contradicted.
   private(set) var isContradicted = false
   private(set) var soft = SoftIron()
-  /// rad, within which the mean field's direction is right by the evidence.
+  /// Bound in rad of the error of the mean field's direction.
   private(set) var headingBound = Double.pi
   private(set) var accuracy = MagneticFieldCalibrationAccuracy.uncalibrated
 
   private var disturbance = Vector3.zero
-  /// Low-passed mean square of the disturbance, µT².
+  /// Low-passed mean square of the disturbance in µT².
   private var disturbancePower = 0.0
-  /// s since the field jumped.
+  /// Time in s since the last jump of the field.
   private var sinceJump = 1e3
-  /// What rotations have shown of the device's own magnetism.
+  /// The device's own magnetism as determined from rotations.
   private var evidence: FieldEvidence
-  /// The same as a witness against the iron in use, which does not take a long rest for much experience.
+  /// A second estimate that tests the iron in use. It uses fewer samples of a long rest.
   private var witness: FieldEvidence
-  /// Kept hard iron is in use and has not been contradicted.
+  /// True while stored hard iron is in use and not contradicted.
   private var expectsIron = false
 
   private static let fieldStates = ErrorState.field..<ErrorState.field + 3
@@ -42,11 +42,12 @@ struct MagneticField: Sendable {
   private static let ironStates = ErrorState.hardIron..<ErrorState.hardIron + 3
   private static let lagState = ErrorState.lag..<ErrorState.lag + 1
 
-  /// Squared innovations of a block, summed over the axes in units of their variances, from which the field has jumped. The first is against
-  /// what places differ by: a magnetometer that is read rarely is no reason to wait for a larger magnet, so that no more noise
-  /// is granted to it (µT²) than to one that is read often. The second is against all that is uncertain: 25 for three axes is
-  /// one block in 60,000. Found on twelve recordings with magnets of 3 to 30 µT, at 20, 48, 95 and 286 Hz: sizes of 40 to 60,
-  /// noise of 0.04 to 0.1 and significances of 12 to 35 do equally well.
+  /// Squared innovations of a block, normalized by their variances and summed over the axes, above which the
+  /// field has jumped. The first limit refers to spatial variation. The noise added for it (µT²) does not
+  /// depend on the magnetometer's rate, so that slow magnetometers detect the same magnets. The second refers
+  /// to all uncertainties: 25 for three axes means one block in 60,000. Determined on twelve recordings with
+  /// magnets of 3 to 30 µT at 20, 48, 95 and 286 Hz: sizes of 40 to 60, noise of 0.04 to 0.1 and
+  /// significances of 12 to 35 give equal results.
   private static let jumpSize = 60.0
   private static let jumpNoise = 0.1
   private static let jumpSignificance = 25.0
@@ -57,20 +58,20 @@ struct MagneticField: Sendable {
       disturbance: p.disturbanceDeviation, restSpacing: FieldEvidence.spacingAtRest)
   }
 
-  /// A sample without hard and soft iron, µT, device frame.
+  /// Corrects a sample for hard and soft iron, in µT, device frame.
   @inline(__always)
   func corrected(_ field: Vector3) -> Vector3 { soft.corrected(field - hardIron) }
 
   // MARK: Start
 
-  /// Uncertain as before the first sample.
+  /// Sets the uncertainty to that before the first sample.
   mutating func start(_ covariance: inout Covariance, _ p: AttitudeFilter.Parameters) {
     covariance.reset(Self.ironStates, variance: squared(p.hardIronPrior))
     covariance.reset(Self.lagState, variance: squared(p.lagPrior))
     forget(&covariance, p)
   }
 
-  /// Nothing is known of the field any more.
+  /// Resets the estimates of the field.
   mutating func forget(_ covariance: inout Covariance, _ p: AttitudeFilter.Parameters) {
     covariance.reset(Self.fieldStates, variance: squared(100))
     covariance.reset(Self.disturbanceStates, variance: squared(p.disturbanceDeviation))
@@ -80,7 +81,7 @@ struct MagneticField: Sendable {
     weighEvidence()
   }
 
-  /// Forgets the values; whether a calibration was kept or contradicted stays known.
+  /// Resets the values, but not whether a calibration is in use or was contradicted.
   mutating func restart(_ p: AttitudeFilter.Parameters) {
     (mean, hardIron, north, lag, disturbancePower, isKnown) = (.zero, .zero, .identity, 0, 0, false)
     soft = SoftIron()
@@ -89,7 +90,8 @@ struct MagneticField: Sendable {
       disturbance: p.disturbanceDeviation, restSpacing: FieldEvidence.spacingAtRest)
   }
 
-  /// Starts from a kept calibration, which counts as known to its deviation and no less than a restart may change it.
+  /// Starts from a stored calibration with its deviation, but at least that of a possible change over a
+  /// restart.
   mutating func use(
     _ calibration: MotionCalibration, _ covariance: inout Covariance, _ p: AttitudeFilter.Parameters
   ) {
@@ -97,7 +99,7 @@ struct MagneticField: Sendable {
       expectsIron = true
       hardIron = kept.hardIron
       for i in 0..<3 {
-        // An axis that was never seen counts as it would without a calibration.
+        // An axis that was never observed starts as it would without a calibration.
         let deviation = max(p.hardIronPrior, min(kept.hardIronDeviation[i], 2))
         covariance.reset(
           ErrorState.hardIron + i..<ErrorState.hardIron + i + 1, variance: deviation * deviation)
@@ -117,7 +119,7 @@ struct MagneticField: Sendable {
     }
   }
 
-  /// The first field, almost inertial frame.
+  /// Sets the first field, almost inertial frame.
   mutating func begin(_ field: Vector3, level: Quaternion) {
     expected = field
     mean = level.rotate(expected)
@@ -125,17 +127,17 @@ struct MagneticField: Sendable {
     pointNorth()
   }
 
-  // MARK: While the vertical is being found
+  // MARK: Alignment
 
-  /// The level frame has turned.
+  /// Rotates the mean field with the level frame.
   mutating func turn(by rotation: Quaternion) { mean = rotation.rotate(mean) }
 
-  /// The field is what was measured, level frame.
+  /// Replaces the mean field by a measured one, level frame.
   mutating func replace(by field: Vector3) { mean = field }
 
   // MARK: Prediction
 
-  /// The disturbance forgets itself as the device moves on.
+  /// Predicts the disturbance, which decays as the device moves.
   @inline(__always)
   mutating func relax(
     _ covariance: inout Covariance, isStill: Bool, _ interval: Double, _ p: AttitudeFilter.Parameters
@@ -150,12 +152,13 @@ struct MagneticField: Sendable {
 
   // MARK: Measurement
 
-  /// field(level) = mean field + disturbance + tilt x field + attitude * hard iron + lag * slope.
+  /// Computes the measurement field(level) = mean field + disturbance + tilt x field + attitude * hard iron +
+  /// lag * slope.
   ///
   /// - Parameters:
-  ///   - frame: almost inertial to level.
-  ///   - isSettled: whether the field may move the inclination, where that is very uncertain: after the gyroscope was
-  ///     blind the field is the better judge.
+  ///   - frame: rotation from almost inertial to level frame.
+  ///   - isSettled: false after gaps of the gyroscope. The field may then correct the inclination where that
+  ///     is very uncertain.
   @inline(__always)
   mutating func measure(
     _ x: inout StateVector, _ covariance: inout Covariance, _ block: FilterBlock, _ frame: Matrix3,
@@ -168,7 +171,7 @@ struct MagneticField: Sendable {
     let here = mean + disturbance
     let z = measured - here
     let variance = squared(p.magnetometerNoise) / count
-    // tilt x field, by components of the tilt.
+    // Columns of tilt x field for the components of the tilt.
     let byTilt = (Vector3(0, -here.z, here.y), Vector3(here.z, 0, -here.x))
 
     var m = InlineArray<3, Measurement>(repeating: Measurement())
@@ -216,7 +219,7 @@ struct MagneticField: Sendable {
     ]
   }
 
-  /// Squared innovations in units of their variances, summed over the three components.
+  /// Returns the squared innovations, normalized by their variances and summed over the three components.
   @inline(__always)
   private static func surprise(
     _ m: InlineArray<3, Measurement>, _ projections: InlineArray<3, StateVector>, _ x: StateVector,
@@ -230,8 +233,8 @@ struct MagneticField: Sendable {
     return sum
   }
 
-  /// A field that jumps is a magnet that came or went, on the device or beside it: both become possible, and the next
-  /// rotations tell which it is.
+  /// Handles a jump of the field, caused by a magnet on the device or next to it. Both explanations become
+  /// possible, and the next rotations determine which one is right.
   private mutating func admitIron(_ covariance: inout Covariance, _ z: Vector3) {
     sinceJump = 0
     soft.forget()
@@ -244,7 +247,7 @@ struct MagneticField: Sendable {
     discardCalibration()
   }
 
-  /// The intra-block part of the delay's effect, free of everything that is constant during a block.
+  /// Measures the delay from changes within a block, independent of everything constant during it.
   @inline(__always)
   private mutating func measureLag(
     _ x: inout StateVector, _ covariance: inout Covariance, _ block: FilterBlock,
@@ -259,7 +262,7 @@ struct MagneticField: Sendable {
     m[0].h[ErrorState.lag] = 1
     m[0].z = product / square
     m[0].variance = squared(p.magnetometerNoise) / square
-    // An outlier counts as one of three deviations.
+    // Outliers are limited to three deviations.
     let innovation = m[0].z - x[ErrorState.lag]
     let expected = covariance[ErrorState.lag, ErrorState.lag] + m[0].variance
     if innovation * innovation > 9 * expected {
@@ -268,9 +271,9 @@ struct MagneticField: Sendable {
     covariance.update(&x, m, [covariance.row(ErrorState.lag)])
   }
 
-  /// A disturbance that stays larger than disturbances are may be hard iron: that of a magnet which has just come, or
-  /// one that was there from the start and that the mean field has hidden so far. It is iron only where rotations have shown
-  /// it: an uneven room makes disturbances as large.
+  /// Evaluates a lasting disturbance that may be hard iron, either of a new magnet or of one hidden in the
+  /// mean field from the start. It counts as iron only if rotations have shown it, because uneven fields in
+  /// rooms cause equally large disturbances.
   private mutating func measureDisturbance(
     _ covariance: inout Covariance, _ interval: Double, _ p: AttitudeFilter.Parameters
   ) {
@@ -282,8 +285,8 @@ struct MagneticField: Sendable {
     adoptEvidence(&covariance)
   }
 
-  /// Takes field and hard iron over from the evidence, with their covariance. To open both for correction instead would let the
-  /// mean field, which is a heading, follow before the rotations that tell them apart.
+  /// Adopts field and hard iron of the witness with their covariance. Merely raising both uncertainties would
+  /// let the mean field, and with it the heading, change before rotations can separate the two.
   private mutating func adoptEvidence(_ covariance: inout Covariance) {
     (mean, hardIron) = (witness.field, witness.iron)
     covariance.reset(Self.fieldStates, variance: 0)
@@ -301,12 +304,12 @@ struct MagneticField: Sendable {
     if expectsIron { (expectsIron, isContradicted) = (false, true) }
   }
 
-  /// The index of one of the evidence's states among the filter's.
+  /// Returns the filter's state index of a state of the evidence.
   private static func fieldOrIron(_ i: Int) -> Int {
     i < 3 ? ErrorState.field + i : ErrorState.hardIron + i - 3
   }
 
-  /// The magnetometer contradicted what was kept.
+  /// Discards the stored calibration after the magnetometer contradicted it.
   private mutating func discardCalibration() {
     guard expectsIron else { return }
     (expectsIron, isContradicted) = (false, true)
@@ -315,7 +318,7 @@ struct MagneticField: Sendable {
     weighEvidence()
   }
 
-  /// Moves the estimates by the error that was found.
+  /// Corrects the estimates by the estimated error.
   @inline(__always)
   mutating func correct(_ x: StateVector) {
     mean += x.vector(at: ErrorState.field)
@@ -324,7 +327,7 @@ struct MagneticField: Sendable {
     lag = max(-0.02, min(0.08, lag + x[ErrorState.lag]))
   }
 
-  /// The block is over: what is expected in the next.
+  /// Ends a block and predicts the field of the next.
   @inline(__always)
   mutating func endBlock(level: Quaternion) {
     expected = level.conjugate.rotate(mean + disturbance)
@@ -333,22 +336,22 @@ struct MagneticField: Sendable {
     weighEvidence()
   }
 
-  // MARK: What is known
+  // MARK: Results
 
-  /// Heading from the mean field.
+  /// Updates the rotation to north from the mean field.
   @inline(__always)
   private mutating func pointNorth() {
     let half = 0.5 * atan2(mean.x, mean.y)
     north = Quaternion(w: cos(half), x: 0, y: 0, z: sin(half))
   }
 
-  /// Brings up to date what is claimed of the field.
+  /// Updates bound and accuracy of the heading.
   private mutating func weighEvidence() {
     headingBound = evidence.headingBound(of: mean)
     accuracy = MagneticFieldCalibrationAccuracy(headingBound: headingBound)
   }
 
-  /// rad, one deviation; half a turn where the field is vertical.
+  /// Returns the standard deviation of the heading in rad; π if the field is vertical.
   func headingDeviation(_ covariance: Covariance, _ p: AttitudeFilter.Parameters) -> Double {
     let square = mean.x * mean.x + mean.y * mean.y
     guard square > 1e-6 else { return .pi }
@@ -362,9 +365,9 @@ struct MagneticField: Sendable {
 
   var isFinite: Bool { mean.isFinite && disturbance.isFinite && hardIron.isFinite && lag.isFinite }
 
-  /// Puts what was observed into `kept`, and takes out what was contradicted.
+  /// Adds observed values to `kept` and removes contradicted ones.
   ///
-  /// - Parameter isSettled: whether the attitude has been known for long enough.
+  /// - Parameter isSettled: true if the attitude has been valid for long enough.
   func update(_ kept: inout MotionCalibration, isSettled: Bool, _ covariance: Covariance) {
     if isContradicted { kept.magnetometer = nil }
     let deviation = covariance.deviations(ErrorState.hardIron)

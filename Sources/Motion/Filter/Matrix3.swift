@@ -1,6 +1,6 @@
 internal import Spatial
 
-/// A general 3x3 matrix, kept by columns, for the sums and covariances of the attitude filter.
+/// A general 3x3 matrix, stored by columns, for sums and covariances of the attitude filter.
 struct Matrix3: Sendable {
   var column0: Vector3
   var column1: Vector3
@@ -12,7 +12,7 @@ struct Matrix3: Sendable {
     self.column2 = column2
   }
 
-  /// The matrix that turns vectors as the unit quaternion does.
+  /// Creates the rotation matrix of a unit quaternion.
   @inline(__always)
   init(_ q: Quaternion) {
     let (x2, y2, z2) = (q.x + q.x, q.y + q.y, q.z + q.z)
@@ -30,7 +30,7 @@ struct Matrix3: Sendable {
     Matrix3(Vector3(value, 0, 0), Vector3(0, value, 0), Vector3(0, 0, value))
   }
 
-  /// `scale * v * v^T`
+  /// Returns `scale * v * v^T`.
   static func outer(_ v: Vector3, scale: Double) -> Matrix3 {
     let s = scale * v
     return Matrix3(s * v.x, s * v.y, s * v.z)
@@ -65,7 +65,7 @@ struct Matrix3: Sendable {
   @inline(__always)
   func row(_ i: Int) -> Vector3 { Vector3(column0[i], column1[i], column2[i]) }
 
-  /// Nil where it has none.
+  /// The inverse; nil for a singular matrix.
   var inverse: Matrix3? {
     let (a, b, c) = (column1.cross(column2), column2.cross(column0), column0.cross(column1))
     let determinant = column0.dot(a)
@@ -78,7 +78,7 @@ struct Matrix3: Sendable {
 func squared(_ x: Double) -> Double { x * x }
 
 extension Quaternion {
-  /// The product, in place: the general operator is not always inlined across modules.
+  /// Computes the product in place, because the general operator is not always inlined across modules.
   @inline(__always)
   func times(_ b: Quaternion) -> Quaternion {
     Quaternion(
@@ -88,13 +88,15 @@ extension Quaternion {
       z: w * b.z + x * b.y - y * b.x + z * b.w)
   }
 
-  /// The product with a rotation about the z axis on the left, which is half of the work: `self.x` and `self.y` are zero.
+  /// Computes the product with a rotation about the z axis on the left, at half the cost: `self.x` and
+  /// `self.y` are zero.
   @inline(__always)
   func timesAboutVertical(_ b: Quaternion) -> Quaternion {
     Quaternion(w: w * b.w - z * b.z, x: w * b.x - z * b.y, y: w * b.y + z * b.x, z: w * b.z + z * b.w)
   }
 
-  /// The rotation by a vector, by series for the small angles of one sample; exact to 1e-12 up to 0.1 rad.
+  /// Creates the rotation by a vector, using series for the small angles of one sample; exact to 1e-12 up to
+  /// 0.1 rad.
   @inline(__always)
   init(smallRotation r: Vector3) {
     let a = r.x * r.x + r.y * r.y + r.z * r.z
@@ -106,12 +108,12 @@ extension Quaternion {
     self.init(w: 1 - a * (0.125 - a * (1.0 / 384)), x: s * r.x, y: s * r.y, z: s * r.z)
   }
 
-  /// The shortest rotation that takes the direction of `a` to that of `b`; nil where either has none.
+  /// Returns the smallest rotation from the direction of `a` to that of `b`; nil if either vector is zero.
   static func shortestTurn(from a: Vector3, to b: Vector3) -> Quaternion? {
     guard let a = a.normalized, let b = b.normalized else { return nil }
     let cosine = a.dot(b)
     if cosine < -0.999_999 {
-      // Any axis across `a` will do for half a turn.
+      // For half a turn, any axis perpendicular to `a` is valid.
       let across = abs(a.x) < 0.8 ? a.cross(Vector3(1, 0, 0)) : a.cross(Vector3(0, 1, 0))
       guard let axis = across.normalized else { return nil }
       return Quaternion(w: 0, x: axis.x, y: axis.y, z: axis.z)
@@ -120,7 +122,7 @@ extension Quaternion {
     return Quaternion(w: 1 + cosine, x: axis.x, y: axis.y, z: axis.z).normalized
   }
 
-  /// Scaled back to length one after a product of unit quaternions, whose length is off by rounding only.
+  /// The product of unit quaternions rescaled to length one, which differs by rounding errors only.
   @inline(__always)
   var renormalized: Quaternion {
     let n = 1.5 - 0.5 * (w * w + x * x + y * y + z * z)

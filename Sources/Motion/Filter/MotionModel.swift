@@ -1,35 +1,38 @@
 internal import Glibc
 internal import Spatial
 
-/// The horizontal motion of the device, which stays in place: p'' = -w² p - 2 w p' + noise, whose strength is estimated
-/// along the way. What the model cannot explain of the horizontal force is gravity seen from a tilted frame.
+/// Model of the device's horizontal motion with a bounded position: p'' = -w² p - 2 w p' + noise. The
+/// strength of the noise is estimated adaptively. Horizontal force that the model cannot explain is gravity
+/// seen from a tilted frame.
 struct MotionModel: Sendable {
-  /// Variance of the horizontal acceleration that is not gravity, (m/s²)².
+  /// Variance of the horizontal acceleration without gravity in (m/s²)².
   private(set) var accelerationVariance = 0.25
-  /// m/s and m, level frame.
+  /// Velocity (m/s) and position (m), level frame.
   private var velocity = SIMD2<Double>.zero
   private var position = SIMD2<Double>.zero
-  /// Low-passed horizontal force, m/s², and its mean square.
+  /// Low-passed horizontal force in m/s², and its mean square.
   private var slowForce = SIMD2<Double>.zero
   private var slowForceSquare = 0.0
-  /// s since the device was faster than a hand is; it may ride in a vehicle for as long as that is not long ago.
+  /// Time in s since the device was faster than a hand can move it. While this is recent, the device may be
+  /// in a vehicle.
   private var sinceTravel = Double.infinity
-  /// Low-passed vertical excess of the specific force, m/s².
+  /// Low-passed deviation of the vertical specific force from gravity in m/s².
   private var verticalExcess = 0.0
 
-  /// m/s that hands and arms do not reach for half a second, and s after which the ride is taken to be over.
+  /// Speed in m/s that hands and arms do not sustain for half a second, and the time in s after which a ride
+  /// counts as over.
   private static let handSpeed = 2.5
   private static let travelTime = 60.0
-  /// s over which accelerations of vehicles keep their direction.
+  /// Correlation time in s of vehicle accelerations.
   private static let slowTime = 5.0
-  /// s over which a bias is learned of inclination.
+  /// Time in s over which a bias is estimated from inclination.
   private static let biasTime = 20.0
 
   private static let velocityStates = ErrorState.velocity..<ErrorState.velocity + 2
   private static let positionStates = ErrorState.position..<ErrorState.position + 2
 
-  /// Velocity and position are as usual for accelerations as strong as now: the stationary variances of the
-  /// second-order motion model.
+  /// Resets velocity and position to the stationary variances of the second-order model at the current
+  /// strength of accelerations.
   mutating func forget(_ covariance: inout Covariance, _ p: AttitudeFilter.Parameters) {
     let w = 1 / p.motionTime
     let density = accelerationVariance * p.accelerationCorrelation * 0.05
@@ -39,22 +42,23 @@ struct MotionModel: Sendable {
     covariance.reset(Self.positionStates, variance: density / (4 * w * w * w))
   }
 
-  /// The vertical has been found, with accelerations of that variance about it.
+  /// Starts with an aligned vertical and accelerations of the given variance.
   mutating func begin(accelerationVariance variance: Double, _ p: AttitudeFilter.Parameters) {
     accelerationVariance = max(squared(p.accelerationFloor), variance)
     verticalExcess = 0
   }
 
-  /// Nothing is known of the acceleration during `gap` s.
+  /// Adds the uncertainty of an unknown acceleration during `gap` s.
   func addGap(_ gap: Double, to covariance: inout Covariance) {
     let variance = accelerationVariance * squared(gap) * min(1, squared(gap / 0.05))
     covariance.addVariance(variance, to: Self.velocityStates)
     covariance.addVariance(0.25 * variance * squared(gap), to: Self.positionStates)
   }
 
-  /// The horizontal specific force drives velocity and position; what the model makes of them is the measurement.
+  /// Drives velocity and position with the horizontal specific force; the model's prediction of them is the
+  /// measurement.
   ///
-  /// - Parameter force: mean of the block, m/s², level frame.
+  /// - Parameter force: mean of the block in m/s², level frame.
   @inline(__always)
   mutating func measure(
     _ x: inout StateVector, _ covariance: inout Covariance, force: Vector3, of block: FilterBlock,
@@ -73,7 +77,7 @@ struct MotionModel: Sendable {
     var variance = max(accelerationVariance, squared(p.accelerationFloor), 0.25 * square)
     if let deviation = block.aidDeviation { variance = max(variance, squared(deviation)) }
     variance *= p.accelerationCorrelation * 0.05 / interval
-    // A vertical mean that is not gravity says that the horizontal mean is not either.
+    // If the vertical mean differs from gravity, the horizontal mean is unreliable, too.
     verticalExcess += (1 - exp(-interval / 3)) * (force.z - AttitudeFilter.gravity - verticalExcess)
     variance += squared(max(0, abs(verticalExcess) - 0.2)) * 6 / interval
     covariance.addVariance(
@@ -105,13 +109,13 @@ struct MotionModel: Sendable {
     if (velocity * velocity).sum() > Self.handSpeed * Self.handSpeed { sinceTravel = 0 }
   }
 
-  /// rad, one deviation, by which the inclination may be off because the device does not stay in place as the model has it: in a
-  /// vehicle lasting accelerations are taken for gravity.
+  /// Standard deviation in rad of the inclination error from unbounded motion: lasting accelerations of a
+  /// vehicle are mistaken for gravity.
   var strayDeviation: Double {
     sinceTravel < Self.travelTime ? slowForceSquare.squareRoot() / AttitudeFilter.gravity : 0
   }
 
-  /// rad/s, by which the bias may be off for the same reason.
+  /// Resulting standard deviation of the bias in rad/s.
   var strayBiasDeviation: Double { strayDeviation / Self.biasTime }
 
   /// Integrates the horizontal force.
@@ -135,7 +139,7 @@ struct MotionModel: Sendable {
     covariance.addVariance(squared(0.02 * interval), to: Self.velocityStates)
   }
 
-  /// Moves the estimates by the error that was found.
+  /// Corrects the estimates by the estimated error.
   @inline(__always)
   mutating func correct(_ x: StateVector) {
     velocity += SIMD2(x[ErrorState.velocity], x[ErrorState.velocity + 1])

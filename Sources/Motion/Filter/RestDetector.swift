@@ -1,18 +1,19 @@
 internal import Spatial
 
-/// Tells rest from motion by how constant gyroscope and accelerometer are, as VQF does (Laidig and Seel 2023, section 3.4),
-/// here on blocks of samples.
+/// Detects rest from the constancy of gyroscope and accelerometer, as VQF does (Laidig and Seel 2023, section
+/// 3.4), here on blocks of samples.
 ///
-/// With a running engine the samples of a block differ by more than those of a slow walk, but their means do not. So what lasts is rest
-/// too where only the vibration is strong: in a drive of nine minutes the means of the specific force scattered by 0.02 to 0.05 m/s²
-/// in stops and by 0.15 at least in motion, those of the rate by 0.05 to 0.25 and by 0.5 °/s at least, while the deviation within
-/// blocks was 2.2 °/s idling and 1 to 11 °/s driving.
+/// With a running engine, samples within a block vary more than in a slow walk, but the means of blocks do
+/// not. Constant means therefore count as rest even with strong vibration. In a drive of nine minutes the
+/// means of the specific force varied by 0.02 to 0.05 m/s² in stops and by at least 0.15 in motion, those of
+/// the rate by 0.05 to 0.25 and by at least 0.5 °/s. The deviation within blocks was 2.2 °/s idling and 1 to
+/// 11 °/s driving.
 struct RestDetector: Sendable {
-  /// The means of blocks for as long as they stay near each other.
+  /// Sequence of blocks whose means are close to each other.
   private struct Run: Sendable {
     var rate = Vector3.zero
     var force = Vector3.zero
-    /// Mean squares about these, of the worst axis.
+    /// Mean squares about these means, of the worst axis.
     var rateSquare = 0.0
     var forceSquare = 0.0
     var blocks = 0
@@ -33,25 +34,25 @@ struct RestDetector: Sendable {
 
   private var quiet = Run()
   private var vibrating = Run()
-  /// This block is as constant as at rest.
+  /// True if the newest block is as constant as at rest.
   private(set) var isStill = true
-  /// Still for long enough.
+  /// True if the device has been still for long enough.
   private(set) var isAtRest = false
 
-  /// s for which it has been at rest.
+  /// Duration of the rest in s; 0 in motion.
   var duration: Double { isAtRest ? max(quiet.duration, vibrating.duration) : 0 }
-  /// Mean specific force of the rest, m/s², device frame.
+  /// Mean specific force of the rest in m/s², device frame.
   var force: Vector3 { quiet.blocks > 0 ? quiet.force : vibrating.force }
-  /// Mean square by which the rate of a block differs from its mean, (rad/s)².
+  /// Mean square deviation of a block's rate from the mean, in (rad/s)².
   var rateVariance: Double { quiet.blocks > 0 ? 0 : vibrating.rateSquare }
 
-  /// By how much the blocks' means may scatter with an engine running, and the samples within blocks, as shares of `restRate` and
-  /// `restForce`; how much longer it must last.
+  /// Limits with a running engine: variation of the blocks' means, and of samples within blocks, as shares of
+  /// `restRate` and `restForce`; and the factor of the required duration.
   private static let scatter = 0.2
   private static let vibration = (rate: 2.5, force: 1.0)
   private static let patience = 2.0
 
-  /// Takes the statistics of a block.
+  /// Processes the statistics of a block.
   mutating func process(_ block: FilterBlock, _ parameters: AttitudeFilter.Parameters) {
     let (rate, force, interval) = (block.rate, block.force, block.duration)
     guard force.count > 0, rate.count > 0 else {
@@ -80,7 +81,7 @@ struct RestDetector: Sendable {
     isAtRest = quiet.duration >= parameters.restTime || isSteady
   }
 
-  /// Whether the means of the blocks with an engine running scatter as in motion.
+  /// Returns whether the blocks' means with a running engine vary as in motion.
   private func hasScattered(_ parameters: AttitudeFilter.Parameters) -> Bool {
     let (rate, force) = (Self.scatter * parameters.restRate, Self.scatter * parameters.restForce)
     return vibrating.blocks > 3

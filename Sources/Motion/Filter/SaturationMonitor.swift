@@ -1,50 +1,50 @@
 internal import Spatial
 
-/// Recognizes a sensor at the end of its range and estimates what was cut off.
+/// Detects a sensor at the end of its range and estimates the clipped part of the signal.
 ///
-/// A signal that leaves the range with slope `a`, stays out for `D` and returns with slope `b` is taken for a parabola
-/// above the limit, whose area is (a + b) / 2 · D² / 6. On recorded rotations beyond a range of 500 °/s that is right to
-/// about 30 %, where ignoring the cut is wrong by all of it.
+/// A signal that leaves the range with slope `a`, stays out for `D` and returns with slope `b` is modelled as
+/// a parabola above the limit, with the area (a + b) / 2 · D² / 6. On recorded rotations beyond a range of
+/// 500 °/s the error is about 30 %; without this correction it is 100 %.
 struct SaturationMonitor: Sendable {
   private struct Axis: Sendable {
     var isSaturated = false
-    /// The first sample back in range has been seen, the second not yet, which gives the slope.
+    /// True between the first and the second sample back in range. The second one gives the slope.
     var isReturning = false
     var sign = 1.0
     var entryTime = 0.0
     var entrySlope = 0.0
     var exitTime = 0.0
     var exitValue = 0.0
-    /// Area already given out while still saturated.
+    /// Area already reported while still saturated.
     var given = 0.0
     var typicalDuration = 0.1
   }
 
-  /// What one sample says. All vectors in the sensor's frame.
+  /// Result for one sample. All vectors are in the sensor's frame.
   struct Outcome: Sendable {
     var isSaturated = false
-    /// Some of the signal since the last sample is missing or guessed.
+    /// True if part of the signal since the last sample is missing or estimated.
     var isUncertain = false
-    /// What is guessed to be cut off right now, in the sensor's unit.
+    /// Estimated clipped part at this moment, in the sensor's unit.
     var excess = Vector3.zero
-    /// Area to add now that an excursion is over, unit · s.
+    /// Area to add at the end of an excursion, in the unit times s.
     var area = Vector3.zero
-    /// The whole area of the excursions that are over now.
+    /// Whole area of the excursions that have just ended.
     var wholeArea = Vector3.zero
   }
 
-  /// Smallest value that may be a limit.
+  /// Smallest value that can be a limit.
   private let smallestLimit: Double
-  /// The peak is at most this many times the limit above it.
+  /// Largest assumed peak above the limit, as a multiple of the limit.
   private let greatestExcess: Double
   private let isConfigured: Bool
   private var limit: Vector3
-  /// By how much samples at the limit differ, relative: nothing with most sensors, 0.2 % with one make.
+  /// Relative variation of samples at the limit: zero for most sensors, 0.2 % for one make.
   private var width = Vector3(repeating: SaturationMonitor.exactWidth)
-  /// From here on a value is at the limit.
+  /// Value from which a sample is at the limit.
   private var entry: Vector3
   private var greatest = Vector3.zero
-  /// From here on a value wants a closer look: it is at the limit, or among the greatest.
+  /// Value from which a sample is examined: at the limit, or among the largest so far.
   private var notable = Vector3.zero
   private var previous1 = Vector3.zero
   private var previous2 = Vector3.zero
@@ -65,8 +65,8 @@ struct SaturationMonitor: Sendable {
     axes = InlineArray(repeating: Axis())
   }
 
-  /// Takes what the driver says of the end of the range: the first sample there counts, where otherwise three have to show it. Samples
-  /// beyond it, or that end before it, overrule it.
+  /// Sets the range reported by the driver. The first sample at it then counts; otherwise three samples are
+  /// required to detect a limit. Samples beyond it, or clipped below it, override it.
   mutating func expect(_ range: Double) {
     guard !isConfigured, range.isFinite, range > smallestLimit else { return }
     for i in 0..<3 where limit[i] == .infinity && greatest[i] < range {
@@ -77,16 +77,16 @@ struct SaturationMonitor: Sendable {
 
   private static let exactWidth = 1e-4
   private static let looseWidth = 0.003
-  /// How steeply, in spreads of three samples at a loose limit, the signal must have run into it. At the peak of a sine it is at
-  /// most five.
+  /// Required steepness of the signal before a loose limit, in spreads of three samples. At the peak of a
+  /// sine it is at most five.
   private static let looseSteepness = 8.0
 
-  /// Takes the next sample; `time` in s, later than the last one's.
+  /// Processes the next sample; `time` in s must be later than the previous one.
   @inline(__always)
   mutating func observe(_ value: Vector3, at time: Double) -> Outcome {
     let size = Vector3(abs(value.x), abs(value.y), abs(value.z))
     var outcome = Outcome()
-    // Almost all samples are well inside.
+    // Almost all samples are well within the range.
     if isActive || any(size .>= notable) {
       outcome = examine(value, size, at: time)
     }
@@ -135,7 +135,7 @@ struct SaturationMonitor: Sendable {
     return outcome
   }
 
-  /// A limit is where three samples are equal, or all but equal, larger than all before, and the signal ran into them at speed.
+  /// Detects a limit: three equal, or almost equal, samples above all earlier ones, reached at high speed.
   @inline(__always)
   private mutating func learnLimit(_ i: Int, _ value: Double, _ size: Double, _ axis: inout Axis) {
     if size > (1 + width[i]) * limit[i] {
@@ -150,7 +150,7 @@ struct SaturationMonitor: Sendable {
       return
     }
     let (low, high) = (min(value, previous1[i], previous2[i]), max(value, previous1[i], previous2[i]))
-    // An exact limit repeats itself sooner or later, and is not to be mistaken for a loose one.
+    // An exact limit repeats exactly sooner or later, and must not be mistaken for a loose one.
     guard limit[i] > (1 + 2 * Self.looseWidth) * size, value != previous1[i], previous1[i] != previous2[i],
       high - low < Self.looseWidth * size,
       steepness > Self.looseSteepness * max(high - low, 0.001 * size)

@@ -1,20 +1,22 @@
 internal import Glibc
 internal import Spatial
 
-/// Soft iron: the symmetric distortion that makes the length of the measured field depend on the device's orientation.
+/// Soft iron: a symmetric distortion that makes the measured field's magnitude depend on the orientation.
 ///
-/// A recursive least-squares fit of |(1 + E) u|² = constant over the orientations that were seen, where u is the
+/// A recursive least-squares fit of |(1 + E) u|² = constant over the observed orientations, where u is the
 /// field without hard iron and E is symmetric (compare V. Renaudin et al., "Complete triaxis magnetometer
-/// calibration in the magnetic domain", J. Sensors, 2010). It is applied only when it is beyond doubt: an uneven field
-/// looks like weak soft iron.
+/// calibration in the magnetic domain", J. Sensors, 2010). It is applied only if it is significant, because
+/// an uneven field resembles weak soft iron.
 struct SoftIron: Sendable {
-  /// xx, yy, zz, xy, xz, yz of E, the excess of the squared field, and what is left of hard iron in units of the field.
+  /// State: xx, yy, zz, xy, xz, yz of E, the excess of the squared field, and the residual hard iron in units
+  /// of the field.
   private static let size = 10
   private var estimate: InlineArray<10, Double>
   private var covariance: InlineArray<100, Double>
-  /// Hard iron that is taken off, µT: not the filter's, which moves to hide a distortion.
+  /// Hard iron in µT that is subtracted. The filter's own estimate is not used, because it moves to
+  /// compensate a distortion.
   private var origin = Vector3.zero
-  /// µT
+  /// Reference magnitude of the field in µT.
   private var reference = 0.0
   private var lastDirection = Vector3.zero
   private var sinceUse = 0.0
@@ -27,12 +29,12 @@ struct SoftIron: Sendable {
     for i in 0..<Self.size { covariance[11 * i] = i == 6 ? 0.5 * 0.5 : 0.1 * 0.1 }
   }
 
-  /// xx, yy, zz of what is applied.
+  /// Elements xx, yy, zz of the applied correction.
   var diagonal: Vector3 { Vector3(applied.column0.x, applied.column1.y, applied.column2.z) }
-  /// xy, xz, yz of what is applied.
+  /// Elements xy, xz, yz of the applied correction.
   var offDiagonal: Vector3 { Vector3(applied.column1.x, applied.column2.x, applied.column2.y) }
 
-  /// Starts from a kept calibration, which counts as known to 1 %.
+  /// Starts from a stored calibration with a deviation of 1 %.
   mutating func use(diagonal: Vector3, offDiagonal: Vector3) {
     for i in 0..<3 {
       estimate[i] = diagonal[i]
@@ -47,7 +49,7 @@ struct SoftIron: Sendable {
     isApplied ? field + applied * field : field
   }
 
-  /// Takes a field of a block as it was measured and the hard iron in it, µT, device frame.
+  /// Processes a block's measured field and its hard iron in µT, device frame.
   mutating func observe(
     _ measured: Vector3, hardIron: Vector3, isStill: Bool, interval: Double, disturbance: Double
   ) {
@@ -55,7 +57,7 @@ struct SoftIron: Sendable {
     if reference == 0 { origin = hardIron }
     let field = measured - origin
     guard !isStill, let direction = field.normalized else { return }
-    // Only new orientations tell something new.
+    // Only new orientations add information.
     guard (direction - lastDirection).length > 0.1 else { return }
     if reference == 0 { reference = field.length }
     guard reference > 5 else {
@@ -81,14 +83,14 @@ struct SoftIron: Sendable {
     decide()
   }
 
-  /// A magnet came or went: what was learned holds no longer, what is applied may.
+  /// Resets the estimate after a magnet moved. The applied correction may still be valid.
   mutating func forget() {
     let (isApplied, applied) = (isApplied, applied)
     self = SoftIron()
     (self.isApplied, self.applied) = (isApplied, applied)
   }
 
-  /// The fit is good to first order in the hard iron that is left, so that little must be left.
+  /// Subtracts the estimated residual hard iron. The fit is linear in it, so it must stay small.
   private mutating func recenter() {
     let rest = Vector3(estimate[7], estimate[8], estimate[9])
     let deviation = max(covariance[77], covariance[88], covariance[99]).squareRoot()
@@ -109,7 +111,7 @@ struct SoftIron: Sendable {
       total += h[i] * sum
       residual -= h[i] * estimate[i]
     }
-    // Outliers count as three deviations.
+    // Outliers are limited to three deviations.
     let limit = 3 * total.squareRoot()
     residual = max(-limit, min(limit, residual))
     for i in 0..<Self.size {
@@ -118,7 +120,8 @@ struct SoftIron: Sendable {
     }
   }
 
-  /// Applied when each entry is known to 2 % and the largest stands out by six deviations and 4 %.
+  /// Applies the correction if each element has a deviation below 2 % and the largest exceeds six deviations
+  /// and 4 %.
   private mutating func decide() {
     // A common factor of E is the strength of the field.
     let mean = (estimate[0] + estimate[1] + estimate[2]) / 3
@@ -128,7 +131,7 @@ struct SoftIron: Sendable {
     for i in 0..<6 {
       let value = abs(estimate[i] - (i < 3 ? mean : 0))
       let deviation = max(0, covariance[11 * i]).squareRoot()
-      // The common factor is unknown, so diagonals are judged by off-diagonals.
+      // The common factor is unknown, so diagonal elements are judged by the off-diagonal ones.
       if i >= 3 { worst = max(worst, deviation) }
       greatest = max(greatest, value)
     }

@@ -1,45 +1,45 @@
 internal import Spatial
 
-/// Turns the almost inertial frame by the gyroscope alone: bridges gaps, mends what the end of the range cuts off, and
-/// remembers the attitudes of the last moments.
+/// Integrates the gyroscope in the almost inertial frame. It bridges gaps, restores clipped rates and stores
+/// recent attitudes.
 struct Strapdown: Sendable {
-  /// What one sample brought about.
+  /// The effect of one sample.
   enum Outcome {
-    /// It is the first.
+    /// The first sample.
     case began
-    /// It is far from the one before, and waits for the next to bear it out.
+    /// A suspected outlier, which waits for confirmation by the next sample.
     case doubted
-    /// It comes after a gap too long to say anything about it.
+    /// A sample after a gap too long to bridge.
     case lost
-    /// - Parameter gapVariance: rad² per axis, of a gap that was bridged; nil without one.
+    /// - Parameter gapVariance: variance in rad² per axis of a bridged gap; nil without one.
     case turned(isSaturated: Bool, gapVariance: Double?)
   }
 
-  /// Device to the almost inertial frame.
+  /// Rotation from the device to the almost inertial frame.
   private(set) var attitude = Quaternion.identity
-  /// Typical interval of the samples, s.
+  /// Typical sampling interval in s.
   private(set) var period = 0.0
-  /// s; nil before the first sample.
+  /// Time of the newest sample in s; nil before the first.
   var newestTime: Double? { history.newest.time.isFinite ? history.newest.time : nil }
-  /// Until then, s, the attitude is a guess: the gyroscope was saturated or silent.
+  /// Time in s until which the attitude is unreliable, because the gyroscope was saturated or silent.
   private(set) var blindUntil = -Double.infinity
   private var lastRate = Vector3.zero
   /// A sample that waits for the next: without bias, as measured, and its time.
   private var doubted: (rate: Vector3, measured: Vector3, time: Double)?
-  /// Samples that the next did not bear out.
+  /// Number of samples that the next one did not confirm.
   private(set) var outliers = 0
   private var history = AttitudeHistory()
   private var gaps = GapModel()
   private var range: SaturationMonitor
 
-  /// - Parameter range: full scale, rad/s; nil finds it.
+  /// - Parameter range: full scale in rad/s; nil detects it.
   init(range: Double?) {
     self.range = SaturationMonitor(range: range, smallestLimit: 1.7, greatestExcess: 1)
   }
 
   /// - Parameters:
-  ///   - rate: without bias and scale error.
-  ///   - isStuck: whether the gyroscope repeats itself, so that it is hardly trusted.
+  ///   - rate: rotation rate without bias and scale error.
+  ///   - isStuck: true if the gyroscope repeats one value and therefore has little weight.
   @inline(__always)
   mutating func integrate(
     _ rate: Vector3, measured: Vector3, at time: Double, longestGap: Double, isStuck: Bool,
@@ -55,10 +55,10 @@ struct Strapdown: Sendable {
       rate, measured: measured, at: time, longestGap: longestGap, isStuck: isStuck, into: &block)
   }
 
-  /// A single sample may be rubbish: 30 rad/s for one sample at 286 Hz turn the attitude by 6°. It is real when the next is nearer to
-  /// it than to the one before.
+  /// Decides about a suspected outlier. A false rate of 30 rad/s for one sample at 286 Hz would turn the
+  /// attitude by 6°. The sample is valid if the next one is closer to it than to its predecessor.
   ///
-  /// - Returns: whether the new sample can go on.
+  /// - Returns: true if the new sample can be processed.
   private mutating func resolve(
     _ rate: Vector3, _ change: Vector3, measured: Vector3, at time: Double, longestGap: Double,
     _ block: inout FilterBlock
@@ -116,7 +116,7 @@ struct Strapdown: Sendable {
     return .turned(isSaturated: cut.isSaturated, gapVariance: gapVariance)
   }
 
-  /// Puts back what the end of the range has cut off, and adds how uncertain that is.
+  /// Adds the clipped part of the rate, and its uncertainty.
   private mutating func mend(
     _ turn: inout Vector3, _ cut: SaturationMonitor.Outcome, _ interval: Double, at time: Double,
     _ block: inout FilterBlock
@@ -145,29 +145,30 @@ struct Strapdown: Sendable {
     return isFirst ? .began : .lost
   }
 
-  /// Whether the device is still: at rest nothing is learned about how rates change.
+  /// Sets whether the device is still. At rest, changes of the rate are not learned.
   mutating func observe(isStill: Bool) { gaps.isStill = isStill }
 
-  /// Attitude and rate at a time of late. (Mutating only because reading through a read access copies the history.)
+  /// Returns attitude and rate at a recent time. (Mutating only because reading through a read access copies
+  /// the history.)
   @inline(__always)
   mutating func state(at time: Double) -> AttitudeHistory.Entry { history.state(at: time) }
 
-  /// The attitude that much ahead, s.
+  /// Returns the attitude extrapolated by a time in s.
   @inline(__always)
   func attitude(ahead seconds: Double) -> Quaternion {
     attitude.times(Quaternion(smallRotation: seconds * lastRate))
   }
 
-  /// Takes what the driver says of the largest rate of an axis, rad/s.
+  /// Sets the range in rad/s per axis reported by the driver.
   mutating func expect(range: Double) { self.range.expect(range) }
 
-  /// Turns the almost inertial frame.
+  /// Rotates the almost inertial frame.
   mutating func turn(by rotation: Quaternion) {
     attitude = (rotation * attitude).normalized
     history.turn(by: rotation)
   }
 
-  /// Forgets the attitude and how rates change; what is known of the sensor is kept.
+  /// Resets the attitude and the statistics of rate changes; properties of the sensor are retained.
   mutating func restart() {
     (attitude, lastRate, history, gaps) = (.identity, .zero, AttitudeHistory(), GapModel())
     doubted = nil

@@ -7,7 +7,7 @@ public struct Impact: Hashable, Sendable {
   public enum Side: String, Hashable, Sendable, CaseIterable {
     case front, rear, left, right, top, bottom
 
-    /// The side that faces along a device axis most.
+    /// Selects the side whose axis is closest to a direction.
     init(direction: Vector3) {
       let (x, y, z) = (abs(direction.x), abs(direction.y), abs(direction.z))
       if y >= x, y >= z {
@@ -23,53 +23,58 @@ public struct Impact: Hashable, Sendable {
   /// Start of the impact.
   public var timestamp: Timestamp
   public var side: Side
-  /// g, the largest user acceleration of the impact, without its rebound.
+  /// Largest user acceleration of the impact in g, without its rebound.
   public var peak: Double
-  /// Device frame, length one: towards the origin of the impact.
+  /// Unit vector in the device frame towards the origin of the impact.
   public var direction: Vector3
 }
 
-/// Detects impacts and reports each once, however long it rings.
+/// Detects impacts and reports each once, regardless of how long it rings.
 ///
-/// User acceleration has Core Motion's sign, that of loose things inside: a vehicle that is struck in front is slowed, so everything
-/// in it moves to the front, and the reading is (0, +, 0). The struck side is therefore the side to which the pulse points.
+/// User acceleration has Core Motion's sign, the direction in which loose objects move: a vehicle that is
+/// struck in front is slowed, so everything in it moves forward, and the reading is (0, +, 0). The struck
+/// side is therefore the side to which the pulse points.
 ///
 /// The rules:
-/// 1. A pulse starts at the threshold. It is reported when it falls below half of its peak, reverses, or has lasted
-///    `pulseDuration`. Its side is the direction of its change of velocity.
-/// 2. What follows a pulse along its line is its rebound and ringing, and is not reported, unless it is more than one and a half
-///    times as hard. A harder pulse is an impact of its own: no impact rebounds harder than it struck.
-/// 3. A harder pulse from across is an impact of its own. If the first pulse is not over, it replaces it.
-/// 4. An acceleration that stays for twice `pulseDuration` is a push, such as a strong start-off. It does not rebound, so what
-///    follows it is judged on its own, in every direction. A push that is under way is subtracted from the impact, until the
-///    reading falls below half of it. A push that starts at the threshold or above is reported first, as an impact.
+/// 1. A pulse starts at the threshold. It is reported when it falls below half of its peak, reverses, or has
+///    lasted `pulseDuration`. Its side is the direction of its change of velocity.
+/// 2. Acceleration along the line of a pulse that follows it is rebound and ringing. It is reported only if
+///    it is more than one and a half times as strong.
+/// 3. A stronger pulse across that line is a separate impact. If the first pulse is not over, the second
+///    replaces it.
+/// 4. An acceleration that lasts for twice `pulseDuration` is a push, such as a strong start. A push has no
+///    rebound, so later pulses are evaluated independently, in every direction. A push in progress is
+///    subtracted from the impact until the reading falls below half of it. A push that starts at the
+///    threshold or above is first reported as an impact.
 public struct ImpactDetector: Sendable {
   public struct Settings: Hashable, Sendable {
-    /// g that makes an impact. Full braking stays below 1.2 g, potholes are short and seldom above 2 g at the body.
+    /// Acceleration in g from which a pulse is an impact. Full braking stays below 1.2 g; potholes are short
+    /// and rarely exceed 2 g at the body.
     public var threshold = 2.5
-    /// Seconds that the first pulse is followed at most: crash pulses of vehicles last 50 to 120 ms.
+    /// Maximum duration of the first pulse in s. Crash pulses of vehicles last 50 to 120 ms.
     public var pulseDuration = 0.12
-    /// Seconds below half of the threshold after which the event is over and another can be reported.
+    /// Time in s below half of the threshold after which another impact can be reported.
     public var quietTime = 0.3
-    /// The sides of which blows are told.
+    /// Sides whose impacts are reported.
     public var sides = Set(Impact.Side.allCases)
 
     public init() {}
   }
 
-  /// The first pulse of a blow.
+  /// The first pulse of an impact.
   private struct Pulse {
     var start: Timestamp
-    /// Where it began to point, length one.
+    /// Initial direction, length one.
     var direction: Vector3
-    /// The acceleration added up: its direction is that of the change of speed.
+    /// Sum of the accelerations. Its direction is that of the change of velocity.
     var sum: Vector3
     var peak: Double
-    /// The largest acceleration along `direction`, without what came from across meanwhile.
+    /// Largest acceleration along `direction`, without acceleration across it.
     var along: Double
     /// Number of samples in `sum`.
     var count = 1.0
-    /// Of the pulse that this one came across, length one; what is along it is not this one's.
+    /// Direction of the earlier pulse that this one crosses, length one; acceleration along it does not
+    /// belong to this pulse.
     var across: Vector3?
 
     init(_ acceleration: Vector3, size: Double, across: Vector3? = nil, at timestamp: Timestamp) {
@@ -77,27 +82,30 @@ public struct ImpactDetector: Sendable {
       direction = acceleration / size
     }
 
-    /// Where it points as a whole.
+    /// Mean direction of the pulse.
     var line: Vector3 { sum.normalized ?? direction }
   }
 
   private enum State {
     case quiet
     case pulse(Pulse)
-    /// After the pulse `of` a reported impact. `isHeld` while the acceleration has not fallen since its start.
+    /// The phase after the pulse `of` a reported impact. `isHeld` is true while the acceleration has not
+    /// fallen since the start.
     case ringing(lastLoud: Timestamp, of: Pulse, isHeld: Bool)
   }
 
-  /// How much harder than a pulse its rebound may be: up to 1.4 times in recorded pulses of loosely mounted devices.
+  /// Largest strength of a rebound relative to its pulse. Recorded pulses of loosely mounted devices reach
+  /// 1.4.
   private static let reboundFactor = 1.5
-  /// Time constant, in seconds, with which a push ends.
+  /// Time constant in s with which a push ends.
   private static let pushEnd = 0.003
 
   private let settings: Settings
   private var state = State.quiet
   private var now: Timestamp?
-  /// The push that is under way: the acceleration outside of pulses, averaged over four times as long as a pulse may last. A
-  /// blow that rises slowly takes less than a sixth off itself by it, and half a second of start-off is known by two thirds.
+  /// The push in progress: acceleration outside of pulses, averaged over four times the maximum duration of a
+  /// pulse. A slowly rising impact loses less than a sixth by it, and a start of half a second is captured by
+  /// two thirds.
   private var push: LowPassFilter
 
   public init(settings: Settings = Settings()) {
@@ -105,8 +113,8 @@ public struct ImpactDetector: Sendable {
     push = LowPassFilter(cutoff: 1 / (2 * .pi * 4 * settings.pulseDuration))
   }
 
-  /// Takes one sample in g, gravity removed. Returns the impact when its first pulse is over. Samples that are not finite
-  /// or not later than the last are ignored.
+  /// Processes a sample in g without gravity. Returns the impact at the end of its first pulse, otherwise
+  /// nil. Samples that are not finite or not later than the last are ignored.
   public mutating func process(userAcceleration: Vector3, at timestamp: Timestamp) -> Impact? {
     guard userAcceleration.isFinite else { return nil }
     let before = now
@@ -123,7 +131,7 @@ public struct ImpactDetector: Sendable {
       }
     case .pulse(var pulse):
       if let other = impact(acceleration, across: pulse, at: timestamp) {
-        // The harder of the two determines the side.
+        // The stronger of the two determines the side.
         state = .pulse(other)
         return overdue
       }
@@ -149,7 +157,7 @@ public struct ImpactDetector: Sendable {
       }
       let isHeld = wasHeld && userAcceleration.dot(pulse.line) >= pulse.peak / 2
       if isHeld, timestamp.seconds(since: pulse.start) > 2 * settings.pulseDuration {
-        // A push: from here on only what is added to it counts.
+        // During a push only the additional acceleration counts.
         push.reset()
         _ = push.process(pulse.sum / pulse.count, at: timestamp)
         state = .quiet
@@ -157,14 +165,14 @@ public struct ImpactDetector: Sendable {
       }
       state = .ringing(
         lastLoud: size >= settings.threshold / 2 ? timestamp : lastLoud, of: pulse, isHeld: isHeld)
-      // A rebound, or the start of an impact from the other side, is no push.
+      // A rebound, or the start of an impact from the other side, is not part of a push.
       if size >= settings.threshold / 2, acceleration.dot(pulse.line) < 0 { return overdue }
     }
     _ = push.process(userAcceleration, at: timestamp)
     return overdue
   }
 
-  /// Lets a push that has fallen below half of its strength end within milliseconds.
+  /// Ends a push within milliseconds once it has fallen below half of its strength.
   private mutating func endPush(_ acceleration: Vector3, after step: Double, at timestamp: Timestamp) {
     if case .pulse = state { return }
     guard let value = push.value, value.dot(value) > 0 else { return }
@@ -174,13 +182,14 @@ public struct ImpactDetector: Sendable {
     push.process((share + (1 - share) * exp(-step / Self.pushEnd)) * value, at: timestamp)
   }
 
-  /// Subtracts the push that was under way, as far as it still is.
+  /// Subtracts the push in progress, limited to the current acceleration.
   private func withoutPush(_ acceleration: Vector3) -> Vector3 {
     guard let push = push.value, let direction = push.normalized else { return acceleration }
     return acceleration - max(0, min(push.length, acceleration.dot(direction))) * direction
   }
 
-  /// Returns an impact of its own along the line of a pulse that is over, in either direction, too hard for a rebound.
+  /// Returns a separate impact along the line of a completed pulse, in either direction, if it is too strong
+  /// for a rebound.
   private func impact(_ acceleration: Vector3, after pulse: Pulse, at timestamp: Timestamp) -> Pulse? {
     let size = acceleration.length
     guard size >= settings.threshold,
@@ -189,7 +198,7 @@ public struct ImpactDetector: Sendable {
     return Pulse(acceleration, size: size, at: timestamp)
   }
 
-  /// Returns an impact of its own, harder than a pulse and from across it; nil if there is none.
+  /// Returns a separate impact across a pulse and stronger than it; nil if there is none.
   private func impact(_ acceleration: Vector3, across pulse: Pulse, at timestamp: Timestamp) -> Pulse? {
     let line = pulse.direction
     let along = acceleration.dot(line)
@@ -199,7 +208,7 @@ public struct ImpactDetector: Sendable {
     return Pulse(across, size: size, across: line, at: timestamp)
   }
 
-  /// Lets time pass without a sample, so that a pulse is reported though samples stop.
+  /// Advances the time without a sample, so that a pulse is reported even if samples stop.
   public mutating func advance(to timestamp: Timestamp) -> Impact? {
     if let now, timestamp < now { return nil }
     now = timestamp

@@ -1,46 +1,48 @@
 public import Spatial
 
-/// Finds shakes: quick swings to and fro along one line.
+/// Detects shakes: quick alternating swings along one line.
 ///
-/// A swing is an acceleration above the threshold; the next one must point the other way. Two swings begin a shake; once
-/// it is quiet again it has ended when there were enough of them, and was cancelled when there were not (a bump has a
-/// swing and a rebound). As with UIKit's `motionCancelled`, one that goes on for more than about a second is no gesture
-/// either (a rough road) and is cancelled.
+/// A swing is an acceleration above the threshold; the next one must point the opposite way. Two swings begin
+/// a shake. When the device is quiet again, the shake ends if it had enough swings, and is cancelled
+/// otherwise (a bump has a swing and a rebound). As with UIKit's `motionCancelled`, a shake longer than about
+/// a second (a rough road) is cancelled.
 ///
-/// Feed it user acceleration, gravity removed; call `advance(to:)` when samples stop.
+/// Pass user acceleration without gravity, and call `advance(to:)` when samples stop.
 public struct ShakeDetector: Sendable {
   public struct Settings: Hashable, Sendable {
-    /// g of user acceleration that makes a swing. Shaking by hand reaches 2 to 4 g, a rough road seldom 1 g.
+    /// User acceleration in g that counts as a swing. Shaking by hand reaches 2 to 4 g, a rough road rarely 1
+    /// g.
     public var threshold = 1.2
-    /// Seconds within which the next swing must come: a hand swings 2 to 6 times a second.
+    /// Maximum time in s between swings: a hand swings 2 to 6 times a second.
     public var swingInterval = 0.4
-    /// Swings that a shake has at the least; a bump has its blow and its rebound.
+    /// Minimum number of swings of a shake. A bump has two: impact and rebound.
     public var minimumSwings = 4
-    /// Seconds from the first swing to the last; what lasts longer is no shake. UIKit cancels after about one.
+    /// Maximum time in s from the first to the last swing. UIKit cancels after about one second.
     public var maximumDuration = 1.0
-    /// Along which lines shakes are looked for. With one alone, the acceleration along the other does not count.
+    /// Lines along which shakes are detected. If only one is selected, acceleration along the other is
+    /// ignored.
     public var axes = Set(Axis.allCases)
 
     public init() {}
   }
 
-  /// The line of a shake against gravity: whichever of both it is nearer to.
+  /// The line of a shake relative to gravity, whichever is closer.
   public enum Axis: String, Hashable, Sendable, CaseIterable {
     case horizontal
     case vertical
   }
 
   public enum Cancellation: String, Hashable, Sendable, CaseIterable {
-    /// It turned out not to be one.
+    /// The motion had too few swings for a shake.
     case tooFewSwings
-    /// It went on for longer than a shake does.
+    /// The motion lasted longer than a shake.
     case tooLong
   }
 
-  /// What happened. `axis` is that of the swings so far; nil where gravity was not told.
+  /// A change of a shake. `axis` is that of the swings so far; nil if gravity is unknown.
   public enum Event: Hashable, Sendable {
     case began(Timestamp, axis: Axis?)
-    /// `swings` to and fro in all.
+    /// The shake ended after `swings` swings in total.
     case ended(Timestamp, swings: Int, axis: Axis?)
     case cancelled(Timestamp, Cancellation, axis: Axis?)
 
@@ -57,14 +59,14 @@ public struct ShakeDetector: Sendable {
     }
   }
 
-  /// The swings of a shake, from the first on.
+  /// Swings of a shake, from the first one.
   private struct Swings {
     let start: Timestamp
     var last: Timestamp
-    /// Of the newest swing, length one.
+    /// Direction of the newest swing, length one.
     var direction: Vector3
     var count = 1
-    /// Squares of the acceleration along gravity and across it, g², added up; zero where gravity is not known.
+    /// Sums of the squared acceleration along gravity and across it in g²; zero if gravity is unknown.
     private var (vertical, horizontal) = (0.0, 0.0)
 
     init(_ acceleration: Vector3, along direction: Vector3, down: Vector3?, at timestamp: Timestamp) {
@@ -87,9 +89,9 @@ public struct ShakeDetector: Sendable {
 
   private enum State {
     case quiet
-    /// One swing was seen, or a shake is under way.
+    /// The state after at least one swing.
     case swinging(Swings)
-    /// Cancelled for its length: waits for quiet before anything can begin.
+    /// Cancelled because of its length. The next shake requires a quiet period first.
     case exhausted(last: Timestamp)
   }
 
@@ -101,16 +103,17 @@ public struct ShakeDetector: Sendable {
     self.settings = settings
   }
 
-  /// Whether a shake has begun and neither ended nor been cancelled.
+  /// True during a shake that has neither ended nor been cancelled.
   public var isShaking: Bool {
     if case .swinging(let swings) = state { swings.count >= 2 } else { false }
   }
 
-  /// Takes one sample. Returns what happened, in order. Samples that are not finite or not later than the last are ignored.
+  /// Processes a sample and returns the resulting events in order. Samples that are not finite or not later
+  /// than the last are ignored.
   /// - Parameters:
-  ///   - userAcceleration: g, gravity removed.
-  ///   - gravity: in the same axes, of any length; nil when it is not known. Without it horizontal and vertical are not told
-  ///     apart, and nothing is found where only one of them is looked for.
+  ///   - userAcceleration: acceleration in g without gravity.
+  ///   - gravity: direction of gravity in the same axes, of any length; nil if unknown. Without it the axis
+  ///     is undetermined, and shakes are detected only if both axes are selected.
   public mutating func process(
     userAcceleration: Vector3, gravity: Vector3? = nil, at timestamp: Timestamp
   ) -> [Event] {
@@ -127,13 +130,13 @@ public struct ShakeDetector: Sendable {
       state = .swinging(Swings(acceleration, along: direction, down: down, at: timestamp))
     case .swinging(var swings):
       swings.add(acceleration, down)
-      // Half of the sphere around the opposite: hands do not swing along a ruler.
+      // Directions within 60° of the opposite count, because hands do not swing along a straight line.
       if direction.dot(swings.direction) < -0.5 {
         (swings.last, swings.direction) = (timestamp, direction)
         swings.count += 1
         if swings.count == 2 { events.append(.began(timestamp, axis: swings.axis)) }
       } else if swings.count == 1 {
-        // A single push that lasts is not yet a swing to and fro; its quiet counts from its end.
+        // A single lasting push is not a swing; the quiet period starts at its end.
         swings.last = timestamp
       }
       state = .swinging(swings)
@@ -147,7 +150,7 @@ public struct ShakeDetector: Sendable {
     return events
   }
 
-  /// The part of an acceleration along the lines that are looked for; nil where that cannot be told.
+  /// Returns the part of an acceleration along the selected axes; nil if gravity is unknown.
   private func watched(_ acceleration: Vector3, _ down: Vector3?) -> Vector3? {
     if settings.axes.count == Axis.allCases.count { return acceleration }
     guard let down else { return nil }
@@ -156,7 +159,7 @@ public struct ShakeDetector: Sendable {
     return settings.axes.contains(.horizontal) ? acceleration - vertical : nil
   }
 
-  /// Lets time pass without a sample, so that a shake can end.
+  /// Advances the time without a sample, so that a shake can end.
   public mutating func advance(to timestamp: Timestamp) -> [Event] {
     if let now, timestamp < now { return [] }
     now = timestamp

@@ -1,33 +1,34 @@
 internal import Glibc
 public import Spatial
 
-/// Whether the device stands still or moves, as a vehicle does: an idling engine is not motion.
+/// Detects whether a device in a vehicle is stationary or moving. An idling engine does not count as motion.
 ///
-/// Both sensors go through a band-pass from 0.3 to 4 Hz. A moving body sways in that band at any speed, and roads shake it
-/// there; an engine (above 10 Hz) and a slope (below 0.3 Hz) are outside. In a recorded drive the band held 1 to 3 mg and
-/// 1 to 3 mrad/s while the car stood, and never less than 15 mg and 8 mrad/s while it drove; the thresholds lie between.
-/// Works with the accelerometer alone, better with a gyroscope: either can call motion, both must be quiet for rest.
+/// Both sensors pass a band-pass from 0.3 to 4 Hz. A moving body sways in that band at any speed, and roads
+/// shake it there; engine vibration (above 10 Hz) and slopes (below 0.3 Hz) are outside. In a recorded drive
+/// the band contained 1 to 3 mg and 1 to 3 mrad/s while the car was stationary, and at least 15 mg and 8
+/// mrad/s while it moved; the thresholds lie between. The accelerometer alone is sufficient, a gyroscope
+/// improves the result: either sensor can detect motion, and rest requires both to be quiet.
 ///
-/// The noise floor of a sensor is learned while the device stands, so a noisier one raises its threshold up to the
-/// `ceiling` factor. It is never learned in motion: a smooth motorway must not become the new rest.
+/// The noise floor of each sensor is learned at rest, so a noisier sensor raises its threshold, at most by
+/// the factor `ceiling`. It is never learned in motion, so that a smooth motorway does not count as rest.
 ///
-/// Even braking is as quiet as rest. Where a receiver says that the vehicle moves, no rest begins (`observe(speed:)`); where
-/// none speaks, the inertial sensors decide alone.
+/// Even braking is as quiet as rest. Rest does not begin while a receiver reports motion (`observe(speed:)`);
+/// without a receiver the inertial sensors decide alone.
 public struct StationaryDetector: Sendable {
   public struct Settings: Hashable, Sendable {
-    /// g, effective, in the band: above is motion.
+    /// Effective acceleration in g within the band, above which the device moves.
     public var accelerationThreshold = 0.01
-    /// rad/s, effective, in the band: above is motion.
+    /// Effective rotation rate in rad/s within the band, above which the device moves.
     public var rotationThreshold = 0.005
-    /// A threshold rises to this many times the noise floor that was learned ...
+    /// Multiple of the learned noise floor to which a threshold rises.
     public var noiseFactor = 3.0
-    /// ... but at most to this many times its own value.
+    /// Largest factor by which a threshold rises.
     public var ceiling = 2.5
-    /// Rest is left at the threshold and entered at this share of it.
+    /// Share of the threshold below which rest begins; it ends at the threshold.
     public var hysteresis = 0.7
-    /// Seconds of quiet that make rest: shorter than a stop at a sign, longer than a smooth patch of road.
+    /// Quiet time in s until rest: shorter than a stop at a sign, longer than a smooth stretch of road.
     public var settlingTime = 1.5
-    /// Seconds of motion that make moving: a slammed door or a gust is over before.
+    /// Time of motion in s until the device counts as moving: longer than a slammed door or a gust.
     public var startingTime = 0.8
 
     public init() {}
@@ -38,9 +39,9 @@ public struct StationaryDetector: Sendable {
     case moving
   }
 
-  /// Nil until it has been decided for the first time.
+  /// The current state; nil before the first decision.
   public private(set) var state: State?
-  /// When the state began, as far as can be told: the detector decides a little later. Nil before the first decision.
+  /// Estimated start of the state, which is slightly before the decision; nil before the first decision.
   public private(set) var since: Timestamp?
 
   private let settings: Settings
@@ -57,8 +58,8 @@ public struct StationaryDetector: Sendable {
     rotation = BandLevel(threshold: settings.rotationThreshold, settings: settings)
   }
 
-  /// Takes an accelerometer sample in g, gravity included. Returns the state when it changes. Samples that are not finite
-  /// or not later than the last are ignored.
+  /// Processes an accelerometer sample in g, with gravity. Returns the state if it changes. Samples that are
+  /// not finite or not later than the last are ignored.
   public mutating func process(acceleration sample: Vector3, at timestamp: Timestamp) -> State? {
     guard sample.isFinite, lastAcceleration.map({ timestamp > $0 }) ?? true else { return nil }
     lastAcceleration = timestamp
@@ -66,7 +67,7 @@ public struct StationaryDetector: Sendable {
     return decide(at: timestamp)
   }
 
-  /// Takes a gyroscope sample in rad/s; a constant bias does not matter.
+  /// Processes a gyroscope sample in rad/s; a constant bias has no effect. Returns the state if it changes.
   public mutating func process(rotationRate sample: Vector3, at timestamp: Timestamp) -> State? {
     guard sample.isFinite, lastRotation.map({ timestamp > $0 }) ?? true else { return nil }
     lastRotation = timestamp
@@ -74,22 +75,22 @@ public struct StationaryDetector: Sendable {
     return decide(at: timestamp)
   }
 
-  /// Takes the speed that a receiver has measured: no rest begins while it says that the vehicle moves.
+  /// Processes a receiver's speed. Rest does not begin while the receiver reports motion.
   /// - Parameters:
-  ///   - speed: m/s over ground.
-  ///   - accuracy: m/s, one standard deviation; nil when unknown.
-  ///   - timestamp: when it was measured.
+  ///   - speed: speed over ground in m/s.
+  ///   - accuracy: standard deviation in m/s; nil if unknown.
+  ///   - timestamp: time of the measurement.
   public mutating func observe(speed: Double, accuracy: Double?, at timestamp: Timestamp) {
     let newest = [lastAcceleration, lastRotation].compactMap { $0 }.max()
     receiver.observe(speed: speed, accuracy: accuracy, at: timestamp, arrival: newest ?? timestamp)
   }
 
-  /// Whether a receiver has just said that the vehicle moves.
+  /// Returns whether a receiver has recently reported motion.
   public func isContradicted(at timestamp: Timestamp) -> Bool { receiver.contradictsRest(at: timestamp) }
 
   private mutating func decide(at timestamp: Timestamp) -> State? {
     guard let lastAcceleration else { return nil }
-    // A sensor that fell silent has no say: its level is that of a while ago.
+    // The level of a silent sensor is outdated and does not count.
     let hasRotation = lastRotation.map { abs(timestamp.seconds(since: $0)) < 1 } ?? false
     let hasAcceleration = abs(timestamp.seconds(since: lastAcceleration)) < 1
     guard hasAcceleration || hasRotation else { return nil }
@@ -112,7 +113,7 @@ public struct StationaryDetector: Sendable {
     var since = start
     if candidate == .stationary {
       guard !isContradicted(at: timestamp) else { return nil }
-      // The rest began after the receiver last said otherwise.
+      // The rest started after the receiver's last report of motion.
       since = max(start, min(timestamp, receiver.lastMotion ?? start))
     }
     state = candidate
@@ -122,19 +123,20 @@ public struct StationaryDetector: Sendable {
   }
 }
 
-/// What a receiver says of the vehicle's motion, for as long as that is fresh.
+/// A receiver's evidence of motion, while its fixes are recent.
 private struct SpeedWitness {
-  /// m/s. Receivers measure their speed by the Doppler shift, to 0.5 at worst, whatever they say themselves (gpsd derives the
-  /// error from that of positions and says several times as much); parked ones wander by less than 0.25.
+  /// Assumed accuracy in m/s. Receivers measure speed by Doppler shift, to 0.5 at worst, even if they report
+  /// more (gpsd derives a several times larger error from positions). Parked receivers vary by less than
+  /// 0.25.
   private static let (worstAccuracy, bestAccuracy) = (0.5, 0.25)
-  /// A fix is fresh until the next was due: half an interval and so many seconds later.
+  /// Validity of a fix in s: half an interval plus this time after the next fix was due.
   private static let latency = 1.0
-  /// Seconds; who speaks more rarely than that watches nobody.
+  /// Longest interval in s between fixes that count as continuous observation.
   private static let longestInterval = 20.0
 
-  /// When the last fix said that the vehicle moved.
+  /// Time of the last fix that reported motion.
   private(set) var lastMotion: Timestamp?
-  /// On the clock of the samples.
+  /// Arrival of the last fix on the samples' clock.
   private var arrival: Timestamp?
   private var interval = 0.0
   private var isMoving = false
@@ -144,7 +146,7 @@ private struct SpeedWitness {
     let accuracy = accuracy.flatMap { $0.isFinite ? $0 : nil } ?? Self.worstAccuracy
     isMoving = speed > max(Self.bestAccuracy, min(accuracy, Self.worstAccuracy))
     if isMoving { lastMotion = timestamp }
-    // Of fixes that have waited and come together, only the first says how long nothing came.
+    // If delayed fixes arrive together, only the first one determines the gap.
     let gap = arrival.map { now.seconds(since: $0) } ?? 0
     if gap > 0 { interval = min(gap, Self.longestInterval) }
     arrival = now
@@ -156,11 +158,12 @@ private struct SpeedWitness {
   }
 }
 
-/// The effective value of a signal within the band, and the threshold it is held against.
+/// Effective value of a signal within the band, and the threshold it is compared with.
 private struct BandLevel {
   private let base: Double
   private let settings: StationaryDetector.Settings
-  // The corner frequencies of the band, Hz; the upper one twice, as engines come close to it at idle.
+  // Corner frequencies of the band in Hz. The upper filter is applied twice, because idling engines come
+  // close to it.
   private var upper = LowPassFilter(cutoff: 4)
   private var upperAgain = LowPassFilter(cutoff: 4)
   private var slow = LowPassFilter(cutoff: 0.3)
@@ -168,7 +171,7 @@ private struct BandLevel {
   private var floor: Double?
   private var last: Timestamp?
 
-  /// Seconds over which the power is averaged, and over which the noise floor is learned.
+  /// Time in s over which power is averaged, and over which the noise floor is learned.
   private static let averagingTime = 0.4
   private static let learningTime = 20.0
 
@@ -190,7 +193,7 @@ private struct BandLevel {
     let step = last.map { timestamp.seconds(since: $0) } ?? 0
     last = timestamp
     if step > 2 {
-      // After a silence the filters would take the jump for motion.
+      // After a silence, the filters would interpret the jump as motion.
       upper.reset()
       upperAgain.reset()
       slow.reset()

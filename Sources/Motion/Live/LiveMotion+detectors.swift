@@ -1,9 +1,9 @@
 public import Platform
 
-/// Gestures, orientation, rest and altitude, each with the settings of its consumer. As asynchronous sequences, and by handlers that run
-/// on threads of their own until the result is stopped or released.
+/// Gestures, orientation, rest and altitude, each with settings per consumer: as asynchronous sequences, and
+/// with handlers that run on their own threads until the result is stopped or released.
 extension LiveMotion {
-  /// Elements that are queued for a busy consumer.
+  /// Capacity of a consumer's queue.
   public static let defaultEventCapacity = 64
 
   /// Shakes, as `motionBegan(_:with:)`, `motionEnded(_:with:)` and `motionCancelled(_:with:)` of UIKit.
@@ -96,7 +96,7 @@ extension LiveMotion {
   private static let gesture = [MotionUpdates.accelerometer, .gyro].map {
     MotionRequest($0, interval: 1 / MotionManager.fusionRate, latency: 0.1)
   }
-  /// Orientation and rest show below 4 Hz.
+  /// Orientation and rest appear below 4 Hz.
   private static let slow = [MotionRequest(.accelerometer, interval: 0.04, latency: 0.2)]
 
   private func sequence<Element>(
@@ -108,7 +108,7 @@ extension LiveMotion {
   private func stream<Element>(
     _ capacity: Int, _ make: (SampleOutlet<Element>) -> Subscription
   ) -> SampleStream<Element> {
-    SampleStream(capacity: capacity, make)
+    SampleStream(capacity: capacity, backlog: backlog, make)
   }
 
   private func detect<Detector: MotionDetector>(

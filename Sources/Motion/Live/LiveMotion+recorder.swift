@@ -4,28 +4,32 @@ internal import Spatial
 
 extension LiveMotion {
   /// Records the accelerometer into a history file. Returns when the records are stored: after the duration, at the end of the
-  /// source, or when the task is cancelled. Read the file with `SensorRecorder(reading:)`, also while it is written. The
+  /// source, or when the task is cancelled. A sensor that falls silent does not delay it by more than two seconds. Read the file with `SensorRecorder(reading:)`, also while it is written. The
   /// corresponding call of Core Motion is `CMSensorRecorder.recordAccelerometer(forDuration:)`.
   ///
   /// - Parameters:
-  ///   - seconds: duration from the first sample, on the device's time line.
+  ///   - seconds: duration from the first sample, or from the call while there is no sample, on the device's time line.
   ///   - path: the history file; created if missing, extended otherwise. One writer at a time.
+  /// - Returns: the number of samples lost because the storage was slower than the sensor. A pulled recording loses none.
   /// - Throws: `SystemError` if the file cannot be opened or written.
+  @discardableResult
   public func recordAccelerometer(
     forDuration seconds: Double, path: String, settings: SensorRecorder.Settings = SensorRecorder.Settings()
-  ) async throws {
-    let samples = accelerometerStream(interval: settings.interval, latency: 1)
-    let (utcOffset, isVirtual) = (utcOffset, isVirtual)
+  ) async throws -> Int {
+    let samples = stream(
+      .accelerometer, settings.interval, 1, Self.defaultCapacity, \.accelerometer, backlog)
+    let (utcOffset, isVirtual, clock) = (utcOffset, isVirtual, clock)
     // Writing blocks, so it has a thread of its own.
-    let result: Result<Void, SystemError> = await withTaskCancellationHandler {
+    let result: Result<Int, SystemError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         do throws(SystemError) {
           try DedicatedThread.start(name: "recorder") {
             do throws(SystemError) {
               let boot = try isVirtual ? BootIdentity.random : BootIdentity.ofKernel()
               var recorder = try SensorRecorder(path: path, boot: boot, settings: settings)
-              try Self.record(samples, into: &recorder, for: seconds, utcOffset)
-              continuation.resume(returning: .success(()))
+              var period = RecordingPeriod(seconds: seconds, start: clock?(), isVirtual: isVirtual)
+              try Self.record(samples, into: &recorder, &period, clock, utcOffset)
+              continuation.resume(returning: .success(samples.overflowCount))
             } catch {
               continuation.resume(returning: .failure(error))
             }
@@ -37,27 +41,70 @@ extension LiveMotion {
     } onCancel: {
       samples.stop()
     }
-    try result.get()
+    return try result.get()
   }
 
   private static func record(
-    _ samples: SampleStream<AccelerometerData>, into recorder: inout SensorRecorder, for seconds: Double,
-    _ utcOffset: () -> Int64?
+    _ samples: SampleStream<AccelerometerData>, into recorder: inout SensorRecorder,
+    _ period: inout RecordingPeriod, _ clock: (@Sendable () -> Timestamp)?, _ utcOffset: () -> Int64?
   ) throws(SystemError) {
-    var end: Timestamp?
-    while let sample = samples.next() {
-      let limit = end ?? sample.timestamp.advanced(bySeconds: seconds)
-      end = limit
-      guard sample.timestamp <= limit else { break }
-      try recorder.record([sample], utcOffset: utcOffset())
+    recording: while true {
+      switch samples.outcome(within: period.patience(at: clock?())) {
+      case .element(let sample):
+        guard period.contains(sample.timestamp) else { break recording }
+        try recorder.record([sample], utcOffset: utcOffset())
+      case .timedOut:
+        if period.isOver(at: clock?()) { break recording }
+      case .closed: break recording
+      }
     }
     samples.stop()
     try recorder.synchronize()
   }
 }
 
+/// The time of a recording: from the first sample, or from the call while there is none.
+struct RecordingPeriod: Sendable {
+  /// Seconds.
+  private let duration: Double
+  /// Whether the time line runs at a pace of its own, so that waiting seconds are not its seconds.
+  private let isVirtual: Bool
+  /// Nil while unknown.
+  private var end: Timestamp?
+  private var hasStarted = false
+
+  /// Seconds after the end in which samples may arrive: they come in blocks.
+  private static let delay = 2.0
+  /// Seconds between two looks at a virtual clock.
+  private static let pause = 0.2
+
+  init(seconds: Double, start: Timestamp?, isVirtual: Bool) {
+    (duration, self.isVirtual) = (seconds, isVirtual)
+    end = start?.advanced(bySeconds: seconds)
+  }
+
+  /// Returns whether a sample is to be recorded. The first one starts the duration.
+  mutating func contains(_ timestamp: Timestamp) -> Bool {
+    if !hasStarted { (hasStarted, end) = (true, timestamp.advanced(bySeconds: duration)) }
+    return end.map { timestamp <= $0 } ?? true
+  }
+
+  /// Returns whether no sample can arrive any more.
+  func isOver(at now: Timestamp?) -> Bool { secondsLeft(at: now).map { $0 <= 0 } ?? false }
+
+  /// Seconds to wait for the next sample; nil for no limit.
+  func patience(at now: Timestamp?) -> Double? {
+    secondsLeft(at: now).map { isVirtual ? Self.pause : max(0, $0) }
+  }
+
+  private func secondsLeft(at now: Timestamp?) -> Double? {
+    guard let now, let end else { return nil }
+    return end.advanced(bySeconds: Self.delay).seconds(since: now)
+  }
+}
+
 extension BootIdentity {
-  /// An identity for a time line without a meaning beyond this run.
+  /// A random identity for a time line that is meaningful only within this run.
   static var random: BootIdentity {
     BootIdentity(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
   }

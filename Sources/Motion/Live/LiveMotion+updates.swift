@@ -70,31 +70,32 @@ extension LiveMotion {
   }
 }
 
-/// Updates as queues, for threads that may wait. The sensor is powered while the queue exists.
+/// Updates as queues, for threads that may wait. The sensor is powered while the queue exists. A pulled recording does not wait for a
+/// queue.
 extension LiveMotion {
   public func accelerometerStream(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
   ) -> SampleStream<AccelerometerData> {
-    SampleStream(capacity: capacity) { subscribe(.accelerometer, interval, latency, \.accelerometer, $0) }
+    stream(.accelerometer, interval, latency, capacity, \.accelerometer)
   }
 
   public func gyroStream(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
   ) -> SampleStream<GyroData> {
-    SampleStream(capacity: capacity) { subscribe(.gyro, interval, latency, \.gyro, $0) }
+    stream(.gyro, interval, latency, capacity, \.gyro)
   }
 
   public func magnetometerStream(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
   ) -> SampleStream<MagnetometerData> {
-    SampleStream(capacity: capacity) { subscribe(.magnetometer, interval, latency, \.magnetometer, $0) }
+    stream(.magnetometer, interval, latency, capacity, \.magnetometer)
   }
 
   /// Motion after each gyroscope sample; without a gyroscope, after each accelerometer sample.
   public func deviceMotionStream(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
   ) -> SampleStream<DeviceMotion> {
-    SampleStream(capacity: capacity) { subscribe(.deviceMotion, interval, latency, \.deviceMotion, $0) }
+    stream(.deviceMotion, interval, latency, capacity, \.deviceMotion)
   }
 }
 
@@ -105,21 +106,21 @@ extension LiveMotion {
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity,
     handler: @escaping @Sendable (AccelerometerData) -> Void
   ) throws(SystemError) -> SampleStream<AccelerometerData> {
-    try accelerometerStream(interval: interval, latency: latency, capacity: capacity).handing(to: handler)
+    try stream(.accelerometer, interval, latency, capacity, \.accelerometer, backlog).handing(to: handler)
   }
 
   public func startGyroUpdates(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity,
     handler: @escaping @Sendable (GyroData) -> Void
   ) throws(SystemError) -> SampleStream<GyroData> {
-    try gyroStream(interval: interval, latency: latency, capacity: capacity).handing(to: handler)
+    try stream(.gyro, interval, latency, capacity, \.gyro, backlog).handing(to: handler)
   }
 
   public func startMagnetometerUpdates(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity,
     handler: @escaping @Sendable (MagnetometerData) -> Void
   ) throws(SystemError) -> SampleStream<MagnetometerData> {
-    try magnetometerStream(interval: interval, latency: latency, capacity: capacity).handing(to: handler)
+    try stream(.magnetometer, interval, latency, capacity, \.magnetometer, backlog).handing(to: handler)
   }
 
   /// Motion after each gyroscope sample; without a gyroscope, after each accelerometer sample.
@@ -127,11 +128,19 @@ extension LiveMotion {
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity,
     handler: @escaping @Sendable (DeviceMotion) -> Void
   ) throws(SystemError) -> SampleStream<DeviceMotion> {
-    try deviceMotionStream(interval: interval, latency: latency, capacity: capacity).handing(to: handler)
+    try stream(.deviceMotion, interval, latency, capacity, \.deviceMotion, backlog).handing(to: handler)
   }
 }
 
 extension LiveMotion {
+  /// - Parameter backlog: where a consumer that falls behind is reported; nil drops its oldest samples.
+  func stream<Sample: Sendable>(
+    _ updates: MotionUpdates, _ interval: Double?, _ latency: Double, _ capacity: Int,
+    _ outlets: WritableKeyPath<MotionServices, [MotionOutlet<Sample>]>, _ backlog: Backlog? = nil
+  ) -> SampleStream<Sample> {
+    SampleStream(capacity: capacity, backlog: backlog) { subscribe(updates, interval, latency, outlets, $0) }
+  }
+
   private func subscribe<Sample: Sendable>(
     _ updates: MotionUpdates, _ interval: Double?, _ latency: Double,
     _ outlets: WritableKeyPath<MotionServices, [MotionOutlet<Sample>]>, _ outlet: SampleOutlet<Sample>

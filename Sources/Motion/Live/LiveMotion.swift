@@ -22,8 +22,10 @@ public final class LiveMotion: Sendable {
   let backlog: Backlog?
   /// Nanoseconds to add to a timestamp for UTC; nil if unknown.
   let utcOffset: @Sendable () -> Int64?
-  /// Whether timestamps are of a recording's own time line.
+  /// True if timestamps belong to a recording's own time line.
   let isVirtual: Bool
+  /// The time on the device's time line; nil without a device.
+  let clock: (@Sendable () -> Timestamp)?
   private let demandsChanged: @Sendable ([SensorKind: SensorDemand]) -> Void
 
   /// - Parameter demandsChanged: called with the requirements of all consumers whenever they have changed, on the thread that
@@ -37,15 +39,17 @@ public final class LiveMotion: Sendable {
   /// - Parameters:
   ///   - backlog: where tasks that fall behind are reported; nil drops their oldest samples.
   ///   - isVirtual: whether timestamps are of a recording's own time line.
+  ///   - clock: the time on the device's time line; nil if unknown.
   ///   - utcOffset: nanoseconds to add to a timestamp for UTC, at the time of the call; nil if unknown.
   package init(
     manager: MotionManager, backlog: Backlog?, isVirtual: Bool = true,
-    utcOffset: @escaping @Sendable () -> Int64? = { nil },
+    clock: (@Sendable () -> Timestamp)? = nil, utcOffset: @escaping @Sendable () -> Int64? = { nil },
     demandsChanged: @escaping @Sendable ([SensorKind: SensorDemand]) -> Void
   ) {
     state = Locked(MotionServices(manager: manager))
     self.backlog = backlog
     self.isVirtual = isVirtual
+    self.clock = clock
     self.utcOffset = utcOffset
     self.demandsChanged = demandsChanged
   }
@@ -98,10 +102,10 @@ public final class LiveMotion: Sendable {
     state.withLock { $0.altimeter.absoluteAltitudeData }
   }
 
-  /// Whether a barometer was discovered.
+  /// True if a barometer was discovered.
   public var isRelativeAltitudeAvailable: Bool { state.withLock { $0.manager.isAvailable(.barometer) } }
 
-  /// Whether a barometer and a receiver were discovered.
+  /// True if a barometer and a receiver were discovered.
   public var isAbsoluteAltitudeAvailable: Bool {
     state.withLock { $0.manager.isAvailable(.barometer) && $0.manager.isAvailable(.positioning) }
   }

@@ -63,7 +63,7 @@ extension OrientationDetector: MotionDetector {
   }
 }
 
-/// Whether the device is at rest or moves. The corresponding type of Core Motion is `CMMotionActivity`.
+/// Rest or motion of the device. The corresponding type of Core Motion is `CMMotionActivity`.
 public struct MotionActivity: Hashable, Sendable {
   public var state: StationaryDetector.State
   /// Start of the rest or of the motion, on the device's time line.

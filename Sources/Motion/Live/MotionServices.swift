@@ -1,7 +1,8 @@
 internal import Sensors
 internal import Spatial
 
-/// The motion side as one value: sensor events in, elements for the consumers out. `LiveMotion` is the lock around it.
+/// Motion processing as one value: it processes sensor events and produces elements for the consumers.
+/// `LiveMotion` adds the lock.
 struct MotionServices: Sendable {
   /// Requirements of one consumer.
   struct Requirements: Sendable {
@@ -29,8 +30,6 @@ struct MotionServices: Sendable {
 
   private var registrations: [Int: Registration] = [:]
   private var nextConsumer = 0
-  /// Time of the first accelerometer sample without a gyroscope.
-  private var firstForce: Timestamp?
   /// The consumers without an outlet, which read the properties.
   private var pulling: [MotionUpdates: Int] = [:]
 
@@ -94,8 +93,6 @@ struct MotionServices: Sendable {
     return demands
   }
 
-  /// Seconds in which a gyroscope may follow an accelerometer.
-  private static let patience = 1.0
   /// The altimeter's own rate.
   private static let altitudeDemand = SensorDemand.rate(hertz: 1, latency: .seconds(1))
 
@@ -126,39 +123,21 @@ struct MotionServices: Sendable {
   }
 
   private mutating func process(_ block: [InertialScan]) {
-    guard !deviceMotion.isEmpty || !detectors.isEmpty else {
-      admit(block)
-      return manager.fuse()
-    }
-    // With a gyroscope, motion follows each of its samples. Without one it follows each sample of the accelerometer, scan by
-    // scan: the result must not depend on the size of the block.
-    if manager.presentSensors.contains(.gyroscope) || block.contains(where: { $0.rotationRate != nil }) {
-      admit(block)
-      for motion in fused() { handOver(motion) }
-    } else {
-      for scan in block {
-        admit([scan])
-        manager.fuse()
-        guard scan.specificForce != nil, let motion = manager.deviceMotion else { continue }
-        let since = firstForce ?? scan.timestamp
-        firstForce = since
-        detect(motion)
-        // A gyroscope may speak later than the accelerometer.
-        if !manager.isAvailable(.gyroscope), scan.timestamp.seconds(since: since) >= Self.patience {
-          deviceMotion.offer(motion, at: motion.timestamp)
-        }
-      }
-    }
-  }
-
-  /// The motion after each sample of the gyroscope. Detectors alone do not wait for the frame: gravity is the same in all.
-  private mutating func fused() -> [DeviceMotion] {
+    admit(block)
+    guard !deviceMotion.isEmpty || !detectors.isEmpty else { return manager.fuse() }
     let frame = manager.frame
+    // Detectors alone do not wait for the frame: gravity is the same in all.
     if deviceMotion.isEmpty { manager.frame = .xArbitraryZVertical }
     defer { manager.frame = frame }
-    var motions: [DeviceMotion] = []
-    manager.fuse { motions.append($0) }
-    return motions
+    while let scan = manager.nextScan {
+      manager.fuseNext()
+      let isNew = manager.isMotionNew(after: scan)
+      // A gyroscope may be available and off: detectors then follow the accelerometer, without waiting for it.
+      let isFollowed = manager.isPresent(.gyroscope) ? isNew : scan.specificForce != nil
+      guard isFollowed, let motion = manager.deviceMotion else { continue }
+      if isNew { deviceMotion.offer(motion, at: motion.timestamp) }
+      detect(motion)
+    }
   }
 
   private mutating func admit(_ block: [InertialScan]) {
@@ -169,11 +148,6 @@ struct MotionServices: Sendable {
       if let sample = MagnetometerData(scan) { magnetometer.offer(sample, at: scan.timestamp) }
     }
     (self.accelerometer, self.gyro, self.magnetometer) = (accelerometer, gyro, magnetometer)
-  }
-
-  private mutating func handOver(_ motion: DeviceMotion) {
-    deviceMotion.offer(motion, at: motion.timestamp)
-    detect(motion)
   }
 
   private mutating func detect(_ motion: DeviceMotion) {

@@ -1,19 +1,19 @@
 public import Spatial
 
-/// How the device is held, named as by UIDevice.
+/// Orientation of a hand-held device, with the names of `UIDeviceOrientation`.
 public enum DeviceOrientation: String, Hashable, Sendable, CaseIterable {
-  /// Top up.
+  /// Top edge up.
   case portrait
-  /// Top down.
+  /// Top edge down.
   case portraitUpsideDown
-  /// Turned a quarter counter-clockwise: the top points left, the right side up.
+  /// Rotated a quarter turn counter-clockwise: top edge left, right edge up.
   case landscapeLeft
-  /// Turned a quarter clockwise: the top points right, the left side up.
+  /// Rotated a quarter turn clockwise: top edge right, left edge up.
   case landscapeRight
   case faceUp
   case faceDown
 
-  /// Where gravity points in the device frame, exactly so oriented.
+  /// Direction of gravity in the device frame at exactly this orientation.
   public var gravity: Vector3 {
     switch self {
     case .portrait: Vector3(0, -1, 0)
@@ -26,24 +26,24 @@ public enum DeviceOrientation: String, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// Follows the orientation with hysteresis, so that a device held at 45° does not flap.
+/// Tracks the orientation with hysteresis, so that it does not alternate at 45°.
 ///
-/// An orientation is taken up when gravity has been within `captureAngle` of its axis for `settlingTime`; until then the
-/// last one stands. Two axes are 90° apart, so an angle below 45° leaves a band of 90° - 2·`captureAngle` between them in
-/// which nothing changes.
+/// An orientation is adopted when gravity has been within `captureAngle` of its axis for `settlingTime`;
+/// until then the previous one remains. Axes are 90° apart, so angles below 45° leave a band of 90° -
+/// 2·`captureAngle` between them without changes.
 public struct OrientationDetector: Sendable {
   public struct Settings: Hashable, Sendable {
-    /// Degrees, below 45.
+    /// Largest angle in degrees between gravity and an axis; below 45.
     public var captureAngle = 38.0
-    /// Seconds that it must last: a swing of the hand through an orientation is not one.
+    /// Time in s for which gravity must stay near an axis.
     public var settlingTime = 0.25
-    /// The orientations that are told apart; while the device lies in another, the last one stands.
+    /// The detected orientations. In any other orientation the previous one remains.
     public var orientations = Set(DeviceOrientation.allCases)
 
     public init() {}
   }
 
-  /// Nil until gravity has pointed clearly along an axis.
+  /// The current orientation; nil until gravity has pointed clearly along an axis.
   public private(set) var orientation: DeviceOrientation?
 
   private let settings: Settings
@@ -56,7 +56,7 @@ public struct OrientationDetector: Sendable {
     captureCosine = turn.rotate(Vector3(1, 0, 0)).x
   }
 
-  /// Takes gravity in the device frame (any length; one without a direction is ignored). Returns the orientation when it
+  /// Processes gravity in the device frame (any length; zero is ignored). Returns the orientation if it
   /// changes.
   public mutating func process(gravity: Vector3, at timestamp: Timestamp) -> DeviceOrientation? {
     guard let down = gravity.normalized else { return nil }
@@ -73,7 +73,7 @@ public struct OrientationDetector: Sendable {
     return captured
   }
 
-  /// The orientation whose axis is near enough to where gravity points.
+  /// Returns the orientation whose axis is within the capture angle of gravity.
   private func captured(_ down: Vector3) -> DeviceOrientation? {
     let (x, y, z) = (abs(down.x), abs(down.y), abs(down.z))
     let nearest: DeviceOrientation

@@ -2,8 +2,8 @@ internal import Glibc
 public import Spatial
 
 extension DeviceOrientation {
-  /// The side of the device that is up when it is held so, device frame, length one: the one whose heading is told. A device
-  /// that lies flat is used with its top ahead.
+  /// The upper side of a device in this orientation, whose heading is reported: device frame, length one. For
+  /// a device lying flat, it is the top.
   public var headingAxis: Vector3 {
     switch self {
     case .portrait, .faceUp, .faceDown: Vector3(0, 1, 0)
@@ -15,13 +15,13 @@ extension DeviceOrientation {
 }
 
 extension Attitude {
-  /// Degrees clockwise from the frame's north, 0 ..< 360, to which the side points that is up in an orientation: its
-  /// projection on the horizontal plane, as the device lies. Only meaningful in a frame whose x axis points north.
+  /// Returns the direction of the upper side in an orientation, projected on the horizontal plane, in degrees
+  /// clockwise from the frame's north, 0 ..< 360. It is meaningful only in frames whose x axis points north.
   ///
-  /// A side that is within 15° of the vertical has hardly a direction of its own: an error of the tilt is magnified four
-  /// times there and more. Its place is taken by degrees, and within 5° altogether, by the device's back (the face, where the
-  /// side points down): that is what comes to lie ahead when a device that points ahead is set upright. Nil only at
-  /// the moment when a side that leans backwards changes over.
+  /// A side within 15° of the vertical has hardly any direction: a tilt error is magnified at least four
+  /// times. It is gradually replaced by the device's back (by the face, if the side points down), and
+  /// completely within 5°. The back is the side that points ahead when a device that points ahead is set
+  /// upright. Nil only at the moment when a side that leans backwards changes over.
   public func heading(for orientation: DeviceOrientation) -> Double? {
     let side = quaternion.rotate(orientation.headingAxis)
     let steepness = abs(side.z)
@@ -35,7 +35,7 @@ extension Attitude {
   private static let steep = sin(75 * Double.pi / 180)
   private static let upright = sin(85 * Double.pi / 180)
 
-  /// Nil for a vector within 2° of the vertical.
+  /// Returns nil for a vector within 2° of the vertical.
   private static func compassDirection(_ direction: Vector3) -> Double? {
     guard direction.x * direction.x + direction.y * direction.y > 0.0012 else { return nil }
     return normalizedDegrees(-atan2(direction.y, direction.x).degrees)

@@ -3,8 +3,8 @@ internal import Platform
 internal import Sensors
 internal import Spatial
 
-/// Tells one run of the machine from the next: timestamps count from boot, so they mean nothing without it. On Linux,
-/// the kernel's `/proc/sys/kernel/random/boot_id`.
+/// Identity of one boot of the machine. Timestamps count from boot, so they are comparable only with equal
+/// identities. On Linux it is the kernel's `/proc/sys/kernel/random/boot_id`.
 public struct BootIdentity: Hashable, Sendable {
   public var high: UInt64
   public var low: UInt64
@@ -14,7 +14,7 @@ public struct BootIdentity: Hashable, Sendable {
     self.low = low
   }
 
-  /// Reads the kernel's form, 32 hexadecimal digits with or without hyphens; nil when it is not.
+  /// Parses the kernel's form, 32 hexadecimal digits with or without hyphens; nil for any other text.
   public init?(_ text: some StringProtocol) {
     let digits = String(text.filter { $0 != "-" && !$0.isWhitespace })
     guard digits.utf8.count == 32, let high = UInt64(digits.prefix(16), radix: 16),
@@ -24,46 +24,47 @@ public struct BootIdentity: Hashable, Sendable {
   }
 }
 
-/// Samples of one run of the machine without a gap, as they go into one segment of the recorder's file.
+/// Consecutive samples of one boot of the machine, stored as one segment of the recorder's file.
 ///
 /// # On disk
 ///
-/// The file is an array of slots of 4096 bytes, each of which stands alone. All numbers are little-endian.
+/// The file is an array of independent slots of 4096 bytes. All numbers are little-endian.
 ///
-/// | bytes | what |
+/// | bytes | content |
 /// | --- | --- |
 /// | 0 ..< 8 | `ODOACC01` |
 /// | 8 ..< 12 | CRC-32 (IEEE 802.3) of bytes 12 ..< 64 + 8·count |
 /// | 12 ..< 14 | count, 1 ... 504 |
 /// | 14 ..< 16 | zero |
-/// | 16 ..< 24 | sequence number, from 1; each lies in the slot after its predecessor's, or in the first |
+/// | 16 ..< 24 | sequence number, from 1; stored in the slot after the predecessor's, or in the first |
 /// | 24 ..< 40 | boot identity, two 64-bit words |
 /// | 40 ..< 48 | timestamp of the first sample, ns since boot |
-/// | 48 ..< 56 | ns to add to a timestamp for UTC as it was known when written; the smallest number when it was not |
-/// | 56 ..< 60 | float32: g that a reading of 1 stands for |
-/// | 60 ..< 64 | float32: ns that a time unit stands for |
+/// | 48 ..< 56 | ns to add to a timestamp for UTC; the smallest number if unknown at the time of writing |
+/// | 56 ..< 60 | float32: scale of readings in g |
+/// | 60 ..< 64 | float32: time unit in ns |
 /// | from 64 | for each sample x, y, z (int16, times the scale) and the time since the sample before (uint16, units) |
 ///
-/// The scale fits the largest reading of the segment, so a quiet one resolves 0.03 mg; the error is half a unit. The time
-/// unit fits the largest interval; rounding is carried over, so no error adds up.
+/// The scale is chosen for the largest reading of the segment, so a quiet segment resolves 0.03 mg; the error is
+/// half a unit. The time unit is chosen for the largest interval; rounding errors are carried over and do not add
+/// up.
 struct RecordedSegment: Hashable, Sendable {
-  /// Larger than that of any segment written before.
+  /// Sequence number, larger than that of every earlier segment.
   var sequence: UInt64
   var boot: BootIdentity
-  /// Nanoseconds to add to a timestamp for UTC; nil when no clock was set yet.
+  /// Nanoseconds to add to a timestamp for UTC; nil if the clock was not set.
   var utcOffset: Int64?
-  /// In order of time.
+  /// Samples in order of time.
   var samples: [AccelerometerData]
 
   static let slotSize = 4096
   static let headerSize = 64
   static let capacity = (slotSize - headerSize) / 8
-  /// Seconds between two samples of a segment at most: what is longer is a gap and starts another.
+  /// Longest time in s between two samples of a segment. A longer gap starts a new segment.
   static let longestInterval = 2.0
   private static let magic: [UInt8] = Array("ODOACC01".utf8)
   private static let unknownOffset = Int64.min
 
-  /// One slot's bytes.
+  /// Returns the contents of one slot.
   func encoded() -> [UInt8] {
     var bytes = Self.magic
     bytes.reserveCapacity(Self.slotSize)
@@ -106,7 +107,7 @@ struct RecordedSegment: Hashable, Sendable {
 }
 
 extension RecordedSegment {
-  /// Reads a slot back; nil for one that is torn, damaged or was never written.
+  /// Decodes a slot; nil if it is torn, damaged or empty.
   init?(slot bytes: [UInt8]) {
     guard bytes.count >= Self.headerSize, bytes.starts(with: Self.magic) else { return nil }
     let count = Int(UInt16(little: bytes, at: 12))
@@ -137,7 +138,7 @@ extension RecordedSegment {
   }
 }
 
-/// Where each segment lies and when it was taken; rebuilt from the file when it is opened (a second for 100 MB).
+/// Positions and times of all segments, rebuilt when the file is opened (one second for 100 MB).
 struct SegmentIndex: Sendable {
   struct Entry: Sendable {
     var sequence: UInt64
@@ -148,7 +149,7 @@ struct SegmentIndex: Sendable {
   }
 
   private(set) var entries: [Entry] = []
-  /// For each run of the machine the offset to UTC that was known last.
+  /// Last UTC offset of each boot in nanoseconds.
   private(set) var offsets: [BootIdentity: Int64] = [:]
   private(set) var slotCount = 0
   private(set) var damaged = 0
@@ -176,7 +177,7 @@ struct SegmentIndex: Sendable {
 
   var nextSequence: UInt64 { (newest?.sequence ?? 0) + 1 }
 
-  /// The slot after the newest one, within the limit.
+  /// Returns the slot after the newest one, within the limit.
   func nextSlot(limit: Int) -> Int {
     guard let newest else { return 0 }
     let next = newest.slot + 1

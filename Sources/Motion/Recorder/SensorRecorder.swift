@@ -2,29 +2,31 @@ public import Platform
 internal import Sensors
 public import Spatial
 
-/// Keeps accelerometer history on disk in a ring of bounded size and reads it back by civil time, across restarts.
+/// Stores accelerometer history on disk in a ring of bounded size and reads it by civil time, across
+/// restarts.
 ///
-/// Invariants: the file never exceeds its limit. A segment is written once, whole, with a checksum, so a crash or a loss of
-/// power costs at most the segment under way (10 s at 50 Hz) and those not yet synchronized; everything else stays
-/// readable. The oldest segment makes room for the newest. A disk that fills up shortens the ring instead of stopping it.
-/// The format is described at `RecordedSegment`.
+/// Invariants: the file never exceeds its limit. A segment is written once, as a whole, with a checksum. A
+/// crash or a loss of power costs at most the segment in progress (10 s at 50 Hz) and those not yet
+/// synchronized; everything else remains readable. New segments replace the oldest. On a full disk the ring
+/// shrinks instead of stopping. The format is described at `RecordedSegment`.
 public struct SensorRecorder: ~Copyable, Sendable {
   public struct Settings: Hashable, Sendable {
-    /// Bytes that the file may take; at least one segment. 50 Hz take 35 MB a day.
+    /// Maximum size of the file in bytes; at least one segment. 50 Hz require 35 MB a day.
     public var sizeLimit = 100_000_000
-    /// Seconds between recorded samples, as CMSensorRecorder's 50 Hz; nil records every one.
+    /// Interval in s between recorded samples, 50 Hz as in CMSensorRecorder; nil records every sample.
     public var interval: Double? = 0.02
-    /// Seconds of recording after which the file is synchronized: what a loss of power may cost. Flash wears with each.
+    /// Interval in s between synchronizations of the file, the maximum loss at a power failure. Shorter
+    /// intervals wear flash memory faster.
     public var synchronizationInterval = 60.0
 
     public init() {}
   }
 
-  /// How many segments fit, at the limit or at what the disk had room for.
+  /// Capacity of the ring in segments, from the size limit or the available disk space.
   public private(set) var segmentLimit: Int
-  /// Whether the disk had less room than the limit allows.
+  /// True if the disk had less space than the limit allows.
   public private(set) var isShortOfSpace = false
-  /// Slots found torn or damaged when the file was opened.
+  /// Number of torn or damaged slots found when the file was opened.
   public let damagedSegments: Int
 
   private let file: RandomAccessFile
@@ -36,23 +38,24 @@ public struct SensorRecorder: ~Copyable, Sendable {
   private var recordsUntil: Timestamp?
   private var lastSynchronization: Timestamp?
 
-  /// Opens a history to read it, also while the agent writes it.
+  /// Opens a history for reading, also while another process writes it.
   public init(reading path: String) throws(SystemError) {
-    // Each part is made before any is stored: a struct that owns a file cannot be half made.
+    // All parts are created before any is stored, because a struct that owns a file cannot be partly
+    // initialized.
     let file = try RandomAccessFile(path: path, access: .readOnly)
     let index = try SegmentIndex(scanning: file)
     self.init(file: file, index: index, boot: nil, settings: Settings(), segmentLimit: index.slotCount)
   }
 
-  /// Opens a history to add to it, or makes one.
-  /// - Parameter boot: of this run of the machine.
-  /// - Throws: `SystemError`; `EWOULDBLOCK` when another process writes to it.
+  /// Opens a history for writing, or creates it.
+  /// - Parameter boot: identity of this boot of the machine.
+  /// - Throws: `SystemError`; `EWOULDBLOCK` if another process writes to the file.
   public init(path: String, boot: BootIdentity, settings: Settings = Settings()) throws(SystemError) {
     let file = try RandomAccessFile(path: path, access: .readWrite)
     let limit = max(1, settings.sizeLimit / RecordedSegment.slotSize)
     var index = try SegmentIndex(scanning: file)
     if index.slotCount > limit {
-      // A smaller limit than last time. Slots beyond it are given up; their place tells nothing of their age.
+      // The limit is smaller than before. Slots beyond it are dropped regardless of their age.
       try file.truncate(to: Int64(limit * RecordedSegment.slotSize))
       index.forget(slotsFrom: limit)
     }
@@ -71,20 +74,21 @@ public struct SensorRecorder: ~Copyable, Sendable {
     damagedSegments = index.damaged
   }
 
-  /// Records for a while from a point in time on, as `CMSensorRecorder.recordAccelerometer(forDuration:)`; a later end
-  /// replaces an earlier one, an earlier one is ignored. Without a call everything is recorded.
+  /// Records for a duration from a point in time, as `CMSensorRecorder.recordAccelerometer(forDuration:)`. A
+  /// later end replaces an earlier one; an earlier end is ignored. Without a call everything is recorded.
   public mutating func recordAccelerometer(forDuration seconds: Double, from start: Timestamp) {
     let end = start.advanced(bySeconds: seconds)
     recordsUntil = recordsUntil.map { max($0, end) } ?? end
   }
 
-  /// Takes samples in. Those that are not finite, not later than the last, or sooner than the interval are left out.
-  /// - Parameter utcOffset: nanoseconds to add to a timestamp for UTC, as it is known now; nil when it is not.
-  /// - Throws: `SystemError` for a disk that fails. One that is merely full shortens the ring; only when it has no room for
-  ///   a single segment is that an error.
+  /// Records samples. Samples that are not finite, not later than the last, or closer than the interval are
+  /// skipped.
+  /// - Parameter utcOffset: nanoseconds to add to a timestamp for UTC; nil if unknown.
+  /// - Throws: `SystemError` for a failing disk. A full disk shrinks the ring, and is an error only without
+  ///   space for a single segment.
   public mutating func record(_ block: [AccelerometerData], utcOffset: Int64?) throws(SystemError) {
     if utcOffset != self.utcOffset {
-      // A step of the clock by more than what drifts within a segment starts a new one.
+      // A clock change beyond the drift within a segment starts a new one.
       if let old = self.utcOffset, let utcOffset, abs(old &- utcOffset) < 50_000_000 {
       } else {
         try flush()
@@ -95,7 +99,7 @@ public struct SensorRecorder: ~Copyable, Sendable {
       if let recordsUntil, sample.timestamp > recordsUntil { continue }
       if let last = pending.last?.timestamp {
         let step = sample.timestamp.seconds(since: last)
-        // A tenth of the interval is jitter: leaving out such a sample would halve the rate.
+        // A tenth of the interval is jitter: skipping such a sample would halve the rate.
         guard step > 0, step >= (settings.interval ?? 0) * 0.9 else { continue }
         if step > RecordedSegment.longestInterval { try flush() }
       }
@@ -104,7 +108,7 @@ public struct SensorRecorder: ~Copyable, Sendable {
     }
   }
 
-  /// Writes what waits for a full segment. Call it before the end; each call costs a slot of the ring.
+  /// Writes samples that wait for a full segment. Call it before exit; each call uses a slot of the ring.
   public mutating func flush() throws(SystemError) {
     guard let boot, let last = pending.last?.timestamp else { return }
     let segment = RecordedSegment(
@@ -118,7 +122,7 @@ public struct SensorRecorder: ~Copyable, Sendable {
     }
   }
 
-  /// Makes everything recorded so far survive a loss of power.
+  /// Synchronizes the file, so that everything recorded so far survives a loss of power.
   public mutating func synchronize() throws(SystemError) {
     try flush()
     try file.synchronize()
@@ -132,7 +136,7 @@ public struct SensorRecorder: ~Copyable, Sendable {
       index.record(segment, in: slot)
     } catch let error {
       guard error.isShortOfSpace, slot == index.slotCount, slot > 0 else { throw error }
-      // No room to grow: from now on the ring is what there is. The torn piece at the end is cut off.
+      // No space to grow: the ring is limited to its present size. An incomplete slot at the end is removed.
       try file.truncate(to: Int64(slot * RecordedSegment.slotSize))
       segmentLimit = slot
       isShortOfSpace = true
@@ -142,10 +146,11 @@ public struct SensorRecorder: ~Copyable, Sendable {
     }
   }
 
-  /// The samples taken from `start` to `end`, and the gaps between them.
+  /// Returns the samples from `start` to `end`, and the gaps between them.
   ///
-  /// What was recorded before a machine's clock was set is dated by the offset that became known later in the same run; a
-  /// run in which no clock was ever set cannot be dated and is left out, counted in `undatedSegments`.
+  /// Samples recorded before the clock was set are dated by the offset of a later time in the same boot. A
+  /// boot during which the clock was never set cannot be dated; its segments are omitted and counted in
+  /// `undatedSegments`.
   public func accelerometerData(from start: UTCTime, to end: UTCTime) throws(SystemError) -> RecordedHistory {
     var history = RecordedHistory()
     for entry in index.entries.sorted(by: { $0.sequence < $1.sequence }) {
@@ -165,10 +170,10 @@ public struct SensorRecorder: ~Copyable, Sendable {
     return history
   }
 
-  /// The first samples taken from `start` to `end`, by civil time, those among them that wait for a full segment. A span of any
-  /// length is read with bounded memory, call by call.
-  /// - Parameter limit: how many at most.
-  /// - Returns: the samples, and the time of the first one that there was no room for; nil when these were all.
+  /// Returns the first samples from `start` to `end` in civil time, including those not yet written. Repeated
+  /// calls read a span of any length with bounded memory.
+  /// - Parameter limit: maximum number of samples.
+  /// - Returns: the samples, and the time of the first one beyond the limit; nil if there are no more.
   public func accelerometerData(
     from start: UTCTime, to end: UTCTime, limit: Int
   ) throws(SystemError) -> (samples: [RecordedAccelerometerData], next: UTCTime?) {
@@ -186,7 +191,7 @@ public struct SensorRecorder: ~Copyable, Sendable {
       found = waiting.dated(by: utcOffset, from: start, to: end)
     }
     for (first, entry, offset) in wanted.sorted(by: { $0.first < $1.first }) {
-      // Where a clock was set back, segments overlap: one is enough only when the rest begins later.
+      // If a clock was set back, segments overlap. Reading may stop only if the remaining ones start later.
       if found.count > limit, let last = found.map(\.time).sorted().dropFirst(limit).first,
         first > last.nanoseconds
       {
@@ -201,7 +206,7 @@ public struct SensorRecorder: ~Copyable, Sendable {
     return (Array(found.prefix(limit)), found.dropFirst(limit).first?.time)
   }
 
-  /// From when to when there is something, by civil time; nil when nothing can be dated.
+  /// Civil time of the oldest and the newest dated sample; nil if there are none.
   public var recordedSpan: (start: UTCTime, end: UTCTime)? {
     var first = Int64.max
     var last = Int64.min
@@ -219,7 +224,7 @@ public struct SensorRecorder: ~Copyable, Sendable {
 }
 
 extension RecordedSegment {
-  /// Its samples of a span of civil time.
+  /// Returns the segment's samples within a span of civil time.
   fileprivate func dated(
     by offset: Int64, from start: UTCTime, to end: UTCTime
   ) -> [RecordedAccelerometerData] {
@@ -233,35 +238,36 @@ extension RecordedSegment {
   }
 }
 
-/// One sample read back, as `CMRecordedAccelerometerData`.
+/// A stored sample, as `CMRecordedAccelerometerData`.
 public struct RecordedAccelerometerData: Hashable, Sendable {
-  /// Grows from segment to segment of the recording.
+  /// Number that increases from segment to segment.
   public var identifier: UInt64
-  /// The run of the machine in which it was taken.
+  /// Boot in which the sample was recorded.
   public var boot: BootIdentity
-  /// Civil time.
+  /// Civil time of the sample.
   public var time: UTCTime
-  /// On that run's own time line.
+  /// Time of the sample on that boot's time line.
   public var timestamp: Timestamp
-  /// g, device frame.
+  /// Acceleration in g, device frame.
   public var acceleration: Vector3
 }
 
-/// What was recorded in a span of time, and what was not.
+/// Recorded samples of a time span, and the gaps between them.
 public struct RecordedHistory: Hashable, Sendable {
-  /// A time without samples between two samples.
+  /// A period without samples between two samples.
   public struct Gap: Hashable, Sendable {
     public var start: UTCTime
     public var end: UTCTime
-    /// Whether the machine was started anew in between.
+    /// True if the machine was restarted within the gap.
     public var isRestart: Bool
   }
 
-  /// In the order in which they were taken.
+  /// Samples in order of recording.
   public private(set) var samples: [RecordedAccelerometerData] = []
-  /// In the same order. Whether there is one before the first sample or after the last, the caller sees by their times.
+  /// Gaps in the same order. Gaps before the first or after the last sample are not included; compare their
+  /// times with the span.
   public private(set) var gaps: [Gap] = []
-  /// Segments of runs in which no clock was ever set.
+  /// Number of segments of boots during which the clock was never set.
   public internal(set) var undatedSegments = 0
 
   mutating func append(_ sample: RecordedAccelerometerData) {

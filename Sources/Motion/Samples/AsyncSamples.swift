@@ -90,7 +90,7 @@ public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
 }
 
 /// Counts of a consumer's queued and dropped samples.
-private final class SampleCounts: Sendable {
+final class SampleCounts: Sendable {
   private struct State {
     var waiting = 0
     var dropped = 0
@@ -122,7 +122,7 @@ private final class SampleCounts: Sendable {
 
   private func change(_ body: (inout State) -> Void) {
     guard let backlog else { return state.withLock { body(&$0) } }
-    // A block of samples arrives in one go, so there must be room for more than one.
+    // Samples arrive in blocks, so the remaining space must suffice for more than one.
     state.withLock { state in
       body(&state)
       backlog.observe(ObjectIdentifier(self), isBehind: !state.hasEnded && state.waiting * 2 > capacity)

@@ -1,25 +1,26 @@
 internal import Spatial
 
-/// Gives the samples of a batch that share one stamp, that of the last, times of their own: as many equal steps as the batch has
-/// samples, since the batch before. Where every sample has a stamp, nothing changes.
+/// Assigns individual times to the samples of a batch that share the time stamp of the last one: equal steps
+/// since the previous batch. Samples with individual stamps are unchanged.
 struct BatchClock: Hashable, Sendable {
   private var stamp: Timestamp?
-  /// Of the newest sample in its batch.
+  /// Index of the newest sample in its batch.
   private var index = 0
-  /// Samples of the batch before, and what that makes of a batch; one where every sample has a stamp.
+  /// Number of samples of the previous batch; 1 for individual stamps.
   private var lastSize = 1
   private var size = 1
-  /// s
+  /// Interval between samples in s.
   private var period = 0.0
 
-  /// The time of a sample by its stamp. The first batches keep theirs, until two in a row have shown that they are batches.
+  /// Returns the time of a sample. The first batches keep their stamps, until two in a row have confirmed the
+  /// batching.
   @inline(__always)
   mutating func time(of stamp: Timestamp) -> Timestamp {
     guard let last = self.stamp else {
       self.stamp = stamp
       return stamp
     }
-    // Stamps of their own need nothing.
+    // Individual stamps are used unchanged.
     if stamp > last, index == 0, lastSize == 1 {
       self.stamp = stamp
       return stamp
@@ -35,7 +36,7 @@ struct BatchClock: Hashable, Sendable {
       size = min(complete, lastSize) > 1 ? complete : 1
       lastSize = complete
       let new = stamp.seconds(since: last) / Double(size)
-      // A batch that was lost does not stretch those that were not.
+      // A lost batch must not stretch the intervals of the others.
       period = size > 1 && period > 0 ? min(new, 1.5 * period) : size > 1 ? new : 0
       (self.stamp, index) = (stamp, 0)
     }

@@ -2,25 +2,27 @@ internal import Glibc
 public import Sensors
 public import Spatial
 
-/// Lets the slow part of a signal through: a first-order low-pass with its own time step for every sample.
+/// A first-order low-pass filter with an individual time step for every sample.
 ///
-/// `y += (1 - exp(-2π·f·dt))·(x - y)`, the exact answer of an RC circuit to a step held over dt, so jittered and missing
-/// samples do not move the cutoff. At the cutoff a sine keeps 0.71 of its amplitude; the time constant is 1/(2π·f).
+/// `y += (1 - exp(-2π·f·dt))·(x - y)`, the exact step response of an RC circuit over dt, so jittered and
+/// missing samples do not change the cutoff. At the cutoff the amplitude of a sine is 0.71; the time constant
+/// is 1/(2π·f).
 public struct LowPassFilter: Hashable, Sendable {
-  /// Hz, above 0: a small cutoff is smooth and slow, a large one quick and noisy.
+  /// Cutoff in Hz, above 0. Small values are smooth and slow, large ones fast and noisy.
   public let cutoff: Double
 
   /// The filtered signal; nil before the first sample.
   public private(set) var value: Vector3?
   private var last: Timestamp?
 
-  /// - Parameter cutoff: Hz; what is not a positive number becomes 1 µHz, a filter that keeps its first value.
+  /// - Parameter cutoff: cutoff in Hz. Any other value than a positive number becomes 1 µHz, which retains
+  ///   the first value.
   public init(cutoff: Double) {
     self.cutoff = cutoff > 0 ? cutoff : 1e-6
   }
 
-  /// Takes a sample and returns the filtered signal. The first one sets the filter. A sample that is not finite, or not
-  /// later than the last one, changes nothing.
+  /// Processes a sample and returns the filtered signal. The first sample initializes the filter. Samples
+  /// that are not finite, or not later than the last, have no effect.
   @discardableResult
   public mutating func process(_ sample: Vector3, at timestamp: Timestamp) -> Vector3 {
     guard sample.isFinite else { return value ?? .zero }
@@ -43,31 +45,32 @@ public struct LowPassFilter: Hashable, Sendable {
   }
 }
 
-/// Gravity and user acceleration where there is no gyroscope: two low-pass filters in a chain give gravity, what they
-/// leave over is the user's.
+/// Separates gravity from user acceleration without a gyroscope. Two low-pass filters in series yield
+/// gravity; the remainder is user acceleration.
 ///
-/// The second filter takes most of what the first still lets through of bumps and vibration (12 dB per octave instead of
-/// 6). What it cannot do is tell a long, even braking from a slope: that takes a gyroscope.
+/// The second filter removes most of the bumps and vibration that pass the first (12 dB per octave instead of
+/// 6). Separating long, even braking from a slope requires a gyroscope.
 public struct GravitySeparator: Hashable, Sendable {
-  /// Hz. Road bumps lie above 1 Hz, braking and cornering last seconds; 0.25 Hz holds through a bump and a short braking
-  /// and follows a slope within a second or two.
+  /// Cutoff in Hz. Road bumps are above 1 Hz, braking and cornering last seconds. 0.25 Hz suppresses bumps
+  /// and short braking, and follows a slope within one or two seconds.
   public static let defaultCutoff = 0.25
 
   private var first: LowPassFilter
   private var second: LowPassFilter
 
-  /// g, device frame, length one; nil before the first sample or when the readings average out to nothing.
+  /// Direction of gravity in g, device frame, length one; nil before the first sample, or if the readings
+  /// average to zero.
   public private(set) var gravity: Vector3?
-  /// g, device frame; nil before the first sample.
+  /// User acceleration in g, device frame; nil before the first sample.
   public private(set) var userAcceleration: Vector3?
 
-  /// - Parameter cutoff: Hz, of each of the two filters.
+  /// - Parameter cutoff: cutoff in Hz of each of the two filters.
   public init(cutoff: Double = defaultCutoff) {
     first = LowPassFilter(cutoff: cutoff)
     second = LowPassFilter(cutoff: cutoff)
   }
 
-  /// Takes the specific force of a scan; without one, nothing changes.
+  /// Processes the specific force of a scan; scans without one have no effect.
   public mutating func process(_ scan: InertialScan) {
     guard let sample = AccelerometerData(scan), sample.acceleration.isFinite else { return }
     let smooth = second.process(

@@ -1,14 +1,14 @@
 public import Sensors
 public import Spatial
 
-// What Core Motion hands its users, one sensor at a time: the accelerometer in g with Core Motion's sign.
+// Samples of single sensors in Core Motion's form: the accelerometer in g with Core Motion's sign.
 
-/// One accelerometer sample.
+/// An accelerometer sample.
 @frozen
 public struct AccelerometerData: Hashable, Sendable {
-  /// When the sensor took it, from the hardware or the driver, on the device's time line.
+  /// Time of measurement from hardware or driver, on the device's time line.
   public var timestamp: Timestamp
-  /// g, device frame, with Core Motion's sign: a device at rest, face up, reads (0, 0, -1).
+  /// Acceleration in g, device frame, with Core Motion's sign: a device at rest, face up, reads (0, 0, -1).
   public var acceleration: Vector3
 
   @inlinable
@@ -17,7 +17,7 @@ public struct AccelerometerData: Hashable, Sendable {
     self.acceleration = acceleration
   }
 
-  /// Nil when the accelerometer is not in the scan.
+  /// Extracts the accelerometer sample of a scan; nil if it contains none.
   @inlinable
   public init?(_ scan: InertialScan) {
     guard let force = scan.specificForce else { return nil }
@@ -25,14 +25,14 @@ public struct AccelerometerData: Hashable, Sendable {
   }
 }
 
-/// One gyroscope sample.
+/// A gyroscope sample.
 @frozen
 public struct GyroData: Hashable, Sendable {
   public var timestamp: Timestamp
-  /// rad/s, device frame, right-handed, bias included.
+  /// Rotation rate in rad/s, device frame, right-handed, bias included.
   public var rotationRate: Vector3
 
-  /// Nil when the gyroscope is not in the scan.
+  /// Extracts the gyroscope sample of a scan; nil if it contains none.
   @inlinable
   public init?(_ scan: InertialScan) {
     guard let rate = scan.rotationRate else { return nil }
@@ -40,14 +40,14 @@ public struct GyroData: Hashable, Sendable {
   }
 }
 
-/// One magnetometer sample.
+/// A magnetometer sample.
 @frozen
 public struct MagnetometerData: Hashable, Sendable {
   public var timestamp: Timestamp
-  /// µT, device frame, hard and soft iron included.
+  /// Magnetic field in µT, device frame, hard and soft iron included.
   public var magneticField: Vector3
 
-  /// Nil when the magnetometer is not in the scan.
+  /// Extracts the magnetometer sample of a scan; nil if it contains none.
   @inlinable
   public init?(_ scan: InertialScan) {
     guard let field = scan.magneticField else { return nil }
@@ -55,14 +55,14 @@ public struct MagnetometerData: Hashable, Sendable {
   }
 }
 
-/// What a consumer wants to be told.
+/// The kinds of updates that a consumer can request.
 public enum MotionUpdates: String, Hashable, Sendable, CaseIterable {
   case accelerometer
   case gyro
   case magnetometer
   case deviceMotion
 
-  /// The sensor behind it; nil for the fused motion.
+  /// The sensor that provides these updates; nil for fused motion.
   var kind: SensorKind? {
     switch self {
     case .accelerometer: .accelerometer
@@ -73,15 +73,15 @@ public enum MotionUpdates: String, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// What a consumer asks for, and how often.
+/// A consumer's request for updates.
 public struct MotionRequest: Hashable, Sendable {
   public var updates: MotionUpdates
-  /// Seconds between updates, above 0.
+  /// Interval between updates in s, above 0.
   public var interval: Double
-  /// Seconds for which samples may be held back in the hardware: the longer, the less power.
+  /// Time in s for which samples may be buffered in hardware. Longer times save power.
   public var latency: Double
 
-  /// - Parameter interval: seconds; anything but a number from 0.1 ms to a day is brought into that range.
+  /// - Parameter interval: interval in s, limited to 0.1 ms ... one day.
   public init(_ updates: MotionUpdates, interval: Double = 0.01, latency: Double = 0.1) {
     self.updates = updates
     self.interval = interval.isFinite ? max(1e-4, min(86_400, interval)) : 86_400
@@ -89,7 +89,7 @@ public struct MotionRequest: Hashable, Sendable {
   }
 }
 
-/// Stands for one consumer that was counted in.
+/// Handle of a registered consumer.
 public struct MotionConsumer: Hashable, Sendable {
   let number: Int
 }

@@ -2,30 +2,53 @@ package import Platform
 
 /// A queue of one consumer's samples: every sample, in order.
 ///
-/// It queues `capacity` samples while the consumer is busy. Beyond that the oldest are dropped and counted in `overflowCount`.
+/// It queues `capacity` samples while the consumer is busy. Beyond that the oldest are dropped and counted in `overflowCount`. A
+/// recording that is pulled by a `LiveDevice` waits for handlers instead.
 /// Stopping or releasing it removes the consumer; a sensor without consumers sleeps. Tasks use `AsyncSamples`.
 public final class SampleStream<Sample: Sendable>: Sendable {
   /// Limit of queued samples.
   public let capacity: Int
   private let queue: BoundedQueue<Sample>
+  /// Nil without a backlog.
+  private let counts: SampleCounts?
   private let subscription: Subscription
 
-  package init(capacity: Int, _ make: (_ outlet: SampleOutlet<Sample>) -> Subscription) {
-    self.capacity = max(1, capacity)
-    let queue = BoundedQueue<Sample>(capacity: max(1, capacity))
+  /// - Parameter backlog: where a consumer that falls behind is reported; nil drops its oldest samples.
+  package init(
+    capacity: Int, backlog: Backlog? = nil, _ make: (_ outlet: SampleOutlet<Sample>) -> Subscription
+  ) {
+    let capacity = max(1, capacity)
+    self.capacity = capacity
+    let queue = BoundedQueue<Sample>(capacity: capacity)
     self.queue = queue
+    let counts = backlog.map { SampleCounts(capacity: capacity, backlog: $0) }
+    self.counts = counts
     // The queue and not the stream: releasing a stream removes its consumer, which takes the lock that is held while samples
     // are pushed.
-    subscription = make(SampleOutlet(push: { queue.push($0) }, finish: { queue.close() }))
+    subscription = make(
+      SampleOutlet(
+        push: { sample in
+          guard let counts else { return queue.push(sample) }
+          let dropped = queue.overflowCount
+          counts.add()
+          queue.push(sample)
+          if queue.overflowCount > dropped { counts.drop() }
+        }, finish: { queue.close() }))
   }
 
-  deinit { queue.close() }
+  deinit {
+    queue.close()
+    counts?.end()
+  }
 
   /// Calls a handler for each sample on a thread of its own, until the stream is stopped or released.
   /// - Throws: `SystemError` if no thread can be created.
   package func handing(to handler: @escaping @Sendable (Sample) -> Void) throws(SystemError) -> SampleStream {
-    let thread = try DedicatedThread.start(name: "update handler") { [queue] in
-      while case .element(let sample) = queue.pop(until: nil) { handler(sample) }
+    let thread = try DedicatedThread.start(name: "update handler") { [queue, counts] in
+      while case .element(let sample) = queue.pop(until: nil) {
+        counts?.remove()
+        handler(sample)
+      }
     }
     // `stop` may be called by the handler, which cannot wait for its own thread.
     thread.detach()
@@ -36,9 +59,16 @@ public final class SampleStream<Sample: Sendable>: Sendable {
   /// or the cooperative pool.
   /// - Parameter seconds: the time limit; nil waits without limit.
   public func next(within seconds: Double? = nil) -> Sample? {
-    let deadline = seconds.map { SystemClock.monotonic &+ Int64(max(0, min($0, 86_400)) * 1e9) }
-    if case .element(let sample) = queue.pop(until: deadline) { return sample }
+    if case .element(let sample) = outcome(within: seconds) { return sample }
     return nil
+  }
+
+  /// The same, with the reason for a missing sample.
+  func outcome(within seconds: Double?) -> BoundedQueue<Sample>.Outcome {
+    let deadline = seconds.map { SystemClock.monotonic &+ Int64(max(0, min($0, 86_400)) * 1e9) }
+    let outcome = queue.pop(until: deadline)
+    if case .element = outcome { counts?.remove() }
+    return outcome
   }
 
   /// Samples dropped since the start.
@@ -51,6 +81,7 @@ public final class SampleStream<Sample: Sendable>: Sendable {
   public func stop() {
     queue.close()
     subscription.stop()
+    counts?.end()
   }
 }
 

@@ -1,19 +1,21 @@
 internal import Sensors
 internal import Spatial
 
-/// Sorts the scans of several devices by time, whatever the size of their blocks.
+/// Orders the scans of several devices by time, independent of block sizes.
 ///
-/// Each device delivers blocks of its own. A filter that receives the forces of a tenth of a second before the rotations of the
-/// same time, or after them, errs by ten degrees in fast motion. A scan therefore waits until no other sensor can deliver an
-/// older sample: each has delivered one of the same or a later time, or has been silent for much longer than the time between
-/// its blocks. A sensor that its source reports as active is awaited for two seconds, also before its first sample, so that the
-/// order does not depend on the size of the first blocks.
+/// Each device delivers its own blocks. If a filter receives the forces of 0.1 s before or after the
+/// rotations of the same time, the error in fast motion is ten degrees. A scan therefore waits until no other
+/// sensor can deliver an older sample: each has delivered one of the same or a later time, or has been silent
+/// for much longer than the time between its blocks. A sensor that its source reports as active is awaited
+/// for two seconds, also before its first sample, so that the order does not depend on the size of the first
+/// blocks.
 struct ScanMerger: Sendable {
   struct Element: Sendable {
     var scan: InertialScan
     var doubts: ScanDoubts
 
-    /// Adds the samples that another device took at the same time; false if the times differ or both have the same sensor.
+    /// Adds another device's samples of the same time. Returns false if the times differ or both contain the
+    /// same sensor.
     fileprivate mutating func join(_ other: Element) -> Bool {
       let added = other.scan
       guard added.timestamp == scan.timestamp,
@@ -29,7 +31,7 @@ struct ScanMerger: Sendable {
 
     private static let sensors = [SensorKind.accelerometer, .gyroscope, .magnetometer]
 
-    /// In order of time; at the same time rotations come before forces, and fields last.
+    /// Returns whether a scan is ordered before another: by time, then rotations before forces before fields.
     func precedes(_ other: Element) -> Bool {
       scan.timestamp != other.scan.timestamp ? scan.timestamp < other.scan.timestamp : rank < other.rank
     }
@@ -37,11 +39,12 @@ struct ScanMerger: Sendable {
     private var rank: Int { scan.rotationRate != nil ? 0 : scan.specificForce != nil ? 1 : 2 }
   }
 
-  /// Times between two blocks after which a sensor counts as silent, since some come late over a network.
+  /// Multiple of the time between blocks after which a sensor counts as silent. Network devices deliver some
+  /// blocks late.
   private static let patience = 3.0
-  /// s; nothing waits longer, whatever the blocks were.
+  /// Maximum waiting time in s, regardless of the blocks.
   private static let longestWait = 2.0
-  /// Scans handed out are moved out of the way from here on, which costs little and keeps the array from growing.
+  /// Number of returned scans after which the array is compacted.
   private static let tidyCount = 256
 
   private var gyroscope = BlockRhythm()
@@ -49,7 +52,7 @@ struct ScanMerger: Sendable {
   private var magnetometer = BlockRhythm()
   /// Time of the first scan.
   private var start: Timestamp?
-  /// In order from `head` to the block that is being taken in; those before have been handed out.
+  /// Scans in order from `head` to the block being added. Those before `head` have been returned.
   private var waiting: [Element] = []
   private var head = 0
   private var blockStart = 0
@@ -71,7 +74,7 @@ struct ScanMerger: Sendable {
     waiting.append(Element(scan: scan, doubts: doubts))
   }
 
-  /// Ends a block: its scans take their places among those that wait.
+  /// Ends a block and merges its scans with those waiting.
   mutating func endBlock() {
     gyroscope.endBlock()
     accelerometer.endBlock()
@@ -89,7 +92,7 @@ struct ScanMerger: Sendable {
     blockStart = waiting.count
   }
 
-  /// Merges the ordered block into what waits, from the back.
+  /// Merges the ordered block with the waiting scans, from the back.
   private mutating func mergeBlock() {
     scratch.removeAll(keepingCapacity: true)
     scratch.append(contentsOf: waiting[blockStart...])
@@ -105,14 +108,15 @@ struct ScanMerger: Sendable {
     }
   }
 
-  /// Removes the oldest scans that no older one can follow, with all samples of one time in one scan; nil while all wait.
+  /// Removes the oldest scans that no older one can follow, with all samples of one time in one scan; nil
+  /// while all wait.
   mutating func nextJoined() -> Element? {
     guard var joined = next() else { return nil }
     while head < waiting.count, joined.join(waiting[head]) { removeHead() }
     return joined
   }
 
-  /// Removes the oldest scan, whatever may follow; nil if none waits.
+  /// Removes the oldest scan even if an older one may follow; nil if none waits.
   mutating func flushNext() -> Element? {
     guard head < waiting.count else { return nil }
     let oldest = waiting[head]
@@ -126,7 +130,8 @@ struct ScanMerger: Sendable {
     let oldest = waiting[head]
     let time = oldest.scan.timestamp
     let front = max(gyroscope.newest ?? time, accelerometer.newest ?? time, magnetometer.newest ?? time)
-    // A slow magnetometer that says each value at once would hold everything up, and the filter knows to take it late.
+    // Waiting for a slow unbatched magnetometer would delay everything, and the filter accepts its samples
+    // late.
     guard !isAwaited(gyroscope, before: time, front: front),
       !isAwaited(accelerometer, before: time, front: front),
       !(magnetometer.isBatched || magnetometer.isExpected && magnetometer.newest == nil)
@@ -147,7 +152,7 @@ struct ScanMerger: Sendable {
     }
   }
 
-  /// Whether a sensor may soon deliver a sample that is older than `time`.
+  /// Returns whether a sensor may soon deliver a sample older than `time`.
   private func isAwaited(_ sensor: BlockRhythm, before time: Timestamp, front: Timestamp) -> Bool {
     guard let newest = sensor.newest ?? (sensor.isExpected ? start : nil),
       newest < time || sensor.newest == nil
@@ -157,20 +162,20 @@ struct ScanMerger: Sendable {
   }
 }
 
-/// The times of one sensor's blocks.
+/// Timing of one sensor's blocks.
 private struct BlockRhythm: Sendable {
-  /// Whether a source reports the sensor as active.
+  /// True if a source reports the sensor as active.
   var isExpected = false
   private(set) var newest: Timestamp?
-  /// s between the ends of blocks, the longest of late.
+  /// Longest recent time in s between the ends of blocks.
   private(set) var spacing = 0.0
-  /// Whether its blocks have more than one sample.
+  /// True if blocks contain more than one sample.
   private(set) var isBatched = false
   private var begin: Timestamp?
   private var count = 0
   private var endBefore: Timestamp?
 
-  /// s, the least that is assumed before the second block.
+  /// Minimum spacing in s that is assumed before the second block.
   private static let firstSpacing = 0.02
 
   mutating func add(_ time: Timestamp) {

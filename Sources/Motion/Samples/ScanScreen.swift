@@ -1,7 +1,7 @@
 public import Sensors
 public import Spatial
 
-/// What a scan was passed on with a reservation.
+/// Reservations about an accepted scan.
 public struct ScanDoubts: OptionSet, Hashable, Sendable {
   public let rawValue: UInt8
 
@@ -13,24 +13,24 @@ public struct ScanDoubts: OptionSet, Hashable, Sendable {
   public static let accelerometer = ScanDoubts(rawValue: 2)
   /// The magnetometer repeats one value while others vary.
   public static let magnetometer = ScanDoubts(rawValue: 4)
-  /// The magnetometer's value is the one before, held.
+  /// The magnetometer repeats its previous value.
   public static let heldField = ScanDoubts(rawValue: 8)
-  /// The first scan after time went back: a clock was set, or one stamp far ahead was nonsense. What was known of the device still
-  /// holds, but what was stamped is not comparable.
+  /// The first scan after time went back: a clock was set, or one stamp was far ahead by mistake. The
+  /// device's state remains valid, but earlier times are not comparable.
   public static let timeWentBack = ScanDoubts(rawValue: 16)
 }
 
-/// The one place where scans are judged: what is not finite, out of order, beyond any sensor's range or stuck is taken
-/// out and counted. Each sensor bears witness for the others. Samples of a batch that share one stamp are spread over the time since
-/// the batch before.
+/// Validates all scans: values that are not finite, out of order, beyond any sensor's range or stuck are
+/// removed and counted. The sensors are checked against each other. Samples of a batch that share one stamp
+/// are distributed over the time since the previous batch.
 public struct ScanScreen: Hashable, Sendable {
-  /// m/s²: shock sensors end at 500 g.
+  /// Limit in m/s²: shock sensors measure up to 500 g.
   private var accelerometer = SensorScreen(plausible: 5000)
-  /// rad/s: the widest range is 4000 °/s, which is 121 rad/s along the diagonal.
+  /// Limit in rad/s: the widest range is 4000 °/s, or 121 rad/s along the diagonal.
   private var gyroscope = SensorScreen(plausible: 200)
-  /// µT: a magnet on the housing reaches 0.1 T.
+  /// Limit in µT: a magnet on the housing reaches 0.1 T.
   private var magnetometer = SensorScreen(plausible: 100_000)
-  /// Of the scans with each sensor as their first.
+  /// Batch clocks of the scans by their first sensor.
   private var gyroscopeBatches = BatchClock()
   private var accelerometerBatches = BatchClock()
   private var magnetometerBatches = BatchClock()
@@ -40,14 +40,14 @@ public struct ScanScreen: Hashable, Sendable {
   private var lastForceTime: Timestamp?
   private var forceAtRepetition: Vector3?
 
-  /// Rotation slower than this (rad/s) may be bias and bears no witness.
+  /// Rotation rate in rad/s below which it may be bias and is not used as evidence.
   private static let certainRotation = 0.2
-  /// °C in which a chip works.
+  /// Temperature range in °C of a working chip.
   private static let temperatures = -60.0...150.0
 
   public init() {}
 
-  /// What became of the samples of an inertial sensor; nil for other kinds.
+  /// Returns the sample statistics of an inertial sensor; nil for other kinds.
   public func health(of kind: SensorKind) -> SensorHealth? {
     switch kind {
     case .accelerometer: accelerometer.health
@@ -57,7 +57,7 @@ public struct ScanScreen: Hashable, Sendable {
     }
   }
 
-  /// Forgets what time it was; the counts go on.
+  /// Resets all times; the counts continue.
   private mutating func startAnew() {
     accelerometer.startAnew()
     gyroscope.startAnew()
@@ -66,8 +66,8 @@ public struct ScanScreen: Hashable, Sendable {
     (smoothForce, lastForceTime) = (nil, nil)
   }
 
-  /// Takes out of a scan what is no measurement, and stamps it with its own time where it shares a batch's. What is left may be
-  /// empty.
+  /// Removes invalid measurements from a scan, and corrects its time if it shares the stamp of a batch. The
+  /// remaining scan may be empty.
   public mutating func admit(_ scan: inout InertialScan) -> ScanDoubts {
     spread(&scan)
     var verdict = judge(scan)
@@ -88,7 +88,7 @@ public struct ScanScreen: Hashable, Sendable {
     var isMagnetometerRefused = false
   }
 
-  /// Time went back: what comes now is the first of a new time.
+  /// Restarts all times after time went back.
   @inline(never)
   private mutating func judgeAnew(_ scan: InertialScan) -> Verdict {
     startAnew()
@@ -144,7 +144,8 @@ public struct ScanScreen: Hashable, Sendable {
     return verdict
   }
 
-  /// A rotation about the very direction that a sensor measures does not change it.
+  /// Returns the visible change of a direction. A rotation about the measured direction itself does not
+  /// change it.
   @inline(__always)
   private mutating func bearWitness(_ rate: Vector3, at time: Timestamp) {
     defer { lastTurn = time }
@@ -160,11 +161,11 @@ public struct ScanScreen: Hashable, Sendable {
     }
   }
 
-  /// A gyroscope that repeats a small value while gravity moves through the device is stuck. Braking tilts the reading by
-  /// 45° at the very most, so only more than that counts.
+  /// Checks whether the gyroscope is stuck: it repeats a small value while gravity changes its direction in
+  /// the device. Braking tilts the reading by at most 45°, so only larger changes count.
   @inline(__always)
   private mutating func bearWitness(force: Vector3, at time: Timestamp) {
-    // A low-pass of first order at 0.5 Hz, without the exponential: this runs for every scan.
+    // A first-order low-pass at 0.5 Hz without the exponential, because this runs for every scan.
     let gain = min(1, .pi * (lastForceTime.map { time.seconds(since: $0) } ?? 0))
     let before = smoothForce ?? force
     let smooth = before + gain * (force - before)
@@ -181,52 +182,52 @@ public struct ScanScreen: Hashable, Sendable {
   }
 }
 
-/// Judges the samples of one sensor: refuses what is not a measurement and counts it.
+/// Validates the samples of one sensor: rejects and counts those that are no measurements.
 ///
-/// A value that repeats is not yet a fault: an ideal sensor at rest repeats too. It is doubtful when other sensors go on
-/// changing, and it is refused when, during the repetition, they saw a motion that this one cannot have missed; the
-/// caller hands that motion in with `expectChange`.
+/// A repeated value alone is no fault, because an ideal sensor at rest repeats, too. It is doubtful if other
+/// sensors keep changing. It is rejected if other sensors meanwhile observed a motion that this one must have
+/// measured; the caller reports that motion with `expectChange`.
 struct SensorScreen: Hashable, Sendable {
   private(set) var health = SensorHealth()
-  /// What the sensor has said unchanged, for as long as it repeats itself; nil while it changes.
+  /// The repeated value while the sensor is stuck at it; nil while it changes.
   var repeatedValue: Vector3? { repetitions >= Self.stuckCount ? lastValue : nil }
-  /// Whether the newest sample was equal to the one before.
+  /// True if the newest sample equals the previous one.
   var isRepeating: Bool { repetitions > 0 }
-  /// Time of the last sample that differed from the one before.
+  /// Time of the last sample that differed from its predecessor.
   private(set) var lastChange: Timestamp?
-  /// Whether samples that are all out of order have themselves been in order for so long that it is time that went back:
-  /// a clock was set, or one stamp far ahead was nonsense.
+  /// True if samples before the newest stamp have been in order among themselves for so long that time went
+  /// back: a clock was set, or one stamp was far ahead by mistake.
   private(set) var hasTimeGoneBack = false
 
-  /// Beyond this length a value is rubbish, in the scan's unit.
+  /// Largest plausible length of a value, in the scan's unit.
   private let plausible: Double
   private var lastSeen: Timestamp?
-  /// Of the newest sample that was a measurement.
+  /// Value of the newest valid sample.
   private(set) var lastValue: Vector3?
   private var repetitions = 0
   private var missedChange = 0.0
   private var refusedSince: Timestamp?
   private var lastRefused: Timestamp?
-  /// Of those, in order.
+  /// Number of these samples in order.
   private var refusedInOrder = 0
-  /// s, typical between samples.
+  /// Typical interval between samples in s.
   private var period = 0.0
-  /// The last sample before the newest hole in the stamps.
+  /// Time of the last sample before the newest gap in the stamps.
   private var holeStart: Timestamp?
 
-  /// A value must stand this long (s), this often, through this much change (rad) to be called stuck.
+  /// Limits for a stuck value: duration (s), repetitions, and change of direction observed by others (rad).
   private static let stuckTime = 1.0
   private static let stuckCount = 10
   private static let stuckChange = 0.6
-  /// s for which a value must stand while others change to be doubtful.
+  /// Time in s after which an unchanged value is doubtful while others change.
   private static let doubtfulTime = 2.0
-  /// Samples out of order, in order among themselves, after which time went back. Where they would fill a hole they may be a block
-  /// that came late, and have so many seconds.
+  /// Number of out-of-order samples, in order among themselves, after which time went back. If they would
+  /// fill a gap they may be a delayed block; then this time in s must pass as well.
   private static let patience = (count: 5, inHole: 2.0)
 
   init(plausible: Double) { self.plausible = plausible }
 
-  /// Whether a sample may go on.
+  /// Returns whether a sample is accepted.
   @inline(__always)
   mutating func admit(_ value: Vector3, at timestamp: Timestamp) -> Bool {
     if let lastSeen, timestamp <= lastSeen {
@@ -275,7 +276,8 @@ struct SensorScreen: Hashable, Sendable {
     return true
   }
 
-  /// The second sample, which says how far samples are apart, or one that is farther from the one before than is usual.
+  /// Updates period and gap from an interval: the second sample's, which sets the period, or an unusually
+  /// long one.
   private mutating func observeHole(_ interval: Double, after last: Timestamp) {
     if period > 0 {
       holeStart = last
@@ -285,7 +287,7 @@ struct SensorScreen: Hashable, Sendable {
     }
   }
 
-  /// A sample that is older than one before.
+  /// Evaluates a sample that is older than a previous one.
   private mutating func judgeOrder(_ timestamp: Timestamp) {
     if refusedSince == nil || lastRefused.map({ timestamp <= $0 }) ?? true {
       (refusedSince, refusedInOrder) = (timestamp, 0)
@@ -297,12 +299,12 @@ struct SensorScreen: Hashable, Sendable {
     hasTimeGoneBack = !fillsHole || timestamp.seconds(since: refusedSince) >= Self.patience.inHole
   }
 
-  /// Another sensor saw the device turn so that this one's direction must have changed by `angle` rad.
+  /// Reports that, according to another sensor, this one's direction must have changed by `angle` rad.
   mutating func expectChange(by angle: Double) {
     if angle.isFinite { missedChange += angle }
   }
 
-  /// Whether the sensor has repeated itself for long while one of the others went on changing.
+  /// Returns whether the sensor has repeated one value for long while another one changed.
   @inline(__always)
   func isDoubtful(at timestamp: Timestamp, beside first: SensorScreen, _ second: SensorScreen) -> Bool {
     guard repetitions > 0, let lastChange, timestamp.seconds(since: lastChange) > Self.doubtfulTime else {
@@ -314,7 +316,7 @@ struct SensorScreen: Hashable, Sendable {
     return varies(first) || varies(second)
   }
 
-  /// Forgets what time it was; the counts go on.
+  /// Resets all times; the counts continue.
   mutating func startAnew() {
     let health = health
     self = SensorScreen(plausible: plausible)
@@ -322,34 +324,35 @@ struct SensorScreen: Hashable, Sendable {
   }
 }
 
-/// What became of a sensor's samples: everything refused is counted by its reason.
+/// Sample statistics of a sensor: rejected samples are counted by reason.
 public struct SensorHealth: Hashable, Sendable {
   public enum State: String, Hashable, Sendable, CaseIterable {
-    /// Nothing has been heard yet.
+    /// No sample has arrived.
     case silent
     case healthy
-    /// Its values no longer change although other sensors show that they must. Refused until they change again.
+    /// Values no longer change although other sensors show that they must. They are rejected until they
+    /// change again.
     case stuck
   }
 
   public var state = State.silent
-  /// Samples passed on.
+  /// Number of accepted samples.
   public var accepted = 0
-  /// Passed on although equal to the one before: held, or an ideal sensor at rest.
+  /// Accepted samples equal to their predecessor: repeated readings, or an ideal sensor at rest.
   public var repeated = 0
-  /// Refused: NaN or an infinity.
+  /// Rejected: NaN or infinite.
   public var notFinite = 0
-  /// Refused: not later than the sample before.
+  /// Rejected: not later than the previous sample.
   public var outOfOrder = 0
-  /// Refused: beyond what any sensor of the kind can measure.
+  /// Rejected: beyond the range of any such sensor.
   public var implausible = 0
-  /// Refused: the sensor was stuck.
+  /// Rejected: the sensor was stuck.
   public var stuck = 0
-  /// Of the newest sample that was passed on.
+  /// Time of the newest accepted sample.
   public var lastSample: Timestamp?
 
   public init() {}
 
-  /// All samples refused.
+  /// Number of all rejected samples.
   public var refused: Int { notFinite + outOfOrder + implausible + stuck }
 }

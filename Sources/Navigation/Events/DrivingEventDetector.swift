@@ -99,8 +99,12 @@ public struct DrivingEventDetector: Sendable {
   // MARK: Speeds and positions
 
   /// Processes a fix before navigation does.
-  /// - Parameter estimate: navigation's estimate; nil if there is none.
-  public mutating func process(_ fix: PositionFix, _ estimate: NavigationEstimate?) -> [DrivingEvent] {
+  /// - Parameters:
+  ///   - estimate: navigation's estimate; nil if there is none.
+  ///   - isPlausible: false for a fix that other measurements contradict; it moves no parked vehicle.
+  public mutating func process(
+    _ fix: PositionFix, _ estimate: NavigationEstimate?, isPlausible: Bool = true
+  ) -> [DrivingEvent] {
     var told: [DrivingEvent] = []
     let now = fix.timestamp
     if let event = contradiction.process(fix, estimate) { told.append(event) }
@@ -116,7 +120,7 @@ public struct DrivingEventDetector: Sendable {
         }
       }
     }
-    if let coordinate = fix.coordinate {
+    if let coordinate = fix.coordinate, isPlausible {
       if estimate == nil { place = coordinate }
       // A 95 % radius is 1.62 times the 68 % radius.
       let accuracy = fix.horizontalError.map { $0 / 1.62 }

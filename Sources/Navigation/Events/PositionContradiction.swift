@@ -1,6 +1,6 @@
 internal import Glibc
-internal import Sensors
-internal import Spatial
+public import Sensors
+public import Spatial
 
 /// A monitor for a receiver that contradicts all other sources.
 ///
@@ -8,7 +8,13 @@ internal import Spatial
 /// errors, or the integrated difference between the receiver's speed and that of navigation and wheels. A
 /// slow spoofing that navigation follows is only visible in the wheel speed. The contradiction ends when
 /// navigation accepts the receiver again.
-struct PositionContradiction: Sendable {
+public struct PositionContradiction: Sendable {
+  /// The source that contradicts the receiver.
+  public enum Source: Hashable, Sendable {
+    case navigation
+    case wheels
+  }
+
   /// The minimum duration and absence in s. A reflection at a tall building lasts a second or two.
   private static let (onset, release) = (2.0, 10.0)
   /// The longest interval in s between two fixes whose speeds are compared, and the maximum age of a wheel
@@ -27,6 +33,10 @@ struct PositionContradiction: Sendable {
   /// The assumed error in m of a fix without a stated one.
   private static let usualError = 10.0
 
+  /// The time in s for which wheels at `slowestWheels` m/s must agree with the receiver before they count against its position. A wrong
+  /// scale of the wheel speed is more likely than a deceived receiver.
+  private static let (wheelAgreement, slowestWheels) = (20.0, 3.0)
+
   private let limit: Double
   private var condition = LastingCondition(onset: onset, release: release)
   private var wheel: (timestamp: Timestamp, speed: Double)?
@@ -35,24 +45,42 @@ struct PositionContradiction: Sendable {
   private var disputed = 0.0
   private var first: (peak: Double, coordinate: Coordinate, speed: Double)?
   private var event: DrivingEvent?
+  /// The time in s for which the wheels agreed.
+  private var agreed = 0.0
+  /// The source of the greatest distance since the contradiction began.
+  private var source: (source: Source, distance: Double)?
 
-  init(limit: Double) { self.limit = limit }
+  /// The source that contradicts the receiver now, and the largest disputed distance in m; nil without a contradiction.
+  public var dispute: (source: Source, distance: Double)? {
+    guard condition.isOn, let source, source.source == .navigation || agreed >= Self.wheelAgreement else {
+      return nil
+    }
+    return source
+  }
 
-  mutating func observe(wheelSpeed: Double, at timestamp: Timestamp) {
+  public init(limit: Double = DrivingEventLimits().contradiction) { self.limit = limit }
+
+  public mutating func observe(wheelSpeed: Double, at timestamp: Timestamp) {
     if wheelSpeed.isFinite { wheel = (timestamp, wheelSpeed) }
   }
 
   /// Processes a fix before navigation does.
   /// - Parameter estimate: nil if navigation has none; then only the wheels are compared.
-  mutating func process(_ fix: PositionFix, _ estimate: NavigationEstimate?) -> DrivingEvent? {
+  @discardableResult
+  public mutating func process(_ fix: PositionFix, _ estimate: NavigationEstimate?) -> DrivingEvent? {
     guard fix.mode != .noFix, fix.quality != .deadReckoning else { return nil }
     let now = fix.timestamp
     let step = newest.map { now.seconds(since: $0) } ?? 0
     guard step >= 0 else { return nil }
     newest = now
-    addSpeeds(fix, estimate, seconds: step <= Self.longestStep ? step : 0)
-    let distance = max(disputed, excess(fix, estimate) ?? 0)
+    let isByWheels = addSpeeds(fix, estimate, seconds: step <= Self.longestStep ? step : 0)
+    let excess = excess(fix, estimate) ?? 0
+    let distance = max(disputed, excess)
     let holds = distance > limit
+    if holds, distance > source?.distance ?? 0 {
+      source = (isByWheels && disputed > excess ? .wheels : .navigation, distance)
+    }
+    defer { if !condition.isOn, !holds { source = nil } }
     if holds, let place = estimate?.antennaCoordinate ?? fix.coordinate {
       let speed = estimate?.speed ?? wheel?.speed ?? 0
       let peak = max(distance, first?.peak ?? 0)
@@ -103,8 +131,12 @@ struct PositionContradiction: Sendable {
     return estimate.antennaCoordinate.distance(to: coordinate) - moved - own - error
   }
 
-  private mutating func addSpeeds(_ fix: PositionFix, _ estimate: NavigationEstimate?, seconds: Double) {
-    guard let speed = fix.speed, speed.isFinite else { return }
+  /// Returns true if the wheels contradict the receiver more than navigation does.
+  private mutating func addSpeeds(
+    _ fix: PositionFix, _ estimate: NavigationEstimate?, seconds: Double
+  ) -> Bool {
+    guard let speed = fix.speed, speed.isFinite else { return false }
+    var isByWheels = false
     var beyond = 0.0
     if let estimate, estimate.sinceFix <= Self.outage {
       let stated = fix.speedError.map { $0 / 1.96 } ?? 0.3
@@ -112,11 +144,15 @@ struct PositionContradiction: Sendable {
       beyond = abs(speed - estimate.speed) - Self.velocityError - 3 * deviation
     }
     if let wheel, abs(fix.timestamp.seconds(since: wheel.timestamp)) <= Self.longestAge {
-      beyond = max(beyond, abs(speed - wheel.speed) - Self.wheelError - Self.wheelShare * wheel.speed)
+      let difference = abs(speed - wheel.speed) - Self.wheelError - Self.wheelShare * wheel.speed
+      isByWheels = difference > max(0, beyond)
+      beyond = max(beyond, difference)
+      if difference <= 0, min(speed, wheel.speed) >= Self.slowestWheels { agreed += seconds }
     }
     disputed = max(0, disputed + seconds * (beyond > 0 ? beyond : -Self.forgetting))
     // Bounded, so that the decay does not last longer than the growth.
     disputed = min(disputed, 3 * limit)
+    return isByWheels
   }
 
   private func severity(_ peak: Double) -> DrivingEvent.Severity {

@@ -87,7 +87,8 @@ extension NavigationFilter {
 
     /// Log-likelihood ratio above which the vehicle is at rest (5: one in 150).
     public var stopThreshold = 5.0
-    /// Minimum duration of that ratio, s (1.25, fitted). A small value takes slow rolling for a stop.
+    /// Minimum duration of that ratio, s (1.25, fitted). A small value mistakes slow rolling for a
+    /// stop.
     public var stopTime = 1.25
     /// Velocity in m/s accumulated from the force against its mean at rest at which a stop ends (0.12,
     /// fitted).

@@ -3,15 +3,16 @@ internal import Spatial
 
 /// The distance travelled: the integral of speed, never a sum of position differences.
 ///
-/// - Speeds are navigation's where it is aligned, else the receiver's, else the wheels' by the scale that the satellites have
-///   taught (`WheelDistance`).
-/// - A vehicle that stands adds nothing (`StandingTest`), and a position that jumps adds nothing, as positions are not added up.
-/// - What nobody has watched, because nothing measured or the agent did not run, is closed by the most plausible way between the
-///   places before and after (`PlausibleWay`) and counted in `estimated`, too. Between two moments at rest it is closed only where the
-///   places differ by more than their errors.
-/// - A receiver without speed leaves positions alone (`positionMotion`). The way is the straight line between positions that differ by
-///   more than their errors, and is counted in `estimated`, too.
-/// - Where speeds are differences of positions, as some receivers make them, the sum is as good as those positions.
+/// - The speed is navigation's if it is aligned, otherwise the receiver's, otherwise the wheels' with the scale
+///   calibrated by satellites (`WheelDistance`).
+/// - A vehicle at rest adds nothing (`StandingTest`). A jump of the position adds nothing, because positions are
+///   not summed.
+/// - A gap without measurements, or while the agent was not running, is filled with the most plausible distance
+///   between the positions before and after it (`PlausibleWay`), which is also counted in `estimated`. Between two
+///   stops it is filled only if the positions differ by more than their errors.
+/// - With a receiver that reports no speed, only positions are available (`positionMotion`). The distance is the
+///   straight line between positions that differ by more than their errors, and is also counted in `estimated`.
+/// - If a receiver derives its speeds from positions, the sum is as accurate as those positions.
 ///
 /// A value type without I/O; time arrives with the samples.
 public struct Odometer: Hashable, Sendable {

@@ -18,6 +18,7 @@ extension OdometerState {
       lines.append("place \(place.coordinate.latitude) \(place.coordinate.longitude) \(place.radius)")
     }
     if let velocity { lines.append("velocity \(velocity.x) \(velocity.y)") }
+    if let reported { lines.append("reported \(reported)") }
     if let time { lines.append("time \(time.nanoseconds)") }
     return CheckedLines.text(lines)
   }
@@ -48,7 +49,7 @@ extension OdometerState {
         time = UTCTime(nanoseconds: nanoseconds)
         continue
       }
-      let count = ["distance": 1, "estimated": 1, "offset": 1, "place": 3, "velocity": 2][key]
+      let count = ["distance": 1, "estimated": 1, "offset": 1, "place": 3, "velocity": 2, "reported": 1][key]
       guard let count else { continue }
       let values = words.dropFirst().compactMap { Double($0) }
       guard values.count == count, numbers.updateValue(values, forKey: key) == nil else {
@@ -62,7 +63,8 @@ extension OdometerState {
       distance: distance[0], estimated: estimated[0], offset: offset[0],
       place: numbers["place"].map {
         Place(coordinate: Coordinate(latitude: $0[0], longitude: $0[1]), radius: $0[2])
-      }, velocity: numbers["velocity"].map { SIMD2($0[0], $0[1]) }, time: time)
+      }, velocity: numbers["velocity"].map { SIMD2($0[0], $0[1]) }, time: time,
+      reported: numbers["reported"]?[0])
     guard isValid else { throw failure(2, "numbers that no vehicle has") }
   }
 }

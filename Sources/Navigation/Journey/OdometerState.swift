@@ -27,11 +27,13 @@ public struct OdometerState: Hashable, Sendable {
   public var velocity: SIMD2<Double>?
   /// The time of the position; nil if the clock was not set.
   public var time: UTCTime?
+  /// The last reading in m that was published up to this state; nil if later ones can have been published.
+  public var reported: Double?
 
   public init(
     distance: Double = 0, estimated: Double = 0, offset: Double = 0, place: Place? = nil,
     velocity: SIMD2<Double>? = nil,
-    time: UTCTime? = nil
+    time: UTCTime? = nil, reported: Double? = nil
   ) {
     self.distance = distance
     self.estimated = estimated
@@ -39,6 +41,7 @@ public struct OdometerState: Hashable, Sendable {
     self.place = place
     self.velocity = velocity
     self.time = time
+    self.reported = reported
   }
 
   /// An implausible distance in m for any vehicle: ten million kilometres.
@@ -50,6 +53,7 @@ public struct OdometerState: Hashable, Sendable {
       && estimated >= 0 && estimated <= distance
       && abs(offset) <= Self.farthest
       && (place.map { $0.coordinate.isValid && $0.radius.isFinite && $0.radius >= 0 } ?? true)
+      && (reported.map { abs($0) <= 2 * Self.farthest } ?? true)
       && (velocity.map { $0.magnitude < 150 } ?? true)
   }
 }

@@ -66,7 +66,7 @@ public struct TripSample: Hashable, Sendable {
       && (0...OdometerState.farthest).contains(distance) && estimated >= 0 && estimated.isFinite
   }
 
-  /// Whether the speed is the mean since the last decision, from positions alone.
+  /// True if the speed is the mean since the last decision, from positions alone.
   var isSpeedDerived: Bool { motion != nil }
 
   /// With the speed of `motion`, and without implausible signals of the CAN bus, as of a wrong DBC file.

@@ -136,7 +136,7 @@ struct OpenTrip: Hashable, Sendable {
     if let speed { greatestSpeed = max(greatestSpeed ?? 0, speed) }
   }
 
-  /// What stands in between is the trip's: the clock is known now, or was wrong.
+  /// Corrects the trip's times by its elapsed time, after civil time became known or was set.
   mutating func observe(_ time: UTCTime?) {
     guard let time else { return }
     // A smaller difference is clock drift.

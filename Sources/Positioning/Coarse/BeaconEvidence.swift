@@ -2,35 +2,36 @@ internal import Glibc
 internal import Sensors
 internal import Spatial
 
-/// What one beacon says of where the device is: a mixture of a normal distribution around it (around a circle, where the
-/// distance is known) and of "it is not there any more".
+/// Evidence of one beacon about the device's position: a mixture of a normal distribution around the beacon
+/// (around a circle, if the distance is known) and of the case that the map's entry is wrong.
 struct BeaconEvidence {
-  /// Metres east and north.
+  /// Centre in m, east and north.
   let centre: SIMD2<Double>
-  /// Per axis, m².
+  /// Variance per axis in m².
   let variance: Double
-  /// Of it, what the map does not know better: it is the same for all that were learned at the same places.
+  /// Part of the variance that comes from the map. It is common to all beacons learned at the same positions.
   let mapVariance: Double
-  /// Metres from the centre and their variance; nil where only the signal tells.
+  /// Distance from the centre in m and its variance; nil if only the signal is known.
   let ring: (distance: Double, variance: Double)?
-  /// The density of a beacon that is elsewhere, with its probability; and the probability that it is not.
+  /// Density of a wrong entry times its probability, and probability of a correct one.
   private let outlier: Double
   private let inlier: Double
 
-  /// The probability that an entry of a map is wrong when it is new: transmitters move house, and phones travel.
+  /// Probability that a new map entry is wrong, because transmitters are relocated and phones travel.
   private static let wrong = 0.12
-  /// Days in which half of what is left goes wrong.
+  /// Time in days in which half of the remaining entries become wrong.
   private static let halfLife = 1000.0
-  /// Metres: where a wrong one's place is taken to be from here, beside some of its reaches. Farther ones decide no more.
+  /// Assumed distance of a wrong entry's position in m, plus a multiple of its reach. Larger distances make
+  /// no difference.
   private static let (neighbourhood, reaches) = (500.0, 5.0)
-  /// Metres, one deviation: the grain of a timing advance, with echoes. GSM counts in 550 m, LTE in 78 m.
+  /// Standard deviation in m of a timing advance, with echoes. Its step is 550 m in GSM and 78 m in LTE.
   private static func grain(_ technology: Beacon.Technology) -> Double { technology == .gsm ? 200 : 100 }
-  /// Of a reach: how far a mast is from the middle of where its sector is heard.
+  /// Distance of a mast from the middle of its sector, as a share of the reach.
   private static let mastOffset = 0.5
 
   /// - Parameters:
-  ///   - speed: m/s by which the device may have gone on since it was heard.
-  ///   - day: today, days since 1970.
+  ///   - speed: possible speed of the device in m/s since the sighting.
+  ///   - day: today, in days since 1970.
   init(_ sighting: BeaconSighting, _ place: MappedBeacon, in frame: LocalFrame, speed: Double, day: Int) {
     centre = frame.offset(of: place.coordinate)
     let reach = max(place.reach, place.beacon.technology.leastReach)
@@ -54,28 +55,29 @@ struct BeaconEvidence {
     outlier = (1 - sound) / (2 * .pi * spread * spread)
   }
 
-  /// The square of how many deviations off a place is.
+  /// Returns the squared normalized distance of a position.
   func square(at place: SIMD2<Double>) -> Double {
     let offset = place - centre
     let square = (offset * offset).sum()
     guard let ring else { return square / variance }
     let radial = square.squareRoot() - ring.distance
-    // The weaker of the two keeps a lone circle from being a line.
+    // The weaker second term prevents a single circle from becoming a line.
     return radial * radial / ring.variance + square / (16 * variance)
   }
 
-  /// The probability that a device there hears it where the map has it.
+  /// Returns the probability that the map entry is correct for a device at a position.
   func membership(at place: SIMD2<Double>) -> Double {
     let density = inlier * exp(-square(at: place) / 2)
     return density / (density + outlier)
   }
 
-  /// Of the mixture.
+  /// Returns the logarithm of the mixture's likelihood.
   func logLikelihood(at place: SIMD2<Double>) -> Double {
     log(inlier * exp(-square(at: place) / 2) + outlier)
   }
 
-  /// What it adds to the normal equations around a place: the information matrix (xx, xy, yy) and the vector to be solved for.
+  /// Returns the contribution to the normal equations around a position: information matrix (xx, xy, yy) and
+  /// right-hand side.
   func information(at place: SIMD2<Double>) -> (matrix: SIMD3<Double>, vector: SIMD2<Double>) {
     guard let ring else {
       return (SIMD3(1 / variance, 0, 1 / variance), centre / variance)

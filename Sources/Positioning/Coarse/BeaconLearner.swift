@@ -2,55 +2,59 @@ internal import Glibc
 public import Sensors
 public import Spatial
 
-/// Learns from scans beside good fixes where transmitters stand.
+/// Learns positions of transmitters from scans with accurate fixes.
 ///
-/// The place of a transmitter is the mean of the places where it was heard, each with the inverse of its variance as its weight:
-/// a strong signal says that it is near. Its reach is how far from there it was heard. The newest sightings count as much as all
-/// before some dozens of them, and what is half a year older counts half, so that a place follows the transmitter.
+/// The position of a transmitter is the mean of the positions where it was heard, weighted by inverse
+/// variance; a strong signal implies a small distance. Its reach is the typical distance of these positions.
+/// The memory is limited to some dozens of sightings, and the weight of old data halves in half a year, so
+/// that a position follows the transmitter.
 ///
-/// - Who is heard farther from there than any transmitter reaches was carried off. Heard a few times in succession at one other
-///   place, it has moved for good, and all before is forgotten; heard at ever other places, it travels, and no map tells it.
-/// - One that travels is believed again when nothing else was seen of it for weeks than one place.
-/// - Beacons that moved together, as those of an office do, all say that the receiver is wrong, which is also what they say of one that is
-///   deceived. What is heard beside a fix that they contest counts once a day for each, and on the third day at one place they have moved
-///   there. From the second day on no map tells them.
+/// - A transmitter heard beyond any possible reach was moved. After several consecutive sightings at one
+///   other position it counts as relocated, and earlier data is discarded. If it is heard at ever new
+///   positions, it travels and is not used.
+/// - A travelling transmitter is used again after it has been seen at one position only for weeks.
+/// - Beacons that were moved together, such as those of an office, contradict the receiver in the same way as
+///   beacons around a spoofed one. Sightings with a contested fix count once a day for each beacon. On the
+///   third day at one position they count as relocated; from the second day on they are not used.
 ///
-/// Pure: what is known goes in, what has changed comes out; who keeps it, and for how long, is not decided here.
+/// Pure: existing entries go in, changed entries come out; storage is the caller's task.
 public struct BeaconLearner: Sendable {
-  /// Sightings at another place from which on the old one is not told any more, and those by which it has moved.
+  /// Number of sightings at another position after which the old one is not used, and after which the beacon
+  /// counts as relocated.
   static let (doubt, moved) = (2, 5)
-  /// Days of contested sightings at one place by which it has moved.
+  /// Days of contested sightings at one position after which the beacon counts as relocated.
   private static let movedDays = 3
-  /// Reaches from its place within which a beacon does not contest a fix.
+  /// Distance in reaches up to which a beacon does not contest a fix.
   private static let agreed = 2.0
-  /// Moves by which it travels; and the sightings and days at one place that a traveller needs to be believed again.
+  /// Number of relocations that make a traveller, and the sightings and days at one position after which it
+  /// is used again.
   private static let (travels, settled) = (2, (sightings: 20, days: 21))
-  /// Sightings that count: what is older fades.
+  /// Maximum weight of old data in sightings.
   private static let memory = 60.0
-  /// Days in which what is known loses half of its weight.
+  /// Half-life of old data in days.
   private static let halfLife = 180.0
-  /// Sightings as which the usual reach of its kind counts.
+  /// Weight of the typical reach in sightings.
   private static let prior = 3.0
-  /// m/s by which a vehicle may have gone on since a transmitter was heard, and the seconds after which it is too long ago.
+  /// Possible speed of a vehicle in m/s since a sighting.
   private static let speed = 15.0
-  /// s: what was heard longer ago was heard elsewhere.
+  /// Maximum age of a sighting in s.
   package static let longestAge = 5.0
-  /// Metres at 68 %, of places worth learning at.
+  /// Maximum accuracy radius of a position in m (68 %).
   private static let worstAccuracy = 50.0
-  /// Per axis, of a radius at 68 %.
+  /// Ratio of a 68 % radius to the standard deviation per axis.
   private static let radial68 = 1.510
 
-  /// What one scan beside a good fix changes in what is known of its beacons: nil for a beacon whose entry is to be dropped,
-  /// because nothing of it can be true.
+  /// Returns the changes of beacon entries from a scan with an accurate fix; nil deletes an entry that must
+  /// be wrong.
   /// - Parameters:
-  ///   - scan: of which the 128 strongest sightings are used.
-  ///   - place: where it was heard.
-  ///   - accuracy: metres at 68 % of that place.
+  ///   - scan: the scan, of which the 128 strongest sightings are used.
+  ///   - place: position of the scan.
+  ///   - accuracy: its accuracy in m (68 %).
   ///   - day: days since 1970.
-  ///   - known: what is known of the scan's beacons, as far as something is.
-  ///   - isContested: whether several of them together say that it was not heard there. Then nothing new is learned, and of what is known
-  ///     elsewhere only on which days it was heard here.
-  /// - Returns: only what has changed; nothing for a place that is not known well enough to learn.
+  ///   - known: existing entries of the scan's beacons.
+  ///   - isContested: true if several beacons together contradict the position. Then nothing new is learned,
+  ///     and for beacons of other positions only the days of sightings here.
+  /// - Returns: changed entries only; empty if the position is not accurate enough.
   public static func learn(
     _ scan: RadioScan, at place: Coordinate, accuracy: Double, day: Int, known: [Beacon: LearnedBeacon],
     isContested: Bool = false
@@ -84,7 +88,7 @@ public struct BeaconLearner: Sendable {
       } else {
         after = learned(before, at: place, variance: variance, day: day)
       }
-      // What is heard elsewhere says nothing of here.
+      // Signals at another position do not apply here.
       if after.other == nil {
         after.place.strongest = [after.place.strongest, sighting.soundSignal].compactMap(\.self).max()
       }
@@ -109,7 +113,7 @@ public struct BeaconLearner: Sendable {
     let technology = before.place.beacon.technology
     let farthest = min(technology.farthest, max(5 * before.place.reach, technology.farthest / 2))
     let distance = before.place.coordinate.distance(to: place)
-    // Who was heard there on contested days is there rather than a little off its old place.
+    // A beacon heard there on contested days belongs there, rather than slightly off its old position.
     let isAtOther =
       before.other.map { $0.contestedDays > 0 && $0.coordinate.distance(to: place) < distance } ?? false
     if before.isTravelling || distance > farthest || isAtOther {
@@ -118,13 +122,13 @@ public struct BeaconLearner: Sendable {
     let age = Double(max(0, day - before.place.lastSeen))
     let frame = LocalFrame(origin: before.place.coordinate)
     let offset = frame.offset(of: place)
-    // The weight of what is known, at most that of as many sightings as are remembered.
+    // Weight of the existing entry, limited to the memory's number of sightings.
     let faded = exp2(-age / halfLife) / (before.centreDeviation * before.centreDeviation)
     let old = min(faded, memory / variance)
     let step = offset / (1 + old * variance)
     beacon.centreDeviation = (1 / (old + 1 / variance)).squareRoot()
     let count = min(Double(before.place.sightings), memory) * exp2(-age / halfLife) + prior
-    // B. Welford's recurrence, of both axes' mean.
+    // B. Welford's recurrence for the mean of both axes.
     let spread = (offset * (offset - step)).sum() / 2
     let reach = (before.place.reach * before.place.reach * count + spread) / (count + 1)
     beacon.place.reach = max(technology.leastReach, reach.squareRoot())
@@ -133,17 +137,17 @@ public struct BeaconLearner: Sendable {
     beacon.place.sightings = min(65_535, before.place.sightings + 1)
     beacon.place.lastSeen = max(before.place.lastSeen, day)
     beacon.other = nil
-    // On another day, because a phone in a bus is heard a while at each place.
+    // Counted per day, because a phone in a bus is heard for some time at each position.
     if day > before.place.lastSeen { beacon.moves = max(0, before.moves - 1) }
     return beacon
   }
 
-  /// Whether a beacon is known where it does not bear out a place. What travels says nothing of one.
+  /// Returns whether an entry contradicts a position. Travelling beacons contradict none.
   private static func isElsewhere(_ beacon: LearnedBeacon, from place: Coordinate) -> Bool {
     !beacon.isTravelling && beacon.place.coordinate.distance(to: place) > agreed * beacon.place.reach
   }
 
-  /// It was heard with others that contest the place.
+  /// Updates an entry after a sighting with others that contest the position.
   private static func contested(
     _ before: LearnedBeacon, at place: Coordinate, variance: Double, day: Int
   ) -> LearnedBeacon {
@@ -151,7 +155,7 @@ public struct BeaconLearner: Sendable {
     guard let other = before.other, isSame(other, place, before.place.beacon.technology) else {
       if let other = before.other, other.contestedDays > 0, other.since == day { return before }
       beacon = elsewhere(before, at: place, variance: variance, day: day)
-      // A traveller is believed again by other rules.
+      // Travelling beacons are rehabilitated by other rules.
       if !beacon.isTravelling { beacon.other?.contestedDays = 1 }
       return beacon
     }
@@ -167,7 +171,7 @@ public struct BeaconLearner: Sendable {
     _ other: LearnedBeacon.OtherPlace, _ place: Coordinate, _ technology: Beacon.Technology
   ) -> Bool { other.coordinate.distance(to: place) <= technology.farthest }
 
-  /// It was heard where it cannot be heard from where it is known to be.
+  /// Updates an entry after a sighting outside of its reach.
   private static func elsewhere(
     _ before: LearnedBeacon, at place: Coordinate, variance: Double, day: Int
   ) -> LearnedBeacon {
@@ -181,7 +185,8 @@ public struct BeaconLearner: Sendable {
     }
     let isContested = other.contestedDays > 0
     if isContested {
-      // Also when nothing contests it any more, because all that would is not told.
+      // Also applied if nothing contests the position any more, because the contradicting entries are not
+      // used.
       guard other.since != day else { return before }
       (other.contestedDays, other.since) = (other.contestedDays + 1, day)
     }
@@ -198,7 +203,7 @@ public struct BeaconLearner: Sendable {
     var anew = fresh(before.place.beacon, at: other.coordinate, variance: variance, day: day)
     anew.place.sightings = other.sightings
     anew.centreDeviation = (variance / Double(other.sightings)).squareRoot()
-    // A move is remembered until it has stayed.
+    // A relocation is remembered until the beacon has remained there.
     anew.moves = before.isTravelling ? 0 : before.moves
     return anew
   }

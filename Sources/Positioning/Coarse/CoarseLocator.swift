@@ -2,55 +2,59 @@ internal import Glibc
 public import Sensors
 internal import Spatial
 
-/// Finds the position that explains best which beacons are heard, and says honestly how well that is known.
+/// Estimates the position that best explains the beacons heard, with a realistic accuracy.
 ///
-/// Each beacon is a normal distribution around its place, as wide as it is usually heard, narrower for a strong signal
-/// (log-distance path loss), wider for one that was heard a while ago or rarely. Each may be wrong: it has moved, or it is a phone
-/// in the same bus. So its likelihood is a mixture of that distribution and of a flat one (robust estimation by a contaminated
-/// normal; P. Huber, "Robust Statistics", 1981, chapter 1; the mixture is solved by expectation-maximization, A. Dempster,
-/// N. Laird, D. Rubin, 1977), and many that agree outvote some that do not.
+/// Each beacon is a normal distribution around its position, with the width of its usual reach: narrower for
+/// a strong signal (log-distance path loss), wider for an old sighting or an entry with few sightings. Any
+/// entry may be wrong, because the beacon was moved or is a phone in the same bus. Its likelihood is
+/// therefore a mixture of that distribution and a flat one (robust estimation by a contaminated normal; P.
+/// Huber, "Robust Statistics", 1981, chapter 1; the mixture is solved by expectation-maximization, A.
+/// Dempster, N. Laird, D. Rubin, 1977), and many that agree outvote a few that do not.
 ///
-/// - Where beacons contradict each other, so that several places explain them, the radius holds as many of these as its share.
-/// - Errors of beacons that are heard together go together, because walls and the street are the same for all, and so were the few
-///   places where they were learned: twenty are not better than one by the root of twenty.
-/// - Where few of the access points that are heard are known, or all were heard weakly where they were learned, that was another street:
-///   the radius holds the way to it (`LearnedGround`). A few known among many others have moved here, and are no position.
-/// - A single beacon gives its reach, a cell alone its circle, one with a timing advance the circle through its ring.
+/// - If beacons contradict each other, so that several positions explain them, the radius contains the
+///   required share of these.
+/// - Errors of beacons heard together are correlated, because they share walls, the street, and the few
+///   positions where they were learned: twenty are not better than one by the root of twenty.
+/// - If few of the access points heard are in the map, or all of them were heard weakly where they were
+///   learned, that was another street: the radius includes the distance to it (`LearnedGround`). A few known
+///   ones among many others were relocated here and give no position.
+/// - A single beacon gives its reach, a cell alone its circle, and one with a timing advance the circle
+///   through its ring.
 ///
-/// Pure: the same scan and map give the same position.
+/// Pure: equal scans and maps give equal positions.
 public struct CoarseLocator: Sendable {
-  /// Metres at 68 %: a position that is known no better than this is none.
+  /// Maximum radius of a position in m (68 %).
   public static let worstAccuracy = 50_000.0
-  /// m/s by which a device may have moved while a scan went on, where nothing is known of its speed.
+  /// Assumed speed in m/s during a scan if it is unknown.
   public static let usualSpeed = 15.0
 
-  /// Per axis, of radii at 68 and at 95 %.
+  /// Ratios of 68 % and 95 % radii to the standard deviation per axis.
   static let (radial68, radial95) = (1.510, 2.448)
-  /// The correlation of the errors of beacons that are heard together, beside that of the map.
+  /// Correlation of the errors of beacons heard together, besides the map's.
   private static let correlation = 0.02
-  /// Of a map's own variance: what beacons that are heard together have in common of it.
+  /// Share of the map's variance that is common to beacons heard together.
   private static let mapCorrelation = 0.5
-  /// As many beacons as the typical distance of beacons, where nothing is known of it, counts as.
+  /// Weight of the typical distance of beacons, in beacons.
   private static let scalePrior = 3.0
-  /// The share of a map's entries that is usually wrong.
+  /// Usual share of wrong map entries.
   private static let usuallyWrong = 0.15
-  /// Beacons whose places the search begins at; places that are searched from; and its steps at most.
+  /// Limits of the search: beacons whose positions are candidates, positions to start from, and steps.
   private static let (seeds, searches, steps) = (24, 4, 15)
-  /// Metres: a beacon that does not agree and is nearer may be right.
+  /// Distance in m within which a disagreeing beacon may be right.
   private static let neighbourhood = 1000.0
-  /// Metres between two steps that end it.
+  /// Step size in m below which the search ends.
   private static let convergence = 0.5
-  /// As many beacons as the scatter that is expected counts as.
+  /// Weight of the expected scatter, in beacons.
   private static let scatterPrior = 3.0
 
   public init() {}
 
-  /// The position that a scan gives; nil where the map knows nothing of it, or nothing that can be true.
+  /// Returns the position of a scan; nil if the map contains no usable entry for it.
   /// - Parameters:
-  ///   - scan: of which the 128 strongest sightings of at most a minute ago are used.
-  ///   - map: what is known of them; what it says of others, and what cannot be true, is left out.
-  ///   - speed: m/s that the device may have had meanwhile.
-  ///   - day: today, days since 1970: what was last heard long ago may have moved.
+  ///   - scan: the scan, of which the 128 strongest sightings of the last minute are used.
+  ///   - map: entries of beacons; others and invalid ones are ignored.
+  ///   - speed: possible speed of the device in m/s.
+  ///   - day: today, in days since 1970. Beacons that were not heard for long may have been relocated.
   public func position(
     of scan: RadioScan, by map: any BeaconMap, speed: Double = usualSpeed, day: Int
   ) -> CoarsePosition? {
@@ -68,7 +72,7 @@ public struct CoarseLocator: Sendable {
       uniquingKeysWith: { first, _ in first })
     let heard = sightings.compactMap { sighting in places[sighting.beacon].map { (sighting, $0) } }
     guard let first = heard.first else { return nil }
-    // Where most are, so that the flat frame is exact there.
+    // The origin is close to most beacons, where the flat frame is exact.
     let frame = LocalFrame(origin: first.1.coordinate)
     let speed = speed.isFinite ? max(0, speed) : Self.usualSpeed
     let evidence = heard.map { BeaconEvidence($0, $1, in: frame, speed: speed, day: day) }
@@ -85,8 +89,8 @@ public struct CoarseLocator: Sendable {
       beacons: max(1, Int(best.supporters.rounded())))
   }
 
-  /// How far from a place the beacons were learned; nil where none of them is an access point: a
-  /// cell is known where it is known.
+  /// Returns the distance to where the beacons were learned; nil without access points, because cells are
+  /// mapped completely.
   private static func ground(
     _ sightings: [BeaconSighting], _ heard: [(BeaconSighting, MappedBeacon)], _ evidence: [BeaconEvidence],
     at place: SIMD2<Double>
@@ -104,9 +108,9 @@ public struct CoarseLocator: Sendable {
     guard !known.isEmpty else { return nil }
     let usual = 2 * Beacon.Technology.wifi.usualReach * Beacon.Technology.wifi.usualReach
     let scale = ((squares + scalePrior * usual) / (members + scalePrior)).squareRoot()
-    // Not the very nearest, because a place of a single sighting is a matter of luck.
+    // The very nearest is not used, because the position of a single sighting is random.
     let distances = known.values.map(\.away).sorted()
-    // One that is known elsewhere has moved, which says nothing of here.
+    // A beacon mapped elsewhere was relocated and is no evidence here.
     let moved = Set(heard.map(\.1.beacon)).subtracting(known.keys)
     return LearnedGround(
       points.filter { !moved.contains($0.beacon) }.map {
@@ -115,31 +119,31 @@ public struct CoarseLocator: Sendable {
       nearest: distances[distances.count / 10])
   }
 
-  /// A place that explains the evidence.
+  /// A position that explains the evidence.
   private struct Mode {
     var place: SIMD2<Double>
-    /// Metres, per axis.
+    /// Standard deviation per axis in m.
     var deviation: Double
-    /// Metres from the place to where the device can be at all: of a ring.
+    /// Distance in m to the nearest possible position of the device, for a ring.
     var inner = 0.0
     var logMass: Double
-    /// The sum of the memberships.
+    /// Sum of the memberships.
     var supporters: Double
   }
 
-  /// The places that explain the evidence, the likeliest first.
+  /// Returns the positions that explain the evidence, the most likely first.
   private static func modes(_ evidence: [BeaconEvidence]) -> [Mode] {
     if evidence.count == 1, let only = evidence.first {
       return [lone(only)]
     }
-    // The frame's origin is the strongest of them.
+    // The origin of the frame is the position of the strongest.
     let starts = evidence.prefix(seeds).map { start in
       (place: start.centre, score: evidence.reduce(0) { $0 + $1.logLikelihood(at: start.centre) })
     }.sorted { $0.score > $1.score }
     var modes: [Mode] = []
     var tried: [SIMD2<Double>] = []
     for start in starts where tried.count < searches {
-      // A start within what was found leads there again.
+      // A start within an existing mode leads there again.
       if modes.contains(where: { distance($0.place, start.place) < 3 * $0.deviation }) { continue }
       tried.append(start.place)
       guard let mode = climb(from: start.place, evidence) else { continue }
@@ -164,7 +168,7 @@ public struct CoarseLocator: Sendable {
       supporters: 1)
   }
 
-  /// Expectation-maximization from a start.
+  /// Runs expectation-maximization from a start.
   private static func climb(
     from start: SIMD2<Double>, _ evidence: [BeaconEvidence]
   ) -> Mode? {
@@ -210,11 +214,11 @@ public struct CoarseLocator: Sendable {
     }
     let determinant = matrix.x * matrix.z - matrix.y * matrix.y
     guard determinant > 0, determinant.isFinite, weights > 0 else { return nil }
-    // The mean of both axes' variances: a radius holds its share of either.
+    // The mean of both axes' variances, because a radius covers both.
     let variance = (matrix.x + matrix.z) / (2 * determinant)
     let independent = weights * weights / weightSquares
     let scatter = max(1, (squares + 2 * scatterPrior) / (2 * max(0, supporters - 1) + 2 * scatterPrior))
-    // Near ones that do not agree, and are more than have moved, may be right.
+    // Nearby beacons that disagree may be right if they are more than the usual share.
     let count = Double(evidence.count)
     let excess = max(0, 1 - supporters / count - usuallyWrong) / max(1 - supporters / count, 1e-9)
     let own = variance * (1 + correlation * (independent - 1)) * scatter + excess * strays / (2 * count)
@@ -224,7 +228,7 @@ public struct CoarseLocator: Sendable {
       supporters: supporters)
   }
 
-  /// The radii around the first mode that hold their shares of all; nil for none.
+  /// Returns the radii around the first mode that contain their shares of all; nil for none.
   private static func radii(_ modes: [Mode], _ ground: LearnedGround?) -> (at68: Double, at95: Double)? {
     guard let best = modes.first else { return nil }
     let masses = modes.map { exp($0.logMass - best.logMass) }

@@ -1,15 +1,16 @@
 public import Spatial
 
-/// Where the device is by what its radios hear: good to tens of metres in a town, to a kilometre by a cell alone.
+/// A position from radio scans, accurate to tens of metres in a town, and to a kilometre from a cell alone.
 public struct CoarsePosition: Hashable, Sendable {
-  /// When the scan ended.
+  /// End of the scan.
   public var timestamp: Timestamp
   public var coordinate: Coordinate
-  /// Metres: the true position lies within this radius with 68 % confidence.
+  /// Radius in m that contains the true position with 68 % confidence.
   public var horizontalAccuracy: Double
-  /// Metres: the same with 95 %. It is no fixed multiple of the other: a beacon may have moved, and then the device is far off.
+  /// Radius in m for 95 %. It is not a fixed multiple of the other, because a relocated beacon causes a large
+  /// error.
   public var radius95: Double
-  /// Beacons that agree on it; 1 for the reach of a single one.
+  /// Number of agreeing beacons; 1 if the position is the reach of a single one.
   public var beacons: Int
 
   public init(

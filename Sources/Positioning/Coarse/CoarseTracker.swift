@@ -1,32 +1,34 @@
 internal import Glibc
 internal import Spatial
 
-/// Carries positions of scans on to the next: at rest they are averaged, on the way each stands for itself, because without a course
-/// the ones before only drag behind (on recorded drives that made half of the errors greater).
+/// Filters the positions of consecutive scans. At rest they are averaged. In motion each is used alone,
+/// because without a course earlier ones only lag behind (on recorded drives, averaging increased half of the
+/// errors).
 ///
-/// At rest by a Kalman filter's gain. Half of a position's variance is taken to be the same at each scan of a place (the map's own
-/// errors), so that no rest makes it exact. A position where the device cannot have come, by how fast it can be, is not
-/// believed before the next one bears it out.
+/// At rest the gain is a Kalman filter's. Half of a position's variance counts as common to all scans of a
+/// place (errors of the map), so that a long rest does not make it exact. A position that the device cannot
+/// have reached is not accepted before the next one confirms it.
 public struct CoarseTracker: Sendable {
   private let mobility: Mobility
   private var last: CoarsePosition?
-  /// A position that contradicts the last.
+  /// A position that contradicts the last one.
   private var doubted: CoarsePosition?
 
-  /// Of the largest speed: one deviation of what is driven where nothing is known of the speed, and the course may be any.
+  /// Typical speed without further information, as a share of the maximum, in any direction.
   private static let usual = 0.5
-  /// Of a variance: what scans of one place have in common.
+  /// Share of a variance that is common to scans of one place.
   private static let common = 0.5
-  /// Seconds after which the last position tells nothing any more.
+  /// Time in s after which the last position is discarded.
   private static let memory = 1800.0
 
   public init(mobility: Mobility = .vehicle) {
     self.mobility = mobility
   }
 
-  /// Takes the position of a scan.
-  /// - Parameter isAtRest: whether something else tells that the device has not moved since the last one.
-  /// - Returns: the position at its time, by all so far. Its accuracy is never better than what scans of one place have in common.
+  /// Processes the position of a scan.
+  /// - Parameter isAtRest: true if other evidence shows that the device has not moved since the last one.
+  /// - Returns: the position at the same time, estimated from all so far. Its accuracy is never better than
+  ///   the error common to scans of one place.
   public mutating func process(_ position: CoarsePosition, isAtRest: Bool) -> CoarsePosition {
     guard let last, case let step = position.timestamp.seconds(since: last.timestamp), step >= 0,
       isAtRest || step <= Self.memory
@@ -44,7 +46,7 @@ public struct CoarseTracker: Sendable {
       doubted = position
       var kept = last
       kept.timestamp = position.timestamp
-      // Where nothing moves, what was known holds.
+      // The previous position with increased radii is still the best.
       kept.horizontalAccuracy += Self.usual * way
       kept.radius95 += way
       self.last = kept

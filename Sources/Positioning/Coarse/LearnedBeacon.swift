@@ -2,34 +2,34 @@ internal import Bytes
 internal import Sensors
 package import Spatial
 
-/// What is known of a transmitter by its sightings, and what the learner must remember to go on.
+/// The learned entry of a transmitter, with the learner's state.
 public struct LearnedBeacon: Hashable, Sendable {
-  /// The newest belief; `mapped` says whether it may be used.
+  /// The newest estimate; `mapped` returns it only if it may be used.
   public internal(set) var place: MappedBeacon
-  /// Whether it was heard at so many places that it stands at none: a phone, a vehicle.
+  /// True if it was heard at too many positions to have a fixed one: a phone, a vehicle.
   public internal(set) var isTravelling = false
 
-  /// Metres: one standard deviation (per axis) of the middle of the places where it was heard.
+  /// Standard deviation (per axis) in m of the mean of the positions where it was heard.
   var centreDeviation: Double
-  /// Another place where it was heard meanwhile, too far off to be of the same transmitter; nil while there is none.
+  /// Another position where it was heard, too far away for the same transmitter; nil if there is none.
   var other: OtherPlace?
-  /// How often it was heard where it was neither before nor at the other place.
+  /// Number of relocations to a new position.
   var moves = 0
 
   struct OtherPlace: Hashable, Sendable {
     var coordinate: Coordinate
-    /// Sightings there in succession, 1 ... 63.
+    /// Number of consecutive sightings there, 1 ... 63.
     var sightings: Int
-    /// Days since 1970: of the first, or of the last that was counted where they were contested.
+    /// Day of the first sighting, or of the last counted one if they were contested, in days since 1970.
     var since: Int
-    /// Days on which it was heard there, 0 ... 3, where several other beacons said at least once that the device was elsewhere; 0 where
-    /// nothing spoke against the place.
+    /// Number of days with sightings there, 0 ... 3, if several other beacons contested the position at least
+    /// once; 0 if it was never contested.
     var contestedDays = 0
 
     static let mostSightings = 63
   }
 
-  /// What another's map says of it: it is believed as if it had been learned here.
+  /// Creates an entry from another map, with the same weight as a learned one.
   public init(_ place: MappedBeacon) {
     self.place = place
     centreDeviation = place.reach / Double(max(1, place.sightings)).squareRoot()
@@ -39,10 +39,11 @@ public struct LearnedBeacon: Hashable, Sendable {
     (self.place, self.centreDeviation) = (place, centreDeviation)
   }
 
-  /// Where else it was heard meanwhile; nil where nowhere.
+  /// Another position where it was heard; nil if there is none.
   package var elsewhere: Coordinate? { other?.coordinate }
 
-  /// As a map may tell it; nil for what travels, and where it was heard elsewhere lately and not here any more.
+  /// The entry for use in a map; nil for travelling beacons, and while recent sightings elsewhere contradict
+  /// it.
   public var mapped: MappedBeacon? {
     guard !isTravelling, place.isSound, other.map({ $0.sightings < BeaconLearner.doubt }) ?? true else {
       return nil
@@ -52,22 +53,22 @@ public struct LearnedBeacon: Hashable, Sendable {
 }
 
 extension LearnedBeacon {
-  /// How many bytes `bytes` are.
+  /// Length of `bytes`.
   public static let byteCount = 34
 
-  /// In the high bits. Version 1 has no strongest signal, and its 16 bits are all of the number of sightings. Version 2 has no contested days,
-  /// and eight bits of sightings at the other place.
+  /// Versions, in the high bits. Version 1 has no strongest signal, and uses all 16 bits for the number of
+  /// sightings. Version 2 has no contested days, and eight bits of sightings at the other position.
   private static let (version, secondVersion, firstVersion): (UInt8, UInt8, UInt8) = (3 << 4, 2 << 4, 1 << 4)
-  /// Of 16 bits, ten are the number of sightings, which says no more beyond some dozens, and six the strongest signal: dB above the
-  /// weakest that is told, or 0 for none.
+  /// Of 16 bits, ten contain the number of sightings, which matters only up to some dozens, and six the
+  /// strongest signal: dB above the weakest value, or 0 for none.
   private static let (mostSightings, weakest, loudest) = (1023, -95.0, 63.0)
   private static let travelling: UInt8 = 1
   private static let elsewhere: UInt8 = 2
-  /// Of a coordinate in 32 and in 24 bits.
+  /// Scales of a coordinate in 32 and in 24 bits.
   private static let (fine, rough) = (1e7, 16_777_216 / 360.0)
 
-  /// In a form of `byteCount` bytes. The first eight are the beacon's `rawValue`, little-endian as all of it, so that a store
-  /// that has it as a key need not have it twice.
+  /// Encoded form of `byteCount` bytes. The first eight are the beacon's `rawValue`; all numbers are
+  /// little-endian. A store that uses the beacon as key does not need to store it twice.
   public var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Self.byteCount)
@@ -95,7 +96,7 @@ extension LearnedBeacon {
     return bytes
   }
 
-  /// - Parameter bytes: as `bytes` gave them; nil for what it gives for no beacon.
+  /// - Parameter bytes: encoded form; nil for an invalid one.
   public init?(bytes: [UInt8]) {
     guard bytes.count == Self.byteCount, case let version = bytes[8] & 0xf0,
       [Self.version, Self.secondVersion, Self.firstVersion].contains(version),
@@ -129,10 +130,10 @@ extension LearnedBeacon {
 }
 
 extension FixedWidthInteger {
-  /// The nearest; the ends of the range for what is beyond it, zero for NaN.
+  /// Converts to the nearest value; to the limits outside of the range, and to zero for NaN.
   fileprivate init(clamped value: Double) {
     let (least, most) = (Double(Self.min), Double(Self.max))
-    // The greatest of 64 bits is none of a double's numbers, but no more than 32 are asked for here.
+    // The largest 64-bit number is not representable as a double, but at most 32 bits are used here.
     self = value.isNaN ? 0 : Self(Swift.min(Swift.max(value.rounded(), least), most))
   }
 

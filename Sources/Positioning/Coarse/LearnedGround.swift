@@ -1,63 +1,67 @@
 internal import Glibc
 internal import Sensors
 
-/// How far the device is from where its beacons were learned, by what else a scan says.
+/// Estimates the distance of the device from where its beacons were learned, from the scan's signals.
 ///
-/// A map knows the streets that were driven. From a street beside them some of the same access points are heard, and the place that
-/// explains them best lies in the street that was learned, because that is where all of them were heard. Two things tell:
+/// A map covers the streets that were driven. In a neighbouring street some of the same access points are
+/// heard, but the position that explains them best lies in the learned street, where all of them were heard.
+/// Two observations indicate this:
 ///
-/// - Whatever is heard strongly is near the device. How strongly it was heard at best where it was learned says how far that is.
-/// - What is not known at all was too weak to be heard there, or is new, or has moved.
+/// - A strong signal means that the transmitter is near. The strongest signal at learning time indicates its
+///   distance from the learned street.
+/// - Unknown access points were too weak to be heard there, or are new, or were relocated.
 ///
-/// Both are one regression of the strongest signal on the distance, censored at what the radio can hear (J. Tobin, "Estimation of
-/// relationships for limited dependent variables", Econometrica 26, 1958). The scan gives the scale: its typical signal belongs to the
-/// typical distance from the beacons that are known.
+/// Both form one regression of the strongest signal on the distance, censored at the radio's sensitivity (J.
+/// Tobin, "Estimation of relationships for limited dependent variables", Econometrica 26, 1958). The scan
+/// provides the scale: its typical signal corresponds to the typical distance of known beacons.
 struct LearnedGround {
   /// An access point of the scan.
   struct Witness {
-    /// dBm; nil where the radio does not tell.
+    /// Signal in dBm; nil if unknown.
     var signal: Double?
-    /// Of one that the map has near here, the metres to where it was learned, and how strongly it was heard there at best, dBm; nil where
-    /// nobody knows.
+    /// Map entry nearby: distance in m to where it was learned, and strongest signal there in dBm (nil if
+    /// unknown); nil without an entry.
     var known: (away: Double, strongest: Double?)?
   }
 
-  /// dB for ten times the distance.
+  /// Path loss in dB per factor of ten in distance.
   private static let slope = 10 * PathLoss.exponent
-  /// Of what signals of a scan differ by: the part that comes from distances; the rest are walls.
+  /// Share of the variation of a scan's signals that comes from distances; the rest comes from walls.
   private static let share = 0.5
-  /// dB, one deviation: of the strongest signal at a distance from a street; walls, and where along the street it was heard.
+  /// Standard deviation in dB of the strongest signal at a distance from a street, caused by walls and by the
+  /// position along the street.
   private static let deviation = 9.0
-  /// Of what is heard in a street that was learned: what is not known all the same, because it is new, or moved, or was missed.
+  /// Share of access points in a learned street that are unknown because they are new, relocated or were
+  /// missed.
   private static let unknown = 0.15
-  /// Of what is heard anywhere: what is known of other places, and the dB over which its strongest signals spread.
+  /// Share of access points that are mapped elsewhere, and range in dB of their strongest signals.
   private static let (stray, spread) = (0.02, 50.0)
-  /// The correlation of walls, and of transmitters that share a house.
+  /// Correlation caused by walls and by transmitters in the same building.
   private static let correlation = 0.05
-  /// dBm of the typical and of the weakest sighting, where few say so, and how many they count as.
+  /// Assumed typical and weakest signals in dBm, and their weight in sightings.
   private static let (typical, weakest, prior) = (-80.0, -90.0, 3.0)
-  /// Before anything is heard, a learned street is as likely as any place within so many typical distances of one.
+  /// Prior: a learned street is as likely as any position within this number of typical distances from one.
   private static let street = 1.0
-  /// One deviation of the logarithm of the scale: ranges differ from town to town.
+  /// Standard deviation of the logarithm of the scale, because ranges differ between towns.
   private static let scaleDeviation = 0.35
-  /// The least logarithm of the odds that beacons of the map are heard here and have not moved here.
+  /// Minimum logarithm of the odds that mapped beacons are really here, instead of relocated.
   private static let leastEvidence = 1.4
-  /// Distances that are held against each other, in typical distances.
+  /// Evaluated distances, in typical distances.
   private static let grid = [
     0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1, 1.25, 1.5, 1.8, 2.2, 2.7, 3.3, 4, 5, 6.5, 8,
   ]
 
-  /// Whether the known ones are heard here at all: in country that nobody has learned, some that are known have moved there. Of many
-  /// that are heard some such are known by chance.
+  /// True if the known beacons are at their mapped positions. In unmapped areas, some known ones were
+  /// relocated there, and among many heard some are known by chance.
   let isNear: Bool
-  /// For each of `grid`, the probability to be no farther off.
+  /// Cumulative probability of each distance in `grid`.
   private let cumulative: [Double]
   private let scale: Double
 
   /// - Parameters:
-  ///   - witnesses: one at least.
-  ///   - scale: metres: how far transmitters are away that are heard, typically.
-  ///   - nearest: metres from the place that explains the scan best to the nearest places that were learned.
+  ///   - witnesses: at least one.
+  ///   - scale: typical distance in m of transmitters that are heard.
+  ///   - nearest: distance in m from the best position to the nearest learned positions.
   init(_ witnesses: [Witness], scale: Double, nearest: Double) {
     self.scale = scale
     let (typical, weakest) = Self.levels(witnesses.compactMap(\.signal).sorted())
@@ -72,7 +76,7 @@ struct LearnedGround {
           * log10(Self.meanDistance(away, (distance * distance + street * street).squareRoot()))
         likelihoods[index] *= Self.likelihood(witness, expected: expected, weakest: weakest)
       }
-      // Each is one hundredth at least. Logarithms cost more than all else.
+      // Each factor is at least one hundredth. Logarithms are the most expensive operation here.
       guard number % 32 == 31 || number == witnesses.count - 1 else { continue }
       for index in likelihoods.indices {
         logLikelihoods[index] += log(likelihoods[index])
@@ -91,12 +95,12 @@ struct LearnedGround {
       sums.append(sums[index - 1] + width * (densities[index - 1] + densities[index]) / 2)
     }
     let total = sums[sums.count - 1]
-    // That they are heard at all says no more than their reach does.
+    // Without signals and unknown access points the reach contains all information.
     let tells = witnesses.contains { $0.known == nil || $0.known?.strongest != nil }
     cumulative = sums.map { tells ? $0 / total : 1 }
   }
 
-  /// The median and the least, of sorted signals.
+  /// Returns the median and the minimum of sorted signals.
   private static func levels(_ signals: [Double]) -> (typical: Double, weakest: Double) {
     guard let least = signals.first else { return (typical, weakest) }
     let count = Double(signals.count)
@@ -104,32 +108,34 @@ struct LearnedGround {
     return (median, count > 3 * prior ? least : min(least, weakest))
   }
 
-  /// The geometric mean of how far a transmitter is from a street that is so far from the device, where it is in any direction.
+  /// Returns the geometric mean of a transmitter's distance from a street at the given distance from the
+  /// device, over all directions.
   private static func meanDistance(_ away: Double, _ street: Double) -> Double {
     street > away ? (street + (street * street - away * away).squareRoot()) / 2 : away / 2
   }
 
-  /// - Parameter expected: dBm of the strongest signal.
+  /// - Parameter expected: expected strongest signal in dBm.
   private static func likelihood(_ witness: Witness, expected: Double, weakest: Double) -> Double {
     guard let known = witness.known else { return unknown + (1 - unknown) * normal(weakest - expected) }
     guard let strongest = known.strongest else {
       return stray + (1 - unknown) * normal(expected - weakest)
     }
     let off = (strongest - expected) / deviation
-    // As a probability within all that can be heard, so that it can be held against the others.
+    // Normalized over all possible signals, for comparison with the other cases.
     let density = exp(-off * off / 2) * spread / (deviation * (2 * Double.pi).squareRoot())
     return stray + (1 - unknown) * density
   }
 
-  /// Of so many dB.
+  /// Returns the normal distribution function of a difference in dB.
   private static func normal(_ difference: Double) -> Double {
     erfc(-difference / (deviation * 2.0.squareRoot())) / 2
   }
 
-  /// Metres within which the device is from the place that explains the scan best, as far as that was drawn to what was learned.
+  /// Returns a bound in m of the distance between the device and the best position, as far as the map's
+  /// coverage distorts that.
   /// - Parameters:
   ///   - share: the probability.
-  ///   - deviations: of a normal distribution that are exceeded as rarely.
+  ///   - deviations: the equivalent number of standard deviations of a normal distribution.
   func distance(at share: Double, deviations: Double) -> Double {
     let (distance, median) = (quantile(share), quantile(0.5))
     guard median > 0 else { return distance }

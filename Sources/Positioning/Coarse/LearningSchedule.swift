@@ -1,50 +1,50 @@
 public import Sensors
 public import Spatial
 
-/// When a scan beside a fix is worth its energy, for what can be learned of it.
+/// Decides when a scan with a fix is worth its energy, by what can be learned from it.
 ///
-/// - Where scans hear what the map knows well and lately, the pause between two doubles, from half a minute to eight. One that brings news
-///   ends that.
-/// - In the long run scans use a tenth of what a receiver uses that is on: 31 J an hour by the usual figures. What is not used is saved, up
-///   to 40 J, for country that is new.
+/// - If scans contain only well and recently known beacons, the pause doubles, from half a minute to eight
+///   minutes. New beacons end that.
+/// - On average, scans use a tenth of an active receiver's energy: 31 J an hour with default figures. Unused
+///   energy is saved for new areas, up to 40 J.
 ///
 /// A value type without I/O.
 public struct LearningSchedule: Hashable, Sendable {
-  /// Of a receiver's power, what scans use in the long run; and joules that are saved at most.
+  /// Average energy of scans as a share of the receiver's, and maximum savings in J.
   public static let (share, reserve) = (0.1, 40.0)
-  /// Seconds between two scans.
+  /// Minimum and maximum time in s between two scans.
   public static let (shortestPause, longestPause) = (30.0, 480.0)
-  /// Sightings from which on a transmitter is known well, and days for which that holds.
+  /// Number of sightings of a well known transmitter, and the days for which it remains so.
   private static let (wellKnown, lately) = (3, 30)
-  /// Of the transmitters heard, the share that is known where nothing is to be learned: there are always some that come and go.
+  /// Share of known transmitters above which there is nothing to learn, because some always come and go.
   private static let familiar = 0.7
 
   private var income: Double
   private var savings = reserve
-  /// Of each radio.
+  /// Current pause of each radio.
   private var pauses: [SensorKind: Double] = [:]
   private var last: Timestamp?
 
-  /// - Parameter receiverPower: watts; 0 where energy is not counted, and then savings never end.
+  /// - Parameter receiverPower: power in W; 0 if energy is not limited.
   public init(receiverPower: Double) {
     income = Self.share * max(0, receiverPower)
   }
 
-  /// Goes on with another figure.
+  /// Changes the receiver's power.
   public mutating func update(receiverPower: Double) { income = Self.share * max(0, receiverPower) }
 
-  /// Whether a scan may be asked for.
-  /// - Parameter joules: that it costs.
+  /// Returns whether a scan may be requested.
+  /// - Parameter joules: energy of the scan.
   public func isDue(joules: Double, at time: Timestamp) -> Bool {
     guard let last else { return true }
     let pause = pauses.values.min() ?? Self.shortestPause
     return time.seconds(since: last) >= pause && (income == 0 || savings(at: time) >= joules)
   }
 
-  /// Learns what a scan beside a fix has heard, before that is in the map.
+  /// Updates the schedule with a scan at a fix, before the scan enters the map.
   /// - Parameters:
-  ///   - radios: that made it. They are asked together, as soon as one of them may have news.
-  ///   - joules: that it has cost.
+  ///   - radios: radios of the scan. They scan together, as soon as one of them may hear something new.
+  ///   - joules: energy of the scan.
   ///   - day: days since 1970.
   public mutating func observe(
     _ scan: RadioScan, of radios: Set<SensorKind>, by map: any BeaconMap, joules: Double, day: Int

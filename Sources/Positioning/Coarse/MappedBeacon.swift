@@ -2,20 +2,20 @@ internal import Glibc
 public import Sensors
 public import Spatial
 
-/// Where a transmitter stands and how far it is heard, as the map has it.
+/// A map entry: position and reach of a transmitter.
 public struct MappedBeacon: Hashable, Sendable {
   public var beacon: Beacon
-  /// Of the places where it is heard, the middle: an access point's own place, and that of a cell which is one sector of a mast's
-  /// in front of the mast.
+  /// Centre of the positions where it is heard: an access point's own position; for a cell that is a sector,
+  /// a point in front of the mast.
   public var coordinate: Coordinate
-  /// Metres: one standard deviation (per axis) of where a vehicle is that hears it.
+  /// Standard deviation (per axis) in m of the positions of vehicles that hear it.
   public var reach: Double
-  /// How often it was heard beside a good fix, 1 ... 65535.
+  /// Number of sightings with accurate fixes, 1 ... 65535.
   public var sightings: Int
-  /// The day it was last heard, days since 1970.
+  /// Day of the last sighting, in days since 1970.
   public var lastSeen: Int
-  /// dBm: the strongest signal with which it was heard beside a good fix, so how near the places are where it was learned; nil where
-  /// that is not known: a fleet's map does not tell it.
+  /// Strongest signal in dBm heard with an accurate fix, which indicates the distance of the learned
+  /// positions; nil if unknown, as in a fleet's map.
   public var strongest: Double?
 
   public init(
@@ -30,25 +30,25 @@ public struct MappedBeacon: Hashable, Sendable {
     self.strongest = strongest
   }
 
-  /// Metres that a reach may have: less is not measured in the traffic, and more is beyond the horizon of a mast.
+  /// Valid range of a reach in m: less cannot be measured in traffic, and more is beyond a mast's horizon.
   public static let reaches = 1.0...50_000
 
-  /// Whether all of it can be true. What is not, no locator uses.
+  /// True if all values are plausible. Others are not used.
   public var isSound: Bool {
     coordinate.isValid && Self.reaches.contains(reach) && (1...65_535).contains(sightings) && lastSeen >= 0
       && strongest.map { PathLoss.signals.contains($0) } ?? true
   }
 }
 
-/// What knows where transmitters stand. Answers at once; asked on the pipeline's thread.
+/// A source of beacon positions. It answers immediately, on the pipeline's thread.
 public protocol BeaconMap: Sendable {
-  /// - Returns: what is known, in any order; unknown ones are left out. It may be wrong: whoever asks judges it.
+  /// - Returns: the known entries in any order; they may be wrong, and the caller must validate them.
   func lookUp(_ beacons: [Beacon]) -> [MappedBeacon]
 }
 
 extension Beacon.Technology {
-  /// Metres: the reach of a transmitter of which no more is known (per axis, as `MappedBeacon.reach`): an access point in a town;
-  /// a cell of one or a few kilometres.
+  /// Typical reach in m (per axis, as `MappedBeacon.reach`) of a transmitter without further information: an
+  /// access point in a town, or a cell of one or a few kilometres.
   var usualReach: Double {
     switch self {
     case .wifi: 60
@@ -58,8 +58,8 @@ extension Beacon.Technology {
     }
   }
 
-  /// Metres: from a place where one is heard to the middle of such places at most. Wi-Fi is heard over some hundred metres in
-  /// the open, GSM up to 35 km by its own timing.
+  /// Maximum distance in m from where a transmitter is heard to the centre of such positions. Wi-Fi is heard
+  /// over some hundred metres in the open, GSM up to 35 km by its own timing.
   var farthest: Double {
     switch self {
     case .wifi: 400
@@ -69,22 +69,22 @@ extension Beacon.Technology {
     }
   }
 
-  /// Metres: a reach is not believed to be less, because whoever has heard it at one place only does not know better.
+  /// Minimum assumed reach in m, because sightings at one position only underestimate it.
   var leastReach: Double { isCell ? 150 : 15 }
 }
 
-/// How far away a transmitter is by its signal, against how far it usually is when it is heard: log-distance path loss (T.
+/// Distance of a transmitter by its signal, relative to its usual distance: log-distance path loss (T.
 /// Rappaport, "Wireless Communications", 2nd ed., section 4.9) with the exponent of streets.
 enum PathLoss {
   static let exponent = 3.0
-  /// dBm at which transmitters are heard in the middle of their reach.
+  /// Returns the signal in dBm in the middle of the reach.
   private static func usualSignal(_ technology: Beacon.Technology) -> Double { technology.isCell ? -95 : -78 }
-  /// What is near is reflected too, and what is far may be behind a wall.
+  /// Limits of the ratio: near transmitters are also reflected, and far ones may be behind a wall.
   private static let bounds = 0.35...1.5
-  /// dBm of what can be heard at all.
+  /// Range of possible signals in dBm.
   static let signals = -150.0...0
 
-  /// The distance's ratio to the usual one; 1 for what does not tell its signal, or an impossible one.
+  /// Returns the ratio to the usual distance; 1 for unknown or invalid signals.
   static func ratio(_ sighting: BeaconSighting) -> Double {
     guard let signal = sighting.soundSignal else { return 1 }
     let ratio = pow(10, (usualSignal(sighting.beacon.technology) - signal) / (10 * exponent))

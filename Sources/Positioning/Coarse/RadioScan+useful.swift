@@ -1,14 +1,14 @@
 internal import Sensors
 
 extension RadioScan {
-  /// Sightings of a scan that are used at most: more say nothing new.
+  /// Maximum number of sightings used; more add no information.
   static let mostUseful = 128
-  /// Sightings that are looked at at all.
+  /// Maximum number of sightings examined.
   private static let mostSeen = 4096
-  /// Seconds after which a sighting is of another place.
+  /// Age in s after which a sighting belongs to another position.
   private static let longestAge = 60.0
 
-  /// The sightings that can be true, each beacon once, the strongest first.
+  /// The valid sightings, each beacon once, the strongest first.
   var useful: [BeaconSighting] {
     let sound = sightings.prefix(Self.mostSeen).filter {
       $0.age.isFinite && (0...Self.longestAge).contains($0.age)
@@ -26,10 +26,10 @@ extension RadioScan {
 }
 
 extension BeaconSighting {
-  /// dBm; nil where the radio does not tell, or nothing that can be true.
+  /// Signal in dBm; nil if unknown or invalid.
   var soundSignal: Double? { signal.flatMap { PathLoss.signals.contains($0) ? $0 : nil } }
 
-  /// dBm; what is not known, or impossible, is weaker than all else.
+  /// Signal in dBm for sorting; unknown and invalid ones are the weakest.
   fileprivate var comparableSignal: Double {
     signal.map { $0.isFinite ? $0 : -.infinity } ?? -.infinity
   }

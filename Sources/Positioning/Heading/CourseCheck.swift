@@ -1,45 +1,48 @@
 internal import Glibc
 internal import Spatial
 
-/// Compares a vehicle's heading with its course, while it drives straight enough for the two to be the same.
+/// Compares a vehicle's heading with its course while it drives straight.
 ///
-/// A steady difference is the mounting or the vehicle's own iron: it is learnt slowly. One that comes is a disturbance, or
-/// a magnetometer that has lost its calibration. A vehicle that reverses has its heading the other way round.
+/// A constant difference comes from the mounting or the vehicle's own iron, and is learned slowly. A new
+/// difference is a disturbance, or a magnetometer that has lost its calibration. In reverse the heading is
+/// opposite to the course.
 struct CourseCheck: Sendable {
-  /// Metres per second: slower, a course is noise, and a tight turn makes it lag.
+  /// Minimum speed in m/s: below it a course is noisy and lags in tight turns.
   private static let slowest = 5.0
-  /// Degrees per second.
+  /// Maximum rate of turn in °/s.
   private static let fastestTurn = 4.0
-  /// Degrees.
+  /// Maximum deviation of a course in degrees.
   private static let worstCourse = 10.0
-  /// Seconds that a course holds.
+  /// Validity of a course in s.
   private static let lifetime = 1.5
-  /// Seconds of driving over which the steady difference is learnt, and after which it is used.
+  /// Time constant in s for learning the constant difference, and driving time after which it is used.
   private static let learningTime = 120.0
   private static let settlingTime = 30.0
-  /// Degrees: a larger difference is no residue of a calibration but a device that was mounted otherwise.
+  /// Maximum difference in degrees that is corrected. Larger ones mean that the device was mounted
+  /// differently.
   private static let largestBias = 20.0
-  /// Degrees that heading and course may differ at the least.
+  /// Minimum tolerance in degrees between heading and course.
   private static let tolerance = 15.0
-  /// Seconds that a contradiction must last to be believed, and agreement to end it.
+  /// Time in s after which a contradiction, or its end, is accepted.
   private static let doubtTime = 5.0
 
-  /// Degrees by which the heading lies clockwise of the course, as learnt; zero before.
+  /// Learned difference in degrees by which the heading is clockwise of the course; zero before it is
+  /// learned.
   var bias: Double { driven >= Self.settlingTime ? learnt : 0 }
-  /// Whether heading and course have differed for too long.
+  /// True if heading and course have differed for too long.
   private(set) var isContradicted = false
-  /// Degrees by which they differ now, with the bias taken off; nil while they cannot be compared.
+  /// Current difference in degrees after correction; nil while they cannot be compared.
   private(set) var difference: Double?
 
   private var course: (degrees: Double, accuracy: Double, timestamp: Timestamp)?
   private var lastCourse: (degrees: Double, timestamp: Timestamp)?
   private var learnt = 0.0
-  /// Seconds of comparison.
+  /// Total time of comparison in s.
   private var driven = 0.0
   private var lastComparison: Timestamp?
   private var changeBegan: Timestamp?
 
-  /// Learns of the vehicle's motion over ground.
+  /// Updates the vehicle's course.
   mutating func observe(_ location: Location) {
     guard let speed = location.speed, let degrees = location.course, speed >= Self.slowest,
       (location.courseAccuracy ?? 0) <= Self.worstCourse
@@ -58,11 +61,11 @@ struct CourseCheck: Sendable {
     course = (degrees, location.courseAccuracy ?? 2, location.timestamp)
   }
 
-  /// Compares.
+  /// Compares a heading with the course.
   ///
   /// - Parameters:
-  ///   - heading: degrees from true north, before the bias is taken off.
-  ///   - accuracy: degrees; nil when unknown.
+  ///   - heading: degrees from true north, before correction.
+  ///   - accuracy: standard deviation in degrees; nil if unknown.
   mutating func compare(_ heading: Double, accuracy: Double?, at timestamp: Timestamp) {
     guard let course, abs(timestamp.seconds(since: course.timestamp)) <= Self.lifetime else {
       (difference, lastComparison, changeBegan) = (nil, nil, nil)
@@ -78,7 +81,7 @@ struct CourseCheck: Sendable {
     decide(abs(rest) > max(Self.tolerance, 3 * spread), at: timestamp)
     guard abs(offset) <= Self.largestBias, !isContradicted else { return }
     driven += step
-    // The mean of all so far, until that is as long as the learning time.
+    // The mean of all differences so far, limited to the learning time.
     learnt += step / min(max(driven, step, 1e-9), Self.learningTime) * (offset - learnt)
   }
 

@@ -1,26 +1,26 @@
 public import Motion
 public import Spatial
 
-/// Decides which headings are worth telling, and how far they can be trusted.
+/// Decides which headings are published, and with which accuracy.
 public struct HeadingManager: Sendable {
-  /// Degrees that the heading must turn from the last one told; nil tells every one.
+  /// Minimum change in degrees from the last published heading; nil publishes every one.
   public var headingFilter: Double?
-  /// How the device is held: the heading is of the side that is then up.
+  /// Orientation of the device: the heading is that of its upper side.
   public var headingOrientation: DeviceOrientation
-  /// Degrees by which magnetic north lies east of true north here; nil when unknown.
+  /// Declination in degrees, positive if magnetic north is east of true north; nil if unknown.
   public var declination: Double?
-  /// Whether the device is fixed in a vehicle that goes where it points. Then a steady difference to the course is taken
-  /// off the heading.
+  /// True if the device is fixed in a vehicle that moves in its direction. A constant difference to the
+  /// course is then corrected.
   public var followsCourse: Bool
 
-  /// The newest heading told; nil before the first.
+  /// The last published heading; nil before the first.
   public private(set) var heading: Heading?
-  /// How often the course began to contradict the heading, since the start.
+  /// Number of contradictions between course and heading since the start.
   public private(set) var contradictionCount = 0
 
   private var course = CourseCheck()
 
-  /// Degrees: a heading that is less exact asks for a calibration.
+  /// Accuracy in degrees above which a calibration is requested.
   private static let worstAccuracy = 25.0
 
   public init(
@@ -32,18 +32,20 @@ public struct HeadingManager: Sendable {
     self.followsCourse = followsCourse
   }
 
-  /// Degrees by which the heading was found to lie clockwise of the course, which is taken off; zero until learnt.
+  /// Learned and corrected difference in degrees by which the heading was clockwise of the course; zero
+  /// before it is learned.
   public var courseBias: Double { followsCourse ? course.bias : 0 }
 
-  /// Takes the vehicle's motion over ground, to compare with.
+  /// Processes the vehicle's motion over ground for comparison.
   public mutating func process(_ location: Location) {
     if followsCourse { course.observe(location) }
   }
 
-  /// Takes an attitude against magnetic north; returns the heading of the device's side that is asked for when it is to be told.
+  /// Processes an attitude relative to magnetic north. Returns the heading of the selected side if it must be
+  /// published.
   /// - Parameters:
-  ///   - accuracy: degrees, one standard deviation; nil when unknown.
-  ///   - calibration: of the magnetometer; nil when unknown.
+  ///   - accuracy: standard deviation in degrees; nil if unknown.
+  ///   - calibration: accuracy of the magnetometer's calibration; nil if unknown.
   public mutating func process(
     attitude: Attitude, accuracy: Double?, calibration: MagneticFieldCalibrationAccuracy? = nil,
     at timestamp: Timestamp
@@ -53,11 +55,11 @@ public struct HeadingManager: Sendable {
     }
   }
 
-  /// Takes where the vehicle's front points by something that knows more than a magnetometer; returns the heading when it is to
-  /// be told. Nil without `declination`, as nobody could compare it with others then.
+  /// Processes a vehicle heading from a better source than a magnetometer. Returns the heading if it must be
+  /// published. Nil without `declination`, because the magnetic heading would be missing.
   /// - Parameters:
   ///   - trueHeading: degrees clockwise from true north.
-  ///   - accuracy: degrees, one standard deviation.
+  ///   - accuracy: standard deviation in degrees.
   public mutating func process(
     trueHeading: Double, accuracy: Double, at timestamp: Timestamp
   ) -> Heading? {
@@ -70,11 +72,11 @@ public struct HeadingManager: Sendable {
     return candidate
   }
 
-  /// Takes a heading of the side that is asked for; returns the heading when it is to be told.
+  /// Processes a heading of the selected side. Returns the heading if it must be published.
   /// - Parameters:
   ///   - magnetic: degrees clockwise from magnetic north.
-  ///   - accuracy: degrees, one standard deviation; nil when unknown.
-  ///   - calibration: of the magnetometer; nil when unknown.
+  ///   - accuracy: standard deviation in degrees; nil if unknown.
+  ///   - calibration: accuracy of the magnetometer's calibration; nil if unknown.
   public mutating func process(
     magneticHeading magnetic: Double, accuracy: Double?, calibration: MagneticFieldCalibrationAccuracy? = nil,
     at timestamp: Timestamp
@@ -90,7 +92,7 @@ public struct HeadingManager: Sendable {
       headingAccuracy: accuracy)
     candidate.contradictsCourse = course.isContradicted
     if course.isContradicted {
-      // Whoever is right, the heading is no more exact than the two agree.
+      // The accuracy is at least the disagreement, whichever of both is right.
       candidate.headingAccuracy = max(accuracy ?? 0, abs(course.difference ?? Self.worstAccuracy))
     }
     candidate.isCalibrationWanted =
@@ -109,25 +111,25 @@ public struct HeadingManager: Sendable {
   }
 }
 
-/// Where the device's reference axis points on the compass.
+/// Heading of the device's reference axis.
 public struct Heading: Hashable, Sendable {
   public var timestamp: Timestamp
   /// Degrees clockwise from magnetic north, 0 ..< 360.
   public var magneticHeading: Double
-  /// Degrees clockwise from true north, 0 ..< 360; nil without a location, which gives the declination.
+  /// Degrees clockwise from true north, 0 ..< 360; nil without a location, which provides the declination.
   public var trueHeading: Double?
-  /// Degrees, one standard deviation; nil when unknown.
+  /// Standard deviation in degrees; nil if unknown.
   public var headingAccuracy: Double?
-  /// Whether the magnetometer needs a calibration: turn the device, or drive a circle.
+  /// True if the magnetometer needs a calibration: turn the device, or drive a circle.
   public var isCalibrationWanted = false
-  /// Whether the vehicle's course says something else, for longer than a gust of disturbance lasts.
+  /// True if the vehicle's course has contradicted the heading for longer than a short disturbance.
   public var contradictsCourse = false
 
-  /// The point of the compass: of true north where that is known, else of magnetic north.
+  /// The cardinal point, from true north if available, otherwise from magnetic north.
   public var cardinalPoint: CardinalPoint { CardinalPoint(direction: trueHeading ?? magneticHeading) }
 }
 
-/// The eight points of the compass.
+/// The eight cardinal points.
 public enum CardinalPoint: String, Hashable, Sendable, CaseIterable {
   case north = "N"
   case northEast = "NE"
@@ -138,7 +140,7 @@ public enum CardinalPoint: String, Hashable, Sendable, CaseIterable {
   case west = "W"
   case northWest = "NW"
 
-  /// The point nearest to a direction in degrees clockwise from north; a direction half way belongs to the next one
+  /// Creates the point nearest to a direction in degrees clockwise from north; half way, the next one
   /// clockwise.
   public init(direction: Double) {
     let points = Self.allCases

@@ -14,7 +14,7 @@ public import Spatial
 /// `LiveSensors` does all of that.
 @dynamicMemberLookup
 public final class LiveLocation: Sendable {
-  /// Elements that are queued for a busy consumer: two minutes at 1 Hz.
+  /// Capacity of a consumer's queue: two minutes at 1 Hz.
   public static let defaultCapacity = 128
 
   private struct State {
@@ -62,6 +62,8 @@ public final class LiveLocation: Sendable {
   private let newest = Locked<Timestamp?>(nil)
   private let backlog: Backlog?
   private let clock: (@Sendable () -> Timestamp)?
+  /// Nanoseconds to add to a timestamp for UTC; nil if unknown.
+  private let utcOffset: @Sendable () -> Int64?
   private let needsChanged: @Sendable () -> Void
 
   /// - Parameter needsChanged: called when consumers or settings change, on the thread that changed them. `demands(at:)` may then
@@ -77,13 +79,22 @@ public final class LiveLocation: Sendable {
   /// - Parameters:
   ///   - backlog: where tasks that fall behind are reported; nil drops their oldest elements.
   ///   - clock: the time on the device's time line; nil uses the time of the newest event.
+  ///   - utcOffset: nanoseconds to add to a timestamp for UTC, at the time of the call; nil if unknown.
+  ///   - beacons: the map for positions by radios; nil for none.
+  ///   - radios: the radios that can be powered.
   package init(
     manager: LocationManager, monitor: RegionMonitor, heading: HeadingManager, backlog: Backlog?,
-    clock: (@Sendable () -> Timestamp)? = nil, needsChanged: @escaping @Sendable () -> Void
+    clock: (@Sendable () -> Timestamp)? = nil, utcOffset: @escaping @Sendable () -> Int64? = { nil },
+    beacons: (any BeaconMap)? = nil, radios: Set<SensorKind> = [],
+    needsChanged: @escaping @Sendable () -> Void
   ) {
-    state = Locked(State(services: LocationServices(manager: manager, monitor: monitor, heading: heading)))
+    state = Locked(
+      State(
+        services: LocationServices(
+          manager: manager, monitor: monitor, heading: heading, beacons: beacons, radios: radios)))
     self.backlog = backlog
     self.clock = clock
+    self.utcOffset = utcOffset
     self.needsChanged = needsChanged
   }
 
@@ -98,8 +109,8 @@ public final class LiveLocation: Sendable {
     AsyncSamples(capacity: capacity, backlog: backlog, updates)
   }
 
-  /// The same with settings of its own: accuracy, distance filter, activity and pauses of `manager`. The screen of implausible fixes
-  /// uses the activity of the shared manager.
+  /// Returns updates with individual settings: accuracy, distance filter, activity and pauses of `manager`.
+  /// The screen of implausible fixes uses the activity of the shared manager.
   public func liveUpdates(
     _ manager: LocationManager, capacity: Int = defaultCapacity
   ) -> AsyncSamples<LocationUpdate> {
@@ -113,7 +124,7 @@ public final class LiveLocation: Sendable {
     _ manager: LocationManager? = nil, capacity: Int = defaultCapacity,
     handler: @escaping @Sendable (LocationUpdate) -> Void
   ) throws(SystemError) -> SampleStream<LocationUpdate> {
-    try SampleStream(capacity: capacity) { outlet in
+    try SampleStream(capacity: capacity, backlog: backlog) { outlet in
       manager.map { updates($0, outlet) } ?? updates(outlet)
     }.handing(to: handler)
   }
@@ -128,7 +139,8 @@ public final class LiveLocation: Sendable {
   public func startMonitoringSignificantLocationChanges(
     capacity: Int = defaultCapacity, handler: @escaping @Sendable (Location) -> Void
   ) throws(SystemError) -> SampleStream<Location> {
-    try SampleStream(capacity: capacity) { subscribe(\.significantChanges, $0) }.handing(to: handler)
+    try SampleStream(capacity: capacity, backlog: backlog) { subscribe(\.significantChanges, $0) }.handing(
+      to: handler)
   }
 
   /// Headings after the heading filter. The corresponding call of Core Location is `startUpdatingHeading()`.
@@ -136,7 +148,7 @@ public final class LiveLocation: Sendable {
     AsyncSamples(capacity: capacity, backlog: backlog) { subscribe(\.headings, $0) }
   }
 
-  /// The same with settings of its own: filter and orientation of `manager`.
+  /// Returns headings with individual settings: filter and orientation of `manager`.
   public func headingUpdates(
     _ manager: HeadingManager, capacity: Int = defaultCapacity
   ) -> AsyncSamples<Heading> {
@@ -148,7 +160,7 @@ public final class LiveLocation: Sendable {
     _ manager: HeadingManager? = nil, capacity: Int = defaultCapacity,
     handler: @escaping @Sendable (Heading) -> Void
   ) throws(SystemError) -> SampleStream<Heading> {
-    try SampleStream(capacity: capacity) { outlet in
+    try SampleStream(capacity: capacity, backlog: backlog) { outlet in
       manager.map { headings($0, outlet) } ?? subscribe(\.headings, outlet)
     }.handing(to: handler)
   }
@@ -162,7 +174,7 @@ public final class LiveLocation: Sendable {
   public func startMonitoringRegions(
     capacity: Int = defaultCapacity, handler: @escaping @Sendable (RegionEvent) -> Void
   ) throws(SystemError) -> SampleStream<RegionEvent> {
-    try SampleStream(capacity: capacity) { subscribe(\.regions, $0) }.handing(to: handler)
+    try SampleStream(capacity: capacity, backlog: backlog) { subscribe(\.regions, $0) }.handing(to: handler)
   }
 
   /// Failures of locations, for consumers of regions, headings and significant changes. It powers nothing. A consumer that subscribes
@@ -221,13 +233,13 @@ public final class LiveLocation: Sendable {
   /// `notDetermined` before the discovery.
   public var authorizationStatus: AuthorizationStatus { availability.authorizationStatus }
 
-  /// Whether a receiver was discovered.
+  /// True if a receiver was discovered.
   public var locationServicesEnabled: Bool { isAvailable(.location) }
 
-  /// Whether a magnetometer and an accelerometer were discovered.
+  /// True if a magnetometer and an accelerometer were discovered.
   public var headingAvailable: Bool { isAvailable(.heading) }
 
-  /// Whether a service is available; false before the discovery.
+  /// Returns whether a service is available; false before the discovery.
   public func isAvailable(_ service: LocationService) -> Bool {
     let availability = availability
     return availability.deniedNodes != nil && availability.isAvailable(service)
@@ -267,7 +279,7 @@ public final class LiveLocation: Sendable {
     change { body(&$0.services.manager) }
   }
 
-  /// The same for a call that returns events: they are delivered to the consumers.
+  /// Calls a method that returns events, which are delivered to the consumers.
   public func update(_ body: (inout LocationManager) -> [LocationEvent]) {
     change { state in
       let events = body(&state.services.manager)
@@ -304,8 +316,9 @@ public final class LiveLocation: Sendable {
   /// - Returns: its plausible locations, in order of time, delivered or not.
   @discardableResult
   public func process(_ event: SensorEvent) -> [Location] {
-    state.withLock { state in
-      let (locations, outputs) = state.services.process(event)
+    let utcOffset = utcOffset()
+    return state.withLock { state in
+      let (locations, outputs) = state.services.process(event, utcOffset: utcOffset)
       if let timestamp = event.timestamp { pass(to: timestamp, &state) }
       state.push(outputs)
       return locations
@@ -333,10 +346,10 @@ public final class LiveLocation: Sendable {
     newest.withLock { $0 = now }
   }
 
-  /// Whether a consumer requires headings, and so attitudes.
+  /// True if a consumer requires headings, and so attitudes.
   public var isHeadingWanted: Bool { state.withLock { $0.services.isHeadingWanted } }
 
-  /// Whether there is any consumer that requires sensors.
+  /// True if there is any consumer that requires sensors.
   public var hasConsumers: Bool { state.withLock { $0.services.hasConsumers } }
 
   /// Advances time without an event. Call it at `nextDeadline`.
@@ -360,16 +373,19 @@ public final class LiveLocation: Sendable {
 
   /// Ends all updates, after pending deferrals and the elements that are queued. Later consumers find their updates ended.
   public func finish() {
-    let ends = state.withLock { state in
+    let (ends, hadConsumers) = state.withLock { state in
+      let hadConsumers = state.services.hasConsumers
       if !state.isFinished { state.push(state.services.finish()) }
       state.isFinished = true
       var ends = state.updates.removeAll() + state.significantChanges.removeAll()
       ends += state.headings.removeAll() + state.regions.removeAll() + state.failures.removeAll()
       ends += state.ownUpdates.removeAll() + state.ownHeadings.removeAll() + state.answers.removeAll()
+      state.services.removeIndividuals()
       state.consumersChanged()
-      return ends
+      return (ends, hadConsumers)
     }
     for end in ends { end() }
+    if hadConsumers { needsChanged() }
   }
 
   // MARK: Consumers

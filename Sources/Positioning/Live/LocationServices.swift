@@ -22,7 +22,8 @@ struct LocationServices: Sendable {
   private struct Individual: Sendable {
     let consumer: Int
     var manager: LocationManager
-    /// For one-shot requests: whether the manager has the request, which starts with the first known time.
+    /// A one-shot request; `isStarted` is true once the manager has it. The time limit starts with the first
+    /// known time.
     var request: (accuracy: Double, timeLimit: Double, isStarted: Bool)?
   }
 
@@ -39,19 +40,31 @@ struct LocationServices: Sendable {
   private var planner: PowerPlanner
   private var rest = StationaryDetector()
   private var activity: StationaryDetector.State?
+  /// The receiver's newest location.
   private var lastSeen: Location?
+  /// The newest location of any source.
+  private var place: Location?
+  private var coarse: CoarsePositioning
   private var demands: [SensorKind: SensorDemand] = [:]
-  /// Whether the plan is stale.
+  /// True if the plan is outdated.
   private var hasNews = true
 
-  /// Hz and seconds: headings need the motion sensors as the fusion does.
+  /// Latency of the motion sensors for headings, as required by fusion.
   private static let headingLatency = Duration.milliseconds(100)
 
-  init(manager: LocationManager, monitor: RegionMonitor, heading: HeadingManager) {
+  /// - Parameters:
+  ///   - beacons: the map for positions by radios; nil for none.
+  ///   - radios: the radios that can be powered.
+  init(
+    manager: LocationManager, monitor: RegionMonitor, heading: HeadingManager,
+    beacons: (any BeaconMap)? = nil, radios: Set<SensorKind> = []
+  ) {
     (self.manager, self.monitor, self.heading) = (manager, monitor, heading)
-    // A recording may be of any age.
+    // A recording may have any age.
     screen = FixScreen(activity: manager.activityType, clock: ReceiverClock(earliest: nil))
-    planner = PowerPlanner(mobility: Mobility(manager.activityType))
+    let mobility = Mobility(manager.activityType)
+    planner = PowerPlanner(mobility: mobility)
+    coarse = CoarsePositioning(map: beacons, radios: radios, mobility: mobility)
   }
 
   // MARK: Consumers
@@ -79,18 +92,25 @@ struct LocationServices: Sendable {
   /// Adds a one-shot request.
   /// - Parameter now: nil starts its time limit with the next event.
   mutating func add(_ consumer: Int, accuracy: Double, timeLimit: Double, at now: Timestamp?) {
-    // A copy of the shared manager, so that the request profits from what that has learned of rest and position.
+    // A copy of the shared manager, so that its information about rest and position is used.
     var copy = manager
     _ = copy.stopUpdatingLocation()
     copy.stopMonitoringSignificantLocationChanges()
     if copy.needs.isWanted {
-      // Requests of the shared manager have their own recipients.
+      // Requests of the shared manager have other recipients.
       copy = LocationManager(
         desiredAccuracy: manager.desiredAccuracy, activityType: manager.activityType)
     }
     individuals.append(
       Individual(consumer: consumer, manager: copy, request: (accuracy, timeLimit, false)))
     if let now { startRequests(at: now) }
+    hasNews = true
+  }
+
+  /// Removes all consumers with settings of their own.
+  mutating func removeIndividuals() {
+    guard !individuals.isEmpty || !individualHeadings.isEmpty else { return }
+    (individuals, individualHeadings) = ([], [])
     hasNews = true
   }
 
@@ -138,8 +158,11 @@ struct LocationServices: Sendable {
   // MARK: Input
 
   /// Processes an event of a source.
+  /// - Parameter utcOffset: nanoseconds to add to a timestamp for UTC; nil if unknown.
   /// - Returns: its plausible locations, and the elements for the consumers, both in order.
-  mutating func process(_ event: SensorEvent) -> (locations: [Location], outputs: [Output]) {
+  mutating func process(
+    _ event: SensorEvent, utcOffset: Int64? = nil
+  ) -> (locations: [Location], outputs: [Output]) {
     if let timestamp = event.timestamp { startRequests(at: timestamp) }
     switch event {
     case .position(let fixes):
@@ -152,8 +175,25 @@ struct LocationServices: Sendable {
     case .vehicle(let readings):
       for reading in readings { observe(reading) }
       return ([], [])
-    case .barometer, .radio: return ([], [])
+    case .radio(let scans):
+      var (locations, outputs): ([Location], [Output]) = ([], [])
+      for scan in scans where scan.isComplete {
+        guard let location = locate(scan, utcOffset) else { continue }
+        locations.append(location)
+        outputs += adopt(location)
+      }
+      hasNews = true
+      return (locations, outputs)
+    case .barometer: return ([], [])
     }
+  }
+
+  /// Returns the location of a scan if it is better than all others.
+  private mutating func locate(_ scan: RadioScan, _ utcOffset: Int64?) -> Location? {
+    let known = CoarsePositioning.Surroundings(
+      fix: lastSeen, place: place, isAtRest: activity.map { $0 == .stationary }, restSince: rest.since,
+      needs: needs, time: utcOffset.map { UTCTime(nanoseconds: scan.timestamp.nanoseconds &+ $0) })
+    return coarse.process(scan, known)
   }
 
   /// The vehicle's own speed, km/h, says whether it is at rest.
@@ -162,7 +202,7 @@ struct LocationServices: Sendable {
     rest.observe(speed: speed / 3.6, accuracy: nil, at: reading.timestamp)
   }
 
-  /// Applies an event to the shared manager and to those of single consumers.
+  /// Applies an event to the shared manager and to individual ones.
   private mutating func tell(
     at timestamp: Timestamp, _ body: (inout LocationManager) -> [LocationEvent]
   ) -> [Output] {
@@ -199,6 +239,7 @@ struct LocationServices: Sendable {
   private mutating func process(
     _ fix: PositionFix, _ locations: inout [Location], _ outputs: inout [Output]
   ) {
+    let fix = screen.withoutNullIsland(fix)
     if fix.coordinate == nil {
       outputs += tell(at: fix.timestamp) { $0.observeNoPosition(at: fix.timestamp) }
     }
@@ -208,26 +249,36 @@ struct LocationServices: Sendable {
       if let speed = location.speed {
         rest.observe(speed: speed, accuracy: location.speedAccuracy, at: location.timestamp)
       }
-      if let time = location.time,
-        let field = MagneticModel.wmm2025.field(
-          at: location.coordinate, altitude: location.ellipsoidalAltitude ?? 0, time: time)
-      {
-        heading.declination = field.declination
-        for index in individualHeadings.indices {
-          individualHeadings[index].manager.declination = field.declination
-        }
-      }
-      heading.process(location)
-      for index in individualHeadings.indices { individualHeadings[index].manager.process(location) }
-      outputs += tell(at: location.timestamp) { $0.process(location) }
-      outputs += monitor.process(location).map(Output.region)
+      outputs += adopt(location)
     }
+  }
+
+  /// Passes a location of any source to headings, consumers and regions.
+  private mutating func adopt(_ location: Location) -> [Output] {
+    place = location
+    if let time = location.time,
+      let field = MagneticModel.wmm2025.field(
+        at: location.coordinate, altitude: location.ellipsoidalAltitude ?? 0, time: time)
+    {
+      heading.declination = field.declination
+      for index in individualHeadings.indices {
+        individualHeadings[index].manager.declination = field.declination
+      }
+    }
+    heading.process(location)
+    for index in individualHeadings.indices { individualHeadings[index].manager.process(location) }
+    let outputs = tell(at: location.timestamp) { $0.process(location) }
+    guard location.suspicion == nil else {
+      monitor.interrupt()
+      return outputs
+    }
+    return outputs + monitor.process(location.forRegions).map(Output.region)
   }
 
   /// Decides regions without a state by the last position. Without rest, its accuracy includes what the device may have moved
   /// since.
   mutating func decideRegions(at now: Timestamp) -> [Output] {
-    guard monitor.hasUndecided, var place = lastSeen else { return [] }
+    guard monitor.hasUndecided, var place = place?.forRegions, place.suspicion == nil else { return [] }
     let age = max(0, now.seconds(since: place.timestamp))
     if activity != .stationary {
       let mobility = Mobility(manager.activityType)
@@ -334,6 +385,8 @@ struct LocationServices: Sendable {
     startRequests(at: now)
     guard hasNews || planner.nextDeadline.map({ $0 <= now }) ?? false else { return demands }
     hasNews = false
+    var needs = needs
+    needs.coarse = coarse.supply(needs, isLearning: false, at: now)
     demands = planner.demands(for: needs, at: now)
     return demands
   }
@@ -347,15 +400,15 @@ struct LocationServices: Sendable {
     needs.location.isHeadingWanted = isHeadingWanted
     needs.watchesMotion = managers.contains(where: \.pausesLocationUpdatesAutomatically)
     if wanted.contains(.regions), monitor.count > 0 {
-      // Before the first fix any edge may be near.
+      // Before the first fix any boundary may be near.
       needs.distanceToBoundary = 0
-      if let lastSeen {
-        needs.distanceToBoundary = monitor.distanceToNearestBoundary(from: lastSeen.coordinate)
+      if let place {
+        needs.distanceToBoundary = monitor.distanceToNearestBoundary(from: place.coordinate)
         let mobility = Mobility(manager.activityType)
         needs.boundaryAccuracy = monitor.desiredAccuracy(
-          near: lastSeen.coordinate,
+          near: place.coordinate,
           within: mobility.metersCovered(
-            in: PowerPlanner.approachTime, startingAt: lastSeen.speed ?? mobility.topSpeed))
+            in: PowerPlanner.approachTime, startingAt: place.speed ?? mobility.topSpeed))
       }
     }
     if isHeadingWanted {
@@ -370,11 +423,11 @@ struct LocationServices: Sendable {
 }
 
 extension LocationNeeds {
-  /// The union of the requirements of two consumers: the finer accuracy, the shorter distance, the earlier time. The receiver sleeps
-  /// only when both allow it.
+  /// Returns the union of the requirements of two consumers: the finer accuracy, the shorter distance, the
+  /// earlier time. The receiver sleeps only when both allow it.
   func combined(with other: LocationNeeds) -> LocationNeeds {
     guard isWanted, other.isWanted else { return isWanted ? self : other }
-    // A consumer without a position requires a fix. Otherwise the newest position counts for both.
+    // A consumer without a position requires a fix. Otherwise the newest position is valid for both.
     let isOlder = timestamp.map { mine in other.timestamp.map { $0 < mine } ?? false } ?? true
     var union = isOlder ? self : other
     union.standingAccuracy = standingAccuracy.stricter(other.standingAccuracy)

@@ -1,17 +1,18 @@
 public import Spatial
 
-/// One element of `LiveLocation.liveUpdates`: a location, or a change of what the consumer can expect. The corresponding type of Core
+/// An element of `LiveLocation.liveUpdates`: a location, or a change of state. The corresponding type of Core
 /// Location is `CLLocationUpdate`.
 public struct LocationUpdate: Hashable, Sendable {
   /// Time of the update on the device's time line.
   public var timestamp: Timestamp
   /// Nil if the update only reports a change.
   public var location: Location?
-  /// Whether the device is at rest and updates are paused. The next update comes when it moves.
+  /// True if the device is at rest and updates are paused. The next update comes when it moves.
   public var isStationary: Bool
-  /// Whether the location answers a one-shot request of the manager.
+  /// True if the location answers a one-shot request of the manager.
   public var isRequested: Bool
-  /// Whether deferred updates ended, as `locationManager(_:didFinishDeferredUpdatesWithError:)`. The deferred locations come before it.
+  /// True if deferred updates ended, as `locationManager(_:didFinishDeferredUpdatesWithError:)`. The deferred
+  /// locations come before it.
   public var didFinishDeferredUpdates: Bool
   /// The reason if deferred updates ended before their distance or time; nil otherwise.
   public var deferralError: DeferralError?
@@ -32,7 +33,7 @@ public struct LocationUpdate: Hashable, Sendable {
     self.failure = failure
   }
 
-  /// Whether the receiver is unavailable or has no fix. Locations resume automatically.
+  /// True if the receiver is unavailable or has no fix. Locations resume automatically.
   public var isLocationUnavailable: Bool {
     switch failure {
     case .receiverUnavailable, .positionUnknown: true
@@ -40,7 +41,7 @@ public struct LocationUpdate: Hashable, Sendable {
     }
   }
 
-  /// Whether locations are disabled, or a device may not be read.
+  /// True if locations are disabled, or a device may not be read.
   public var isAuthorizationDenied: Bool {
     switch failure {
     case .denied, .restricted: true

@@ -2,39 +2,43 @@ internal import Glibc
 public import Sensors
 internal import Spatial
 
-/// Says how well a position is known, at 68 % confidence, from what a receiver tells of it.
+/// Estimates the accuracy of a position at 68 % confidence from a receiver's report.
 ///
-/// - A receiver's own estimate is taken where there is one. gpsd's are at 95 %; a horizontal error is two-dimensional, so
-///   its 68 % radius is smaller by the ratio of the Rayleigh distribution's quantiles, 2.448 to 1.510.
-/// - Otherwise the horizontal dilution of precision times the error of a range that is usual for the kind of fix (user
-///   equivalent range error, UERE; E. Kaplan, C. Hegarty, "Understanding GPS/GNSS", 2017, chapter 10).
-/// - To either comes the half metre that lies between an antenna and what people call a vehicle's position. A receiver
-///   with centimetres does not know it.
-/// - A receiver that contradicts itself (the way between two fixes is not that of its velocities) is believed less: the
-///   radius grows to what the contradiction needs, over the last minute. It never falls below the receiver's own word.
+/// - A receiver's own estimate is used if available. gpsd's values are at 95 %; a horizontal error is
+///   two-dimensional, so its 68 % radius is smaller by the ratio of the Rayleigh distribution's quantiles,
+///   2.448 to 1.510.
+/// - Otherwise the accuracy is the horizontal dilution of precision times the usual range error of the kind
+///   of fix (user equivalent range error, UERE; E. Kaplan, C. Hegarty, "Understanding GPS/GNSS", 2017,
+///   chapter 10).
+/// - Half a metre is added for the distance between the antenna and the vehicle's reference point, even for
+///   receivers accurate to centimetres.
+/// - If a receiver contradicts itself (the distance between two fixes does not match its velocities), the
+///   radius is increased to explain the contradictions of the last minute. It is never below the receiver's
+///   own estimate.
 public struct AccuracyModel: Sendable {
-  /// Metres between the antenna and the vehicle's reference point.
+  /// Distance in m between the antenna and the vehicle's reference point.
   public static let antennaOffset = 0.5
-  /// By how much the receiver's word is too small, at least 1.
+  /// Factor by which the receiver's estimate is too small, at least 1.
   public private(set) var inflation = 1.0
 
-  /// The square of the ratio of contradictions to what the accuracies explain, averaged.
+  /// Averaged square of the ratio of contradictions to the expected error.
   private var ratio = 0.0
 
   private static let normal95 = 1.96
   private static let radial95 = 2.448
   private static let radial68 = 1.510
-  /// No constellation in view gives a better one to a receiver near the ground; SiRF's tell 0.3 all the same.
+  /// Minimum dilution possible near the ground with all constellations in view; some SiRF receivers report
+  /// 0.3.
   private static let leastDilution = 0.7
-  /// Seconds over which contradictions are averaged.
+  /// Averaging time of contradictions in s.
   private static let averagingTime = 60.0
-  /// One contradiction counts at most this much, so that a single jump, which is the screen's matter, does not spoil a
+  /// Maximum weight of one contradiction, so that a single jump, which the screen handles, does not affect a
   /// minute.
   private static let largestRatio = 25.0
 
   public init() {}
 
-  /// A location from a receiver's report; nil when the report has no position.
+  /// Creates a location from a receiver's report; nil if the report has no position.
   public func location(from fix: PositionFix) -> Location? {
     guard var location = Location(fix: fix) else { return nil }
     location.horizontalAccuracy = location.horizontalAccuracy.map { radius in
@@ -43,14 +47,15 @@ public struct AccuracyModel: Sendable {
     return location
   }
 
-  /// Compares the way between two accepted locations that follow each other with their velocities.
+  /// Compares the distance between two consecutive accepted locations with their velocities.
   mutating func learn(from last: Location, to next: Location) {
     let step = next.seconds(since: last)
-    // After a longer silence the velocities say little about the way.
+    // After a longer silence the velocities do not determine the distance.
     guard step > 0, step <= 2, let a = last.horizontalAccuracy, let b = next.horizontalAccuracy,
       let contradiction = Self.contradiction(from: last, to: next)
     else { return }
-    // Two independent radii of 68 %; the mean square of a two-dimensional error is twice the variance of each axis.
+    // Two independent radii of 68 %; the mean square of a two-dimensional error is twice the variance of each
+    // axis.
     let expected =
       (a * a + b * b) * 2 / (Self.radial68 * Self.radial68 * inflation * inflation) + 0.25 * step * step
     ratio +=
@@ -59,8 +64,8 @@ public struct AccuracyModel: Sendable {
     inflation = max(1, ratio.squareRoot())
   }
 
-  /// Metres between the way from one location to another and the way that their velocities make; nil when either has no
-  /// velocity.
+  /// Returns the distance in m between the actual displacement and the one by the velocities; nil if a
+  /// velocity is missing.
   static func contradiction(from a: Location, to b: Location) -> Double? {
     guard let first = a.velocity, let second = b.velocity else { return nil }
     let way = LocalFrame(origin: a.coordinate).offset(of: b.coordinate)
@@ -68,7 +73,7 @@ public struct AccuracyModel: Sendable {
     return (way - expected).squaredLength.squareRoot()
   }
 
-  /// Metres at 68 %, without the antenna; nil when the receiver gives no hint.
+  /// Returns the radius in m (68 %) without the antenna offset; nil if the receiver reports nothing usable.
   static func radius(of fix: PositionFix) -> Double? {
     if let error = fix.horizontalError, !fix.isHorizontalErrorFromDilution {
       return error * radial68 / radial95
@@ -76,10 +81,11 @@ public struct AccuracyModel: Sendable {
     return fix.horizontalDilution.map { max(leastDilution, $0) * rangeError(of: fix.quality) }
   }
 
-  /// One standard deviation of an error given at 95 % in one dimension.
+  /// Returns the standard deviation of a one-dimensional error given at 95 %.
   package static func deviation(_ error: Double?) -> Double? { error.map { $0 / normal95 } }
 
-  /// Metres at 68 %, for a dilution of one. Without a word about the kind of fix, it is the plainest.
+  /// Returns the range error in m (68 %) for a dilution of one. An unknown kind of fix counts as an
+  /// uncorrected one.
   private static func rangeError(of quality: FixQuality?) -> Double {
     switch quality {
     case .autonomous, .notMeasured, nil: 3

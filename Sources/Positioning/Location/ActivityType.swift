@@ -1,23 +1,24 @@
-/// What carries the device. It says how fast and how suddenly the device can move, and so which fixes are impossible, and
-/// how long it must stand before locations may pause.
+/// The type of motion. It determines possible speeds and accelerations, and therefore which fixes are
+/// impossible and after which time at rest locations may pause.
 public enum ActivityType: String, Hashable, Sendable, CaseIterable {
   case automotive
   case pedestrian
-  /// Anything, from a ship to an aircraft.
+  /// Any motion, from ship to aircraft.
   case other
 
-  /// What is assumed of whatever moves so.
+  /// Limits of a type of motion.
   struct Limits {
-    /// Metres per second that are never passed.
+    /// Maximum speed in m/s.
     let fastest: Double
-    /// Metres per second squared: emergency braking, a sprinter's start, a catapult is no vehicle.
+    /// Maximum acceleration in m/s²: emergency braking, a sprinter's start.
     let strongestAcceleration: Double
-    /// Seconds of rest after which locations pause, when the receiver alone says that the device stands: longer than a
-    /// traffic light, or than a look into a shop window.
+    /// Time at rest in s after which locations pause, if only the receiver reports rest: longer than a stop
+    /// at a traffic light or a shop window.
     let pausingTime: Double
-    /// The same when the accelerometer feels no motion: it will feel the first movement too.
+    /// Time at rest in s after which locations pause, if the accelerometer reports rest; it will detect the
+    /// first motion, too.
     let feltPausingTime: Double
-    /// Metres per second below which a receiver's speed may be noise.
+    /// Speed in m/s below which the receiver's speed may be noise.
     let slowest: Double
   }
 
@@ -35,21 +36,22 @@ public enum ActivityType: String, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// How exact locations are wanted, in Core Location's tiers. It drives the hardware and is not a filter: what a receiver
-/// says is told however exact it is, only `reduced` coarsens it.
+/// Requested accuracy in Core Location's tiers. It controls the hardware and is not a filter: locations are
+/// published with any accuracy; only `reduced` coarsens them.
 public enum DesiredAccuracy: String, Hashable, Sendable, CaseIterable {
-  /// The best there is, with every sensor that helps and no sleep, whatever that costs.
+  /// Best accuracy with all helpful sensors and without sleep, at any cost.
   case bestForNavigation
-  /// The best of the receiver.
+  /// Best accuracy of the receiver.
   case best
   case nearestTenMeters
   case hundredMeters
   case kilometer
   case threeKilometers
-  /// Approximate on purpose: the position is snapped to a grid of some kilometres, so that it does not tell an address.
+  /// Deliberately approximate: positions are snapped to a grid of some kilometres, so that they do not reveal
+  /// an address.
   case reduced
 
-  /// Metres of error that are good enough; nil for the best there is.
+  /// Sufficient accuracy in m; nil for the best available.
   public var meters: Double? {
     switch self {
     case .bestForNavigation, .best: nil

@@ -2,51 +2,51 @@ internal import Spatial
 
 /// Limits of a deferral.
 package struct DeferralLimits: Hashable, Sendable {
-  /// Metres; nil for no limit.
+  /// Distance in m; nil for no limit.
   package var distance: Double?
-  /// Seconds; nil for no limit.
+  /// Time in s; nil for no limit.
   package var timeout: Double?
 
   package init(distance: Double?, timeout: Double?) { (self.distance, self.timeout) = (distance, timeout) }
 
-  /// Seconds that the first fix may wait.
+  /// Maximum waiting time in s of the first fix.
   var patience: Double {
     max(0, min(DeferredUpdates.longestWait, (timeout ?? .infinity) - DeferredUpdates.reserve))
   }
 }
 
-/// Collects fixes until the device has travelled so far or so much time has passed, whichever comes first.
+/// Collects fixes until a distance or a time is exceeded, whichever comes first.
 ///
-/// Travelled is the distance from where the deferral began, as in Core Location: noise around a parking place adds up to
-/// no way.
+/// The distance is that from the start of the deferral, as in Core Location, so that noise around a parking
+/// place does not add up.
 struct DeferredUpdates: Sendable {
-  /// More fixes than this end the deferral as if its time had passed: two hours of one a second, below 2 MB.
+  /// Maximum number of fixes, after which the deferral ends: two hours at 1 Hz, below 2 MB.
   static let largestCount = 7200
 
-  /// Seconds: a longer wait would hide that a receiver has gone.
+  /// Maximum waiting time in s of fixes in the receiver; longer ones would hide the loss of a receiver.
   static let longestWait = 10.0
-  /// Seconds before the deadline in which fixes do not wait, so that they are still in the batch.
+  /// Time in s before the deadline in which fixes do not wait, so that they are still included.
   static let reserve = 1.5
 
-  /// Metres; infinite for no limit.
+  /// Distance in m; infinite for no limit.
   let distance: Double
-  /// When its time is over; nil for never.
+  /// Deadline; nil for none.
   let deadline: Timestamp?
-  /// In order of time.
+  /// Collected fixes in order of time.
   private(set) var fixes: [Location] = []
   private var origin: Coordinate?
 
   /// - Parameters:
-  ///   - distance: metres; infinite for no limit.
-  ///   - timeout: seconds; infinite for no limit.
-  ///   - location: where the device is now; nil counts from the first fix.
+  ///   - distance: distance in m; infinite for no limit.
+  ///   - timeout: time in s; infinite for no limit.
+  ///   - location: current location; nil counts from the first fix.
   init(untilTraveled distance: Double, timeout: Double, from location: Location?, at start: Timestamp) {
     self.distance = distance
     deadline = timeout.isFinite ? start.advanced(bySeconds: max(0, timeout)) : nil
     origin = location?.coordinate
   }
 
-  /// Takes a fix; returns whether the deferral is over with it.
+  /// Adds a fix. Returns true if the deferral ends with it.
   mutating func process(_ location: Location) -> Bool {
     let origin = self.origin ?? location.coordinate
     self.origin = origin
@@ -55,14 +55,14 @@ struct DeferredUpdates: Sendable {
     return distance.isFinite && origin.distance(to: location.coordinate) >= distance
   }
 
-  /// Seconds that the next fixes may wait, so that those before the deadline are still in the batch.
+  /// Returns the time in s for which the next fixes may wait and still be included before the deadline.
   func patience(after location: Location?) -> Double {
     guard let deadline else { return Self.longestWait }
     guard let location else { return 0 }
     return max(0, min(Self.longestWait, deadline.seconds(since: location.timestamp) - Self.reserve))
   }
 
-  /// Metres that are left from a location.
+  /// Returns the remaining distance in m from a location.
   func remainder(from location: Location?) -> Double? {
     guard distance.isFinite else { return nil }
     guard let origin, let location else { return distance }
@@ -70,7 +70,7 @@ struct DeferredUpdates: Sendable {
   }
 }
 
-/// Why deferred updates ended before their distance or time, or never began; Core Location's five reasons.
+/// The reason why deferred updates ended early or never started, as in Core Location.
 public enum DeferralError: String, Error, Hashable, Sendable, CaseIterable, CustomStringConvertible {
   /// Locations are not being updated, or are paused.
   case notUpdating
@@ -78,9 +78,9 @@ public enum DeferralError: String, Error, Hashable, Sendable, CaseIterable, Cust
   case accuracyTooLow
   /// A distance filter is set. A single deferral collects every fix.
   case distanceFiltered
-  /// A newer call, or the end of updates, took its place.
+  /// Replaced by a newer call, or ended by the end of updates.
   case cancelled
-  /// The receiver was lost or locations were switched off.
+  /// The receiver was lost or locations were disabled.
   case failed
 
   public var description: String {

@@ -3,40 +3,42 @@ public import Motion
 public import Sensors
 public import Spatial
 
-/// Where the device is, and how well that is known. Whatever is not known is nil.
+/// A position with its accuracy. Unknown values are nil.
 public struct Location: Hashable, Sendable {
-  /// When the fix reached the device, on its own time line.
+  /// Arrival of the fix on the device's time line.
   public var timestamp: Timestamp
   /// The receiver's time of the fix.
   public var time: UTCTime?
   public var coordinate: Coordinate
-  /// Metres: the true position lies within this radius with 68 % confidence.
+  /// Radius in m that contains the true position with 68 % confidence.
   public var horizontalAccuracy: Double?
   /// Metres above mean sea level.
   public var altitude: Double?
   /// Metres above the WGS 84 ellipsoid.
   public var ellipsoidalAltitude: Double?
-  /// Metres, one standard deviation.
+  /// Standard deviation of the altitude in m.
   public var verticalAccuracy: Double?
-  /// Metres per second over ground.
+  /// Speed over ground in m/s.
   public var speed: Double?
-  /// Metres per second, one standard deviation.
+  /// Standard deviation of the speed in m/s.
   public var speedAccuracy: Double?
-  /// Degrees clockwise from true north, 0 ..< 360.
+  /// Course in degrees clockwise from true north, 0 ..< 360.
   public var course: Double?
-  /// Degrees, one standard deviation.
+  /// Standard deviation of the course in degrees.
   public var courseAccuracy: Double?
-  /// The receiver or recording that it came from.
+  /// Receiver or recording that provided it.
   public var source: String?
-  /// How it was found; nil where nothing but a receiver is there to find it.
+  /// The method of positioning; nil if there is only a receiver.
   public var positionSource: PositionSource?
-  /// What `altitude` comes from; nil where no barometer has a part in it.
+  /// The sensors behind `altitude`; nil without a barometer.
   public var altitudeSource: AltitudeSource?
-  /// Whether it lies where several beacons say that the device is not: the receiver is deceived, or the map is wrong.
+  /// True if several beacons contradict the position: the receiver is spoofed, or the map is wrong.
   public var contradictsBeacons = false
+  /// The contradiction with other measurements; nil if there is none. A suspect position decides nothing: no region, no pause.
+  public var suspicion: Suspicion?
   /// The level of a garage; nil under the sky, without a barometer and where it is not known.
   public var floor: Floor?
-  /// How far the vehicle had come by then; nil where nothing counts it.
+  /// Odometer at that time; nil without one.
   public var odometer: OdometerReading?
 
   public init(timestamp: Timestamp, coordinate: Coordinate) {
@@ -45,17 +47,17 @@ public struct Location: Hashable, Sendable {
   }
 }
 
-/// What an altitude comes from where there is a barometer.
+/// The sensors behind an altitude.
 public enum AltitudeSource: String, Hashable, Sendable, CaseIterable {
   /// Receiver and barometer.
   case fused
-  /// The barometer's changes since the receiver last said an altitude.
+  /// The receiver's last altitude plus changes measured by the barometer.
   case barometric
 }
 
 extension Location {
-  /// A location from a receiver's report; nil when the report has no position. `horizontalAccuracy` is what the receiver
-  /// says or its dilution gives; `AccuracyModel` knows more.
+  /// Creates a location from a receiver's report; nil if the report has no position. `horizontalAccuracy` is
+  /// the receiver's own or follows from its dilution; `AccuracyModel` is more accurate.
   public init?(fix: PositionFix) {
     guard let coordinate = fix.coordinate, coordinate.isValid else { return nil }
     self.init(timestamp: fix.timestamp, coordinate: coordinate)
@@ -71,15 +73,16 @@ extension Location {
     source = fix.receiver
   }
 
-  /// Metres per second east and north; nil when either speed or course is unknown. A standing vehicle needs no course.
+  /// Velocity in m/s, east and north; nil if speed or course is unknown. A stationary vehicle needs no
+  /// course.
   var velocity: SIMD2<Double>? {
     guard let speed else { return nil }
     if speed == 0 { return .zero }
     return course.map { speed * SIMD2(sin($0.radians), cos($0.radians)) }
   }
 
-  /// Seconds since an earlier location: by the receiver's time, which is that of the fixes, where that is known and runs
-  /// forward, else by when they came.
+  /// Returns the time in s since an earlier location, by the receiver's time of the fixes if available and
+  /// increasing, otherwise by arrival.
   func seconds(since earlier: Location) -> Double {
     if let time, let before = earlier.time, case let step = time.seconds(since: before), step > 0 {
       return step
@@ -89,13 +92,13 @@ extension Location {
 }
 
 extension Location {
-  /// Metres along a side of a cell of Core Location's reduced accuracy, about.
+  /// Approximate side of a cell of Core Location's reduced accuracy in m.
   private static let reducedCell = 5000.0
 
-  /// Metres: no position of such a cell is farther from its middle.
+  /// Maximum distance in m from the middle of such a cell.
   static let reducedAccuracy = 3600.0
 
-  /// As Core Location's reduced accuracy tells it: the device is somewhere in a cell, and where exactly nobody is told.
-  /// Many reports of a parked vehicle say no more than one.
+  /// The location at Core Location's reduced accuracy: only its cell is revealed. Many reports of a parked
+  /// vehicle reveal no more than one.
   package var reduced: Location { blurred(to: GridCell(holding: coordinate, size: Self.reducedCell)) }
 }

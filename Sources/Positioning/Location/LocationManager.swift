@@ -2,57 +2,61 @@ public import Motion
 internal import Sensors
 public import Spatial
 
-/// Decides which locations are worth telling, as Core Location's manager does.
+/// Decides which locations are reported, as Core Location's manager does.
 ///
-/// A value type without I/O: locations that `FixScreen` let pass go in with their time, events come out. Call `advance` at
-/// `nextDeadline`.
+/// A value type without I/O: input are locations accepted by `FixScreen` with their time, output are events.
+/// Call `advance` at `nextDeadline`.
 public struct LocationManager: Sendable {
-  /// How exact locations are wanted. It drives the hardware and filters nothing; `reduced` coarsens what is told.
+  /// Desired accuracy of locations. It controls the hardware and filters nothing; `reduced` makes reported
+  /// locations coarse.
   public var desiredAccuracy: DesiredAccuracy
-  /// Metres that the device must move from the last location told before another is told; nil tells every one.
+  /// Metres that the device must move from the last reported location before the next report; nil reports
+  /// every location.
   public var distanceFilter: Double?
-  /// What carries the device.
+  /// Kind of carrier of the device.
   public var activityType: ActivityType {
     didSet { pause.activity = activityType }
   }
-  /// Whether updates pause while the device stands.
+  /// True if updates pause at standstill.
   public var pausesLocationUpdatesAutomatically: Bool
 
-  /// Whether updates were started; they may still be paused.
+  /// True if updates were started; they may be paused.
   public private(set) var isUpdating = false
-  /// Whether significant changes are told.
+  /// True if significant changes are reported.
   public private(set) var isMonitoringSignificantChanges = false
-  /// The newest location, told or not; nil before the first. Coarse at reduced accuracy, as all that leaves here.
+  /// The newest location, reported or not; nil before the first. Coarse at reduced accuracy, like all output.
   public private(set) var location: Location?
-  /// The newest location told; nil before the first.
+  /// The newest reported location; nil before the first.
   public private(set) var lastTold: Location?
-  /// Locations held back by the distance filter, since the start.
+  /// Number of locations omitted by the distance filter, since the start.
   public private(set) var filteredCount = 0
-  /// What is wrong now; nil when nothing is.
+  /// The present failure; nil if there is none.
   public private(set) var failure: LocationFailure?
 
-  /// The newest location as the receiver had it: it decides when power is needed again, and never leaves.
+  /// The newest location from the receiver, unchanged: it determines the next demand for power, and is never
+  /// output.
   private var exact: Location?
-  /// The newest that the receiver had a part in: what is carried on without it is no reason to let it sleep.
+  /// The newest location with a contribution of the receiver: one from inertial navigation alone is no reason
+  /// to let it sleep.
   private var seen: Location?
-  /// Where the device was, exactly, when it had last gone as far as the distance filter asks, and as far as a significant
-  /// change. A blurred position stands still meanwhile, or leaps.
+  /// Exact position at the last passing of the distance filter, and at the last significant change. A blurred
+  /// position stays or jumps meanwhile.
   private var origin, significantOrigin: Coordinate?
 
   private var requests: [OneShotRequest] = []
   private var deferral: DeferredUpdates?
-  /// Limits of deferrals that follow each other without a gap, for as long as updates are not paused: each starts where the last
-  /// one ended. Unlike a single deferral they need no certain accuracy, and a distance filter applies to the fixes of a batch.
-  /// Nil for single deferrals.
+  /// Limits of consecutive deferrals without a gap, as long as updates are not paused: each starts at the end
+  /// of the last one. Unlike a single deferral they require no particular accuracy, and a distance filter
+  /// applies to the fixes of a batch. Nil for single deferrals.
   package var continuousDeferral: DeferralLimits?
-  /// Where the last of them ended; nil after an error.
+  /// End of the last of them; nil after an error.
   private var lastDeferral: (end: Timestamp, location: Location?)?
   private var pause: PausePolicy
   private var significantChanges = SignificantChangeMonitor()
-  /// Since when the receiver speaks without a position.
+  /// Start of the receiver's reports without a position.
   private var blindSince: Timestamp?
 
-  /// Seconds without a position after which the receiver is said to have none: a cold start takes as long.
+  /// Seconds without a position after which a failure is reported: a cold start takes as long.
   private static let patience = 60.0
 
   public init(
@@ -66,10 +70,11 @@ public struct LocationManager: Sendable {
     pause = PausePolicy(activity: activityType)
   }
 
-  /// Metres at 68 % of the newest location as the receiver had it, however coarse it is told; nil when it did not say.
+  /// Accuracy of the newest location from the receiver in metres at 68 %, however coarse its report; nil if
+  /// unknown.
   public var measuredAccuracy: Double? { exact?.horizontalAccuracy }
 
-  /// Whether updates pause now, because the device stands.
+  /// True if updates are paused now, because the device is at standstill.
   public var isPaused: Bool { isUpdating && pausesLocationUpdatesAutomatically && pause.isPaused }
 
   public mutating func startUpdatingLocation() {
@@ -78,7 +83,7 @@ public struct LocationManager: Sendable {
     pause.reset()
   }
 
-  /// Ends updates and with them a deferral, whose fixes are told.
+  /// Ends updates and a deferral, whose fixes are reported.
   public mutating func stopUpdatingLocation() -> [LocationEvent] {
     isUpdating = false
     return endDeferral(.cancelled)
@@ -94,17 +99,18 @@ public struct LocationManager: Sendable {
     isMonitoringSignificantChanges = false
   }
 
-  /// Takes a location; returns what follows from it, in order.
-  /// - Parameter shown: the same as it may be told, where privacy blurs it; nil: as it is. All that is told is made of this;
-  ///   power, rest and the end of requests are decided by the exact one.
+  /// Processes a location; returns the resulting events, in order.
+  /// - Parameter shown: the same location after privacy has blurred it; nil if unchanged. All reports are
+  ///   made of this; power, standstill and the end of requests are determined by the exact one.
   public mutating func process(_ fresh: Location, shown: Location? = nil) -> [LocationEvent] {
     var events = expire { $0 < fresh.timestamp }
     let shown = shown ?? fresh
     let told = desiredAccuracy == .reduced ? shown.reduced : shown
     (exact, location) = (fresh, told)
+    if fresh.suspicion != nil { return events + observeSuspect(fresh, told) }
     let isCoarse = fresh.positionSource == .coarse
     if fresh.positionSource != .inertial, !isCoarse { seen = fresh }
-    // Of a receiver that finds nothing, radios are no cure.
+    // Radio positions do not end a receiver's failure.
     if !isCoarse { (failure, blindSince) = (nil, nil) }
     events += answerRequests(with: told, of: fresh.horizontalAccuracy)
     if isMonitoringSignificantChanges {
@@ -116,13 +122,23 @@ public struct LocationManager: Sendable {
         events.append(.significantChange(change))
       }
     }
-    // Whether the device moves is asked of the exact location.
+    // Movement of the device is determined from the exact location.
     let isPausing = isUpdating && pausesLocationUpdatesAutomatically
-    // A radius of hundreds of metres says nothing of rest.
+    // A radius of hundreds of metres is no measurement of standstill.
     let change = isPausing && !isCoarse ? pause.process(fresh) : nil
     events += consequences(of: change)
     if isUpdating, !isPaused { events += update(told) }
     return events + expire { $0 <= fresh.timestamp }
+  }
+
+  /// Reports a suspect location. It passes every filter, and decides neither pauses nor requests.
+  private mutating func observeSuspect(_ fresh: Location, _ told: Location) -> [LocationEvent] {
+    (failure, blindSince) = (nil, nil)
+    // The receiver stays on until a jump is resolved, which takes half a minute at most.
+    if fresh.suspicion?.reason != .jump, fresh.positionSource != .inertial { seen = fresh }
+    // The next plausible location passes the filter.
+    lastTold = nil
+    return isUpdating ? [.location(told)] : []
   }
 
   /// Learns what the accelerometer says of rest and motion, when that changes; nil when it falls silent.
@@ -133,7 +149,7 @@ public struct LocationManager: Sendable {
     return consequences(of: pause.observe(state, at: timestamp))
   }
 
-  /// Learns of a receiver that speaks and has no position.
+  /// Observes a receiver that reports no position.
   public mutating func observeNoPosition(at timestamp: Timestamp) -> [LocationEvent] {
     let since = blindSince ?? timestamp
     blindSince = since
@@ -141,14 +157,15 @@ public struct LocationManager: Sendable {
     return fail(.positionUnknown(since: since))
   }
 
-  /// Learns that there will be no locations until further notice. A deferral ends, and its fixes are told.
+  /// Reports that there will be no locations until further notice. A deferral ends, and its fixes are
+  /// reported.
   public mutating func fail(_ failure: LocationFailure) -> [LocationEvent] {
     guard failure != self.failure else { return [] }
     self.failure = failure
     return endDeferral(.failed) + [.failed(failure)]
   }
 
-  /// Lets time pass without a location: call it at `nextDeadline`.
+  /// Advances the time without a location: call it at `nextDeadline`.
   public mutating func advance(to timestamp: Timestamp) -> [LocationEvent] {
     var events: [LocationEvent] = []
     if isUpdating, pausesLocationUpdatesAutomatically {
@@ -157,7 +174,7 @@ public struct LocationManager: Sendable {
     return events + expire { $0 <= timestamp }
   }
 
-  /// When `advance` has something to do, if nothing comes before; nil when never.
+  /// Time of the next call of `advance`, if nothing arrives before; nil for none.
   public var nextDeadline: Timestamp? {
     let pausing = isUpdating && pausesLocationUpdatesAutomatically ? pause.nextDeadline : nil
     return ([pausing, deferral?.deadline] + requests.map(\.deadline)).compactMap { $0 }.min()
@@ -193,7 +210,8 @@ public struct LocationManager: Sendable {
     return needs
   }
 
-  /// Seconds that a fix may wait because it is only collected. A receiver that sleeps between two fixes is read immediately.
+  /// Seconds that a fix may wait because it is only collected. A receiver that sleeps between two fixes is
+  /// read immediately.
   private var patience: Double {
     guard desiredAccuracy.meters == nil, distanceFilter == nil else { return 0 }
     if let deferral { return deferral.patience(after: exact) }
@@ -201,10 +219,10 @@ public struct LocationManager: Sendable {
     return continuousDeferral.patience
   }
 
-  /// Metres to go until the distance filter is passed; nil when every fix is.
+  /// Metres up to the end of the distance filter; nil if every fix passes.
   private var distanceToTell: Double? { distanceFilter.map { metersLeft(of: $0, from: origin) } }
 
-  /// Metres to go until the device is so far from a place; 0 when the place is not known.
+  /// Returns the metres up to a distance of the device from a place; 0 if the place is unknown.
   private func metersLeft(of distance: Double, from place: Coordinate?) -> Double {
     guard let exact, let place else { return 0 }
     return max(0, distance - place.distance(to: exact.coordinate))
@@ -252,14 +270,14 @@ public struct LocationManager: Sendable {
 }
 
 extension Location {
-  /// Metres that the device must have come for a distance to be passed: a coarse position may be off by its radius.
+  /// Returns the minimum movement in metres for a distance: a coarse position may be wrong by its radius.
   func leastWay(_ distance: Double) -> Double {
     positionSource == .coarse ? max(distance, horizontalAccuracy ?? distance) : distance
   }
 }
 
 extension DesiredAccuracy {
-  /// The one that asks for more.
+  /// Returns the stricter of two accuracies.
   func stricter(_ other: DesiredAccuracy) -> DesiredAccuracy {
     let order = Self.allCases
     return (order.firstIndex(of: self) ?? 0) <= (order.firstIndex(of: other) ?? 0) ? self : other
@@ -267,29 +285,29 @@ extension DesiredAccuracy {
 }
 
 extension LocationManager {
-  /// Asks for one location. It is told as `requested` when one is exact enough, or else the best that was seen when the
-  /// time is over; without any location the request fails.
+  /// Requests one location. It is reported as `requested` if one is sufficiently accurate, otherwise the best
+  /// one at the end of the time; without any location the request fails.
   ///
   /// - Parameters:
   ///   - accuracy: metres at 68 %.
   ///   - timeLimit: seconds.
-  ///   - now: when it is asked.
+  ///   - now: time of the request.
   public mutating func requestLocation(accuracy: Double, timeLimit: Double, at now: Timestamp) {
     requests.append(OneShotRequest(accuracy: accuracy, start: now, timeLimit: max(0, timeLimit)))
   }
 
-  /// Defers updates: fixes are collected and told as one ordered `batch` when the device has travelled so far or so much
-  /// time has passed, whichever comes first. `deferredUpdatesFinished` follows; then updates are told one by one again,
+  /// Defers updates: fixes are collected and reported as one ordered `batch` after a distance or a time,
+  /// whichever comes first. `deferredUpdatesFinished` follows; then updates are reported one by one again,
   /// until the next call.
   ///
-  /// It needs updates that were started and are not paused, a desired accuracy of `best` or `bestForNavigation`, and no
-  /// distance filter; when one of these is lost on the way, the deferral ends with the error, after its batch. A newer
-  /// call cancels the one before, whose fixes are told first.
+  /// It requires updates that were started and are not paused, a desired accuracy of `best` or
+  /// `bestForNavigation`, and no distance filter; if one of these changes meanwhile, the deferral ends with
+  /// the error, after its batch. A newer call cancels the previous one, whose fixes are reported first.
   ///
   /// - Parameters:
-  ///   - distance: metres from where the device is; nil for no limit.
+  ///   - distance: metres from the present place of the device; nil for no limit.
   ///   - timeout: seconds; nil for no limit.
-  ///   - now: when it is asked.
+  ///   - now: time of the request.
   public mutating func allowDeferredLocationUpdates(
     untilTraveled distance: Double?, timeout: Double?, at now: Timestamp
   ) -> [LocationEvent] {
@@ -302,13 +320,13 @@ extension LocationManager {
     return events
   }
 
-  /// Ends a deferral before its time; its fixes are told.
+  /// Ends a deferral before its time; its fixes are reported.
   public mutating func disallowDeferredLocationUpdates() -> [LocationEvent] { endDeferral(.cancelled) }
 
-  /// Whether fixes are being collected.
+  /// True if fixes are being collected.
   public var isDeferring: Bool { deferral != nil }
 
-  /// Why updates cannot be deferred as things are; nil when they can.
+  /// Reason why updates cannot be deferred at present; nil if they can.
   private var deferralViolation: DeferralError? {
     if !isUpdating || isPaused { return .notUpdating }
     if continuousDeferral != nil { return nil }
@@ -316,7 +334,7 @@ extension LocationManager {
     return distanceFilter == nil ? nil : .distanceFiltered
   }
 
-  /// Starts the next of the continuous deferrals where the last one ended, unless that is so long ago that it would be over.
+  /// Starts the next of the continuous deferrals at the end of the last one, unless it would already be over.
   private mutating func continueDeferral(at timestamp: Timestamp) {
     guard deferral == nil, let limits = continuousDeferral else { return }
     let timeout = limits.timeout ?? .infinity
@@ -327,7 +345,7 @@ extension LocationManager {
     lastDeferral = nil
   }
 
-  /// - Parameter end: when it was over by its limits; nil with an error.
+  /// - Parameter end: time of its end by its limits; nil with an error.
   private mutating func endDeferral(_ error: DeferralError?, at end: Timestamp? = nil) -> [LocationEvent] {
     guard let ended = deferral else { return [] }
     deferral = nil
@@ -337,7 +355,7 @@ extension LocationManager {
     return batch + [.deferredUpdatesFinished(error)]
   }
 
-  /// - Parameter radius: metres at 68 % of the exact location, which says when the search may end.
+  /// - Parameter radius: metres at 68 % of the exact location, which determines the end of the search.
   private mutating func answerRequests(with location: Location, of radius: Double?) -> [LocationEvent] {
     var events: [LocationEvent] = []
     for index in requests.indices.reversed() {
@@ -348,7 +366,7 @@ extension LocationManager {
     return events
   }
 
-  /// Ends what has a deadline that has come.
+  /// Ends everything whose deadline has passed.
   private mutating func expire(_ isOver: (Timestamp) -> Bool) -> [LocationEvent] {
     var events: [LocationEvent] = []
     for request in requests where isOver(request.deadline) {
@@ -363,37 +381,38 @@ extension LocationManager {
   }
 }
 
-/// What `LocationManager` has to tell.
+/// Output of `LocationManager`.
 public enum LocationEvent: Hashable, Sendable {
   /// An update, after the distance filter.
   case location(Location)
   /// A significant change.
   case significantChange(Location)
-  /// Deferred updates: every fix since the deferral began, in order; never empty. The end of the deferral follows.
+  /// Deferred updates: every fix since the deferral began, in order; never empty. The end of the deferral
+  /// follows.
   case batch([Location])
-  /// A deferral is over: its distance or its time has passed (nil), or something came between.
+  /// End of a deferral: by its distance or its time (nil), or by another reason.
   case deferredUpdatesFinished(DeferralError?)
-  /// The answer to a one-shot request: the first location that was exact enough, or the best until its time was over.
+  /// Answer to a one-shot request: the first sufficiently accurate location, or the best until its end.
   case requested(Location)
-  /// Updates pause, because the device stands; with the location where it does, if that was not told yet.
+  /// Updates pause because of a standstill; with its location, if that was not reported yet.
   case paused(Location?)
-  /// Updates go on.
+  /// Updates continue.
   case resumed
-  /// Something failed; told once, until something else does or a location comes.
+  /// A failure; reported once, until another failure or a location.
   case failed(LocationFailure)
 }
 
-/// Why there is no location, in a sentence for the person on call.
+/// Reason why there is no location, as a sentence for the operator.
 public enum LocationFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// The local switch is off.
   case denied
   /// A device may not be read.
   case restricted(reason: String)
-  /// The receiver is gone, or nobody speaks for it.
+  /// The receiver is unavailable, or has no source.
   case receiverUnavailable(reason: String)
-  /// The receiver speaks, and has had no position since.
+  /// The receiver works, but has had no position since this time.
   case positionUnknown(since: Timestamp)
-  /// A one-shot request's time was over before there was any location.
+  /// A one-shot request ended before there was any location.
   case requestTimedOut(seconds: Double)
 
   public var description: String {

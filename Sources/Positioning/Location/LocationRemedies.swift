@@ -1,7 +1,7 @@
-// What a failure or the end of a deferral is called on the wire, and what would help.
+// Wire names and remedies of failures and ends of deferrals.
 
 extension LocationFailure {
-  /// Its case, as in `positionUnknown`.
+  /// Name of the case, as in `positionUnknown`.
   public var name: String {
     switch self {
     case .denied: "denied"
@@ -12,7 +12,7 @@ extension LocationFailure {
     }
   }
 
-  /// What is wrong, without what would help.
+  /// The problem without the remedy.
   public var problem: String {
     switch self {
     case .denied: "location is switched off"
@@ -21,7 +21,7 @@ extension LocationFailure {
     }
   }
 
-  /// What would help.
+  /// The remedy.
   public var remedy: String {
     switch self {
     case .denied: "set location.enabled = true"
@@ -35,13 +35,13 @@ extension LocationFailure {
 }
 
 extension DeferralError {
-  /// What would help; nil where nothing needs to.
+  /// The remedy; nil if none is required.
   public var remedy: String? {
     switch self {
     case .notUpdating, .cancelled: nil
     case .accuracyTooLow: "set location.desired_accuracy = \"best\""
     case .distanceFiltered: "set location.distance_filter = 0"
-    case .failed: "see the failure that was told before it"
+    case .failed: "see the preceding failure"
     }
   }
 }

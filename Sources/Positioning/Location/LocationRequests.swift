@@ -1,18 +1,18 @@
 public import Spatial
 
-/// A request for one location that is exact enough, or the best there is when its time is over.
+/// A request for one location with sufficient accuracy, or the best within the time limit.
 struct OneShotRequest: Sendable {
-  /// Metres at 68 %.
+  /// Sufficient accuracy in m (68 %).
   var accuracy: Double
   var start: Timestamp
-  /// Seconds.
+  /// Time limit in s.
   var timeLimit: Double
   private(set) var best: Location?
   private(set) var bestRadius = Double.infinity
 
   var deadline: Timestamp { start.advanced(bySeconds: timeLimit) }
 
-  /// The tier that the hardware must run in for it.
+  /// The accuracy tier that the hardware requires.
   var desiredAccuracy: DesiredAccuracy {
     DesiredAccuracy.allCases.last { tier in
       guard tier != .reduced, let meters = tier.meters else { return false }
@@ -20,30 +20,30 @@ struct OneShotRequest: Sendable {
     } ?? .best
   }
 
-  /// Takes a location; returns it when it answers the request.
-  /// - Parameter radius: metres at 68 % of the location as the receiver had it; nil when it did not say.
+  /// Processes a location. Returns it if it answers the request.
+  /// - Parameter radius: accuracy in m (68 %) of the measurement; nil if unknown.
   mutating func process(_ location: Location, radius: Double?) -> Location? {
     let radius = radius ?? .infinity
-    // Of two that are equally good the newer is better.
+    // Of two equally good ones, the newer is used.
     if radius <= bestRadius { (best, bestRadius) = (location, radius) }
     return radius <= accuracy ? location : nil
   }
 }
 
-/// Tells a location when the device has moved far since the last one told, and not too often: for the lowest power there
-/// is. The first location is told at once.
+/// Selects locations after a large distance and a minimum time since the last one, at the lowest power. The
+/// first location is selected immediately.
 public struct SignificantChangeMonitor: Sendable {
-  /// Metres.
+  /// Minimum distance in m.
   public static let distance = 500.0
-  /// Seconds.
+  /// Minimum time in s.
   public static let interval = 300.0
 
-  /// The last location told; nil before the first.
+  /// The last selected location; nil before the first.
   public private(set) var location: Location?
 
   public init() {}
 
-  /// Takes a location; returns it when it is a significant change.
+  /// Processes a location. Returns it if it is a significant change.
   public mutating func process(_ candidate: Location) -> Location? {
     if let location {
       guard candidate.timestamp.seconds(since: location.timestamp) >= Self.interval,
@@ -54,6 +54,6 @@ public struct SignificantChangeMonitor: Sendable {
     return candidate
   }
 
-  /// Before this nothing is told, however far the device goes; nil before the first location.
+  /// Earliest time of the next selection, regardless of distance; nil before the first location.
   public var notBefore: Timestamp? { location?.timestamp.advanced(bySeconds: Self.interval) }
 }

@@ -1,8 +1,8 @@
-/// How far the vehicle has come, as its odometer shows it.
+/// A reading of the vehicle's odometer.
 public struct OdometerReading: Hashable, Sendable {
-  /// Metres.
+  /// Distance in m.
   public var distance: Double
-  /// Metres of what was travelled under this device that nobody has measured: the plausible way through gaps.
+  /// Part of the distance in m, with this device, that was not measured but estimated for gaps.
   public var estimated: Double
 
   public init(distance: Double, estimated: Double = 0) {

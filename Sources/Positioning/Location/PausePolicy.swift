@@ -1,39 +1,40 @@
 internal import Motion
 internal import Spatial
 
-/// Decides when a device stands for so long that locations may pause, and when it has moved again.
+/// Decides when a device has been at rest long enough for locations to pause, and when it has moved again.
 ///
-/// The accelerometer's word goes first, since it costs next to nothing; without it the receiver's speed and place decide.
+/// The accelerometer is used first, because it costs almost no energy; without it, the receiver's speed and
+/// position decide.
 struct PausePolicy: Sendable {
   enum Change: Hashable, Sendable { case paused, resumed }
 
   var activity: ActivityType
   private(set) var isPaused = false
 
-  /// What the accelerometer says; nil while it says nothing.
+  /// State according to the accelerometer; nil if unknown.
   private var motion: StationaryDetector.State?
-  /// Since when everything speaks for rest; nil in motion.
+  /// Start of a rest that all evidence confirms; nil in motion.
   private var restBegan: Timestamp?
-  /// Where the rest began.
+  /// Location at the start of the rest.
   private var anchor: Location?
 
-  /// Metres that a fix may wander around the place of rest ...
+  /// Maximum distance in m of fixes from the location of the rest.
   private static let wander = 25.0
-  /// ... and that it must be away before it outweighs an accelerometer that feels nothing, as on a ferry.
+  /// Distance in m from which a fix overrides an accelerometer at rest, as on a ferry.
   private static let carried = 150.0
 
   init(activity: ActivityType) {
     self.activity = activity
   }
 
-  /// When the pause begins, if nothing moves before.
+  /// Time of the pause if no motion is detected earlier.
   var nextDeadline: Timestamp? {
     guard !isPaused else { return nil }
     let needed = motion == .stationary ? activity.limits.feltPausingTime : activity.limits.pausingTime
     return restBegan?.advanced(bySeconds: needed)
   }
 
-  /// Learns what the accelerometer says, when that changes; nil when it falls silent.
+  /// Updates the accelerometer's state after a change; nil if it became silent.
   mutating func observe(_ state: StationaryDetector.State?, at timestamp: Timestamp) -> Change? {
     motion = state
     switch state {
@@ -45,7 +46,7 @@ struct PausePolicy: Sendable {
     }
   }
 
-  /// Takes a fix.
+  /// Processes a fix.
   mutating func process(_ location: Location) -> Change? {
     guard let anchor else {
       self.anchor = location
@@ -61,7 +62,7 @@ struct PausePolicy: Sendable {
     if hasMoved {
       self.anchor = location
       let change = move()
-      // It may have stopped just here.
+      // The vehicle may have just stopped here.
       if motion != .moving, isSlow(location) { restBegan = location.timestamp }
       return change
     }
@@ -70,14 +71,14 @@ struct PausePolicy: Sendable {
     return advance(to: location.timestamp)
   }
 
-  /// Lets time pass.
+  /// Advances the time.
   mutating func advance(to timestamp: Timestamp) -> Change? {
     guard let nextDeadline, timestamp >= nextDeadline else { return nil }
     isPaused = true
     return .paused
   }
 
-  /// Forgets everything, as when updates begin.
+  /// Resets the policy at the start of updates.
   mutating func reset() {
     self = PausePolicy(activity: activity)
   }
@@ -90,7 +91,7 @@ struct PausePolicy: Sendable {
   }
 
   private func isSlow(_ location: Location) -> Bool {
-    // Without a speed the place alone decides.
+    // Without a speed, the position alone decides.
     (location.speed ?? 0) <= activity.limits.slowest + 2 * min(1, location.speedAccuracy ?? 0)
   }
 }

@@ -1,13 +1,14 @@
 public import Sensors
 
-/// Which location services this device offers, and why not the others. A value: whoever does the I/O fills it in.
+/// Available location services, and the reasons for unavailable ones. A value without I/O: the caller
+/// provides the results of its checks.
 public struct ServiceAvailability: Hashable, Sendable {
   /// The local switch.
   public var isLocationEnabled: Bool
-  /// Device nodes that are there and may not be opened, as in "/dev/iio:device0", with the kind of sensor behind each
-  /// where that is known. Nil while nobody has looked.
+  /// Existing device nodes without read permission, as in "/dev/iio:device0", with the kind of sensor if
+  /// known. Nil before the check.
   public var deniedNodes: [String: SensorKind?]?
-  /// Why a kind of sensor cannot be had now, as its source says; kinds that are not named are there.
+  /// Reasons of unavailable kinds of sensors, as reported by their sources; other kinds are available.
   public var unavailable: [SensorKind: String]
 
   public init(
@@ -25,7 +26,7 @@ public struct ServiceAvailability: Hashable, Sendable {
     return denial(of: .positioning) == nil ? .authorized : .restricted
   }
 
-  /// Why a service cannot be had, with what to do about it; nil when it can.
+  /// Returns why a service is unavailable, with a remedy; nil if it is available.
   public func reason(against service: LocationService) -> String? {
     switch service {
     case .location, .deferredUpdates, .significantChanges, .regions:
@@ -38,7 +39,7 @@ public struct ServiceAvailability: Hashable, Sendable {
 
   public func isAvailable(_ service: LocationService) -> Bool { reason(against: service) == nil }
 
-  /// Why a kind of sensor cannot be had, as far as anybody has said; nil when it can, or nobody has.
+  /// Returns why a kind of sensor is unavailable, as far as reported; nil if it is available or unknown.
   public func reason(against kind: SensorKind) -> String? { denial(of: kind) ?? unavailable[kind] }
 
   private func denial(of kind: SensorKind) -> String? {
@@ -48,24 +49,24 @@ public struct ServiceAvailability: Hashable, Sendable {
   }
 }
 
-/// Whether locations may be had on this device.
+/// Permission to use locations on this device.
 public enum AuthorizationStatus: String, Hashable, Sendable, CaseIterable {
-  /// Nobody has looked yet.
+  /// Not checked yet.
   case notDetermined
-  /// The user the agent runs as may not read a device that is needed; it cannot change that itself.
+  /// The agent's user may not read a required device, and cannot change that itself.
   case restricted
-  /// Locations are switched off on the device.
+  /// Locations are disabled on the device.
   case denied
   case authorized
 }
 
-/// What can be asked of the location side.
+/// The location services.
 public enum LocationService: String, Hashable, Sendable, CaseIterable {
   case location
   case deferredUpdates
   case significantChanges
   case regions
   case heading
-  /// Pausing on rest and resuming on motion by the accelerometer; without it, by the receiver's speed alone.
+  /// Pausing at rest and resuming in motion by the accelerometer; without it, by the receiver's speed alone.
   case motionActivity
 }

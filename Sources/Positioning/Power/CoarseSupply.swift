@@ -1,23 +1,23 @@
 public import Sensors
 public import Spatial
 
-/// What radios can tell of the position: what `PowerPlanner` weighs them by.
+/// Possible contribution of radios to the position, as considered by `PowerPlanner`.
 public struct CoarseSupply: Hashable, Sendable {
-  /// The radios to be asked next: the cheapest that may do.
+  /// The radios to scan next: the cheapest sufficient ones.
   public var radios: Set<SensorKind>
-  /// Joules of asking them once; 0 where that is not known.
+  /// Energy of one scan in J; 0 if unknown.
   public var joules: Double
-  /// Watts of the receiver; 0 where that is not known.
+  /// Power of the receiver in W; 0 if unknown.
   public var receiverPower: Double
-  /// When the newest position is of that they gave; nil without one.
+  /// Time of their newest position; nil without one.
   public var timestamp: Timestamp?
-  /// Metres at 68 % of that position.
+  /// Accuracy of that position in m (68 %).
   public var radius: Double
-  /// When they last answered, whether with a position or not; nil before the first time.
+  /// Time of their last answer, with or without a position; nil before the first.
   public var answered: Timestamp?
-  /// Answers in succession that gave no position.
+  /// Number of consecutive answers without a position.
   public var vain: Int
-  /// Whether what they would hear now can be learned from.
+  /// True if a scan now can be used for learning.
   public var isLearning: Bool
 
   public init(
@@ -36,19 +36,21 @@ public struct CoarseSupply: Hashable, Sendable {
 }
 
 extension PowerNeeds {
-  /// Metres: from this accuracy on, positions by radios will do.
+  /// Required accuracy in m from which radio positions are sufficient.
   public static let coarsest = 1000.0
 
-  /// Whether a position by radios is good enough for all that wait for one. Headings want a course, and promised bounds and edges of
-  /// regions that ask for an accuracy want the receiver.
+  /// True if a radio position is accurate enough for all consumers. Headings require a course; error bounds,
+  /// and boundaries of regions with a required accuracy, need the receiver.
   public var takesCoarsePositions: Bool {
     location.isWanted && tolerance >= Self.coarsest && !location.isHeadingWanted
   }
 
-  /// Metres at 68 % of a position by radios that is good enough: on the way it must leave room until the next.
+  /// Returns the sufficient accuracy in m (68 %) of a radio position. In motion it leaves a margin until the
+  /// next one.
   public func coarseLimit(isAtRest: Bool) -> Double { tolerance / (isAtRest ? 2 : 4) }
 
-  /// The same with the newest position by radios in the place of the receiver's, where that is older and the other is good enough.
+  /// Returns the needs with the newest radio position in place of the receiver's, if that is older and the
+  /// other is sufficient.
   func withCoarsePosition(isAtRest: Bool) -> PowerNeeds {
     guard let coarse, takesCoarsePositions, let seen = coarse.timestamp,
       coarse.radius <= coarseLimit(isAtRest: isAtRest), location.timestamp.map({ $0 < seen }) ?? true
@@ -62,25 +64,26 @@ extension PowerNeeds {
   }
 }
 
-/// When radios are asked what they hear. A demand asks them once, at once; it ends with the answer.
+/// The schedule of radio scans. A demand causes one immediate scan, and ends with the answer.
 struct RadioPlan: Sendable {
-  /// Since when they are asked.
+  /// Time of the current request.
   private(set) var asked: Timestamp?
-  /// Before this they are not asked again, because they have not answered.
+  /// Earliest time of the next request after missing answers.
   private var notBefore: Timestamp?
-  /// When `update` may say something else although nothing has happened.
+  /// The next time at which `update` may change the demand without an event.
   private(set) var nextDeadline: Timestamp?
 
-  /// Seconds that an answer may take at all.
+  /// Maximum time in s for an answer.
   static let longest = 30.0
-  /// Seconds that an answer is awaited before the receiver is woken instead: a modem has it, a scan takes four.
+  /// Returns the time in s for an answer before the receiver is powered instead: a modem has it immediately,
+  /// a Wi-Fi scan lasts four seconds.
   static func lead(_ supply: CoarseSupply) -> Double { supply.radios == [.cellular] ? 4 : 8 }
-  /// Seconds until silent radios are asked again, and until those are that have found nothing, which doubles.
+  /// Pause in s after missing answers, and after answers without a position, which doubles up to the limit.
   private static let (silence, pause, longestPause) = (300.0, 30.0, 1800.0)
-  /// Seconds between two answers.
+  /// Minimum time in s between two answers.
   private static let spacing = 5.0
 
-  /// - Parameter due: when a position is wanted; nil when none is.
+  /// - Parameter due: time at which a position is required; nil for none.
   mutating func update(_ supply: CoarseSupply?, due: Timestamp?, at time: Timestamp) {
     nextDeadline = nil
     guard let supply, !supply.radios.isEmpty else {
@@ -93,7 +96,7 @@ struct RadioPlan: Sendable {
       } else if time.seconds(since: since) >= Self.longest {
         (asked, notBefore) = (nil, time.advanced(bySeconds: Self.silence))
       } else {
-        // By then the receiver is woken, and then they are given up.
+        // After that time the receiver is powered, and later the scan is abandoned.
         let elapsed = time.seconds(since: since)
         let lead = Self.lead(supply)
         nextDeadline = since.advanced(bySeconds: elapsed < lead ? lead : Self.longest)
@@ -110,7 +113,7 @@ struct RadioPlan: Sendable {
     }
   }
 
-  /// Whether an answer is still to be awaited before the receiver is woken.
+  /// Returns whether an answer is still awaited before the receiver is powered.
   func isAwaited(_ supply: CoarseSupply?, at time: Timestamp) -> Bool {
     guard let asked, let supply else { return false }
     return time.seconds(since: asked) < Self.lead(supply)

@@ -1,11 +1,13 @@
 public import Sensors
 public import Spatial
 
-/// Seconds on, wake-ups, bytes and bursts of each part of the device, and the energy of these by the given figures.
+/// Powered time, wakeups, bytes and bursts of each part of the device, and the resulting energy by the given
+/// figures.
 ///
-/// A sensor is on while it is in demand and its source reports it as present. A receiver counts as present until its source
-/// reports it as missing, because it is silent while it searches for satellites. Use of the processor and the radio is measured
-/// outside; without a measurement, the use of the processor is estimated from the demands, the fixes and the messages.
+/// A sensor is on while it is in demand and its source reports it as present. A receiver counts as present
+/// until its source reports it as missing, because it is silent while it searches for satellites. Use of the
+/// processor and the radio is measured outside; without a measurement, the use of the processor is estimated
+/// from the demands, the fixes and the messages.
 public struct EnergyLedger: Sendable {
   /// Measured use since the start, without joules; nil where it is not measured.
   public var processor: EnergyAccount?
@@ -13,7 +15,7 @@ public struct EnergyLedger: Sendable {
   public var radio = EnergyAccount(bytes: 0)
 
   private let figures: EnergyFigures
-  /// Of Wi-Fi and cells, after their first scan.
+  /// Use of Wi-Fi and cells, after their first scan.
   private var scans: [EnergyComponent: EnergyAccount] = [:]
   private var meters: [EnergyComponent: OnTimeMeter] = [:]
   private var wakeups = WakeupModel()
@@ -21,7 +23,7 @@ public struct EnergyLedger: Sendable {
   private var missing: [String: Set<SensorKind>] = [:]
   private var present: Set<SensorKind>
 
-  /// - Parameter hasReceiver: false where no source could ever report the receiver as missing.
+  /// - Parameter hasReceiver: false if no source could ever report the receiver as missing.
   public init(figures: EnergyFigures, hasReceiver: Bool = true) {
     self.figures = figures
     present = hasReceiver ? [.positioning] : []
@@ -31,7 +33,7 @@ public struct EnergyLedger: Sendable {
     }
   }
 
-  /// Records the demands from `time` on. Kinds that are not named are off.
+  /// Records the demands from `time` on. Other kinds are off.
   public mutating func record(_ demands: [SensorKind: SensorDemand], at time: Timestamp) {
     self.demands = demands.filter(\.value.isOn)
     settle(at: time)
@@ -43,7 +45,7 @@ public struct EnergyLedger: Sendable {
   /// Counts messages that are sent.
   public mutating func observe(messages: Int) { wakeups.observe(messages: messages) }
 
-  /// Learns from a source that its sensors are missing, or there again.
+  /// Updates whether a source's sensors are missing or present.
   public mutating func observe(_ status: SourceStatus) {
     switch status.state {
     case .unavailable: missing[status.source] = status.kinds
@@ -55,8 +57,9 @@ public struct EnergyLedger: Sendable {
     settle(at: status.timestamp)
   }
 
-  /// Books scans, also those that were broken off: each is a start, of as many seconds as its source says, or as the figures
-  /// say where it does not. One that cost nothing, because the radio was not asked for its sake, is none.
+  /// Adds the energy of scans, including interrupted ones. Each counts as a start, with the duration reported
+  /// by its source, or the one of the figures. Scans without cost, because the radio was not used for them,
+  /// do not count.
   public mutating func observe(_ block: [RadioScan]) {
     for scan in block {
       for (kind, component) in [(SensorKind.wifi, EnergyComponent.wifi), (.cellular, .cellular)]
@@ -110,9 +113,9 @@ extension EnergyComponent {
   init?(_ kind: SensorKind) { self.init(rawValue: kind == .positioning ? "receiver" : kind.rawValue) }
 }
 
-/// Adds up for how long something has power, and how often that began.
+/// Adds up the powered time of a component, and the number of starts.
 public struct OnTimeMeter: Hashable, Sendable {
-  /// Seconds that the power stays on after the last demand.
+  /// Time in s that the power stays on after the last demand.
   public let linger: Double
   /// Number of times that the power came on.
   public private(set) var starts = 0
@@ -125,13 +128,13 @@ public struct OnTimeMeter: Hashable, Sendable {
     self.linger = max(0, linger)
   }
 
-  /// Sets whether it is needed from `time` on; repetitions do not matter.
+  /// Sets whether power is required from `time` on; repetitions have no effect.
   public mutating func set(_ isOn: Bool, at time: Timestamp) {
     guard isOn != (onSince != nil) else { return }
     if isOn {
       let after = lingered(until: time)
       seconds += after
-      // Needed again before the power went, it never went.
+      // If it is required again before the power was off, it was never off.
       if offSince == nil || after >= linger { starts += 1 }
       (onSince, offSince) = (time, nil)
     } else {
@@ -140,7 +143,7 @@ public struct OnTimeMeter: Hashable, Sendable {
     }
   }
 
-  /// Seconds with power until `time`.
+  /// Returns the powered time in s until `time`.
   public func total(at time: Timestamp) -> Double {
     seconds + running(until: time) + lingered(until: time)
   }
@@ -156,17 +159,17 @@ public struct OnTimeMeter: Hashable, Sendable {
 
 /// Power and energy of the parts of the device. `Config/odograph.toml` names the source of each default.
 public struct EnergyFigures: Hashable, Sendable {
-  /// Watts while on.
+  /// Power in W while on.
   public var power: [EnergyComponent: Double]
-  /// Seconds for which Wi-Fi or the modem works for a scan that does not say it.
+  /// Duration in s of a scan whose source does not report it.
   public var scanDuration: [EnergyComponent: Double]
-  /// Joules for each time that the processor leaves its sleep.
+  /// Energy in J of each wakeup of the processor.
   public var wakeup: Double
-  /// Joules for each time that the radio leaves its sleep, beside the time that it then stays on.
+  /// Energy in J of each wakeup of the radio, in addition to its powered time.
   public var burst: Double
-  /// Joules for each byte, sent or received.
+  /// Energy in J of each byte, sent or received.
   public var byte: Double
-  /// Seconds that the kernel leaves an inertial sensor its power after nobody reads it any more.
+  /// Time in s for which the kernel leaves an inertial sensor powered after the last reader.
   public var sensorLinger: Double
 
   public init(
@@ -182,7 +185,7 @@ public struct EnergyFigures: Hashable, Sendable {
   }
 }
 
-/// A part of the device that draws power on the agent's behalf.
+/// A part of the device that uses power on the agent's behalf.
 public enum EnergyComponent: String, Hashable, Sendable, CaseIterable, Comparable {
   case receiver
   case accelerometer
@@ -190,11 +193,11 @@ public enum EnergyComponent: String, Hashable, Sendable, CaseIterable, Comparabl
   case magnetometer
   case barometer
   case processor
-  /// The modem, or whatever carries messages.
+  /// The modem, or another radio that carries messages.
   case radio
   /// Scans for access points.
   case wifi
-  /// Questions to the modem for its cells, beside what it does as the radio.
+  /// Cell queries to the modem, in addition to its use as a radio.
   case cellular
 
   public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
@@ -202,13 +205,13 @@ public enum EnergyComponent: String, Hashable, Sendable, CaseIterable, Comparabl
 
 /// Use of one part since the start.
 public struct EnergyAccount: Hashable, Sendable {
-  /// Seconds on; of the processor, seconds at work.
+  /// Powered time in s; of the processor, working time.
   public var seconds = 0.0
-  /// Number of times that it came on: of the processor wake-ups, of the radio bursts, of Wi-Fi and cells scans.
+  /// Number of starts: of the processor wakeups, of the radio bursts, of Wi-Fi and cells scans.
   public var starts = 0
-  /// Bytes sent and received; nil for what carries none.
+  /// Bytes sent and received; nil for parts without traffic.
   public var bytes: Int?
-  /// Joules by the figures.
+  /// Energy in J by the figures.
   public var joules = 0.0
 
   public init(seconds: Double = 0, starts: Int = 0, bytes: Int? = nil, joules: Double = 0) {

@@ -1,30 +1,30 @@
 public import Sensors
 public import Spatial
 
-/// All that somebody waits for: what `PowerPlanner` weighs.
+/// Needs of all consumers, as considered by `PowerPlanner`.
 public struct PowerNeeds: Hashable, Sendable {
-  /// Of locations.
+  /// Needs of locations.
   public var location: LocationNeeds
-  /// Metres by which what a subscriber shows may be wrong, where a reporting policy promises that; nil without one.
+  /// Error bound in m of the displayed position, if a reporting policy guarantees one; nil otherwise.
   public var errorBound: Double?
-  /// Seconds after the device was last seen for which that promise holds without another fix; nil when it does not hang on
-  /// the receiver.
+  /// Time in s after the last observation for which that bound applies without another fix; nil if it does
+  /// not depend on the receiver.
   public var secondsUnwatched: Double?
-  /// Metres from where the device was last seen to the nearest edge of a region; nil when there is no region.
+  /// Distance in m from the last position to the nearest boundary of a region; nil without regions.
   public var distanceToBoundary: Double?
-  /// Metres at 68 % that a region with an edge nearby asks for; nil when none does.
+  /// Accuracy in m (68 %) required by a region with a boundary nearby; nil for none.
   public var boundaryAccuracy: Double?
-  /// How the position is carried on while the receiver sleeps; nil where nothing does that.
+  /// Position continued while the receiver sleeps; nil if there is none.
   public var carried: CarriedPosition?
-  /// What radios can tell of the position; nil where there are none.
+  /// Possible contribution of radios; nil without radios.
   public var coarse: CoarseSupply?
-  /// Whether the figures of `location` are of a position by radios.
+  /// True if the values of `location` belong to a radio position.
   var isSeenByRadios = false
-  /// What the consumers of the inertial sensors need while the device moves. Kinds that are not named are off.
+  /// Needs of the inertial sensors' consumers while the device moves. Other kinds are off.
   public var inertial: [SensorKind: SensorDemand]
-  /// What is needed at rest, too.
+  /// Needs that also apply at rest.
   public var restless: [SensorKind: SensorDemand] = [:]
-  /// Whether the end of a rest matters to somebody beside the planner.
+  /// True if the end of a rest matters to a consumer besides the planner.
   public var watchesMotion = false
 
   public init(
@@ -37,21 +37,22 @@ public struct PowerNeeds: Hashable, Sendable {
     self.inertial = inertial
   }
 
-  /// Metres of error that are good enough; zero for the best there is.
+  /// Sufficient accuracy in m; zero for the best available.
   var tolerance: Double {
     let accuracy = location.isWanted ? location.desiredAccuracy.meters ?? 0 : PowerPlanner.restfulAccuracy
     return min(accuracy, errorBound ?? accuracy, boundaryAccuracy ?? accuracy)
   }
 
-  /// Whether rest is a reason for the receiver to sleep.
+  /// True if the receiver may sleep at rest.
   var mayRest: Bool { location.isWanted && location.isPaused || isCoarse }
 
-  /// Whether the configured accuracy allows sleep. A one-shot request powers the receiver and no inertial sensor.
+  /// True if the configured accuracy allows sleep. A one-shot request powers the receiver but no inertial
+  /// sensor.
   var isCoarse: Bool {
     location.isWanted && location.standingAccuracy.meters.map { $0 >= PowerPlanner.restfulAccuracy } ?? false
   }
 
-  /// Seconds that a fix may wait. Regions, a promised bound and headings want to know at once.
+  /// Maximum delay of a fix in s. Regions, error bounds and headings require immediate delivery.
   var latency: Double {
     let isWaitedFor = distanceToBoundary != nil || errorBound != nil || location.isHeadingWanted
     return isWaitedFor ? 1 : max(1, location.patience)
@@ -60,17 +61,17 @@ public struct PowerNeeds: Hashable, Sendable {
   var isPositionWanted: Bool { location.isWanted || distanceToBoundary != nil }
 }
 
-/// A position that sensors other than the receiver carry on: whoever waits for locations gets them from there.
+/// A position continued by other sensors than the receiver, for all consumers of locations.
 public struct CarriedPosition: Hashable, Sendable {
-  /// Seconds for which it is carried on at most, whatever it says of itself: navigation's radii were held against the truth in
-  /// outages of up to two minutes.
+  /// Maximum duration in s, whatever the stated accuracy: navigation's radii were validated in outages of up
+  /// to two minutes.
   static let longest = 120.0
 
-  /// Of which the figures are.
+  /// Time of the values.
   public var timestamp: Timestamp
-  /// Metres at 68 %.
+  /// Accuracy in m (68 %).
   public var radius: Double
-  /// Metres per second by which the radius grows at most.
+  /// Maximum growth of the radius in m/s.
   public var growth: Double
 
   public init(timestamp: Timestamp, radius: Double, growth: Double) {
@@ -79,7 +80,7 @@ public struct CarriedPosition: Hashable, Sendable {
     self.growth = growth
   }
 
-  /// Seconds from a moment before until the radius is `limit` metres.
+  /// Returns the time in s from an earlier moment until the radius is `limit` metres.
   func seconds(since seen: Timestamp, until limit: Double) -> Double {
     let elapsed = timestamp.seconds(since: seen)
     return min(Self.longest, elapsed + max(0, limit - radius) / max(growth, 0.01))
@@ -103,7 +104,7 @@ public struct LocationNeeds: Hashable, Sendable {
     }
   }
 
-  /// Whether any consumer requires locations. If false, all other members are ignored.
+  /// True if any consumer requires locations. If false, all other members are ignored.
   public var isWanted: Bool
   /// Desired accuracy without one-shot requests.
   public var standingAccuracy: DesiredAccuracy
@@ -115,30 +116,30 @@ public struct LocationNeeds: Hashable, Sendable {
     get { request.map { standingAccuracy.stricter($0.accuracy) } ?? standingAccuracy }
     set { standingAccuracy = newValue }
   }
-  /// Metres that the device must move from where it was last seen before a location has to be told; nil: every fix is
-  /// wanted, as without a distance filter, during a one-shot request and for `bestForNavigation`. Infinite while paused:
-  /// no way is told before motion is seen.
+  /// Distance in m from the last observed position after which a location must be published. Nil if every fix
+  /// is required: without a distance filter, during a one-shot request and for `bestForNavigation`. Infinite
+  /// while paused, because nothing is published before motion is detected.
   public var distance: Double?
-  /// Before this no movement, however far, is told: the interval of significant changes. Nil when there is no such time.
+  /// Earliest time of the next location, regardless of distance: the interval of significant changes. Nil for
+  /// none.
   public var notBefore: Timestamp?
-  /// When something is due without a fix: the end of a deferral or of a one-shot request's time limit. The power is planned
-  /// again then. Nil if nothing is due.
+  /// Next deadline without a fix: the end of a deferral or of a one-shot request's time limit. The power is
+  /// planned again then. Nil if nothing is due.
   public var deadline: Timestamp?
-  /// Seconds that a fix may wait before anybody looks at it, because it is only collected; 0 when each is waited for.
+  /// Maximum delay of a fix in s while fixes are only collected; 0 if each is required immediately.
   public var patience = 0.0
-  /// Whether headings are to be told.
+  /// True if headings are published.
   public var isHeadingWanted = false
-  /// Whether locations were paused because the device stands still: nothing is due until motion is seen by the
-  /// accelerometer.
+  /// True if locations are paused at rest: nothing is due until the accelerometer detects motion.
   public var isPaused = false
 
-  /// When the device was last seen; nil before the first location. The figures below are of that moment.
+  /// Time of the last observation, to which the values below refer; nil before the first location.
   public var timestamp: Timestamp?
-  /// Metres per second over ground; nil when unknown.
+  /// Speed over ground in m/s; nil if unknown.
   public var speed: Double?
-  /// Metres per second, one standard deviation; nil when unknown.
+  /// Standard deviation of the speed in m/s; nil if unknown.
   public var speedAccuracy: Double?
-  /// Metres at 68 % confidence; nil when unknown.
+  /// Horizontal accuracy in m (68 %); nil if unknown.
   public var horizontalAccuracy: Double?
 
   /// Creates requirements without a request, a filter or a position.

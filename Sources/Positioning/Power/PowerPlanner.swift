@@ -2,91 +2,96 @@ internal import Glibc
 public import Sensors
 public import Spatial
 
-/// Decides in one place what every sensor has to deliver: how soon could anything happen that must be told? Until then the
-/// receiver sleeps; at rest the gyroscope and the magnetometer are off too, and the accelerometer runs just fast enough to
-/// notice that the rest is over.
+/// Decides the demands on all sensors, by the earliest time at which something may have to be published.
+/// Until then the receiver sleeps. At rest the gyroscope and the magnetometer are off too, and the
+/// accelerometer runs just fast enough to detect the end of the rest.
 ///
-/// - The position is *held* between fixes: whoever follows the device takes it to go on at the speed and course last told.
-///   It may stray from that by `Mobility.manoeuvre`; the receiver is woken so far ahead that the next fix comes before the
-///   desired accuracy is used up, by what was learned of its time to a fix.
-/// - With a distance filter, or an edge of a region within reach, what counts is how soon the device could get there.
-/// - A region may ask for an accuracy of its own. Where its edge can be reached within half a minute, the position is held no
-///   longer than it is that exact, whatever else is wanted; a rest that is confirmed is rest there, too.
-/// - Where other sensors carry the position on, everybody gets it from there, and the receiver sleeps until twice its radius
-///   would be the desired accuracy.
-/// - Rest is believed when the accelerometer saw it and a fix taken since does not contradict. Its end wakes everything
-///   at once.
-/// - Where a kilometre or more is accurate enough and radios know the place, they are asked shortly before the receiver would have to be
-///   woken, if that is cheaper; a position of theirs counts as a fix. Where they know nothing, the receiver is woken as without them.
-/// - While fixes are only collected (deferred updates) they may wait in gpsd's socket, and the processor sleeps.
-/// - At accuracies finer than a hundred metres the receiver sleeps at rest only while locations are paused, and the inertial
-///   sensors keep their demands.
-/// - A one-shot request powers the receiver in every state until it is answered or its time limit is over. A receiver that was
-///   woken for a request alone returns to the sleep it was woken from. Radios answer first where they are accurate enough and cheaper.
+/// - The position is *held* between fixes: consumers assume that the device continues with the last published
+///   speed and course. Its deviation is limited by `Mobility.manoeuvre`. The receiver is powered early enough
+///   that the next fix arrives before the desired accuracy is exceeded, according to the learned time to fix.
+/// - With a distance filter, or a boundary of a region within reach, the earliest possible arrival there
+///   counts.
+/// - A region may require an accuracy of its own. If its boundary can be reached within half a minute, the
+///   position is held only as long as it has that accuracy, whatever else is required. A confirmed rest
+///   counts as rest there, too.
+/// - If other sensors continue the position, all consumers use it, and the receiver sleeps until twice its
+///   radius would reach the desired accuracy.
+/// - A rest is accepted if the accelerometer reports it and no later fix contradicts it. Its end activates
+///   all sensors immediately.
+/// - If an accuracy of a kilometre or more is sufficient and radios can provide the position, they are
+///   scanned shortly before the receiver would be powered, if that costs less; their position counts as a
+///   fix. If they find nothing, the receiver is powered as without them.
+/// - While fixes are only collected (deferred updates) they may wait in gpsd's socket, and the processor
+///   sleeps.
+/// - At accuracies finer than a hundred metres the receiver sleeps at rest only while locations are paused,
+///   and the inertial sensors keep their demands.
+/// - A one-shot request powers the receiver in every state until it is answered or its time limit is over. A
+///   receiver powered for a request alone then returns to its sleep. Radios answer first if they are accurate
+///   enough and cheaper.
 ///
 /// A value type without I/O. Call `demands(for:at:)` after each change, and at `nextDeadline`.
 public struct PowerPlanner: Sendable {
-  /// Metres: from this accuracy on, rest is a reason to sleep.
+  /// Accuracy in m from which the receiver may sleep at rest.
   public static let restfulAccuracy = 100.0
-  /// Hz and seconds: the accelerometer while it only watches for motion, which shows below 4 Hz. Two seconds
-  /// make one wakeup of each 25 samples.
+  /// Rate in Hz and latency in s of the accelerometer while it only detects motion, which appears below 4 Hz.
+  /// Two seconds cause one wakeup per 25 samples.
   public static let watchRate = 12.5
   public static let watchLatency = 2.0
-  /// Seconds without a look at the position, however restful: a tow on rails may go unnoticed.
+  /// Maximum time in s without checking the position at rest, because transport on rails may be undetected.
   public static let longestSleep = 1800.0
-  /// Seconds: a shorter sleep costs more than it saves.
+  /// Minimum duration of a sleep in s; shorter ones cost more energy than they save.
   public static let shortestSleep = 1.5
-  /// Seconds between two looks of a receiver that has paused where no accelerometer watches; and what is as good as never.
+  /// Interval in s between checks while paused without an accelerometer, and a time that counts as never.
   public static let blindSleep = 60.0
   private static let endless = 1e7
-  /// Seconds after which a search for satellites is given up where none can be heard, and for how long, as a multiple of
-  /// that: moving, and at rest, where nothing changes.
+  /// Time in s after which an unsuccessful search for satellites ends, and duration of the pause as multiples
+  /// of it: in motion, and at rest, where nothing changes.
   public static let searchLimit = 90.0
-  /// Seconds: a region asks for its own accuracy while its edge can be reached within so long.
+  /// Time in s to reach a region's boundary, below which its own accuracy is required.
   public static let approachTime = 30.0
   static let searchPause = (moving: 1.0, atRest: 9.0)
 
-  /// m/s: a fix that is faster contradicts the accelerometer's rest.
+  /// Speed in m/s above which a fix contradicts a rest reported by the accelerometer.
   public static let restSpeed = 1.5
-  /// m/s, one standard deviation: a receiver measures its speed by the Doppler shift to this at worst, while what gpsd
-  /// says of it is derived from positions and far too much.
+  /// Worst standard deviation in m/s of a receiver's Doppler speed; gpsd derives its much larger value from
+  /// positions.
   private static let speedAccuracy = 0.5
-  /// Metres, for a receiver that does not say.
+  /// Assumed accuracy in m of a receiver that reports none.
   private static let horizontalAccuracy = 10.0
-  /// m/s²: a speed that changes faster between two fixes is not believed before the next.
+  /// Acceleration in m/s² between two fixes above which a speed is not accepted before the next fix.
   private static let hardestBraking = 10.0
-  /// Seconds between two fixes that are held against each other.
+  /// Maximum time in s between two compared fixes.
   private static let comparable = 3.0
-  /// Seconds between positions by radios where the receiver has not found the sky since the start.
+  /// Interval in s between radio positions before the receiver's first fix.
   private static let blindScans = 30.0
-  /// Seconds after which radios are asked where the receiver that was woken finds nothing.
+  /// Time in s without a fix after which radios are scanned, too.
   private static let searchPatience = 15.0
-  /// Seconds: a sleep as they are on the way.
+  /// Typical duration in s of a sleep in motion.
   private static let briefSleep = 30.0
-  /// Seconds kept as a reserve when the receiver is woken.
+  /// Margin in s when the receiver is powered.
   private static let reserve = 0.3
 
   private enum Receiver: Sendable, Hashable {
     case off
-    /// `slept`: seconds before it woke; infinite when its time to a fix teaches nothing (any more).
+    /// `slept`: duration in s of the sleep before; infinite if the time to fix cannot be used for learning.
     case awake(since: Timestamp, slept: Double)
-    /// At rest: nothing happens before the device sets off.
+    /// Asleep at rest: nothing happens before the device departs.
     case asleep(since: Timestamp, atRest: Bool)
   }
 
   private let mobility: Mobility
   private var receiver = Receiver.off
-  /// Whether the receiver would be asleep without the one-shot request that woke it.
+  /// True if the receiver would be asleep without the current one-shot request.
   private var isAwakeForRequest = false
   private var rest: (isAtRest: Bool, since: Timestamp)?
   private var pausedUntil: Timestamp?
   private var radios = RadioPlan()
-  /// The fixes seen last: the newest, and whether the one before it bears it out.
+  /// The newest fixes, and whether the previous one confirms the newest.
   private var newest: (seen: Timestamp, speed: Double?)?
   private var isBorneOut = true
-  /// What was learned of the receiver.
+  /// Learned time to fix of the receiver.
   public private(set) var fixTime: FixTimeEstimate
-  /// When `demands` may say something else although nothing has happened; nil when only an event can change anything.
+  /// The next time at which `demands` may change without an event; nil if only an event can change them.
   public private(set) var nextDeadline: Timestamp?
 
   public init(mobility: Mobility = .vehicle, fixTime: FixTimeEstimate = FixTimeEstimate()) {
@@ -94,20 +99,20 @@ public struct PowerPlanner: Sendable {
     self.fixTime = fixTime
   }
 
-  /// Whether the receiver is on, as of the last decision.
+  /// True if the receiver is on by the last decision.
   public var isReceiverOn: Bool {
     if case .awake = receiver { true } else { false }
   }
 
-  /// Learns what the accelerometer says of motion, and since when; nil when it cannot say (any more).
+  /// Updates the accelerometer's state of motion, and since when; nil if unknown.
   public mutating func observe(isAtRest: Bool?, since: Timestamp) {
     guard isAtRest != rest?.isAtRest else { return }
     rest = isAtRest.map { ($0, since) }
-    // What was given up at one place may be had at the next.
+    // After motion, a new search for satellites may succeed.
     pausedUntil = nil
   }
 
-  /// What every kind of sensor must deliver from `time` on.
+  /// Returns the demands on all kinds of sensors from `time` on.
   public mutating func demands(for needs: PowerNeeds, at time: Timestamp) -> [SensorKind: SensorDemand] {
     var demands = inertialDemands(for: needs)
     let isNews = needs.location.timestamp != newest?.seen
@@ -124,7 +129,7 @@ public struct PowerPlanner: Sendable {
     return demands
   }
 
-  /// What every kind of sensor must deliver while nothing sleeps.
+  /// Returns the maximum demands on all kinds of sensors, without any sleep.
   public static func fullDemands(for needs: PowerNeeds) -> [SensorKind: SensorDemand] {
     var demands = PowerPlanner().inertialDemands(for: needs)
     if needs.isPositionWanted { demands[.positioning] = receiverDemand(latency: 1) }
@@ -137,12 +142,12 @@ public struct PowerPlanner: Sendable {
 
   // MARK: Radios
 
-  /// A scan at once; the demand ends with it.
+  /// A demand for an immediate scan; it ends with the answer.
   private static let radioDemand = SensorDemand.rate(
     hertz: 1 / RadioPlan.longest, latency: .seconds(1))
 
-  /// When radios have to be asked so that the receiver need not be woken; nil for not before something happens.
-  /// - Parameter needs: with the newest position of any kind.
+  /// Returns when radios must be scanned to avoid powering the receiver; nil if not before the next event.
+  /// - Parameter needs: the needs with the newest position of any kind.
   private func radiosDue(_ needs: PowerNeeds, at time: Timestamp) -> Timestamp? {
     guard let coarse = needs.coarse, needs.isPositionWanted else { return nil }
     if coarse.isLearning { return time }
@@ -155,7 +160,7 @@ public struct PowerPlanner: Sendable {
     switch receiver {
     case .off: return nil
     case .awake(let since, _):
-      // It has been looking for the sky for longer than it should.
+      // The search for satellites has lasted longer than it should.
       return since.advanced(bySeconds: Self.searchPatience)
     case .asleep(let since, let atRest):
       guard isWorthAsking(coarse, atRest: atRest) else { return nil }
@@ -165,7 +170,8 @@ public struct PowerPlanner: Sendable {
     }
   }
 
-  /// Whether radios cost less than the fix that they spare. Where the receiver finds none, everything does.
+  /// Returns whether radios cost less energy than the fix that they replace. If the receiver finds none, they
+  /// always do.
   private func isWorthAsking(_ coarse: CoarseSupply, atRest: Bool) -> Bool {
     let sleep = atRest ? Self.longestSleep : Self.briefSleep
     let seconds = fixTime.seconds(afterSleeping: sleep) + Self.reserve
@@ -187,7 +193,7 @@ public struct PowerPlanner: Sendable {
 
   // MARK: The receiver
 
-  /// Whether a one-shot request waits for a fix.
+  /// Returns whether a one-shot request waits for a fix.
   private func isRequested(_ needs: PowerNeeds, at time: Timestamp) -> Bool {
     needs.location.request.map { time < $0.deadline } ?? false
   }
@@ -211,7 +217,7 @@ public struct PowerPlanner: Sendable {
       let isDueAnyway = hasSetOff || due.map { $0 <= time } ?? false
       let isDue = isDueAnyway || isRequested(needs, at: time)
       if isDue, radios.isAwaited(needs.coarse, at: time) {
-        // Until it has set off where radios say it is, it is at rest.
+        // At a position found by radios it counts as at rest until it departs.
         receiver = .asleep(since: since, atRest: atRest)
       } else if isDue {
         wake(at: time, slept: slept, forRequest: !isDueAnyway)
@@ -222,8 +228,9 @@ public struct PowerPlanner: Sendable {
     }
   }
 
-  /// A receiver that hangs repeats itself, and then catches up with a leap. Such a fix stays doubtful until the next: one
-  /// that stands while the accelerometer feels motion, and one whose speed no brakes and no engine explain.
+  /// Compares consecutive fixes. A receiver that hangs repeats a fix, and then jumps to the current position.
+  /// Such a fix is doubtful until the next: a stationary one while the accelerometer reports motion, and one
+  /// whose change of speed exceeds any brakes or engine.
   private mutating func compareFixes(_ location: LocationNeeds) {
     guard let seen = location.timestamp else { return }
     let before = newest
@@ -240,12 +247,12 @@ public struct PowerPlanner: Sendable {
   private mutating func wake(at time: Timestamp, slept: Double, forRequest: Bool = false) {
     receiver = .awake(since: time, slept: slept)
     isAwakeForRequest = forRequest
-    // A search that was given up stays given up after the request.
+    // A search that was abandoned is not resumed after the request.
     if !forRequest { pausedUntil = nil }
     nextDeadline = time.advanced(bySeconds: Self.searchLimit)
   }
 
-  /// While it is awake: a fix that is good enough may send it to sleep, and so does a search in vain.
+  /// Considers sleep while the receiver is on, after a sufficient fix or an unsuccessful search.
   private mutating func considerSleep(
     _ needs: PowerNeeds, isNews: Bool, awakeSince since: Timestamp, slept: Double, at time: Timestamp
   ) {
@@ -275,7 +282,7 @@ public struct PowerPlanner: Sendable {
         return
       }
     }
-    // Whoever asked for the best there is wants the search to go on.
+    // For the best accuracy the search continues.
     guard needs.tolerance >= Self.restfulAccuracy else { return }
     let giveUp = max(since, seen ?? since).advanced(bySeconds: Self.searchLimit)
     guard time >= giveUp else {
@@ -288,7 +295,8 @@ public struct PowerPlanner: Sendable {
     nextDeadline = pausedUntil
   }
 
-  /// When the receiver must be woken so that the next fix comes in time; nil for not before something happens.
+  /// Returns the time at which the receiver must be powered for a timely next fix; nil if not before the next
+  /// event.
   private func wakeTime(_ needs: PowerNeeds, slept: Double) -> Timestamp? {
     if let pausedUntil, !needs.isSeenByRadios { return pausedUntil }
     guard let seen = needs.location.timestamp else { return Timestamp(nanoseconds: .min) }
@@ -297,7 +305,7 @@ public struct PowerPlanner: Sendable {
     }
     let seconds = max(secondsUntilNeeded(needs), secondsCarried(needs, since: seen))
     guard seconds < Self.endless else {
-      // Paused. Without an accelerometer only the receiver sees the end of that.
+      // Paused. Without an accelerometer only the receiver detects the end of the pause.
       return rest?.isAtRest == true ? nil : seen.advanced(bySeconds: Self.blindSleep)
     }
     let ahead = fixTime.seconds(afterSleeping: max(slept, seconds)) + Self.reserve
@@ -306,7 +314,7 @@ public struct PowerPlanner: Sendable {
     return max(due, notBefore.advanced(bySeconds: -ahead))
   }
 
-  /// Seconds from the moment when the device was last seen until something may have to be told.
+  /// Returns the time in s from the last observation until something may have to be published.
   private func secondsUntilNeeded(_ needs: PowerNeeds) -> Double {
     let location = needs.location
     let position = 2 * (location.horizontalAccuracy ?? Self.horizontalAccuracy)
@@ -333,7 +341,7 @@ public struct PowerPlanner: Sendable {
     return seconds
   }
 
-  /// Seconds from the moment when the device was last seen for which other sensors are as good as the receiver.
+  /// Returns the time in s from the last observation for which other sensors are as accurate as the receiver.
   private func secondsCarried(_ needs: PowerNeeds, since seen: Timestamp) -> Double {
     guard let carried = needs.carried, needs.tolerance > 0 else { return 0 }
     return carried.seconds(since: seen, until: needs.tolerance / 2)
@@ -346,7 +354,7 @@ public struct PowerPlanner: Sendable {
     return 2 * (needs.location.horizontalAccuracy ?? Self.horizontalAccuracy) <= max(needs.tolerance, 20) / 2
   }
 
-  /// Whether the device rests and was seen since where it rests.
+  /// Returns whether the device is at rest and has been observed there since.
   private func isRestConfirmed(_ needs: PowerNeeds) -> Bool {
     guard needs.mayRest, let rest, rest.isAtRest, let seen = needs.location.timestamp, seen >= rest.since
     else {
@@ -356,11 +364,11 @@ public struct PowerPlanner: Sendable {
   }
 }
 
-/// How fast a thing that moves can get away from where it was last seen, or from where it was taken to go.
+/// Limits of motion: how fast a device can leave its last observed or its predicted position.
 public struct Mobility: Hashable, Sendable {
-  /// m/s, at most.
+  /// Maximum speed in m/s.
   public var topSpeed: Double
-  /// m/s²: the largest acceleration, braking or turning that is kept up for some seconds.
+  /// Maximum acceleration, braking or turning in m/s² that lasts for some seconds.
   public var manoeuvre: Double
 
   public init(topSpeed: Double, manoeuvre: Double) {
@@ -368,15 +376,15 @@ public struct Mobility: Hashable, Sendable {
     self.manoeuvre = manoeuvre
   }
 
-  /// A road vehicle. On recorded city drives the way off a straight line over eight seconds amounted to 3.3 m/s² once, in
-  /// a bend taken fast, and otherwise to less than 2.
+  /// A road vehicle. On recorded city drives the deviation from a straight line over eight seconds was
+  /// equivalent to 3.3 m/s² once, in a fast bend, and otherwise to less than 2.
   public static let vehicle = Mobility(topSpeed: 60, manoeuvre: 3.5)
   /// A person or a bicycle.
   public static let pedestrian = Mobility(topSpeed: 12, manoeuvre: 1.5)
-  /// Anything that moves, aircraft excepted.
+  /// Any vehicle except aircraft.
   public static let other = Mobility(topSpeed: 90, manoeuvre: 5)
 
-  /// - Parameter activity: what carries the device.
+  /// - Parameter activity: type of motion.
   public init(_ activity: ActivityType) {
     switch activity {
     case .automotive: self = .vehicle
@@ -385,20 +393,20 @@ public struct Mobility: Hashable, Sendable {
     }
   }
 
-  /// Seconds until it may be `distance` metres from where it would be if it went on at constant speed and course: that
-  /// speed may be wrong by `error` m/s already. Zero when the distance is not positive.
+  /// Returns the time in s until the device may be `distance` metres away from its position at constant speed
+  /// and course. `error` is the possible error of that speed in m/s. Zero if the distance is not positive.
   public func secondsToStray(_ distance: Double, from speed: Double, error: Double) -> Double {
-    // What comes the other way moves apart at both speeds.
+    // In the opposite direction the distance grows by both speeds.
     seconds(for: distance, startingAt: error, limit: min(max(0, speed), topSpeed) + topSpeed)
   }
 
-  /// Seconds until it may have covered `distance` metres in any direction, from `speed` m/s on. Zero when the distance
-  /// is not positive.
+  /// Returns the time in s until the device may have travelled `distance` metres in any direction, starting
+  /// at `speed` m/s. Zero if the distance is not positive.
   public func secondsToCover(_ distance: Double, startingAt speed: Double) -> Double {
     seconds(for: distance, startingAt: speed, limit: topSpeed)
   }
 
-  /// Metres that it may cover in so many seconds, from `speed` m/s on.
+  /// Returns the distance in m that the device may travel in a time in s, starting at `speed` m/s.
   public func metersCovered(in seconds: Double, startingAt speed: Double) -> Double {
     let start = min(max(0, speed), topSpeed)
     let rise = min(seconds, (topSpeed - start) / manoeuvre)

@@ -6,18 +6,18 @@ internal import Spatial
 /// A block of samples wakes the thread that reads it and the one that processes it. gpsd's reports of a fix and the sending of a
 /// message wake several threads, one after the other.
 struct WakeupModel: Hashable, Sendable {
-  /// Wake-ups by a block of samples, by a fix, and by a message that is sent.
+  /// Wakeups by a block of samples, by a fix, and by a sent message.
   private static let (perBlock, perFix, perMessage) = (2.0, 4.0, 4.0)
-  /// Seconds of processor time for one wake-up and its work.
+  /// Processor time in s of one wakeup and its work.
   private static let work = 80e-6
 
   private var count = 0.0
-  /// Wake-ups per second under the present demands.
+  /// Wakeups per second with the current demands.
   private var rate = 0.0
   private var since = Timestamp(nanoseconds: 0)
 
   /// Records the demands from `time` on.
-  /// - Parameter demands: of the sensors that are present.
+  /// - Parameter demands: demands on the sensors that are present.
   mutating func record(_ demands: some Sequence<SensorDemand>, at time: Timestamp) {
     count = total(at: time)
     since = max(since, time)
@@ -31,7 +31,7 @@ struct WakeupModel: Hashable, Sendable {
 
   mutating func observe(messages: Int) { count += Self.perMessage * Double(messages) }
 
-  /// The expected use until `time`, without its joules.
+  /// Returns the expected use until `time`, without joules.
   func account(at time: Timestamp) -> EnergyAccount {
     let wakeups = total(at: time)
     return EnergyAccount(seconds: wakeups * Self.work, starts: Int(wakeups))

@@ -2,14 +2,15 @@ internal import Glibc
 internal import Sensors
 public import Spatial
 
-/// Where a position is nobody's business, and how exact it may be elsewhere. What goes through it may be stored and told.
+/// Privacy zones, and the accuracy of positions outside of them. Only its results may be stored and
+/// published.
 ///
-/// A blurred position is the middle of its cell in a grid that covers the earth: whoever collects many of them, or knows
-/// the rule, learns no more than the cell. Speed, course and altitude go with the exact position, because with them its
-/// way could be computed.
+/// A blurred position is the centre of its cell in a grid over the earth: even many of them, or knowledge of
+/// the rule, reveal no more than the cell. Speed, course and altitude are removed with the exact position,
+/// because they would allow computing the route.
 public struct PrivacyPolicy: Hashable, Sendable {
   public enum Treatment: String, Hashable, Sendable, CaseIterable {
-    /// No position is told at all.
+    /// No position is published.
     case withhold
     /// The position is blurred to about the size of the zone.
     case blur
@@ -26,7 +27,7 @@ public struct PrivacyPolicy: Hashable, Sendable {
   }
 
   public var zones: [Zone]
-  /// Metres across a cell outside of all zones; nil tells the position as it is.
+  /// Size of a cell in m outside of all zones; nil publishes exact positions.
   public var accuracy: Double?
 
   public init(zones: [Zone] = [], accuracy: Double? = nil) {
@@ -34,9 +35,9 @@ public struct PrivacyPolicy: Hashable, Sendable {
     self.accuracy = accuracy
   }
 
-  /// The location as it may be known; nil where it is withheld.
+  /// Returns the location as it may be published; nil if it is withheld.
   public func shown(_ location: Location) -> Location? {
-    // What may be inside of a zone is.
+    // A position that may be inside of a zone counts as inside.
     let radius = location.horizontalAccuracy ?? Self.address
     let margin = location.positionSource == .coarse && radius <= Self.address ? radius : 0
     switch shown(location.coordinate, margin: margin) {
@@ -46,10 +47,10 @@ public struct PrivacyPolicy: Hashable, Sendable {
     }
   }
 
-  /// Whether a place may be known as it is.
+  /// Returns whether a position may be published exactly.
   package func isExact(_ coordinate: Coordinate) -> Bool { shown(coordinate, margin: 0) == .exact }
 
-  /// Metres: a coarser position tells no address.
+  /// Accuracy in m above which a position does not reveal an address.
   private static let address = 500.0
 
   private func isNear(_ zone: Zone, _ point: SurfacePoint, _ margin: Double) -> Bool {
@@ -73,22 +74,23 @@ public struct PrivacyPolicy: Hashable, Sendable {
   }
 }
 
-/// A cell of a grid over the earth, bounded by parallels and meridians, nearly square but at the poles.
+/// A cell of a grid over the earth, bounded by parallels and meridians, nearly square except at the poles.
 struct GridCell: Hashable {
   let middle: Coordinate
-  /// Metres from the middle to a corner at most.
+  /// Maximum distance in m from the middle to a corner.
   let accuracy: Double
 
-  /// Metres a degree of a great circle, on a sphere with the earth's mean radius; a grid needs no more.
+  /// Metres per degree of a great circle on a sphere with the earth's mean radius; a grid needs no higher
+  /// accuracy.
   private static let degree = 111_195.0
 
-  /// - Parameter size: metres along a side.
+  /// - Parameter size: length of a side in m.
   init(holding coordinate: Coordinate, size: Double) {
     let rows = max(1, (180 * Self.degree / size).rounded(.down))
     let height = 180 / rows
     let row = min(rows - 1, ((coordinate.latitude + 90) / height).rounded(.down))
     let latitude = -90 + (row + 0.5) * height
-    // A whole number of cells goes round, so that none is cut at the date line.
+    // An integer number of cells per circle, so that none is cut at the date line.
     let circle = 360 * Self.degree * Self.cosine(latitude)
     let columns = max(1, (circle / size).rounded(.down))
     let width = 360 / columns
@@ -97,7 +99,7 @@ struct GridCell: Hashable {
     // The side towards the equator is the longer one.
     let edge = max(0, abs(latitude) - height / 2)
     let (half, side) = (height / 2 * Self.degree, width / 2 * Self.degree * Self.cosine(edge))
-    // One in a hundred for the earth not being a sphere.
+    // One per cent because the earth is not a sphere.
     accuracy = 1.01 * (half * half + side * side).squareRoot()
   }
 
@@ -105,11 +107,12 @@ struct GridCell: Hashable {
 }
 
 extension Location {
-  /// The middle of the cell and the time; neither height, speed nor course, from whose sum the way could be found again.
+  /// Returns a location with the centre of the cell and the time, without height, speed and course, which
+  /// would allow reconstructing the route.
   func blurred(to cell: GridCell) -> Location {
     var blurred = Location(timestamp: timestamp, coordinate: cell.middle)
     (blurred.time, blurred.source, blurred.horizontalAccuracy) = (time, source, cell.accuracy)
-    // It may not be in that cell at all.
+    // The device may be outside of that cell.
     if positionSource == .coarse {
       (blurred.positionSource, blurred.horizontalAccuracy) = (
         .coarse, cell.accuracy + (horizontalAccuracy ?? 0)

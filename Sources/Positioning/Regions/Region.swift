@@ -1,28 +1,29 @@
 public import Spatial
 
-/// An area whose entry and exit are watched, known by its identifier.
+/// A monitored area with an identifier.
 public struct Region: Hashable, Sendable {
   public enum Shape: Hashable, Sendable {
-    /// All places within `radius` metres of the centre.
+    /// The area within `radius` metres of the centre.
     case circle(center: Coordinate, radius: Double)
-    /// Parts that do not overlap, each an outer ring and its holes. Edges are the shortest ways over the earth.
+    /// Parts that do not overlap, each an outer ring and its holes. Edges are the shortest lines on the
+    /// earth.
     case polygon([[[Coordinate]]])
   }
 
-  /// Not empty; a second region with the same identifier takes the place of the first.
+  /// Identifier, not empty; a second region with the same identifier replaces the first.
   public var identifier: String
   public var shape: Shape
   public var notifyOnEntry: Bool
   public var notifyOnExit: Bool
-  /// Seconds, more than 0, after which a stay is told; nil for never.
+  /// Time in s, above 0, after which a dwell event is published; nil for never.
   public var dwell: Double?
-  /// Metres at 68 %, more than 0, that fixes are to be good for near the boundary; nil where what is configured is good enough.
+  /// Required accuracy in m (68 %), above 0, of fixes near the boundary; nil for the configured accuracy.
   public var desiredAccuracy: Double?
-  /// m/s, more than 0, that vehicles are to keep to inside; nil where the region sets no limit.
+  /// Speed limit in m/s, above 0, for vehicles inside; nil for none.
   public var speedLimit: Double?
-  /// For people; nil when it has none.
+  /// Display name; nil if it has none.
   public var name: String?
-  /// When it was made or last changed; nil when that is not known.
+  /// Time of creation or last change; nil if unknown.
   public var definedAt: UTCTime?
 
   public init(
@@ -36,7 +37,7 @@ public struct Region: Hashable, Sendable {
     self.dwell = dwell
   }
 
-  /// A polygon of one part.
+  /// Creates a polygon of one part.
   /// - Parameter rings: the outer boundary, then its holes.
   public init(identifier: String, rings: [[Coordinate]], dwell: Double? = nil) {
     self.init(identifier: identifier, shape: .polygon([rings]), dwell: dwell)
@@ -46,8 +47,8 @@ public struct Region: Hashable, Sendable {
     self.init(identifier: identifier, shape: .circle(center: center, radius: radius), dwell: dwell)
   }
 
-  /// The shape, checked and in the form that is quick to look at.
-  /// - Throws: `RegionError` for a shape that is none.
+  /// Validates the shape and returns it in a form for fast queries.
+  /// - Throws: `RegionError` for an invalid shape.
   public func area() throws(RegionError) -> Area {
     switch shape {
     case .circle(let center, let radius):
@@ -64,10 +65,10 @@ public struct Region: Hashable, Sendable {
   }
 }
 
-/// Why a region is not watched.
+/// The reason why a region is rejected.
 public enum RegionError: Error, Hashable, Sendable, CustomStringConvertible {
   case emptyIdentifier
-  /// Another region of the same set, after it, has the identifier, and takes its place.
+  /// A later region of the same set has the identifier and replaces this one.
   case duplicateIdentifier
   case invalidCenter
   case invalidRadius(Double)
@@ -93,16 +94,16 @@ public enum RegionError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// What became of a set of regions.
+/// The outcome for a set of regions.
 public struct RegionAcceptance: Hashable, Sendable {
   public struct Refusal: Hashable, Sendable {
-    /// The region's place in the set, counted from 0.
+    /// Index of the region in the set, from 0.
     public var index: Int
     public var identifier: String
     public var reason: RegionError
   }
 
-  /// In the order of the set.
+  /// Identifiers in the order of the set.
   public var accepted: [String] = []
   public var refused: [Refusal] = []
 }

@@ -1,37 +1,38 @@
 internal import Glibc
 internal import Spatial
 
-/// One region held against a step.
+/// Evaluation of one region for one step.
 struct RegionEvaluation {
   let region: WatchedRegion
   let step: RegionStep
-  /// When the first fix of all came.
+  /// Time of the very first fix.
   let first: Timestamp
   private(set) var state: WatchState
   private(set) var track: RegionTrack
   private var isInside = false
   private var hasChanged = false
-  /// Civil time of the change; nil when it is not known.
+  /// Civil time of the change; nil if unknown.
   private(set) var changeTime: UTCTime?
 
   init(region: WatchedRegion, step: RegionStep, first: Timestamp, state: WatchState, track: RegionTrack) {
     (self.region, self.step, self.first, self.state, self.track) = (region, step, first, state, track)
   }
 
-  /// Evidence (see `RegionEvidence`) that changes a state while the vehicle moves: 99 % from one fix.
+  /// Required evidence (see `RegionEvidence`) for a change of state in motion: 99 % from one fix.
   private static let evidenceInMotion = 2.0
-  /// For the first decision about a region, and for what happened while nobody watched: 99.9 %.
+  /// Required evidence for the first decision about a region, and for changes while the agent was not
+  /// running: 99.9 %.
   private static let evidenceAtFirst = 3.0
-  /// While it does not move, when a change can hardly be: seven standard deviations, or several fixes apart. Simulated days
-  /// of noise, white or slow, at the boundary give no second change.
+  /// Required evidence at rest, where a change is improbable: seven standard deviations, or several
+  /// independent fixes. Simulated days of white or slow noise at the boundary cause no second change.
   private static let evidenceAtRest = 12.0
-  /// What a single fix must count then, 99.9 %; otherwise 1.
+  /// Minimum evidence of a single fix at rest, 99.9 %; otherwise 1.
   private static let leastEvidenceAtRest = 3.0
 
-  /// Plainly outside again: nothing to remember.
+  /// True if the region is clearly outside again, so that no track is needed.
   var isForgettable: Bool { state == .outside && !isInside && track.evidence.isEmpty }
 
-  /// - Returns: whether the state has changed.
+  /// - Returns: true if the state has changed.
   mutating func run(into events: inout RegionEventList) -> Bool {
     let area = region.area
     let distance = area.signedDistance(from: step.end.point)
@@ -63,7 +64,7 @@ struct RegionEvaluation {
     return hasChanged
   }
 
-  /// Follows the fix itself from one side of the boundary to the other.
+  /// Tracks on which side of the boundary the fix itself is.
   private mutating func followSide() {
     let state = state
     let isFirst = track.isInside == nil && state != .outside
@@ -84,7 +85,7 @@ struct RegionEvaluation {
     track.isInside = isInside
   }
 
-  /// A stay that began before a restart goes on by civil time, or begins anew where that is not known.
+  /// Continues a dwell that started before a restart by civil time, or restarts it if that is unknown.
   private mutating func resumeStay() {
     guard let began = track.sinceTime, let now = step.end.time, began <= now else {
       track.since = step.end.timestamp
@@ -128,7 +129,7 @@ struct RegionEvaluation {
     (hasChanged, changeTime) = (true, crossing.time)
   }
 
-  /// In and out again between two fixes, as far as the line between them can be believed.
+  /// Reports entry and exit between two fixes, if the line between them is accurate enough.
   private mutating func reportPassage(into events: inout RegionEventList) {
     guard step.isMoving, let start = step.start else { return }
     let area = region.area
@@ -165,17 +166,17 @@ struct RegionEvaluation {
   }
 }
 
-/// A region that was found good, in the form that is quick to look at.
+/// A valid region in a form for fast queries.
 struct WatchedRegion: Hashable, Sendable {
   let identifier: String
   let area: Area
-  /// Seconds; nil for never.
+  /// Dwell time in s; nil for never.
   let dwell: Double?
   let notifyOnEntry: Bool
   let notifyOnExit: Bool
-  /// Metres at 68 %; nil for what is configured.
+  /// Required accuracy in m (68 %); nil for the configured accuracy.
   let desiredAccuracy: Double?
-  /// m/s; nil for none.
+  /// Speed limit in m/s; nil for none.
   let speedLimit: Double?
   let name: String?
   let definedAt: UTCTime?
@@ -196,14 +197,14 @@ struct WatchedRegion: Hashable, Sendable {
     (name, definedAt) = (region.name, region.definedAt)
   }
 
-  /// When a stay is long enough; nil for never.
+  /// Returns the end of the dwell time; nil for none.
   func dwellEnd(_ track: RegionTrack) -> Timestamp? {
     guard let since = track.since, let dwell else { return nil }
     return since.advanced(bySeconds: dwell)
   }
 
-  /// The end of a dwell time, at the newest position.
-  /// - Parameter first: when the first fix of all came.
+  /// Returns the event at the end of a dwell time, at the newest position.
+  /// - Parameter first: time of the very first fix.
   func stay(
     until due: Timestamp, _ track: RegionTrack, seen fix: RegionFix?, first: Timestamp?, confidence: Double
   ) -> RegionEvent {
@@ -228,25 +229,25 @@ struct WatchedRegion: Hashable, Sendable {
   }
 }
 
-/// What is kept of a region while it is more than plainly outside.
+/// State of a region that is not clearly outside.
 struct RegionTrack: Hashable, Sendable {
-  /// Whether the newest fix itself lies inside, whatever its error; nil before the first.
+  /// True if the newest fix itself lies inside, regardless of its error; nil before the first.
   var isInside: Bool?
-  /// Where that changed last; nil when nobody saw it.
+  /// Last change of that side; nil if it was not observed.
   var crossing: RegionCrossing?
   var evidence = RegionEvidence()
-  /// What the evidence is for, while the state is unknown.
+  /// The state that the evidence supports while the state is unknown.
   var target: WatchState?
-  /// The state comes from before a restart.
+  /// True if the state precedes a restart.
   var isRestored = false
-  /// The first fix after a restart contradicted the state.
+  /// True if the first fix after a restart contradicted the state.
   var isLate = false
-  /// When the vehicle came in; nil while that is known only in civil time, or not at all.
+  /// Time of entry; nil if it is known only in civil time or unknown.
   var since: Timestamp?
-  /// Civil time of the same.
+  /// Civil time of entry.
   var sinceTime: UTCTime?
   var hasDwelt = false
-  /// The vehicle is surely inside while it is nearer to this position than these metres.
+  /// Position and distance in m within which the vehicle is certainly still inside.
   var clearance: Clearance?
 
   struct Clearance: Hashable, Sendable {
@@ -255,7 +256,7 @@ struct RegionTrack: Hashable, Sendable {
   }
 }
 
-/// A state, and how it came about.
+/// A state with its origin.
 enum WatchState: UInt8, Hashable, Sendable {
   case unknown
   case outside
@@ -268,15 +269,16 @@ enum WatchState: UInt8, Hashable, Sendable {
   var isOutside: Bool { self != .unknown && self != .inside }
 }
 
-/// What speaks for a change of a region's state, summed up over independent fixes.
+/// Evidence for a change of a region's state, summed over independent fixes.
 ///
-/// Each fix that is likely on the other side counts by the decimal logarithm of how unlikely it is wrong: 2 for 99 %, 3
-/// for 99.9 %. The errors of a receiver at rest stay the same for minutes, so fixes that are no farther apart than their
-/// accuracy count as one, the best of them. A single fix that is less than 90 % likely there takes all back.
+/// Each fix that is probably on the other side counts with the decimal logarithm of its odds: 2 for 99 %, 3
+/// for 99.9 %. The errors of a receiver at rest are constant for minutes, so fixes that are closer together
+/// than their accuracy count as one, with the best value. A single fix with a probability below 90 % resets
+/// the sum.
 struct RegionEvidence: Hashable, Sendable {
-  /// What a single fix counts at most.
+  /// Maximum evidence of a single fix.
   static let largestScore = 12.0
-  /// Of a fix that does not take back what was there.
+  /// Maximum doubt of a fix that does not reset the sum.
   private static let largestDoubt = 0.1
 
   private var settled = 0.0
@@ -286,11 +288,11 @@ struct RegionEvidence: Hashable, Sendable {
   var isEmpty: Bool { place == nil }
 
   /// - Parameters:
-  ///   - doubt: the probability that the fix is not on the other side.
-  ///   - least: what a fix must count to count at all.
-  ///   - position: of the fix, m, earth-centred.
-  ///   - accuracy: of the fix, m at 68 %.
-  /// - Returns: the sum; zero when this fix does not count.
+  ///   - doubt: probability that the fix is not on the other side.
+  ///   - least: minimum evidence of a fix.
+  ///   - position: earth-centred position of the fix in m.
+  ///   - accuracy: accuracy of the fix in m (68 %).
+  /// - Returns: the sum; zero if this fix does not count.
   mutating func add(doubt: Double, least: Double, position: Vector3, accuracy: Double) -> Double {
     if doubt > Self.largestDoubt { self = RegionEvidence() }
     let score = min(Self.largestScore, -log10(doubt))

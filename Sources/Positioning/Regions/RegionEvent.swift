@@ -1,6 +1,6 @@
 public import Spatial
 
-/// Something that happened with a region.
+/// An event of a region.
 public struct RegionEvent: Hashable, Sendable {
   public enum Kind: String, Hashable, Sendable, CaseIterable {
     case enter
@@ -11,22 +11,22 @@ public struct RegionEvent: Hashable, Sendable {
 
   public var kind: Kind
   public var identifier: String
-  /// The region's; nil when it has none.
+  /// Name of the region; nil if it has none.
   public var name: String?
-  /// When the region was made or last changed; nil when that is not known.
+  /// Time of the region's creation or last change; nil if unknown.
   public var definedAt: UTCTime?
-  /// When it happened: the crossing interpolated between two fixes, or the end of the dwell time. A late event has the
+  /// Time of the crossing, interpolated between two fixes, or the end of the dwell time. A late event has the
   /// time of the first fix that showed it.
   public var timestamp: Timestamp
-  /// The same in civil time; nil when the fix had none.
+  /// Civil time of the event; nil if the fix had none.
   public var time: UTCTime?
-  /// Where the boundary was crossed, or for a dwell the newest position.
+  /// Position of the crossing, or for a dwell the newest position.
   public var coordinate: Coordinate
-  /// Metres at 68 % confidence, of the less accurate of the fixes; as the receiver said, nil when it did not.
+  /// Accuracy in m (68 %) of the less accurate fix, as reported by the receiver; nil if it reported none.
   public var horizontalAccuracy: Double?
-  /// The probability that it happened, 0 ... 1.
+  /// Probability of the event, 0 ... 1.
   public var confidence: Double
-  /// It happened while nobody watched (before a restart); nobody knows exactly when.
+  /// True if the event happened while the agent was not running, so that its exact time is unknown.
   public var isLate: Bool
 
   public init(
@@ -44,22 +44,23 @@ public struct RegionEvent: Hashable, Sendable {
   }
 }
 
-/// Whether the vehicle is in a region, as far as that was decided.
+/// The decided state of a region.
 public enum RegionState: String, Hashable, Sendable, CaseIterable {
   case unknown
   case inside
   case outside
 }
 
-/// The events of one step, brought into order.
+/// The events of one step in publication order.
 struct RegionEventList {
   private var events: [(event: RegionEvent, isPassage: Bool)] = []
 
-  /// - Parameter isPassage: whether the region is left again in the same step, so that its events stay together.
+  /// - Parameter isPassage: true if the region is left again in the same step, so that its events must stay
+  ///   together.
   mutating func append(_ event: RegionEvent, isPassage: Bool) { events.append((event, isPassage)) }
 
-  /// By time; but whoever shows one region at a time must hear of the exit before the next entry, even where the
-  /// regions overlap, so entries that last come after all exits.
+  /// Events in order of time. A subscriber that displays one region at a time must receive an exit before the
+  /// next entry, even if the regions overlap, so final entries come after all exits.
   var ordered: [RegionEvent] {
     guard events.count > 1 else { return events.map(\.event) }
     let lastExit = events.lazy.filter { $0.event.kind == .exit && !$0.isPassage }.map(\.event.timestamp).max()

@@ -1,30 +1,32 @@
 internal import Bytes
 internal import Spatial
 
-/// The states that a monitor keeps across a restart, by identifier.
+/// States that a monitor preserves across a restart, by identifier.
 struct RegionMemory: Hashable, Sendable {
   struct Stay: Hashable, Sendable {
-    /// Civil time; nil when it was not known.
+    /// Civil time of entry; nil if unknown.
     var since: UTCTime?
     var hasDwelt: Bool
   }
 
   var stays: [String: Stay] = [:]
-  /// Hashes of the identifiers that the vehicle was outside of: 100,000 of them take 400 kB. Each with the civil time (ns)
-  /// since when; the least value where that is not known.
+  /// Hashes of the identifiers of regions that the vehicle was outside of: 100,000 of them require 400 kB.
+  /// The values are civil times in ns since when, or the smallest number if unknown.
   var outside: [UInt32: Int64] = [:]
 
   var isEmpty: Bool { stays.isEmpty && outside.isEmpty }
 
-  /// FNV-1a. A collision, one in 40,000 at 100,000 regions, makes a new region one that the vehicle was outside of.
+  /// Returns an FNV-1a hash. In a collision, one in 40,000 with 100,000 regions, a new region counts as one
+  /// that the vehicle was outside of.
   static func hash(_ identifier: String) -> UInt32 { FNV1a.hash32(identifier.utf8) }
 
   init() {}
 
-  // Layout, little-endian: "ODRM", version 2; count of stays (4 bytes), each: length of the identifier (4), its UTF-8,
-  // since in ns of civil time (8; least value for unknown), whether it was told (1); count of times since when the vehicle was
-  // outside of some (4), each: ns of civil time (8), count of hashes (4), each 4 bytes; FNV-1a of all before (4).
-  // Version 1 has one list of hashes, without a time.
+  // Layout, little-endian: "ODRM", version 2; number of regions inside (4 bytes), each: length of the
+  // identifier (4), its UTF-8, since in ns of civil time (8; smallest number for unknown), whether the dwell
+  // was reported (1); number of times since when the vehicle was outside of regions (4), each: ns of civil
+  // time (8), number of hashes (4), each 4 bytes; FNV-1a of all preceding bytes (4). Version 1 has one list
+  // of hashes, without a time.
   private static let magic = Array("ODRM".utf8) + [2]
   private static let oldMagic = Array("ODRM".utf8) + [1]
 
@@ -37,7 +39,7 @@ struct RegionMemory: Hashable, Sendable {
       bytes.append(little: stay.since?.nanoseconds ?? Int64.min)
       bytes.append(stay.hasDwelt ? 1 : 0)
     }
-    // Most share one time: that of the first fix.
+    // Most regions share one time: that of the first fix.
     let groups = Dictionary(grouping: outside, by: \.value).sorted { $0.key < $1.key }
     bytes.append(little: UInt32(groups.count))
     for (time, members) in groups {
@@ -70,7 +72,7 @@ struct RegionMemory: Hashable, Sendable {
       let length = Int(try get(UInt32.self))
       guard place + length <= end,
         let identifier = String(validating: bytes[place..<(place + length)], as: UTF8.self)
-      else { throw RegionMemoryError(description: "names a region with what is no text") }
+      else { throw RegionMemoryError(description: "contains a region name that is not text") }
       place += length
       let since = try get(Int64.self)
       let hasDwelt = try get(UInt8.self) != 0
@@ -84,7 +86,7 @@ struct RegionMemory: Hashable, Sendable {
   }
 }
 
-/// Why kept states cannot be read.
+/// The reason why stored states are unreadable.
 public struct RegionMemoryError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String
 }

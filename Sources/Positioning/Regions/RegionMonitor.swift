@@ -1,75 +1,75 @@
 public import Spatial
 
-/// Watches any number of regions and reports entries, exits and stays.
+/// Monitors any number of regions and reports entries, exits and dwells.
 ///
-/// A fix is not taken for a point. The probability that the vehicle is inside comes from the boundary's shape and the
-/// fix's accuracy (a normal error, the same in all directions), and a state changes only when that is certain enough: 99 %
-/// while the vehicle moves, practically certain while it does not, from one fix or from several that are independent.
-/// In between the state stays, so that a vehicle parked on a boundary changes it once at most. Where accuracy is too poor
-/// to decide, nothing is decided.
+/// A fix is not treated as a point. The probability that the vehicle is inside follows from the boundary's
+/// shape and the fix's accuracy (a normal error, equal in all directions). A state changes only with
+/// sufficient certainty, from one fix or from several independent ones: 99 % in motion, practically certain
+/// at rest. A vehicle parked on a boundary therefore changes the state at most once. If the accuracy is
+/// insufficient, nothing is decided.
 ///
-/// As in Core Location, events are crossings: the first decision about a region sets its state without an event. A
-/// region with the identifier of another replaces it and keeps its state, so that entries and exits alternate for each
-/// identifier; the stay goes on unless the vehicle is found outside of the new shape. A region that is taken away tells
-/// nothing more.
+/// As in Core Location, events are crossings: the first decision about a region sets its state without an
+/// event. A region that replaces one with the same identifier inherits its state, so that entries and exits
+/// alternate for each identifier; the dwell continues unless the vehicle is found outside of the new shape. A
+/// removed region causes no further events.
 ///
-/// A value type without I/O: locations go in with their time, events come out in the order in which they happened, with
-/// exits before the entries that replace them. The cost of a fix depends on the regions near the way from the last one,
-/// not on all.
+/// A value type without I/O: locations go in with their time, events come out in the order in which they
+/// happened, with exits before the entries that replace them. The cost of a fix depends on the regions near
+/// the line from the previous one, not on all regions.
 public struct RegionMonitor: Sendable {
   public let settings: Settings
 
-  /// Locations passed over because their time was not after the last one's, since the start.
+  /// Number of locations ignored since the start because they were not later than the previous one.
   public private(set) var unorderedCount = 0
 
   private(set) var regions: [WatchedRegion] = []
   private(set) var states: [WatchState] = []
-  /// Since when each state is known to hold, in civil time; nil when that is not known.
+  /// Civil time since when each state is valid; nil if unknown.
   private(set) var since: [UTCTime?] = []
   private(set) var places: [String: Int] = [:]
   private(set) var tree = BoxTree()
-  /// By the region's place; all that are not plainly outside.
+  /// Tracks of all regions that are not clearly outside, by index.
   private var tracks: [Int: RegionTrack] = [:]
-  /// Regions that no position was compared with since they were added, changed or reset.
+  /// Regions that were not evaluated since they were added, changed or reset.
   private var unseen: [Int] = []
-  /// From before a restart, for regions that are not watched yet.
+  /// States from before a restart, for regions that are not monitored yet.
   private var memory = RegionMemory()
   private(set) var newest: RegionFix?
   private var firstFix: Timestamp?
-  /// Whether the next fix is not connected with the newest one.
+  /// True if the next fix is not connected with the newest one.
   private var isInterrupted = false
-  /// Whether the newest position is withheld.
+  /// True if the newest position is private.
   private var isHidden = false
   private var nearby: [Int] = []
-  /// Whether any region has a desired accuracy of its own.
+  /// True if any region requires an accuracy of its own.
   private(set) var hasOwnAccuracies = false
-  /// Whether any region has a speed limit.
+  /// True if any region has a speed limit.
   private(set) var hasSpeedLimits = false
 
-  /// When a stay will be long enough to be reported; nil for none. Call `advance` then.
+  /// The next end of a dwell time, at which `advance` must be called; nil for none.
   public private(set) var nextDeadline: Timestamp?
-  /// Rises with everything that `encoded` would say differently, except for positions.
+  /// Counter that increases with every change of `encoded` except for positions.
   public private(set) var revision = 0
 
   public init(settings: Settings = Settings()) {
     self.settings = settings
   }
 
-  /// How many regions are watched.
+  /// Number of monitored regions.
   public var count: Int { regions.count }
 
-  /// Nil for an identifier that is not watched.
+  /// Returns the state of a region; nil if it is not monitored.
   public func state(of identifier: String) -> RegionState? { places[identifier].map { states[$0].told } }
 
-  /// Whether states from before a restart, or of regions that are watched no more, wait for their regions.
+  /// True if states of regions that are not monitored (any more) are preserved.
   public var remembersOthers: Bool { !memory.isEmpty }
 
-  /// The regions that the vehicle is in, as decided, in order of their identifiers.
+  /// Identifiers of the regions whose decided state is inside, sorted.
   public var inside: [String] { placesInside.map { regions[$0].identifier }.sorted() }
 
   var placesInside: [Int] { tracks.keys.filter { states[$0] == .inside } }
 
-  /// Takes a location; returns what it shows to have happened.
+  /// Processes a location. Returns the resulting events.
   public mutating func process(_ location: Location) -> [RegionEvent] {
     guard location.coordinate.isValid else { return [] }
     if let newest, location.timestamp <= newest.timestamp {
@@ -81,7 +81,7 @@ public struct RegionMonitor: Sendable {
     (newest, isInterrupted, isHidden) = (fix, false, false)
     let first = firstFix ?? fix.timestamp
     firstFix = first
-    // Regions that have not come back by then are gone.
+    // Regions that have not been added again by then were removed.
     if fix.timestamp.seconds(since: first) > Self.memorySpan { memory = RegionMemory() }
     guard !regions.isEmpty else { return [] }
 
@@ -106,7 +106,7 @@ public struct RegionMonitor: Sendable {
     return events.ordered
   }
 
-  /// Whether a region has no state yet, or a boundary that no position was compared with.
+  /// True if a region has no state yet, or a changed boundary that was not evaluated.
   public var hasUndecided: Bool { !unseen.isEmpty }
 
   /// Decides the undecided regions by the current position, as a fix would. Other regions are unaffected. Does nothing
@@ -154,14 +154,14 @@ public struct RegionMonitor: Sendable {
   /// no dwell is reported before the next fix.
   public mutating func interrupt() { (isInterrupted, isHidden) = (true, true) }
 
-  /// Lets time pass without a location; returns the stays that have become long enough.
+  /// Advances the time without a location. Returns dwell events that are due.
   public mutating func advance(to time: Timestamp) -> [RegionEvent] {
     var events = RegionEventList()
     reportStays(until: time, into: &events)
     return events.ordered
   }
 
-  /// Holds one region against a step.
+  /// Evaluates one region for a step.
   private mutating func evaluate(
     _ place: Int, _ step: RegionStep, first: Timestamp, into events: inout RegionEventList
   ) {
@@ -185,7 +185,7 @@ public struct RegionMonitor: Sendable {
     var next: Timestamp?
     for (place, track) in tracks where states[place] == .inside && !track.hasDwelt {
       guard let due = regions[place].dwellEnd(track) else { continue }
-      // A vehicle that may have left already is not said to stay.
+      // No dwell is reported for a vehicle that may have left already.
       if due <= time, track.isInside == true, track.evidence.isEmpty, !isInterrupted {
         let event = regions[place].stay(until: due, track, seen: newest, first: firstFix, confidence: 1)
         events.append(event, isPassage: false)
@@ -200,9 +200,8 @@ public struct RegionMonitor: Sendable {
 
   // MARK: Regions
 
-  /// Watches these regions and no others. Each that is faulty is refused with its reason; the others are watched. Of those
-  /// with the same identifier the last good one is, as it would replace the one before it. States of identifiers that stay are
-  /// kept.
+  /// Replaces all regions. Invalid ones are rejected with a reason. Of several with the same identifier, the
+  /// last valid one is used. States of unchanged identifiers are retained.
   @discardableResult
   public mutating func replaceAll(_ wanted: [Region]) -> RegionAcceptance {
     var acceptance = RegionAcceptance()
@@ -213,7 +212,7 @@ public struct RegionMonitor: Sendable {
       acceptance.refused.append(
         RegionAcceptance.Refusal(index: index, identifier: wanted[index].identifier, reason: reason))
     }
-    // From the end, so that the last of an identifier is the first that is seen.
+    // In reverse order, so that the last of an identifier comes first.
     for (index, region) in wanted.enumerated().reversed() {
       do throws(RegionError) {
         let checked = try WatchedRegion(region)
@@ -230,9 +229,9 @@ public struct RegionMonitor: Sendable {
     return acceptance
   }
 
-  /// Watches one region more, in place of one with the same identifier. Builds the index anew: many regions are better
-  /// given to `replaceAll`.
-  /// - Throws: `RegionError`; the regions are then as they were.
+  /// Adds a region, or replaces the one with the same identifier. It rebuilds the index; pass many regions to
+  /// `replaceAll` instead.
+  /// - Throws: `RegionError`; the regions are then unchanged.
   public mutating func add(_ region: Region) throws(RegionError) {
     let checked = try WatchedRegion(region)
     var all = regions
@@ -240,7 +239,7 @@ public struct RegionMonitor: Sendable {
     watch(all)
   }
 
-  /// Watches a region no longer; nothing happens when it is not watched.
+  /// Removes a region; no effect if it is not monitored.
   public mutating func remove(_ identifier: String) {
     guard let place = places[identifier] else { return }
     var all = regions
@@ -269,7 +268,7 @@ public struct RegionMonitor: Sendable {
       (states[place], since[place]) = (oldStates[old], oldSince[old])
       tracks[place] = oldTracks[old]
       if region.area != oldRegions[old].area {
-        // What was seen of the old boundary says nothing of the new one.
+        // Observations of the old boundary do not apply to the new one.
         if states[place] == .outside { states[place] = .outsideUnseen }
         if var track = tracks[place] {
           track.isInside = nil
@@ -289,7 +288,8 @@ public struct RegionMonitor: Sendable {
     revision += 1
   }
 
-  /// Calls with the identifier of each region that a place itself lies in, whatever was decided, in no particular order.
+  /// Calls `body` with the identifier of each region that contains a position, regardless of its state, in no
+  /// particular order.
   public func forEachRegion(at coordinate: Coordinate, _ body: (String) -> Void) {
     let point = SurfacePoint(coordinate)
     tree.forEach(at: point.position) { place in
@@ -297,8 +297,9 @@ public struct RegionMonitor: Sendable {
     }
   }
 
-  /// Metres that the vehicle can surely move from a place before it meets the boundary of any region; nil without regions.
-  /// - Parameter limit: metres; farther boundaries are not looked for, and the answer is at most this.
+  /// Returns the distance in m from a position within which there is certainly no boundary of a region; nil
+  /// without regions.
+  /// - Parameter limit: maximum result in m; more distant boundaries are not searched for.
   public func distanceToNearestBoundary(from coordinate: Coordinate, limit: Double = 100_000) -> Double? {
     guard !regions.isEmpty, coordinate.isValid else { return nil }
     let point = SurfacePoint(coordinate)
@@ -310,15 +311,15 @@ public struct RegionMonitor: Sendable {
       tree.forEach(meeting: box) { place in
         nearest = min(nearest, abs(regions[place].area.signedDistance(from: point)))
       }
-      // Every boundary within the radius was looked at, whatever lies beyond.
+      // All boundaries within the radius were examined.
       if nearest < radius || radius >= limit { return nearest }
       radius = min(limit, radius * 4)
     }
   }
 
-  // MARK: Across a restart
+  // MARK: Restart
 
-  /// The states of all regions, to be kept across a restart. Save it when `revision` has changed.
+  /// The states of all regions, to be stored across a restart. Save it when `revision` has changed.
   public var encoded: [UInt8] {
     var all = memory
     for (place, track) in tracks where states[place] == .inside {
@@ -331,15 +332,15 @@ public struct RegionMonitor: Sendable {
     return all.encoded
   }
 
-  /// Takes over the states of an earlier run, for the regions that are watched and for those that will be. What the first
-  /// fix then shows to have changed is reported once, as late. Call it before the first location.
-  /// - Throws: `RegionMemoryError` for bytes that are no such states; nothing is taken over then.
+  /// Restores the states of an earlier run, for current and future regions. Changes shown by the first fix
+  /// are reported once, as late. Call it before the first location.
+  /// - Throws: `RegionMemoryError` for invalid bytes; then nothing is restored.
   public mutating func restore(_ bytes: [UInt8]) throws(RegionMemoryError) {
     memory = try RegionMemory(decoding: bytes)
     for place in regions.indices where states[place] == .unknown && tracks[place] == nil { recall(place) }
   }
 
-  /// Gives a region the state that it had before the restart, if it had one.
+  /// Restores the state of a region from before the restart, if it had one.
   private mutating func recall(_ place: Int) {
     let identifier = regions[place].identifier
     if let stay = memory.stays.removeValue(forKey: identifier) {
@@ -357,21 +358,22 @@ public struct RegionMonitor: Sendable {
     }
   }
 
-  /// What is assumed about receivers and vehicles.
+  /// Assumptions about receivers and vehicles.
   public struct Settings: Hashable, Sendable {
-    /// Metres at 68 %, for a fix that does not say. More delays decisions, less lets a bad fix decide. 25.
+    /// Assumed accuracy in m (68 %) of a fix without one. Larger values delay decisions, smaller ones let an
+    /// inaccurate fix decide. 25.
     public var unknownAccuracy = 25.0
-    /// Metres at 68 %: no fix is believed to be better. 1.
+    /// Best accuracy in m (68 %) that is accepted from a fix. 1.
     public var leastAccuracy = 1.0
-    /// Metres per second over ground from which on a vehicle is surely moving. 2.
+    /// Speed over ground in m/s from which a vehicle is certainly moving. 2.
     public var movingSpeed = 2.0
-    /// Metres per second squared by which the way between two fixes bends: how far from the straight line it may have
-    /// led. 0 believes in the straight line. 0.2.
+    /// Acceleration in m/s² by which the path between two fixes may bend away from the straight line. 0
+    /// assumes a straight line. 0.2.
     public var bend = 0.2
 
     public init() {}
   }
 
-  /// Seconds after the first fix for which states from before a restart wait for their regions.
+  /// Time in s after the first fix for which states from before a restart wait for their regions.
   private static let memorySpan = 3600.0
 }

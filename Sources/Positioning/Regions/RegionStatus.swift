@@ -1,13 +1,13 @@
 public import Spatial
 
-/// How it stands with a region that is watched.
+/// State of a monitored region.
 public struct RegionStatus: Hashable, Sendable {
   public var identifier: String
   public var state: RegionState
-  /// Civil time of the crossing, or of the fix that first decided the state; nil for one that is unknown, and where nobody knew
-  /// the time.
+  /// Civil time of the crossing, or of the fix that first decided the state; nil if the state or the time is
+  /// unknown.
   public var since: UTCTime?
-  /// The region's own, metres at 68 %; nil when it has none.
+  /// The region's own accuracy in m (68 %); nil if it has none.
   public var desiredAccuracy: Double?
 
   public init(
@@ -21,11 +21,12 @@ public struct RegionStatus: Hashable, Sendable {
 }
 
 extension RegionMonitor {
-  /// Nil for an identifier that is not watched. The corresponding call of Core Location is `requestState(for:)`.
+  /// Returns the status of a region; nil if it is not monitored. The corresponding call of Core Location is
+  /// `requestState(for:)`.
   public func status(of identifier: String) -> RegionStatus? { places[identifier].map(status) }
 
-  /// At most `limit` regions: all in their order, or where there are more, those that the vehicle is in, the last entered first,
-  /// and then the nearest to the newest location that was taken.
+  /// Returns the status of at most `limit` regions: all in their order, or if there are more, first those
+  /// that contain the vehicle, the last entered first, and then the nearest to the newest location.
   public func statuses(limit: Int) -> [RegionStatus] {
     guard count > limit else { return regions.indices.map(status) }
     let inside = states.indices.filter { states[$0] == .inside }
@@ -34,8 +35,8 @@ extension RegionMonitor {
     return (inside + nearest(limit - inside.count)).map(status)
   }
 
-  /// The regions with a speed limit that the vehicle is in, as decided, with their limits in m/s, in order of their identifiers. They
-  /// change with `revision` only.
+  /// The regions with a speed limit that contain the vehicle, with their limits in m/s, sorted by identifier.
+  /// They change with `revision` only.
   public var speedLimits: [(region: String, speed: Double)] {
     guard hasSpeedLimits else { return [] }
     return placesInside.compactMap { place in
@@ -49,7 +50,7 @@ extension RegionMonitor {
       since: states[place] == .unknown ? nil : since[place], desiredAccuracy: regions[place].desiredAccuracy)
   }
 
-  /// The places of the regions nearest to the newest location that the vehicle is not in.
+  /// Returns the indices of the regions nearest to the newest location that do not contain the vehicle.
   private func nearest(_ wanted: Int) -> [Int] {
     guard let newest else { return Array(states.indices.filter { states[$0] != .inside }.prefix(wanted)) }
     var radius = 1000.0
@@ -69,11 +70,11 @@ extension RegionMonitor {
     }
   }
 
-  /// Metres: more than any two places are apart.
+  /// Distance in m above that of any two positions.
   private static let wholeEarth = 2.1e7
 
-  /// The finest desired accuracy, metres at 68 %, of the regions whose boundary is within some metres of a place; nil where
-  /// none of them has its own.
+  /// Returns the finest accuracy in m (68 %) of the regions with a boundary within `metres` of a position;
+  /// nil if none of them requires one.
   public func desiredAccuracy(near coordinate: Coordinate, within metres: Double) -> Double? {
     guard hasOwnAccuracies, coordinate.isValid else { return nil }
     let point = SurfacePoint(coordinate)
@@ -91,7 +92,7 @@ extension RegionMonitor {
 }
 
 extension WatchState {
-  /// As it is told.
+  /// The state as published.
   var told: RegionState {
     switch self {
     case .unknown: .unknown

@@ -1,15 +1,15 @@
 internal import Spatial
 
-/// A fix as regions look at it.
+/// A fix in the form that regions use.
 struct RegionFix: Hashable, Sendable {
   let timestamp: Timestamp
   let time: UTCTime?
   let coordinate: Coordinate
   let point: SurfacePoint
   let position: Vector3
-  /// As the receiver said.
+  /// Accuracy reported by the receiver.
   let statedAccuracy: Double?
-  /// Metres at 68 %, as it is taken.
+  /// Effective accuracy in m (68 %).
   let accuracy: Double
   let speed: Double?
 
@@ -21,28 +21,28 @@ struct RegionFix: Hashable, Sendable {
     position = point.position
     statedAccuracy = location.horizontalAccuracy
     let stated = location.horizontalAccuracy.flatMap { $0.isFinite && $0 >= 0 ? $0 : nil }
-    // A floor keeps divisions finite whatever the settings say.
+    // A lower limit keeps divisions finite with any settings.
     accuracy = max(stated ?? settings.unknownAccuracy, settings.leastAccuracy, 1e-6)
     speed = location.speed
   }
 
-  /// Metres: one standard deviation along one axis. 68 % of a circular normal distribution lie within 1.51 of them.
+  /// Standard deviation along one axis in m. 68 % of a circular normal distribution lie within 1.51 times it.
   var deviation: Double { accuracy / 1.5096 }
 }
 
-/// From one fix to the next.
+/// The step from one fix to the next.
 struct RegionStep {
   let start: RegionFix?
   let end: RegionFix
-  /// Metres in a straight line.
+  /// Straight distance in m.
   let length: Double
-  /// Whether the vehicle surely moves, by its speed or by the step itself.
+  /// True if the vehicle is certainly moving, by its speed or by the step itself.
   let isMoving: Bool
   private let bend: Double
 
-  /// Standard deviations beyond which a fix is certain.
+  /// Number of standard deviations beyond which a fix is certain.
   private static let reach = 7.5
-  /// Standard deviations of its own error by which a step between two fixes is surely a movement.
+  /// Size of a step, in standard deviations of its own error, that is certainly a motion.
   private static let significantStep = 7.0
 
   init(from start: RegionFix?, to end: RegionFix, _ settings: RegionMonitor.Settings) {
@@ -56,22 +56,23 @@ struct RegionStep {
     bend = settings.bend
   }
 
-  /// Metres from a fix within which a boundary leaves doubt.
+  /// Distance in m from a fix within which a boundary is uncertain.
   var reach: Double { Self.reach * end.deviation }
 
-  /// What is nearer than the reach to any place on the way.
+  /// Box of all points within the reach of the path.
   var box: SpaceBox {
     var box = SpaceBox(from: start?.point ?? end.point, to: end.point)
     box.grow(by: reach)
     return box
   }
 
-  /// Metres: one standard deviation of the place at a fraction of the way, by both fixes' errors and the way's bends.
+  /// Returns the standard deviation in m of the position at a fraction of the step, from both fixes' errors
+  /// and possible bends.
   func deviation(at fraction: Double) -> Double {
     guard let start else { return end.deviation }
     let (a, b) = ((1 - fraction) * start.deviation, fraction * end.deviation)
     let seconds = end.timestamp.seconds(since: start.timestamp)
-    // A road that is much longer than the line is not seen as a line.
+    // A road much longer than the line cannot be treated as a line.
     let sag = min(bend * seconds * seconds / 8, 0.05 * length)
     return (a * a + b * b + sag * sag).squareRoot()
   }
@@ -88,7 +89,7 @@ struct RegionStep {
       coordinate: point(at: fraction).coordinate, statedAccuracy: statedAccuracy)
   }
 
-  /// The end itself, where no crossing is known.
+  /// The end of the step, if no crossing is known.
   var arrival: RegionCrossing {
     RegionCrossing(
       timestamp: end.timestamp, time: end.time, coordinate: end.coordinate, statedAccuracy: end.statedAccuracy
@@ -102,7 +103,7 @@ struct RegionStep {
   }
 }
 
-/// When and where a boundary was crossed.
+/// Time and position of a boundary crossing.
 struct RegionCrossing: Hashable, Sendable {
   var timestamp: Timestamp
   var time: UTCTime?

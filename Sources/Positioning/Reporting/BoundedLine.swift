@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A uniform motion in the plane: position in metres and velocity in metres per scaled second.
+/// A uniform motion in the plane: position in m and velocity in m per scaled second.
 struct UniformMotion: Hashable, Sendable {
   var position: SIMD2<Double>
   var velocity: SIMD2<Double>
@@ -20,25 +20,25 @@ struct TimedPoint: Hashable, Sendable {
   var position: SIMD2<Double>
 }
 
-/// Where the vehicle is expected, and how much that counts.
+/// An expected position of the vehicle with its weight.
 struct ExpectedPoint: Hashable, Sendable {
   var point: TimedPoint
-  /// The inverse of the variance, over the square of the bound.
+  /// Inverse of the variance, relative to the square of the bound.
   var weight: Double
 }
 
 /// Uniform motions that stay within a bound of every point.
 ///
-/// They form a convex set: an intersection of second-order cones in position and velocity. Both questions about it are
-/// answered by an interior-point method with a logarithmic barrier (S. Boyd, L. Vandenberghe, "Convex Optimization",
+/// They form a convex set: an intersection of second-order cones in position and velocity. Both queries use
+/// an interior-point method with a logarithmic barrier (S. Boyd, L. Vandenberghe, "Convex Optimization",
 /// 2004, chapter 11), whose Newton steps have four or five unknowns.
 struct BoundedLine {
-  /// Metres.
+  /// Bound in m.
   var bound: Double
 
   private static let newtonSteps = 30
 
-  /// A motion strictly within the bound of every point, found from a start; nil when there is none.
+  /// Returns a motion strictly within the bound of every point, searched from a start; nil if there is none.
   func feasible(_ points: ArraySlice<TimedPoint>, from start: UniformMotion) -> UniformMotion? {
     var motion = start
     var ceiling = worst(motion, points)
@@ -69,7 +69,8 @@ struct BoundedLine {
     return nil
   }
 
-  /// Of the motions within the bound of every point, the one nearest to what is expected, from one that is within.
+  /// Returns the motion within the bound of every point that is closest to the expected points, starting from
+  /// a valid one.
   func nearest(
     to expected: [ExpectedPoint], within points: ArraySlice<TimedPoint>, from start: UniformMotion
   ) -> UniformMotion {
@@ -97,7 +98,7 @@ struct BoundedLine {
     return motion
   }
 
-  /// The square of the largest residual.
+  /// Returns the square of the largest residual.
   private func worst(_ motion: UniformMotion, _ points: ArraySlice<TimedPoint>) -> Double {
     points.reduce(0) { max($0, motion.residual($1).squaredLength) }
   }

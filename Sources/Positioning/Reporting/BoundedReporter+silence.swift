@@ -1,24 +1,24 @@
 public import Spatial
 
-/// What is promised while no fix comes.
+/// Validity of reports without fixes.
 extension BoundedReporter {
-  /// m/s: a vehicle that was seen faster does not rest, whatever the accelerometer feels.
+  /// Speed in m/s above which a vehicle is not at rest, regardless of the accelerometer.
   private static let restSpeed = 1.5
-  /// Seconds until the end of a rest is known: the accelerometer's samples wait for two seconds, and the detector wants to be
-  /// sure. On the drives of `BoundedPromiseTests` 2 and 5 tell the same.
+  /// Time in s until the end of a rest is detected: the accelerometer's samples are buffered for two seconds,
+  /// and the detector needs some time. On the drives of `BoundedPromiseTests` 2 and 5 give equal results.
   private static let restNoticing = 3.5
-  /// Seconds before which a promise is renewed that only the accelerometer watches over.
+  /// Time in s before its end at which a report monitored only by the accelerometer is renewed.
   private static let renewal = 10.0
 
-  /// Learns whether the receiver is on. While it sleeps nobody waits for a fix that is late.
+  /// Updates whether the receiver is on. While it sleeps, no fix is late.
   public mutating func observe(isReceiverOn: Bool) { self.isReceiverOn = isReceiverOn }
 
-  /// Learns whether the accelerometer feels rest; nil when it cannot say.
-  /// - Parameter since: when that began, as far as can be told.
+  /// Updates whether the accelerometer reports rest; nil if unknown.
+  /// - Parameter since: estimated start of rest or motion.
   public mutating func observe(isAtRest: Bool?, since: Timestamp) -> [ReportPredictor] {
     restSince = isAtRest == true ? since : nil
     guard watch == .accelerometer, isAtRest != true, var ended = report else { return [] }
-    // The first metres of what began then are within the bound.
+    // The first metres of the new motion are within the bound.
     let standing = physics.seconds(within: roomAtRest, apart: 0)
     let until = since.advanced(bySeconds: isAtRest == nil ? 0 : standing)
     ended.validity = min(ended.validity ?? .infinity, max(0, until.seconds(since: ended.moment)))
@@ -27,15 +27,16 @@ extension BoundedReporter {
     return [ended.rounded]
   }
 
-  /// The device stands where it was last seen and nobody looks until the next location: decides what is still open, and makes
-  /// sure that the prediction stands still too.
+  /// Assumes that the device stays at its last position and is not observed until the next location: decides
+  /// open reports, and publishes a prediction without motion.
   ///
-  /// - Parameter isSeen: whether the fixes until now were taken; otherwise the device may be somewhere else already.
+  /// - Parameter isSeen: true if the fixes until now were processed; otherwise the device may have moved
+  ///   already.
   public mutating func stand(isSeen: Bool = true) -> [ReportPredictor] {
     settle(isStanding: true, mayRest: isSeen)
   }
 
-  /// When the promise lapses, or must be renewed, if no location comes: as late as the delay allows.
+  /// Time at which the bound expires or must be renewed without a location: as late as the delay allows.
   var lapse: Timestamp? {
     guard let report, let newest else { return nil }
     switch watch {
@@ -44,13 +45,13 @@ extension BoundedReporter {
       return report.validity.map { report.moment.advanced(bySeconds: max(1, $0 - Self.renewal) + delay) }
     case .receiver:
       let doubt = physics.seconds(within: report, from: newest) + delay
-      // What may only be late is waited for.
+      // A fix that may only be late is awaited.
       return newest.timestamp.advanced(bySeconds: isReceiverOn ? max(doubt, cadence.silence) : doubt)
     }
   }
 
-  /// Seconds after the newest fix for which the promise holds without another; nil when nothing is promised, and while a
-  /// sensor other than the receiver watches over it.
+  /// Time in s after the newest fix for which the bound applies without another; nil without a report, and
+  /// while a sensor other than the receiver monitors it.
   public var secondsUnwatched: Double? {
     guard watch == .receiver, let newest else { return nil }
     guard let report, window.isEmpty else { return 0 }
@@ -63,7 +64,7 @@ extension BoundedReporter {
       guard watch == .accelerometer, var again = report else {
         return renewed + settle(isStanding: false, mayRest: true)
       }
-      // It still rests there. Of several that nobody asked for in time, the last one tells all.
+      // The vehicle is still at rest. Of several missed renewals, only the last is published.
       again.moment = lapse.advanced(bySeconds: -delay)
       again.validity = Self.restLease
       report = again
@@ -72,7 +73,7 @@ extension BoundedReporter {
     return renewed
   }
 
-  /// A gap in which the vehicle can have left the bound and come back ends what was promised before it.
+  /// Ends earlier reports after a gap in which the vehicle can have left the bound and returned.
   mutating func closeGap(before sample: MotionSample) -> [ReportPredictor] {
     guard watch == .receiver, let newest, let report,
       case let gap = sample.timestamp.seconds(since: newest.timestamp), !isReceiverOn || gap > cadence.silence
@@ -85,7 +86,7 @@ extension BoundedReporter {
     return settle(isStanding: false, mayRest: true)
   }
 
-  /// Decides what is open and brings the last report before nobody looks.
+  /// Decides open reports and returns the last one before observation stops.
   mutating func settle(isStanding: Bool, mayRest: Bool) -> [ReportPredictor] {
     var reports = decide { _ in true }
     if watch == .accelerometer, !mayRest, var ended = report {
@@ -102,19 +103,19 @@ extension BoundedReporter {
     last.growth = growth(of: last)
     last.validity = rests ? Self.restLease : physics.seconds(within: last, from: newest)
     last = last.rounded
-    // Of two reports for one moment the later one counts.
+    // Of two reports for one time the later one is valid.
     if reports.last?.moment == last.moment { reports.removeLast() }
     report = last
     watch = rests ? .accelerometer : .nobody
     return reports + [last]
   }
 
-  /// Whether the accelerometer notices the end of a rest before the bound breaks.
+  /// Returns whether the accelerometer detects the end of the rest before the bound is exceeded.
   private func isRestWatched(since seen: MotionSample) -> Bool {
     guard let restSince, restSince <= seen.timestamp, seen.speed < Self.restSpeed else { return false }
     return physics.seconds(within: roomAtRest, apart: 0) + delay >= Self.restNoticing
   }
 
-  /// Metres by which a resting vehicle may move. Over hours a position wanders by twice its accuracy.
+  /// Permitted motion of a resting vehicle in m. Over hours a position varies by twice its accuracy.
   private var roomAtRest: Double { epsilon - 2 * (newest?.accuracy ?? 0) }
 }

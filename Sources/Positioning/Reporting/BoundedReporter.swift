@@ -1,65 +1,68 @@
 public import Spatial
 
-/// A reporting policy with two promises: what a subscriber shows is never more than `epsilon` metres wrong, for the
-/// moment `delay` seconds ago. Zero delay is dead reckoning.
+/// A reporting policy with bounded error and delay: the position displayed by a subscriber for the time
+/// `delay` seconds ago is accurate to `epsilon` metres. A delay of zero is dead reckoning.
 ///
-/// The promise is for every fix that was let in by the end of its delay, and for those that a receiver would have given
-/// while nobody looked: each report says for how long it is valid. A receiver that falls silent or asleep brings a last
-/// report whose validity is what physics leaves of the bound (`UnwatchedMotion`); the report is sent before a subscriber shows
-/// the first moment that is in doubt. An unexpected silence is noticed after 1.75 s at one fix a second: with a delay shorter
-/// than that, what was shown meanwhile may have been wrong. A fix that `FixScreen` holds back for longer is told when it is
-/// let in: reports then say its moment within epsilon, too, to whoever keeps them.
+/// The bound applies to every fix accepted by the end of its delay, and to those that a receiver would have
+/// provided during silence: each report states its validity. If a receiver becomes silent or sleeps, a last
+/// report states for how long the vehicle cannot leave the bound (`UnwatchedMotion`). It is sent before a
+/// subscriber displays the first uncertain moment. An unexpected silence is detected after 1.75 s at one fix
+/// a second; with a shorter delay, positions displayed meanwhile may have been wrong. A fix that `FixScreen`
+/// delays further is published when it is accepted; for subscribers that store reports, its time is then
+/// within epsilon, too.
 ///
-/// A report is decided as late as the promise allows: when a fix is not within epsilon of the prediction, its moment
-/// is shown `delay` seconds later, and until then the fixes that follow it can be looked at. Nothing is lost by
-/// waiting, since a report that takes effect earlier has to agree with more fixes and is chosen knowing fewer.
-/// Everything that the wire rounds is rounded before it is checked.
+/// A report is decided as late as possible: a fix outside of the prediction is displayed `delay` seconds
+/// later, and until then the following fixes can be considered. Waiting has no disadvantage, because an
+/// earlier report must agree with more fixes and is chosen with less information. All rounding of the wire
+/// format is applied before the check.
 ///
-/// Consumers that show the last reported position and do not predict are wrong by what the vehicle has driven since. For these,
+/// Consumers that show the last reported position without prediction are wrong by the distance driven since. For them,
 /// `limits` cause a report when the vehicle is too far from the last reported position.
 ///
-/// A value type without I/O: locations go in with their time, reports come out. Memory and time per fix are bounded.
+/// A value type without I/O: locations go in with their time, reports come out. Memory and time per fix are
+/// bounded.
 public struct BoundedReporter: Sendable {
-  /// More fixes than this are not looked at ahead, whatever the delay; the report is then decided early.
+  /// Maximum number of fixes considered ahead, regardless of the delay; beyond it the report is decided
+  /// early.
   public static let largestWindow = 600
-  /// Seconds after the newest fix for which a report of a vehicle that is watched is valid; it is renewed before. So long a
-  /// subscriber may be wrong that hears neither of the vehicle's end nor of the link's.
+  /// Validity in s of a report of a monitored vehicle after the newest fix; it is renewed earlier. This is
+  /// the longest time for which a subscriber may be wrong after an unnoticed loss of vehicle and link.
   public static let lease = 180.0
-  /// The same while the accelerometer alone watches: parked vehicles are to speak rarely.
+  /// Validity in s while only the accelerometer monitors: parked vehicles should publish rarely.
   public static let restLease = 3600.0
 
-  /// Metres.
+  /// Error bound in m.
   public let epsilon: Double
-  /// Seconds.
+  /// Display delay in s.
   public let delay: Double
   /// Limits on the distance between the last reported position and the vehicle.
   public let limits: [DisplacementLimit]
-  /// The newest report decided; nil before the first.
+  /// The newest decided report; nil before the first.
   public internal(set) var report: ReportPredictor?
-  /// Locations passed over because their time was not after the last one's, since the start.
+  /// Number of locations ignored since the start because they were not later than the previous one.
   public private(set) var unorderedCount = 0
 
   private let choice: ReportChoice
   let physics: UnwatchedMotion
-  /// The fixes that a report is needed for, from the one that broke the bound; empty while the report holds.
+  /// Fixes that require a new report, from the first outside of the bound; empty while the report is valid.
   private(set) var window: [MotionSample] = []
-  /// The newest fix, whether needed or not, with the velocity that the receiver's noise leaves.
+  /// The newest fix, with a velocity from which the receiver's noise is filtered.
   private(set) var newest: MotionSample?
   private var estimate = VelocityEstimate()
   private(set) var cadence = FixCadence()
   var watch = Watch.receiver
-  /// Whether the receiver is on.
+  /// True if the receiver is on.
   var isReceiverOn = true
-  /// Since when the accelerometer feels rest; nil when it feels motion or there is none.
+  /// Start of the rest reported by the accelerometer; nil in motion and without one.
   var restSince: Timestamp?
 
-  /// Who makes sure that the newest report holds.
+  /// The sensor that monitors the newest report.
   enum Watch: Sendable { case receiver, accelerometer, nobody }
 
   /// - Parameters:
-  ///   - epsilon: metres, at least 0.1; smaller ones are taken as that.
-  ///   - delay: seconds, 0 or more.
-  ///   - activity: what carries the device: how fast and how suddenly it can move unseen.
+  ///   - epsilon: error bound in m, at least 0.1; smaller values count as 0.1.
+  ///   - delay: display delay in s, 0 or more.
+  ///   - activity: type of motion, which limits unobserved motion.
   ///   - limits: limits for consumers that do not predict; each applies. None is smaller than `epsilon`.
   public init(
     epsilon: Double, delay: Double = 0, activity: ActivityType = .automotive,
@@ -72,22 +75,23 @@ public struct BoundedReporter: Sendable {
     physics = UnwatchedMotion(activity)
   }
 
-  /// When something must be decided if no location comes before; nil while the last report holds without one.
+  /// The next time at which a decision is due without a location; nil while the last report is valid without
+  /// one.
   public var nextDeadline: Timestamp? {
     window.first?.timestamp.advanced(bySeconds: delay) ?? lapse
   }
 
-  /// The moment from which on a report is still to be decided; nil while the last one holds.
+  /// Time from which a report must still be decided; nil while the last one is valid.
   public var oldestOpen: Timestamp? { window.first?.timestamp }
 
-  /// Takes a location; returns the reports that must be sent now, in the order in which they take effect.
+  /// Processes a location. Returns the reports that must be sent now, in the order in which they take effect.
   public mutating func process(_ location: Location) -> [ReportPredictor] {
     guard location.coordinate.isValid else { return [] }
     if let newest, location.timestamp <= newest.timestamp {
       unorderedCount += 1
       return []
     }
-    // A deadline before this location would have been met without it.
+    // Deadlines before this location are decided without it.
     var reports = meetDeadlines { $0 < location.timestamp }
     let sample = MotionSample(location, after: newest)
     reports += closeGap(before: sample)
@@ -105,12 +109,15 @@ public struct BoundedReporter: Sendable {
     return reports + limitDisplacement()
   }
 
+  /// Makes a report due with the next location, because subscribers were sent a position without one.
+  public mutating func discardReport() { (report, window) = (nil, []) }
+
   /// Lets time pass without a location: call it at `nextDeadline`.
   public mutating func advance(to time: Timestamp) -> [ReportPredictor] {
     meetDeadlines { $0 <= time }
   }
 
-  /// Decides what is still open, before a stop, and withdraws the promise for what comes after.
+  /// Decides open reports before a stop, and ends the validity of the last one.
   public mutating func finish() -> [ReportPredictor] { settle(isStanding: false, mayRest: false) }
 
   private mutating func meetDeadlines(while isDue: (Timestamp) -> Bool) -> [ReportPredictor] {
@@ -136,12 +143,12 @@ public struct BoundedReporter: Sendable {
     chosen.growth = growth(of: chosen)
     chosen = chosen.rounded
     if !holds(chosen, for: first) {
-      // An epsilon that the wire's rounding nearly fills leaves nothing to choose.
+      // If the wire's rounding nearly exceeds epsilon, the fix itself is used.
       chosen.coordinate = first.coordinate
       chosen = chosen.rounded
     }
     report = chosen
-    // The first fix is always done with, so that the loop ends.
+    // The first fix is always completed, so that the loop ends.
     let end = window.dropFirst().firstIndex { !holds(chosen, for: $0) } ?? window.endIndex
     window.removeFirst(end)
     return [chosen]
@@ -151,7 +158,8 @@ public struct BoundedReporter: Sendable {
     report.map { holds($0, for: sample) } ?? false
   }
 
-  /// Whether nothing need be said: the fix is within the bound, and so can be the next before the promise lapses.
+  /// Returns whether no report is needed: the fix is within the bound, and the next one can be, before the
+  /// validity ends.
   func holds(_ report: ReportPredictor, for sample: MotionSample) -> Bool {
     let next = sample.timestamp.advanced(bySeconds: cadence.silence)
     return report.error(of: sample.coordinate, at: sample.timestamp) + report.wireError <= epsilon

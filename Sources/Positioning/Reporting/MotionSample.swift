@@ -1,22 +1,22 @@
 internal import Glibc
 internal import Spatial
 
-/// A fix as the reporting policy sees it: where, when and with what velocity.
+/// A fix in the form that the reporting policy uses: position, time and velocity.
 struct MotionSample: Sendable {
-  /// A receiver's silence longer than this makes the way between two fixes worthless as a velocity.
+  /// Time in s between two fixes above which their distance does not determine a velocity.
   static let longestStep = 5.0
-  /// Metres at 68 %, for a receiver that does not say.
+  /// Assumed accuracy in m (68 %) of a receiver that reports none.
   private static let unknownAccuracy = 10.0
-  /// Metres per second, one standard deviation, for a receiver that does not say: its Doppler shift gives that at worst.
+  /// Assumed standard deviation in m/s of a receiver that reports none: the worst of Doppler measurements.
   private static let unknownDeviation = 0.5
 
   var timestamp: Timestamp
   var coordinate: Coordinate
-  /// Metres per second east and north: the receiver's, which the Doppler shift gives, or the way from the last fix.
+  /// Velocity in m/s, east and north: the receiver's Doppler velocity, or from the distance to the last fix.
   var velocity: SIMD2<Double>
-  /// Metres per second, one standard deviation; infinite when nothing is known of the velocity.
+  /// Standard deviation of the velocity in m/s; infinite if the velocity is unknown.
   var velocityDeviation: Double
-  /// Metres at 68 %.
+  /// Accuracy in m (68 %).
   var accuracy: Double
 
   init(_ location: Location, after previous: MotionSample?) {
@@ -37,6 +37,6 @@ struct MotionSample: Sendable {
     }
   }
 
-  /// Metres per second.
+  /// Speed in m/s.
   var speed: Double { velocity.squaredLength.squareRoot() }
 }

@@ -1,32 +1,31 @@
 internal import Glibc
 internal import Spatial
 
-/// Chooses the report that is likely to stay valid longest.
+/// Chooses the report that probably stays valid longest.
 ///
-/// Of the motions within the bound of every fix of the window, it takes the one nearest to where the vehicle is
-/// expected in the next twenty seconds: it goes on as it moves now, its acceleration and turn die away. When no
-/// motion is within the bound of the whole window, the one that covers most of it is as good as any, because its
-/// end is known.
+/// Of the motions within the bound of every fix of the window, it chooses the one closest to the vehicle's
+/// expected path in the next twenty seconds: current motion with decaying acceleration and turn rate. If no
+/// motion satisfies the whole window, the one that covers most of it is chosen.
 struct ReportChoice: Sendable {
-  // The figures are those of `VelocityEstimate`, which says what they were fitted on.
+  // The figures are defined in `VelocityEstimate`, which names the drives they were fitted on.
 
-  /// Seconds: how far ahead the vehicle's way is guessed. 15: 0.938, 30: 0.936.
+  /// Prediction time in s. 15: 0.938, 30: 0.936.
   private static let horizon = 20
-  /// Seconds: how fast acceleration and turn die away. 3: 0.942, 8: 0.945.
+  /// Decay time in s of acceleration and turn rate. 3: 0.942, 8: 0.945.
   private static let persistence = 5.0
-  /// Drivers undo half of what they do. 0.3: 0.938, 0.6: 0.937.
+  /// Share of the acceleration that persists; drivers reverse half of it. 0.3: 0.938, 0.6: 0.937.
   private static let accelerationShare = 0.45
-  /// The same of turns.
+  /// Share of the turn rate that persists.
   private static let turnShare = 0.4
-  /// Metres, and metres per second: how the guess's deviation grows.
+  /// Initial standard deviation of the prediction in m, and its growth in m/s.
   private static let deviation = (start: 10.0, growth: 2.0)
 
-  /// Metres.
+  /// Bound in m.
   var bound: Double
 
   /// - Parameters:
-  ///   - window: the fixes that may be looked at, from the one at which the report takes effect; not empty.
-  ///   - estimate: how the vehicle moves at the last of the window.
+  ///   - window: the fixes to consider, from the one at which the report takes effect; not empty.
+  ///   - estimate: estimated motion at the last fix of the window.
   func report(for window: ArraySlice<MotionSample>, estimate: VelocityEstimate, delay: Double)
     -> ReportPredictor?
   {
@@ -36,7 +35,7 @@ struct ReportChoice: Sendable {
     let unit = max(1, last.timestamp.seconds(since: first.timestamp))
     func time(_ sample: MotionSample) -> Double { sample.timestamp.seconds(since: last.timestamp) / unit }
     let points = window.map { TimedPoint(time: time($0), position: frame.offset(of: $0.coordinate)) }[...]
-    // What the wire and the frame may add later is kept free now.
+    // A margin for later rounding of the wire and the frame.
     let line = BoundedLine(bound: bound * 0.999 - 0.002 - 0.001 * fastest(window))
     var motion = UniformMotion(
       position: points[0].position - first.velocity * unit * points[0].time, velocity: first.velocity * unit)
@@ -63,7 +62,7 @@ struct ReportChoice: Sendable {
     window.reduce(0) { max($0, $1.velocity.squaredLength) }.squareRoot()
   }
 
-  /// The way ahead, second by second.
+  /// Returns the expected path, second by second.
   private func expected(
     after last: MotionSample, estimate: VelocityEstimate, frame: LocalFrame, unit: Double
   ) -> [ExpectedPoint] {

@@ -1,30 +1,32 @@
 public import Spatial
 
-/// What a subscriber shows of a vehicle that reports within bounds.
+/// The position to display for a vehicle with bounded reporting.
 public struct FollowedPosition: Hashable, Sendable {
-  /// The moment that it is for.
+  /// Time of the position.
   public var moment: Timestamp
   public var coordinate: Coordinate
-  /// Metres within which the fix of that moment is. It grows once the promise has lapsed, as fast as a vehicle can get away.
+  /// Maximum distance in m of the fix of that time. After the end of the validity it grows with the vehicle's
+  /// possible motion.
   public var bound: Double
-  /// Until which moment the vehicle promised its bound without another word; nil for a vehicle that does not say.
+  /// End of the validity of the vehicle's bound; nil for a vehicle that does not report it.
   public var promisedUntil: Timestamp?
 
-  /// Whether the bound is the one that was promised.
+  /// True if the bound is guaranteed by the vehicle.
   public var isPromised: Bool { promisedUntil.map { moment <= $0 } ?? true }
 }
 
-/// A subscriber's side of bounded reporting: keeps the reports that it may still need and says where the vehicle is.
+/// The subscriber's side of bounded reporting: stores the reports that may still be needed, and computes the
+/// position to display.
 ///
-/// Reports come before they take effect, by up to their delay; what is shown is always the moment `delay` seconds
-/// ago, predicted from the newest report in effect then.
+/// Reports arrive before they take effect, by up to their delay. The displayed position always belongs to the
+/// time `delay` seconds ago, predicted from the newest report in effect then.
 public struct ReportFollower: Sendable {
-  /// Reports in the order of their moments; the first is in effect, the others wait.
+  /// Reports in order of their times; the first is in effect, the others are waiting.
   private var reports: [ReportPredictor] = []
 
   public init() {}
 
-  /// Takes a report. A repeated one replaces its twin; one that comes late finds its place by its moment.
+  /// Adds a report. A repeated one replaces the previous one; a late one is inserted by its time.
   public mutating func receive(_ report: ReportPredictor) {
     let place = reports.firstIndex { $0.moment >= report.moment } ?? reports.endIndex
     if place < reports.endIndex, reports[place].moment == report.moment {
@@ -34,12 +36,13 @@ public struct ReportFollower: Sendable {
     }
   }
 
-  /// The report in effect for a moment; nil before the first.
+  /// Returns the report in effect at a time; nil before the first.
   public func report(for moment: Timestamp) -> ReportPredictor? {
     reports.last { $0.moment <= moment }
   }
 
-  /// What to show at a time: the position at the moment `delay` seconds before it. Nil before the first report takes effect.
+  /// Returns the position to display at a time: the position `delay` seconds earlier. Nil before the first
+  /// report takes effect.
   public func position(now: Timestamp) -> FollowedPosition? {
     guard let delay = reports.last?.delay else { return nil }
     let moment = now.advanced(bySeconds: -delay)
@@ -49,7 +52,7 @@ public struct ReportFollower: Sendable {
       promisedUntil: report.validity.map { report.moment.advanced(bySeconds: $0) })
   }
 
-  /// Forgets the reports that no moment from here on needs.
+  /// Removes the reports that are not needed from a time on.
   public mutating func forget(before moment: Timestamp) {
     guard let inEffect = reports.lastIndex(where: { $0.moment <= moment }) else { return }
     reports.removeFirst(inEffect)

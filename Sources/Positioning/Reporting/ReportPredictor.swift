@@ -1,24 +1,24 @@
 public import Spatial
 
-/// The rule that a reporting vehicle and its subscribers share: from its moment on, until the next report takes
-/// effect, the vehicle is taken to move along a straight line at constant speed.
+/// The prediction rule shared by vehicle and subscribers: from the report's time until the next report takes
+/// effect, the vehicle is assumed to move along a straight line at constant speed.
 ///
-/// Both sides compute in the `LocalFrame` of the reported position, so both arrive at the same coordinate.
+/// Both sides compute in the `LocalFrame` of the reported position, so both obtain the same coordinate.
 public struct ReportPredictor: Hashable, Sendable {
-  /// When the report takes effect. The wire carries milliseconds.
+  /// Time at which the report takes effect, in milliseconds on the wire.
   public var moment: Timestamp
-  /// Where the vehicle is taken to be at that moment; within `bound` of where it was.
+  /// Predicted position at that time, within `bound` of the actual one.
   public var coordinate: Coordinate
-  /// Metres per second east and north.
+  /// Velocity in m/s, east and north.
   public var velocity: SIMD2<Double>
-  /// Metres: no fix is farther than this from the prediction for its moment, while the report is valid.
+  /// Maximum distance in m of any fix from the prediction for its time, while the report is valid.
   public var bound: Double
-  /// Seconds: the promise is for the moment this long ago; 0 is for now.
+  /// Display delay in s: the bound applies to the position this long ago; 0 for now.
   public var delay: Double
-  /// Seconds after its moment for which the bound is promised without another report; nil, as older vehicles have it: until
-  /// there is one.
+  /// Time in s for which the bound applies without another report; nil, as from older versions, if it applies
+  /// until the next report.
   public var validity: Double?
-  /// Metres per second by which the bound grows after that.
+  /// Growth of the bound in m/s after that time.
   public var growth = 0.0
 
   public init(
@@ -34,29 +34,31 @@ public struct ReportPredictor: Hashable, Sendable {
     self.growth = growth
   }
 
-  /// Whether the bound is promised for a moment.
+  /// Returns whether the bound is guaranteed at a time.
   public func isPromised(at time: Timestamp) -> Bool {
     validity.map { time.seconds(since: moment) <= $0 } ?? true
   }
 
-  /// Metres within which the vehicle is at a moment: the bound as long as it is promised, and then what a vehicle can add to
-  /// it unseen.
+  /// Returns the maximum distance in m of the vehicle at a time: the bound, plus its growth after the end of
+  /// the validity.
   public func bound(at time: Timestamp) -> Double {
     guard let validity else { return bound }
     return bound + growth * max(0, time.seconds(since: moment) - validity)
   }
 
-  /// Where the vehicle is taken to be at a moment; before the report takes effect the line is drawn backwards.
+  /// Returns the predicted position at a time; before the report takes effect, the line is extended
+  /// backwards.
   public func coordinate(at time: Timestamp) -> Coordinate {
     LocalFrame(origin: coordinate).coordinate(at: velocity * time.seconds(since: moment))
   }
 
-  /// Metres between a position at a moment and the prediction for it.
+  /// Returns the distance in m between a position and the prediction for its time.
   public func error(of position: Coordinate, at time: Timestamp) -> Double {
     coordinate(at: time).distance(to: position)
   }
 
-  /// The report as the wire can carry it: 8 decimals of a degree, millimetres per second, milliseconds of validity.
+  /// The report as rounded on the wire: 8 decimals of a degree, millimetres per second, milliseconds of
+  /// validity.
   var rounded: ReportPredictor {
     var copy = self
     copy.coordinate.latitude = (coordinate.latitude * 1e8).rounded() / 1e8
@@ -67,6 +69,7 @@ public struct ReportPredictor: Hashable, Sendable {
     return copy
   }
 
-  /// Metres that the wire may add: its time has milliseconds, its coordinates a millimetre.
+  /// Maximum additional error in m by the wire format: its time has milliseconds, its coordinates a
+  /// millimetre.
   var wireError: Double { 0.001 * (velocity * velocity).sum().squareRoot() + 0.001 }
 }

@@ -1,9 +1,9 @@
-/// A small system of linear equations with a symmetric positive definite matrix, as Newton's method meets it.
+/// A small system of linear equations with a symmetric positive definite matrix, as used by Newton's method.
 struct SymmetricSystem {
   let size: Int
   /// The lower triangle, by rows of full length.
   private var matrix: [Double]
-  /// The gradient: the solution is the step that takes it to zero.
+  /// The gradient: the solution is the step that reduces it to zero.
   var gradient: [Double]
 
   init(size: Int) {
@@ -38,7 +38,7 @@ struct SymmetricSystem {
     self[3, 3] += s * s * curvature.yy
   }
 
-  /// Newton's step by Cholesky's factorisation; nil when the matrix is not positive definite.
+  /// Returns Newton's step by Cholesky factorization; nil if the matrix is not positive definite.
   func step() -> [Double]? {
     var l = matrix
     var x = gradient.map { -$0 }
@@ -47,7 +47,8 @@ struct SymmetricSystem {
         var sum = l[i * size + j]
         for k in 0..<j { sum -= l[i * size + k] * l[j * size + k] }
         if i == j {
-          // A line through one moment leaves its velocity free; the least of curvature keeps the step finite.
+          // A line through a single time has an undetermined velocity; a minimum curvature keeps the step
+          // finite.
           sum += 1e-12
           guard sum > 0, sum.isFinite else { return nil }
           l[i * size + i] = sum.squareRoot()

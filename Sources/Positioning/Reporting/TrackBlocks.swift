@@ -1,35 +1,36 @@
 internal import Spatial
 
-/// A track that says quickly whether a straight line in time passes all fixes between two of them.
+/// A track with an index that quickly decides whether a straight line in time is close to all fixes between
+/// two of them.
 ///
-/// Blocks of 8, 64, 512, … fixes know how far their fixes lie from the line between their own first and last. A line that
-/// comes so near to both ends of a block that this much is left passes the whole block; only otherwise its parts are looked
-/// at. So a stop or a straight road of any length costs few distances.
+/// Blocks of 8, 64, 512, … fixes store the maximum distance of their fixes from the line between their own
+/// first and last. A line that is close enough to both ends of a block is close to the whole block; otherwise
+/// its parts are examined. A stop or a straight road of any length therefore requires few distances.
 struct TrackBlocks: Sendable {
   private struct Fix {
-    /// Seconds since the first.
+    /// Time in s since the first fix.
     var time: Double
-    /// Degrees east and north of the first; it may pass a whole turn.
+    /// Degrees east and north of the first fix; may exceed a full circle.
     var position: SIMD2<Double>
-    /// Metres of a degree east and north.
+    /// Metres per degree, east and north.
     var metres: SIMD2<Double>
   }
 
   private struct Block {
-    /// Metres that a fix of it is off the line between its ends, at most.
+    /// Maximum distance in m of its fixes from the line between its ends.
     var bulge: Double
-    /// The most metres of a degree in it.
+    /// Maximum metres per degree within it.
     var metres: SIMD2<Double>
   }
 
   private static let fan = 8
 
-  /// Metres.
+  /// Bound in m.
   private let epsilon: Double
   private var fixes: [Fix] = []
   private var origin: (time: Timestamp, coordinate: Coordinate)?
   private var lastCoordinate: Coordinate?
-  /// By level, each of eight times as many fixes.
+  /// Blocks by level, each of eight times as many fixes.
   private var levels: [[Block]] = []
   private var distances = 0
 
@@ -38,7 +39,7 @@ struct TrackBlocks: Sendable {
     fixes.reserveCapacity(capacity)
   }
 
-  /// Distances computed for the blocks since this was last asked.
+  /// Returns the number of distances computed for blocks since the last call.
   mutating func drainDistances() -> Int {
     defer { distances = 0 }
     return distances
@@ -64,15 +65,16 @@ struct TrackBlocks: Sendable {
     }
   }
 
-  /// The velocity of the line from one fix to another, and what the bound allows around it, in degrees per second.
+  /// Returns the velocity of the line from one fix to another, and the margin around it that the bound
+  /// allows, in degrees per second.
   func velocity(from start: Int, to end: Int) -> (velocity: SIMD2<Double>, margin: SIMD2<Double>) {
     let (a, b) = (fixes[start], fixes[end])
     let span = b.time - a.time
     return ((b.position - a.position) / span, epsilon / (span * b.metres))
   }
 
-  /// Whether the line between two fixes passes all between them within the bound.
-  /// - Parameter limit: distances after which it is given up.
+  /// Returns whether the line between two fixes is within the bound of all fixes between them.
+  /// - Parameter limit: maximum number of distances.
   func isWithin(from start: Int, to end: Int, limit: Int) -> (holds: Bool, distances: Int) {
     let velocity = velocity(from: start, to: end).velocity
     var count = 0
@@ -86,7 +88,8 @@ struct TrackBlocks: Sendable {
     return (true, count)
   }
 
-  /// The first fix after the largest block at a fix that the line passes; nil when it misses the fix itself.
+  /// Returns the first fix after the largest block that starts at a fix and is within the bound; nil if the
+  /// fix itself is not.
   private func passed(
     at index: Int, before end: Int, _ start: Int, _ velocity: SIMD2<Double>, _ count: inout Int
   ) -> Int? {
@@ -100,7 +103,7 @@ struct TrackBlocks: Sendable {
       let ends = max(
         error(of: index, start, velocity, block.metres),
         error(of: index + size - 1, start, velocity, block.metres))
-      // A hair is left for rounding.
+      // A small margin for rounding.
       guard ends + block.bulge <= epsilon * 0.999999 else { break }
       next = index + size
       size *= Self.fan
@@ -132,7 +135,8 @@ struct TrackBlocks: Sendable {
     SIMD2(signedDegrees(from: a.longitude, to: b.longitude), b.latitude - a.latitude)
   }
 
-  /// Metres of a degree east and north. The metric of each fix is its own, so a long line is judged rightly.
+  /// Returns the metres per degree, east and north. Each fix has its own metric, so long lines are judged
+  /// correctly.
   private static func metresPerDegree(at coordinate: Coordinate) -> SIMD2<Double> {
     let frame = LocalFrame(origin: coordinate)
     let step = 1e-3
@@ -144,23 +148,24 @@ struct TrackBlocks: Sendable {
   }
 }
 
-/// Velocities that pass near enough to all fixes since one: an octagon around the true region, which is an intersection of
-/// discs.
+/// Velocities that are within the bound of all fixes since one: an octagon around the exact region, which is
+/// an intersection of discs.
 struct VelocityOctagon: Sendable {
   // Along the axes, and along the diagonals in units of the discs' radii.
   private var highest = SIMD4(repeating: Double.infinity)
   private var lowest = SIMD4(repeating: -Double.infinity)
 
-  /// Metres of a degree, as the first fix has it: the diagonals are drawn in metres.
+  /// Metres per degree at the first fix, because the diagonals are constructed in metres.
   private var shape = SIMD2(0.0, 0)
 
   var isEmpty: Bool { any(lowest .> highest) }
 
-  /// A hair wider than the bound: the octagon only sorts out.
+  /// Slightly wider than the bound, because the octagon is only a first filter.
   private static let hair = 1.0001
 
   mutating func narrow(to velocity: SIMD2<Double>, within margin: SIMD2<Double>) {
-    // The shape of a disc in degrees changes with the latitude; the diagonals take the first's, and a little more room.
+    // The shape of a disc in degrees changes with the latitude; the diagonals use the first one with a
+    // margin.
     if shape.x == 0 { shape = 1 / margin / (1 / margin).max() }
     let middle = coordinates(velocity)
     let radii = margin * shape
@@ -171,7 +176,7 @@ struct VelocityOctagon: Sendable {
   }
 
   func contains(_ velocity: SIMD2<Double>) -> Bool {
-    // Nothing was left out yet: any line goes.
+    // Before the first omitted fix every line is valid.
     guard shape.x != 0 else { return true }
     let point = coordinates(velocity)
     return all(point .<= highest) && all(point .>= lowest)

@@ -1,60 +1,63 @@
 public import Spatial
 
-/// Thins a track to the fewest fixes whose interpolation in time stays within `epsilon` metres of every fix left out.
+/// Thins a track to the smallest number of fixes whose interpolation in time stays within `epsilon` metres of
+/// every omitted fix.
 ///
-/// The error of a fix is its distance to the point that a reader finds for its time on the straight line (in degrees)
-/// between the kept fixes around it. A shortest path over all admissible steps from fix to fix has the fewest points
-/// (H. Imai, M. Iri, "Computational-geometric methods for polygonal approximations of a curve", 1986). It is found over the
-/// whole track: a batch has all its fixes in hand.
+/// The error of a fix is its distance to the point for its time on the straight line (in degrees) between the
+/// retained fixes around it. A shortest path over all admissible steps from fix to fix has the smallest
+/// number of points (H. Imai, M. Iri, "Computational-geometric methods for polygonal approximations of a
+/// curve", 1986). It is computed over the whole batch.
 ///
-/// Which steps are admissible is asked cheaply. Of each fix that a step may still begin at, the velocities are kept that pass
-/// near enough to all fixes since, as an octagon around the true region; when that is empty, the fix is closed. A step within
-/// the octagon is then tried against the fixes between, by `TrackBlocks` in blocks.
+/// Admissible steps are found efficiently. For each fix at which a step may start, the velocities within the
+/// bound of all later fixes are stored as an octagon around the exact region; when that is empty, the fix is
+/// closed. A step within the octagon is then tested against the fixes between, by `TrackBlocks` in blocks.
 ///
-/// Where no more than `breadth` fixes are open at once, the result is the optimum. Where more are, as of a vehicle that is
-/// parked for more than an hour, every second of the older ones is closed: they stand next to others of which the same
-/// holds. Time per fix is bounded: two octagons for each open fix and some 33,000 distances. Memory is that of the track.
+/// If no more than `breadth` fixes are open at once, the result is optimal. If more are open, as for a
+/// vehicle parked for more than an hour, every second of the older ones is closed; neighbouring fixes are
+/// nearly equivalent there. Time per fix is bounded: two octagons for each open fix and about 33,000
+/// distances. Memory is that of the track.
 ///
-/// The first and the last fix are always kept.
+/// The first and the last fix are always retained.
 public struct TrackThinner: Sendable {
-  /// What it took, in place of a clock.
+  /// Amount of work, independent of a clock.
   public struct Work: Hashable, Sendable {
-    /// Octagons that were looked at.
+    /// Number of examined octagons.
     public var octagons = 0
-    /// Distances that were computed.
+    /// Number of computed distances.
     public var distances = 0
-    /// Fixes that were open at once, at most.
+    /// Maximum number of simultaneously open fixes.
     public var open = 0
   }
 
-  /// Metres.
+  /// Bound in m.
   public let epsilon: Double
-  /// The most fixes that a step may begin at.
+  /// Maximum number of fixes at which a step may start.
   public let breadth: Int
-  /// Of the last track.
+  /// Work for the last track.
   public private(set) var work = Work()
 
-  /// Distances that are computed for one fix, about at most; the step from the fix before it needs none.
+  /// Approximate maximum number of distances computed for one fix; the step from the preceding fix requires
+  /// none.
   static let mostDistances = 32_768
 
-  /// A fix that a step may begin at.
+  /// A fix at which a step may start.
   private struct Start {
     var index: Int
-    /// Points on the shortest path to it.
+    /// Number of points on the shortest path to it.
     var cost: Int
     var reach: VelocityOctagon
   }
 
   /// - Parameters:
-  ///   - epsilon: metres; 0 keeps all but what lies exactly on a line.
-  ///   - breadth: the most fixes that a step may begin at, at least 4.
+  ///   - epsilon: bound in m; 0 omits only fixes exactly on a line.
+  ///   - breadth: maximum number of fixes at which a step may start, at least 4.
   public init(epsilon: Double, breadth: Int = 4096) {
     self.epsilon = epsilon > 0 ? epsilon : 0
     self.breadth = max(4, breadth)
   }
 
-  /// The points to keep of a track, in order. Fixes without a valid position, and those that are not after the one before,
-  /// are passed over.
+  /// Returns the retained points of a track, in order. Fixes without a valid position, and those that are not
+  /// later than their predecessor, are ignored.
   public mutating func thinned(_ track: [Location]) -> [Location] {
     work = Work()
     var fixes: [Location] = []
@@ -74,7 +77,7 @@ public struct TrackThinner: Sendable {
     return points.reversed()
   }
 
-  /// For each fix, the one before it on its shortest path; -1 for the first.
+  /// Returns for each fix the preceding one on its shortest path; -1 for the first.
   private mutating func shortestPaths(through fixes: [Location]) -> [Int] {
     var blocks = TrackBlocks(epsilon: epsilon, capacity: fixes.count)
     var parents = [-1]
@@ -99,7 +102,7 @@ public struct TrackThinner: Sendable {
     return parents
   }
 
-  /// The cheapest step to a fix; of equal ones the shortest.
+  /// Returns the cheapest step to a fix; of equal ones the shortest.
   private mutating func bestStep(to index: Int, from starts: [Start], _ blocks: TrackBlocks) -> (
     parent: Int, cost: Int
   ) {
@@ -112,7 +115,7 @@ public struct TrackThinner: Sendable {
       if start.reach.contains(velocity) { candidates.append((place, start.cost)) }
     }
     work.octagons += starts.count
-    // The fix before is always open; its own step needs no trial.
+    // The preceding fix is always open; its own step needs no test.
     candidates.removeAll { $0.cost + 1 >= direct.cost }
     candidates.sort { $0.cost == $1.cost ? $0.place > $1.place : $0.cost < $1.cost }
     var limit = Self.mostDistances
@@ -137,12 +140,12 @@ public struct TrackThinner: Sendable {
       isSecond = isInRun ? !isSecond : false
       if place >= half || !isSecond { kept.append(starts[place]) }
     }
-    // Costs that change from fix to fix leave nothing to close by that rule.
+    // If costs change from fix to fix, that rule closes nothing.
     if kept.count > breadth - breadth / 8 { kept.removeFirst(breadth / 4) }
     starts = kept
   }
 
-  /// The position at a time between two points, as every reader of a thinned track finds it.
+  /// Returns the position at a time between two points, as calculated by every reader of a thinned track.
   public static func interpolate(_ time: Timestamp, from a: Location, to b: Location) -> Coordinate {
     let span = b.timestamp.seconds(since: a.timestamp)
     guard span > 0 else { return a.coordinate }

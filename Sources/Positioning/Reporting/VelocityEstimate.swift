@@ -1,46 +1,50 @@
 internal import Glibc
 internal import Spatial
 
-/// A vehicle's velocity and acceleration from a receiver's velocities, however noisy these are.
+/// Estimates a vehicle's velocity and acceleration from a receiver's noisy velocities.
 ///
-/// A Kalman filter whose acceleration is a first-order Gauss-Markov process (R. Singer, "Estimating optimal tracking filter
-/// performance for manned maneuvering targets", 1970), each axis by itself. The noise of the measurements is learned as they
-/// come: the second difference of three velocities in a row is noise and hardly manoeuvre. Smooth velocities pass nearly as
-/// they are; of noisy ones, as receivers derive from positions, little acceleration and turn is believed.
+/// A Kalman filter whose acceleration is a first-order Gauss-Markov process (R. Singer, "Estimating optimal
+/// tracking filter performance for manned maneuvering targets", 1970), with independent axes. The noise of
+/// the measurements is learned: the second difference of three consecutive velocities contains noise and
+/// hardly any manoeuvre. Smooth velocities pass almost unchanged. For noisy ones, which receivers derive from
+/// positions, acceleration and turn rate have little weight.
 ///
-/// Sensitivity, as reports at zero delay over those of linear dead reckoning, on both recorded drives, the mean over 10, 20 and
-/// 50 m, nine variants of each: as recorded; velocities derived from positions; white noise of 0.1, 0.3 (twice) and 1 m/s; derived
-/// from positions with noise of 0.3 and 0.6 m (twice). Two reports for each silence of the receiver are left out, as dead
-/// reckoning has none. It is 0.938 as it stands and flat: the constants stand within the plateau, not at the lowest value.
+/// Sensitivity: number of reports at zero delay relative to linear dead reckoning, on both recorded drives,
+/// as the mean over 10, 20 and 50 m and nine variants: as recorded; velocities derived from positions; white
+/// noise of 0.1, 0.3 (twice) and 1 m/s; derived from positions with noise of 0.3 and 0.6 m (twice). Two
+/// reports for each silence of the receiver are excluded, because dead reckoning has none. The result is
+/// 0.938 and flat: the constants are within the plateau, not at the minimum.
 struct VelocityEstimate: Sendable {
-  /// Metres per second east and north.
+  /// Velocity in m/s, east and north.
   private(set) var velocity = SIMD2(0.0, 0)
 
-  /// Seconds: how long a manoeuvre lasts. 3 s: 0.936, 8 s: 0.940.
+  /// Duration of a manoeuvre in s. 3 s: 0.936, 8 s: 0.940.
   private static let persistence = 5.0
-  /// m/s², one standard deviation of a vehicle's acceleration on each axis. 0.4: 0.951, 0.6: 0.939, 1.2: 0.937, 2: 0.944.
+  /// Standard deviation in m/s² of a vehicle's acceleration on each axis. 0.4: 0.951, 0.6: 0.939, 1.2: 0.937,
+  /// 2: 0.944.
   private static let manoeuvre = 0.8
-  /// m/s: what manoeuvres contribute to the second difference. 0: 0.937, 0.2: 0.936, 0.4: 0.946.
+  /// Contribution of manoeuvres to the second difference in m/s. 0: 0.937, 0.2: 0.936, 0.4: 0.946.
   private static let jerk = 0.1
-  /// m/s: no receiver's velocity is better. 0.02: 0.938, 0.1: 0.938.
+  /// Minimum assumed noise of a velocity in m/s. 0.02: 0.938, 0.1: 0.938.
   private static let leastDeviation = 0.05
-  /// Share by which each fix moves the median: it follows within a minute, and jumps hardly count. 0.02: 0.933, 0.1: 0.938.
+  /// Relative change of the median by each fix: it follows within a minute, and jumps have little influence.
+  /// 0.02: 0.933, 0.1: 0.938.
   private static let learning = 0.05
-  /// m/s: slower, a receiver holds its velocity still, and nothing is learned of its noise.
+  /// Speed in m/s below which noise is not learned, because receivers hold their velocity constant.
   private static let slowestLearning = 1.0
-  /// m/s: slower than a walk, noise is all there is to see of acceleration and turn.
+  /// Speed in m/s below which acceleration and turn rate are only noise.
   private static let slowestTrend = 2.0
-  /// The median of the square of a vector whose two components are normal with variance 1.
+  /// Median of the square of a vector whose two components are normal with variance 1.
   private static let medianOfSquare = 1.386
 
   private var acceleration = SIMD2(0.0, 0)
   private var covariance = (velocity: 0.0, mixed: 0.0, acceleration: 0.0)
   private var last: MotionSample?
   private var lastChange: SIMD2<Double>?
-  /// Median of the square of the second difference, scaled to that of a velocity, (m/s)².
+  /// Median of the square of the second difference, scaled to that of a velocity, in (m/s)².
   private var median = 0.1
 
-  /// Variance of the noise of a measured velocity on each axis, (m/s)².
+  /// Variance of the noise of a measured velocity on each axis in (m/s)².
   var noise: Double {
     max(Self.leastDeviation * Self.leastDeviation, median / Self.medianOfSquare - Self.jerk * Self.jerk)
   }

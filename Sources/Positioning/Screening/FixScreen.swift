@@ -1,56 +1,82 @@
 public import Sensors
 public import Spatial
 
-/// Lets pass what can be true of a receiver's reports.
+/// Filters implausible receiver reports.
 ///
-/// A report that repeats the one before is dropped. A fix that nothing could have reached in the time, or that lies off
-/// the way of its own velocity by more than its accuracy allows, is held back: two more fixes there confirm it and all are
-/// let pass, in order and with their own times; one fix back at the old place refutes it. Times are judged by
-/// `ReceiverClock`, accuracies by `AccuracyModel`.
+/// A report that repeats the previous one is dropped. A fix that the device cannot have reached, or that
+/// differs from its own velocity by more than its accuracy allows, is delayed: two more fixes there confirm
+/// it, and all are accepted, in order and with their own times; one fix back at the old position refutes it.
+/// Times are checked by `ReceiverClock`, accuracies by `AccuracyModel`.
 ///
 /// A value type without I/O: reports go in with their time, locations come out.
 public struct FixScreen: Sendable {
-  /// How often what was seen, since the start.
+  /// Numbers of events since the start.
   public struct Counts: Hashable, Sendable {
-    /// Reports that held no position.
+    /// Reports without a position.
     public var withoutPosition = 0
-    /// Reports that repeated the one before.
+    /// Reports that repeated the previous one.
     public var duplicates = 0
-    /// Fixes held back because nothing of this kind moves so fast.
+    /// Fixes delayed because the device cannot move so fast.
     public var jumps = 0
-    /// Fixes held back because they contradict their velocity by more than their accuracy allows.
+    /// Fixes delayed because they contradict their velocity by more than their accuracy allows.
     public var overconfident = 0
-    /// Held fixes that were true.
+    /// Delayed fixes that were confirmed.
     public var confirmed = 0
-    /// Held fixes that were dropped.
+    /// Delayed fixes that were dropped.
     public var refuted = 0
+    /// Fixes that were passed on as suspect.
+    public var suspect = 0
     /// Fixes whose time ran back against the device's time line.
     public var timesBack = 0
-    /// Fixes whose time ran ahead of it, or was never set.
+    /// Fixes whose time was ahead of it, or was never set.
     public var timesAhead = 0
-    /// Fixes whose time was off by a multiple of 1024 weeks and was repaired.
+    /// Fixes whose time was wrong by a multiple of 1024 weeks and was corrected.
     public var weekRollovers = 0
   }
 
   public private(set) var counts = Counts()
-  /// What carries the device: how fast it can be.
+  /// Type of motion, which limits the speed.
   public var activity: ActivityType
 
   private var clock: ReceiverClock
   private var accuracy = AccuracyModel()
+  private var witness = VelocityWitness()
   private var lastFix: PositionFix?
+  /// The newest accepted location, and the velocity by the positions before it.
   private var last: Location?
-  /// Fixes that agree with each other and not with the last one, oldest first.
-  private var held: [Location] = []
+  private var motion: SIMD2<Double>?
+  private var rest = RestingPlace()
+  private var candidate: Candidate?
 
-  /// Fixes that must agree on a place to be believed.
-  private static let confirmations = 3
+  /// Fixes that agree with each other and contradict `last`.
+  private struct Candidate {
+    var doubt: Doubt
+    /// Metres beyond what is possible; 0 for a contradiction of velocities.
+    var excess: Double
+    var first: Location
+    var newest: Location
+    /// The velocity by the newest two positions.
+    var motion: SIMD2<Double>?
+    /// Fixes that were not passed on yet, oldest first.
+    var held: [Location]
+  }
+
+  /// Seconds for which fixes must agree after a contradiction of velocities.
+  public static let confirmation = 2.0
+  /// The same after an impossible distance. Reflections and jammed receivers last three or four seconds.
+  public static let jumpConfirmation = 5.0
+  /// Metres beyond what is possible. Receivers that coast through a tunnel are wrong by less.
+  public static let farJump = 1000.0
+  /// Seconds for which fixes must agree after a far jump.
+  public static let acceptance = 30.0
+  /// Seconds by which an interval may be shorter than its nominal length.
+  private static let jitter = 0.1
   /// Radii of 68 % that an error may have: 4.5 standard deviations.
   private static let confidence = 3.0
   /// Metres at 68 % for a receiver that does not say.
-  private static let unknownAccuracy = 15.0
-  /// Seconds over which velocities still tell the way.
-  private static let longestStep = 5.0
+  static let unknownAccuracy = 15.0
+  /// The longest interval in seconds whose path follows from the velocities at both ends.
+  static let longestStep = 5.0
 
   private enum Doubt { case jump, overconfidence }
 
@@ -59,10 +85,21 @@ public struct FixScreen: Sendable {
     self.clock = clock
   }
 
-  /// Takes one report; returns the locations that may be believed now, in order of time.
+  /// Returns a report without its position if that is no position: exactly 0, 0, which receivers without a fix send.
+  public func withoutNullIsland(_ fix: PositionFix) -> PositionFix {
+    guard let coordinate = fix.coordinate, coordinate.latitude == 0, coordinate.longitude == 0,
+      last.map({ $0.coordinate.distance(to: coordinate) > Self.farJump }) ?? true
+    else { return fix }
+    var empty = fix
+    (empty.coordinate, empty.mode) = (nil, .noFix)
+    return empty
+  }
+
+  /// Processes one report. Returns the plausible and the suspect locations up to now, in order of time.
   ///
-  /// - Parameter reference: civil time by a clock that was set, if there is one beside the receiver's.
+  /// - Parameter reference: civil time by another clock that was set; nil if there is none.
   public mutating func process(_ fix: PositionFix, reference: UTCTime? = nil) -> [Location] {
+    let fix = withoutNullIsland(fix)
     guard var location = accuracy.location(from: fix) else {
       counts.withoutPosition += 1
       return []
@@ -73,7 +110,7 @@ public struct FixScreen: Sendable {
       return []
     }
     if let speed = location.speed, speed > activity.limits.fastest {
-      // Made of a jump by a receiver without a Doppler measurement.
+      // A receiver without a Doppler measurement derived these from a jump.
       (location.speed, location.speedAccuracy, location.course, location.courseAccuracy) = (
         nil, nil, nil, nil
       )
@@ -94,71 +131,133 @@ public struct FixScreen: Sendable {
   }
 
   private mutating func judge(_ location: Location) -> [Location] {
-    guard let last, let doubt = doubt(about: location, after: last) else {
-      return release(location)
+    guard let last else { return accept([location]) }
+    let doubt =
+      doubt(about: location, after: last, motion)
+      ?? (rest.contradicts(location, after: last) ? .overconfidence : nil)
+    if let candidate, self.doubt(about: location, after: candidate.newest, candidate.motion) == nil,
+      doubt != nil || isNearer(location, to: candidate.newest, than: last)
+    {
+      // A position that can be reached from the old one, too, decides nothing about a jump that was seen.
+      return doubt == nil && candidate.doubt == .overconfidence
+        ? confirm(location) : follow(candidate, location)
     }
-    if let candidate = held.last, self.doubt(about: location, after: candidate) == nil {
-      held.append(location)
-      guard held.count >= Self.confirmations else { return [] }
-      let confirmed = held
-      held = []
-      counts.confirmed += confirmed.count
-      self.last = location
-      return confirmed
-    }
+    counts.refuted += candidate?.held.count ?? 0
+    candidate = nil
+    guard let doubt else { return accept([location]) }
+    let excess = doubt == .jump ? excess(of: location, after: last) : 0
     switch doubt {
     case .jump: counts.jumps += 1
     case .overconfidence: counts.overconfident += 1
     }
-    counts.refuted += held.count
-    held = [location]
+    candidate = Candidate(
+      doubt: doubt, excess: excess, first: location, newest: location,
+      motion: doubt == .jump ? nil : Self.motion(from: last, to: location), held: [location])
     return []
   }
 
-  /// A fix that agrees with the last one believed; what was held in between is refuted, unless it led here.
-  private mutating func release(_ location: Location) -> [Location] {
-    var released: [Location] = []
-    if let candidate = held.last, let last {
-      if doubt(about: location, after: candidate) == nil,
-        candidate.coordinate.distance(to: location.coordinate)
-          < last.coordinate.distance(to: location.coordinate)
-      {
-        released = held
-        counts.confirmed += held.count
-      } else {
-        counts.refuted += held.count
-      }
-    } else if let last {
-      accuracy.learn(from: last, to: location)
-    }
-    held = []
-    last = location
-    released.append(location)
-    return released
+  private func isNearer(_ location: Location, to candidate: Location, than last: Location) -> Bool {
+    candidate.coordinate.distance(to: location.coordinate) < last.coordinate.distance(to: location.coordinate)
   }
 
-  private func doubt(about location: Location, after last: Location) -> Doubt? {
-    var step = location.seconds(since: last)
-    // A recording whose time stands still.
-    if step <= 0 { step = 1 }
-    let (a, b) = (
-      last.horizontalAccuracy ?? Self.unknownAccuracy, location.horizontalAccuracy ?? Self.unknownAccuracy
-    )
-    let slack = Self.confidence * (a * a + b * b).squareRoot()
-    if last.coordinate.distance(to: location.coordinate) > activity.limits.fastest * step + slack {
-      return .jump
+  /// Processes a fix that agrees with the candidate.
+  private mutating func follow(_ before: Candidate, _ location: Location) -> [Location] {
+    var next = before
+    next.motion = Self.motion(from: before.newest, to: location)
+    next.newest = location
+    next.held.append(location)
+    candidate = next
+    let age = location.seconds(since: next.first) + Self.jitter
+    let isFar = next.excess > Self.farJump
+    let needed =
+      next.doubt == .overconfidence
+      ? Self.confirmation : isFar ? Self.acceptance : Self.jumpConfirmation
+    if age >= needed { return confirm(nil) }
+    guard isFar, age >= Self.jumpConfirmation else { return [] }
+    candidate?.held = []
+    counts.suspect += next.held.count
+    return next.held.map {
+      var suspect = $0
+      suspect.suspicion = Suspicion(.jump, distance: next.excess)
+      return suspect
     }
+  }
+
+  /// Accepts the candidate, and a location after it.
+  private mutating func confirm(_ location: Location?) -> [Location] {
+    var confirmed = candidate?.held ?? []
+    counts.confirmed += confirmed.count
+    // The velocities do not explain the way to the candidate.
+    witness.interrupt()
+    rest = RestingPlace()
+    (candidate, last) = (nil, nil)
+    if let location { confirmed.append(location) }
+    return accept(confirmed)
+  }
+
+  /// Accepts locations that follow each other.
+  private mutating func accept(_ locations: [Location]) -> [Location] {
+    locations.map {
+      var location = $0
+      if let last {
+        accuracy.learn(from: last, to: location)
+        motion = Self.motion(from: last, to: location)
+      } else {
+        motion = nil
+      }
+      rest.process(location, slowest: activity.limits.slowest)
+      last = location
+      location.suspicion = witness.process(location, slowest: activity.limits.slowest)
+      if location.suspicion != nil { counts.suspect += 1 }
+      return location
+    }
+  }
+
+  /// m/s east and north by the positions; nil after a longer interval.
+  private static func motion(from last: Location, to location: Location) -> SIMD2<Double>? {
+    let step = location.seconds(since: last)
+    guard step > 0, step <= longestStep else { return nil }
+    return LocalFrame(origin: last.coordinate).offset(of: location.coordinate) / step
+  }
+
+  /// Metres beyond what is possible at most.
+  private func excess(of location: Location, after last: Location) -> Double {
+    var step = location.seconds(since: last)
+    // A recording with constant time.
+    if step <= 0 { step = 1 }
+    return last.coordinate.distance(to: location.coordinate) - activity.limits.fastest * step
+      - Self.slack(last, location)
+  }
+
+  static func slack(_ a: Location, _ b: Location) -> Double {
+    let (a, b) = (a.horizontalAccuracy ?? unknownAccuracy, b.horizontalAccuracy ?? unknownAccuracy)
+    return confidence * (a * a + b * b).squareRoot()
+  }
+
+  /// - Parameter motion: the velocity by the positions before `last`.
+  private func doubt(about location: Location, after last: Location, _ motion: SIMD2<Double>?) -> Doubt? {
+    if excess(of: location, after: last) > 0 { return .jump }
+    let step = max(location.seconds(since: last), 0)
     guard step <= Self.longestStep,
       let contradiction = AccuracyModel.contradiction(from: last, to: location)
     else { return nil }
+    let seconds = step > 0 ? step : 1
     // A receiver's speed lags behind a sudden stop or start, and some repeat a position and then catch up.
-    let lag = activity.limits.strongestAcceleration * step * max(1, step) / 2
-    let repeated = (((last.speed ?? 0) + (location.speed ?? 0)) / 2) * step / 2
-    return contradiction > slack + lag + repeated ? .overconfidence : nil
+    let lag = activity.limits.strongestAcceleration * seconds * max(1, seconds) / 2
+    let repeated = (((last.speed ?? 0) + (location.speed ?? 0)) / 2) * seconds / 2
+    let allowed = Self.slack(last, location) + lag + repeated
+    guard contradiction > allowed else { return nil }
+    // A receiver whose speed is broken: the positions continue as before.
+    if let motion {
+      let way = LocalFrame(origin: last.coordinate).offset(of: location.coordinate)
+      if (way - motion * seconds).squaredLength.squareRoot() <= allowed { return nil }
+    }
+    return .overconfidence
   }
 
-  /// gpsd tells a receiver's first epoch in parts until it has learnt which sentence ends one: the same position again
-  /// with the same time, or with a time where there was none.
+  /// Returns whether a fix repeats the previous one. gpsd reports a receiver's first epoch in parts until it
+  /// has learned which sentence ends one: the same position with the same time, or with a time where there
+  /// was none.
   private static func isRepetition(_ fix: PositionFix, of last: PositionFix) -> Bool {
     guard fix.coordinate == last.coordinate, fix.receiver == last.receiver else { return false }
     guard let time = last.time else { return fix.timestamp.seconds(since: last.timestamp) < 0.5 }

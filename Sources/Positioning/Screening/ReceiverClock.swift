@@ -1,58 +1,58 @@
 public import Spatial
 
-/// Watches a receiver's time against the device's own time line, which never steps.
+/// Checks a receiver's time against the device's own time line, which never steps.
 ///
-/// A receiver's time may go back or jump ahead (leap seconds learnt late, a cold start), and old receivers count weeks
-/// modulo 1024. The position of such a fix is as good as any, so only its time is replaced: by what the time line makes of
-/// the time before. A new time that holds is taken over.
+/// A receiver's time may go back or jump ahead (late leap seconds, a cold start), and old receivers count
+/// weeks modulo 1024. The position of such a fix is still valid, so only its time is replaced: by the
+/// previous time plus the progress of the time line. A new time is adopted after it has lasted.
 public struct ReceiverClock: Sendable {
-  /// What was seen of a fix's time.
+  /// The result of checking a fix's time.
   public enum Finding: Hashable, Sendable {
     case sound
     case wentBack
     case jumpedAhead
-    /// Off by a multiple of 1024 weeks, and repaired.
+    /// Wrong by a multiple of 1024 weeks, and corrected.
     case weekRollover
-    /// Before any receiver of today was made, and nothing to tell the right one from: not to be used.
+    /// Before any current receiver was made, and without a reference: not usable.
     case unset
-    /// For the first time a jump was confirmed: the receiver's new time counts from here.
+    /// A jump was confirmed: the receiver's new time is used from here on.
     case stepped
   }
 
-  /// Seconds: 1024 weeks.
+  /// 1024 weeks in s.
   static let rollover = 1024.0 * 7 * 86_400
-  /// Seconds that a report may be late or early.
+  /// Tolerance in s for late or early reports.
   private static let tolerance = 2.0
-  /// A time that is off by a multiple of 1024 weeks to within this many seconds has rolled over. It is a day, as the clock
-  /// that it is compared with may be wrong by the time zone.
+  /// Tolerance in s from a multiple of 1024 weeks. It is a day, because the reference clock may be wrong by
+  /// the time zone.
   private static let rolloverTolerance = 86_400.0
-  /// Fixes in a row that agree on a new time before it is believed.
+  /// Consecutive fixes that must agree on a new time before it is accepted.
   private static let confirmations = 10
-  /// 2025-01-01: no fix was made by this program before.
+  /// 2025-01-01: earlier fixes cannot have been made by this program.
   public static let firstRelease = UTCTime(nanoseconds: 1_735_689_600_000_000_000)
 
   private var last: (time: UTCTime, timestamp: Timestamp)?
   private var candidate: (time: UTCTime, timestamp: Timestamp, count: Int)?
-  /// Fixes in a row whose time ran more than twice as fast as the device's: a recording that is played in haste, whose
-  /// gaps are no jumps.
+  /// Number of consecutive fixes whose time ran more than twice as fast as the device's: a recording played
+  /// fast, whose gaps are not jumps.
   private var hastyCount = 0
   private static let hastyFixes = 5
-  /// Nanoseconds that a rollover takes from this receiver's times.
+  /// Correction of this receiver's times by rollovers in ns.
   private var offset: Int64 = 0
 
   private let earliest: UTCTime?
 
-  /// - Parameter earliest: no time before this is believed; nil for recordings, which may be of any age.
+  /// - Parameter earliest: earliest accepted time; nil for recordings, which may have any age.
   public init(earliest: UTCTime? = firstRelease) {
     self.earliest = earliest
   }
 
-  /// Takes a fix's time.
+  /// Processes a fix's time.
   ///
   /// - Parameters:
-  ///   - reference: civil time by another clock that was set, as the machine's; nil when there is none. Only multiples of
-  ///     1024 weeks are judged by it.
-  /// - Returns: the time to use, which is nil when there is none that can be believed.
+  ///   - reference: civil time by another clock that was set, such as the machine's; nil if there is none. It
+  ///     is used only to detect multiples of 1024 weeks.
+  /// - Returns: the time to use; nil if there is no plausible one.
   public mutating func process(
     _ time: UTCTime, at timestamp: Timestamp, reference: UTCTime? = nil
   ) -> (time: UTCTime?, finding: Finding) {
@@ -65,13 +65,13 @@ public struct ReceiverClock: Sendable {
     let ahead = hastyCount == Self.hastyFixes ? 86_400 : Self.tolerance
     if (-Self.tolerance...ahead).contains(deviation) {
       candidate = nil
-      // The time line of a late report is a little ahead; a time never goes back within the tolerance either.
+      // The time line of a late report is slightly ahead; a time never goes back within the tolerance either.
       if shifted >= last.time { self.last = (shifted, timestamp) }
       return (max(shifted, last.time), offset == 0 ? .sound : .weekRollover)
     }
     let turns = (deviation / Self.rollover).rounded()
     if turns != 0, abs(deviation - turns * Self.rollover) <= Self.tolerance {
-      // The receiver's count began anew, or was set right, while we watched: the time line proves it.
+      // The receiver's count restarted, or was corrected, during operation, as the time line proves.
       offset &+= Int64(turns * Self.rollover) * 1_000_000_000
       let repaired = UTCTime(nanoseconds: time.nanoseconds &- offset)
       self.last = (max(repaired, last.time), timestamp)
@@ -98,7 +98,7 @@ public struct ReceiverClock: Sendable {
     return (time, .sound)
   }
 
-  /// A time that does not fit: the time line's counts until the new one has held.
+  /// Handles an inconsistent time: the time line's is used until the new one has lasted.
   private mutating func consider(
     _ time: UTCTime, at timestamp: Timestamp, expected: UTCTime, deviation: Double
   ) -> (time: UTCTime?, finding: Finding) {

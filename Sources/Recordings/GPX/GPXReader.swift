@@ -3,7 +3,7 @@ internal import Sensors
 internal import Spatial
 internal import XML
 
-/// Pulls points out of a GPX file, block by block: the file's size does not matter.
+/// Reads points from a GPX file block by block, with memory independent of the file's size.
 final class GPXReader {
   private static let blockSize = 32 * 1024
 
@@ -14,7 +14,7 @@ final class GPXReader {
   private var isFinished = false
   private var taken = 0
 
-  /// - Throws: `RecordingError` when there is no memory for a parser.
+  /// - Throws: `RecordingError` if there is no memory for a parser.
   init(file: RecordingFile, wanted: GPXPoint.Element?) throws(RecordingError) {
     self.file = file
     handler = GPXHandler(path: file.path, wanted: wanted)
@@ -24,8 +24,9 @@ final class GPXReader {
     self.parser = parser
   }
 
-  /// The next point; nil at the end of the file.
-  /// - Throws: `RecordingError` with the line, for a file that is not well formed or holds an impossible value.
+  /// Returns the next point; nil at the end of the file.
+  /// - Throws: `RecordingError` with the line, for a file that is not well-formed or contains an invalid
+  ///   value.
   func next() throws(RecordingError) -> GPXPoint? {
     while taken == handler.points.count {
       handler.points.removeAll(keepingCapacity: true)
@@ -38,7 +39,8 @@ final class GPXReader {
     return handler.points[taken]
   }
 
-  /// Which element's points to play: the most preferred one that the file has. Reads up to the first track point.
+  /// Returns the kind of element to play: the most preferred one in the file. Reads up to the first track
+  /// point.
   func preferredElement() throws(RecordingError) -> GPXPoint.Element? {
     while !isFinished, !handler.elementsSeen.contains(.track) {
       if let failure = handler.failure { throw failure }
@@ -52,7 +54,7 @@ final class GPXReader {
     let length = try file.read(Self.blockSize, at: offset, into: &block)
     offset += Int64(length)
     isFinished = length == 0
-    // Points before the damage are still handed out; `next` throws the handler's own failure after them.
+    // Points before the damage are still returned; then `next` throws the handler's own error.
     do throws(XMLError) { try parser.parse(block, isLast: isFinished) } catch {
       throw RecordingError(
         file: file.path, line: error.line, problem: error.reason,
@@ -61,14 +63,14 @@ final class GPXReader {
   }
 }
 
-/// Makes points out of what the XML parser reports.
+/// Creates points from the XML parser's events.
 final class GPXHandler: XMLHandler {
-  /// Points that are complete and not yet taken.
+  /// Completed points that have not been returned.
   var points: [GPXPoint] = []
-  /// Why the file cannot be read further.
+  /// The error that prevents further reading.
   private(set) var failure: RecordingError?
   var wantsMore: Bool { failure == nil }
-  /// The point elements that were met so far.
+  /// The kinds of point elements found so far.
   private(set) var elementsSeen: Set<GPXPoint.Element> = []
 
   private static let deepestNesting = 64
@@ -81,7 +83,7 @@ final class GPXHandler: XMLHandler {
   private var pointDepth = 0
   private var text: [UInt8] = []
 
-  /// - Parameter wanted: which points to make; nil only to see which elements there are.
+  /// - Parameter wanted: kind of points to create; nil only detects the existing kinds.
   init(path: String, wanted: GPXPoint.Element?) {
     self.path = path
     self.wanted = wanted
@@ -152,9 +154,9 @@ final class GPXHandler: XMLHandler {
   }
 }
 
-/// A track, route or way point as a GPX file has it.
+/// A track, route or way point of a GPX file.
 struct GPXPoint: Sendable, Hashable {
-  /// The elements that hold points, in the order in which they are preferred.
+  /// The elements that contain points, in order of preference.
   enum Element: String, Sendable, CaseIterable {
     case track = "trkpt"
     case route = "rtept"
@@ -164,7 +166,7 @@ struct GPXPoint: Sendable, Hashable {
   let line: Int
   /// The reason why the point cannot be used; nil for a valid one.
   var fault: RecordingError?
-  /// What the file says; the timestamp comes later.
+  /// Values from the file; the timestamp is added later.
   private var said: PositionFix
 
   var time: UTCTime? { said.time }
@@ -176,8 +178,8 @@ struct GPXPoint: Sendable, Hashable {
     said = PositionFix(timestamp: Timestamp(nanoseconds: 0), coordinate: coordinate)
   }
 
-  /// Sets what an element inside the point says, by its name without prefix. Returns what is wrong with it;
-  /// nil when it is fine or of no interest.
+  /// Sets the value of an element within the point, by its name without prefix. Returns the problem; nil if
+  /// it is valid or not used.
   mutating func set(_ text: [UInt8], of element: String) -> String? {
     let value = DecimalText.number(text.span)
     switch element {
@@ -195,7 +197,7 @@ struct GPXPoint: Sendable, Hashable {
       }
     case "time":
       let string = String(decoding: text, as: UTF8.self)
-      // GPX demands UTC, but some writers leave the Z out.
+      // GPX requires UTC, but some writers omit the Z.
       said.time = UTCTime(rfc3339: string) ?? UTCTime(rfc3339: string + "Z")
       return time == nil ? "<time> is \"\(excerpt(text))\"" : nil
     default: return nil
@@ -204,7 +206,7 @@ struct GPXPoint: Sendable, Hashable {
     return isNumber && value == nil ? "<\(element)> is \"\(excerpt(text))\"" : nil
   }
 
-  /// The report of this point. What a receiver without a fix writes for a position is none.
+  /// Returns the report of this point. A position written by a receiver without a fix is ignored.
   func fix(at timestamp: Timestamp) -> PositionFix {
     var fix = said
     fix.timestamp = timestamp

@@ -2,16 +2,16 @@ internal import Platform
 public import Sensors
 public import Spatial
 
-/// Position fixes from a GPX 1.0 or 1.1 file: its track points; without any its route points; without those its
-/// way points. (Inputs repeat a single way point as a fixed position: `SimulatedPlace`.)
+/// Reads position fixes from a GPX 1.0 or 1.1 file: its track points; without any its route points; without
+/// those its way points. (Inputs repeat a single way point as a fixed position: `SimulatedPlace`.)
 ///
-/// - `PositionFix.time` is as recorded; `timestamp` is the time since the first point, plus `startingAt`, and
-///   stands still while the recorded time runs backwards (`RecordingClock`).
-/// - A file without times is played at one point a second, `time` is nil. If some points have a time, those without one are skipped
-///   and counted, and so are points with an invalid value.
+/// - `PositionFix.time` is as recorded; `timestamp` is the time since the first point, plus `startingAt`. It
+///   is constant while the recorded time runs backwards (`RecordingClock`).
+/// - A file without times is played at one point a second, with `time` nil. If some points have a time, those
+///   without one are skipped and counted, and so are points with an invalid value.
 /// - A file without any position is an error.
-/// - `ele` is taken as the height above mean sea level, as GPX says. Speed and course are those that the file
-///   gives (GPX 1.0 elements, or extensions by whatever prefix); otherwise they are nil, never derived.
+/// - `ele` is the height above mean sea level, as GPX defines. Speed and course are those of the file (GPX
+///   1.0 elements, or extensions with any prefix); otherwise they are nil, never derived.
 /// - Expat reads the file in blocks. Copies of a recording share the reading position.
 public struct GPXRecording: SensorRecording {
   public let name: String
@@ -23,18 +23,18 @@ public struct GPXRecording: SensorRecording {
   private let origin: Timestamp
   private var count: Int64 = 0
   private var isTimed: Bool?
-  /// The points before it is known whether the file has times.
+  /// Points read before it is known whether the file has times.
   private var pending: [GPXPoint] = []
   private var progress = ReadingProgress()
-  /// Points without a time after which the file is taken for one without times.
+  /// Number of points without a time after which the file counts as one without times.
   private static let mostPending = 10_000
   private var lastTimestamp: Timestamp?
 
   /// - Parameters:
-  ///   - path: the file.
-  ///   - startingAt: the time of the first point on the device's time line.
-  /// - Throws: `RecordingError` when the file cannot be opened, is no GPX up to its first track point, or holds no
-  ///   point.
+  ///   - path: path of the file.
+  ///   - startingAt: time of the first point on the device's time line.
+  /// - Throws: `RecordingError` if the file cannot be opened, is not valid GPX up to its first track point,
+  ///   or contains no point.
   public init(path: String, startingAt: Timestamp = Timestamp(nanoseconds: 0)) throws(RecordingError) {
     name = path
     origin = startingAt
@@ -47,7 +47,7 @@ public struct GPXRecording: SensorRecording {
     reader = Locked(try GPXReader(file: file, wanted: element))
   }
 
-  /// The position of a file with one way point and no track or route; nil for every other file.
+  /// Returns the position of a file with one way point and no track or route; nil for every other file.
   /// - Throws: `RecordingError` as `init(path:startingAt:)`.
   package static func onlyWayPoint(path: String) throws(RecordingError) -> Coordinate? {
     let file = try RecordingFile(path: path)
@@ -63,7 +63,7 @@ public struct GPXRecording: SensorRecording {
     if kind == .positioning { gate.setDemand(demand, at: lastTimestamp) }
   }
 
-  /// The next fix, alone in its block.
+  /// Returns the next fix, alone in its block.
   /// - Throws: `RecordingError` with the line.
   public mutating func next() throws(RecordingError) -> SensorEvent? {
     while let point = try nextPoint() {
@@ -89,7 +89,7 @@ public struct GPXRecording: SensorRecording {
     return nil
   }
 
-  /// The next point, after it was found out whether the file has times.
+  /// Returns the next point, after determining whether the file has times.
   private mutating func nextPoint() throws(RecordingError) -> GPXPoint? {
     if isTimed == nil {
       while pending.count < Self.mostPending, let point = try read() {
@@ -103,7 +103,7 @@ public struct GPXRecording: SensorRecording {
     return try read()
   }
 
-  /// The next valid point.
+  /// Returns the next valid point.
   private mutating func read() throws(RecordingError) -> GPXPoint? {
     while let point = try reader.withLock({ (reader) throws(RecordingError) in try reader.next() }) {
       guard let fault = point.fault else { return point }

@@ -1,16 +1,16 @@
 internal import Sensors
 internal import Spatial
 
-/// What the sentences of one moment say together.
+/// The combined content of sentences with the same time.
 ///
-/// A receiver speaks several sentences about one fix; those with the same time of day belong together, and those
-/// without a time (GSA, GSV, VTG) to the ones around them.
+/// A receiver sends several sentences about one fix. Those with the same time of day belong together, and
+/// those without a time (GSA, GSV, VTG) belong to the ones around them.
 struct NMEAEpoch {
   /// Nanoseconds since midnight; nil while the receiver has no time.
   private(set) var timeOfDay: Int64?
   /// Midnight of the date, from RMC or ZDA.
   private(set) var date: UTCTime?
-  /// How many satellites are in view, by talker.
+  /// Number of satellites in view, by talker.
   private(set) var satellitesVisible: [String: Int] = [:]
 
   private var typesSeen: Set<String> = []
@@ -18,13 +18,13 @@ struct NMEAEpoch {
   private var solutionMode: Int?
   private var decimals = -1
   private var geoidSeparation: Double?
-  /// What is said of the position; the timestamp comes later.
+  /// Position data; the timestamp is added later.
   private var said = PositionFix(timestamp: Timestamp(nanoseconds: 0))
 
   private static let positioning: Set<String> = ["RMC", "GGA", "GNS", "GLL"]
   private static let metresPerSecondPerKnot = 1852.0 / 3600
 
-  /// Whether the sentence belongs to a later moment than those taken in.
+  /// Returns whether a sentence belongs to a later time than the previous ones.
   func isEnded(by sentence: NMEASentence) -> Bool {
     let time: Int64?
     switch sentence.type {
@@ -33,14 +33,14 @@ struct NMEAEpoch {
     default: return false
     }
     if let time, let timeOfDay { return time != timeOfDay }
-    // Without a time to tell moments apart, a receiver that repeats itself has gone on to the next.
+    // Without times, a repeated sentence type indicates the next time.
     return typesSeen.contains(sentence.type)
   }
 
-  /// Whether anything was said about a position, be it that there is none.
+  /// True if a sentence reported a position or its absence.
   var speaksOfPosition: Bool { !typesSeen.isDisjoint(with: Self.positioning) }
 
-  /// Adds a sentence; kinds that say nothing about a position are passed over.
+  /// Adds a sentence; types without position data are ignored.
   mutating func add(_ sentence: NMEASentence) {
     switch sentence.type {
     case "RMC": parseRMC(sentence)
@@ -56,7 +56,7 @@ struct NMEAEpoch {
     typesSeen.insert(sentence.type)
   }
 
-  /// The report of this moment, without its time.
+  /// Returns the report of this epoch, without its time.
   func fix(at timestamp: Timestamp) -> PositionFix {
     var fix = said
     fix.timestamp = timestamp
@@ -76,7 +76,7 @@ struct NMEAEpoch {
   private mutating func parseRMC(_ sentence: NMEASentence) {
     timeOfDay = timeOfDay ?? sentence.timeOfDay(1)
     date = sentence.date(9) ?? date
-    // Field 12 came with NMEA 2.3; "not valid" there outweighs an A in field 2.
+    // Field 12 was added in NMEA 2.3; "not valid" there overrides an A in field 2.
     conclude(fix: sentence.letter(2) == UInt8(ascii: "A") && sentence.letter(12) != UInt8(ascii: "N"))
     keep(sentence.coordinate(3))
     said.quality = said.quality ?? sentence.letter(12).flatMap(FixQuality.init(nmeaMode:))
@@ -88,7 +88,7 @@ struct NMEAEpoch {
     timeOfDay = timeOfDay ?? sentence.timeOfDay(1)
     keep(sentence.coordinate(2))
     conclude(fix: (sentence.integer(6) ?? 0) > 0)
-    // GGA is the more exact of the two: older receivers say no more than A, D or E in RMC.
+    // GGA is more exact: older receivers report only A, D or E in RMC.
     said.quality = sentence.integer(6).flatMap(FixQuality.init(nmeaIndicator:)) ?? said.quality
     said.satellitesUsed = sentence.integer(7) ?? said.satellitesUsed
     said.horizontalDilution = sentence.number(8) ?? said.horizontalDilution
@@ -99,8 +99,8 @@ struct NMEAEpoch {
   private mutating func parseGNS(_ sentence: NMEASentence) {
     timeOfDay = timeOfDay ?? sentence.timeOfDay(1)
     keep(sentence.coordinate(2))
-    // One letter for each satellite system; an old receiver speaks one GNS for each system instead, and those
-    // of systems that are not used say N, which is no word against the others.
+    // One letter for each satellite system. An old receiver sends one GNS for each system instead; those of
+    // unused systems contain N, which does not override the others.
     if let modes = sentence[6], modes.contains(where: { $0 != UInt8(ascii: "N") }) {
       conclude(fix: true)
     } else if hasFix == nil {
@@ -140,11 +140,11 @@ struct NMEAEpoch {
     date = UTCTime(year: year, month: month, day: day) ?? date
   }
 
-  /// One sentence that says there is no fix outweighs the others: a receiver that has just lost it goes on
-  /// repeating the old position in some of them.
+  /// Updates the fix state. A single sentence without a fix overrides the others, because a receiver that has
+  /// just lost it repeats the old position in some of them.
   private mutating func conclude(fix: Bool) { hasFix = fix && hasFix != false }
 
-  /// The sentence with the most decimals gives the position: many receivers shorten it in RMC.
+  /// Stores the position with the most decimals, because many receivers shorten it in RMC.
   private mutating func keep(_ position: (coordinate: Coordinate, decimals: Int)?) {
     guard let position, position.decimals > decimals else { return }
     (said.coordinate, decimals) = position
@@ -155,7 +155,7 @@ extension FixQuality {
   /// The quality indicator of GGA.
   fileprivate init?(nmeaIndicator indicator: Int) {
     switch indicator {
-    // 3 is the encrypted signal, which is no more exact today.
+    // 3 is the encrypted signal, which is no more accurate today.
     case 1, 3: self = .autonomous
     case 2: self = .differential
     case 4: self = .realTimeKinematicFixed

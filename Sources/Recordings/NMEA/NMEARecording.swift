@@ -1,23 +1,24 @@
 public import Sensors
 public import Spatial
 
-/// Position fixes from a receiver's NMEA 0183 log, one for each moment that its sentences speak of.
+/// Reads position fixes from a receiver's NMEA 0183 log, one for each time in its sentences.
 ///
-/// - RMC, GGA, GNS, GLL, GSA, GSV, VTG and ZDA of any talker are read; other sentences, comments and binary are
-///   passed over. RMC status V, GLL status V and GGA quality 0 mean that there is no fix: such a moment has no
-///   position, whatever the sentences repeat.
+/// - RMC, GGA, GNS, GLL, GSA, GSV, VTG and ZDA of any talker are read; other sentences, comments and binary
+///   data are ignored. RMC status V, GLL status V and GGA quality 0 mean that there is no fix: such an epoch
+///   has no position, even if sentences repeat one.
 /// - `PositionFix.time` is as recorded. `timestamp` is the receiver's time since its first one, plus
-///   `startingAt`; when the receiver's time runs backwards it stands still (`RecordingClock`).
-/// - The date comes from RMC or ZDA. While there was none, it is the one given, and later days are counted as the
-///   time of day passes midnight; without that either, `time` is nil and the time line still runs.
-/// - A sentence with a wrong or missing checksum, as of a serial line that lost characters, is skipped and counted. Without
-///   `toleratingBrokenSentences` it is an error that names its line. A last line without an end is ignored, because a recorder that
-///   was cut off leaves it.
+///   `startingAt`. It is constant while the receiver's time runs backwards (`RecordingClock`).
+/// - The date comes from RMC or ZDA. Before the first of them it is the given one, and later days are counted
+///   as the time of day passes midnight; without a given date, `time` is nil and the time line still
+///   advances.
+/// - A sentence with a wrong or missing checksum, as of a serial line that lost characters, is skipped and
+///   counted. Without `toleratingBrokenSentences` it is an error that names its line. A last line without an
+///   end is ignored, because an interrupted recorder leaves it.
 /// - A file without any position is an error.
 public struct NMEARecording: SensorRecording {
   public let name: String
   public let kinds: Set<SensorKind> = [.positioning]
-  /// Sentences that were skipped because of their checksum.
+  /// Number of sentences skipped because of their checksum.
   public var brokenSentenceCount: Int { progress.skipped?.count ?? 0 }
   public var skipped: SkippedInput? { progress.skipped }
 
@@ -33,11 +34,12 @@ public struct NMEARecording: SensorRecording {
   private var isFinished = false
 
   /// - Parameters:
-  ///   - path: the log.
-  ///   - startDate: any time on the day on which the log starts (UTC); needed only for logs without RMC and ZDA.
-  ///   - startingAt: the time of the first fix on the device's time line.
-  ///   - toleratingBrokenSentences: whether sentences with a bad checksum are skipped rather than an error.
-  /// - Throws: `RecordingError` when the file cannot be opened.
+  ///   - path: path of the log.
+  ///   - startDate: any time on the day on which the log starts (UTC); required only for logs without RMC and
+  ///     ZDA.
+  ///   - startingAt: time of the first fix on the device's time line.
+  ///   - toleratingBrokenSentences: true to skip sentences with a bad checksum instead of failing.
+  /// - Throws: `RecordingError` if the file cannot be opened.
   public init(
     path: String, startDate: UTCTime? = nil, startingAt: Timestamp = Timestamp(nanoseconds: 0),
     toleratingBrokenSentences: Bool = true
@@ -53,9 +55,9 @@ public struct NMEARecording: SensorRecording {
     if kind == .positioning { gate.setDemand(demand, at: lastTimestamp) }
   }
 
-  /// The next fix, alone in its block.
-  /// - Throws: `RecordingError` for a broken sentence that is not tolerated, a line that is too long, and at the end of a file
-  ///   without any position. After a broken sentence the recording can be read on.
+  /// Returns the next fix, alone in its block.
+  /// - Throws: `RecordingError` for a broken sentence that is not tolerated, a line that is too long, and at
+  ///   the end of a file without any position. After a broken sentence, reading can continue.
   public mutating func next() throws(RecordingError) -> SensorEvent? {
     while !isFinished {
       guard let sentence = try nextSentence() else {
@@ -93,7 +95,7 @@ public struct NMEARecording: SensorRecording {
     return nil
   }
 
-  /// Ends the epoch. Its fix is nil when it spoke of no position or nobody wants one.
+  /// Ends the epoch. Returns its fix; nil if it contained no position or fixes are not in demand.
   private mutating func closeEpoch() -> PositionFix? {
     let ended = epoch
     epoch = NMEAEpoch()
@@ -112,8 +114,8 @@ public struct NMEARecording: SensorRecording {
   }
 }
 
-/// How many satellites are in view, over all talkers. GSV comes more rarely than fixes, so a count holds for a
-/// while, but not for ever.
+/// Number of satellites in view, over all talkers. GSV is less frequent than fixes, so a count remains valid
+/// for some epochs.
 private struct NMEASatelliteCount: Sendable {
   private static let lifetimeInEpochs = 30
   private var counts: [String: (count: Int, age: Int)] = [:]
@@ -128,15 +130,15 @@ private struct NMEASatelliteCount: Sendable {
   }
 }
 
-/// Puts times of day on dates: NMEA says the date rarely, in some sentences only, or never.
+/// Combines times of day with dates. NMEA contains the date rarely, in some sentences only, or never.
 struct NMEACalendar: Sendable {
   private static let day: Int64 = 86_400_000_000_000
-  /// Midnight of the day that the last moment fell on; 1970-01-01 while the date is unknown.
+  /// Midnight of the last time's day; 1970-01-01 while the date is unknown.
   private var midnight: UTCTime
   private var isDated: Bool
   private var lastTimeOfDay: Int64?
 
-  /// - Parameter startDate: any time on the first day; nil when it is not known.
+  /// - Parameter startDate: any time on the first day; nil if unknown.
   init(startDate: UTCTime?) {
     isDated = startDate != nil
     let start = startDate?.nanoseconds ?? 0
@@ -144,8 +146,8 @@ struct NMEACalendar: Sendable {
     midnight = UTCTime(nanoseconds: start - (rest < 0 ? rest + Self.day : rest))
   }
 
-  /// The moment of a time of day; nil when the receiver had no time. `clock` is moved along when the first date
-  /// ever takes the place of the assumed one, so that this does not look like a gap of decades.
+  /// Returns the time for a time of day; nil if the receiver had no time. `clock` is shifted when the first
+  /// date replaces the assumed one, so that this does not look like a gap of decades.
   mutating func moment(
     timeOfDay: Int64?, date: UTCTime?, shifting clock: inout RecordingClock
   ) -> (time: UTCTime, isDated: Bool)? {

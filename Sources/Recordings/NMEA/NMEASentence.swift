@@ -1,15 +1,15 @@
 internal import Bytes
 internal import Spatial
 
-/// One NMEA 0183 sentence whose checksum is right.
+/// An NMEA 0183 sentence with a valid checksum.
 struct NMEASentence {
-  /// Why a line that begins like a sentence is none.
+  /// The reason why a line that starts like a sentence is invalid.
   enum Fault: Error, Equatable {
-    /// The `*` and two hexadecimal digits at the end are missing: the line was cut off or overwritten.
+    /// The `*` and two hexadecimal digits at the end are missing: the line was truncated or overwritten.
     case checksumMissing
-    /// The digits say `stated`, the characters before them give `computed`.
+    /// The checksum is `stated`, but the characters before it give `computed`.
     case checksumWrong(stated: UInt8, computed: UInt8)
-    /// The checksum is right, but there is no talker and type.
+    /// The checksum is valid, but talker and type are missing.
     case nameMissing
 
     var description: String {
@@ -26,15 +26,15 @@ struct NMEASentence {
     }
   }
 
-  /// Who speaks, as in `GP` or `GN`; `P` for a maker's own sentence.
+  /// Talker, as in `GP` or `GN`; `P` for a manufacturer's own sentence.
   let talker: String
-  /// What is said, as in `RMC`; for a maker's own sentence everything after the `P`.
+  /// Sentence type, as in `RMC`; for a manufacturer's own sentence everything after the `P`.
   let type: String
-  /// The fields after the name; an empty one is absent.
+  /// Fields after the name; an empty one is missing.
   private let fields: [ArraySlice<UInt8>]
 
-  /// Reads a line; nil when it does not begin like a sentence (`$` and a printable character), because logs
-  /// hold comments, other protocols and binary as well.
+  /// Parses a line; nil unless it starts like a sentence (`$` and a printable character), because logs also
+  /// contain comments, other protocols and binary data.
   init?(line: ArraySlice<UInt8>) throws(Fault) {
     guard line.first == UInt8(ascii: "$"), let second = line.dropFirst().first,
       (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(second)
@@ -58,19 +58,19 @@ struct NMEASentence {
     fields = parts
   }
 
-  /// The field of that number, from 1 as the standard counts; nil when it is absent or empty.
+  /// Returns a field by its number, from 1 as in the standard; nil if missing or empty.
   subscript(_ index: Int) -> ArraySlice<UInt8>? {
     guard fields.indices.contains(index - 1), !fields[index - 1].isEmpty else { return nil }
     return fields[index - 1]
   }
 
-  /// A number; nil when absent or none.
+  /// Returns a number; nil if missing or invalid.
   func number(_ index: Int) -> Double? { self[index].flatMap { DecimalText.plain($0.span) } }
 
-  /// A whole number; nil when absent or none.
+  /// Returns an integer; nil if missing or invalid.
   func integer(_ index: Int) -> Int? { self[index].flatMap { DecimalText.integer($0.span) } }
 
-  /// The first character; nil when absent.
+  /// Returns the first character; nil if missing.
   func letter(_ index: Int) -> UInt8? { self[index]?.first }
 
   private static func hexDigit(_ byte: UInt8) -> UInt8? {
@@ -82,7 +82,8 @@ struct NMEASentence {
     }
   }
 
-  /// A time of day from a field like `045407.00`: nanoseconds since midnight. Nil when absent or out of range.
+  /// Returns a time of day from a field like `045407.00` in nanoseconds since midnight. Nil if missing or out
+  /// of range.
   func timeOfDay(_ index: Int) -> Int64? {
     guard let text = self[index] else { return nil }
     let whole = text.prefix { $0 != UInt8(ascii: ".") }
@@ -99,8 +100,8 @@ struct NMEASentence {
     return nanoseconds
   }
 
-  /// Midnight of a date from a field like `020625` (day, month, year). Two digits of a year below 80 mean this
-  /// century. Nil when absent or no date.
+  /// Returns midnight of a date from a field like `020625` (day, month, year). Two digits of a year below 80
+  /// mean this century. Nil if missing or invalid.
   func date(_ index: Int) -> UTCTime? {
     guard let text = self[index], text.count == 6, let digits = DecimalText.integer(text.span) else {
       return nil
@@ -110,8 +111,8 @@ struct NMEASentence {
       year: year < 80 ? 2000 + year : 1900 + year, month: digits / 100 % 100, day: digits / 10_000)
   }
 
-  /// A position from four fields: latitude as degrees and minutes `4809.81040`, N or S, longitude, E or W. Nil
-  /// when one is absent or out of range. `decimals` is the number of decimals of the minutes.
+  /// Returns a position from four fields: latitude as degrees and minutes `4809.81040`, N or S, longitude, E
+  /// or W. Nil if one is missing or out of range. `decimals` is the number of decimals of the minutes.
   func coordinate(_ index: Int) -> (coordinate: Coordinate, decimals: Int)? {
     guard let north = angle(index), let northSign = sign(index + 1, positive: "N", negative: "S"),
       let east = angle(index + 2), let eastSign = sign(index + 3, positive: "E", negative: "W")

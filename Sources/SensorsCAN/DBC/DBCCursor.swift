@@ -3,7 +3,7 @@ struct DBCCursor {
   let line: Int
   private let tokens: [DBCToken]
   private let name: String
-  /// After the keyword.
+  /// Index of the next token, after the keyword.
   private var index = 1
 
   init(_ statement: DBCStatements.Statement, name: String) {
@@ -37,7 +37,7 @@ struct DBCCursor {
     }
   }
 
-  /// Reads a mark, if it is the next token.
+  /// Reads a mark, if it is the next token. Returns whether it was.
   mutating func takes(_ mark: Unicode.Scalar) -> Bool {
     guard index < tokens.count, tokens[index].isMark(mark) else { return false }
     index += 1
@@ -50,7 +50,7 @@ struct DBCCursor {
 
   mutating func integer(_ what: String, in range: ClosedRange<Int64>) throws(CANError) -> Int64 {
     guard index < tokens.count, let word = tokens[index].word else { throw missing(what) }
-    // Some tools write whole numbers with a point.
+    // Some tools write integers with a decimal point.
     guard let number = Int64(word) ?? Double(word).flatMap(Int64.init(exactly:)) else { throw missing(what) }
     guard range.contains(number) else {
       throw problem(
@@ -81,13 +81,13 @@ struct DBCCursor {
     return text
   }
 
-  /// The word that comes next, without reading it; nil at the end and for another token.
+  /// The next word, without reading it; nil at the end and for another token.
   var nextWord: String? { index < tokens.count ? tokens[index].word : nil }
 
-  /// The second word of the statement after its keyword; nil if it is another token.
+  /// Second word of the statement after its keyword; nil if it is another token.
   var secondWord: String? { tokens.count > 2 ? tokens[2].word : nil }
 
-  /// A bound of a range; nil if it is unlimited, as in `-1.#INF`.
+  /// Reads a bound of a range; nil if it is unlimited, as in `-1.#INF`.
   mutating func bound(_ what: String) throws(CANError) -> Double? {
     guard let word = nextWord else { throw missing(what) }
     guard let number = Double(word) else {
@@ -99,7 +99,7 @@ struct DBCCursor {
     return number.isFinite ? number : nil
   }
 
-  /// Ranges of values as in `0-0, 2-4`, in ascending order and without overlaps.
+  /// Reads ranges of values as in `0-0, 2-4`, in ascending order and without overlaps.
   mutating func ranges(_ what: String) throws(CANError) -> [ClosedRange<UInt64>] {
     var (ranges, text) = ([ClosedRange<UInt64>](), "")
     while true {
@@ -120,7 +120,7 @@ struct DBCCursor {
     return ranges.sorted { $0.lowerBound < $1.lowerBound }
   }
 
-  /// A message's identifier; nil if the next token is not a number.
+  /// Reads a message's identifier; nil if the next token is not a number.
   mutating func identifier() -> UInt32? {
     guard let number = nextWord.flatMap({ UInt32($0) }) else { return nil }
     index += 1
@@ -130,7 +130,7 @@ struct DBCCursor {
 
 /// The multiplexing of a signal as `SG_` states it; `SG_MUL_VAL_` adds to it.
 struct DBCSwitch: Hashable {
-  /// `M`, `m3M`.
+  /// True for `M` and `m3M`.
   var isMultiplexor = false
   /// 3 for `m3` and `m3M`; nil for `M` and for a signal of every frame.
   var value: UInt64?
@@ -139,7 +139,7 @@ struct DBCSwitch: Hashable {
 }
 
 extension DBCCursor {
-  /// `Name [M|m3|m3M] : start|length@order sign (factor,offset) [min|max] "unit" …`
+  /// Parses `Name [M|m3|m3M] : start|length@order sign (factor,offset) [min|max] "unit" …`
   mutating func signal() throws(CANError) -> (DBCSignal, DBCSwitch) {
     let title = try name("the signal's name")
     let what = "of signal \(title)"
@@ -185,7 +185,7 @@ extension DBCCursor {
     return DBCSwitch(isMultiplexor: isMultiplexor, value: value)
   }
 
-  /// `1+`, `0-` and so on, which are words to the lexer.
+  /// Parses `1+`, `0-` and so on, which are words to the lexer.
   private mutating func byteOrder(_ what: String) throws(CANError) -> (DBCSignal.ByteOrder, isSigned: Bool) {
     var word = try name("the byte order \(what)")
     if word.utf8.count == 1, let sign = nextWord {

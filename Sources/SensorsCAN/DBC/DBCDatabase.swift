@@ -1,11 +1,12 @@
 /// The content of a DBC file: the messages of a bus and the layout of their signals.
 public struct DBCDatabase: Hashable, Sendable {
-  /// In the order of the file. Several messages can have the same identifier.
+  /// Messages in the order of the file. Several can have the same identifier.
   public internal(set) var messages: [DBCMessage] = []
   /// Statements that could not be read, in the order of the file. The others are unaffected.
   public internal(set) var skipped: [DBCSkip] = []
 
-  /// Every readable or unreadable signal with a name, or with a message and a name as in `EngineData.Speed`.
+  /// Returns every readable or unreadable signal with a name, or with a message and a name as in
+  /// `EngineData.Speed`.
   public func signals(named name: some StringProtocol) -> [(message: DBCMessage, signal: DBCSignal)] {
     let (message, signal) = Self.parts(of: name)
     return messages.flatMap { candidate -> [(message: DBCMessage, signal: DBCSignal)] in
@@ -14,7 +15,7 @@ public struct DBCDatabase: Hashable, Sendable {
     }
   }
 
-  /// The reason why a signal, or the message that it belongs to, was skipped; nil if it was not.
+  /// Returns the reason why a signal, or the message that it belongs to, was skipped; nil if it was not.
   func reasonForSkipping(_ name: some StringProtocol) -> CANError? {
     let (message, signal) = Self.parts(of: name)
     return skipped.first { skip in
@@ -37,7 +38,7 @@ public struct DBCSkip: Hashable, Sendable {
   public var message: String?
   /// Name of the signal that the statement is about; nil for a message, and if unknown.
   public var signal: String?
-  /// The line, the fault and the remedy.
+  /// Line, problem and remedy.
   public var error: CANError
 }
 
@@ -45,21 +46,22 @@ public struct DBCSkip: Hashable, Sendable {
 public struct DBCMessage: Hashable, Sendable {
   public var identifier: CANFrame.Identifier
   public var name: String
-  /// Bytes.
+  /// Length in bytes.
   public var length: Int
   public var signals: [DBCSignal] = []
   /// Line in the file, from 1.
   public var line: Int
 
-  /// Multiplexors above one another, at most.
+  /// Maximum nesting of multiplexors.
   static let deepestNesting = 8
 
-  /// The value of a signal in a frame of this message; nil if the frame is too short for it, or carries other multiplexed signals.
+  /// Returns the value of a signal in a frame of this message; nil if the frame is too short for it, or
+  /// contains other multiplexed signals.
   public func rawValue(of signal: DBCSignal, in data: [UInt8]) -> DBCSignal.RawValue? {
     isCarried(signal, in: data, depth: 0) ? signal.rawValue(in: data) : nil
   }
 
-  /// Whether every multiplexor above a signal selects it in a frame.
+  /// Returns whether every multiplexor above a signal selects it in a frame.
   private func isCarried(_ signal: DBCSignal, in data: [UInt8], depth: Int) -> Bool {
     guard signal.fault == nil else { return false }
     guard let selection = signal.selection else { return true }
@@ -89,7 +91,7 @@ public struct DBCSignal: Hashable, Sendable {
     case float
   }
 
-  /// The condition under which a frame carries a multiplexed signal.
+  /// The condition under which a frame contains a multiplexed signal.
   public struct Selection: Hashable, Sendable {
     /// Name of the signal whose raw value selects this one.
     public var multiplexor: String
@@ -100,9 +102,10 @@ public struct DBCSignal: Hashable, Sendable {
   }
 
   public var name: String
-  /// The bit, from 0, by the numbering of the DBC: bit 0 is the least significant of byte 0, bit 8 of byte 1.
+  /// First bit, from 0, in the numbering of the DBC: bit 0 is the least significant of byte 0, bit 8 of byte
+  /// 1.
   public var start: Int
-  /// Bits, from 1. A signal of more than 64 bits is unreadable.
+  /// Number of bits, from 1. A signal of more than 64 bits is unreadable.
   public var length: Int
   public var byteOrder: ByteOrder
   public var format: Format
@@ -110,11 +113,11 @@ public struct DBCSignal: Hashable, Sendable {
   public var offset: Double
   /// Physical range; nil if the file has `[0|0]`, which means unlimited.
   public var range: ClosedRange<Double>?
-  /// As in the file; often empty.
+  /// Unit as in the file; often empty.
   public var unit: String
-  /// Whether the raw value selects other signals of the message (`M`, `m3M`).
+  /// True if the raw value selects other signals of the message (`M`, `m3M`).
   public var isMultiplexor = false
-  /// The condition under which a frame carries this signal (`m3`, `SG_MUL_VAL_`); nil if every frame does.
+  /// The condition under which a frame contains this signal (`m3`, `SG_MUL_VAL_`); nil if every frame does.
   public var selection: Selection?
   /// The reason why the signal is unreadable, as in "has 1600 bits; at most 64 can be read"; nil if it is readable.
   public internal(set) var fault: String?

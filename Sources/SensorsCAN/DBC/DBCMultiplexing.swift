@@ -5,9 +5,9 @@
 ///   is in every frame (`M`) selects the signal.
 /// - Several signals of one name are told apart by the value of `m3`.
 struct DBCMultiplexing {
-  /// By signal; without the signals of every frame.
+  /// Multiplexing by signal, without the signals of every frame.
   var switches: [DBCReader.Place: DBCSwitch] = [:]
-  /// The values of `SG_MUL_VAL_`, by signal and multiplexor.
+  /// Values of `SG_MUL_VAL_`, by signal and multiplexor.
   var values: [DBCReader.Place: [String: [ClosedRange<UInt64>]]] = [:]
 
   func resolve(_ database: inout DBCDatabase) {
@@ -98,7 +98,8 @@ struct DBCMultiplexing {
 }
 
 extension DBCSignal {
-  /// Whether no frame of a message carries both signals, because one multiplexor selects them by different values.
+  /// Returns whether no frame of a message contains both signals, because one multiplexor selects them by
+  /// different values.
   func excludes(_ other: DBCSignal, in message: DBCMessage) -> Bool {
     let theirs = other.selections(in: message)
     return selections(in: message).contains { mine in
@@ -109,7 +110,7 @@ extension DBCSignal {
     }
   }
 
-  /// The conditions of the signal and of the multiplexors above it.
+  /// Returns the conditions of the signal and of the multiplexors above it.
   private func selections(in message: DBCMessage) -> [Selection] {
     var (found, next) = ([Selection](), selection)
     while let selection = next, found.count <= DBCMessage.deepestNesting {

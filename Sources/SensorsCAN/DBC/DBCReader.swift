@@ -5,7 +5,7 @@
 struct DBCReader {
   /// Limits in bytes and entries, far above those of real vehicles.
   static let (longestFile, mostMessages, mostSignals, longestName) = (32 << 20, 20_000, 200_000, 128)
-  /// Bytes of a message: J1939's transport protocol carries 1,785, other protocols more.
+  /// Maximum length of a message in bytes: J1939's transport protocol allows 1,785, other protocols more.
   static let longestMessage = 65_535
 
   private let name: String
@@ -22,7 +22,7 @@ struct DBCReader {
   private enum Current {
     case none
     case message(Int)
-    /// A message that is skipped, and why.
+    /// A skipped message, with the reason.
     case skipped(String, CANError)
   }
 
@@ -206,7 +206,7 @@ struct DBCReader {
     }
   }
 
-  /// The signals that a statement is about; nil if none is in the file.
+  /// Returns the signals that a statement is about; nil if none is in the file.
   private func places(_ cursor: inout DBCCursor) throws(CANError) -> ([Place], name: String)? {
     guard let raw = cursor.identifier() else { return nil }
     let name = try cursor.name("the signal's name")
@@ -222,7 +222,7 @@ struct DBCReader {
 
 extension DBCDatabase {
   /// - Parameters:
-  ///   - bytes: the file, in UTF-8 or Windows-1252.
+  ///   - bytes: content of the file, in UTF-8 or Windows-1252.
   ///   - name: the file's name in errors.
   /// - Throws: `CANError` for a file that is too large or has no readable message.
   public init(parsing bytes: [UInt8], name: String) throws(CANError) {

@@ -5,7 +5,7 @@ extension DBCSignal {
     public var bits: UInt64
     /// The number that the bits represent: with sign, or floating point.
     public var number: Double
-    /// The same as an integer; nil for floating point, and if it does not fit.
+    /// The number as an integer; nil for floating point, and if it does not fit.
     public var integer: Int64?
 
     /// The value that selects multiplexed signals; nil if it is negative or not whole.
@@ -15,7 +15,8 @@ extension DBCSignal {
     }
   }
 
-  /// The value of this signal in a frame's data, whichever multiplexed signals the frame carries; nil if the data is too short.
+  /// Returns the value of this signal in a frame's data, even if the frame contains other multiplexed
+  /// signals; nil if the data is too short.
   public func rawValue(in data: [UInt8]) -> RawValue? {
     guard let bits = bits(in: data) else { return nil }
     switch format {
@@ -33,7 +34,7 @@ extension DBCSignal {
     }
   }
 
-  /// The value in the file's unit.
+  /// Returns the value in the file's unit.
   public func physical(_ raw: RawValue) -> Double { raw.number * factor + offset }
 
   private func bits(in data: [UInt8]) -> UInt64? {
@@ -57,7 +58,7 @@ extension DBCSignal {
     return value
   }
 
-  /// Bytes that a frame must have for it.
+  /// Minimum number of bytes of a frame with this signal.
   var neededBytes: Int {
     switch byteOrder {
     case .little: return (start + length + 7) / 8

@@ -4,7 +4,7 @@
 /// does not affect the next one.
 struct DBCStatements {
   struct Statement {
-    /// The keyword comes first.
+    /// Tokens of the statement, starting with the keyword.
     var tokens: [DBCToken]
     /// Line of the keyword, from 1.
     var line: Int
@@ -40,7 +40,7 @@ struct DBCStatements {
 
   static func isKeyword(_ word: String) -> Bool { outer.contains(word) || inner.contains(word) }
 
-  /// The next statement; nil at the end of the file.
+  /// Returns the next statement; nil at the end of the file.
   mutating func next() -> Statement? {
     guard let first = removeFirst() else { return nil }
     var statement = Statement(tokens: [first.token], line: first.line)
@@ -118,7 +118,8 @@ struct DBCLexer {
     return nil
   }
 
-  /// Letters, digits and what numbers are made of; some tools write an infinite number as `-1.#INF`.
+  /// Returns whether a byte is a letter, a digit or another part of numbers; some tools write an infinite
+  /// number as `-1.#INF`.
   private static func isWord(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x30...0x39,
@@ -149,7 +150,7 @@ struct DBCLexer {
     return ""
   }
 
-  /// Files are in UTF-8 or in Windows-1252, of which Latin-1 is what units need.
+  /// Decodes text. Files are in UTF-8 or in Windows-1252, of which units need only the Latin-1 part.
   private static func text(_ bytes: ArraySlice<UInt8>) -> String {
     if let text = String(validating: bytes, as: UTF8.self) { return text }
     var text = ""

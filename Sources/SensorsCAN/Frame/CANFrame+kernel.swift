@@ -1,12 +1,12 @@
-/// Frames as the kernel has them (linux/can.h): `struct can_frame` of 16 bytes, `struct canfd_frame` of 72, in the byte order of
-/// the machine.
+/// The kernel's format of frames (linux/can.h): `struct can_frame` of 16 bytes, `struct canfd_frame` of 72,
+/// in the byte order of the machine.
 extension CANFrame {
   static let (kernelSize, kernelSizeFD) = (16, 72)
   static let (extendedFlag, remoteFlag, errorFlag): (UInt32, UInt32, UInt32) = (
     0x8000_0000, 0x4000_0000, 0x2000_0000
   )
 
-  /// Nil for bytes of another size, or that claim more data than they have.
+  /// Nil for bytes of another size, or with a data length beyond it.
   init?(kernel bytes: [UInt8]) {
     guard bytes.count == Self.kernelSize || bytes.count == Self.kernelSizeFD else { return nil }
     let isFD = bytes.count == Self.kernelSizeFD
@@ -20,7 +20,7 @@ extension CANFrame {
       data: kind == .remoteRequest ? [] : Array(bytes[8..<(8 + length)]), kind: kind)
   }
 
-  /// As it is handed to the kernel.
+  /// The frame in the kernel's format.
   var kernelBytes: [UInt8] {
     let isFD = data.count > 8
     var bytes = [UInt8](repeating: 0, count: isFD ? Self.kernelSizeFD : Self.kernelSize)
@@ -33,30 +33,30 @@ extension CANFrame {
 }
 
 extension CANFrame.Identifier {
-  /// With the flag of the extended format.
+  /// Value with the flag of the extended format.
   var kernelValue: UInt32 { rawValue | (isExtended ? CANFrame.extendedFlag : 0) }
 }
 
 extension CANFilter {
-  /// As the kernel compares: the format counts, and remote requests do not pass. The flag of errors must not stand in the mask: it would
-  /// make of it a filter of error frames alone.
+  /// Identifier and mask in the kernel's format. The frame format must match, and remote requests do not
+  /// pass. The error flag must not be in the mask, because the filter would then apply to error frames only.
   var kernelValues: [UInt32] {
     [identifier.kernelValue, mask | CANFrame.extendedFlag | CANFrame.remoteFlag]
   }
 }
 
-/// What a controller says of the state of its bus (linux/can/error.h).
+/// A controller's report of the state of its bus (linux/can/error.h).
 enum CANBusError: Hashable, Sendable {
-  /// It has taken itself off the bus after too many errors.
+  /// The controller has disconnected itself from the bus after too many errors.
   case busOff
-  /// So many frames failed that it no longer destroys those of others.
+  /// After many failed frames, the controller no longer destroys those of others.
   case errorPassive
   case restarted
 
-  /// Classes that are asked for: the controller's state, bus off and a restart after it.
+  /// Requested classes: the controller's state, bus off and a restart after it.
   static let wanted: UInt32 = 0x004 | 0x040 | 0x100
 
-  /// Nil for what is no error frame, or of another class.
+  /// Nil for other frames, and for errors of other classes.
   init?(_ frame: CANFrame) {
     guard frame.kind == .error else { return nil }
     let classes = frame.identifier.rawValue

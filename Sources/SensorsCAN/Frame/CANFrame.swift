@@ -1,6 +1,6 @@
 /// A frame of a CAN bus, classic or FD.
 public struct CANFrame: Hashable, Sendable {
-  /// Which message a frame is: 11 bits, or 29 in the extended format.
+  /// Identifier of a frame: 11 bits, or 29 in the extended format.
   public struct Identifier: Hashable, Sendable {
     public let rawValue: UInt32
     public let isExtended: Bool
@@ -14,21 +14,22 @@ public struct CANFrame: Hashable, Sendable {
 
   public enum Kind: Hashable, Sendable {
     case data
-    /// Asks for a frame of this identifier; it carries no data.
+    /// A request for a frame of this identifier; it contains no data.
     case remoteRequest
-    /// The controller's word on the state of the bus; the identifier holds the classes of error (linux/can/error.h).
+    /// A report of the controller about the state of the bus; the identifier contains the classes of error
+    /// (linux/can/error.h).
     case error
   }
 
   public var identifier: Identifier
   public var kind: Kind
-  /// At most 8 bytes, in FD frames at most 64.
+  /// Data: at most 8 bytes, in FD frames at most 64.
   public var data: [UInt8]
 
-  /// The most that an FD frame carries.
+  /// Maximum data length of an FD frame.
   public static let longestData = 64
 
-  /// - Parameter data: what is beyond 64 bytes is dropped.
+  /// - Parameter data: data of the frame; bytes beyond 64 are dropped.
   public init(_ identifier: Identifier, data: [UInt8], kind: Kind = .data) {
     self.identifier = identifier
     self.kind = kind
@@ -37,20 +38,20 @@ public struct CANFrame: Hashable, Sendable {
 }
 
 extension CANFrame.Identifier: CustomStringConvertible {
-  /// Hexadecimal, as candump writes it: three digits, or eight in the extended format.
+  /// Hexadecimal identifier as written by candump: three digits, or eight in the extended format.
   public var description: String {
     let digits = String(rawValue, radix: 16, uppercase: true)
     return String(repeating: "0", count: max(0, (isExtended ? 8 : 3) - digits.utf8.count)) + digits
   }
 }
 
-/// Which frames are wanted: those whose identifier has the bits of `identifier` where `mask` is 1. The kernel lets no other
-/// through, so that the processor sleeps while a busy bus talks of other things.
+/// A filter for frames whose identifier equals `identifier` in the bits of `mask`. The kernel drops all other
+/// frames, so that the processor sleeps on a busy bus.
 public struct CANFilter: Hashable, Sendable {
   public var identifier: CANFrame.Identifier
   public var mask: UInt32
 
-  /// One message alone.
+  /// Creates a filter for a single message.
   public init(_ identifier: CANFrame.Identifier) {
     self.init(identifier, mask: .max)
   }

@@ -1,17 +1,18 @@
-/// A line of a log that `candump -l` or `candump -L` writes: `(1436509052.249713) can0 123#DEADBEEF`.
+/// A line of a log written by `candump -l` or `candump -L`: `(1436509052.249713) can0 123#DEADBEEF`.
 ///
-/// - Identifiers have three digits, or eight in the extended format; eight with the error bit are error frames.
-/// - `123#R` is a remote request, `123##1AABB` an FD frame whose first digit holds flags.
-/// - What follows the data (`_E`, the length code of a classic frame, and the direction) is passed over.
+/// - Identifiers have three digits, or eight in the extended format; eight with the error bit are error
+///   frames.
+/// - `123#R` is a remote request, `123##1AABB` an FD frame whose first digit contains flags.
+/// - Text after the data (`_E`, the length code of a classic frame, and the direction) is ignored.
 struct CandumpLine: Hashable, Sendable {
-  /// ns since 1970, as the log has it.
+  /// Time in ns since 1970, as in the log.
   var time: Int64
   var interface: String
   var frame: CANFrame
 
   private static let errorBit: UInt32 = 0x2000_0000
 
-  /// Nil for anything else.
+  /// Nil for any other line.
   init?(_ line: ArraySlice<UInt8>) {
     var words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.makeIterator()
     guard let stamp = words.next(), let name = words.next(), let text = words.next(),
@@ -22,7 +23,7 @@ struct CandumpLine: Hashable, Sendable {
     self.frame = frame
   }
 
-  /// `(seconds.fraction)`.
+  /// Parses `(seconds.fraction)`.
   private static func time(_ text: ArraySlice<UInt8>) -> Int64? {
     guard text.first == UInt8(ascii: "("), text.last == UInt8(ascii: ")"), text.count > 2 else { return nil }
     let parts = text.dropFirst().dropLast().split(
@@ -42,7 +43,7 @@ struct CandumpLine: Hashable, Sendable {
       guard digit &- 0x30 < 10 else { return nil }
       value = value * 10 + Int64(digit - 0x30)
     }
-    // Some 290 years fit into nanoseconds.
+    // Nanoseconds cover about 290 years.
     return value < 9_000_000_000 ? value : nil
   }
 

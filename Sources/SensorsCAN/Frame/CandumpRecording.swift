@@ -2,15 +2,17 @@ public import Recordings
 public import Sensors
 public import Spatial
 
-/// What a bus said, from a log that `candump -l` writes: the readings of a `CANDecoder`, in order of time.
+/// Reads a CAN log written by `candump -l`, and returns the readings of a `CANDecoder` in order of time.
 ///
-/// - The place on the time line is the log's time since `zero`, or since its first frame; what was before is passed over. It stands
-///   still while the log's times run backwards.
-/// - Of a log of several interfaces one is read. Blank lines and those that begin with `#` or `;` are passed over.
-/// - A damaged line is an error that names it, except a last line without an end, which a logger that was cut off leaves.
+/// - The time on the time line is the log's time since `zero`, or since its first frame; earlier frames are
+///   ignored. It is constant while the log's times run backwards.
+/// - Of a log with several interfaces one is read. Blank lines and those that start with `#` or `;` are
+///   ignored.
+/// - A damaged line is an error that names it, except a last line without an end, which an interrupted logger
+///   leaves.
 public struct CandumpRecording: SensorRecording {
   public let name: String
-  /// None: a bus is listened to whatever is in demand.
+  /// Empty, because a bus is read regardless of demands.
   public let kinds: Set<SensorKind> = []
 
   private var lines: LineReader
@@ -21,9 +23,9 @@ public struct CandumpRecording: SensorRecording {
   private var frameCount = 0
 
   /// - Parameters:
-  ///   - interface: the only one to read; nil reads that of the first frame.
-  ///   - zero: the civil time at `startingAt`; nil takes the first frame's.
-  /// - Throws: `RecordingError` when the file cannot be opened.
+  ///   - interface: the only interface to read; nil reads that of the first frame.
+  ///   - zero: civil time at `startingAt`; nil uses the first frame's.
+  /// - Throws: `RecordingError` if the file cannot be opened.
   public init(
     path: String, decoder: CANDecoder, interface: String? = nil, zero: UTCTime? = nil,
     startingAt: Timestamp = Timestamp(nanoseconds: 0)
@@ -38,9 +40,9 @@ public struct CandumpRecording: SensorRecording {
 
   public mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) {}
 
-  /// The readings of the next frame that says something.
-  /// - Throws: `RecordingError` for a damaged line, and at the end of a file that held no frame at all or none of the interface. After a
-  ///   damaged line the recording can be read on.
+  /// Returns the readings of the next frame with any.
+  /// - Throws: `RecordingError` for a damaged line, and at the end of a file without any frame of the
+  ///   interface. After a damaged line, reading can continue.
   public mutating func next() throws(RecordingError) -> SensorEvent? {
     while let line = try lines.next() {
       let first = line.first { $0 != UInt8(ascii: " ") }
@@ -66,7 +68,7 @@ public struct CandumpRecording: SensorRecording {
     return nil
   }
 
-  /// Where a time of the log is on the time line; nil before its beginning.
+  /// Returns the position of a log time on the time line; nil before its start.
   private mutating func place(_ time: Int64) -> Timestamp? {
     let origin = zero?.nanoseconds ?? time &- now.nanoseconds
     zero = UTCTime(nanoseconds: origin)
@@ -76,13 +78,13 @@ public struct CandumpRecording: SensorRecording {
     return now
   }
 
-  /// The civil time of the first frame; nil where there is none, and for a log whose times count from its own beginning.
-  /// - Throws: `RecordingError` when the file cannot be read.
+  /// Returns the civil time of the first frame; nil if there is none, and for a log with relative times.
+  /// - Throws: `RecordingError` if the file cannot be read.
   public static func firstTime(path: String) throws(RecordingError) -> UTCTime? {
     var lines = try LineReader(path: path)
     for _ in 0..<1000 {
       guard let line = try lines.next() else { return nil }
-      // Before 2000 nobody logged.
+      // Times before 2000 are relative.
       if let entry = CandumpLine(line) {
         return entry.time > 946_684_800_000_000_000 ? UTCTime(nanoseconds: entry.time) : nil
       }

@@ -1,7 +1,7 @@
 internal import Spatial
 
-/// Puts together what a control unit broadcasts in several frames: the broadcast announce message of J1939-21's transport
-/// protocol (TP.CM_BAM and TP.DT). Time comes with the frames.
+/// Reassembles broadcasts of several frames: the broadcast announce message of J1939-21's transport protocol
+/// (TP.CM_BAM and TP.DT). Time comes with the frames.
 struct J1939Broadcast: Sendable {
   static let (connection, transfer): (UInt32, UInt32) = (0xEC00, 0xEB00)
 
@@ -15,19 +15,19 @@ struct J1939Broadcast: Sendable {
   }
 
   private var transfers: [UInt8: Transfer] = [:]
-  /// Groups that are worth the memory.
+  /// Groups to reassemble.
   private let groups: Set<UInt32>
 
-  /// s between two packets after which a transfer is over; the standard has senders keep 0.2.
+  /// Maximum time in s between two packets of a transfer; the standard limits senders to 0.2.
   private static let longestPause = 0.75
-  /// What a transfer may have, by the standard.
+  /// Permitted lengths of a transfer in bytes.
   private static let lengths = 9...1785
 
   init(groups: Set<UInt32>) {
     self.groups = groups
   }
 
-  /// - Returns: the group and its data, when a frame completes it.
+  /// - Returns: the group and its data, if a frame completes it.
   mutating func process(
     _ identifier: J1939Identifier, _ data: [UInt8], at time: Timestamp
   ) -> (group: UInt32, data: [UInt8])? {
@@ -45,7 +45,7 @@ struct J1939Broadcast: Sendable {
     guard data[0] == 32 else { return }
     let length = Int(data[1]) | Int(data[2]) << 8
     let group = UInt32(data[5]) | UInt32(data[6]) << 8 | UInt32(data[7]) << 16
-    // A new announcement ends the transfer before it.
+    // A new announcement ends the previous transfer.
     transfers[source] = nil
     guard groups.contains(group), Self.lengths.contains(length), Int(data[3]) == (length + 6) / 7 else {
       return

@@ -3,13 +3,13 @@ struct J1939Parameter: Hashable, Sendable {
   /// The parameter group's number (PGN).
   var group: UInt32
   var path: String
-  /// Of the first byte, from 0.
+  /// Index of the first byte, from 0.
   var byte: Int
-  /// Bytes, least significant first.
+  /// Number of bytes, least significant first.
   var length: Int
   var factor: Double
   var offset = 0.0
-  /// Where several groups tell one signal, the lowest that is heard is taken.
+  /// Preference among several groups with the same signal; the lowest rank that is received is used.
   var rank = 0
 
   static let all: [J1939Parameter] = [
@@ -40,13 +40,14 @@ struct J1939Parameter: Hashable, Sendable {
       offset: -40),
   ]
 
-  /// Of the vehicle identification (SPN 237), a text that ends with an asterisk and takes several frames.
+  /// Parameter group of the vehicle identification (SPN 237), a text that ends with an asterisk and requires
+  /// several frames.
   static let identification: UInt32 = 65_260
 
-  /// The value; `.some(nil)` where the vehicle says that there is none, nil where the data is too short.
+  /// Returns the value; `.some(nil)` if the vehicle reports that there is none, nil if the data is too short.
   ///
-  /// J1939-71 keeps the highest values of each length for "not available" (all ones), "error" and what is not assigned:
-  /// valid are those whose highest byte is at most FA.
+  /// J1939-71 reserves the highest values of each length for "not available" (all ones), "error" and
+  /// unassigned ones. Values are valid if their highest byte is at most FA.
   func value(in data: some RandomAccessCollection<UInt8>) -> Double?? {
     guard byte + length <= data.count else { return nil }
     let start = data.index(data.startIndex, offsetBy: byte)
@@ -57,34 +58,35 @@ struct J1939Parameter: Hashable, Sendable {
   }
 }
 
-/// What the 29 bits of an identifier say in J1939-21.
+/// Components of a 29-bit identifier in J1939-21.
 struct J1939Identifier: Hashable, Sendable {
-  /// The parameter group's number (PGN); without the destination, where the group is sent to one.
+  /// The parameter group's number (PGN), without the destination.
   var group: UInt32
-  /// The address of the sender.
+  /// Address of the sender.
   var source: UInt8
-  /// To whom; nil is to all.
+  /// Address of the destination; nil for all.
   var destination: UInt8?
 
-  /// Nil for 11 bits, and for what ISO 15765 has there (extended data page).
+  /// Nil for 11 bits, and for identifiers of ISO 15765 (extended data page).
   init?(_ identifier: CANFrame.Identifier) {
     guard identifier.isExtended, identifier.rawValue & 0x0200_0000 == 0 else { return nil }
     source = UInt8(truncatingIfNeeded: identifier.rawValue)
     let format = UInt8(truncatingIfNeeded: identifier.rawValue >> 16)
     let group = identifier.rawValue >> 8 & 0x3_FFFF
     let specific = UInt8(truncatingIfNeeded: identifier.rawValue >> 8)
-    // Formats below 240 are sent to one, and the next byte says to whom.
+    // Formats below 240 have a destination, which is in the next byte.
     self.group = format < 240 ? group & 0x3_FF00 : group
     destination = format < 240 && specific != 255 ? specific : nil
   }
 
-  /// Nobody has the null address FE: a file that names it as the sender means anybody. Nil for other senders.
+  /// Returns the group of an identifier with the null address FE as sender; nil for other senders. No unit
+  /// has that address: in DBC files it stands for any sender.
   static func groupOfAnySender(_ identifier: CANFrame.Identifier) -> UInt32? {
     guard let parts = J1939Identifier(identifier), parts.source == 0xFE else { return nil }
     return parts.group
   }
 
-  /// Lets frames of a group through, whoever sends them with whatever priority.
+  /// Returns a filter for frames of a group, with any sender and priority.
   static func filter(group: UInt32) -> CANFilter {
     let isToOne = (group >> 8) & 0xFF < 240
     return CANFilter(

@@ -1,14 +1,14 @@
 internal import Spatial
 
-/// Puts messages together that are longer than a frame: the receiving side of ISO 15765-2, with normal addressing. Time comes
-/// with the frames.
+/// Reassembles messages longer than a frame: the receiving side of ISO 15765-2, with normal addressing. Time
+/// comes with the frames.
 ///
-/// Its memory is bounded: one message of at most 4,095 bytes of each of eight senders.
+/// Its memory is bounded: one message of at most 4,095 bytes for each of eight senders.
 struct ISOTPReceiver: Sendable {
   enum Outcome: Hashable, Sendable {
-    /// Not what the protocol has, or out of order; what was begun is given up.
+    /// An invalid frame, or one out of order; the message in progress is discarded.
     case nothing
-    /// A first frame: the sender waits for a flow control frame of this content.
+    /// A first frame: the sender waits for a flow control frame with this content.
     case reply([UInt8])
     case message([UInt8])
   }
@@ -22,10 +22,10 @@ struct ISOTPReceiver: Sendable {
 
   private var transfers: [CANFrame.Identifier: Transfer] = [:]
 
-  /// s between two frames after which a message is given up (N_Cr).
+  /// Maximum time in s between two frames of a message (N_Cr).
   private static let longestPause = 1.0
   private static let mostTransfers = 8
-  /// All that is left, without a pause; padded as ISO 15765-4 demands.
+  /// Requests all remaining frames without a pause; padded as ISO 15765-4 requires.
   static let flowControl: [UInt8] = [0x30, 0, 0, 0xCC, 0xCC, 0xCC, 0xCC, 0xCC]
 
   mutating func process(_ frame: CANFrame, at time: Timestamp) -> Outcome {
@@ -46,7 +46,7 @@ struct ISOTPReceiver: Sendable {
     transfers[frame.identifier] = nil
     guard frame.data.count == 8 else { return .nothing }
     let length = high << 8 | Int(frame.data[1])
-    // What fits into a single frame is sent as one.
+    // Short messages must be sent as a single frame.
     guard length > 7 else { return .nothing }
     transfers = transfers.filter { time.seconds(since: $0.value.last) <= Self.longestPause }
     guard transfers.count < Self.mostTransfers else { return .nothing }

@@ -3,11 +3,11 @@ struct OBDParameter: Hashable, Sendable {
   /// The parameter's identifier (PID).
   var identifier: UInt8
   var path: String
-  /// Bytes, most significant first.
+  /// Number of bytes, most significant first.
   var length: Int
   var factor: Double
   var offset = 0.0
-  /// s from one request to the next.
+  /// Interval in s between requests.
   var interval: Double
 
   static let all: [OBDParameter] = [
@@ -34,14 +34,14 @@ struct OBDParameter: Hashable, Sendable {
   static let voltage: UInt8 = 0x42
 }
 
-/// How requests and answers are addressed (ISO 15765-4).
+/// Addressing of requests and answers (ISO 15765-4).
 public enum OBDAddressing: String, Hashable, Sendable, CaseIterable {
   /// Requests to 7DF, answers from 7E8 ... 7EF.
   case standard = "11-bit"
   /// Requests to 18DB33F1, answers from 18DAF100 ... 18DAF1FF.
   case extended = "29-bit"
 
-  /// Where a request to every control unit goes.
+  /// Identifier of a request to all control units.
   var request: CANFrame.Identifier {
     switch self {
     case .standard: CANFrame.Identifier(0x7DF)
@@ -57,7 +57,7 @@ public enum OBDAddressing: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Where the control unit listens that an answer comes from.
+  /// Returns the request identifier of the control unit behind an answer.
   func unit(answering identifier: CANFrame.Identifier) -> CANFrame.Identifier {
     switch self {
     case .standard: CANFrame.Identifier(identifier.rawValue &- 8)
@@ -67,19 +67,19 @@ public enum OBDAddressing: String, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// What a control unit answered.
+/// An answer of a control unit.
 enum OBDAnswer: Hashable, Sendable {
-  /// A parameter of service 01; nil where the data is too short.
+  /// A parameter of service 01; nil if the data is too short.
   case value(OBDParameter, Double)
   /// The vehicle identification number: 17 letters and digits.
   case identification(String)
-  /// The unit refuses a service.
+  /// The unit rejects a service.
   case refusal(service: UInt8)
 
   /// Service 09, identifier 02.
   static let identificationRequest: [UInt8] = [0x09, 0x02]
 
-  /// Nil for what was not asked for.
+  /// Nil for data that was not requested.
   init?(_ message: some RandomAccessCollection<UInt8>) {
     let bytes = Array(message.prefix(32))
     switch bytes.first {
@@ -90,7 +90,8 @@ enum OBDAnswer: Hashable, Sendable {
       let raw = bytes[2...].prefix(parameter.length).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       self = .value(parameter, Double(raw) * parameter.factor + parameter.offset)
     case 0x49 where bytes.count >= 20 && bytes[1] == 0x02:
-      // The number of data items, then the number itself, which some units fill up with zeros in front.
+      // The number of data items, followed by the identification number, which some units pad with leading
+      // zeros.
       guard let text = VehicleIdentification.text(bytes[3...]) else { return nil }
       self = .identification(text)
     case 0x7F where bytes.count >= 3: self = .refusal(service: bytes[1])
@@ -101,7 +102,7 @@ enum OBDAnswer: Hashable, Sendable {
 
 /// The vehicle identification number of ISO 3779.
 enum VehicleIdentification {
-  /// Nil unless what there is besides padding are 17 letters and digits.
+  /// Returns the number; nil unless the data contains 17 letters and digits besides padding.
   static func text(_ bytes: some Sequence<UInt8>) -> String? {
     let text = bytes.filter { $0 != 0 && $0 != 0x20 && $0 != 0xFF && $0 != UInt8(ascii: "*") }
     guard text.count == 17, text.allSatisfy({ (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) })

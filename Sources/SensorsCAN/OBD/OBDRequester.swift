@@ -1,15 +1,16 @@
 internal import Spatial
 
-/// Decides when which OBD-II request is sent. Time comes in; nothing is sent here.
+/// Schedules OBD-II requests. The caller provides the time and sends the requests.
 ///
-/// A request wakes control units, and a parked vehicle's battery pays for it. So nothing is sent onto a bus that is silent, unless
-/// the voltage says that the engine charges it. On a bus that is awake it is asked now and then whether the engine runs, ever
-/// more rarely while it does not; while it does, or the vehicle moves, each parameter is asked for at its own interval.
+/// A request wakes control units and discharges a parked vehicle's battery. Therefore nothing is sent on a
+/// silent bus, unless the voltage shows that the engine charges the battery. On an active bus, a probe at
+/// growing intervals checks whether the engine runs. While it runs, or the vehicle moves, each parameter is
+/// requested at its own interval.
 struct OBDRequester: Sendable {
   private enum Phase: Hashable, Sendable {
-    /// Nothing says that anybody is there.
+    /// No sign of activity.
     case asleep
-    /// The bus is awake or charged: asked now and then whether the engine runs.
+    /// The bus is active or the battery is charged: probes check whether the engine runs.
     case probing
     case asking
   }
@@ -17,36 +18,38 @@ struct OBDRequester: Sendable {
   private struct Item: Sendable {
     var parameter: OBDParameter
     var due: Timestamp?
-    /// Requests in a row that were not answered.
+    /// Number of consecutive requests without an answer.
     var misses = 0
   }
 
   private let addressing: OBDAddressing
   private var items: [Item]
   private var phase = Phase.asleep
-  /// Whether the identification number is still to be asked for.
+  /// True if the identification number must still be requested.
   private var wantsIdentification: Bool
   private var identificationDue: Timestamp?
-  /// The request that is on the way, and when.
+  /// The pending request and its time.
   private var outstanding: (index: Int?, at: Timestamp)?
   private var asleepSince: Timestamp?
   private var probeDue: Timestamp?
   private var probeInterval = Self.firstProbe
-  /// The probe that is next: engine speed, else the voltage of a vehicle without an engine.
+  /// True if the next probe requests the voltage, for a vehicle without an engine, instead of the engine
+  /// speed.
   private var probesVoltage = false
-  /// When last something said that the engine runs.
+  /// Time of the last sign of a running engine.
   private var lastRunning: Timestamp?
 
-  /// s that control units may take (P2 of ISO 15765-4 is 0.05, a long answer takes more).
+  /// Maximum time in s for an answer (P2 of ISO 15765-4 is 0.05, a long answer requires more).
   private static let answerLimit = 0.3
   private static let (firstProbe, longestProbe) = (5.0, 300.0)
-  /// s of silence after which a bus that is heard again has woken up.
+  /// Duration in s of a silence after which new traffic counts as a wakeup.
   private static let longSleep = 60.0
-  /// s without a sign of an engine after which it is asked only now and then.
+  /// Time in s without a sign of an engine after which only probes are sent.
   private static let patience = 30.0
-  /// Requests without an answer after which a parameter is asked for rarely, s.
+  /// Number of unanswered requests after which a parameter is requested rarely, at this interval in s.
   private static let (mostMisses, rareInterval) = (3, 60.0)
-  /// V: above them an alternator or a converter charges a battery of 12 V; one of 24 V has twice as much.
+  /// Voltage in V above which an alternator or a converter charges a 12 V battery; 24 V systems have twice
+  /// the value.
   static let chargingVoltage = 13.2
   private static let doubleBattery = 18.0
 
@@ -54,21 +57,21 @@ struct OBDRequester: Sendable {
     voltage >= (voltage > doubleBattery ? 2 * chargingVoltage : chargingVoltage)
   }
 
-  /// rpm: below them an engine is being started.
+  /// Engine speed in rpm below which the engine is being started.
   static let idleSpeed = 300.0
 
-  /// - Parameter paths: the signals that are wanted.
+  /// - Parameter paths: the requested signals.
   init(_ addressing: OBDAddressing, paths: Set<String>) {
     self.addressing = addressing
     items = OBDParameter.all.filter { paths.contains($0.path) }.map { Item(parameter: $0) }
     wantsIdentification = paths.contains(VehicleSignal.identification)
   }
 
-  /// Lets time pass.
+  /// Advances the time.
   /// - Parameters:
-  ///   - isBusAwake: whether others than who answers us have sent something lately.
-  ///   - voltage: V of the vehicle, where something measures it.
-  /// - Returns: what is to be sent now.
+  ///   - isBusAwake: true if units that do not answer this device have sent recently.
+  ///   - voltage: voltage of the vehicle in V, if measured.
+  /// - Returns: the frame to send now; nil for none.
   mutating func advance(to now: Timestamp, isBusAwake: Bool, voltage: Double?) -> CANFrame? {
     settle(at: now)
     let isCharging = voltage.map(Self.isCharging) ?? false
@@ -76,8 +79,8 @@ struct OBDRequester: Sendable {
     let runs = lastRunning.map { now.seconds(since: $0) <= Self.patience } ?? false
     let next: Phase = runs ? .asking : isBusAwake ? .probing : .asleep
     if next != phase {
-      // A bus that has slept for long and wakes up, or whose engine has stopped, is worth a look soon; one that stirs now and then
-      // while it is parked is not.
+      // A bus that wakes after a long sleep, or whose engine has stopped, is probed soon; occasional traffic
+      // of a parked vehicle does not count.
       let hasSlept = phase == .asleep && asleepSince.map { now.seconds(since: $0) >= Self.longSleep } ?? true
       if phase == .asking || hasSlept { (probeInterval, probeDue) = (Self.firstProbe, now) }
       if next == .asleep { asleepSince = now }
@@ -91,13 +94,13 @@ struct OBDRequester: Sendable {
     }
   }
 
-  /// s between two requests now; 0 while many are sent, or none.
+  /// Current interval in s between requests; 0 while many are sent, or none.
   var requestInterval: Double { phase == .probing ? probeInterval : 0 }
 
-  /// Whether an answer is on its way.
+  /// True if an answer is pending.
   var isWaiting: Bool { outstanding != nil }
 
-  /// When `advance` has something to do; nil while nothing is to be sent.
+  /// The next time at which `advance` must be called; nil while nothing is sent.
   var nextDeadline: Timestamp? {
     if let outstanding { return outstanding.at.advanced(bySeconds: Self.answerLimit) }
     switch phase {
@@ -109,7 +112,7 @@ struct OBDRequester: Sendable {
     }
   }
 
-  /// Learns of an answer.
+  /// Processes an answer.
   mutating func observe(_ answer: OBDAnswer, at time: Timestamp) {
     switch answer {
     case .value(let parameter, let value):
@@ -131,10 +134,10 @@ struct OBDRequester: Sendable {
     }
   }
 
-  /// Learns that the engine runs from what is broadcast.
+  /// Records from broadcast data that the engine runs.
   mutating func observeRunning(at time: Timestamp) { lastRunning = time }
 
-  /// Gives up waiting for an answer that does not come.
+  /// Ends the wait for a missing answer.
   private mutating func settle(at now: Timestamp) {
     guard let request = outstanding, now.seconds(since: request.at) >= Self.answerLimit else { return }
     outstanding = nil
@@ -148,7 +151,7 @@ struct OBDRequester: Sendable {
   private mutating func probe(at now: Timestamp) -> CANFrame? {
     guard probeDue.map({ now >= $0 }) ?? true else { return nil }
     probeDue = now.advanced(bySeconds: probeInterval)
-    // Twice as long after each pair.
+    // The interval doubles after each pair.
     if probesVoltage { probeInterval = min(Self.longestProbe, 2 * probeInterval) }
     let identifier = probesVoltage ? OBDParameter.voltage : OBDParameter.engineSpeed
     probesVoltage.toggle()
@@ -162,7 +165,7 @@ struct OBDRequester: Sendable {
       outstanding = (nil, now)
       return request(OBDAnswer.identificationRequest)
     }
-    // The one that has waited for longest.
+    // The parameter that has waited longest.
     let due = items.indices.filter { items[$0].due.map { now >= $0 } ?? true }
     guard let index = due.min(by: { (items[$0].due ?? .distantPast) < (items[$1].due ?? .distantPast) })
     else { return nil }
@@ -171,7 +174,7 @@ struct OBDRequester: Sendable {
     return request([0x01, items[index].parameter.identifier])
   }
 
-  /// A single frame, padded as ISO 15765-4 demands.
+  /// Returns a single frame, padded as ISO 15765-4 requires.
   private func request(_ message: [UInt8]) -> CANFrame {
     let data = [UInt8(message.count)] + message
     return CANFrame(

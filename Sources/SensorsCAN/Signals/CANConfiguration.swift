@@ -1,10 +1,10 @@
-/// Which signals are read of a bus, and how.
+/// The signals to read from a bus, and the protocols.
 public struct CANConfiguration: Hashable, Sendable {
-  /// A signal that is wanted.
+  /// A requested signal.
   public struct Signal: Hashable, Sendable {
-    /// Of the Vehicle Signal Specification, as in `Vehicle.Speed`.
+    /// Path in the Vehicle Signal Specification, as in `Vehicle.Speed`.
     public var path: String
-    /// The name in the DBC file, as in `Speed` or `EngineData.Speed`; nil takes what J1939 or OBD-II has for the path.
+    /// Name in the DBC file, as in `Speed` or `EngineData.Speed`; nil uses J1939 or OBD-II.
     public var source: String?
 
     public init(path: String, source: String? = nil) {
@@ -12,7 +12,7 @@ public struct CANConfiguration: Hashable, Sendable {
       self.source = source
     }
 
-    /// Reads `Vehicle.Speed`, or `Vehicle.Speed = EngineData.Speed`. Nil for anything else.
+    /// Parses `Vehicle.Speed`, or `Vehicle.Speed = EngineData.Speed`. Nil for anything else.
     public init?(parsing text: String) {
       let halves = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
         $0.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed()
@@ -22,12 +22,12 @@ public struct CANConfiguration: Hashable, Sendable {
     }
   }
 
-  /// Path of the DBC file; nil where no signal needs one.
+  /// Path of the DBC file; nil if no signal requires one.
   public var database: String?
   public var signals: [Signal]
-  /// Whether the bus speaks SAE J1939.
+  /// True if the bus uses SAE J1939.
   public var isJ1939 = false
-  /// How OBD-II is spoken; nil sends no request.
+  /// Addressing of OBD-II requests; nil sends none.
   public var diagnostics: OBDAddressing?
 
   public init(

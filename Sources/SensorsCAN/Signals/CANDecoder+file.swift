@@ -1,8 +1,9 @@
 internal import Platform
 
 extension CANDecoder {
-  /// Reads the DBC file that a configuration names.
-  /// - Throws: `CANError` for a file that cannot be read, naming its line where it is wrong, and for a signal that it does not have.
+  /// Reads the configured DBC file.
+  /// - Throws: `CANError` for an unreadable file, with the line of the error, and for a signal that it does
+  ///   not contain.
   public init(_ configuration: CANConfiguration) throws(CANError) {
     guard let path = configuration.database else {
       try self.init(configuration, database: nil)

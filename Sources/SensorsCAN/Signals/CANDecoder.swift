@@ -1,18 +1,18 @@
 public import Sensors
 public import Spatial
 
-/// Makes readings of frames: by a DBC file, by SAE J1939 and by the answers to OBD-II requests. Time comes with the frames; the
-/// same decoder reads a bus and a log of one.
+/// Decodes readings from frames: by a DBC file, by SAE J1939 and from answers to OBD-II requests. Time comes
+/// with the frames; the same decoder is used for a live bus and for logs.
 public struct CANDecoder: Sendable {
-  /// What frames are needed; a bus may say much else.
+  /// Filters for the required frames.
   public let filters: [CANFilter]
-  /// The paths that something can serve.
+  /// The paths that can be provided.
   public let paths: Set<String>
-  /// Statements of the DBC file that could not be read, none of which is needed.
+  /// Unreadable statements of the DBC file, none of which is required.
   public let skipped: [DBCSkip]
 
   private let bindings: [CANFrame.Identifier: [SignalBinding]]
-  /// Of J1939, by parameter group, whoever sends it.
+  /// Bindings of J1939 signals by parameter group, for any sender.
   private let groupBindings: [UInt32: [SignalBinding]]
   private let parameters: [UInt32: [J1939Parameter]]
   private var broadcast = J1939Broadcast(groups: [J1939Parameter.identification])
@@ -24,9 +24,9 @@ public struct CANDecoder: Sendable {
   private var thinning = ReadingThinning()
 
   /// - Parameters:
-  ///   - configuration: which signals are wanted.
-  ///   - database: the contents of the DBC file; nil where there is none.
-  /// - Throws: `CANError` for a signal that the file does not have, or that nothing serves.
+  ///   - configuration: the requested signals.
+  ///   - database: content of the DBC file; nil without one.
+  /// - Throws: `CANError` for a signal that is not in the file, or that no protocol provides.
   public init(_ configuration: CANConfiguration, database: DBCDatabase?) throws(CANError) {
     let plan = try SignalPlan(configuration, database: database)
     skipped = database?.skipped ?? []
@@ -36,31 +36,32 @@ public struct CANDecoder: Sendable {
     derived = DerivedSignals(plan.derived)
   }
 
-  /// What was learned of one frame.
+  /// The decoded content of one frame.
   struct Decoding: Sendable {
     var readings: [VehicleReading] = []
-    /// What a control unit said to a request.
+    /// A control unit's answer to a request.
     var answer: OBDAnswer?
-    /// A frame that the sender of a long answer waits for.
+    /// A frame that the sender of a long answer expects.
     var reply: CANFrame?
   }
 
-  /// Takes a frame.
-  /// - Returns: what it says of wanted signals: numbers at most ten times a second each.
+  /// Processes a frame.
+  /// - Returns: readings of requested signals; numbers at most ten times a second each.
   public mutating func process(_ frame: CANFrame, at time: Timestamp) -> [VehicleReading] {
     decode(frame, at: time).readings
   }
 
-  /// Lets time pass without a frame.
+  /// Advances the time without a frame.
   public mutating func advance(to time: Timestamp) -> [VehicleReading] { derived.advance(to: time) }
 
-  /// When `advance` has something to do, if nothing comes before.
+  /// The next time at which `advance` must be called if no frame arrives earlier.
   public var nextDeadline: Timestamp? { derived.nextDeadline }
 
-  /// Learns how often control units are asked now, s, which say nothing in between; 0 where others speak.
+  /// Sets the current interval of requests in s, during which control units are silent; 0 on a bus with other
+  /// traffic.
   mutating func observe(requestInterval: Double) { derived.requestInterval = requestInterval }
 
-  /// What the OBD-II requests are to ask for; nil where none is to be sent.
+  /// Schedule of the required OBD-II requests; nil if there are none.
   var requester: OBDRequester? { diagnostics.map { OBDRequester($0, paths: diagnosticPaths) } }
 
   mutating func decode(_ frame: CANFrame, at time: Timestamp) -> Decoding {
@@ -131,14 +132,14 @@ public struct CANDecoder: Sendable {
   }
 }
 
-/// Lets through what is worth a hand-over: a number ten times a second, anything else when it changes and once a second.
+/// Limits the rate of readings: numbers to ten times a second, others to changes and once a second.
 struct ReadingThinning: Sendable {
   private var last: [String: VehicleReading] = [:]
   private var best: [String: (rank: Int, source: UInt8, time: Timestamp)] = [:]
 
-  /// s, a little below a tenth, so that what comes ten times a second passes.
+  /// Interval in s, slightly below 0.1, so that readings at 10 Hz pass.
   private static let interval = 0.095
-  /// s without the better of two groups after which the other is taken.
+  /// Time in s without the preferred group after which another is used.
   private static let patience = 2.0
 
   mutating func admits(_ reading: VehicleReading) -> Bool {
@@ -151,7 +152,7 @@ struct ReadingThinning: Sendable {
     return true
   }
 
-  /// Whether no better group, and no other control unit, tells the same.
+  /// Returns whether no preferred group or other control unit provides the same signal.
   mutating func isBest(
     _ parameter: J1939Parameter, from source: UInt8, hasValue: Bool, at time: Timestamp
   ) -> Bool {

@@ -1,11 +1,12 @@
 internal import Sensors
 internal import Spatial
 
-/// Signals that are made of others: whether the vehicle moves, whether its engine runs, and the state of its electrical system.
+/// Signals derived from others: vehicle motion, engine operation, and the state of the electrical system.
 ///
-/// `Vehicle.LowVoltageSystemState` is ON while the engine runs or the vehicle moves, and stays so while the bus is heard, because an
-/// engine that stops at a light does not switch anything off; ACC on a bus that is heard without either; OFF after ten seconds
-/// of silence, where silence is longer than the time between two requests.
+/// `Vehicle.LowVoltageSystemState` is ON while the engine runs or the vehicle moves, and remains so as long
+/// as the bus is active, because an engine that stops at a traffic light switches nothing off. It is ACC on
+/// an active bus without either, and OFF after ten seconds of silence, or after the interval of requests if
+/// that is longer.
 struct DerivedSignals: Sendable {
   static let paths: Set<String> = [
     VehicleSignal.isMoving, VehicleSignal.isRunning, VehicleSignal.systemState,
@@ -15,12 +16,12 @@ struct DerivedSignals: Sendable {
   private var told: [String: VehicleReading.Value] = [:]
   private var lastHeard: Timestamp?
   private var wasOn = false
-  /// s between two requests to control units that speak only when they are asked.
+  /// Interval in s of requests to control units that only answer.
   var requestInterval = 0.0
 
-  /// s without a word of any control unit after which nothing is on.
+  /// Time in s without a message of any control unit after which the system counts as off.
   private static let silence = 10.0
-  /// km/h: wheels that are told to turn more slowly stand, by the steps of their sensors.
+  /// Speed in km/h below which wheels count as stationary, because of the resolution of their sensors.
   private static let standing = 0.5
 
   init(_ wanted: Set<String>) {
@@ -31,7 +32,7 @@ struct DerivedSignals: Sendable {
     wanted.isEmpty ? nil : lastHeard?.advanced(bySeconds: Self.silence + requestInterval)
   }
 
-  /// Takes what a control unit said.
+  /// Processes a reading of a control unit.
   mutating func observe(_ reading: VehicleReading) -> [VehicleReading] {
     guard !wanted.isEmpty else { return [] }
     lastHeard = reading.timestamp
@@ -52,7 +53,7 @@ struct DerivedSignals: Sendable {
     return changes
   }
 
-  /// Lets time pass.
+  /// Advances the time.
   mutating func advance(to time: Timestamp) -> [VehicleReading] {
     guard let nextDeadline, time >= nextDeadline else { return [] }
     lastHeard = nil
@@ -64,7 +65,7 @@ struct DerivedSignals: Sendable {
     return changes
   }
 
-  /// Each change once.
+  /// Reports each change once.
   private mutating func tell(
     _ path: String, _ value: VehicleReading.Value?, _ time: Timestamp, _ changes: inout [VehicleReading]
   ) {

@@ -1,16 +1,17 @@
 internal import Sensors
 internal import Spatial
 
-/// The signal of a DBC file that serves a path. Several signals of one name are one, if no frame carries two of them.
+/// The DBC signal that provides a path. Several signals of one name count as one, if no frame contains two of
+/// them.
 struct SignalBinding: Sendable {
   let path: String
-  /// Without the signals that are not needed.
+  /// The message without its unused signals.
   let message: DBCMessage
   private let signals: [(signal: DBCSignal, conversion: UnitConversion)]
   private let form: VehicleSignal.Form?
 
   /// - Parameter file: the DBC file's name in errors.
-  /// - Throws: `CANError` for a signal that is missing, ambiguous or unreadable, or cannot serve the path.
+  /// - Throws: `CANError` for a signal that is missing, ambiguous or unreadable, or cannot provide the path.
   init(_ wanted: CANConfiguration.Signal, source: String, in database: DBCDatabase, file: String)
     throws(CANError)
   {
@@ -28,7 +29,7 @@ struct SignalBinding: Sendable {
     self.message = message
   }
 
-  /// The signals of a name, of which a frame carries at most one.
+  /// Returns the signals of a name, of which a frame contains at most one.
   private static func find(
     _ source: String, for path: String, in database: DBCDatabase, file: String
   ) throws(CANError) -> (DBCMessage, [DBCSignal]) {
@@ -40,7 +41,7 @@ struct SignalBinding: Sendable {
         found.append((message, [signal]))
       }
     }
-    // A message that is defined twice in the same way is one.
+    // Identical definitions of a message count as one.
     found = found.enumerated().filter { index, entry in
       !found[..<index].contains { $0.message.isSame(as: entry.message) }
     }.map(\.element)
@@ -104,7 +105,7 @@ struct SignalBinding: Sendable {
     return conversion
   }
 
-  /// The value in a frame; nil if the frame does not carry the signal.
+  /// Returns the value in a frame; nil if the frame does not contain the signal.
   func reading(in data: [UInt8], at time: Timestamp) -> VehicleReading? {
     for (signal, conversion) in signals {
       guard let raw = message.rawValue(of: signal, in: data) else { continue }
@@ -131,7 +132,7 @@ struct SignalBinding: Sendable {
       guard physical.isFinite, Self.isInRange(physical, of: signal) else { return nil }
       return .number(conversion(physical))
     case nil:
-      // A path of the file alone: a value with a name is text.
+      // For paths defined only by the file, a named value is text.
       if let label { return .text(label) }
       guard physical.isFinite, Self.isInRange(physical, of: signal) else { return nil }
       return .number(physical)
@@ -140,13 +141,13 @@ struct SignalBinding: Sendable {
 
   private static func isInRange(_ physical: Double, of signal: DBCSignal) -> Bool {
     guard let range = signal.range else { return true }
-    // Ends are written with few digits.
+    // Limits are written with few digits.
     let slack = abs(signal.factor) / 2
     return physical >= range.lowerBound - slack && physical <= range.upperBound + slack
   }
 
-  /// Whether a label means that there is no value.
-  /// - Parameter isNumber: a fault is no number, but it is a state.
+  /// Returns whether a label means that there is no value.
+  /// - Parameter isNumber: true for numbers. A fault is then no value; otherwise it is a state.
   private static func saysNothing(_ label: String, isNumber: Bool) -> Bool {
     let text = label.lowercased().filter { $0.isLetter }
     if isNumber, ["error", "fault", "undefined"].contains(text) { return true }
@@ -160,7 +161,7 @@ enum SystemState {
   static let (on, off, accessory) = ("ON", "OFF", "ACC")
   private static let names = ["LOCK", off, accessory, on, "START"]
 
-  /// The specification's name of a state by what a maker calls it, or its number.
+  /// Returns the specification's name of a state, from the manufacturer's label or its number.
   static func name(_ label: String?, _ number: Double) -> String {
     guard let label else { return number == 0 ? off : on }
     let words = label.uppercased().split { !$0.isLetter }
@@ -175,7 +176,7 @@ enum SystemState {
 }
 
 extension DBCMessage {
-  /// Whether both describe the same frames.
+  /// Returns whether both describe the same frames.
   fileprivate func isSame(as other: DBCMessage) -> Bool {
     identifier == other.identifier && name == other.name && length == other.length
       && signals.elementsEqual(other.signals) { $0.isSame(as: $1) }
@@ -183,7 +184,7 @@ extension DBCMessage {
 }
 
 extension DBCSignal {
-  /// Whether both describe the same value.
+  /// Returns whether both describe the same value.
   fileprivate func isSame(as other: DBCSignal) -> Bool {
     var other = other
     other.line = line

@@ -1,12 +1,12 @@
-/// Who serves which wanted signal: what the configuration names in the DBC file, else J1939, else OBD-II, else other signals.
+/// The provider of each requested signal: the configured DBC signal, or J1939, or OBD-II, or other signals.
 struct SignalPlan {
   var bindings: [CANFrame.Identifier: [SignalBinding]] = [:]
-  /// Of messages that anybody may send.
+  /// Bindings of messages with any sender.
   var groupBindings: [UInt32: [SignalBinding]] = [:]
   var parameters: [UInt32: [J1939Parameter]] = [:]
   var diagnostics: OBDAddressing?
   var diagnosticPaths: Set<String> = []
-  /// Those that are made of others.
+  /// Paths derived from other signals.
   var derived: Set<String> = []
   var filters: [CANFilter] = []
   var wanted: Set<String>
@@ -37,7 +37,7 @@ struct SignalPlan {
       }
     }
     derived = wanted.intersection(DerivedSignals.paths).subtracting(served)
-    // What others are made of is read whether it is told or not.
+    // Signals that others are derived from are read even if they are not published.
     var needed = wanted.subtracting(derived)
     if !derived.isEmpty { needed.formUnion([VehicleSignal.speed, VehicleSignal.engineSpeed]) }
     if configuration.isJ1939 { addGroups(needed) }
@@ -70,18 +70,19 @@ struct SignalPlan {
     filters.append(addressing.answers)
   }
 
-  /// What is named and never told would be missed by nobody before it is needed.
+  /// Checks that each configured signal has a provider, because a missing one would not be noticed before it
+  /// is needed.
   private func checkServed(_ configuration: CANConfiguration) throws(CANError) {
     if let signal = configuration.signals.first(where: { signal in
       VehicleSignal.known[signal.path] == nil && !served.contains(signal.path)
     }) {
       throw CANError(
-        place: "can.signals", problem: "neither J1939 nor OBD-II tells \(signal.path)",
+        place: "can.signals", problem: "neither J1939 nor OBD-II provides \(signal.path)",
         remedy: "name its signal in can.dbc, as in \"\(signal.path) = MESSAGE.SIGNAL\"")
     }
     guard served.isDisjoint(with: wanted) else { return }
     throw CANError(
-      place: "can.signals", problem: "nothing tells any of them",
+      place: "can.signals", problem: "no source provides any of them",
       remedy:
         "set can.j1939 or can.obd, or name signals of can.dbc, as in \"Vehicle.Speed = EngineData.Speed\"")
   }

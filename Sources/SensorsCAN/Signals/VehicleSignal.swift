@@ -1,5 +1,5 @@
-/// A signal of the COVESA Vehicle Signal Specification (release 4) that J1939, OBD-II or other signals tell, with the unit that
-/// it has there. A DBC file can serve any path.
+/// A signal of the COVESA Vehicle Signal Specification (release 4) that J1939, OBD-II or other signals
+/// provide, with its unit. A DBC file can provide any path.
 public struct VehicleSignal: Hashable, Sendable {
   public enum Form: Hashable, Sendable {
     /// The unit, as in "km/h"; nil for a number without one.
@@ -11,7 +11,7 @@ public struct VehicleSignal: Hashable, Sendable {
   public var path: String
   public var form: Form
 
-  /// By their paths.
+  /// Known signals by path.
   public static let known: [String: VehicleSignal] = Dictionary(
     uniqueKeysWithValues: all.map { ($0.path, $0) })
 
@@ -40,7 +40,7 @@ public struct VehicleSignal: Hashable, Sendable {
     VehicleSignal(path: path, form: .number(unit: unit))
   }
 
-  // Those that the decoder itself makes use of.
+  // Signals used by the decoder itself.
   static let speed = "Vehicle.Speed"
   static let engineSpeed = "Vehicle.Powertrain.CombustionEngine.Speed"
   static let isMoving = "Vehicle.IsMoving"
@@ -49,10 +49,10 @@ public struct VehicleSignal: Hashable, Sendable {
   static let voltage = "Vehicle.LowVoltageBattery.CurrentVoltage"
   public static let identification = "Vehicle.VehicleIdentification.VIN"
 
-  /// Whether a text can be a path: `Vehicle.` and names of letters and digits between points.
+  /// Returns whether a text is a valid path: `Vehicle.` and names of letters and digits separated by points.
   public static func isPath(_ text: String) -> Bool {
     let names = text.split(separator: ".", omittingEmptySubsequences: false)
-    // Positions go the way that privacy looks after.
+    // Positions must pass the privacy policy instead.
     guard names.count >= 2, names[0] == "Vehicle", names[1] != "CurrentLocation", text.utf8.count <= 200
     else { return false }
     return names.allSatisfy { name in
@@ -65,14 +65,14 @@ public struct VehicleSignal: Hashable, Sendable {
   }
 }
 
-/// Makes a value of a DBC file's unit one of the specification's unit.
+/// Converts values from a DBC file's unit to the specification's.
 struct UnitConversion: Hashable, Sendable {
   var factor: Double
   var offset = 0.0
 
   func callAsFunction(_ value: Double) -> Double { value * factor + offset }
 
-  /// Nil where no way leads from one unit to the other. No unit at all is taken for the right one.
+  /// Nil if there is no conversion. A missing unit counts as the right one.
   init?(from unit: String, to target: String) {
     let unit = unit.lowercased().filter { !$0.isWhitespace }
     guard !unit.isEmpty, unit != target else {

@@ -1,22 +1,22 @@
 internal import Platform
 internal import Spatial
 
-/// What says that somebody is awake without asking: frames that the interface has counted besides the answers to us, and the
-/// vehicle's voltage.
+/// Signs of activity without requests: frames counted by the interface besides answers to this device, and
+/// the vehicle's voltage.
 struct BusSurroundings: Sendable {
   private let interface: String
   private let voltageFile: String?
-  /// V; nil where nothing measures it.
+  /// Voltage in V; nil if not measured.
   private(set) var voltage: Double?
   private var counted: Int?
-  /// Answers to us, and what we have sent, which virtual interfaces count too.
+  /// Number of answers to this device and of its own frames, which virtual interfaces count too.
   private var ours = 0
   private var lastTraffic: Timestamp?
   private var due: Timestamp?
 
-  /// Seconds between two looks.
+  /// Interval in s between checks.
   static let interval = 2.0
-  /// Seconds for which a frame of others says that the bus is awake.
+  /// Time in s for which a frame of another unit shows that the bus is active.
   private static let freshness = 5.0
 
   init(interface: String, voltageFile: String?) {
@@ -28,15 +28,15 @@ struct BusSurroundings: Sendable {
     lastTraffic.map { now.seconds(since: $0) <= Self.freshness } ?? false
   }
 
-  /// Learns of a frame that passed the filters.
+  /// Records a frame that passed the filters.
   mutating func observe(isAnswer: Bool, at time: Timestamp) {
     if isAnswer { ours += 1 } else { lastTraffic = time }
   }
 
-  /// Learns of a frame that was sent.
+  /// Records a sent frame.
   mutating func observeSent() { ours += 1 }
 
-  /// Looks at the counter and the voltage, if it is time.
+  /// Updates counter and voltage at intervals.
   mutating func look(at now: Timestamp) {
     guard due.map({ now >= $0 }) ?? true else { return }
     due = now.advanced(bySeconds: Self.interval)
@@ -47,14 +47,14 @@ struct BusSurroundings: Sendable {
     voltage = voltageFile.flatMap(number).map { Self.volts($0) }
   }
 
-  /// A file of the kernel that holds a number; nil where there is none.
+  /// Returns the number in a file of the kernel; nil if there is none.
   private func number(_ path: String) -> Int? {
     guard let bytes = try? AtomicFile.contents(of: path, limit: 64) else { return nil }
     let text = String(decoding: bytes.prefix { (0x30...0x39).contains($0) }, as: UTF8.self)
     return Int(text)
   }
 
-  /// mV, or µV from 1,000,000 on: no vehicle has 1,000 V on the line that feeds us.
+  /// Converts from mV, or from µV for numbers of 1,000,000 and more, because no supply has 1,000 V.
   private static func volts(_ number: Int) -> Double {
     Double(number) * (number >= 1_000_000 ? 1e-6 : 1e-3)
   }

@@ -1,10 +1,10 @@
-/// A bus of this machine, and what is read of it.
+/// A CAN bus of this machine, with its configuration.
 public struct CANBus: Hashable, Sendable {
-  /// As `ip link` names it: "can0".
+  /// Name of the interface, as in `ip link`: "can0".
   public var interface: String
   public var configuration: CANConfiguration
-  /// A file of the kernel that holds the vehicle's voltage in mV, as `in_voltage0_input` of an ADC, or in µV from 1,000,000 on, as
-  /// `voltage_now` of a power supply; nil where nothing measures it.
+  /// A file of the kernel with the vehicle's voltage in mV, as `in_voltage0_input` of an ADC, or in µV from
+  /// 1,000,000 on, as `voltage_now` of a power supply; nil if not measured.
   public var voltageFile: String?
 
   public init(interface: String, configuration: CANConfiguration, voltageFile: String? = nil) {
@@ -13,7 +13,8 @@ public struct CANBus: Hashable, Sendable {
     self.voltageFile = voltageFile
   }
 
-  /// Whether a text can be the name of an interface: 1 to 15 letters, digits, points, dashes or underscores.
+  /// Returns whether a text is a valid name of an interface: 1 to 15 letters, digits, points, dashes or
+  /// underscores.
   public static func isInterface(_ name: String) -> Bool {
     (1...15).contains(name.utf8.count) && name != "." && name != ".."
       && name.utf8.allSatisfy { byte in
@@ -23,11 +24,11 @@ public struct CANBus: Hashable, Sendable {
   }
 }
 
-/// The log of a bus, and what is read of it.
+/// A log of a CAN bus, with its configuration.
 public struct CANLog: Hashable, Sendable {
-  /// Written by `candump -l`.
+  /// Path of a log written by `candump -l`.
   public var path: String
-  /// The only interface of it to read; nil reads that of the first frame.
+  /// The only interface to read; nil reads that of the first frame.
   public var interface: String?
   public var configuration: CANConfiguration
 

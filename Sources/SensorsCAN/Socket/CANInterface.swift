@@ -2,7 +2,7 @@ public import Platform
 
 /// A CAN interface of this machine.
 public struct CANInterface: Hashable, Sendable {
-  /// As `ip link` names it: "can0".
+  /// Name of the interface, as in `ip link`: "can0".
   public var name: String
   public var isUp: Bool
 
@@ -13,8 +13,8 @@ public struct CANInterface: Hashable, Sendable {
   /// ARPHRD_CAN (linux/if_arp.h).
   private static let hardwareType = "280"
 
-  /// Those that the kernel has, in order of their names; none where it has no CAN.
-  /// - Parameter folder: where the kernel lists interfaces.
+  /// Returns the kernel's CAN interfaces, sorted by name; empty without CAN.
+  /// - Parameter folder: the folder in which the kernel lists interfaces.
   public static func all(in folder: String = NetworkInterfaces.folder) -> [CANInterface] {
     SmallFiles.names(in: folder).filter { SmallFiles.text("\(folder)/\($0)/type") == hardwareType }.map {
       CANInterface(name: $0, isUp: NetworkInterfaces.isUp($0, in: folder))
@@ -22,21 +22,21 @@ public struct CANInterface: Hashable, Sendable {
   }
 }
 
-/// What was heard on a bus in a short time, and what that tells of it. Nothing is sent for it.
+/// Traffic of a bus during a short time, with conclusions. Nothing is sent for it.
 public struct CANTraffic: Hashable, Sendable {
-  /// Frames of data.
+  /// Number of data frames.
   public private(set) var frames = 0
-  /// Different identifiers among them.
+  /// Number of different identifiers.
   public var identifiers: Int { seen.count }
-  /// Whether groups of SAE J1939 that every truck has are among them.
+  /// True if groups of SAE J1939 that every truck sends were received.
   public private(set) var hasJ1939 = false
-  /// Whether somebody asks or answers by OBD-II.
+  /// True if OBD-II requests or answers were received.
   public private(set) var hasDiagnostics = false
-  /// Whether the controller sees errors: a wrong bit rate, or wiring.
+  /// True if the controller reports errors: a wrong bit rate, or wiring.
   public private(set) var hasErrors = false
   private var seen: Set<CANFrame.Identifier> = []
 
-  /// Identifiers that are remembered.
+  /// Maximum number of remembered identifiers.
   private static let mostIdentifiers = 4096
 
   public init() {}
@@ -61,7 +61,7 @@ public struct CANTraffic: Hashable, Sendable {
   private static let groups = Set(J1939Parameter.all.map(\.group))
 
   /// Listens to an interface for some time.
-  /// - Throws: `CANError` with what helps, for one that cannot be listened to.
+  /// - Throws: `CANError` with a remedy, if that is not possible.
   public static func listen(to interface: String, seconds: Double = 1) throws(CANError) -> CANTraffic {
     let socket = try CANSocket(interface: interface, filters: nil)
     var traffic = CANTraffic()
@@ -79,7 +79,7 @@ public struct CANTraffic: Hashable, Sendable {
 }
 
 extension CANTraffic: CustomStringConvertible {
-  /// As in "812 frames/s of 41 identifiers, SAE J1939", of one second.
+  /// Text for one second, as in "812 frames/s of 41 identifiers, SAE J1939".
   public var description: String {
     guard frames > 0 else {
       return hasErrors ? "only errors: check the bit rate and the wiring" : "silent"

@@ -7,7 +7,7 @@ struct CANSocket: ~Copyable {
   let descriptor: Int32
   let interface: String
 
-  /// Takes over a descriptor that carries frames as the kernel does.
+  /// Adopts a descriptor that transfers frames in the kernel's format.
   init(adopting descriptor: Int32, interface: String) {
     self.descriptor = descriptor
     self.interface = interface
@@ -17,8 +17,8 @@ struct CANSocket: ~Copyable {
 
   /// Opens an interface.
   /// - Parameters:
-  ///   - filters: what the kernel lets through; none lets nothing through but errors, nil lets everything through.
-  /// - Throws: `CANError` with what helps: a kernel without CAN, no such interface, one that is down.
+  ///   - filters: filters of the kernel; empty passes only errors, nil passes everything.
+  /// - Throws: `CANError` with a remedy: a kernel without CAN, a missing interface, one that is down.
   init(interface: String, filters: [CANFilter]?) throws(CANError) {
     self.init(adopting: try Self.open(interface, filters), interface: interface)
   }
@@ -47,7 +47,7 @@ struct CANSocket: ~Copyable {
       )
     }
     let everything = [UInt32](repeating: 0, count: 2)
-    // The kernel takes no more (CAN_RAW_FILTER_MAX): who wants so much hears all.
+    // The kernel's limit (CAN_RAW_FILTER_MAX); with more filters, all frames are read.
     let isFewEnough = filters.map { $0.count <= 512 } ?? false
     let values = isFewEnough ? filters?.flatMap(\.kernelValues) ?? everything : everything
     var code = unsafe odograph_can_prepare(
@@ -66,7 +66,7 @@ struct CANSocket: ~Copyable {
     unsafe odograph_interface_is_up(descriptor, interface) != 0
   }
 
-  /// What says that the interface has gone, as the kernel reports it to who listens.
+  /// Returns the error for an interface that is down.
   static func down(_ interface: String) -> CANError {
     CANError(
       place: interface, problem: "is down",
@@ -87,22 +87,22 @@ struct CANSocket: ~Copyable {
   }
 
   enum Received {
-    /// A frame, and the kernel's civil time of it in ns; 0 where there is none.
+    /// A frame with the kernel's civil time in ns; 0 if there is none.
     case frame(CANFrame, stamp: Int64)
-    /// Something that is no frame.
+    /// Data that is not a frame.
     case other
     case nothing
   }
 
-  /// The next frame that is there. Never waits.
-  /// - Throws: `CANError` when the interface went down or away.
+  /// Receives the next available frame. Never waits.
+  /// - Throws: `CANError` if the interface is down or was removed.
   func receive() throws(CANError) -> Received {
     var bytes = [UInt8](repeating: 0, count: CANFrame.kernelSizeFD)
     var stamp: Int64 = 0
     let size = unsafe odograph_can_receive(descriptor, &bytes, &stamp)
     if size == -Int(EAGAIN) || size == -Int(EINTR) { return .nothing }
     guard size > 0 else {
-      // An end of file is a transport of tests whose other side has gone.
+      // An end of file occurs with test transports whose other side was closed.
       if size == 0 || size == -Int(ENETDOWN) { throw Self.down(interface) }
       throw CANError(
         place: interface, problem: "cannot be read: \(SystemError.message(for: Int32(-size)))",
@@ -112,8 +112,8 @@ struct CANSocket: ~Copyable {
     return CANFrame(kernel: bytes).map { .frame($0, stamp: stamp) } ?? .other
   }
 
-  /// Sends a frame. One that the controller has no room for is lost, as on any bus.
-  /// - Throws: `CANError` when the interface went down or away.
+  /// Sends a frame. It is lost if the controller has no space, as on any bus.
+  /// - Throws: `CANError` if the interface is down or was removed.
   func send(_ frame: CANFrame) throws(CANError) {
     let bytes = frame.kernelBytes
     let sent = retryingOnInterrupt {

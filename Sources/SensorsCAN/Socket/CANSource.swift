@@ -3,13 +3,14 @@ internal import Platform
 public import Sensors
 internal import Spatial
 
-/// A CAN bus of this machine, live.
+/// A live CAN bus of this machine.
 ///
-/// A thread of its own reads what the kernel's filters let through and hands over readings, at most twenty times a second. It
-/// outlives an interface that is not there yet, goes down or is unplugged: it says so once with what helps, and tries again every
-/// five seconds. A silent bus wakes nobody.
+/// A dedicated thread reads the frames that pass the kernel's filters and delivers readings, at most twenty
+/// times a second. If an interface is missing, goes down or is unplugged, it reports this once with a remedy,
+/// and retries every five seconds. A silent bus causes no wakeups.
 ///
-/// Nothing is ever sent unless the configuration names OBD-II, and then as `OBDRequester` decides. No demand is made of a bus.
+/// Nothing is ever sent unless the configuration enables OBD-II; then `OBDRequester` decides. Demands do not
+/// apply to a bus.
 public final class CANSource: SensorSource {
   public let name: String
   public let kinds: Set<SensorKind> = []
@@ -17,14 +18,14 @@ public final class CANSource: SensorSource {
   private let worker: CANWorker.Plan
   private let thread: ServiceThread
 
-  /// - Throws: `CANError` for a DBC file that cannot be read or does not have what is wanted, `SystemError` when the process has no
-  ///   file descriptor left. An interface that is not there is no error.
+  /// - Throws: `CANError` for a DBC file that is unreadable or lacks a requested signal, `SystemError` if no
+  ///   file descriptor is available. A missing interface is not an error.
   public convenience init(_ bus: CANBus) throws {
     try self.init(bus) { filters throws(CANError) in try CANSocket(interface: bus.interface, filters: filters)
     }
   }
 
-  /// - Parameter open: makes the socket, for tests.
+  /// - Parameter open: creates the socket, for tests.
   init(
     _ bus: CANBus,
     open: @escaping @Sendable ([CANFilter]) throws(CANError) -> CANSocket
@@ -34,7 +35,7 @@ public final class CANSource: SensorSource {
     thread = try ServiceThread()
   }
 
-  /// - Throws: `SystemError` when the kernel has no room for another thread. A second call does nothing.
+  /// - Throws: `SystemError` if no thread can be created. Further calls have no effect.
   public func start(_ sink: @escaping SensorSink) throws {
     try thread.start(name: "can") { [self] in run(sink, $0) }
   }
@@ -52,7 +53,7 @@ public final class CANSource: SensorSource {
   }
 }
 
-/// What the thread of a `CANSource` does.
+/// The work of a `CANSource`'s thread.
 struct CANWorker: ~Copyable {
   struct Plan: Sendable {
     var bus: CANBus
@@ -69,9 +70,9 @@ struct CANWorker: ~Copyable {
   private var socket: CANSocket?
   private var said: SourceStatus.State?
 
-  /// Seconds between two looks at an interface that is not there.
+  /// Interval in s between attempts to open a missing interface.
   private static let retryInterval = 5.0
-  /// Seconds in which frames gather, so that a busy bus does not keep the processor awake.
+  /// Time in s for which frames are collected, so that a busy bus does not keep the processor awake.
   private static let gatherInterval = 0.05
 
   init(_ plan: Plan, wake: EventDescriptor, sink: @escaping SensorSink) {
@@ -83,7 +84,7 @@ struct CANWorker: ~Copyable {
     surroundings = BusSurroundings(interface: plan.bus.interface, voltageFile: plan.bus.voltageFile)
   }
 
-  /// Opens the bus or takes what is there, and waits for more.
+  /// Opens the bus or reads available frames, and waits for more.
   mutating func work() {
     do throws(CANError) {
       if socket == nil {
@@ -108,12 +109,12 @@ struct CANWorker: ~Copyable {
     case wake.descriptor: wake.drain()
     case nil: break
     default:
-      // While an answer is waited for, each frame may be it.
+      // While an answer is pending, each frame may be the answer.
       if requester?.isWaiting != true { _ = wake.wait(seconds: Self.gatherInterval) }
     }
   }
 
-  /// Until something is due; nil for as long as it takes.
+  /// Time in s until something is due; nil for no limit.
   private var secondsLeft: Double? {
     let due = [decoder.nextDeadline, requester?.nextDeadline].compactMap { $0 }.min()
     let left = due.map { max(0, $0.seconds(since: now)) + 0.001 }
@@ -122,7 +123,7 @@ struct CANWorker: ~Copyable {
 
   private mutating func takeFrames() throws(CANError) {
     var readings: [VehicleReading] = []
-    // However much there is, the rest of the loop gets its turn.
+    // Bounded, so that the rest of the loop is executed.
     for _ in 0..<1024 {
       guard case .some(let received) = try socket?.receive() else { break }
       if case .nothing = received { break }
@@ -141,7 +142,7 @@ struct CANWorker: ~Copyable {
     let decoding = decoder.decode(frame, at: time)
     if requester != nil {
       if let answer = decoding.answer { requester?.observe(answer, at: time) }
-      // Of what others ask for, they say themselves how it shall come.
+      // Flow control for requests of other devices is their own task.
       if let reply = decoding.reply, requester?.isWaiting == true { try send(reply) }
       let isAnswer = plan.bus.configuration.diagnostics?.answers.admits(frame.identifier) ?? false
       surroundings.observe(isAnswer: isAnswer, at: time)
@@ -179,7 +180,7 @@ struct CANWorker: ~Copyable {
         .unavailable(
           reason:
             "\(plan.bus.interface): the controller is off the bus after too many errors; check the bit rate and the "
-            + "wiring, and let it come back by itself (ip link set \(plan.bus.interface) type can restart-ms 100)"
+            + "wiring, and let it restart automatically (ip link set \(plan.bus.interface) type can restart-ms 100)"
         ))
     case .errorPassive:
       say(
@@ -191,7 +192,7 @@ struct CANWorker: ~Copyable {
     }
   }
 
-  /// Each change once.
+  /// Reports each change once.
   private mutating func say(_ state: SourceStatus.State) {
     guard state != said else { return }
     said = state
@@ -200,11 +201,11 @@ struct CANWorker: ~Copyable {
 
   private var now: Timestamp { Timestamp(nanoseconds: SystemClock.boottime) }
 
-  /// The kernel's civil time of a frame on the time line of the other sensors.
+  /// Converts the kernel's civil time of a frame to the time line of the other sensors.
   private func time(of stamp: Int64) -> Timestamp {
     let (boot, civil) = (SystemClock.boottime, SystemClock.realtime)
     let age = civil &- stamp
-    // What was stepped meanwhile, or never stamped, is of now.
+    // Frames without a stamp, or from before a clock change, have the current time.
     guard stamp > 0, (0...10_000_000_000).contains(age) else { return Timestamp(nanoseconds: boot) }
     return Timestamp(nanoseconds: boot &- age)
   }

@@ -86,7 +86,7 @@ internal import Glibc
   package var triggerState: TriggerState {
     var trigger: OpaquePointer?
     let code = unsafe iio_device_get_trigger(handle, &trigger)
-    if code == -ENXIO { return .set("a trigger that libiio does not know") }
+    if code == -ENXIO { return .set("a trigger unknown to libiio") }
     guard code >= 0 else { return .notNeeded }
     guard let trigger = unsafe trigger else { return .unset }
     return .set(unsafe iio_device_get_name(trigger).map { unsafe String(cString: $0) } ?? "")

@@ -166,7 +166,7 @@ final class DeviceWorker: Sendable {
         guard try device.file("buffer/enable") != "0" else {
           throw IIOError(
             operation: .readBuffer, object: device.object, code: ENODEV,
-            reason: "somebody else switched it off")
+            reason: "another program disabled its buffer")
         }
         lastArrival = SystemClock.boottime
         if isSilent { report(.active(rates: rates)) }

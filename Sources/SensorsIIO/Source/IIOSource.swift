@@ -69,10 +69,10 @@ public final class IIOSource: SensorSource {
   }
 }
 
-/// How far the first search for hardware has got.
+/// Progress of the first search for hardware.
 final class DiscoveryProgress: Sendable {
   private struct State {
-    /// The kinds that were found; nil while the search lasts.
+    /// The discovered kinds; nil during the search.
     var found: Set<SensorKind>?
     var reported: Set<SensorKind> = []
     var hasEnded = false

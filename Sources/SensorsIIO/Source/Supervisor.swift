@@ -52,8 +52,8 @@ final class Supervisor: Sendable {
         posts[index].isProven = true
         backoff.reset()
       }
-      // Everything is searched for until the first hardware is found, so that it can be listed; afterwards
-      // only what is in demand.
+      // Until the first hardware is found, all kinds are searched for, so that they can be listed; afterwards
+      // only those in demand.
       let served = posts.reduce(into: Set<SensorKind>()) { $0.formUnion($1.worker.assignment.kinds) }
       let needed =
         hasFound ? board.wanted.subtracting(configuration.helpers).union(known) : configuration.kinds

@@ -126,7 +126,7 @@ extension ModemScanner {
         )
       case .refused(let name, let message):
         (
-          "the modem does not tell its cell: \(message.isEmpty ? name : message)",
+          "the modem does not report its cell: \(message.isEmpty ? name : message)",
           "see mmcli -m any, and switch it on: mmcli -m any -e"
         )
       case .silent: ("ModemManager does not answer", "systemctl restart ModemManager")

@@ -88,7 +88,7 @@ internal import Spatial
     let code = unsafe nl_send_auto(socket, message)
     guard code >= 0 else {
       throw RadioError(
-        place: place, problem: "the kernel takes no message: \(Self.message(code))",
+        place: place, problem: "the kernel rejects a message: \(Self.message(code))",
         remedy: "restart the agent")
     }
   }

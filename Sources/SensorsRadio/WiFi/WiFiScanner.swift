@@ -36,7 +36,7 @@ struct WiFiScanner: Sendable {
       try socket.requestResults(interface: index)
       heard = try results(socket, wait)
     } else if isOurs {
-      // If the kernel does not support it, the scan ends by itself.
+      // If the kernel does not support it, the scan ends on its own.
       try? socket.abortScan(interface: index)
     }
     guard isOurs || heard != nil else { return nil }
@@ -155,7 +155,7 @@ extension WiFiScanner {
 
   private var silent: RadioError {
     RadioError(
-      place: interface, problem: "the kernel does not say how the scan went",
+      place: interface, problem: "the kernel does not report the result of the scan",
       remedy: "load the radio's driver anew")
   }
 

@@ -43,7 +43,7 @@ struct PolygonUnion {
     }
   }
 
-  /// Whether two rings of different parts, or two holes of one part, could overlap.
+  /// Returns whether two rings of different parts, or two holes of one part, could overlap.
   static func isNeeded(_ rings: [PlaneRing], holes: [Int?]) -> Bool {
     let boxes = rings.map { ring in
       ring.points.reduce((ring.points[0], ring.points[0])) {
@@ -100,7 +100,7 @@ struct PolygonUnion {
     return false
   }
 
-  /// Where two edges have to be split.
+  /// Returns the points at which two edges must be split.
   private static func cuts(_ e: Edge, _ f: Edge) -> ([Node], [Node]) {
     if max(e.a.y, e.b.y) < min(f.a.y, f.b.y) || min(e.a.y, e.b.y) > max(f.a.y, f.b.y) { return ([], []) }
     let (s, t) = (side(e.a, e.b, f.a), side(e.a, e.b, f.b))
@@ -123,7 +123,7 @@ struct PolygonUnion {
     return (mine, theirs)
   }
 
-  /// Whether a node on an edge's line lies between its ends.
+  /// Returns whether a node on an edge's line lies between its ends.
   private static func isWithin(_ node: Node, _ edge: Edge) -> Bool {
     node != edge.a && node != edge.b && min(edge.a.x, edge.b.x) <= node.x && node.x <= max(edge.a.x, edge.b.x)
       && min(edge.a.y, edge.b.y) <= node.y && node.y <= max(edge.a.y, edge.b.y)
@@ -173,7 +173,7 @@ struct PolygonUnion {
     }
   }
 
-  /// Whether a point is inside that is enclosed by some of the rings.
+  /// Returns whether a point enclosed by these rings is inside.
   private func covers(_ rings: [Int]) -> Bool {
     rings.contains { outer in holes[outer] == nil && !rings.contains { holes[$0] == outer } }
   }

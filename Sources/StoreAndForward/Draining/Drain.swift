@@ -1,37 +1,37 @@
 internal import SQLite
 internal import Telemetry
 
-/// Reads what waits, in the order in which it is to be sent, and knows what became of what was handed out.
+/// Reads waiting records in delivery order, and tracks those that were handed out.
 struct Drain {
-  /// Records that are read at once: one statement serves many small requests.
+  /// Number of records read at once, so that one statement serves many small requests.
   private static let readAheadCount = 128
   private static let nothingAhead: [ArraySlice<LaneTable.Row>] = DeliveryLane.allCases.map { _ in [] }
 
-  /// Handed out and not answered, by the number under which they were.
+  /// Records that were handed out and not answered, by number.
   private var handedOut: [UInt64: HandedOut] = [:]
-  /// Done with, and still to be deleted from the store.
+  /// Completed records that must still be deleted from the store.
   private(set) var removals: [Removal] = []
-  /// Acknowledged out of memory ahead of their history, which the store does not know yet.
+  /// Records acknowledged from memory before older ones of their topic, not yet known to the store.
   private(set) var overtakings: [Overtaking] = []
   private var lastKnown = LastKnown()
   private var order = DrainOrder()
-  /// Of what was handed out ahead of its history: the topic, by place.
+  /// Topics of records handed out before older ones of their topic, by place.
   private var overtakers: [UInt64: String] = [:]
-  /// After a rewind, the places that reading comes across again: of what is handed out, and of what is still to be
-  /// deleted.
+  /// Places to skip after a rewind: records that are handed out, and those waiting for deletion.
   private var passed: Set<UInt64> = []
-  /// Rows that were read and not handed out yet, per lane.
+  /// Rows per lane that were read and not handed out yet.
   private var readAhead = nothingAhead
-  /// Topics that are not handed out for now.
+  /// Topics that are not handed out at the moment.
   private(set) var refusals = Refusals()
   private var turns = Array(repeating: 0, count: DeliveryLane.allCases.count)
 
-  // MARK: What is accepted and what is gone
+  // MARK: Accepted and removed records
 
   mutating func accepted(_ record: OutboxRecord) { lastKnown.observe(record) }
 
-  /// A record got another place in the store; one that is handed out keeps its number towards the broker.
-  /// - Parameter isNewest: whether no record of its topic that moves with it is newer.
+  /// Moves a record to another place in the store. If it is handed out, it retains its number towards the
+  /// broker.
+  /// - Parameter isNewest: true if no moved record of the same topic is newer.
   mutating func moved(_ record: OutboxRecord, from old: UInt64, isNewest: Bool) {
     if isNewest { lastKnown.observe(record, movedFrom: old) }
     handedOut[old]?.place = record.seq
@@ -39,14 +39,14 @@ struct Drain {
     if let topic = overtakers.removeValue(forKey: old) { overtakers[record.seq] = topic }
   }
 
-  /// The store knows of an overtaking, at the place that its record would have there.
+  /// Updates an overtaking that was stored at a new place.
   mutating func moved(_ overtaking: Overtaking, to place: UInt64) {
     lastKnown.observe(topic: overtaking.topic, from: overtaking.place, movedTo: place)
     overtakings.removeAll { $0.place == overtaking.place }
   }
 
-  /// Records made room for newer ones, were replaced or too old: they are not handed out any more, and an answer to one
-  /// that was says nothing.
+  /// Forgets records that were dropped, replaced or expired. They are not handed out any more, and answers to
+  /// them are ignored.
   mutating func dropped(by store: Store) {
     for lane in DeliveryLane.allCases where store.dropped[lane.rawValue] > 0 {
       dropped(lane, through: store.dropped[lane.rawValue])
@@ -65,17 +65,17 @@ struct Drain {
     if handedOut.values.contains(where: isGone) { handedOut = handedOut.filter { !isGone($0.value) } }
   }
 
-  /// Records that waited in memory are in the store, at their places, and so is what is known of overtakings.
+  /// Updates records that moved from memory into the store, together with their overtakings.
   mutating func stored(_ records: [OutboxRecord]) {
     for record in records { handedOut[record.seq]?.isInMemory = false }
     overtakings = []
   }
 
-  /// A record in memory made room for others.
+  /// Forgets a record in memory that was dropped for others.
   mutating func droppedFromMemory(_ record: OutboxRecord) { handedOut[record.seq] = nil }
 
-  /// Learns what is last known from a store that was just opened: of each topic among the last records of a lane, and
-  /// what had overtaken records that still wait.
+  /// Initializes the newest retained places from an opened store: those among the last records of each lane,
+  /// and overtakings of records that still wait.
   mutating func learn(from store: Store) throws(SQLiteError) {
     for (topic, lane, place) in try store.overtakers() {
       lastKnown.observe(topic: topic, lane: lane, place: place, isDue: false)
@@ -89,9 +89,9 @@ struct Drain {
 
   // MARK: Reading
 
-  /// Hands out the records to send next.
-  /// - Throws: when the store could not be read; what else there was has been handed out.
-  /// - Parameter now: monotonic nanoseconds.
+  /// Returns the next records to send.
+  /// - Throws: an error of the store; other available records have been handed out.
+  /// - Parameter now: monotonic time in ns.
   mutating func next(
     limit: Int, store: Store?, memory: MemoryLanes, limits: OutboxConfiguration, now: Int64,
     into result: inout [OutboxRecord]
@@ -125,7 +125,8 @@ struct Drain {
   ) throws(SQLiteError) {
     while result.count < limit, let store, store.newest[lane.rawValue] > order.cursor(lane) {
       if readAhead[lane.rawValue].isEmpty {
-        // The state lane changes under its readers: never further than is handed out.
+        // Records of the state lane may be replaced at any time, so it is never read further than records are
+        // handed out.
         let portion = lane == .state ? limit - result.count : Self.readAheadCount
         readAhead[lane.rawValue] = try store.read(lane, after: order.cursor(lane), limit: portion)[...]
         if readAhead[lane.rawValue].isEmpty { return order.advance(lane, to: store.newest[lane.rawValue]) }
@@ -142,7 +143,7 @@ struct Drain {
           continue
         }
         if refusals.holds(record.topic, at: now) {
-          // It stays, and its neighbours are no neighbours of each other.
+          // The record remains in the store, and its neighbours must not be deleted as one range.
           turns[lane.rawValue] += 1
           continue
         }
@@ -165,14 +166,14 @@ struct Drain {
     }
   }
 
-  /// Whether the newest record of some topic would wait behind a backlog.
+  /// True if the newest record of some topic would wait behind a backlog.
   private var isLastKnownDue: Bool { lastKnown.entries.values.contains(where: isDue) }
 
   private func isDue(_ entry: LastKnown.Entry) -> Bool {
     entry.isDue && order.isBehindBacklog(entry.lane, entry.place)
   }
 
-  /// Hands out the newest record of each topic that is due, ahead of its history.
+  /// Hands out the newest record of each due topic, before older ones.
   private mutating func readLastKnown(
     _ limit: Int, _ store: Store?, _ memory: MemoryLanes, _ limits: OutboxConfiguration, _ now: Int64,
     _ result: inout [OutboxRecord]
@@ -181,23 +182,24 @@ struct Drain {
     where result.count < limit {
       lastKnown.handedOut(topic)
       guard !passed.contains(entry.place), !refusals.holds(topic, at: now) else { continue }
-      // What is gone, damaged or too old is met again by reading in order, which counts it.
+      // Removed, damaged and expired records are handled when they are read in order.
       let fromMemory = memory.find(entry.place, in: entry.lane)
       var found = fromMemory
       if found == nil { found = try store?.find(entry.place, in: entry.lane) }
       guard let found, let fresh = store.map({ found.withRemainingExpiry(at: $0.clock.now, limits) }) ?? found
       else { continue }
-      // Reading in order comes across it again.
+      // The record is met again when reading in order.
       passed.insert(fresh.seq)
       overtakers[fresh.seq] = topic
-      // It is no neighbour of what was handed out before or will be after it.
+      // It is not adjacent to the records handed out before or after it.
       turns[entry.lane.rawValue] += 1
       result.append(handOut(fresh, isInMemory: fromMemory != nil))
       turns[entry.lane.rawValue] += 1
     }
   }
 
-  /// What the broker keeps must not go back behind what has overtaken it.
+  /// Hands out a record. An outdated one loses its retain flag, because the broker's retained message must
+  /// not go back in time.
   private mutating func handOut(_ record: OutboxRecord, isInMemory: Bool) -> OutboxRecord {
     handedOut[record.seq] = HandedOut(
       lane: record.lane, place: record.seq, cost: record.cost, turn: nextTurn(record.lane),
@@ -214,10 +216,10 @@ struct Drain {
     removals.append(Removal(record: record, cause: cause))
   }
 
-  /// Whether a place was met before the rewind.
+  /// Returns whether a place was handled before the rewind.
   private mutating func isPassed(_ place: UInt64, _ lane: DeliveryLane) -> Bool {
     guard !passed.isEmpty, passed.remove(place) != nil else { return false }
-    // The neighbours of what is skipped are no neighbours of each other.
+    // The neighbours of a skipped record must not be deleted as one range.
     turns[lane.rawValue] += 1
     return true
   }
@@ -227,14 +229,14 @@ struct Drain {
     return turns[lane.rawValue]
   }
 
-  /// Everything that was handed out is handed out again.
+  /// Offers all unanswered records again.
   mutating func offerAgain() {
     refusals.resumeAll()
     handedOut.removeAll(keepingCapacity: true)
     rewind()
   }
 
-  /// Reading starts over; what must not be handed out (again) is remembered.
+  /// Restarts reading; places that must not be handed out again are remembered.
   mutating func rewind() {
     order.rewind()
     lastKnown.rewind()
@@ -245,11 +247,11 @@ struct Drain {
 
   // MARK: Answers
 
-  /// What is handed out under a number; nil when nothing is.
+  /// Returns the record handed out under a number; nil if there is none.
   func record(_ seq: UInt64) -> HandedOut? { handedOut[seq] }
 
-  /// The broker lets nobody publish to the topic of a record: it stays where it is, and is handed out again later. Returns
-  /// false, and changes nothing, when that cannot be.
+  /// Handles a topic to which publishing is forbidden: the record stays in the store and is handed out again
+  /// later. Returns false without an effect if that is impossible.
   mutating func withhold(_ seq: UInt64, topic: String, at now: Int64) -> Bool {
     guard let record = handedOut[seq], refusals.refused(topic, at: now) else { return false }
     handedOut[seq] = nil
@@ -258,10 +260,10 @@ struct Drain {
     return true
   }
 
-  /// What was handed out under a number, of which nothing is known any more; nil when nothing was.
+  /// Removes and returns the record handed out under a number; nil if there is none.
   mutating func answer(_ seq: UInt64) -> HandedOut? { handedOut.removeValue(forKey: seq) }
 
-  /// The broker has a record: it is to be deleted from the store, unless it waited in memory.
+  /// Handles an acknowledgement: the record is deleted from the store, unless it waited in memory.
   mutating func acknowledge(_ record: HandedOut) {
     if let topic = record.refusedTopic { refusals.taken(topic) }
     if record.isInMemory {
@@ -272,11 +274,11 @@ struct Drain {
     }
   }
 
-  /// What there was to delete is deleted.
+  /// Records that the pending removals were deleted from the store.
   mutating func removalsDeleted() {
     for removal in removals {
       overtakers[removal.record.place] = nil
-      // What was read ahead is met once more, though it is deleted by now.
+      // Rows that were read ahead are met again although they are deleted.
       let ahead = readAhead[removal.record.lane.rawValue].last?.seq ?? 0
       if !passed.isEmpty, ahead < removal.record.place { passed.remove(removal.record.place) }
     }
@@ -284,37 +286,38 @@ struct Drain {
   }
 }
 
-/// Where a record is that was handed out.
+/// Location of a record that was handed out.
 struct HandedOut {
   var lane: DeliveryLane
   var place: UInt64
   var cost: Int
-  /// Counts the records of a lane as they are handed out: what is between two neighbours by this number is nothing.
+  /// Counts the records of a lane in the order of handing out. Two records with consecutive numbers have
+  /// nothing between them in the table.
   var turn: Int
   var isInMemory: Bool
-  /// Its topic, where the broker has refused that before.
+  /// Topic of the record if the broker has rejected it before.
   var refusedTopic: String?
 }
 
-/// A record that was delivered ahead of the history of its topic.
+/// A record that was delivered before older ones of its topic.
 struct Overtaking {
   var topic: String
   var lane: DeliveryLane
   var place: UInt64
 }
 
-/// A record that is to be deleted from the store.
+/// A record to be deleted from the store.
 struct Removal {
   enum Cause { case acknowledged, expired, damaged }
 
   var record: HandedOut
   var cause: Cause
-  /// The topic whose history it was delivered ahead of.
+  /// Topic of older records that this one preceded.
   var overtook: String?
 }
 
 extension OutboxRecord {
-  /// The record with what is left of its usefulness; nil when nothing is, or its lane's age is over.
+  /// Returns the record with its remaining expiry; nil if it has expired, or exceeds its lane's age.
   fileprivate func withRemainingExpiry(at now: Int64, _ limits: OutboxConfiguration) -> OutboxRecord? {
     let age = max(0, now - storedAt)
     if let limit = limits.limits(of: lane).age, age > Int64(limit) { return nil }

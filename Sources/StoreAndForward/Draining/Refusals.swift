@@ -1,25 +1,26 @@
-/// Topics to which the broker lets nobody publish for now, as a broker whose access list is being set right: what waits for them
-/// stays where it is, and is tried again after a pause that doubles. Pure; time is monotonic, in nanoseconds.
+/// Topics to which the broker currently forbids publishing, for example while its access list is being
+/// corrected. Their records stay in the store and are retried after a pause that doubles. Pure; time is
+/// monotonic, in ns.
 struct Refusals {
   private struct Entry {
     var retryAt: Int64
-    /// Seconds.
+    /// Pause in s.
     var pause: Double
   }
 
   private var entries: [String: Entry] = [:]
 
-  /// Seconds to the first and between later attempts.
+  /// First and longest pause in s between attempts.
   static let pauses = 60.0...3600
-  /// More than a vehicle publishes to.
+  /// Maximum number of topics, above what a vehicle uses.
   private static let capacity = 1000
 
   var topics: [String] { entries.keys.sorted() }
 
-  /// A record of the topic was refused. Returns false when there is no room for another topic.
+  /// Records a rejection. Returns false if there is no space for another topic.
   mutating func refused(_ topic: String, at now: Int64) -> Bool {
     if let entry = entries[topic] {
-      // One pause for all that were under way.
+      // All unanswered records share one pause.
       if now < entry.retryAt { return true }
       let pause = min(entry.pause * 2, Self.pauses.upperBound)
       entries[topic] = Entry(retryAt: now + Int64(pause * 1e9), pause: pause)
@@ -31,24 +32,24 @@ struct Refusals {
     return true
   }
 
-  /// The broker has taken a record of the topic.
+  /// Removes a topic after the broker accepted a record of it.
   mutating func taken(_ topic: String) { entries[topic] = nil }
 
   func isKnown(_ topic: String) -> Bool { !entries.isEmpty && entries[topic] != nil }
 
-  /// Whether records of the topic stay where they are.
+  /// Returns whether records of a topic must wait.
   func holds(_ topic: String, at now: Int64) -> Bool {
     guard !entries.isEmpty, let entry = entries[topic] else { return false }
     return now < entry.retryAt
   }
 
-  /// A pause is over. Returns whether there was one, since the last call.
+  /// Ends expired pauses. Returns whether any pause has ended since the last call.
   mutating func resume(at now: Int64) -> Bool {
     guard entries.contains(where: { $0.value.retryAt != 0 && now >= $0.value.retryAt }) else { return false }
     for (topic, entry) in entries where now >= entry.retryAt { entries[topic]?.retryAt = 0 }
     return true
   }
 
-  /// There is another connection: who refused may have been set right.
+  /// Ends all pauses after a reconnection, because the broker's permissions may have changed.
   mutating func resumeAll() { for topic in entries.keys { entries[topic]?.retryAt = 0 } }
 }

@@ -1,26 +1,26 @@
 internal import Glibc
 
-/// The pages of a SQLite file as its last commit left them, read without SQLite: of each the newest sound frame of the write-ahead
-/// log, else what the file holds (https://www.sqlite.org/fileformat.html).
+/// Reads the pages of a SQLite file after its last commit, without SQLite: for each page the newest valid
+/// frame of the write-ahead log, or else the content of the file (https://www.sqlite.org/fileformat.html).
 @safe final class PageFile {
-  /// All stores are made with pages of this size; what a damaged header says of it is not believed.
+  /// Page size of all stores. The value in a possibly damaged header is not used.
   static let pageSize = 4096
   private static let frameHeader = 24
 
   private let file: Int32
   private let log: Int32
-  /// Where in the log a page's newest frame is.
+  /// Position of each page's newest frame in the log.
   private var frames: [Int: off_t] = [:]
-  /// Frames of the last commits whose checksum is wrong, each with the number of its page as it stands there.
+  /// Frames of the last commits with an invalid checksum, each with its page number as stored.
   private(set) var damagedFrames: [(page: Int, offset: Int64)] = []
-  /// Where the first damaged frame's page is in the log; nil if no commit has damage.
+  /// Position of the first damaged frame's page in the log; nil if no commit is damaged.
   var firstDamage: Int64? { damagedFrames.map(\.offset).min() }
-  /// The pages whose newest sound frame is behind an offset of the log.
+  /// Returns the pages whose newest valid frame is after an offset of the log.
   func pages(behind offset: Int64) -> [Int] { frames.filter { $0.value > off_t(offset) }.map(\.key).sorted() }
-  /// How many pages there are, the last one possibly cut.
+  /// Number of pages, of which the last may be truncated.
   let count: Int
 
-  /// nil when there is no file that can be read.
+  /// Opens a file; nil if it cannot be read.
   init?(_ path: String) {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { return nil }
@@ -28,7 +28,7 @@ internal import Glibc
     let isMissed = log < 0 && errno != ENOENT
     self.file = file
     count = (Self.size(file) + Self.pageSize - 1) / Self.pageSize
-    // A log that is there and cannot be read holds what the file does not.
+    // An existing log that cannot be read may contain newer pages than the file.
     if isMissed { return nil }
     readLog()
   }
@@ -38,17 +38,17 @@ internal import Glibc
     if log >= 0 { close(log) }
   }
 
-  /// The largest number that a page has.
+  /// The largest page number.
   var last: Int { max(count, frames.keys.max() ?? 0) }
 
-  /// Reads a page, counted from 1; what is missing of it is zero. False when there is nothing of it.
+  /// Reads a page, counted from 1, with zeros for missing parts. Returns false if nothing of it is available.
   func read(_ page: Int, into bytes: inout [UInt8]) -> Bool {
     if let offset = frames[page] { return Self.read(log, offset, into: &bytes) }
     guard page >= 1, page <= count else { return false }
     return Self.read(file, off_t(page - 1) * off_t(Self.pageSize), into: &bytes)
   }
 
-  /// Reads what the file holds of a page, whatever the log says.
+  /// Reads a page of the file, ignoring the log.
   func readBelowLog(_ page: Int, into bytes: inout [UInt8]) -> Bool {
     guard page >= 1, page <= count else { return false }
     return Self.read(file, off_t(page - 1) * off_t(Self.pageSize), into: &bytes)
@@ -70,7 +70,7 @@ internal import Glibc
     guard Self.read(log, 0, into: &header) else { return }
     let isBigEndian = header[3] & 1 == 1
     var frame = [UInt8](repeating: 0, count: step)
-    // They mark what belongs to the log since it was last begun.
+    // The salts identify frames of the current log.
     let salts = salts(header, number)
     var sum = (Self.word(header, 24), Self.word(header, 28))
     var reached = 0
@@ -81,12 +81,13 @@ internal import Glibc
       guard Self.read(log, offset, into: &frame) else { break }
       var own = Self.checksum(frame[0..<8], sum, isBigEndian)
       own = Self.checksum(frame[Self.frameHeader...], own, isBigEndian)
-      // Each frame's sum goes on from the one before, as it stands there.
+      // The checksum of each frame continues from the stored one of its predecessor.
       sum = (Self.word(frame, 16), Self.word(frame, 20))
       let isSound = own == sum
-      // What goes on from a frame of this log is one of it, whatever its numbers say, which the sum does not cover.
+      // A valid continuation of a frame of this log belongs to it, whatever its salts, which the checksum
+      // does not cover.
       let isOfThisLog = Array(frame[8..<16]) == salts || isSound && wasOfThisLog
-      // Behind the log's end are frames of the one before.
+      // After the log's end there are frames of the previous one.
       if isSound && !isOfThisLog { break }
       wasOfThisLog = isOfThisLog
       pending.append((Int(Self.word(frame, 0)), offset + off_t(Self.frameHeader), isSound))
@@ -95,12 +96,12 @@ internal import Glibc
       commit(pending[...])
       (pending, reached) = ([], 0)
     }
-    // Without a sound commit, a damaged frame may have been one.
+    // Without a valid commit, a damaged frame may have been one.
     let rest = pending.prefix(reached)
     if rest.contains(where: { !$0.isSound }) { commit(rest) }
   }
 
-  /// The numbers as most of the header and the first frames have them, of which some may be damaged.
+  /// Returns the salts by majority of the header and the first frames, some of which may be damaged.
   private func salts(_ header: [UInt8], _ number: Int) -> [UInt8] {
     var found = [Array(header[16..<24])]
     var salts = [UInt8](repeating: 0, count: 8)
@@ -146,7 +147,7 @@ internal import Glibc
     return unsafe fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
   }
 
-  /// Fills the bytes, with zeros where the file ends. False when there is nothing to read.
+  /// Fills the bytes, with zeros after the end of the file. Returns false if nothing can be read.
   private static func read(_ descriptor: Int32, _ offset: off_t, into bytes: inout [UInt8]) -> Bool {
     var have = 0
     unsafe bytes.withUnsafeMutableBytes { buffer in
@@ -154,7 +155,7 @@ internal import Glibc
         let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[have...])
         let count = unsafe pread(descriptor, rest.baseAddress, rest.count, offset + off_t(have))
         if count < 0, errno == EINTR { continue }
-        // A sector that cannot be read counts as lost, not the page.
+        // Only the unreadable sector counts as lost, not the whole page.
         let lost = count < 0 && errno == EIO
         guard count > 0 || lost else { break }
         let step = lost ? min(512, rest.count) : count

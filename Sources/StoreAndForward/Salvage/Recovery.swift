@@ -1,11 +1,11 @@
 internal import Glibc
 internal import Platform
 
-/// What is done about a damaged store: it is renamed, so that a person can look into it, and every record that can still be
-/// read is taken over into a new one (`Salvage`). A file beside the store says so until that is done, so that one that was
-/// interrupted goes on with the next start.
+/// Recovery of a damaged store: it is renamed for inspection, and every readable record is transferred to a
+/// new one (`Salvage`). Until that is complete, a file beside the store contains the name, so that an
+/// interrupted transfer continues at the next start.
 enum Recovery {
-  /// Renames the store's files. Returns the path under which it now rests.
+  /// Renames the store's files. Returns the new path.
   static func setAside(_ path: String) -> String {
     let base = "\(path).damaged-\(date(SystemClock.realtime / 1_000_000_000))"
     var place = base
@@ -19,7 +19,7 @@ enum Recovery {
     return place
   }
 
-  /// The damaged store whose salvage has begun and is not over; nil when there is none.
+  /// Returns the damaged store whose salvage is not complete; nil if there is none.
   static func pending(_ path: String) -> String? {
     let descriptor = unsafe open(marker(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
@@ -31,10 +31,10 @@ enum Recovery {
     return place
   }
 
-  /// The salvage is over.
+  /// Ends the salvage.
   static func finish(_ path: String) { unsafe unlink(marker(path)) }
 
-  /// Keeps the name of a damaged store until all of it is taken over, whatever comes in between.
+  /// Stores the name of a damaged store until all of it is transferred.
   private static func begin(_ path: String, _ place: String) {
     let descriptor = unsafe open(marker(path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o600)
     guard descriptor >= 0 else { return }
@@ -46,7 +46,7 @@ enum Recovery {
 
   private static func marker(_ path: String) -> String { path + ".salvage" }
 
-  /// Seconds since 1970 as `20261121T041500Z`.
+  /// Formats seconds since 1970 as `20261121T041500Z`.
   static func date(_ seconds: Int64) -> String {
     var time = time_t(seconds)
     var parts = unsafe tm()

@@ -1,6 +1,6 @@
 internal import Telemetry
 
-/// Reads rows of a SQLite table from pages of which nothing is believed. Every length is checked against what there is.
+/// Reads rows of a SQLite table from untrusted pages. Every length is checked against the available data.
 struct RowReader {
   enum Value: Equatable {
     case null
@@ -12,13 +12,13 @@ struct RowReader {
   /// A row of a table.
   struct Row {
     var key: Int64
-    /// In `bytes`.
+    /// Values, whose ranges refer to `bytes`.
     var values: [Value]
     var bytes: ArraySlice<UInt8>
   }
 
   let pages: PageFile
-  /// Pages of overflowing rows that may still be read: damaged chains must not make the work grow beyond the file.
+  /// Number of overflow pages that may still be read, so that the work remains limited if chains are damaged.
   private(set) var budget: Int
   private var overflow = [UInt8](repeating: 0, count: PageFile.pageSize)
 
@@ -27,19 +27,19 @@ struct RowReader {
     budget = 8 * (pages.last + 16)
   }
 
-  /// The places of the rows on a leaf page as its header names them; nil when the header cannot be that of one.
+  /// Returns the positions of the rows on a leaf page according to its header; nil if the header is invalid.
   static func cells(of page: [UInt8], at start: Int) -> [Int]? {
     guard page[start] == 0x0D else { return nil }
     let count = Int(page[start + 3]) << 8 | Int(page[start + 4])
     guard start + 8 + 2 * count <= page.count else { return nil }
     let cells = (0..<count).map { Int(page[start + 8 + 2 * $0]) << 8 | Int(page[start + 9 + 2 * $0]) }
-    // Where the first row stands is said twice: a count that is too small shows by it.
+    // The position of the first row is stored twice, which reveals a row count that is too small.
     let first = Int(page[start + 5]) << 8 | Int(page[start + 6])
     guard first == cells.min() ?? page.count, Set(cells).count == count else { return nil }
     return cells
   }
 
-  /// Whether a page can be an inner one: all that it leads to is there.
+  /// Returns whether a page is a valid inner page: all of its children exist.
   static func isInner(_ page: [UInt8], last: Int) -> Bool {
     let children = children(of: page, at: 0)
     let count = Int(page[3]) << 8 | Int(page[4])
@@ -47,7 +47,7 @@ struct RowReader {
       && Set(children).count == children.count
   }
 
-  /// The pages below an inner page.
+  /// Returns the children of an inner page.
   static func children(of page: [UInt8], at start: Int) -> [Int] {
     guard page[start] == 0x05 else { return [] }
     let count = Int(page[start + 3]) << 8 | Int(page[start + 4])
@@ -59,8 +59,8 @@ struct RowReader {
     return children + [number(page, start + 8)]
   }
 
-  /// Where the header of a row may begin on a page: its length, and the first column's type, which is that of the key and is
-  /// nothing.
+  /// Returns possible positions of row headers on a page: a valid header length, followed by the type of the
+  /// key column, which is zero.
   static func headers(on page: [UInt8], columns: Int) -> [Int] {
     let lengths = UInt8(columns + 1)...UInt8(3 * columns)
     return unsafe page.withUnsafeBytes { bytes in
@@ -68,14 +68,14 @@ struct RowReader {
     }
   }
 
-  /// The row at a place of a page; nil when there is none.
-  /// - Parameter columns: how many it has to have.
+  /// Returns the row at a position of a page; nil if there is none.
+  /// - Parameter columns: required number of columns.
   mutating func row(at place: Int, of page: [UInt8], columns: Int) -> Row? {
     var index = place
     guard let size = Self.variable(page[...], &index), size > columns, size < 1 << 31,
       let key = Self.variable(page[...], &index)
     else { return nil }
-    // The header's length and the first types tell most that is no row, before any overflow is read.
+    // Header length and first types exclude most invalid rows before any overflow page is read.
     guard index < page.count, Int(page[index]) > columns, Int(page[index]) < columns * 9 + 1 else {
       return nil
     }
@@ -92,14 +92,14 @@ struct RowReader {
     return Row(key: Int64(bitPattern: key), values: values, bytes: bytes)
   }
 
-  /// The bytes of a row that does not fit a page.
+  /// Returns the bytes of a row that does not fit on a page.
   private mutating func overflowing(_ page: [UInt8], _ index: Int, _ size: Int) -> [UInt8]? {
     let usable = PageFile.pageSize
     let least = (usable - 12) * 32 / 255 - 23
     let fitting = least + (size - least) % (usable - 4)
     let local = fitting <= usable - 35 ? fitting : least
     guard index + local + 4 <= page.count, size <= pages.last * usable else { return nil }
-    // Whether what is here looks like the row at all.
+    // Checks whether the local part looks like a row.
     guard Self.types(page[index..<index + local], count: nil) != nil else { return nil }
     var bytes = Array(page[index..<index + local])
     var next = Self.number(page, index + local)
@@ -156,7 +156,7 @@ struct RowReader {
     return index == bytes.endIndex ? values : nil
   }
 
-  /// A number of one to nine bytes; nil when it does not end.
+  /// Reads a number of one to nine bytes; nil if it does not end.
   private static func variable(_ bytes: ArraySlice<UInt8>, _ index: inout Int) -> UInt64? {
     var value: UInt64 = 0
     for count in 0..<9 {
@@ -176,7 +176,7 @@ struct RowReader {
 }
 
 extension OutboxRecord {
-  /// What a row of a lane says, if its checksum proves it.
+  /// Decodes a row of a lane; nil unless its checksum is valid.
   init?(_ row: RowReader.Row, lane: DeliveryLane, isFormat1: Bool) {
     guard row.key > 0, row.values.count == 10, case .text(let topic) = row.values[1],
       case .blob(let payload) = row.values[2],

@@ -1,32 +1,33 @@
 internal import Telemetry
 
-/// Takes out of a damaged store every record whose checksum proves it, page by page and without SQLite, which trusts what leads
-/// from page to page: there damage can lead in circles, or to nothing.
+/// Extracts every record with a valid checksum from a damaged store. It works page by page without SQLite,
+/// which trusts the links between pages; damaged links can form cycles or lead nowhere.
 ///
-/// Each page is looked at once, in two passes: the first finds where records are, the second hands them over in the order in
-/// which they were accepted. A page is searched byte by byte where its own table of contents does not lead to sound rows. To which
-/// lane a page belongs says the tree of pages above it, and the file's own map of parents where the tree is broken; where both are,
-/// other records of the same topic. No record is handed over twice, and none of pages that are known to be free.
+/// Each page is read once in each of two passes: the first finds records, the second hands them over in order
+/// of acceptance. A page is searched byte by byte if its own cell table does not lead to valid rows. The lane
+/// of a page follows from the tree above it. If the tree is broken, it follows from the file's map of
+/// parents; if both are, from other records of the same topic. No record is handed over twice, and records of
+/// free pages are ignored.
 struct Salvage {
-  /// What came of it.
+  /// The result of a salvage.
   struct Result: Equatable {
-    /// Records that were handed over.
+    /// Number of records handed over.
     var records = 0
-    /// Records that the store said it had; nil when that cannot be read.
+    /// Number of records according to the store's counters; nil if unreadable.
     var expected: Int?
-    /// Pages of which not all could be read.
+    /// Number of pages that could not be read completely.
     var damagedPages = 0
-    /// Whether it was ended before its end, or the files could not be opened.
+    /// True if it was cancelled, or the files could not be opened.
     var isCancelled = false
   }
 
-  /// Where a record is.
+  /// The position of a record.
   private struct Find {
     var seq: UInt64
-    /// Of the page; above `Salvage.frames` the index of a damaged frame, below zero that of a page under the log.
+    /// Page number; above `Salvage.frames` the index of a damaged frame, below zero a page hidden by the log.
     var page: Int32
     var place: UInt16
-    /// 0xFF while it is unknown.
+    /// Lane; 0xFF if unknown.
     var lane: UInt8
   }
 
@@ -39,21 +40,22 @@ struct Salvage {
   private var reader: RowReader
   private let isCancelled: () -> Bool
   private var result = Result()
-  /// Rows that a page names and whose checksum is wrong.
+  /// Number of rows listed by a page with an invalid checksum.
   private var damagedRecords = 0
   private var finds: [Find] = []
-  /// The lane of each page that the trees lead to.
+  /// Lane of each page reached through the trees.
   private var owners: [Int: UInt8] = [:]
   private var laneOfTopic: [String: UInt8] = [:]
   private var page = [UInt8](repeating: 0, count: PageFile.pageSize)
   private var map = (number: 0, bytes: [UInt8](repeating: 0, count: PageFile.pageSize))
-  /// Whether the checksums are those of the first format.
+  /// True if the checksums have the first format.
   private var isFormat1 = false
 
-  /// Marks a page that belongs to no lane, or to one that nothing tells.
+  /// Marks a page without a lane, or with an unknown one.
   private static let unknown: UInt8 = 0xFF
 
-  /// The records in the write-ahead log from its first damaged frame on, which SQLite leaves out; nil if there is none.
+  /// Returns the records in the write-ahead log from its first damaged frame, which SQLite ignores; nil if
+  /// there is no damage.
   static func lostCommits(_ path: String) -> LostCommits? {
     guard let pages = PageFile(path), let start = pages.firstDamage else { return nil }
     var salvage = Salvage(pages) { false }
@@ -74,14 +76,15 @@ struct Salvage {
   }
 
   /// - Parameters:
-  ///   - after: the lane and number of the last record of an earlier call that was ended.
-  ///   - body: is given the records of one lane after the other, in portions, in order; returns whether to go on.
+  ///   - after: lane and number of the last record of an interrupted call.
+  ///   - body: receives the records of one lane after the other, in portions, in order; returns whether to
+  ///     continue.
   static func run(
     _ path: String, after: (lane: DeliveryLane, seq: UInt64)? = nil,
     isCancelled: @escaping () -> Bool = { false },
     _ body: ([OutboxRecord]) -> Bool
   ) -> Result {
-    // It may be that it can be read the next time.
+    // The file may be readable the next time.
     guard let pages = PageFile(path) else { return Result(isCancelled: true) }
     var salvage = Salvage(pages, isCancelled)
     salvage.find()
@@ -101,7 +104,7 @@ struct Salvage {
 
   // MARK: The trees
 
-  /// Walks down from the roots of the lanes' tables. A page is visited once.
+  /// Visits the tables of all lanes from their roots, each page once.
   private mutating func walk() {
     let roots = readRoots()
     for lane in DeliveryLane.allCases {
@@ -120,7 +123,7 @@ struct Salvage {
     result.expected = expectation(roots[Schema.counters])
   }
 
-  /// The page at which each table begins: as the first page says, and for what it does not say as in a new store.
+  /// Returns the root page of each table, from the first page or, if that is incomplete, as in a new store.
   private mutating func readRoots() -> [String: Int] {
     var roots = Schema.roots
     guard pages.read(1, into: &page), let cells = RowReader.cells(of: page, at: 100) else { return roots }
@@ -134,7 +137,7 @@ struct Salvage {
     return roots
   }
 
-  /// How many records the lanes' counters add up to.
+  /// Returns the sum of the records in the lanes' counters.
   private mutating func expectation(_ root: Int?) -> Int? {
     guard let root, pages.read(root, into: &page), let cells = RowReader.cells(of: page, at: 0),
       (Schema.oldestLanes...DeliveryLane.allCases.count).contains(cells.count)
@@ -149,7 +152,7 @@ struct Salvage {
     return sum
   }
 
-  /// To which lane a page belongs; nil when it is free.
+  /// Returns the lane of a page; nil if the page is free.
   private mutating func owner(_ number: Int) -> UInt8? {
     var number = number
     for step in 0..<20 {
@@ -163,7 +166,8 @@ struct Salvage {
     return Self.unknown
   }
 
-  /// What the file's map of parents says of a page: 1 a root, 2 free, 3 and 4 overflow, 5 a page of a tree.
+  /// Returns a page's entry in the file's map of parents: 1 a root, 2 free, 3 and 4 overflow, 5 a page of a
+  /// tree.
   private mutating func entry(_ number: Int) -> (type: UInt8, parent: Int)? {
     let span = PageFile.pageSize / 5
     guard number > 2 else { return nil }
@@ -197,7 +201,7 @@ struct Salvage {
     lookAtDamagedFrames(isComplete: true)
   }
 
-  /// - Parameter isComplete: whether to look at what the file holds of these pages, too.
+  /// - Parameter isComplete: true to examine these pages in the file, too.
   private mutating func lookAtDamagedFrames(isComplete: Bool) {
     for (index, frame) in pages.damagedFrames.enumerated() {
       if isCancelled() {
@@ -207,12 +211,12 @@ struct Salvage {
       guard pages.readFrame(at: frame.offset, into: &page) else { continue }
       let owner = owner(frame.page) ?? Self.unknown
       look(Self.frames + Int32(index), owner)
-      // What lies under it may be older, but it is whole.
+      // The page below may be older, but it is undamaged.
       if isComplete, pages.readBelowLog(frame.page, into: &page) { look(-Int32(clamping: frame.page), owner) }
     }
   }
 
-  /// Finds the records of the page that was read.
+  /// Finds the records of the current page.
   private mutating func look(_ number: Int32, _ owner: UInt8) {
     if let cells = RowReader.cells(of: page, at: 0) {
       var isWhole = true
@@ -226,17 +230,17 @@ struct Salvage {
     }
     if owner != Self.unknown {
       result.damagedPages += 1
-      // How many rows the page had cannot be read.
+      // The number of the page's rows is unreadable.
       if RowReader.cells(of: page, at: 0) == nil { damagedRecords += 1 }
     }
     guard page.contains(where: { $0 != 0 }) else { return }
     for header in RowReader.headers(on: page, columns: Self.columns) {
-      // Before it stand the row's size and number, of one byte to nine each.
+      // Size and number of the row, one to nine bytes each, precede the header.
       for place in (max(0, header - 18)...header - 2).reversed() where keep(number, place, owner) { break }
     }
   }
 
-  /// Returns whether there is a sound record at a place of the page.
+  /// Returns whether there is a valid record at a position of the page.
   private mutating func keep(_ number: Int32, _ place: Int, _ owner: UInt8) -> Bool {
     guard place < PageFile.pageSize, let row = reader.row(at: place, of: page, columns: Self.columns),
       let record = OutboxRecord(
@@ -253,13 +257,14 @@ struct Salvage {
     _ after: (lane: DeliveryLane, seq: UInt64)?, _ body: ([OutboxRecord]) -> Bool
   ) {
     guard !result.isCancelled else { return }
-    // One that stands in several places is taken from the newest page, and from where its lane is known.
+    // Of several copies, the one from the newest page and with a known lane is used.
     func order(_ find: Find) -> (UInt64, UInt8, UInt32) {
       (find.seq, find.lane, UInt32(bitPattern: find.page))
     }
     finds.sort { order($0) < order($1) }
     finds = finds.reduce(into: []) { if $0.last?.seq != $1.seq { $0.append($1) } }
-    // Where even the lane is lost, it is that of the topic, or the one that keeps longest.
+    // An unknown lane is replaced by that of other records of the topic, or by the one with the longest
+    // retention.
     for index in finds.indices where finds[index].lane == Self.unknown {
       let topic = record(finds[index])?.topic ?? ""
       finds[index].lane = laneOfTopic[topic] ?? UInt8(DeliveryLane.events.rawValue)
@@ -297,7 +302,7 @@ struct Salvage {
     return goesOn
   }
 
-  /// Reads what was found once more.
+  /// Reads a record again.
   private mutating func record(_ find: Find) -> OutboxRecord? {
     let isRead =
       if find.page < 0 {
@@ -315,12 +320,12 @@ struct Salvage {
   }
 }
 
-/// The commits of a write-ahead log from its first damaged frame on. SQLite ends the log there without an error.
+/// The commits of a write-ahead log from its first damaged frame. SQLite ends the log there without an error.
 struct LostCommits {
-  /// The records that their checksums prove, some of which may be in earlier commits, too.
+  /// The records with valid checksums, some of which may be in earlier commits, too.
   var records: [OutboxRecord]
   var damagedPages: Int
-  /// Records that are lost: a lower bound, as rows in unreadable pages count as one.
+  /// Lower bound of the number of lost records, because rows of an unreadable page count as one.
   var damagedRecords: Int
 
   /// Reads the log of a store that is not open. Returns nil if it has no damage.

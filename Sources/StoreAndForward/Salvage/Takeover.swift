@@ -1,37 +1,37 @@
 internal import SQLite
 internal import Telemetry
 
-/// The taking over of a damaged store into a fresh one, at its own pace: where it is ended before, or the disk takes no more,
-/// the next start goes on behind the last record that was taken over.
+/// Transfers a damaged store into a new one. If it is interrupted, or the disk becomes unwritable, the next
+/// start continues after the last transferred record.
 struct Takeover {
-  /// What became of it.
+  /// The outcome of a transfer.
   struct Outcome {
     var notice: OutboxNotice
-    /// Why the fresh store took no more.
+    /// The error of the new store that ended the transfer.
     var failure: SQLiteError?
-    /// Records that are lost, as far as that can be read.
+    /// Number of lost records, if readable.
     var lost: Int
-    /// Whether there is nothing more to take over.
+    /// True if nothing remains to be transferred.
     var isComplete: Bool
   }
 
   private let path: String
   private let isCancelled: @Sendable () -> Bool
 
-  /// - Parameter path: of the store.
+  /// - Parameter path: path of the store.
   init(path: String, isCancelled: @escaping @Sendable () -> Bool) {
     self.path = path
     self.isCancelled = isCancelled
   }
 
-  /// The damaged store of which not all was taken over yet; nil when there is none, or this is no time for it.
+  /// The damaged store whose transfer is not complete; nil if there is none, or the program is about to exit.
   var pending: String? { isCancelled() ? nil : Recovery.pending(path) }
 
-  /// Takes over what can be proved of a damaged store.
+  /// Transfers the verifiable records of a damaged store.
   /// - Parameters:
-  ///   - place: where it was set aside.
-  ///   - cause: of the damage, for people.
-  ///   - move: writes records to the fresh store, and runs its second argument in the same transaction.
+  ///   - place: its new path.
+  ///   - cause: the cause of the damage, for users.
+  ///   - move: writes records to the new store, and runs its second argument in the same transaction.
   func run(
     _ place: String, into fresh: Store, cause: String,
     move: ([OutboxRecord], () throws(SQLiteError) -> Void) throws(SQLiteError) -> Void
@@ -56,11 +56,11 @@ struct Takeover {
       lost: lost ?? 0, isComplete: failure == nil && !result.isCancelled)
   }
 
-  /// Forgets, inside a transaction, how far it has come.
+  /// Deletes the stored progress, inside a transaction.
   func forgetProgress(in fresh: Store) throws(SQLiteError) {
     try fresh.database.execute("DELETE FROM meta WHERE key = 'salvaged'")
   }
 
-  /// Nothing more is to be taken over.
+  /// Ends the transfer.
   func finish() { Recovery.finish(path) }
 }

@@ -1,7 +1,7 @@
-/// A checksum of all that a record is, its number included: SQLite does not notice a flipped bit inside a value.
+/// Checksum of a record's whole content, including its number. SQLite does not detect bit errors in values.
 ///
-/// Eight bytes at a time through the finaliser of SplitMix64 (Steele, Lea, Flood, 2014), which is bijective: of
-/// two values that differ in one place, none have the same sum.
+/// Eight bytes at a time pass the finalizer of SplitMix64 (Steele, Lea, Flood, 2014), which is bijective: two
+/// values that differ in one position never have the same checksum.
 enum Checksum {
   static func of(_ record: OutboxRecord) -> Int64 {
     var sum = contents(of: record)
@@ -18,7 +18,7 @@ enum Checksum {
     return Int64(bitPattern: sum)
   }
 
-  /// As the first format had it: of topic and payload alone.
+  /// Returns the checksum of the first format, of topic and payload alone.
   static func ofFormat1(_ record: OutboxRecord) -> Int64 { Int64(bitPattern: contents(of: record)) }
 
   private static func contents(of record: OutboxRecord) -> UInt64 {

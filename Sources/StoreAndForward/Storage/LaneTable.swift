@@ -3,14 +3,14 @@ internal import Telemetry
 
 /// The statements of one lane's table.
 final class LaneTable {
-  /// A record as it stands in the table; nil when its checksum is wrong.
+  /// A row of the table; the record is nil if its checksum is invalid.
   struct Row {
     var seq: UInt64
     var cost: Int
     var record: OutboxRecord?
   }
 
-  /// Bytes after which a portion ends, however few its records.
+  /// Size in bytes after which a portion ends, regardless of the number of records.
   private static let portionBytes = 256 << 10
 
   let lane: DeliveryLane
@@ -42,7 +42,7 @@ final class LaneTable {
     try insertion.run()
   }
 
-  /// Reads on from a place, in order: at most `limit` records, and at least one where there is one.
+  /// Reads records in order from a place: at most `limit`, and at least one if available.
   func read(after seq: UInt64, limit: Int) throws(SQLiteError) -> [Row] {
     var rows: [Row] = []
     var bytes = 0
@@ -60,7 +60,7 @@ final class LaneTable {
     return rows
   }
 
-  /// One record; nil when it is not there (any more), or its checksum is wrong.
+  /// Returns a record; nil if it is missing or its checksum is invalid.
   func find(_ seq: UInt64) throws(SQLiteError) -> OutboxRecord? {
     single.bind(1, Int64(clamping: seq))
     guard try single.step() else { return nil }
@@ -68,14 +68,14 @@ final class LaneTable {
     return Self.row(single, lane).record
   }
 
-  /// The oldest record's place, cost and time; nil when the lane is empty.
+  /// Returns place, cost and time of the oldest record; nil if the lane is empty.
   func oldest() throws(SQLiteError) -> (seq: UInt64, cost: Int, storedAt: Int64)? {
     guard try front.step() else { return nil }
     defer { front.reset() }
     return (UInt64(clamping: front.int64(0)), Int(front.int64(1)), front.int64(2))
   }
 
-  /// The place and cost of the record of a topic (in the state lane there is one at most).
+  /// Returns place and cost of a topic's record (the state lane has at most one).
   func place(of topic: String) throws(SQLiteError) -> (seq: UInt64, cost: Int)? {
     sameTopic.bind(1, topic)
     guard try sameTopic.step() else { return nil }
@@ -127,7 +127,7 @@ extension Statement {
     bind(10, Checksum.of(record))
   }
 
-  /// Whether the checksum of the current row is that of its record.
+  /// Returns whether the checksum of the current row matches its record.
   func isSound(_ record: OutboxRecord) -> Bool {
     Checksum.of(record) == int64(9)
   }

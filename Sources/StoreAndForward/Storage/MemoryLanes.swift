@@ -1,24 +1,25 @@
 internal import Telemetry
 
-/// Where records wait while the disk takes none: bounded, and lost with the process. Pure.
+/// Holds records in memory while the disk is not writable. The memory is bounded, and its records are lost
+/// with the process. Pure.
 ///
-/// All lanes share the bound. When it is reached, the oldest record of the least important lane that has any
-/// makes room.
+/// All lanes share the limit. If it is exceeded, the oldest record of the least important nonempty lane is
+/// dropped.
 struct MemoryLanes {
   private var lanes: [[OutboxRecord]] = DeliveryLane.allCases.map { _ in [] }
   private(set) var bytes = 0
-  /// Records per lane that made room.
+  /// Number of dropped records per lane.
   private(set) var drops = DeliveryLane.allCases.map { _ in 0 }
   private let limit: Int
 
   init(limit: Int) { self.limit = limit }
 
-  /// All records, in the order in which they were accepted within each lane.
+  /// All records, in order of acceptance within each lane.
   var records: [OutboxRecord] { lanes.flatMap { $0 } }
 
   var isEmpty: Bool { lanes.allSatisfy(\.isEmpty) }
 
-  /// The smallest seq of all.
+  /// The smallest number of any record.
   var oldest: UInt64? { lanes.compactMap { $0.first?.seq }.min() }
 
   func count(_ lane: DeliveryLane) -> Int { lanes[lane.rawValue].count }
@@ -27,7 +28,7 @@ struct MemoryLanes {
 
   func newest(_ lane: DeliveryLane) -> UInt64 { lanes[lane.rawValue].last?.seq ?? 0 }
 
-  /// Adds a record; in the state lane it replaces the one of its topic. Returns the records that made room.
+  /// Adds a record; in the state lane it replaces the one of its topic. Returns the dropped records.
   mutating func insert(_ record: OutboxRecord) -> [OutboxRecord] {
     if record.lane == .state,
       let index = lanes[DeliveryLane.state.rawValue].firstIndex(where: { $0.topic == record.topic })
@@ -43,7 +44,7 @@ struct MemoryLanes {
     return dropped
   }
 
-  /// Removes a record that is lost, and counts it; nil when it is not here.
+  /// Removes and counts a lost record; nil if it is missing.
   @discardableResult
   mutating func drop(_ seq: UInt64, from lane: DeliveryLane) -> OutboxRecord? {
     guard let record = remove(seq, from: lane) else { return nil }
@@ -56,7 +57,7 @@ struct MemoryLanes {
     return lanes[lane.rawValue][start...].prefix(limit)
   }
 
-  /// Removes a record; nil when it is not here.
+  /// Removes a record; nil if it is missing.
   @discardableResult
   mutating func remove(_ seq: UInt64, from lane: DeliveryLane) -> OutboxRecord? {
     guard let record = find(seq, in: lane) else { return nil }
@@ -65,20 +66,20 @@ struct MemoryLanes {
     return record
   }
 
-  /// What is on disk now is no longer here; what was dropped stays counted.
+  /// Removes all records after they were stored; the counts of drops remain.
   mutating func removeAll() {
     lanes = DeliveryLane.allCases.map { _ in [] }
     bytes = 0
   }
 
-  /// A record; nil when it is not here.
+  /// Returns a record; nil if it is missing.
   func find(_ seq: UInt64, in lane: DeliveryLane) -> OutboxRecord? {
     let place = index(of: seq, in: lane)
     guard place < lanes[lane.rawValue].count, lanes[lane.rawValue][place].seq == seq else { return nil }
     return lanes[lane.rawValue][place]
   }
 
-  /// The first place whose record has at least this seq.
+  /// Returns the index of the first record whose number is not smaller.
   private func index(of seq: UInt64, in lane: DeliveryLane) -> Int {
     let records = lanes[lane.rawValue]
     var (low, high) = (0, records.count)

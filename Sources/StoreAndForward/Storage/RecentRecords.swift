@@ -2,40 +2,40 @@ internal import Bytes
 internal import Platform
 internal import Telemetry
 
-/// The records of the last moment, in a small file beside the store: those that a broker is expected to acknowledge before
-/// they have to be in the store, where each would cost some pages of flash.
+/// The newest records, in a small file beside the store. The broker is expected to acknowledge them before
+/// they must be in the store, where each would cost some pages of flash.
 ///
-/// The file is never synced. It serves when the process dies and the kernel lives on, which then has every byte of it; after
-/// a power cut or a restart of the machine, which the boot's identity tells, it counts for nothing. So what is in it for
-/// longer than a power cut may take must go to the store. The same few pages are written again and again, and reach the
-/// flash as seldom as the kernel likes, every half minute.
+/// The file is never synced. It protects against a crash of the process, after which the kernel still has all
+/// of its bytes. After a power cut or a restart of the machine, detected by the boot identity, it is ignored.
+/// Records older than the permitted loss must therefore be written to the store. The same few pages are
+/// rewritten again and again, and reach the flash only at the kernel's intervals of about half a minute.
 ///
 /// All numbers are little-endian. The header:
 ///
-/// | bytes | what |
+/// | bytes | content |
 /// | --- | --- |
 /// | 0 ..< 8 | `ODOREC01` |
-/// | 8 ..< 16 | FNV-1a 64 of what follows |
-/// | 16 ..< 20 | generation: entries of others are left from before |
+/// | 8 ..< 16 | FNV-1a 64 of the rest of the header |
+/// | 16 ..< 20 | generation: entries of other generations are outdated |
 /// | 20 ..< 56 | identity of the machine's boot |
 ///
-/// Entries follow, each with its length (4), its generation (4), FNV-1a 64 of the body (8), and the body: a record, or the
-/// number of one that is done with.
+/// Entries follow, each with its length (4), its generation (4), FNV-1a 64 of the body (8), and the body: a
+/// record, or the number of a completed one.
 final class RecentRecords {
   private let file: RandomAccessFile
   private let boot: [UInt8]
   private var generation: UInt32 = 0
   private var position = RecentRecords.headerSize
-  /// Whether the file says what it is to say.
+  /// True if the file's content is valid.
   private var isSound = false
 
   private static let magic = Array("ODOREC01".utf8)
   private static let headerSize = 56
   private static let entryHeaderSize = 16
-  /// Bytes after which the records go to the store, so that the file stays small.
+  /// Size in bytes after which the records move to the store, so that the file remains small.
   private static let sizeLimit = 256 << 10
 
-  /// Opens the file, and makes it where there is none. Nil where it cannot be had, or nothing tells one boot from the other.
+  /// Opens the file, and creates it if missing. Nil if that fails, or the boot identity is unavailable.
   init?(path: String) {
     guard let boot = try? AtomicFile.read("/proc/sys/kernel/random/boot_id", limit: 64)?.prefix(36),
       boot.count == 36
@@ -47,14 +47,14 @@ final class RecentRecords {
 
   // MARK: Writing
 
-  /// None of the records needs to be here any more. To be called before the first is put in.
+  /// Discards all records. Call it before the first append.
   func reset() {
     let next = generation &+ 1
     isSound = write(header(next), at: 0)
     if isSound { (generation, position) = (next, Self.headerSize) }
   }
 
-  /// Returns false when the disk did not take them, or the file has grown enough.
+  /// Appends records. Returns false if the disk is not writable or the file has reached its limit.
   func append(_ records: [OutboxRecord]) -> Bool {
     guard isSound else { return false }
     var bytes: [UInt8] = []
@@ -64,7 +64,7 @@ final class RecentRecords {
     return true
   }
 
-  /// Records are done with, while others are not.
+  /// Marks some of the records as completed.
   func remove(_ seqs: [UInt64]) {
     guard isSound, !seqs.isEmpty else { return }
     var bytes: [UInt8] = []
@@ -73,7 +73,7 @@ final class RecentRecords {
       body.append(little: seq)
       append(body, to: &bytes)
     }
-    // What is not noted is sent twice after a crash, under its number.
+    // If this is not written, the record is sent twice after a crash, with the same number.
     if write(bytes, at: position) { position += bytes.count }
   }
 
@@ -104,8 +104,9 @@ final class RecentRecords {
 
   // MARK: Reading
 
-  /// The records that a process of this boot left behind, in order. Of a retained topic whose newer
-  /// record the broker has taken, the older ones come without their retain flag: what the broker keeps must not go back.
+  /// Returns the records left by a process of this boot, in order. If the broker has accepted a newer record
+  /// of a retained topic, older ones lose their retain flag, because the retained message must not go back in
+  /// time.
   func recover() -> [OutboxRecord] {
     guard let bytes = try? file.read(count: Self.sizeLimit + Self.headerSize, at: 0),
       bytes.count >= Self.headerSize, Array(bytes[..<8]) == Self.magic,
@@ -167,7 +168,7 @@ final class RecentRecords {
   }
 }
 
-/// Reads the fields of a body; nil where it has no more.
+/// Reads the fields of a body; nil after its end.
 private struct BodyReader {
   let bytes: [UInt8]
   var place: Int

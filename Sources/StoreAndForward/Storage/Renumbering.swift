@@ -1,12 +1,13 @@
 internal import SQLite
 internal import Telemetry
 
-/// Records that go into a store at new places: from memory, out of a damaged store, or back from the dead letters.
+/// Records that are written to a store at new places: from memory, from a damaged store, or from the dead
+/// letters.
 ///
-/// `write` belongs into a transaction, and `apply` behind it.
+/// Call `write` inside a transaction, and `apply` after it.
 struct Renumbering {
   private let records: [OutboxRecord]
-  /// What was delivered ahead of some of them; each gets a place in its turn.
+  /// Records delivered before some of these; each receives a place in order.
   private let overtakings: [Overtaking]
   private var moved: [(record: OutboxRecord, old: UInt64)] = []
   private var overtaken: [(Overtaking, place: UInt64)] = []
@@ -23,7 +24,7 @@ struct Renumbering {
         overtaken.append((rest.remove(at: index), places.next()))
       }
       let old = record.seq
-      // A commit whose sync failed may be there all the same.
+      // A commit whose sync failed may still be present.
       if try store.find(old, in: record.lane)?.payload != record.payload {
         record.seq = places.next()
         record.storedAt = store.clock.now
@@ -37,9 +38,9 @@ struct Renumbering {
     }
   }
 
-  /// Tells those who hand them out.
+  /// Updates the places in the drain.
   func apply(to drain: inout Drain) {
-    // What is last known of a topic is the last of them: the new places of those before it say nothing of its old one.
+    // Only the last record of a topic determines its newest place.
     let newest = Dictionary(
       moved.indices.filter { moved[$0].record.retain }.map { (moved[$0].record.topic, $0) },
       uniquingKeysWith: max)

@@ -2,20 +2,21 @@ internal import Telemetry
 
 /// The tables, and the pragmas under which they are used.
 ///
-/// `meta` holds single values by key: `format`, `salvaged` (how far a salvage has come that is not over), `epoch`, `reserved` (no seq at or above it was ever
-/// given out), `clock` (the store's clock at the last clean end), `inode` (of the file, to notice that it is
-/// a copy), and by `document …` what is preserved beside the records (`PreservedDocument`). `lanes` counts what each lane holds and has dropped, in the same transaction as the change. Each
-/// lane has a table of its own, keyed by seq, so that appending goes to its end and draining starts at its
-/// front without an index. `dead` keeps what the broker will never take; `overtaken` names by topic the newest record that
-/// was delivered ahead of its history.
+/// `meta` contains single values by key: `format`, `salvaged` (progress of an incomplete salvage), `epoch`,
+/// `reserved` (no number at or above it was ever assigned), `clock` (the store's clock at the last clean
+/// end), `inode` (of the file, to detect a copy), and as `document …` the documents preserved with the
+/// records (`PreservedDocument`). `lanes` counts the records and drops of each lane, in the same transaction
+/// as the change. Each lane has its own table, keyed by seq, so that appending writes to its end and draining
+/// reads from its front without an index. `dead` contains dead letters; `overtaken` contains by topic the
+/// newest record delivered before older ones.
 enum Schema {
-  /// 2 checks all that a record is, 1 checked topic and payload.
+  /// Format version: in 2 the checksum covers the whole record, in 1 it covered topic and payload.
   static let format: Int64 = 2
-  /// Pages in the write-ahead log after which they move into the database: few, because so many may have to
-  /// find room there when the disk is full.
+  /// Size of the write-ahead log in pages from which it is checkpointed into the database. It is small,
+  /// because as many pages may need space there when the disk is full.
   static let checkpointPages = 256
 
-  /// Of the keys of documents in `meta`.
+  /// Prefix of the keys of documents in `meta`.
   static let documentPrefix = "document "
 
   static func table(_ lane: DeliveryLane) -> String {
@@ -28,19 +29,19 @@ enum Schema {
     }
   }
 
-  /// The table that counts what each lane holds.
+  /// The table with the counters of each lane.
   static let counters = "lanes"
 
-  /// The page at which each table begins in a store that was made by `creation`: for one whose first page is lost.
+  /// Root page of each table in a store made by `creation`, for stores whose first page is lost.
   ///
-  /// Stores of versions that had no traces have an index where that table is, in which no record is found.
+  /// Stores of versions without traces have an index at that table's page, in which no record is found.
   static let roots = ["lanes": 4, "events": 7, "state": 8, "tracks": 9, "other": 10, "traces": 11]
-  /// The lanes that every store has.
+  /// Number of lanes that every store has.
   static let oldestLanes = 4
 
   static let columns = "seq, topic, payload, qos, retain, content_type, expiry, created, stored, checksum"
 
-  /// Before anything else, on every open.
+  /// Executed first at every open.
   static let pragmas = """
     PRAGMA auto_vacuum = INCREMENTAL;
     PRAGMA journal_mode = WAL;

@@ -2,12 +2,12 @@ internal import Glibc
 internal import SQLite
 internal import Telemetry
 
-/// What is read of a store when it is opened, and what is put right then.
+/// Reads and repairs when opening a store.
 extension Store {
-  /// How many of the last records of a lane are looked at for retained ones.
+  /// Number of last records per lane that are searched for retained ones.
   private static let depth = 1024
 
-  /// The retained topics among the last records of a lane, each with its newest place.
+  /// Returns the retained topics among the last records of a lane, each with its newest place.
   func lastRetained(_ lane: DeliveryLane) throws(SQLiteError) -> [(topic: String, place: UInt64)] {
     var statement = try database.prepare(
       """
@@ -22,7 +22,7 @@ extension Store {
     return places
   }
 
-  /// Records that were delivered ahead of their history, by topic.
+  /// Returns the records delivered before older ones, by topic.
   func overtakers() throws(SQLiteError) -> [(topic: String, lane: DeliveryLane, place: UInt64)] {
     var statement = try database.prepare("SELECT topic, lane, seq FROM overtaken")
     var places: [(topic: String, lane: DeliveryLane, place: UInt64)] = []
@@ -32,7 +32,7 @@ extension Store {
     }
     return places
   }
-  /// Gives the records of a store of the first format the checksums of this one, those whose old one is right.
+  /// Replaces checksums of the first format, if they are valid, by those of the current one.
   func renewChecksums() throws(SQLiteError) {
     try transaction(synced: true) { () throws(SQLiteError) in
       for lane in DeliveryLane.allCases {
@@ -62,7 +62,7 @@ extension Store {
     }
   }
 
-  /// The lane and number up to which a salvage that is not over has come.
+  /// Returns lane and number of the last record of an incomplete salvage.
   func salvaged() throws(SQLiteError) -> (lane: DeliveryLane, seq: UInt64)? {
     guard let text = try database.text("SELECT value FROM meta WHERE key = 'salvaged'") else { return nil }
     let parts = text.split(separator: " ").compactMap { UInt64($0) }
@@ -72,13 +72,13 @@ extension Store {
 
   static func newEpoch() -> String { MessageIdentity.epoch(.random(in: .min ... .max)) }
 
-  /// The file's inode number: a copy, or a backup brought back, has another.
+  /// Returns the file's inode number, which differs for copies and restored backups.
   static func inode(of path: String) -> Int64 {
     var status = stat()
     return unsafe stat(path, &status) == 0 ? Int64(truncatingIfNeeded: status.st_ino) : 0
   }
 
-  /// Whether a full check on opening takes no noticeable time.
+  /// Returns whether the database is small enough for a full check on opening.
   static func isSmall(_ database: borrowing Database) throws(SQLiteError) -> Bool {
     let pages = try database.integer("PRAGMA page_count") ?? 0
     return try pages * (database.integer("PRAGMA page_size") ?? 4096) <= 8 << 20

@@ -1,20 +1,20 @@
 internal import SQLite
 internal import Telemetry
 
-/// The open database with its counters. A call that throws has changed nothing, neither on disk nor here.
+/// The open database with its counters. A call that throws has changed neither of them.
 final class Store {
   let path: String
   var epoch: String
   let clock: StoreClock
-  /// Whether opening found that the file is a copy, and so began a new epoch.
+  /// True if the file was found to be a copy, so that a new epoch was started.
   let isCopy: Bool
   var sequence: Sequence
   private(set) var lanes: [OutboxStatus.LaneStatus] = []
-  /// The largest seq ever put into each lane.
+  /// The largest number ever inserted into each lane.
   private(set) var newest: [UInt64] = []
-  /// The largest seq of each lane that was dropped for its limits since opening.
+  /// The largest number of each lane dropped because of its limits since opening.
   private(set) var dropped: [UInt64] = DeliveryLane.allCases.map { _ in 0 }
-  /// What was replaced in the state lane by the last transaction.
+  /// Records replaced in the state lane by the last transaction.
   private(set) var replaced: [UInt64] = []
   private(set) var deadCount = 0
   private(set) var commits = 0
@@ -25,14 +25,14 @@ final class Store {
   private let deadLetterTable: DeadLetterTable
   private var isSynchronous = false
 
-  /// Opens a store, and makes it where there is none.
+  /// Opens a store, and creates it if missing.
   /// - Throws: `SQLiteError`; see `isDamage`.
   init(path: String) throws(SQLiteError) {
     self.path = path
     StoreFile.create(path)
     database = try Database(path: path, access: .create)
     try database.execute(Schema.pragmas)
-    // A large store is not worth the wait: damage in it shows when it is met, and is dealt with then.
+    // Large stores are not checked, because that would delay the start; damage is handled when it is found.
     if try Self.isSmall(database), try database.text("PRAGMA quick_check(1)") != "ok" {
       throw SQLiteError(code: .corrupt, message: "quick_check failed", sql: "open", file: path)
     }
@@ -81,7 +81,7 @@ final class Store {
     }
   }
 
-  /// The largest place in use.
+  /// Returns the largest used place.
   func lastPlace() throws(SQLiteError) -> UInt64 {
     var last = newest.max() ?? 0
     for table in ["dead", "overtaken"] {
@@ -92,8 +92,8 @@ final class Store {
 
   // MARK: Transactions
 
-  /// Runs `body` in a transaction, with the counters of all lanes that it changed.
-  /// - Parameter synced: whether a power cut after this returns may undo it.
+  /// Runs `body` in a transaction, and stores the counters of all changed lanes.
+  /// - Parameter synced: true if a power cut after this returns must not undo it.
   func transaction(
     synced: Bool, _ body: () throws(SQLiteError) -> Void
   ) throws(SQLiteError) {
@@ -118,7 +118,7 @@ final class Store {
     }
   }
 
-  /// Makes a mark safe below which numbers are given out.
+  /// Stores a mark below which numbers may be assigned, and syncs it.
   func reserve(_ mark: UInt64) throws(SQLiteError) {
     try transaction(synced: true) { () throws(SQLiteError) in
       try setMeta("reserved", String(mark))
@@ -138,7 +138,7 @@ final class Store {
     try meta.run()
   }
 
-  /// The documents by name.
+  /// Returns the documents by name.
   func documents() throws(SQLiteError) -> [String: [UInt8]] {
     let prefix = Schema.documentPrefix
     var statement = try database.prepare("SELECT key, value FROM meta WHERE key LIKE '\(prefix)%'")
@@ -151,7 +151,7 @@ final class Store {
 
   // MARK: Inside a transaction
 
-  /// Puts a record into its lane; in the state lane it replaces the one of its topic.
+  /// Inserts a record into its lane; in the state lane it replaces the one of its topic.
   func insert(_ record: OutboxRecord) throws(SQLiteError) {
     let table = tables[record.lane.rawValue]
     if record.lane == .state, let older = try table.place(of: record.topic) {
@@ -164,7 +164,7 @@ final class Store {
     newest[record.lane.rawValue] = max(newest[record.lane.rawValue], record.seq)
   }
 
-  /// Removes a record of known cost. Returns false when it is not there (any more).
+  /// Removes a record of known cost. Returns false if it is missing.
   @discardableResult
   func remove(_ seq: UInt64, cost: Int, from lane: DeliveryLane) throws(SQLiteError) -> Bool {
     try tables[lane.rawValue].remove(seq)
@@ -174,8 +174,8 @@ final class Store {
     return true
   }
 
-  /// Deletes what is done with. What was handed out in a row stands in a row, with nothing in between, and goes with one
-  /// statement.
+  /// Deletes completed records. Consecutively handed out records are adjacent in the table and are deleted by
+  /// one statement.
   func delete(_ removals: [Removal]) throws(SQLiteError) {
     var rest = removals.sorted { a, b in
       (a.record.lane, a.record.place) < (b.record.lane, b.record.place)
@@ -193,14 +193,14 @@ final class Store {
       case .damaged: lanes[first.record.lane.rawValue].damaged += count
       }
     }
-    // So that after a restart no older record is taken for what is last known.
+    // After a restart no older record may count as the newest.
     for removal in removals {
       guard let topic = removal.overtook else { continue }
       try insert(Overtaking(topic: topic, lane: removal.record.lane, place: removal.record.place))
     }
   }
 
-  /// Remembers that a record was delivered ahead of its history.
+  /// Stores that a record was delivered before older ones.
   func insert(_ overtaking: Overtaking) throws(SQLiteError) {
     var statement = try database.prepare(
       """
@@ -213,7 +213,7 @@ final class Store {
     try statement.run()
   }
 
-  /// Deletes records that stand in a row. Returns how many were there.
+  /// Deletes adjacent records. Returns how many existed.
   private func delete(row: [HandedOut]) throws(SQLiteError) -> Int {
     guard let first = row.first, let last = row.last else { return 0 }
     if row.count > 1 {
@@ -222,14 +222,13 @@ final class Store {
         return row.count
       }
     }
-    // Some made room or were replaced meanwhile: only single deletions tell which.
+    // Some were dropped or replaced meanwhile: only single deletions show which.
     var count = 0
     for record in row where try remove(record.place, cost: record.cost, from: record.lane) { count += 1 }
     return count
   }
 
-  /// Deletes all records of a range, if there are as many as the caller believes. Returns false, and deletes none,
-  /// otherwise.
+  /// Deletes all records of a range if their number matches. Otherwise returns false and deletes none.
   private func delete(
     _ range: ClosedRange<UInt64>, of lane: DeliveryLane, count: Int, cost: Int
   ) throws(SQLiteError) -> Bool {
@@ -249,14 +248,14 @@ final class Store {
     try tables[lane.rawValue].find(seq)
   }
 
-  /// Reads on in a lane. Records whose checksum is wrong come back by their seq and cost alone.
+  /// Reads records of a lane in order. Records with an invalid checksum are returned as number and cost only.
   func read(
     _ lane: DeliveryLane, after seq: UInt64, limit: Int
   ) throws(SQLiteError) -> [LaneTable.Row] {
     try tables[lane.rawValue].read(after: seq, limit: limit)
   }
 
-  /// Drops the oldest records of lanes that hold more than they may.
+  /// Drops the oldest records of lanes that exceed their limits.
   func makeRoom(in lanes: Set<DeliveryLane>, _ limits: OutboxConfiguration) throws(SQLiteError) {
     for lane in lanes {
       let bytes = limits.limits(of: lane).bytes
@@ -268,7 +267,7 @@ final class Store {
     }
   }
 
-  /// Drops records from the fronts of the lanes that are older than these keep them, at most `limit` of each.
+  /// Drops records that exceed their lanes' age, at most `limit` of each lane.
   func expire(_ limits: OutboxConfiguration, limit: Int) throws(SQLiteError) {
     for lane in DeliveryLane.allCases {
       guard let age = limits.limits(of: lane).age else { continue }
@@ -284,7 +283,7 @@ final class Store {
     }
   }
 
-  /// Adds a dead letter, of which `limit` are kept.
+  /// Adds a dead letter, and drops the oldest above `limit`.
   func insert(_ letter: DeadLetter, limit: Int) throws(SQLiteError) {
     try deadLetterTable.insert(letter)
     deadCount += 1
@@ -294,7 +293,7 @@ final class Store {
     }
   }
 
-  /// Counts records that were found damaged outside the lanes.
+  /// Counts damaged records found outside the lanes.
   func countDamaged(_ count: Int) { lanes[DeliveryLane.events.rawValue].damaged += count }
 
   func deadLetters(limit: Int) throws(SQLiteError) -> [DeadLetter] {

@@ -1,11 +1,12 @@
 internal import Glibc
 internal import Platform
 
-/// The exclusive use of a store. A second process would give the same sequence numbers to other records.
+/// Exclusive access to a store. A second process would assign the same sequence numbers to other records.
 ///
-/// The lock file stands for the path, whichever file is there; the lock of the database file itself refuses a hard link of it. Both
-/// use `flock(2)`, which SQLite does not use. The descriptor of the database file must stay open as long as SQLite has the file
-/// open: closing it releases SQLite's own locks.
+/// The lock file protects the path, regardless of the file there; the lock of the database file itself
+/// protects against hard links. Both use `flock(2)`, which SQLite does not use. The descriptor of the
+/// database file must remain open as long as SQLite has the file open, because closing it releases SQLite's
+/// own locks.
 @safe final class StoreLock {
   private var descriptors: [Int32]
 
@@ -13,8 +14,10 @@ internal import Platform
 
   deinit { for descriptor in descriptors { close(descriptor) } }
 
-  /// Returns nil if the lock file cannot be created; then no second store can be there either.
-  /// - Throws: `OutboxError` if another process has the lock, or a file of the store is a FIFO, a socket or a device.
+  /// Acquires the lock. Returns nil if the lock file cannot be created; then no second store can be created
+  /// there either.
+  /// - Throws: `OutboxError` if another process has the lock, or a file of the store is a FIFO, a socket or a
+  ///   device.
   static func acquire(_ path: String) throws(OutboxError) -> StoreLock? {
     for suffix in ["", "-wal", "-shm", ".lock", ".recent", ".reserve", ".salvage"]
     where FileKind.isSpecial(path + suffix) {
@@ -42,34 +45,34 @@ internal import Platform
   }
 }
 
-/// The database file, and with it the write-ahead log, which SQLite gives the same mode.
+/// The database file. SQLite creates the write-ahead log with the same mode.
 enum StoreFile {
-  /// Makes an empty one where there is none: positions are for the agent's user alone, and SQLite would let everybody read them.
-  /// Where that fails, SQLite says why.
+  /// Creates an empty file if missing, readable by the agent's user only, because it contains positions;
+  /// SQLite would make it readable for everyone. If this fails, SQLite reports the reason.
   static func create(_ path: String) {
     let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if descriptor >= 0 { close(descriptor) }
   }
 }
 
-/// A file beside the store that keeps some of the disk for the worst moment.
+/// A file beside the store that reserves disk space for emergencies.
 ///
-/// On a full disk even a deletion needs room, in the write-ahead log: without a reserve, acknowledged records
-/// could never leave, and the disk would stay full for ever.
+/// On a full disk even a deletion requires space in the write-ahead log. Without a reserve, acknowledged
+/// records could never be deleted, and the disk would remain full.
 struct SpaceReserve {
-  /// As much as a checkpoint may add to the database: `wal_autocheckpoint` pages.
+  /// Size: what a checkpoint may add to the database, `wal_autocheckpoint` pages.
   static let bytes = Schema.checkpointPages * 4096
 
   private let path: String
-  /// False where there never was room for it.
+  /// False if there was never enough space for it.
   private var isWanted = false
 
   init(store: String) { path = store + ".reserve" }
 
-  /// Allocates the room where there is enough.
+  /// Allocates the reserve if there is enough space.
   mutating func allocate() { isWanted = fill() }
 
-  /// Allocates the room again. Returns false when there was enough once and is not now.
+  /// Allocates the reserve again. Returns false if there is no longer enough space.
   func restore() -> Bool { !isWanted || fill() }
 
   private func fill() -> Bool {
@@ -81,6 +84,6 @@ struct SpaceReserve {
     return false
   }
 
-  /// Gives the room to whoever needs it.
+  /// Releases the reserved space.
   func release() { unsafe unlink(path) }
 }

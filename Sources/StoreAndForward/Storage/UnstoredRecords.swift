@@ -1,13 +1,14 @@
 internal import Platform
 internal import Telemetry
 
-/// The records outside the store: the recent ones, which a file beside the store has until they are acknowledged or old enough,
-/// and all while the disk takes nothing. Those of a lane are newer than what the store has of it.
+/// The records outside the store: recent ones, which are also in a file beside the store until they are
+/// acknowledged or too old, and all new ones while the disk is not writable. They are newer than the stored
+/// records of their lane.
 struct UnstoredRecords {
   private(set) var lanes: MemoryLanes
-  /// What the recent ones would be found in after a crash; nil where it is not wanted or cannot be had.
+  /// The file that preserves recent records in a crash; nil if disabled or unavailable.
   private var file: RecentRecords?
-  /// The first record of each call since the oldest that is still recent, and when it was accepted.
+  /// The first record of each call that is still recent, with its time of acceptance.
   private var times: [(seq: UInt64, time: Int64)] = []
   private let configuration: OutboxConfiguration
 
@@ -18,8 +19,8 @@ struct UnstoredRecords {
 
   // MARK: Recent records
 
-  /// Opens the file of recent records beside the store at `path`, where it is wanted. Returns what a process that died left
-  /// there; it stays there until `removeAll`.
+  /// Opens the file of recent records beside the store at `path`, if enabled. Returns the records left by a
+  /// crashed process, which remain in the file until `removeAll`.
   mutating func open(beside path: String) -> [OutboxRecord] {
     guard configuration.recentBytes > 0 else { return [] }
     file = RecentRecords(path: path + ".recent")
@@ -28,9 +29,9 @@ struct UnstoredRecords {
     return records
   }
 
-  /// Keeps records out of the store for as long as their broker may take to acknowledge them. Returns false for those that
-  /// belong there at once.
-  /// - Parameter waiting: how many records of a lane wait in the store.
+  /// Holds records outside the store during the broker's usual time to acknowledge. Returns false for records
+  /// that must be stored immediately.
+  /// - Parameter waiting: returns the number of stored records of a lane.
   mutating func keep(_ records: [OutboxRecord], waiting: (DeliveryLane) -> Int) -> Bool {
     guard let file, let first = records.first else { return false }
     var costs = DeliveryLane.allCases.map { lanes.bytes($0) }
@@ -48,14 +49,15 @@ struct UnstoredRecords {
     return true
   }
 
-  /// Keeps records that the file has and the store did not take.
+  /// Adds records that are in the file but not in the store.
   mutating func keepRecovered(_ records: [OutboxRecord]) {
     guard let first = records.first else { return }
     for record in records { _ = lanes.insert(record) }
     times.append((first.seq, SystemClock.monotonic))
   }
 
-  /// Since when the oldest record waits, by the monotonic clock; nil when none does, and while the disk takes nothing.
+  /// Returns the monotonic time since which the oldest record waits; nil if there is none, and while the disk
+  /// is not writable.
   mutating func waitingSince(isDegraded: Bool) -> Int64? {
     guard !isDegraded, let oldest = lanes.oldest else {
       times = []
@@ -69,10 +71,10 @@ struct UnstoredRecords {
 
   var isEmpty: Bool { lanes.isEmpty }
 
-  /// In the order in which they were accepted within each lane.
+  /// Records in order of acceptance within each lane.
   var records: [OutboxRecord] { lanes.records }
 
-  /// Those that are to go to the store ahead of these: in the state lane the newest of a topic is enough.
+  /// Returns the records that must be stored before `newer`; in the state lane only the newest of a topic.
   func records(before newer: [OutboxRecord]) -> [OutboxRecord] {
     let newStates = Set(newer.filter { $0.lane == .state }.map(\.topic))
     return records.filter { $0.lane != .state || !newStates.contains($0.topic) }
@@ -80,28 +82,29 @@ struct UnstoredRecords {
 
   func find(_ seq: UInt64, in lane: DeliveryLane) -> OutboxRecord? { lanes.find(seq, in: lane) }
 
-  /// Keeps a record that the disk does not take. Returns those that made room for it.
+  /// Adds a record while the disk is not writable. Returns the dropped records.
   mutating func insert(_ record: OutboxRecord) -> [OutboxRecord] { lanes.insert(record) }
 
-  /// Records are done with. Numbers of others are ignored.
+  /// Removes completed records. Other numbers are ignored.
   mutating func remove(_ places: [(seq: UInt64, lane: DeliveryLane)]) {
     let removed = places.filter { lanes.remove($0.seq, from: $0.lane) != nil }
     forget(removed.map(\.seq))
   }
 
-  /// A record is lost, and counted.
+  /// Removes and counts a lost record.
   mutating func drop(_ seq: UInt64, from lane: DeliveryLane) {
     lanes.drop(seq, from: lane)
     forget([seq])
   }
 
-  /// The store has them all.
+  /// Removes all records after they were stored.
   mutating func removeAll() {
     lanes.removeAll()
     file?.reset()
   }
 
-  /// Closes the file. Returns how many records neither the store nor the file has: they end with the process.
+  /// Closes the file. Returns the number of records that are neither in the store nor in the file, and are
+  /// lost with the process.
   mutating func close() -> Int {
     let kept = Set((file?.recover() ?? []).map(\.seq))
     file = nil

@@ -1,21 +1,22 @@
 internal import Bytes
 internal import Sensors
 
-/// Beacons in bits, in the order of their identities: access points as growing numbers of the 46 bits that are free in the address of
-/// one device, cells by their network, where it is another than the last one's, and their number.
+/// Bit encoding of beacons in order of their identities. Access points are ascending numbers of the 46 bits
+/// that are free in a device address. Cells are encoded by network, if it differs from the previous one's,
+/// and number.
 struct BeaconList {
-  /// Bits in which the numbers of access points and of cells are told.
+  /// Width in bits of the numbers of access points and of cells.
   let (pointsWidth, cellsWidth): (Int, Int)
 
-  /// Of an access point's address without the two bits that are always zero.
+  /// Length in bits of an access point's address without the two bits that are always zero.
   private static let addressWidth = 46
   private static let numberWidth = 40
   private static let numberMask = UInt64(1) << 40 - 1
 
-  /// How many there may be of each.
+  /// Maximum number of each.
   var limits: (points: Int, cells: Int) { (1 << pointsWidth - 1, 1 << cellsWidth - 1) }
 
-  /// - Parameter beacons: sorted, none twice, all of them `isWellFormed`, no more than `limits`.
+  /// - Parameter beacons: sorted, without duplicates, all `isWellFormed`, and no more than `limits`.
   func write(_ beacons: [Beacon], to bits: inout BitWriter) {
     let points = beacons.compactMap(\.address)
     let cells = beacons.filter(\.technology.isCell)
@@ -27,14 +28,14 @@ struct BeaconList {
     for cell in cells {
       let own = cell.rawValue >> 40
       if network != nil { bits.append(own == network ? 1 : 0, 1) }
-      // In 64 bits the technology has four, of which cells need three.
+      // Within 64 bits the technology has four, of which cells need three.
       if own != network { bits.append(own, 23) }
       bits.append(cell.rawValue & Self.numberMask, Self.numberWidth)
       network = own
     }
   }
 
-  /// - Returns: as `write` had them; nil for what is none of what it writes.
+  /// - Returns: the beacons passed to `write`; nil for bits that `write` does not produce.
   func read(from bits: inout BitReader) -> [Beacon]? {
     guard let pointCount = bits.next(pointsWidth), let cellCount = bits.next(cellsWidth),
       let points = bits.growing(count: Int(pointCount), width: Self.addressWidth)
@@ -67,7 +68,8 @@ struct BeaconList {
 }
 
 extension Beacon {
-  /// Whether it is what one of its initializers makes of numbers within their ranges: 64 bits can be something else.
+  /// True if an initializer can produce this value from numbers within their ranges. Not every 64-bit number
+  /// is a beacon.
   var isWellFormed: Bool {
     let number = rawValue & (1 << 60 - 1)
     guard technology.isCell else { return Beacon(accessPoint: number) == self }

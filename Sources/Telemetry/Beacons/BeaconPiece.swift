@@ -4,32 +4,35 @@ public import Positioning
 internal import Sensors
 public import Spatial
 
-/// Payload of `beacons/piece`: what the fleet's map knows of a part of the earth, for one vehicle.
+/// Payload of `beacons/piece`: a part of the fleet's beacon map, sent to one vehicle.
 ///
-/// `beacons` is Base64 of bits: the day on which the latest was heard (16), how many access points (12) and cells (12), their identities, and
-/// of each in the same order its place as shares of the cell's height and width (16 each), its reach (7, in steps of 9 %), how often it
-/// was heard (4, a power of two) and how many days before that day last (8). So no piece can say anything of a place outside of its cell.
+/// `beacons` is Base64 of bits: the day of the latest sighting (16), the number of access points (12) and of
+/// cells (12), and their identities. For each beacon in the same order follow its position as shares of the
+/// cell's height and width (16 each), its reach (7, in steps of 9 %), the number of sightings (4, a power of
+/// two) and the days from its last sighting to that day (8). A piece therefore cannot describe a position
+/// outside of its cell.
 public struct BeaconPiece: Hashable, Sendable {
   /// A geohash of `cellLength` characters.
   public let cell: Geohash
-  /// Names the content of all of the cell's pieces.
+  /// Identifies the content of all pieces of the cell.
   public let version: String
-  /// 1 ... `count`.
+  /// Number of this piece, 1 ... `count`.
   public let part: Int
-  /// Pieces of the cell, 1 ... `largestCount`.
+  /// Number of pieces of the cell, 1 ... `largestCount`.
   public let count: Int
-  /// In the order of their identities, rounded as they are told.
+  /// Beacons in order of their identities, rounded to the precision of the payload.
   public let beacons: [MappedBeacon]
 
   public static let cellLength = 4
-  /// Pieces of a cell at most, beacons of a piece, and bytes of its payload.
+  /// Maximum number of pieces of a cell, of beacons in a piece, and of bytes in its payload.
   public static let largestCount = 8
   public static let capacity = 3000
   public static let sizeLimit = 1 << 16
 
-  /// All pieces of a cell.
-  /// - Parameter beacons: those outside of the cell or not sound are left out; of more than fit those that were heard most often stay.
-  /// - Returns: one at least; nothing for a cell of another size.
+  /// Creates all pieces of a cell.
+  /// - Parameter beacons: beacons outside of the cell and implausible ones are omitted. If there are too
+  ///   many, those with the most sightings are included.
+  /// - Returns: at least one piece; an empty array if the cell has another size.
   public static func pieces(of cell: Geohash, _ beacons: [MappedBeacon]) -> [BeaconPiece] {
     guard cell.text.utf8.count == cellLength else { return [] }
     var known: [Beacon: MappedBeacon] = [:]
@@ -67,13 +70,13 @@ public struct BeaconPiece: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` naming what is wrong: nothing of such a piece is believed.
+  /// - Throws: `JSONError` that describes the problem. A piece with a problem is rejected as a whole.
   public init(payload: [UInt8]) throws(JSONError) {
     guard payload.count <= Self.sizeLimit else { throw JSONError("more than \(Self.sizeLimit) bytes") }
     try self.init(json: JSONValue(parsing: payload))
   }
 
-  /// - Throws: `JSONError` naming what is wrong: nothing of such a piece is believed.
+  /// - Throws: `JSONError` that describes the problem. A piece with a problem is rejected as a whole.
   public init(json: JSONValue) throws(JSONError) {
     guard let text = json["cell"]?.string, text.utf8.count == Self.cellLength, let cell = Geohash(text) else {
       throw JSONError("key \"cell\": not a geohash of \(Self.cellLength) characters")
@@ -95,7 +98,7 @@ public struct BeaconPiece: Hashable, Sendable {
     (self.cell, self.version, self.beacons) = (cell, version, beacons)
   }
 
-  /// Whether a text can be a `version`.
+  /// Returns whether a text is a valid `version`.
   public static func isVersion(_ text: String) -> Bool {
     text.utf8.count == 16 && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
   }
@@ -103,11 +106,11 @@ public struct BeaconPiece: Hashable, Sendable {
   private static func hex(_ number: UInt64) -> String { MessageIdentity.epoch(number) }
 }
 
-/// The bits of a piece.
+/// Bit encoding of a piece.
 private enum Packing {
   static let list = BeaconList(pointsWidth: 12, cellsWidth: 12)
   private static let steps = 65_536.0
-  /// Reaches from 1 m on, in steps by which the 127th is 50 km.
+  /// Growth factor of the codes for reach, which start at 1 m; code 127 means 50 km.
   private static let growth = 1.0889
 
   static func write(_ beacons: [MappedBeacon], _ cell: Geohash) -> [UInt8] {
@@ -126,7 +129,7 @@ private enum Packing {
     return bits.bytes
   }
 
-  /// - Returns: nil for what `write` does not write.
+  /// - Returns: nil for bits that `write` does not produce.
   static func read(_ bytes: [UInt8], _ cell: Geohash) -> [MappedBeacon]? {
     var bits = BitReader(bytes)
     guard let day = bits.next(16), let identities = list.read(from: &bits),
@@ -163,7 +166,7 @@ private enum Packing {
 
   private static func metres(_ code: UInt64) -> Double { reaches[Int(code & 127)] }
 
-  /// The nearest that is not less.
+  /// Returns the smallest code that is not below a reach.
   private static func code(_ reach: Double) -> UInt64 {
     UInt64(reaches.firstIndex { $0 >= reach } ?? 127)
   }

@@ -1,27 +1,27 @@
 internal import JSON
 internal import Motion
 
-/// Home Assistant's view of a vehicle: a tracker on the map, sensors and driving events.
+/// Home Assistant entities of a vehicle: a tracker on the map, sensors and driving events.
 ///
-/// Templates select the values from the native messages. Whether the vehicle moves and whether it is driven come from messages that
-/// are not retained, so that these two have retained topics of their own below the discovery prefix.
+/// Templates select the values from the native messages. Motion and driving states come from messages that
+/// are not retained, so these two have retained topics of their own below the discovery prefix.
 public struct HomeAssistantDiscovery: Sendable {
   private let prefix: String
   private let topics: TopicScheme
   private let version: String
-  /// The published states by the entity's key.
+  /// Published states by the entity's key.
   private var states: [String: Bool] = [:]
 
   /// - Parameters:
-  ///   - prefix: of Home Assistant's discovery topics.
-  ///   - version: of the program.
+  ///   - prefix: prefix of Home Assistant's discovery topics.
+  ///   - version: version of the program.
   public init(prefix: String, topics: TopicScheme, version: String) {
     self.prefix = prefix
     self.topics = topics
     self.version = version
   }
 
-  /// One retained message for each entity.
+  /// The retained discovery messages, one for each entity.
   public var publications: [Publication] {
     Entity.all.map { entity in
       Publication(
@@ -31,14 +31,14 @@ public struct HomeAssistantDiscovery: Sendable {
     }
   }
 
-  /// The retained states that a message changes.
+  /// Returns the retained states that a message changes.
   mutating func states(changedBy message: VehicleMessage) -> [Publication] {
     let (key, isOn): (String, Bool)
     switch message {
     case .motion(let motion):
       guard case .activity(let state) = motion.event else { return [] }
       (key, isOn) = ("moving", state == .moving)
-    // A trip on a ferry is no drive, and changes nothing.
+    // A trip on a ferry does not count as driving and changes nothing.
     case .trip(let trip):
       guard trip.kind == .driven else { return [] }
       (key, isOn) = ("driving", trip.phase != .ended)
@@ -57,7 +57,7 @@ public struct HomeAssistantDiscovery: Sendable {
     "\(prefix)/\(entity.component)/\(identifier)/\(entity.key)/\(last)"
   }
 
-  /// Home Assistant takes letters, digits, `_` and `-` in these.
+  /// Home Assistant accepts letters, digits, `_` and `-` in identifiers.
   private var identifier: String {
     let name = "odograph_\(topics.fleet)_\(topics.vehicle)"
     return String(name.map { $0.isASCII && ($0.isLetter || $0.isNumber) || $0 == "-" ? $0 : "_" })
@@ -86,7 +86,7 @@ public struct HomeAssistantDiscovery: Sendable {
         }
       }
       json.field("availability_topic", topics.topic(.status))
-      // A vehicle that sleeps is there, and says when it will speak again.
+      // A sleeping vehicle counts as available, because it reports its next contact.
       json.field(
         "availability_template", "{{ 'offline' if value_json.state == 'offline' else 'online' }}")
       json.field("device") { json in
@@ -105,7 +105,7 @@ public struct HomeAssistantDiscovery: Sendable {
 }
 
 extension HomeAssistantDiscovery {
-  /// One thing that Home Assistant shows.
+  /// An entity in Home Assistant.
   private struct Entity {
     var component: String
     var key: String
@@ -116,7 +116,7 @@ extension HomeAssistantDiscovery {
     var unit: String?
     var icon: String?
     var stateClass = "measurement"
-    /// The unit that Home Assistant shows; the user can choose another.
+    /// The unit that Home Assistant shows by default; the user can choose another.
     var suggestedUnit: String?
     var suggestedDigits: Int?
 

@@ -1,28 +1,30 @@
 internal import JSON
 
-/// A message as one format says it: where it goes, and what is owed to it on the way.
+/// A message encoded in one format, with its topic and delivery options.
 public struct Publication: Hashable, Sendable {
-  /// What the payload is made of.
+  /// The content of a payload.
   public enum Content: Hashable, Sendable {
-    /// In the native format, whose durable messages carry their identity: written when they have one.
+    /// A message in the native format. Durable messages contain their identity, so they are encoded once they
+    /// have one.
     case native(VehicleMessage)
-    /// Written already.
+    /// An encoded payload.
     case payload([UInt8])
   }
 
   public var topic: String
   public var content: Content
-  /// Where it waits until the broker has acknowledged it; nil for what is sent now or never.
+  /// The queue in which the message waits for the broker's acknowledgement; nil for a message that is sent
+  /// immediately or dropped.
   public var lane: DeliveryLane?
-  /// 0 or 1.
+  /// MQTT quality of service, 0 or 1.
   public var qos: Int
   public var retain: Bool
-  /// Seconds after which the broker may drop it undelivered (MQTT 5); nil keeps it.
+  /// Time in s after which the broker may discard the message undelivered (MQTT 5); nil for no limit.
   public var expiry: Int?
-  /// What whoever asked wants back with the answer (MQTT 5).
+  /// Correlation data of the request, returned with the answer (MQTT 5).
   public var correlation: [UInt8]?
 
-  /// What is written already. What waits for the broker is acknowledged by it, what is sent now is not.
+  /// Creates a publication from an encoded payload. Messages with a lane use QoS 1, others QoS 0.
   public init(topic: String, payload: [UInt8], lane: DeliveryLane?, retain: Bool) {
     self.topic = topic
     content = .payload(payload)
@@ -31,7 +33,7 @@ public struct Publication: Hashable, Sendable {
     self.retain = retain
   }
 
-  /// A message in the native format.
+  /// Creates a publication of a message in the native format.
   public init(_ message: VehicleMessage, in topics: TopicScheme) {
     topic = topics.topic(path: message.path)
     content = .native(message)
@@ -44,10 +46,10 @@ public struct Publication: Hashable, Sendable {
     correlation = address.correlation
   }
 
-  /// The media type of every payload.
+  /// Media type of every payload.
   public static let contentType = "application/json"
 
-  /// - Parameter identity: of a message that waits in a lane; nil for one that is sent now.
+  /// - Parameter identity: identity of a message in a lane; nil for one that is sent immediately.
   public func payload(identity: MessageIdentity?) -> [UInt8] {
     switch content {
     case .native(let message): message.encode(identity: identity)
@@ -55,7 +57,7 @@ public struct Publication: Hashable, Sendable {
     }
   }
 
-  /// `{"topic","qos","retain","payload"}` without a line end, the payload as the JSON that it is.
+  /// Returns `{"topic","qos","retain","payload"}` without a line end; the payload is embedded as JSON.
   public func line(identity: MessageIdentity?) -> [UInt8] {
     JSONWriter.object { json in
       json.field("topic", topic)
@@ -67,20 +69,20 @@ public struct Publication: Hashable, Sendable {
   }
 }
 
-/// Says each message of a vehicle in every format that it speaks.
+/// Encodes a vehicle's messages in all enabled formats.
 public struct MessageFormats: Sendable {
   private let topics: TopicScheme
   private let isNative: Bool
   private var ownTracks: OwnTracksFormat?
   private var homeAssistant: HomeAssistantDiscovery?
-  /// What goes out before the first message.
+  /// Publications that precede the first message.
   private var announcement: [Publication]
 
   /// - Parameters:
-  ///   - isNative: whether the native format is spoken. What becomes of remote settings and regions, and the answers to
-  ///     commands, are told in it in any case.
-  ///   - ownTracks: nil when that format is not spoken.
-  ///   - homeAssistant: nil when Home Assistant is not told.
+  ///   - isNative: true if the native format is enabled. Reports about remote settings and regions, and
+  ///     answers to commands, always use it.
+  ///   - ownTracks: nil if that format is disabled.
+  ///   - homeAssistant: nil if Home Assistant discovery is disabled.
   public init(
     topics: TopicScheme, isNative: Bool = true, ownTracks: OwnTracksFormat? = nil,
     homeAssistant: HomeAssistantDiscovery? = nil
@@ -92,7 +94,7 @@ public struct MessageFormats: Sendable {
     announcement = homeAssistant?.publications ?? []
   }
 
-  /// What a message becomes, in the order in which it is to be sent.
+  /// Returns the publications of a message in sending order.
   public mutating func encode(_ message: VehicleMessage) -> [Publication] {
     defer { announcement = [] }
     var publications = announcement + (ownTracks?.encode(message) ?? [])
@@ -101,18 +103,18 @@ public struct MessageFormats: Sendable {
     return publications
   }
 
-  /// The answer to a command of the OwnTracks format; none when that is not spoken.
+  /// Encodes the answer to a command of the OwnTracks format; empty if that format is disabled.
   public func encode(_ answer: OwnTracksAnswer) -> [Publication] { ownTracks?.encode(answer) ?? [] }
 
-  /// What the broker publishes when a connection ends without a word. One connection has one will: the native one says
-  /// more, so it is the other's only where that stands alone.
+  /// Returns the message that the broker publishes if the connection is lost. A connection has only one will.
+  /// The native one contains more, so the OwnTracks one is used only if the native format is disabled.
   /// - Parameter status: the native will.
   public func lastWill(_ status: StatusMessage) -> Publication {
     if !isNative, let ownTracks { return ownTracks.lastWill(at: status.time) }
     return Publication(.status(status), in: topics)
   }
 
-  /// The last status before a link is closed for a while; nil where no format has a word for it.
+  /// Returns the last status before a link is closed temporarily; nil if no format supports it.
   public func asleep(_ status: StatusMessage) -> Publication? {
     isNative ? Publication(.status(status), in: topics) : nil
   }

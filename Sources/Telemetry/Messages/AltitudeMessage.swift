@@ -3,23 +3,23 @@ public import Motion
 public import Positioning
 public import Spatial
 
-/// Payload of `altitude`: how high the vehicle is, by barometer and receiver, and on which level of a garage.
+/// Payload of `altitude`: height from barometer and receiver, and the level in a garage.
 public struct AltitudeMessage: Hashable, Sendable {
   public var identity: MessageIdentity?
   public var time: UTCTime
-  /// Metres above the first pressure since the agent began, by pressure alone; weather counts as height.
+  /// Metres above the first pressure since the agent started, from pressure alone; weather appears as height.
   public var relativeAltitude: Double
-  /// Pa, glitches taken out.
+  /// Air pressure in Pa, with short disturbances removed.
   public var pressure: Double
-  /// Metres above mean sea level; nil before the receiver has said one.
+  /// Metres above mean sea level; nil before the receiver's first altitude.
   public var altitude: Double?
-  /// Metres, one standard deviation of `altitude`.
+  /// Standard deviation of `altitude` in m.
   public var accuracy: Double?
-  /// Metres, one standard deviation: what altitudes a few seconds apart differ by without having moved.
+  /// Standard deviation in m of the difference between two altitudes a few seconds apart, without motion.
   public var precision: Double?
-  /// What `altitude` comes from.
+  /// The sensors behind `altitude`.
   public var source: AltitudeSource?
-  /// The level of a garage; nil under the sky and where it is not known.
+  /// The level in a garage; nil under open sky and if unknown.
   public var floor: Floor?
 
   public init(time: UTCTime, data: AltitudeData, absolute: AbsoluteAltitudeData? = nil, floor: Floor? = nil) {
@@ -59,7 +59,7 @@ public struct AltitudeMessage: Hashable, Sendable {
 }
 
 extension Floor {
-  /// The member `floor` of a message.
+  /// Writes the member `floor` of a message.
   func write(to json: inout JSONWriter) {
     json.field("floor") { json in
       json.field("level", level)
@@ -69,7 +69,8 @@ extension Floor {
     }
   }
 
-  /// Nil where a message has none, or one that cannot be read: the rest of the message is of use without it.
+  /// Reads the level; nil if a message has none or an invalid one, because the rest of the message is still
+  /// useful.
   init?(json: JSONValue) {
     guard let floor = json["floor"], let level = floor["level"]?.integer, (-1000...1000).contains(level),
       let confidence = floor["confidence"]?.double, (0...1).contains(confidence),

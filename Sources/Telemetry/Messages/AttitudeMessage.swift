@@ -1,40 +1,41 @@
 public import JSON
 public import Spatial
 
-/// In whose axes it is told how a vehicle is turned and what it feels.
+/// The axes in which attitude and acceleration are reported.
 public enum BodyAxes: String, Hashable, Sendable, CaseIterable {
-  /// The device's: right, forward, up as it was built, or as `mount_matrix` has them.
+  /// The device's axes: right, forward, up as built, or as set by `mount_matrix`.
   case device
-  /// The device's, turned upright by the command `level`.
+  /// The device's axes, levelled by the command `level`.
   case level
-  /// The vehicle's: right, forward, up, as navigation has found them.
+  /// The vehicle's axes: right, forward, up, as found by navigation.
   case vehicle
 }
 
-/// Payload of `attitude`: orientation and motion of the vehicle. Without an attitude it has what the sensors provide: the tilt
-/// by gravity, or the rotation rate of a gyroscope alone.
+/// Payload of `attitude`: orientation and motion of the vehicle. Without an attitude it contains what the
+/// sensors provide: the tilt from gravity, or the rotation rate of a gyroscope alone.
 public struct AttitudeMessage: Hashable, Sendable {
   public var time: UTCTime
-  /// In which the attitude is told; nil without one.
+  /// Reference frame of the attitude; nil without one.
   public var frame: AttitudeReferenceFrame?
-  /// Nil where only gravity is known.
+  /// The attitude; nil if only gravity is available.
   public var attitude: Attitude?
-  /// Roll, pitch and yaw of `attitude`; of those that describe it, the ones that go on from the message before. Nil without.
+  /// Roll, pitch and yaw of `attitude`. Of equivalent angles, those closest to the previous message's are
+  /// used. Nil without an attitude.
   public var angles: EulerAngles?
-  /// The turn since the command `zero`, in the axes of that moment; nil when none was given.
+  /// Rotation since the command `zero`, in the axes of that moment; nil before that command.
   public var relative: Attitude?
-  /// Of all that is told here; nil from vehicles that do not say.
+  /// Axes of all values in this message; nil from vehicles that do not report them.
   public var axes: BodyAxes?
-  /// rad/s, free of bias; nil when not sent.
+  /// Rotation rate in rad/s without bias; nil if not sent.
   public var rotationRate: Vector3?
-  /// g; nil when not sent.
+  /// Direction of gravity in g; nil if not sent.
   public var gravity: Vector3?
-  /// g; nil when not sent.
+  /// User acceleration in g; nil if not sent.
   public var userAcceleration: Vector3?
-  /// Why this is less well known than with all sensors, and what would help; nil when it is not.
+  /// The reason for reduced quality, and the remedy; nil with all sensors.
   public var degradation: String?
 
-  /// - Parameter angles: nil takes those of the attitude alone.
+  /// - Parameter angles: nil uses the angles of the attitude alone.
   public init(
     time: UTCTime, frame: AttitudeReferenceFrame, attitude: Attitude, angles: EulerAngles? = nil
   ) {
@@ -44,20 +45,20 @@ public struct AttitudeMessage: Hashable, Sendable {
     self.angles = angles ?? attitude.eulerAngles
   }
 
-  /// The rotation rate alone, of a device without an accelerometer.
+  /// Creates a message with the rotation rate alone, for a device without an accelerometer.
   public init(time: UTCTime, rotationRate: Vector3) {
     self.time = time
     self.rotationRate = rotationRate
   }
 
-  /// Where no attitude is known.
+  /// Creates a message without an attitude.
   public init(time: UTCTime, gravity: Vector3, userAcceleration: Vector3?) {
     self.time = time
     self.gravity = gravity
     self.userAcceleration = userAcceleration
   }
 
-  /// Roll and pitch, rad: of the attitude, or else what gravity shows of them; nil for neither.
+  /// Roll and pitch in rad, from the attitude or else from gravity; nil without both.
   public var tilt: (roll: Double, pitch: Double)? {
     (angles ?? gravity.flatMap { Attitude(gravity: $0)?.eulerAngles }).map { ($0.roll, $0.pitch) }
   }

@@ -1,11 +1,12 @@
 public import JSON
 public import Spatial
 
-/// Payload of `beacons/wanted`: of which parts of the earth the vehicle wants the fleet's map of beacons, and what it has of them.
+/// Payload of `beacons/wanted`: the parts of the fleet's beacon map that the vehicle requests, with the
+/// versions it has.
 public struct BeaconsWantedMessage: Hashable, Sendable {
   public struct Cell: Hashable, Sendable {
     public var cell: Geohash
-    /// The version that the vehicle has all pieces of; nil for none.
+    /// The version of which the vehicle has all pieces; nil for none.
     public var version: String?
 
     public init(_ cell: Geohash, version: String?) {
@@ -14,9 +15,9 @@ public struct BeaconsWantedMessage: Hashable, Sendable {
     }
   }
 
-  /// A piece that was not taken.
+  /// A rejected piece.
   public struct Refusal: Hashable, Sendable {
-    /// The piece's, as it was said; empty when it said none.
+    /// Cell of the piece as received; empty if it had none.
     public var cell: String
     public var reason: String
 
@@ -28,9 +29,9 @@ public struct BeaconsWantedMessage: Hashable, Sendable {
 
   public var identity: MessageIdentity?
   public var time: UTCTime
-  /// At most `largestCount`.
+  /// Requested cells, at most `largestCount`.
   public var cells: [Cell]
-  /// Since the message before, the newest of them.
+  /// The newest pieces rejected since the previous message.
   public var refused: [Refusal] = []
 
   public static let largestCount = 16

@@ -1,32 +1,32 @@
 public import JSON
 public import Spatial
 
-/// The answer to a command.
+/// Answer to a command.
 public struct CommandResponseMessage: Hashable, Sendable {
   public enum State: String, Hashable, Sendable, CaseIterable {
     case done
-    /// The request was wrong or is not known.
+    /// The request was invalid or unknown.
     case refused
-    /// The request was right and could not be done.
+    /// The request was valid but could not be carried out.
     case failed
   }
 
   public var command: String
-  /// The request's own name for itself.
+  /// Identifier chosen by the sender of the request.
   public var id: String?
   public var time: UTCTime
   public var state: State
-  /// Why it was refused or failed.
+  /// The reason for a refusal or failure.
   public var problem: String?
-  /// A JSON object, by command; nil for none.
+  /// Result of the command, a JSON object; nil for none.
   public var result: JSONValue?
-  /// Where whoever gave the command wants the answer, and what comes back with it; nil for the command's own topic. They
-  /// travel beside the payload.
+  /// Response topic and correlation data of the sender; nil for the command's default topic. They are not
+  /// part of the payload.
   public var replyTo: ReplyAddress?
 
-  /// What a request of MQTT 5 says of its answer.
+  /// Response properties of an MQTT 5 request.
   public struct ReplyAddress: Hashable, Sendable {
-    /// Nil for the command's own topic.
+    /// Response topic; nil for the command's default topic.
     public var topic: String?
     public var correlation: [UInt8]?
 

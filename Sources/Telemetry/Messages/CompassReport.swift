@@ -2,17 +2,17 @@ internal import JSON
 public import Motion
 public import Spatial
 
-/// What the magnetometer measures, how well it is calibrated, and what to do where that is not enough: members of `heading`,
+/// State of the magnetometer's calibration, with an instruction if it is insufficient. Members of `heading`,
 /// and `compass` in `status`.
 public struct CompassReport: Hashable, Sendable {
-  /// µT, device frame or, while a level is in force, that of the level vehicle, free of the device's own magnetism as far as that
-  /// is known; nil without a magnetometer.
+  /// Field in µT, corrected for the device's own magnetism as far as that is calibrated; nil without a
+  /// magnetometer. In the device frame, or in the levelled vehicle's frame if a level is set.
   public var magneticField: Vector3?
-  /// Nil when it is not told.
+  /// Accuracy of the calibration; nil if not reported.
   public var calibration: MagneticFieldCalibrationAccuracy?
-  /// Whether the magnetometer needs a calibration.
+  /// True if the magnetometer needs a calibration.
   public var isCalibrationWanted = false
-  /// What a person can do for it; nil when nothing is wanted.
+  /// Instruction for the user; nil if none is required.
   public var instruction: String?
 
   public init() {}
@@ -33,7 +33,7 @@ public struct CompassReport: Hashable, Sendable {
 }
 
 extension MagneticFieldCalibrationAccuracy {
-  /// As it is written.
+  /// Name on the wire.
   public var name: String {
     switch self {
     case .uncalibrated: "uncalibrated"

@@ -1,20 +1,20 @@
 public import JSON
 public import Spatial
 
-/// Payload of `config/reported`: what became of the settings that were wanted.
+/// Payload of `config/reported`: the outcome of requested settings.
 public struct ConfigReportedMessage: Hashable, Sendable {
   public enum State: String, Hashable, Sendable, CaseIterable {
-    /// In force, and the broker was reached under them.
+    /// In effect, and the broker was reached with them.
     case applied
-    /// In force, not confirmed yet.
+    /// In effect, not confirmed yet.
     case trial
     /// Nothing was changed.
     case refused
-    /// The broker could not be reached under them; those before are in force again.
+    /// The broker could not be reached with them; the previous settings are in effect again.
     case rolledBack
   }
 
-  /// A key that was not accepted, or that has no effect, and why.
+  /// A key that was rejected or has no effect, with the reason.
   public struct Refusal: Hashable, Sendable {
     public var key: String
     public var reason: String
@@ -28,18 +28,18 @@ public struct ConfigReportedMessage: Hashable, Sendable {
   public var identity: MessageIdentity?
   public var time: UTCTime
   public var state: State
-  /// The document's name, from its sender.
+  /// Version of the document, chosen by its sender.
   public var version: String?
-  /// Why the document as a whole was refused or rolled back.
+  /// The reason why the whole document was refused or rolled back.
   public var problem: String?
-  /// Keys whose values are acceptable. They are in force only when the state says so.
+  /// Keys with valid values. They are in effect only if the state says so.
   public var accepted: [String]
   public var refused: [Refusal]
-  /// The remote settings in force.
+  /// Remote settings in effect.
   public var settings: [String: JSONValue]
-  /// The keys that may be set.
+  /// Keys that can be set remotely.
   public var changeable: [String]
-  /// Remote settings in force that have no effect because of another setting.
+  /// Remote settings in effect that have no influence because of another setting.
   public var ineffective: [Refusal]
 
   public init(

@@ -1,17 +1,19 @@
-/// Whole numbers as text: differences, zigzag, five bits a character, as in Google's encoded polyline format.
+/// Encodes integers as text: differences, zigzag, five bits per character, as in Google's encoded polyline
+/// format.
 ///
-/// Small differences take one character, and the characters (`?` to `~`) need no escape in JSON but the backslash.
+/// A small difference requires one character. Of the characters (`?` to `~`) JSON must escape only the
+/// backslash.
 struct DeltaEncoder {
   private(set) var text: [UInt8] = []
   private var last: Int64 = 0
 
-  /// Appends a number as its difference to the last one.
+  /// Appends a number as its difference to the previous one.
   mutating func append(_ number: Int64) {
     append(difference: number &- last)
     last = number
   }
 
-  /// Appends a difference that the caller has taken.
+  /// Appends a difference calculated by the caller.
   mutating func append(difference: Int64) {
     var rest = UInt64(bitPattern: (difference << 1) ^ (difference >> 63))
     while rest >= 0x20 {
@@ -22,7 +24,7 @@ struct DeltaEncoder {
   }
 }
 
-/// Reads the differences back.
+/// Decodes the differences.
 struct DeltaDecoder {
   private var rest: Substring.UTF8View.SubSequence
 
@@ -30,7 +32,8 @@ struct DeltaDecoder {
 
   var isAtEnd: Bool { rest.isEmpty }
 
-  /// The next difference; nil when the text ends within one, is longer than 64 bits, or has a foreign character.
+  /// Returns the next difference; nil if the text ends within one, or contains more than 64 bits or an
+  /// invalid character.
   mutating func difference() -> Int64? {
     var value: UInt64 = 0
     var shift: UInt64 = 0

@@ -3,10 +3,10 @@ public import JSON
 /// Information about a vehicle's computer, as published in `status`. What the machine does not report is nil.
 public struct DeviceHealth: Hashable, Sendable {
   public struct Battery: Hashable, Sendable {
-    /// 0 ... 1.
+    /// Charge level, 0 ... 1.
     public var level: Double?
     public var isCharging: Bool?
-    /// Volts.
+    /// Voltage in V.
     public var voltage: Double?
 
     public init(level: Double? = nil, isCharging: Bool? = nil, voltage: Double? = nil) {
@@ -16,7 +16,7 @@ public struct DeviceHealth: Hashable, Sendable {
     }
   }
 
-  /// Bytes of the file system that holds the store.
+  /// Space in bytes of the file system that contains the store.
   public struct Storage: Hashable, Sendable {
     public var free: Int64
     public var total: Int64
@@ -27,13 +27,13 @@ public struct DeviceHealth: Hashable, Sendable {
     }
   }
 
-  /// Bytes.
+  /// Memory in bytes.
   public struct Memory: Hashable, Sendable {
-    /// Of the agent alone.
+    /// Resident memory of the agent.
     public var resident: Int64?
-    /// Of the machine, without swapping.
+    /// Memory of the machine available without swapping.
     public var available: Int64?
-    /// Of the machine, as far as the kernel uses it.
+    /// Memory of the machine that the kernel uses.
     public var total: Int64?
 
     public init(resident: Int64? = nil, available: Int64? = nil, total: Int64? = nil) {
@@ -43,11 +43,11 @@ public struct DeviceHealth: Hashable, Sendable {
     }
   }
 
-  /// The operating system.
+  /// Operating system.
   public struct System: Hashable, Sendable {
-    /// Name and version for people, as in "Debian GNU/Linux 12 (bookworm)".
+    /// Display name and version, as in "Debian GNU/Linux 12 (bookworm)".
     public var name: String?
-    /// The kernel's release, as in "6.1.0-18-arm64".
+    /// Release of the kernel, as in "6.1.0-18-arm64".
     public var kernel: String?
 
     public init(name: String? = nil, kernel: String? = nil) {
@@ -56,25 +56,25 @@ public struct DeviceHealth: Hashable, Sendable {
     }
   }
 
-  /// As the firmware names the machine.
+  /// Model of the machine as named by the firmware.
   public var model: String?
   public var system: System?
-  /// Processors that are online.
+  /// Number of processors online.
   public var processors: Int?
-  /// Nil where there is none, or none that says anything.
+  /// Battery state; nil without a battery or if it reports nothing.
   public var battery: Battery?
-  /// Whether power comes from outside.
+  /// True if external power is connected.
   public var externalPower: Bool?
   public var storage: Storage?
   public var memory: Memory?
-  /// Degrees Celsius, of the hottest part that is measured.
+  /// Highest measured temperature in °C.
   public var temperature: Double?
 
   public init() {}
 }
 
 extension DeviceHealth {
-  /// Writes the fields into the object that is open.
+  /// Writes the fields into the current object.
   func write(to json: inout JSONWriter) {
     json.field("model", model)
     if let system {
@@ -108,7 +108,7 @@ extension DeviceHealth {
     json.field("temperature", temperature, decimals: 1)
   }
 
-  /// Reads the fields of a `status`; nil when there is none of them.
+  /// Reads the fields of a `status`; nil if it contains none of them.
   public init?(json: JSONValue) {
     self.init()
     model = json["model"]?.string

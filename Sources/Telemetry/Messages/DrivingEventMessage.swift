@@ -1,10 +1,10 @@
 public import JSON
 public import Spatial
 
-/// Payload of `driving/event`: how the vehicle was driven, or what was done to it, where that is worth knowing.
+/// Payload of `driving/event`: a notable manoeuvre, or an external action on the vehicle.
 ///
-/// What goes on for a while and has to be known at once is told when it begins, as `ongoing`, and again with the same number when it is
-/// over. All else is told once.
+/// Lasting events that require immediate attention are published at their start as `ongoing`, and again with
+/// the same number at their end. All others are published once.
 public struct DrivingEventMessage: Hashable, Sendable {
   public enum Kind: Hashable, Sendable {
     case harshBraking, harshAcceleration, harshCornering, swerve
@@ -13,9 +13,9 @@ public struct DrivingEventMessage: Hashable, Sendable {
     /// Moved or tilted while parked.
     case tow, tilt
     case supplyLow, unplugged
-    /// The receiver's position is not where sensors and wheels have come to.
+    /// The receiver's position contradicts the one from sensors and wheels.
     case positionContradicted
-    /// One that this version does not know.
+    /// A kind unknown to this version.
     case other(String)
 
     package static let known: [Kind] = [
@@ -23,7 +23,7 @@ public struct DrivingEventMessage: Hashable, Sendable {
       .tilt, .supplyLow, .unplugged, .positionContradicted,
     ]
 
-    /// As it is written.
+    /// Name on the wire.
     public var name: String {
       switch self {
       case .harshBraking: "harshBraking"
@@ -61,30 +61,30 @@ public struct DrivingEventMessage: Hashable, Sendable {
   }
 
   public var identity: MessageIdentity?
-  /// When it began.
+  /// Start of the event.
   public var time: UTCTime
   public var event: Kind
-  /// Which of the vehicle's events it is.
+  /// Number of the event within the vehicle's journal.
   public var journal: JournalNumber
-  /// Whether it went on when this was told.
+  /// True if the event was in progress when it was published.
   public var isOngoing: Bool
-  /// The number of the trip in the same series; nil outside of one.
+  /// Number of the current trip in the same series; nil outside of a trip.
   public var trip: Int64?
-  /// Where it began; nil where that is not known or nobody may know.
+  /// Position at the start; nil if unknown or private.
   public var coordinate: Coordinate?
-  /// Metres at 68 %; nil when unknown.
+  /// Horizontal accuracy in m (68 %); nil if unknown.
   public var horizontalAccuracy: Double?
-  /// m/s when it began; nil when unknown.
+  /// Speed at the start in m/s; nil if unknown.
   public var speed: Double?
-  /// The greatest so far, and what it had to exceed: m/s² of what the vehicle did and of shocks, m/s of speed, radians of tilt, volts of
-  /// supplies, metres of positions; nil for what has none.
+  /// Maximum so far, and the limit that it exceeded: m/s² for manoeuvres and shocks, m/s for speed, radians
+  /// for tilt, volts for supplies, metres for positions; nil for other kinds.
   public var peak, limit: Double?
-  /// Seconds so far; nil where it has none.
+  /// Duration so far in s; nil for kinds without one.
   public var duration: Double?
   public var severity: Severity
-  /// The probability that it was one, 0 ... 1.
+  /// Probability of the event, 0 ... 1.
   public var confidence: Double
-  /// The identifier of the region whose limit it was; nil for the vehicle's own.
+  /// Identifier of the region that defines the limit; nil if the vehicle's own limit applies.
   public var region: String?
 
   public init(
@@ -100,7 +100,7 @@ public struct DrivingEventMessage: Hashable, Sendable {
     (self.severity, self.confidence, self.region) = (severity, confidence, region)
   }
 
-  /// The wire form. `ongoing` is left out when it is over.
+  /// Encoded payload. `ongoing` is omitted when the event is over.
   public var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("time", time.rfc3339)

@@ -1,13 +1,13 @@
 internal import JSON
 public import Positioning
 
-/// The field `energy` of `status`: what each part of the device used since the agent started.
+/// The field `energy` of `status`: energy used by each part of the device since the agent started.
 public struct EnergyReport: Hashable, Sendable {
   public var accounts: [EnergyComponent: EnergyAccount]
 
   public init(_ accounts: [EnergyComponent: EnergyAccount]) { self.accounts = accounts }
 
-  /// Joules, of all parts.
+  /// Total energy in J of all parts.
   public var total: Double { accounts.values.reduce(0) { $0 + $1.joules } }
 
   func write(to json: inout JSONWriter) {
@@ -23,7 +23,7 @@ public struct EnergyReport: Hashable, Sendable {
     }
   }
 
-  /// Parts that this version does not know are passed over.
+  /// Parts unknown to this version are ignored.
   init?(json: JSONValue?) {
     guard case .object(let fields)? = json else { return nil }
     accounts = [:]

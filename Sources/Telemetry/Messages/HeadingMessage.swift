@@ -2,21 +2,21 @@ public import JSON
 public import Positioning
 public import Spatial
 
-/// Payload of `heading`: where the vehicle's front points.
+/// Payload of `heading`: the direction of the vehicle's front.
 public struct HeadingMessage: Hashable, Sendable {
   public var time: UTCTime
-  /// Degrees clockwise from magnetic north, 0 ..< 360.
+  /// Heading in degrees clockwise from magnetic north, 0 ..< 360.
   public var magneticHeading: Double
-  /// Degrees clockwise from true north; nil without a position.
+  /// Heading in degrees clockwise from true north; nil without a position.
   public var trueHeading: Double?
-  /// Degrees, one standard deviation; nil when unknown.
+  /// Standard deviation of the heading in degrees; nil if unknown.
   public var headingAccuracy: Double?
-  /// What the magnetometer measures, and whether it needs a calibration.
+  /// State of the magnetometer's calibration.
   public var compass = CompassReport()
-  /// Whether the vehicle's course says something else.
+  /// True if the heading contradicts the vehicle's course.
   public var contradictsCourse = false
 
-  /// The point of the compass: of true north where that is known, else of magnetic north.
+  /// The cardinal point, from true north if available, otherwise from magnetic north.
   public var cardinalPoint: CardinalPoint { CardinalPoint(direction: trueHeading ?? magneticHeading) }
 
   public init(time: UTCTime, heading: Heading) {

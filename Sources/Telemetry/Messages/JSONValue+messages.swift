@@ -1,7 +1,7 @@
 internal import JSON
 internal import Spatial
 
-// The checks that all messages share. Unknown fields are ignored by never being looked at.
+// Checks shared by all messages. Unknown fields are ignored because they are never read.
 
 extension JSONValue {
   func requiredTime(_ name: String) throws(JSONError) -> UTCTime {
@@ -17,7 +17,7 @@ extension JSONValue {
     return Vector3(numbers[0], numbers[1], numbers[2])
   }
 
-  /// The number of the message that this is the payload of.
+  /// Identity of the message with this payload.
   package var identity: MessageIdentity? {
     guard let epoch = self["epoch"]?.string, let seq = self["seq"]?.integer, seq >= 0 else { return nil }
     return MessageIdentity(epoch: epoch, seq: UInt64(seq))

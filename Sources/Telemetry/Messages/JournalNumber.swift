@@ -1,11 +1,12 @@
 internal import JSON
 internal import Spatial
 
-/// Identifies a trip or a driving event among all of a vehicle, in whatever order and how often its messages come.
+/// Identifies a trip or driving event of a vehicle, regardless of the order and number of its messages.
 public struct JournalNumber: Hashable, Sendable {
-  /// Random, made together with the file that counts, as 16 hexadecimal digits: a new file starts a new series.
+  /// Random identifier of the file that contains the counters, 16 hexadecimal digits. A new file starts a new
+  /// series.
   public var series: String
-  /// From 1; trips and events count apart.
+  /// Number from 1; trips and events are counted separately.
   public var number: Int64
 
   public init(series: String, number: Int64) {
@@ -31,7 +32,7 @@ public struct JournalNumber: Hashable, Sendable {
 }
 
 extension Coordinate {
-  /// Nil where a message says none.
+  /// Reads a number; nil if the message has none.
   /// - Throws: `JSONError` naming the key that is out of range.
   init?(optional json: JSONValue) throws(JSONError) {
     guard json["latitude"] != nil || json["longitude"] != nil else { return nil }

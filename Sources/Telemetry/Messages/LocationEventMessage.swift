@@ -2,44 +2,50 @@ public import JSON
 public import Positioning
 public import Spatial
 
-/// Payload of `location/event`: location updates failed, paused, went on, or a deferral ended.
+/// Payload of `location/event`: location updates failed, paused or resumed, or a deferral ended.
 public struct LocationEventMessage: Hashable, Sendable {
   public enum Event: Hashable, Sendable {
     case failed
     case paused
     case resumed
     case deferralEnded
+    /// Other measurements contradict the positions.
+    case suspect
+    /// The positions are plausible again.
+    case plausible
     /// One that this version does not know.
     case other(String)
 
-    /// As it is written.
+    /// Name on the wire.
     public var name: String {
       switch self {
       case .failed: "failed"
       case .paused: "paused"
       case .resumed: "resumed"
       case .deferralEnded: "deferralEnded"
+      case .suspect: "suspect"
+      case .plausible: "plausible"
       case .other(let name): name
       }
     }
 
     init(name: String) {
-      let known: [Event] = [.failed, .paused, .resumed, .deferralEnded]
+      let known: [Event] = [.failed, .paused, .resumed, .deferralEnded, .suspect, .plausible]
       self = known.first { $0.name == name } ?? .other(name)
     }
   }
 
   public var identity: MessageIdentity?
-  /// When it happened.
+  /// Time of the event.
   public var time: UTCTime
   public var event: Event
-  /// The failure or deferral error by its name, as in `positionUnknown`; nil for what is none.
+  /// Name of the failure or deferral error, as in `positionUnknown`; nil for other events.
   public var error: String?
-  /// Why, in a sentence.
+  /// The reason, as a sentence.
   public var reason: String?
-  /// What would help.
+  /// The remedy.
   public var remedy: String?
-  /// How many before it were not told, because too many came.
+  /// Number of preceding events that were suppressed by the rate limit.
   public var suppressed = 0
 
   public init(time: UTCTime, event: Event, error: String? = nil, reason: String? = nil, remedy: String? = nil)
@@ -49,6 +55,14 @@ public struct LocationEventMessage: Hashable, Sendable {
     self.error = error
     self.reason = reason
     self.remedy = remedy
+  }
+
+  /// Positions became suspect, or plausible (nil).
+  public init(time: UTCTime, suspicion: Suspicion?) {
+    self.init(
+      time: time, event: suspicion == nil ? .plausible : .suspect, error: suspicion?.reason.rawValue,
+      reason: suspicion?.reason.problem ?? "the positions agree with all measurements again",
+      remedy: suspicion?.reason.remedy)
   }
 
   /// Nil for what is told as a location or a track, as the end of a deferral in good order is.
@@ -91,5 +105,23 @@ public struct LocationEventMessage: Hashable, Sendable {
     remedy = json["remedy"]?.string
     suppressed = json["suppressed"]?.integer.map { Int(clamping: $0) } ?? 0
     identity = json.identity
+  }
+}
+
+extension Suspicion.Reason {
+  /// A sentence for a person.
+  public var problem: String {
+    switch self {
+    case .jump: "the position jumped farther than any vehicle moves"
+    case .velocity: "the position drifts against the receiver's own velocity"
+    case .navigation: "the position contradicts inertial navigation"
+    case .wheels: "the receiver's speed contradicts the wheel speed"
+    case .other: "other measurements contradict the position"
+    case .beacons: "access points and cells at known positions are elsewhere"
+    }
+  }
+
+  var remedy: String {
+    "regions and alerts wait; if it lasts, check the antenna and look for a jammer or a GNSS repeater nearby"
   }
 }

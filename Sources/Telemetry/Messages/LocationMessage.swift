@@ -4,26 +4,27 @@ public import Positioning
 internal import Sensors
 public import Spatial
 
-/// Payload of `location`: the last known position of a vehicle.
+/// Payload of `location`: the last position of a vehicle.
 public struct LocationMessage: Hashable, Sendable {
   public var identity: MessageIdentity?
   public var time: UTCTime
   public var location: Location
-  /// For bounded reporting: how to go on from here; nil otherwise. Its moment and coordinate are the message's.
+  /// Prediction parameters in bounded reporting; nil otherwise. They refer to the message's time and
+  /// coordinate.
   public var prediction: Prediction?
 
-  /// What a subscriber needs beside time and position to predict as the vehicle does.
+  /// Parameters that a subscriber needs, besides time and position, to predict as the vehicle does.
   public struct Prediction: Hashable, Sendable {
-    /// Metres per second east and north; kept to a millimetre per second.
+    /// Velocity in m/s, east and north, rounded to 1 mm/s.
     public var velocity: SIMD2<Double>
-    /// Metres: what is shown is never farther than this from the fix of its moment.
+    /// Error bound in m: maximum distance of the displayed position from the fix of the same time.
     public var bound: Double
-    /// Seconds: how long ago the moment is that the promise speaks of.
+    /// Display delay in s: the bound applies to the position this long ago.
     public var delay: Double
-    /// Seconds after the message's time for which the bound is promised without another message; nil from vehicles that do
-    /// not say.
+    /// Time in s after the message's time for which the bound applies without another message; nil from
+    /// vehicles that do not report it.
     public var validity: Double?
-    /// Metres per second by which the bound grows after that.
+    /// Growth of the bound in m/s after that time.
     public var growth: Double
 
     public init(
@@ -37,8 +38,8 @@ public struct LocationMessage: Hashable, Sendable {
     }
   }
 
-  /// A report of the bounded policy. `location` is the fix at which it takes effect; the position becomes the report's,
-  /// which lies within the bound of the fix's.
+  /// Creates a report of the bounded policy. `location` is the fix at which it takes effect. The position is
+  /// replaced by the report's, which lies within the bound.
   public init(identity: MessageIdentity?, time: UTCTime, location: Location, report: ReportPredictor) {
     self.init(identity: identity, time: time, location: location)
     self.location.coordinate = report.coordinate
@@ -47,8 +48,8 @@ public struct LocationMessage: Hashable, Sendable {
       growth: report.growth)
   }
 
-  /// The rule that the subscriber shares with the vehicle, on the time line of civil time; nil for a message that does
-  /// not belong to bounded reporting.
+  /// The predictor shared by subscriber and vehicle, in civil time; nil for a message without bounded
+  /// reporting.
   public var predictor: ReportPredictor? {
     prediction.map {
       ReportPredictor(
@@ -63,7 +64,7 @@ public struct LocationMessage: Hashable, Sendable {
     self.location = location
   }
 
-  /// The wire form. Coordinates have 8 decimals (1 mm), metres and m/s two or three, degrees two.
+  /// Encoded payload. Coordinates have 8 decimals (1 mm), metres and m/s two or three, degrees two.
   public var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("time", time.rfc3339)
@@ -80,6 +81,7 @@ public struct LocationMessage: Hashable, Sendable {
       json.field("source", location.source)
       json.field("positionSource", location.positionSource?.rawValue)
       if location.contradictsBeacons { json.field("contradictsBeacons", true) }
+      json.field("suspect", location.suspicion?.reason.rawValue)
       json.field("altitudeSource", location.altitudeSource?.rawValue)
       location.floor?.write(to: &json)
       location.odometer?.write(to: &json)
@@ -105,7 +107,7 @@ public struct LocationMessage: Hashable, Sendable {
       latitude: try json.required("latitude", in: -90...90),
       longitude: try json.required("longitude", in: -180...180))
     time = try json.requiredTime("time")
-    // The device's time line means nothing to a reader; civil time stands in for it.
+    // The device's time line is meaningless to a reader; civil time replaces it.
     var location = Location(timestamp: Timestamp(nanoseconds: time.nanoseconds), coordinate: coordinate)
     location.time = time
     location.altitude = json["altitude"]?.double
@@ -119,6 +121,8 @@ public struct LocationMessage: Hashable, Sendable {
     location.source = json["source"]?.string
     location.positionSource = json["positionSource"]?.string.flatMap(PositionSource.init)
     location.contradictsBeacons = json["contradictsBeacons"]?.bool ?? false
+    // A reason of a later version is a reason, too.
+    location.suspicion = json["suspect"]?.string.map { Suspicion(Suspicion.Reason(rawValue: $0) ?? .other) }
     location.altitudeSource = json["altitudeSource"]?.string.flatMap(AltitudeSource.init)
     location.floor = Floor(json: json)
     location.odometer = OdometerReading(json: json)

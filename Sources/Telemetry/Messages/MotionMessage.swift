@@ -2,7 +2,7 @@ public import JSON
 public import Motion
 public import Spatial
 
-/// Payload of `motion`: one event of the vehicle's movement.
+/// Payload of `motion`: a gesture, an impact or another event of the vehicle's motion.
 public struct MotionMessage: Hashable, Sendable {
   public enum ShakePhase: String, Hashable, Sendable, CaseIterable {
     case began
@@ -11,16 +11,16 @@ public struct MotionMessage: Hashable, Sendable {
   }
 
   public enum Event: Hashable, Sendable {
-    /// `axis` is that of the swings so far; nil from vehicles that do not say.
+    /// A shake. `axis` is that of the swings so far; nil from vehicles that do not report it.
     case shake(ShakePhase, axis: ShakeDetector.Axis?)
-    /// `peak` in g; `direction` towards where the blow came from, in the `axes`.
+    /// An impact. `peak` is in g; `direction` points towards its origin, in the `axes`.
     case impact(side: Impact.Side, peak: Double, direction: Vector3?)
     case orientation(DeviceOrientation)
     case activity(StationaryDetector.State)
-    /// One that this version does not know.
+    /// An event unknown to this version.
     case other(String)
 
-    /// As it is written.
+    /// Name on the wire.
     public var name: String {
       switch self {
       case .shake: "shake"
@@ -33,10 +33,10 @@ public struct MotionMessage: Hashable, Sendable {
   }
 
   public var identity: MessageIdentity?
-  /// When it happened.
+  /// Time of the event.
   public var time: UTCTime
   public var event: Event
-  /// Of an impact's side and direction; nil for other events, and from vehicles that do not say.
+  /// Axes of an impact's side and direction; nil for other events, and from vehicles that do not report them.
   public var axes: BodyAxes?
 
   public init(identity: MessageIdentity? = nil, time: UTCTime, event: Event, axes: BodyAxes? = nil) {

@@ -2,32 +2,34 @@ package import JSON
 public import Sensors
 public import Spatial
 
-/// How far the vehicle's navigation has come: `navigation` in `status`.
+/// State of the vehicle's navigation filter: `navigation` in `status`.
 public struct NavigationReport: Hashable, Sendable {
   public enum State: String, Hashable, Sendable, CaseIterable {
-    /// It cannot begin yet; `reason` says why and what would help.
+    /// Alignment cannot start yet; `reason` contains cause and remedy.
     case waiting
-    /// It watches how the vehicle moves.
+    /// Alignment in progress: the filter observes the vehicle's motion.
     case aligning
-    /// Positions are carried on without a receiver.
+    /// Aligned: positions continue without a receiver.
     case aligned
   }
 
   public var state: State
-  /// Why it waits, and what would help; nil when it does not.
+  /// Cause and remedy while waiting; nil otherwise.
   public var reason: String?
-  /// What positions come from now; nil unless aligned.
+  /// Current source of positions; nil unless aligned.
   public var positionSource: PositionSource?
-  /// Metres that hold the position in 68 % of cases; nil unless aligned.
+  /// Horizontal accuracy in m (68 %); nil unless aligned.
   public var horizontalAccuracy: Double?
-  /// s since the last position of the receiver that was believed; nil unless aligned.
+  /// Time in s since the receiver's last accepted position; nil unless aligned.
   public var sinceFix: Double?
-  /// Where the vehicle's front points, degrees clockwise from true north, and one deviation; nil unless aligned.
+  /// Direction of the vehicle's front in degrees clockwise from true north, and its standard deviation; nil
+  /// unless aligned.
   public var heading: Double?
   public var headingAccuracy: Double?
-  /// How the device sits in the vehicle: rad, from the device's axes to right, forward, up; nil unless aligned.
+  /// Orientation of the device in the vehicle in rad: from the device's axes to right, forward, up; nil
+  /// unless aligned.
   public var mounting: EulerAngles?
-  /// Degrees, one deviation of the mounting about its worse axis; nil unless aligned.
+  /// Standard deviation in degrees of the mounting about its less certain axis; nil unless aligned.
   public var mountingAccuracy: Double?
 
   public init(state: State, reason: String? = nil) {

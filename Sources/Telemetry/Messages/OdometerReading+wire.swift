@@ -1,12 +1,12 @@
 internal import JSON
 internal import Positioning
 
-// `odometer` and `odometerEstimated`, whole metres rounded down, so that what is told next is never less.
+// `odometer` and `odometerEstimated` in whole metres, rounded down so that the next value is never smaller.
 extension OdometerReading {
-  /// Metres beyond which nothing is told or read.
+  /// Largest valid distance in m.
   private static let farthest = 1e11
 
-  /// Nil where there is none, or none that can be.
+  /// Reads an odometer; nil if missing or invalid.
   init?(json: JSONValue) {
     guard let distance = json["odometer"]?.double, (0...Self.farthest).contains(distance) else { return nil }
     self.init(

@@ -4,18 +4,20 @@ public import Spatial
 
 /// Regions from a GeoJSON FeatureCollection (RFC 7946).
 ///
-/// A feature is a region when its geometry is a Polygon, a MultiPolygon, or a Point with a member `radius` (metres) in its
-/// `properties`. Its identifier is the feature's `id`, or `id`, `identifier` or `name` of its properties. A document in another reference
-/// system than WGS 84 (`crs`) is refused. Further properties:
-/// `dwell` (seconds), `desiredAccuracy` (metres at 68 %, that fixes are to be good for near the boundary), `speedLimit` (m/s,
-/// more than 0, that vehicles are to keep to inside), `notifyOnEntry`, `notifyOnExit` (true when not given), `name`, and `tst`, when it was made or last
-/// changed (seconds since 1970, as OwnTracks has it). Others are ignored. Edges are taken as the shortest ways over the earth, not as straight lines on a map: for an edge of 10 km at 50° north that differs by 2 m.
+/// A feature is a region if its geometry is a Polygon, a MultiPolygon, or a Point with a member `radius`
+/// (metres) in its `properties`. Its identifier is the feature's `id`, or `id`, `identifier` or `name` of its
+/// properties. A document in another reference system than WGS 84 (`crs`) is refused. Further properties:
+/// `dwell` (seconds), `desiredAccuracy` (metres at 68 %, required of fixes near the boundary), `speedLimit`
+/// (m/s, above 0, for vehicles inside), `notifyOnEntry`, `notifyOnExit` (default true), `name`, and `tst`,
+/// the time of creation or last change (seconds since 1970, as in OwnTracks). Others are ignored. Edges are
+/// shortest lines on the earth, not straight lines on a map: for an edge of 10 km at 50° north the difference
+/// is 2 m.
 public struct RegionCollection: Hashable, Sendable {
-  /// A feature that is no region: which, what is wrong, and the remedy.
+  /// A feature that is not a valid region: identification, problem and remedy.
   public struct Problem: Hashable, Sendable, CustomStringConvertible {
-    /// The feature's place in the collection, counted from 0.
+    /// Index of the feature in the collection, from 0.
     public var index: Int
-    /// Nil when the feature has none.
+    /// Identifier; nil if the feature has none.
     public var identifier: String?
     public var reason: String
 
@@ -25,13 +27,13 @@ public struct RegionCollection: Hashable, Sendable {
   }
 
   public private(set) var regions: [Region] = []
-  /// For each region, its feature's place in the collection.
+  /// Index of each region's feature in the collection.
   public private(set) var places: [Int] = []
   public private(set) var problems: [Problem] = []
 
-  /// Reads what can be read. Whether a geometry makes sense is for `RegionMonitor.replaceAll` to say.
-  /// - Parameter time: when regions were made that do not say so themselves; nil when that is not known.
-  /// - Throws: `JSONError` when it is no FeatureCollection at all.
+  /// Reads all valid regions. `RegionMonitor.replaceAll` checks their geometry.
+  /// - Parameter time: creation time of regions that contain none; nil if unknown.
+  /// - Throws: `JSONError` if the document is no FeatureCollection.
   public init(json: JSONValue, definedAt time: UTCTime? = nil) throws(JSONError) {
     guard json["type"]?.string == "FeatureCollection" else {
       throw JSONError("key \"type\": must be \"FeatureCollection\"")
@@ -56,8 +58,8 @@ public struct RegionCollection: Hashable, Sendable {
     }
   }
 
-  /// Gives the regions to a monitor in place of all others.
-  /// - Returns: the identifiers that were accepted, and every feature that was not, in the order of the collection.
+  /// Replaces all regions of a monitor.
+  /// - Returns: the accepted identifiers, and all rejected features in order of the collection.
   public func watch(in monitor: inout RegionMonitor) -> (accepted: [String], problems: [Problem]) {
     let acceptance = monitor.replaceAll(regions)
     let refused = acceptance.refused.map {
@@ -68,7 +70,7 @@ public struct RegionCollection: Hashable, Sendable {
 }
 
 extension Region {
-  /// From one feature.
+  /// Reads a region from one feature.
   /// - Throws: `JSONError` with the path inside the feature.
   package init(feature: JSONValue) throws(JSONError) {
     guard feature["type"]?.string == "Feature" else { throw JSONError("key \"type\": must be \"Feature\"") }
@@ -99,8 +101,8 @@ extension Region {
     }
   }
 
-  /// `speedLimit` of a feature's properties, m/s; nil where there is none.
-  /// - Throws: `JSONError` with the path inside the feature for what is no speed of more than 0.
+  /// Returns `speedLimit` of a feature's properties in m/s; nil if missing.
+  /// - Throws: `JSONError` with the path inside the feature unless it is a number above 0.
   package static func speedLimit(_ properties: JSONValue?) throws(JSONError) -> Double? {
     guard let value = properties?["speedLimit"] else { return nil }
     guard let speed = value.double, speed > 0, speed.isFinite else {

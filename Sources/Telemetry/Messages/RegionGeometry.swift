@@ -1,16 +1,16 @@
 package import JSON
 package import Spatial
 
-/// The geometry of a region in GeoJSON (RFC 7946), read in one way wherever a document holds regions.
+/// Geometry of a region in GeoJSON (RFC 7946), read in the same way from all documents.
 package enum RegionGeometry: Hashable, Sendable {
   case point(Coordinate)
-  /// The rings of each part, as they were written: the last corner may repeat the first.
+  /// Rings of each part as written: the last corner may repeat the first.
   case polygon([[[Coordinate]]])
 
   package enum Strictness: Hashable, Sendable {
-    /// What is wrong is an error.
+    /// Invalid geometry is an error.
     case strict
-    /// For showing, not for judging: a corner that is no place on the earth is left out, and so is a ring of fewer than three.
+    /// For display only: invalid corners, and rings with fewer than three, are omitted.
     case lenient
   }
 
@@ -39,7 +39,8 @@ package enum RegionGeometry: Hashable, Sendable {
     }
   }
 
-  /// Identifiers stand in messages, in topics of other formats and in what is kept of a region.
+  /// Checks the length of an identifier, which is used in messages, in topics of other formats and in stored
+  /// regions.
   /// - Throws: `JSONError` for more than 64 bytes of UTF-8.
   package static func check(identifier: String) throws(JSONError) {
     guard identifier.utf8.count <= 64 else {
@@ -47,15 +48,15 @@ package enum RegionGeometry: Hashable, Sendable {
     }
   }
 
-  /// Whether a feature can be a region: it has a geometry that is not a line.
+  /// Returns whether a feature can be a region: its geometry is not a line.
   package static func isRegion(_ feature: JSONValue) -> Bool {
     guard let geometry = feature["geometry"], geometry != .null else { return false }
     return !["LineString", "MultiLineString", "MultiPoint", "GeometryCollection"].contains(
       geometry["type"]?.string)
   }
 
-  /// Checks that a document is in WGS 84, longitude first, the only reference system of GeoJSON. Files of 2008's GeoJSON can name
-  /// another one, and their coordinates would be misplaced.
+  /// Checks that a document is in WGS 84, longitude first, the only reference system of GeoJSON. Files of the
+  /// 2008 version can name another one; their coordinates would be misplaced.
   /// - Throws: `JSONError` that names the reference system.
   package static func checkReferenceSystem(of document: JSONValue) throws(JSONError) {
     guard let system = document["crs"], system != .null else { return }
@@ -68,13 +69,14 @@ package enum RegionGeometry: Hashable, Sendable {
     }
   }
 
-  /// The display name of a feature; nil if it has none.
+  /// Returns the display name of a feature; nil if it has none.
   package static func name(of feature: JSONValue) -> String? {
     // ogr2ogr writes `Name` for KML.
     ["name", "Name", "NAME"].lazy.compactMap { feature["properties"]?[$0]?.string }.first { !$0.isEmpty }
   }
 
-  /// The identifier of a feature: its `id`, or `id` or `identifier` of its properties. A number is accepted, too.
+  /// Returns the identifier of a feature: its `id`, or `id` or `identifier` of its properties. A number is
+  /// accepted, too.
   /// - Parameter acceptsName: whether the display name is accepted, as external files often have no other.
   package static func identifier(of feature: JSONValue, acceptsName: Bool = false) -> String? {
     let properties = feature["properties"]

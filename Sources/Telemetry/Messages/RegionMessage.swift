@@ -2,28 +2,29 @@ public import JSON
 public import Positioning
 public import Spatial
 
-/// Payload of `region`: the vehicle came into a region, left it, or has stayed in it.
+/// Payload of `region`: the vehicle entered or left a region, or dwelt in it.
 public struct RegionMessage: Hashable, Sendable {
   public var identity: MessageIdentity?
-  /// When it happened: the crossing, interpolated between two fixes. Late, the first time at which it was known.
+  /// Time of the crossing, interpolated between two fixes. For late events, the first time at which the
+  /// crossing was known.
   public var time: UTCTime
   public var event: RegionEvent.Kind
   /// The region's identifier.
   public var region: String
-  /// The region's name; nil when it has none.
+  /// Name of the region; nil if it has none.
   public var name: String?
-  /// When the region was made or last changed; nil when that is not known.
+  /// Time of the region's creation or last change; nil if unknown.
   public var definedAt: UTCTime?
-  /// Where the boundary was crossed, or for a stay the vehicle's position; nil where another format does not say.
+  /// Position of the crossing, or of the vehicle for a dwell; nil if another format does not contain it.
   public var coordinate: Coordinate?
-  /// Metres at 68 %; nil when unknown.
+  /// Horizontal accuracy in m (68 %); nil if unknown.
   public var horizontalAccuracy: Double?
-  /// The probability that it happened, 0 ... 1.
+  /// Probability of the event, 0 ... 1.
   public var confidence: Double
-  /// It happened while the agent was not running.
+  /// True if the event happened while the agent was not running.
   public var isLate: Bool
 
-  /// - Parameter time: of the event, where it has no civil time of its own.
+  /// - Parameter time: time of an event without civil time.
   public init(identity: MessageIdentity? = nil, time: UTCTime, event: RegionEvent) {
     self.identity = identity
     self.time = time
@@ -36,7 +37,7 @@ public struct RegionMessage: Hashable, Sendable {
     isLate = event.isLate
   }
 
-  /// What a phone says in the OwnTracks format, which knows a region by its name.
+  /// Converts a transition of the OwnTracks format, in which the name identifies a region.
   init(_ transition: OwnTracksTransition) {
     time = transition.time
     event = transition.event == .enter ? .enter : .exit
@@ -47,7 +48,7 @@ public struct RegionMessage: Hashable, Sendable {
     isLate = false
   }
 
-  /// The wire form. `late` is left out when it is not.
+  /// Encoded payload. `late` is omitted if false.
   public var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("time", time.rfc3339)

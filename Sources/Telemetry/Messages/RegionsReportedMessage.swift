@@ -1,10 +1,11 @@
 public import JSON
 public import Spatial
 
-/// Payload of `regions/reported`: which regions the vehicle watches and which it refused, of `regions/desired` or of its own file.
+/// Payload of `regions/reported`: accepted and refused regions of `regions/desired` or of the vehicle's own
+/// file.
 public struct RegionsReportedMessage: Hashable, Sendable {
   public enum State: String, Hashable, Sendable, CaseIterable {
-    /// The accepted ones are watched, and no others.
+    /// The accepted regions, and no others, are monitored.
     case applied
     /// Nothing was changed.
     case refused
@@ -28,13 +29,13 @@ public struct RegionsReportedMessage: Hashable, Sendable {
   public var identity: MessageIdentity?
   public var time: UTCTime
   public var state: State
-  /// The origin of the regions; nil in reports of versions that report `regions/desired` only.
+  /// Origin of the regions; nil in reports of versions that report `regions/desired` only.
   public var source: RegionsStateMessage.Source?
-  /// The document's name, from its sender.
+  /// Version of the document, chosen by its sender.
   public var version: String?
-  /// Why the document as a whole was refused.
+  /// The reason why the whole document was refused.
   public var problem: String?
-  /// The identifiers of the regions that are watched now.
+  /// Identifiers of the monitored regions.
   public var accepted: [String]
   public var refused: [Refusal]
 

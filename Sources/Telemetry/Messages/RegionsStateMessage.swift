@@ -2,9 +2,10 @@ public import JSON
 public import Positioning
 public import Spatial
 
-/// Payload of `regions/state`: how it stands with the regions that the vehicle watches.
+/// Payload of `regions/state`: the state of each monitored region.
 public struct RegionsStateMessage: Hashable, Sendable {
-  /// Where the regions come from. All that are watched come from one place: what is wanted remotely takes the place of the file's.
+  /// Origin of the regions. All monitored regions have the same origin: remote regions replace those of the
+  /// file.
   public enum Source: String, Hashable, Sendable, CaseIterable {
     /// The file of `regions.path`.
     case file
@@ -12,25 +13,26 @@ public struct RegionsStateMessage: Hashable, Sendable {
     case remote
   }
 
-  /// Regions, and bytes of their identifiers, that a message has at most.
+  /// Maximum number of regions in a message, and of bytes in their identifiers.
   public static let limit = 200
   static let identifierBytes = 16_384
 
   public var identity: MessageIdentity?
-  /// When it was written.
+  /// Time of writing.
   public var time: UTCTime
-  /// Nil while none are watched.
+  /// Origin of the regions; nil if none are monitored.
   public var source: Source?
-  /// How many are watched.
+  /// Number of monitored regions.
   public var count: Int
   public var regions: [RegionStatus]
 
-  /// Those that are watched and not listed.
+  /// Number of monitored regions that are not listed.
   public var omitted: Int { max(0, count - regions.count) }
 
   /// - Parameters:
-  ///   - count: how many are watched.
-  ///   - regions: the most important ones, as `RegionMonitor.statuses` has them; as many as fit are listed.
+  ///   - count: number of monitored regions.
+  ///   - regions: the most important ones, in the order of `RegionMonitor.statuses`. They are listed up to
+  ///     the limits.
   public init(
     identity: MessageIdentity? = nil, time: UTCTime, source: Source?, count: Int, regions: [RegionStatus]
   ) {
@@ -46,7 +48,7 @@ public struct RegionsStateMessage: Hashable, Sendable {
       })
   }
 
-  /// The wire form. `omitted` is left out when nothing is.
+  /// Encoded payload. `omitted` is left out if zero.
   public var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("time", time.rfc3339)

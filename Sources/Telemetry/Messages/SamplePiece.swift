@@ -1,24 +1,24 @@
 public import JSON
 public import Spatial
 
-/// Samples of sensors as the answers to `history` and `samples` carry them: exact to their decimals, ten bytes for a sample
-/// of three axes.
+/// Sensor samples in answers to `history` and `samples`: exact to their decimals, ten bytes for a sample of
+/// three axes.
 ///
-/// Each kind is a series with times of its own. `times` are microseconds since `start`, as differences of differences, so
-/// that an even rate takes one character a sample; `values` are whole numbers of the last decimal, as differences. The text of
-/// both is that of a `track`'s.
+/// Each kind is a series with times of its own. `times` are microseconds since `start` as second differences,
+/// so that a regular rate requires one character per sample. `values` are integers in units of the last
+/// decimal, as differences. Both use the text encoding of `track`.
 public struct SamplePiece: Hashable, Sendable {
   public enum Kind: String, Hashable, Sendable, CaseIterable {
-    /// m/s², device frame: specific force, (0, 0, +9.81) for a device that lies flat at rest.
+    /// Specific force in m/s², device frame: (0, 0, +9.81) for a flat device at rest.
     case accelerometer
-    /// rad/s, device frame.
+    /// Rotation rate in rad/s, device frame.
     case gyroscope
-    /// µT, device frame.
+    /// Magnetic field in µT, device frame.
     case magnetometer
-    /// Pa.
+    /// Air pressure in Pa.
     case barometer
 
-    /// The columns as a sensor recording in CSV names them.
+    /// Column names as in CSV sensor recordings.
     public var columns: [String] {
       switch self {
       case .accelerometer: ["ax", "ay", "az"]
@@ -28,7 +28,7 @@ public struct SamplePiece: Hashable, Sendable {
       }
     }
 
-    /// Decimals that are told.
+    /// Number of decimals.
     public var decimals: Int {
       switch self {
       case .accelerometer: 4
@@ -39,12 +39,12 @@ public struct SamplePiece: Hashable, Sendable {
     }
   }
 
-  /// The samples of one kind, in order of time.
+  /// Samples of one kind in order of time.
   public struct Series: Hashable, Sendable {
     public let kind: Kind
-    /// Microseconds since the piece's start.
+    /// Microseconds since the start of the piece.
     public fileprivate(set) var times: [Int64] = []
-    /// For each column the values, in units of the last decimal.
+    /// Values of each column in units of the last decimal.
     public fileprivate(set) var values: [[Int64]]
 
     fileprivate init(_ kind: Kind) {
@@ -53,23 +53,24 @@ public struct SamplePiece: Hashable, Sendable {
     }
   }
 
-  /// More samples of a kind than this are not read from one piece.
+  /// Maximum number of samples of a kind read from one piece.
   public static let largestCount = 100_000
 
-  /// Civil time, to the millisecond.
+  /// Civil time of the start, to the millisecond.
   public let start: UTCTime
   public private(set) var series: [Series] = []
 
-  /// - Parameter time: of the first sample, or before.
+  /// - Parameter time: time of the first sample, or earlier.
   public init(startingAt time: UTCTime) {
     let (quotient, rest) = time.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
     start = UTCTime(nanoseconds: (rest < 0 ? quotient - 1 : quotient) &* 1_000_000)
   }
 
-  /// How many samples it holds, of all kinds.
+  /// Number of samples of all kinds.
   public var count: Int { series.reduce(0) { $0 + $1.times.count } }
 
-  /// Takes a sample in. One that has not as many values as its kind has columns, or one that is not finite, is left out.
+  /// Appends a sample. Samples with a wrong number of values, or with values that are not finite, are
+  /// ignored.
   public mutating func append(_ kind: Kind, _ values: [Double], at time: UTCTime) {
     guard values.count == kind.columns.count, values.allSatisfy(\.isFinite) else { return }
     var place = series.firstIndex { $0.kind == kind }
@@ -115,8 +116,9 @@ extension SamplePiece {
     ])
   }
 
-  /// Reads it back; series of kinds that this version does not know are left out.
-  /// - Throws: `JSONError` naming the key that is missing, wrong or does not hold `count` values.
+  /// Decodes a piece; series of unknown kinds are ignored.
+  /// - Throws: `JSONError` naming the key that is missing, invalid or has another number of values than
+  ///   `count`.
   public init(json: JSONValue) throws(JSONError) {
     self.init(startingAt: try json.requiredTime("start"))
     for element in json["series"]?.array ?? [] {

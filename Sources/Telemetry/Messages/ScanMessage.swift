@@ -3,29 +3,33 @@ public import JSON
 public import Sensors
 public import Spatial
 
-/// Payload of `scan`: what was heard of the transmitters around, beside good fixes, for the fleet's map of beacons.
+/// Payload of `scan`: radio transmitters observed together with accurate fixes, for the fleet's beacon map.
 ///
-/// `scans` is Base64 of one scan after the other, each from a whole byte on and packed with the high bits first. The numbers and their bits:
-/// seconds since 1970 (32), latitude (24) and longitude (25) as shares of their ranges, metres at 68 % of the position (5), how many
-/// access points (6) and cells (4), their identities, and of each in the same order its signal (5). Twenty access points take 134
-/// bytes, and a message of one such scan 194.
+/// `scans` is Base64 of one scan after the other. Each starts at a whole byte and is packed with the high
+/// bits first. The numbers and their bits: seconds since 1970 (32), latitude (24) and longitude (25) as
+/// shares of their ranges, position accuracy in metres at 68 % (5), number of access points (6) and cells
+/// (4), their identities, and the signal of each in the same order (5). Twenty access points require 134
+/// bytes, and a message with one such scan 194.
 ///
-/// There is neither `epoch` nor `seq`: nobody puts scans in order, and what is the same byte for byte is the same.
+/// Messages have neither `epoch` nor `seq`, because the order of scans is irrelevant and duplicates are equal
+/// byte for byte.
 public struct ScanMessage: Hashable, Sendable {
-  /// One scan. What it holds is what is told: it is rounded when it is made.
+  /// One scan. Values are rounded to the precision of the payload at creation.
   public struct Scan: Hashable, Sendable {
-    /// Whole seconds.
+    /// Time in whole seconds.
     public let time: UTCTime
-    /// Within 0.6 m.
+    /// Position, rounded to 0.6 m.
     public let coordinate: Coordinate
-    /// Metres at 68 %, 1 ... 31, rounded up.
+    /// Position accuracy in m (68 %), 1 ... 31, rounded up.
     public let accuracy: Double
-    /// In the order of their beacons, none twice; signals in steps of 2 dB, -94 ... -34 dBm, and neither ages nor distances.
+    /// Sightings in order of their beacons, without duplicates; signals in steps of 2 dB, -94 ... -34 dBm,
+    /// without ages and distances.
     public let sightings: [BeaconSighting]
 
-    /// - Parameter sightings: of which the strongest are told, at most 63 access points and 15 cells; more than some thousand are not
-    ///   looked at.
-    /// - Returns: nil for a place that is not valid or not known to 31 m, a time before 1970 or after 2106, and no beacons.
+    /// - Parameter sightings: the strongest are included, at most 63 access points and 15 cells. Only the
+    ///   first few thousand are examined.
+    /// - Returns: nil for an invalid position, an accuracy above 31 m, a time before 1970 or after 2106, or
+    ///   no beacons.
     public init?(time: UTCTime, coordinate: Coordinate, accuracy: Double, sightings: [BeaconSighting]) {
       let seconds = time.nanoseconds / 1_000_000_000
       guard coordinate.isValid, accuracy > 0, accuracy <= 31, (0...Int64(UInt32.max)).contains(seconds) else {
@@ -51,7 +55,7 @@ public struct ScanMessage: Hashable, Sendable {
       self.sightings = sightings
     }
 
-    /// Sorted by beacon; of one that was seen twice the first.
+    /// Returns the strongest sightings sorted by beacon; of duplicates, the first.
     private static func strongest(_ sightings: some Sequence<BeaconSighting>) -> [BeaconSighting] {
       let ranked = sightings.filter(\.beacon.isWellFormed).sorted {
         ($0.isServing ? 1 : 0, $0.signal ?? -200) > ($1.isServing ? 1 : 0, $1.signal ?? -200)
@@ -69,20 +73,20 @@ public struct ScanMessage: Hashable, Sendable {
 
   public let scans: [Scan]
 
-  /// Scans that are read of one message, and the bytes of text that may have them.
+  /// Maximum number of scans read from one message, and of bytes of text that contain them.
   public static let largestCount = 256
   private static let largestText = 1 << 16
 
   public init(scans: [Scan]) { self.scans = scans }
 
-  /// The wire form.
+  /// Encoded payload.
   public var payload: [UInt8] {
     var bits = BitWriter()
     for scan in scans { Packing.write(scan, to: &bits) }
     return JSONWriter.object { $0.field("scans", Base64.encode(bits.bytes)) }
   }
 
-  /// - Throws: `JSONError` naming what is wrong.
+  /// - Throws: `JSONError` that describes the problem.
   public init(json: JSONValue) throws(JSONError) {
     guard let text = json["scans"]?.string else { throw JSONError("key \"scans\": missing or not a string") }
     guard text.utf8.count <= Self.largestText else {
@@ -102,7 +106,7 @@ public struct ScanMessage: Hashable, Sendable {
   }
 }
 
-/// The bits of a scan.
+/// Bit encoding of a scan.
 private enum Packing {
   static let list = BeaconList(pointsWidth: 6, cellsWidth: 4)
 
@@ -142,7 +146,7 @@ private enum Packing {
   static func latitude(_ code: UInt64) -> Double { (Double(code) + 0.5) / rows * 180 - 90 }
   static func longitude(_ code: UInt64) -> Double { (Double(code) + 0.5) / columns * 360 - 180 }
 
-  /// 0 for none, then 2 dB each.
+  /// Returns 0 for an unknown signal, otherwise steps of 2 dB.
   static func code(signal: Double?) -> UInt64 {
     guard let signal, signal.isFinite else { return 0 }
     return UInt64(min(max(((-32 - signal) / 2).rounded(), 1), 31))

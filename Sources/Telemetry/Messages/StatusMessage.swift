@@ -3,7 +3,7 @@ public import Motion
 public import Positioning
 public import Spatial
 
-/// Payload of `status`: whether the agent is there, and what it knows of itself.
+/// Payload of `status`: the agent's availability and internal state.
 public struct StatusMessage: Hashable, Sendable {
   public enum State: String, Hashable, Sendable, CaseIterable {
     case online
@@ -11,24 +11,24 @@ public struct StatusMessage: Hashable, Sendable {
     case offline
   }
 
-  /// What civil time is taken from.
+  /// Source of civil time.
   public enum Clock: String, Hashable, Sendable, CaseIterable {
-    /// The satellites' time, as the receiver tells it.
+    /// Satellite time from the receiver.
     case receiver
-    /// The machine's clock, which something keeps right, or somebody set since the start.
+    /// The machine's clock, which is synchronized or was set since the start.
     case system
-    /// The machine's clock as it was found: times may be wrong.
+    /// The machine's clock without synchronization: times may be wrong.
     case unsynchronized
   }
 
-  /// One sensor source as it is now.
+  /// Current state of a sensor source.
   public struct Source: Hashable, Sendable {
     public var name: String
     /// `active`, `idle`, `unavailable` or `finished`.
     public var state: String
-    /// Hz by kind, where known.
+    /// Sample rates in Hz by kind, if known.
     public var rates: [String: Double]
-    /// Why it is unavailable.
+    /// The reason why the source is unavailable.
     public var reason: String?
 
     public init(name: String, state: String, rates: [String: Double] = [:], reason: String? = nil) {
@@ -39,11 +39,11 @@ public struct StatusMessage: Hashable, Sendable {
     }
   }
 
-  /// How the device is tilted in the vehicle, as the command `level` has measured it.
+  /// Tilt of the device in the vehicle, as measured by the command `level`.
   public struct Level: Hashable, Sendable {
-    /// Degrees between the device's face and the vehicle's roof, 0 ... 180.
+    /// Angle in degrees between the device's face and the vehicle's roof, 0 ... 180.
     public var tilt: Double
-    /// Gravity in the level vehicle, device frame, length one.
+    /// Direction of gravity in the level vehicle, device frame, length one.
     public var gravity: Vector3
 
     public init(tilt: Double, gravity: Vector3) {
@@ -63,54 +63,55 @@ public struct StatusMessage: Hashable, Sendable {
 
   public var identity: MessageIdentity?
   public var state: State
-  /// When this was written. A will is written at the start of the session, so its time is that.
+  /// Time of writing. A will is written at the start of the session and contains that time.
   public var time: UTCTime
-  /// When the session with the broker that sent it began: the will of an old one is told from a new one's by it.
+  /// Start of the broker session that sent this message. It distinguishes the will of an old session from
+  /// that of the current one.
   public var sessionStart: UTCTime
-  /// Whether the broker sent it on the agent's behalf, because the connection ended without a word.
+  /// True if the broker published it for the agent after a lost connection.
   public var isWill: Bool
-  /// Of a vehicle that is asleep: when it means to be heard again; nil when only an event wakes it.
+  /// Next planned contact of a sleeping vehicle; nil if only an event wakes it.
   public var nextContact: UTCTime?
-  /// What its times are taken from; nil when it is not told.
+  /// Source of the times; nil if not reported.
   public var clock: Clock?
-  /// Seconds by which civil time was last set since the agent started, forward or back: messages before, whose times were
-  /// taken from a clock, are wrong by so much. Nil when it was not set.
+  /// Last correction of civil time since the agent started, in s, forward or back. Times of earlier messages
+  /// that come from a clock are wrong by as much. Nil if it was not set.
   public var clockStep: Double?
   public var version: String?
   /// Seconds since the agent started.
   public var uptime: Double?
   public var device: DeviceHealth?
-  /// Why accepted messages are kept in memory only; nil while they are safe on the disk.
+  /// The reason why accepted messages are stored in memory only; nil while they are safe on disk.
   public var storeProblem: String?
-  /// What the broker refuses, and why; nil while it takes all that it is sent.
+  /// Messages that the broker rejects, with the reason; nil if it accepts all.
   public var deliveryProblem: String?
   public var sources: [Source]
   /// Counts since the agent started, by name, as in `fixes`, `dropped.live`.
   public var counters: [String: Int]
-  /// What the parts of the device used; nil where nobody counts.
+  /// Energy used by the parts of the device; nil if not measured.
   public var energy: EnergyReport?
-  /// Whether the vehicle takes configuration, regions and commands over MQTT; nil when it is not told.
+  /// True if the vehicle accepts configuration, regions and commands over MQTT; nil if not reported.
   public var isManagedRemotely: Bool?
-  /// Whether locations may be had, as in `authorized`; nil when it is not told.
+  /// Permission to use locations, as in `authorized`; nil if not reported.
   public var authorization: String?
-  /// Each location service by name: `available`, or why it is not.
+  /// State of each location service by name: `available`, or the reason for its unavailability.
   public var services: [String: String] = [:]
-  /// The reference frames in which attitudes can be told, the best first.
+  /// Available reference frames of attitudes, in order of preference.
   public var frames: [String] = []
-  /// What is told less well than was asked for, by service, with the reason and what would help.
+  /// Services with reduced quality, with reason and remedy.
   public var degradations: [String: String] = [:]
-  /// How the device lies; nil when that is not known.
+  /// Orientation of the device; nil if unknown.
   public var orientation: DeviceOrientation?
-  /// What attitudes and accelerations are levelled by; nil when they are the device's own.
+  /// Level used to correct attitudes and accelerations; nil if they refer to the device's own axes.
   public var level: Level?
-  /// What the magnetometer measures, and whether it needs a calibration; nil without one.
+  /// State of the magnetometer's calibration; nil without a magnetometer.
   public var compass: CompassReport?
-  /// How far navigation has come; nil where there is nothing to navigate by.
+  /// State of the navigation filter; nil without the required sensors.
   public var navigation: NavigationReport?
-  /// How far the vehicle has come; nil where nothing counts it.
+  /// Distance travelled; nil without an odometer.
   public var odometer: OdometerReading?
-  /// By what share of the vehicle's own way more is measured than its own odometer says, as in 0.06; nil where both agree within
-  /// 4 %, and where it tells none.
+  /// Relative excess of the measured distance over the vehicle's own odometer, as in 0.06; nil if both agree
+  /// within 4 %, or without an odometer in the vehicle.
   public var odometerDisagreement: Double?
 
   public init(state: State, time: UTCTime, sessionStart: UTCTime, isWill: Bool = false) {
@@ -168,7 +169,8 @@ public struct StatusMessage: Hashable, Sendable {
 
   private static let reference = "see "
 
-  /// The reasons with each text once, under `attitude` or else the first name; the other names refer to that.
+  /// Returns the reasons with each text once, under `attitude` or else the first name; the other names refer
+  /// to that.
   private static func withSharedReasons(_ reasons: [String: String]) -> [String: String] {
     var owners: [String: String] = [:]
     var result = reasons
@@ -186,7 +188,7 @@ public struct StatusMessage: Hashable, Sendable {
     return result
   }
 
-  /// The reasons with each reference replaced by the text.
+  /// Returns the reasons with each reference replaced by the text.
   private static func withOwnReasons(_ reasons: [String: String]) -> [String: String] {
     reasons.mapValues { reason in
       guard reason.hasPrefix(reference) else { return reason }

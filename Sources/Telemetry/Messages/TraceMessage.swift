@@ -1,19 +1,20 @@
 public import JSON
 public import Spatial
 
-/// Payload of `trace`: there is a trace, every sensor at full rate around a moment, and of an impact what it was. It goes before the pieces.
+/// Payload of `trace`: announces a trace, which contains every sensor at full rate around an event, and
+/// describes an impact. It precedes the pieces.
 ///
-/// Of the messages of one trace the one with the greatest revision says all that is known.
+/// Of the messages of one trace, the one with the highest revision is valid.
 public struct TraceMessage: Hashable, Sendable {
-  /// What a trace was kept for.
+  /// The cause of a trace.
   public enum Cause: Hashable, Sendable {
     case impact
-    /// Somebody asked for it.
+    /// A command requested it.
     case command
-    /// One that this version does not know.
+    /// A cause unknown to this version.
     case other(String)
 
-    /// As it is written.
+    /// Name on the wire.
     public var name: String {
       switch self {
       case .impact: "impact"
@@ -26,39 +27,40 @@ public struct TraceMessage: Hashable, Sendable {
   }
 
   public enum State: String, Hashable, Sendable, CaseIterable {
-    /// The time after the moment is still being recorded.
+    /// The time after the event is still being recorded.
     case recording
-    /// It is whole, and `size`, `pieces` and `checksum` are those of it.
+    /// The trace is complete; `size`, `pieces` and `checksum` refer to it.
     case complete
-    /// The agent or its power ended before it was whole; the same hold of what there is.
+    /// The agent or its power stopped before the trace was complete; the values refer to the recorded part.
     case interrupted
   }
 
-  /// What a blow did to the vehicle.
+  /// Effects of an impact on the vehicle.
   public struct Impact: Hashable, Sendable {
     public enum Severity: String, Hashable, Sendable, CaseIterable {
       case light, moderate, severe
     }
 
     public var severity: Severity
-    /// m/s before it; nil where that is not known.
+    /// Speed in m/s before the impact; nil if unknown.
     public var speedBefore: Double?
-    /// m/s: the change of velocity, right, forward, up of the vehicle; of the device where `isInVehicleFrame` is false.
+    /// Change of velocity in m/s: right, forward, up of the vehicle; of the device if `isInVehicleFrame` is
+    /// false.
     public var changeOfVelocity: Vector3
     public var isInVehicleFrame: Bool
-    /// Degrees clockwise from the front, 0 ..< 360: where the force came from.
+    /// Origin of the force in degrees clockwise from the front, 0 ..< 360.
     public var direction: Double
-    /// m/s²: the largest mean over 10 ms of the acceleration in the plane.
+    /// Largest mean over 10 ms of the horizontal acceleration in m/s².
     public var peak: Double
-    /// Whether the sensor was at its limit, so that it was more.
+    /// True if the sensor was at its limit, so that the real values were larger.
     public var isClipped: Bool
-    /// Seconds of the pulse.
+    /// Duration of the pulse in s.
     public var duration: Double
-    /// Degrees: the largest angle so far between up of the vehicle and up of before the blow.
+    /// Largest angle so far in degrees between the vehicle's vertical axis now and before the impact.
     public var largestTilt: Double
-    /// Whether it lay on its side or roof.
+    /// True if the vehicle lay on its side or roof.
     public var hasRolledOver: Bool
-    /// Where and when it came to rest; nil before, and where nobody knows or may know.
+    /// Position and time at which it came to rest; nil before that, and if unknown or private.
     public var rest: Coordinate?
     public var restTime: UTCTime?
 
@@ -76,24 +78,24 @@ public struct TraceMessage: Hashable, Sendable {
   }
 
   public var identity: MessageIdentity?
-  /// The moment that it was kept for.
+  /// Time of the event that caused the trace.
   public var time: UTCTime
-  /// Which of the vehicle's traces it is.
+  /// Number of the trace within the vehicle's journal.
   public var trace: JournalNumber
-  /// From 1.
+  /// Revision, from 1.
   public var revision: Int
   public var cause: Cause
   public var state: State
-  /// Seconds that it begins before the moment and ends after it.
+  /// Time in s recorded before and after the event.
   public var before, after: Double
-  /// Bytes of the whole, how many pieces they come in, and their CRC-32 (ISO 3309); nil while it is being recorded.
+  /// Size in bytes, number of pieces, and CRC-32 (ISO 3309) of the whole; nil during the recording.
   public var size, pieces: Int?
   public var checksum: UInt32?
-  /// Where it was; nil where nobody knows or may know.
+  /// Position of the event; nil if unknown or private.
   public var coordinate: Coordinate?
-  /// Metres at 68 %; nil when unknown.
+  /// Horizontal accuracy in m (68 %); nil if unknown.
   public var horizontalAccuracy: Double?
-  /// Nil for what no blow was the cause of.
+  /// Description of the impact; nil for other causes.
   public var impact: Impact?
 
   public init(
@@ -108,7 +110,7 @@ public struct TraceMessage: Hashable, Sendable {
     (self.coordinate, self.horizontalAccuracy, self.impact) = (coordinate, horizontalAccuracy, impact)
   }
 
-  /// The wire form.
+  /// Encoded payload.
   public var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("time", time.rfc3339)

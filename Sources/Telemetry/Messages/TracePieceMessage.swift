@@ -2,16 +2,16 @@ internal import Bytes
 public import JSON
 public import Spatial
 
-/// Payload of `trace/piece`: some of a trace's bytes. All of them in order of their numbers are the trace.
+/// Payload of `trace/piece`: a part of a trace's bytes. The pieces in order of their numbers form the trace.
 public struct TracePieceMessage: Hashable, Sendable {
-  /// Bytes of a piece at most, so that a message stays below what brokers take by default.
+  /// Maximum size of a piece in bytes, so that messages stay below the default limits of brokers.
   public static let largestSize = 16 * 1024
 
   public var identity: MessageIdentity?
-  /// When it was cut.
+  /// Time at which the piece was created.
   public var time: UTCTime
   public var trace: JournalNumber
-  /// From 1, and how many there are.
+  /// Number of this piece, from 1, and number of all pieces.
   public var piece, pieces: Int
   public var bytes: [UInt8]
 
@@ -19,7 +19,7 @@ public struct TracePieceMessage: Hashable, Sendable {
     (self.time, self.trace, self.piece, self.pieces, self.bytes) = (time, trace, piece, pieces, bytes)
   }
 
-  /// The wire form: the bytes as Base64.
+  /// Encoded payload with the bytes as Base64.
   public var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("time", time.rfc3339)

@@ -2,23 +2,25 @@ public import JSON
 public import Positioning
 public import Spatial
 
-/// Payload of `track`: a deferred batch of fixes in order, lossless to its precision or within a stated error.
+/// Payload of `track`: a deferred batch of fixes in order, lossless to its precision or within a stated
+/// error.
 ///
-/// `points` is Google's encoded polyline with `precision` decimals, as any polyline decoder reads it. `times` are
-/// milliseconds since `time`, as differences of differences, so that an even rate takes one character a fix;
-/// `accuracies` are decimetres plus one, 0 for unknown, as differences; so are `altitudes`, in decimetres above 10 km below
-/// mean sea level, and `speeds`, in cm/s. A list is left out when all of it is unknown.
+/// `points` is Google's encoded polyline with `precision` decimals, readable by any polyline decoder. `times`
+/// are milliseconds since `time` as second differences, so that a regular rate requires one character per
+/// fix. `accuracies` are decimetres plus one, 0 for unknown, as differences. `altitudes` (decimetres above 10
+/// km below mean sea level) and `speeds` (cm/s) are encoded in the same way. A list is omitted if all of its
+/// values are unknown.
 public struct TrackMessage: Hashable, Sendable {
-  /// One fix of the batch.
+  /// A fix of the batch.
   public struct Fix: Hashable, Sendable {
-    /// Kept to the millisecond, rounded down.
+    /// Time of the fix in milliseconds, rounded down.
     public var time: UTCTime
     public var coordinate: Coordinate
-    /// Metres at 68 % confidence; kept to the decimetre, rounded up.
+    /// Horizontal accuracy in m (68 %), rounded up to decimetres.
     public var horizontalAccuracy: Double?
-    /// Metres above mean sea level, -10,000 to 100,000; kept to the decimetre. nil when it is not known.
+    /// Metres above mean sea level, -10,000 to 100,000, rounded to decimetres; nil if unknown.
     public var altitude: Double?
-    /// m/s over ground, 0 to 10,000; kept to the cm/s. nil when it is not known.
+    /// Speed over ground in m/s, 0 to 10,000, rounded to cm/s; nil if unknown.
     public var speed: Double?
 
     public init(
@@ -33,22 +35,22 @@ public struct TrackMessage: Hashable, Sendable {
     }
   }
 
-  /// More fixes than this are not read from one message.
+  /// Maximum number of fixes read from one message.
   public static let largestCount = 100_000
 
   public var identity: MessageIdentity?
   public private(set) var fixes: [Fix]
-  /// Decimals of a degree, 1 ... 8. Seven keep a centimetre.
+  /// Decimals of a degree, 1 ... 8. Seven resolve a centimetre.
   public let precision: Int
-  /// Metres: every fix that was left out lies within this of the interpolation in time between its neighbours here;
-  /// nil when none was left out.
+  /// Error bound in m: every omitted fix lies within it of the interpolation in time between its neighbours;
+  /// nil if none was omitted.
   public var bound: Double?
-  /// Whether it corrects locations of the same times that were told while the receiver was silent, now that it is back.
+  /// True if it corrects locations of the same times that were published while the receiver was silent.
   public var isCorrection = false
-  /// At the last fix; nil where nothing counts it.
+  /// Odometer at the last fix; nil without one.
   public var odometer: OdometerReading?
 
-  /// Fixes whose coordinate is not valid are left out.
+  /// Creates a track. Fixes with invalid coordinates are omitted.
   public init(identity: MessageIdentity?, fixes: [Fix], precision: Int = 7, bound: Double? = nil) {
     self.identity = identity
     self.fixes = fixes.filter(\.coordinate.isValid)
@@ -56,13 +58,14 @@ public struct TrackMessage: Hashable, Sendable {
     self.bound = bound
   }
 
-  /// Metres that rounding to a precision moves a point at most; thin with an epsilon that is smaller by this much.
+  /// Returns the maximum displacement in m of a point by rounding to a precision. Thin with an epsilon
+  /// reduced by this amount.
   public static func roundingError(precision: Int) -> Double {
-    // Half a unit north and half a unit east, 111.7 km a degree at most.
+    // Half a unit north and half a unit east, at most 111.7 km per degree.
     0.5 * 2.0.squareRoot() * 111_700 / WayEncoder.scale(precision)
   }
 
-  /// The wire form.
+  /// Encoded payload.
   public var payload: [UInt8] {
     var way = WayEncoder(start: fixes.first?.time ?? UTCTime(nanoseconds: 0), precision: precision)
     var (accuracies, altitudes, speeds) = (DeltaEncoder(), DeltaEncoder(), DeltaEncoder())
@@ -93,7 +96,8 @@ public struct TrackMessage: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` naming the key that is missing, out of range or does not hold `count` values.
+  /// - Throws: `JSONError` naming the key that is missing, out of range or has another number of values than
+  ///   `count`.
   public init(json: JSONValue) throws(JSONError) {
     let start = try json.requiredTime("time")
     let count = Int(try json.required("count", in: 0...Double(Self.largestCount)))
@@ -124,10 +128,10 @@ public struct TrackMessage: Hashable, Sendable {
     return Int64((min(metres, 1e8) * 10 - 1e-6).rounded(.up)) + 1
   }
 
-  /// Metres, from which altitudes count, so that 0 is free for those that are unknown.
+  /// Origin of encoded altitudes in m, so that 0 remains free for unknown ones.
   private static let lowest = -10_000.0
 
-  /// 0 for a value that is not known or out of range.
+  /// Returns the encoded value; 0 if it is unknown or out of range.
   private static func units(_ value: Double?, from lowest: Double, in scale: Double, most: Double) -> Int64 {
     guard let value, value.isFinite, (lowest...most).contains(value) else { return 0 }
     return Int64(((value - lowest) * scale).rounded()) + 1
@@ -135,7 +139,7 @@ public struct TrackMessage: Hashable, Sendable {
 
   private static func value(_ units: Int64?, from lowest: Double, in scale: Double, most: Double) -> Double? {
     guard let units, units > 0, Double(units - 1) <= (most - lowest) * scale else { return nil }
-    // Whole units, so that what was written as 520.3 is read as that.
+    // Whole units, so that 520.3 is decoded exactly.
     return (Double(units - 1) + lowest * scale) / scale
   }
 }

@@ -1,27 +1,28 @@
 public import JSON
 public import Spatial
 
-/// Payload of `trip`: where a trip began and ended, how far it was and how, told when it begins, at intervals, and at its end.
+/// Payload of `trip`: start, end, distance and statistics of a trip, published at its start, at intervals,
+/// and at its end.
 ///
-/// Each message is complete by itself: of those of one trip, the one with the greatest revision says all that is known. Every metre of the
-/// odometer belongs to one trip.
+/// Each message is complete: of those of one trip, the one with the highest revision is valid. Every metre of
+/// the odometer belongs to exactly one trip.
 public struct TripMessage: Hashable, Sendable {
   public enum Phase: String, Hashable, Sendable, CaseIterable {
     case started, underway, ended
   }
 
-  /// How the vehicle came along.
+  /// The means of movement.
   public enum Kind: Hashable, Sendable {
-    /// By itself.
+    /// Under its own power.
     case driven
     /// On a ferry, a train or a tow truck.
     case carried
-    /// Nobody knows how: while the agent or the device was off.
+    /// Unobserved, because the agent or the device was off.
     case unobserved
-    /// One that this version does not know.
+    /// A kind unknown to this version.
     case other(String)
 
-    /// As it is written.
+    /// Name on the wire.
     public var name: String {
       switch self {
       case .driven: "driven"
@@ -37,14 +38,14 @@ public struct TripMessage: Hashable, Sendable {
     }
   }
 
-  /// An end of the trip.
+  /// Start or end of the trip.
   public struct End: Hashable, Sendable {
     public var time: UTCTime
-    /// Nil where it is not known or nobody may know.
+    /// Position; nil if unknown or private.
     public var coordinate: Coordinate?
-    /// Metres at 68 %; nil when unknown.
+    /// Horizontal accuracy in m (68 %); nil if unknown.
     public var horizontalAccuracy: Double?
-    /// Metres; nil where others may not know.
+    /// Odometer in m; nil if private.
     public var odometer: Double?
 
     public init(
@@ -57,9 +58,9 @@ public struct TripMessage: Hashable, Sendable {
     }
   }
 
-  /// A place on the way.
+  /// A position on the route.
   public struct Waypoint: Hashable, Sendable {
-    /// Kept to the millisecond, rounded down.
+    /// Time in milliseconds, rounded down.
     public var time: UTCTime
     public var coordinate: Coordinate
 
@@ -69,38 +70,39 @@ public struct TripMessage: Hashable, Sendable {
     }
   }
 
-  /// More places than this are not read from one message.
+  /// Maximum number of positions read from one message.
   public static let largestCount = 100_000
-  /// Decimals of a degree to which the way is told: a decimetre.
+  /// Decimals of a degree in the route: a decimetre.
   public static let precision = 6
 
   public var identity: MessageIdentity?
-  /// Which of the vehicle's trips it is.
+  /// Number of the trip within the vehicle's journal.
   public var trip: JournalNumber
-  /// From 1; the message with the greatest says what holds.
+  /// Revision, from 1; the message with the highest is valid.
   public var revision: Int
   public var phase: Phase
   public var kind: Kind
   public var start: End
-  /// So far, before it has ended.
+  /// End of the trip, or its latest state while it is in progress.
   public var end: End
-  /// Metres by the odometer, and those of them that were closed, not measured.
+  /// Distance in m by the odometer, and the part of it that was estimated for gaps.
   public var distance: Double
   public var estimated: Double
-  /// Seconds in motion; standing; and those of the standing with the ignition on, nil where nobody knows of it.
+  /// Time in s in motion, time at rest, and the part at rest with the ignition on; nil if the ignition is
+  /// unknown.
   public var moving, standing: Double
   public var idling: Double?
-  /// m/s; nil before there was any.
+  /// Speeds in m/s; nil before there are any.
   public var greatestSpeed, meanSpeed: Double?
-  /// Litres and kWh by the vehicle's own word; nil where it has none.
+  /// Consumption in litres and kWh as reported by the vehicle; nil if it does not report any.
   public var fuel, electricity: Double?
-  /// How many driving events of each kind.
+  /// Number of driving events of each kind.
   public var events: [String: Int]
-  /// As set from afar; nil where nobody did.
+  /// Values set remotely; nil if not set.
   public var driver, purpose: String?
-  /// The way, thinned; empty where nobody may know it.
+  /// The thinned route; empty if private.
   public private(set) var way: [Waypoint]
-  /// Metres: every place that was left out of the way lies within this of it; nil when none was.
+  /// Error bound in m: every omitted position of the route lies within it; nil if none was omitted.
   public var bound: Double?
 
   public init(
@@ -121,7 +123,7 @@ public struct TripMessage: Hashable, Sendable {
     self.bound = bound
   }
 
-  /// The wire form.
+  /// Encoded payload.
   public var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("time", end.time.rfc3339)
@@ -165,7 +167,7 @@ public struct TripMessage: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` naming the key that is missing, out of range or broken.
+  /// - Throws: `JSONError` naming the key that is missing, out of range or invalid.
   public init(json: JSONValue) throws(JSONError) {
     trip = try JournalNumber(json: json)
     revision = Int(try json.required("revision", in: 1...1e9))

@@ -1,8 +1,8 @@
 public import JSON
 public import Spatial
 
-/// Payload of `vehicle`: the newest value of each configured signal of the vehicle's own bus, by its COVESA VSS path and in the unit
-/// that VSS has for it.
+/// Payload of `vehicle`: the newest value of each configured signal of the vehicle's CAN bus, by COVESA VSS
+/// path and in its unit.
 public struct VehicleSignals: Hashable, Sendable {
   public enum Value: Hashable, Sendable {
     case number(Double)
@@ -11,10 +11,10 @@ public struct VehicleSignals: Hashable, Sendable {
   }
 
   public struct Signal: Hashable, Sendable {
-    /// As in `Vehicle.Speed`.
+    /// VSS path, as in `Vehicle.Speed`.
     public var path: String
     public var value: Value
-    /// When the vehicle said so.
+    /// Time of the signal.
     public var time: UTCTime
 
     public init(path: String, value: Value, time: UTCTime) {
@@ -25,12 +25,12 @@ public struct VehicleSignals: Hashable, Sendable {
   }
 
   public var identity: MessageIdentity?
-  /// Of the newest signal.
+  /// Time of the newest signal.
   public var time: UTCTime
-  /// By their paths, in order; one that the vehicle has no valid value of is left out.
+  /// Signals in order of their paths; those without a valid value are omitted.
   public var signals: [Signal]
 
-  /// Signals that are read of a message.
+  /// Maximum number of signals read from a message.
   private static let mostSignals = 1024
 
   public init(identity: MessageIdentity? = nil, time: UTCTime, signals: [Signal]) {
@@ -39,7 +39,7 @@ public struct VehicleSignals: Hashable, Sendable {
     self.signals = signals
   }
 
-  /// The value of a path; nil for one that is not there.
+  /// Returns the value of a path; nil if it is missing.
   public subscript(path: String) -> Value? { signals.first { $0.path == path }?.value }
 
   public var payload: [UInt8] {

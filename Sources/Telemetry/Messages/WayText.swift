@@ -1,11 +1,12 @@
 internal import JSON
 internal import Spatial
 
-// A way as `points` and `times`: Google's encoded polyline, and milliseconds since the start as differences of differences.
+// A route as `points` and `times`: Google's encoded polyline, and milliseconds since the start as second
+// differences.
 
-/// Writes the places of a way with their times.
+/// Encodes the positions of a route with their times.
 struct WayEncoder {
-  /// Of the way, to the millisecond, rounded down.
+  /// Start of the route in milliseconds, rounded down.
   let start: UTCTime
   private let scale: Double
   private var points = DeltaEncoder()
@@ -38,7 +39,7 @@ struct WayEncoder {
   }
 }
 
-/// Reads them back.
+/// Decodes the positions of a route.
 struct WayDecoder {
   private let start: UTCTime
   private let scale: Double
@@ -46,7 +47,8 @@ struct WayDecoder {
   private var milliseconds: Int64 = 0
   private var index = 0
 
-  /// - Throws: `JSONError` naming the key that is missing, broken or does not hold `count` places.
+  /// - Throws: `JSONError` naming the key that is missing, invalid or has another number of positions than
+  ///   `count`.
   init(json: JSONValue, start: UTCTime, count: Int, precision: Int) throws(JSONError) {
     self.start = start
     scale = WayEncoder.scale(precision)
@@ -54,15 +56,15 @@ struct WayDecoder {
     steps = try DeltaDecoder.numbers(json, "times", count: count)
   }
 
-  /// The next place; to be called at most as often as there are places.
-  /// - Throws: `JSONError` naming the key whose value is nowhere, or never.
+  /// Returns the next position. Call it at most as often as there are positions.
+  /// - Throws: `JSONError` naming the key with an invalid coordinate or time.
   mutating func next() throws(JSONError) -> (time: UTCTime, coordinate: Coordinate) {
     defer { index += 1 }
     let coordinate = Coordinate(
       latitude: Double(degrees[2 * index]) / scale, longitude: Double(degrees[2 * index + 1]) / scale)
     guard coordinate.isValid else { throw JSONError("key \"points\": point \(index) is not on the earth") }
     milliseconds &+= steps[index]
-    // A century on either side is more than any way spans, and keeps the sum in range.
+    // A century on either side exceeds every route, and keeps the sum in range.
     guard (-3_200_000_000_000...3_200_000_000_000).contains(milliseconds) else {
       throw JSONError("key \"times\": fix \(index) is centuries away from the first")
     }
@@ -71,8 +73,9 @@ struct WayDecoder {
 }
 
 extension DeltaDecoder {
-  /// The numbers of a key's text, each told as its difference to the one `stride` before.
-  /// - Throws: `JSONError` naming the key that is missing, broken or does not hold `count` numbers.
+  /// Reads the numbers of a key's text, each encoded as its difference to the one `stride` before.
+  /// - Throws: `JSONError` naming the key that is missing, invalid or has another number of values than
+  ///   `count`.
   static func numbers(
     _ json: JSONValue, _ name: String, count: Int, stride: Int = 1
   ) throws(JSONError) -> [Int64] {

@@ -1,7 +1,7 @@
 public import JSON
 public import Spatial
 
-/// `_type` cmd of the OwnTracks format: what a device is told to do.
+/// A command of the OwnTracks format (`_type` cmd).
 public enum OwnTracksCommand: Hashable, Sendable {
   case reportLocation
   case status
@@ -9,7 +9,7 @@ public enum OwnTracksCommand: Hashable, Sendable {
   case waypoints
   case setWaypoints([OwnTracksWaypoint])
   case clearWaypoints
-  /// The configuration object as it came.
+  /// The configuration object as received.
   case setConfiguration(JSONValue)
 
   /// - Throws: `JSONError` naming the key that is missing or wrong.
@@ -46,18 +46,18 @@ public enum OwnTracksCommand: Hashable, Sendable {
   }
 }
 
-/// What a vehicle answers to the commands of the OwnTracks format.
+/// Answer of a vehicle to a command of the OwnTracks format.
 public enum OwnTracksAnswer: Hashable, Sendable {
-  /// The last location that was told; nothing before the first.
+  /// The last published location; nothing before the first.
   case location
   /// - Parameter status: the last status message; nil before the first.
   case status(StatusMessage?, at: UTCTime)
-  /// The configuration in the format's own words.
+  /// The configuration in the terms of the OwnTracks format.
   /// - Parameters:
-  ///   - displacement: metres between locations; nil when every fix is told.
-  ///   - settings: the keys that can be set remotely with their values, a JSON object.
+  ///   - displacement: distance in m between locations; nil if every fix is published.
+  ///   - settings: JSON object with the keys that can be set remotely and their values.
   case dump(displacement: Double?, keepAlive: Int, settings: JSONValue)
-  /// A circle that is new or was changed.
+  /// A circle that was added or changed.
   case waypoint(OwnTracksWaypoint)
   /// All circles.
   case waypoints([OwnTracksWaypoint])

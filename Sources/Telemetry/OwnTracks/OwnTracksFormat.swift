@@ -3,29 +3,29 @@ internal import Positioning
 internal import Sensors
 internal import Spatial
 
-/// Says in the OwnTracks format what a vehicle's messages say, as far as it has words for it.
+/// Converts a vehicle's messages to the OwnTracks format, as far as that has equivalents.
 public struct OwnTracksFormat: Sendable {
   public let topics: OwnTracksTopics
   private let trackerID: String
   private var battery: Double?
   private var batteryStatus: OwnTracksLocation.BatteryStatus?
-  /// Identifier and name of the regions that the vehicle is in, in the order in which it entered.
+  /// Identifier and name of the regions that contain the vehicle, in order of entry.
   private var inside: [(name: String, identifier: String)] = []
   private var lastLocation: LocationMessage?
 
-  /// - Parameter trackerID: two characters that a map shows.
+  /// - Parameter trackerID: two characters that a map displays.
   public init(topics: OwnTracksTopics, trackerID: String) {
     self.topics = topics
     self.trackerID = trackerID
   }
 
-  /// The messages that a vehicle's message becomes; none for what the format does not know.
+  /// Returns the messages equivalent to a vehicle's message; empty if there are none.
   public mutating func encode(_ message: VehicleMessage) -> [Publication] {
     switch message {
     case .location(let message):
       lastLocation = message
       return [location(message, trigger: .moving, lane: .tracks)]
-    // A reader of this format could not tell that it takes the place of what it has.
+    // A reader of this format could not recognize it as a correction of earlier points.
     case .track(let message): return message.isCorrection ? [] : message.fixes.map(point)
     case .region(let message): return transition(message)
     case .status(let message): return status(message)
@@ -36,7 +36,7 @@ public struct OwnTracksFormat: Sendable {
     }
   }
 
-  /// The messages that answer a command of the format.
+  /// Returns the messages that answer a command of the OwnTracks format.
   public func encode(_ answer: OwnTracksAnswer) -> [Publication] {
     switch answer {
     case .location: lastLocation.map { [location($0, trigger: .response, lane: .events)] } ?? []
@@ -58,7 +58,7 @@ public struct OwnTracksFormat: Sendable {
     }
   }
 
-  /// What the broker publishes when a connection ends without a word, and the last word of a clean end.
+  /// Returns the message for a lost connection, also used at a regular disconnect.
   func lastWill(at time: UTCTime) -> Publication {
     publication(topics.base, OwnTracksStatus.lastWill(at: time))
   }
@@ -79,7 +79,7 @@ public struct OwnTracksFormat: Sendable {
     return publication(topics.base, point.payload, lane: lane, retain: true)
   }
 
-  /// A point of the history. It is not retained: a broker must not take it for the last known one.
+  /// Returns a point of the history. It is not retained, because it must not replace the last position.
   private func point(_ fix: TrackMessage.Fix) -> Publication {
     var point = OwnTracksLocation(time: fix.time, coordinate: fix.coordinate, trackerID: trackerID)
     point.horizontalAccuracy = fix.horizontalAccuracy
@@ -96,7 +96,8 @@ public struct OwnTracksFormat: Sendable {
     let name = message.name ?? message.region
     inside.removeAll { $0.identifier == message.region }
     if event == .enter { inside.append((name, message.region)) }
-    // With a waypoint's name, the time at which it was made says which one it is. Nothing but 1970 stays the same otherwise.
+    // The creation time identifies a waypoint together with its name. Without one, 1970 is the only constant
+    // value.
     var transition = OwnTracksTransition(
       event: event, time: message.time, description: name, regionID: message.region,
       waypointTime: message.definedAt ?? UTCTime(nanoseconds: 0), trackerID: trackerID)
@@ -105,8 +106,8 @@ public struct OwnTracksFormat: Sendable {
     return [publication(topics.event, transition.payload)]
   }
 
-  /// Takes from a status what locations carry. The last one before a clean end, which no will follows, becomes the word
-  /// that the format has for it.
+  /// Stores the values of a status that locations contain. The last status before a regular disconnect, which
+  /// no will follows, becomes an `lwt` message.
   private mutating func status(_ message: StatusMessage) -> [Publication] {
     if let reported = message.device?.battery {
       let level = reported.level?.rounded(toPlaces: 3)
@@ -122,10 +123,10 @@ public struct OwnTracksFormat: Sendable {
 // MARK: Reading
 
 extension OwnTracksFormat {
-  /// The format does not say when a session began: a will counts whenever it comes, and the next location ends it.
+  /// The format does not contain a session's start: every will is accepted, and the next location ends it.
   private static let unknownStart = UTCTime(nanoseconds: 0)
 
-  /// What a payload says of a vehicle, of the agent or of a phone; nil for types that have no native message.
+  /// Decodes a payload of the agent or of a phone; nil for types without a native equivalent.
   /// - Throws: `JSONError` naming the key that is missing or wrong.
   public static func decode(_ json: JSONValue) throws(JSONError) -> VehicleMessage? {
     guard case .object = json else { throw JSONError("not an object") }
@@ -142,7 +143,8 @@ extension OwnTracksFormat {
     }
   }
 
-  /// The agent's carries the native status, which is believed but for its session: wills here have none to compare.
+  /// Returns the agent's payload contains the native status, which is accepted without its session, because
+  /// wills of this format have none to compare.
   private static func status(_ json: JSONValue) throws(JSONError) -> StatusMessage {
     let time = try json.ownTracksTime("tst")
     guard let native = json["odograph"], var status = try? StatusMessage(json: native) else {
@@ -155,7 +157,7 @@ extension OwnTracksFormat {
 }
 
 extension OwnTracksLocation {
-  /// What a native message says, in this format, from the same rounded numbers: whoever reads both reads the same.
+  /// Converts a native message, using its rounded numbers, so that both formats contain the same values.
   init(_ message: LocationMessage, trackerID: String, trigger: Trigger = .moving) {
     let location = message.location
     self.init(
@@ -170,28 +172,28 @@ extension OwnTracksLocation {
 }
 
 extension Coordinate {
-  /// To a millimetre, as a location has it.
+  /// The coordinate rounded to a millimetre, as in `location`.
   fileprivate var rounded: Coordinate {
     Coordinate(latitude: latitude.rounded(toPlaces: 8), longitude: longitude.rounded(toPlaces: 8))
   }
 }
 
 extension Double {
-  /// The number that the native format writes with so many decimals.
+  /// Returns the number rounded to the decimals of the native format.
   fileprivate func rounded(toPlaces places: Int) -> Double {
     let scale = (0..<places).reduce(1.0) { scale, _ in scale * 10 }
     return (self * scale).rounded() / scale
   }
 }
 
-/// The topics of one vehicle in the OwnTracks profile: `owntracks/{user}/{device}` and what lies below.
+/// Topics of one vehicle in the OwnTracks profile: `owntracks/{user}/{device}` and its subtopics.
 public struct OwnTracksTopics: Hashable, Sendable {
   public static let root = "owntracks"
 
-  /// Locations, and the will.
+  /// Topic of locations and of the will.
   public let base: String
 
-  /// - Throws: `TopicError` for a name that is empty or holds a character that MQTT gives a meaning to.
+  /// - Throws: `TopicError` for a name that is empty or contains a character with a meaning in MQTT topics.
   public init(user: String, device: String) throws(TopicError) {
     try TopicError.check(name: user, of: "OwnTracks user", separatorAllowed: false)
     try TopicError.check(name: device, of: "OwnTracks device", separatorAllowed: false)
@@ -203,6 +205,6 @@ public struct OwnTracksTopics: Hashable, Sendable {
   public var waypoints: String { base + "/waypoints" }
   public var status: String { base + "/status" }
   public var dump: String { base + "/dump" }
-  /// To the device.
+  /// Topic of commands to the device.
   public var command: String { base + "/cmd" }
 }

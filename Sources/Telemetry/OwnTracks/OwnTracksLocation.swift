@@ -3,42 +3,42 @@ internal import Positioning
 internal import Sensors
 public import Spatial
 
-/// `_type` location of the OwnTracks format: one point.
+/// A location of the OwnTracks format (`_type` location).
 public struct OwnTracksLocation: Hashable, Sendable {
-  /// Why it was published.
+  /// The reason for the publication.
   public enum Trigger: String, Hashable, Sendable, CaseIterable {
     /// A crossing of a region's boundary.
     case region = "c"
     /// An answer to `reportLocation`.
     case response = "r"
-    /// On the move.
+    /// Motion of the vehicle.
     case moving = "t"
   }
 
-  /// `bs` of the format.
+  /// Battery state (`bs` of the format).
   public enum BatteryStatus: Int, Hashable, Sendable, CaseIterable {
     case unknown, unplugged, charging, full
   }
 
   public var time: UTCTime
   public var coordinate: Coordinate
-  /// Metres, 68 % confidence.
+  /// Horizontal accuracy in m (68 %).
   public var horizontalAccuracy: Double?
   /// Metres above mean sea level.
   public var altitude: Double?
-  /// Metres, one standard deviation.
+  /// Standard deviation of the altitude in m.
   public var verticalAccuracy: Double?
-  /// Metres per second; the format has km/h.
+  /// Speed in m/s; the format contains km/h.
   public var speed: Double?
-  /// Degrees clockwise from true north.
+  /// Course in degrees clockwise from true north.
   public var course: Double?
-  /// Percent.
+  /// Charge level in percent.
   public var battery: Double?
   public var batteryStatus: BatteryStatus?
-  /// Two characters that a map shows.
+  /// Two characters that a map displays.
   public var trackerID: String
   public var trigger: Trigger
-  /// Names and identifiers of the regions that the vehicle is in.
+  /// Names and identifiers of the regions that contain the vehicle.
   public var regions: [(name: String, identifier: String)] {
     get { regionNames.indices.map { (regionNames[$0], regionIdentifiers[$0]) } }
     set {
@@ -46,10 +46,11 @@ public struct OwnTracksLocation: Hashable, Sendable {
       regionIdentifiers = newValue.map(\.identifier)
     }
   }
-  /// When the message was made, where that is later than the point.
+  /// Creation time of the message, if it is later than the point.
   public var createdAt: UTCTime?
 
-  /// Whether it is by radios in reach, and no fix. The format has no word for it: a member of our own, which its readers pass over.
+  /// True if the position comes from radios in reach instead of a fix. The format has no equivalent, so this
+  /// is an additional member that its readers ignore.
   public var isCoarse = false
 
   private var regionNames: [String] = []
@@ -62,8 +63,8 @@ public struct OwnTracksLocation: Hashable, Sendable {
     self.trigger = trigger
   }
 
-  /// The wire form. Whole numbers throughout but for the coordinate, as the format's readers expect; accuracies are
-  /// rounded up.
+  /// Encoded payload. All numbers but the coordinate are integers, as the format's readers expect; accuracies
+  /// are rounded up.
   public var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("_type", "location")
@@ -90,7 +91,7 @@ public struct OwnTracksLocation: Hashable, Sendable {
 }
 
 extension OwnTracksLocation {
-  /// Reads a location, of whatever device.
+  /// Reads a location of any device.
   /// - Throws: `JSONError` naming the key that is missing or out of range.
   public init(json: JSONValue) throws(JSONError) {
     guard json["_type"]?.string == "location" else {
@@ -103,7 +104,7 @@ extension OwnTracksLocation {
     horizontalAccuracy = try json.optional("acc", in: 0...1e8)
     altitude = try json.optional("alt", in: -1e8...1e8)
     verticalAccuracy = try json.optional("vac", in: 0...1e8)
-    // Devices write -1 for what they do not know.
+    // Devices write -1 for unknown values.
     speed = json["vel"]?.double.flatMap { (0...1e5).contains($0) ? $0 / 3.6 : nil }
     course = json["cog"]?.double.flatMap { (0...360).contains($0) ? $0 : nil }
     battery = json["batt"]?.double.flatMap { (0...100).contains($0) ? $0 : nil }
@@ -117,7 +118,7 @@ extension OwnTracksLocation {
     isCoarse = json["positionSource"]?.string == PositionSource.coarse.rawValue
   }
 
-  /// The location in the native vocabulary. It has no number: the format knows none.
+  /// The location as a native message. It has no identity, because the format has none.
   public var native: LocationMessage {
     var location = Location(timestamp: Timestamp(nanoseconds: time.nanoseconds), coordinate: coordinate)
     location.time = time
@@ -132,7 +133,7 @@ extension OwnTracksLocation {
 }
 
 extension JSONValue {
-  /// The format's clock: seconds since 1970.
+  /// Reads a time of the format: seconds since 1970.
   func ownTracksTime(_ name: String) throws(JSONError) -> UTCTime {
     UTCTime(secondsSince1970: try required(name, in: 0...9e9))
   }
@@ -144,7 +145,7 @@ extension JSONValue {
 }
 
 extension UTCTime {
-  /// Seconds since 1970, rounded down: the format's clock.
+  /// Seconds since 1970, rounded down, as in the format.
   var wholeSeconds: Int64 {
     let (quotient, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     return rest < 0 ? quotient - 1 : quotient

@@ -1,9 +1,10 @@
 public import JSON
 public import Spatial
 
-/// What else the OwnTracks format has a device say of itself.
+/// Status messages of the OwnTracks format.
 public enum OwnTracksStatus {
-  /// `_type` lwt: the will. `time` is when the session began, as the broker publishes it later.
+  /// Returns the will (`_type` lwt). `time` is the start of the session, because the broker publishes the
+  /// will later.
   public static func lastWill(at time: UTCTime) -> [UInt8] {
     JSONWriter.object { json in
       json.field("_type", "lwt")
@@ -11,7 +12,7 @@ public enum OwnTracksStatus {
     }
   }
 
-  /// `_type` status: a native status message inside the format's frame.
+  /// Returns a native status message embedded in `_type` status.
   public static func status(at time: UTCTime, native: [UInt8]) -> [UInt8] {
     JSONWriter.object { json in
       json.field("_type", "status")
@@ -21,11 +22,11 @@ public enum OwnTracksStatus {
     }
   }
 
-  /// `_type` dump: the configuration in the format's own words, as far as it has them.
+  /// Returns the configuration in the terms of the OwnTracks format (`_type` dump).
   ///
   /// - Parameters:
-  ///   - displacement: metres between locations; nil when every fix is told.
-  ///   - settings: the keys that can be set remotely with their values, a JSON object.
+  ///   - displacement: distance in m between locations; nil if every fix is published.
+  ///   - settings: JSON object with the keys that can be set remotely and their values.
   public static func dump(
     trackerID: String, displacement: Double?, keepAlive: Int, settings: JSONValue
   ) -> [UInt8] {

@@ -1,7 +1,7 @@
 public import JSON
 public import Spatial
 
-/// `_type` transition of the OwnTracks format: a region was entered or left.
+/// A region entry or exit of the OwnTracks format (`_type` transition).
 public struct OwnTracksTransition: Hashable, Sendable {
   public enum Event: String, Hashable, Sendable, CaseIterable {
     case enter
@@ -10,15 +10,15 @@ public struct OwnTracksTransition: Hashable, Sendable {
 
   public var event: Event
   public var time: UTCTime
-  /// The position that decided; nil when it is not known.
+  /// Position of the deciding fix; nil if unknown.
   public var coordinate: Coordinate?
-  /// Metres, 68 % confidence.
+  /// Horizontal accuracy in m (68 %).
   public var horizontalAccuracy: Double?
-  /// The region's name. Always written: a recorder crashes without it.
+  /// Name of the region. Always written, because a recorder crashes without it.
   public var description: String
-  /// The region's identifier.
+  /// Identifier of the region.
   public var regionID: String
-  /// When the region was defined.
+  /// Time of the region's definition.
   public var waypointTime: UTCTime
   public var trackerID: String
 
@@ -40,7 +40,7 @@ public struct OwnTracksTransition: Hashable, Sendable {
       json.field("wtst", waypointTime.wholeSeconds)
       json.field("tst", time.wholeSeconds)
       json.field("event", event.rawValue)
-      // Readers take both as given; an unknown accuracy is a large one.
+      // Readers require both; an unknown accuracy is written as a large one.
       json.field("acc", (horizontalAccuracy ?? 10_000).rounded(.up), decimals: 0)
       json.field("desc", description.isEmpty ? regionID : description)
       json.field("lat", coordinate?.latitude, decimals: 7)

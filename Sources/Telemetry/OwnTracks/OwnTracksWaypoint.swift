@@ -1,14 +1,14 @@
 public import JSON
 public import Spatial
 
-/// `_type` waypoint of the OwnTracks format: a circular region.
+/// A circular region of the OwnTracks format (`_type` waypoint).
 public struct OwnTracksWaypoint: Hashable, Sendable {
-  /// The region's name.
+  /// Name of the region.
   public var description: String
   public var coordinate: Coordinate
-  /// Metres.
+  /// Radius in m.
   public var radius: Double
-  /// When it was defined; with the name it identifies the waypoint to older readers.
+  /// Time of definition; together with the name it identifies the waypoint to older readers.
   public var time: UTCTime
   public var regionID: String
 
@@ -22,7 +22,7 @@ public struct OwnTracksWaypoint: Hashable, Sendable {
 
   public var payload: [UInt8] { JSONWriter.object { write(to: &$0) } }
 
-  /// `_type` waypoints: all of them.
+  /// Returns all regions (`_type` waypoints).
   public static func payload(of waypoints: [OwnTracksWaypoint]) -> [UInt8] {
     JSONWriter.object { json in
       json.field("_type", "waypoints")

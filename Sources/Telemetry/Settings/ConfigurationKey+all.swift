@@ -8,14 +8,15 @@ extension ConfigurationKey {
   private static let impact = ImpactDetector.Settings()
   private static let orientation = OrientationDetector.Settings()
 
-  /// What buses commonly tell. The vehicle's identification number is not among them: it says whose vehicle it is.
+  /// Signals that are common on vehicle buses. The vehicle identification number is excluded, because it
+  /// identifies the owner.
   private static let usualSignals = [
     "Vehicle.Speed", "Vehicle.TraveledDistance", "Vehicle.IsMoving", "Vehicle.LowVoltageSystemState",
     "Vehicle.LowVoltageBattery.CurrentVoltage", "Vehicle.Powertrain.CombustionEngine.Speed",
     "Vehicle.Powertrain.FuelSystem.RelativeLevel",
   ]
 
-  /// Every key there is, in the order of `Config/odograph.toml`, which documents each.
+  /// All keys in the order of `Config/odograph.toml`, which documents each.
   package static let all: [ConfigurationKey] = [
     ConfigurationKey(
       "preset", .oneOf(Preset.allCases.map(\.rawValue)), default: .text(Preset.usual.rawValue)),
@@ -258,12 +259,12 @@ extension ConfigurationKey {
 
   package static let byPath = Dictionary(uniqueKeysWithValues: all.map { ($0.path, $0) })
 
-  /// The key that a misspelt one probably meant; nil when none is near.
+  /// Returns the key most similar to a misspelt one; nil if none is close.
   package static func nearest(to path: String) -> String? {
     Spelling.nearest(to: path, among: all.map(\.path))
   }
 
-  /// The table that a misspelt one probably meant, in brackets; nil when none is near.
+  /// Returns the table most similar to a misspelt one, in brackets; nil if none is close.
   package static func nearestSection(to name: String) -> String? {
     let sections = Set(all.filter { $0.path.contains(".") }.map { $0.path.prefix { $0 != "." } }).map(
       String.init

@@ -1,8 +1,7 @@
 package import JSON
 
-/// One key that a configuration may set: its type, what it accepts and what it means. The list of all of them is
-/// the single place that the loader, the error messages, the fleet's command line and the test of `Config/odograph.toml`
-/// read.
+/// A configuration key with type, accepted values and meaning. The list of all keys is the single source for
+/// the loader, the error messages, the fleet's command line and the test of `Config/odograph.toml`.
 package struct ConfigurationKey: Sendable {
   package enum Kind: Sendable {
     case text
@@ -11,14 +10,14 @@ package struct ConfigurationKey: Sendable {
     case integer(ClosedRange<Int>)
     case number(ClosedRange<Double>)
     case flag
-    /// Latitude and longitude, degrees.
+    /// Latitude and longitude in degrees.
     case coordinate
   }
 
-  /// Dotted, as in `mqtt.broker`.
+  /// Dotted path, as in `mqtt.broker`.
   package let path: String
   package let kind: Kind
-  /// Nil: left out unless set.
+  /// Default value; nil if the key is unset by default.
   package let defaultValue: Value?
 
   package enum Value: Sendable, Hashable {
@@ -36,14 +35,14 @@ package struct ConfigurationKey: Sendable {
     defaultValue = value
   }
 
-  /// The environment variable that overrides the key: `mqtt.broker` is `ODOGRAPH_MQTT_BROKER`.
+  /// Name of the environment variable that overrides the key: `ODOGRAPH_MQTT_BROKER` for `mqtt.broker`.
   package var environmentName: String {
     Self.environmentPrefix + path.uppercased().split(separator: ".").joined(separator: "_")
   }
 
   package static let environmentPrefix = "ODOGRAPH_"
 
-  /// For a message: "one of a, b" or "an integer from 1 to 65535".
+  /// Accepted values for a message: "one of a, b" or "an integer from 1 to 65535".
   package var accepted: String {
     switch kind {
     case .text: "a string"
@@ -57,7 +56,7 @@ package struct ConfigurationKey: Sendable {
     }
   }
 
-  /// What a text that is not accepted probably meant, as in `; did you mean "car"?`; nothing when none is near.
+  /// Returns a suggestion for an invalid text, as in `; did you mean "car"?`; empty if no choice is close.
   package func hint(for text: String) -> String {
     guard case .oneOf(let choices) = kind else { return "" }
     return Spelling.nearest(to: text, among: choices).map { "; did you mean \"\($0)\"?" } ?? ""
@@ -67,7 +66,7 @@ package struct ConfigurationKey: Sendable {
     number == number.rounded() && abs(number) < 1e15 ? String(Int(number)) : String(number)
   }
 
-  /// The value in the key's own type, or nil when it is none of the accepted ones. An integer may stand for a number.
+  /// Converts a value to the key's type; nil if it is not accepted. An integer is accepted as a number.
   package func accept(_ value: Value) -> Value? {
     switch (kind, value) {
     case (.text, .text), (.texts, .texts), (.flag, .flag): value
@@ -83,7 +82,7 @@ package struct ConfigurationKey: Sendable {
     }
   }
 
-  /// Reads the value from the text of an environment variable or a flag; arrays are separated by commas.
+  /// Parses a value from an environment variable or an option; elements of arrays are separated by commas.
   package func parse(_ text: String) -> Value? {
     switch kind {
     case .text, .oneOf: accept(.text(text))
@@ -103,7 +102,7 @@ package struct ConfigurationKey: Sendable {
 }
 
 extension ConfigurationKey {
-  /// The value in the key's own type; nil when JSON of another type or out of range.
+  /// Converts JSON to the key's type; nil for another type or a value out of range.
   package func accept(json: JSONValue) -> Value? {
     switch json {
     case .string(let text): return accept(.text(text))

@@ -1,6 +1,7 @@
-/// A ready configuration for a kind of vehicle. What differs from it is all that a configuration file has to say.
+/// A predefined configuration for a kind of vehicle. A configuration file contains only the differences from
+/// it.
 ///
-/// The settings themselves are the files of `Config/presets`, which `odographd` has inside.
+/// The settings are the files of `Config/presets`, which are embedded in `odographd`.
 package enum Preset: String, Sendable, CaseIterable {
   case car
   case truck
@@ -8,17 +9,17 @@ package enum Preset: String, Sendable, CaseIterable {
   case person
   case testBench = "test-bench"
 
-  /// The one of a configuration that names none: the keys' defaults are its settings.
+  /// Preset of a configuration that names none; its settings are the keys' defaults.
   package static let usual = Preset.car
 
-  /// For whoever chooses, in a few words.
+  /// Short description for the user's choice.
   package var purpose: String {
     switch self {
     case .car: "power from its socket; shown live within 20 m"
     case .truck: "on the road all day; live within 50 m, tracks within 10 m"
     case .assetTracker: "trailer or container on a battery; where it is, for months"
     case .person: "on foot, tracker in the pocket; within 30 m"
-    case .testBench: "no sensor: a simulated drive that tells everything"
+    case .testBench: "no sensor: a simulated drive that publishes everything"
     }
   }
 }

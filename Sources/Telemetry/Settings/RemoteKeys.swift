@@ -1,8 +1,8 @@
-/// Which configuration keys can be changed while the agent runs, and how.
+/// Configuration keys that can be changed at runtime, and their effect.
 package enum RemoteKeys {
-  /// What may be changed remotely unless configured otherwise: nothing that leads to the broker, no credentials, and not
-  /// `location.enabled`, the switch of whoever is in the vehicle. A desired accuracy of `reduced` that the vehicle's own
-  /// configuration asks for can be lifted only there.
+  /// Keys that can be changed remotely by default. Excluded are the connection to the broker, credentials,
+  /// and `location.enabled`, which belongs to the people in the vehicle. A desired accuracy of `reduced` in
+  /// the vehicle's own configuration can be raised only there.
   package static let usual = [
     "location.desired_accuracy", "location.distance_filter", "location.activity",
     "location.pauses_automatically",
@@ -14,11 +14,11 @@ package enum RemoteKeys {
     "status.interval", "iio.rate", "iio.latency",
   ]
 
-  /// When a change of a key is in force.
+  /// The moment at which a changed key takes effect.
   package enum Effect: Sendable, Hashable {
-    /// At once: the pipeline is built anew.
+    /// Immediately: the pipeline is rebuilt.
     case immediate
-    /// After a new connection, so that it is tried before it stands.
+    /// After a new connection, as a trial before it becomes permanent.
     case onReconnection
     case onRestart
   }
@@ -37,7 +37,7 @@ package enum RemoteKeys {
     }
   }
 
-  /// Why a key cannot stand in `remote.keys`; nil when it can.
+  /// Returns why a key is not allowed in `remote.keys`; nil if it is.
   package static func problem(with path: String) -> String? {
     guard ConfigurationKey.byPath[path] != nil else {
       let hint = ConfigurationKey.nearest(to: path).map { "; did you mean \($0)?" } ?? ""

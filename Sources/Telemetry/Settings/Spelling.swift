@@ -1,13 +1,14 @@
-/// Guesses what a misspelt name was meant to be.
+/// Suggests names for misspelt ones.
 package enum Spelling {
-  /// The nearest of the names within three edits, of a short one within half of its length; nil when none is so near.
+  /// Returns the closest name within three edits, or within half of a short name's length; nil if none is
+  /// that close.
   package static func nearest(to name: String, among names: some Sequence<String>) -> String? {
     let most = min(3, max(1, name.utf8.count / 2))
     return names.map { ($0, distance($0, name)) }.min { $0.1 < $1.1 }.flatMap { $0.1 <= most ? $0.0 : nil }
   }
 
-  /// Edits between the beginnings of two words, two neighbours that changed places being one (optimal string alignment,
-  /// after F. Damerau, 1964).
+  /// Returns the number of edits between the beginnings of two words; swapping two neighbours counts as one
+  /// (optimal string alignment, after F. Damerau, 1964).
   private static func distance(_ a: String, _ b: String) -> Int {
     let (a, b) = (Array(a.utf8.prefix(64)), Array(b.utf8.prefix(64)))
     var before: [Int] = []

@@ -203,6 +203,8 @@ import Testing
     #expect(text(#""positionSource":"coarse""#).contains("by radios around"))
     let contradicted = text(#""positionSource":"gnss","contradictsBeacons":true"#)
     #expect(contradicted.contains("contradicts the radios around"), "\(contradicted)")
+    let suspect = text(#""positionSource":"gnss","suspect":"velocity""#)
+    #expect(suspect.contains("suspect: the position drifts"), "\(suspect)")
   }
 
   /// What failed and what would help, until a location comes; a calibration that is wanted, with its instruction.

@@ -68,7 +68,7 @@ import Testing
     try #require(blocks.count == 5)
     let reader = try SQLiteReader(directory.file("fleet.sqlite"))
     let answers = try blocks.map { try reader.rows($0) }
-    #expect(answers[0].map { $0[0] } == ["van-1", "van-2"] && answers[0][0][1] == "2026-11-21 12:00:00")
+    #expect(answers[0].map { $0[0] } == ["van-1", "van-2"] && answers[0][0][1] == "1795262400000")
     #expect(answers[1].map { $0[1] } == ["48.1371"])
     #expect(answers[2].map { $0[0] } == ["van-1"])
     #expect(answers[3].map { $0[1] } == ["online"])

@@ -203,9 +203,9 @@ import Testing
       #expect(east?.first?["day"]?.string == "2026-11-22")
 
       let ways = try fixture.json("ways?bounds=11.4,48.0,11.6,48.3&zoom=12")["ways"]?.array ?? []
-      // All trips of the fleet went the same way: it is there once.
-      #expect(ways.count == 1 && ways.first?.array?.count == 6)
-      #expect(ways.first?.array?.first?.double == 48.125)
+      // All trips without positions went the same way, which is there once, beside the ways of positions.
+      let ofTrips = ways.filter { $0.array?.first?.double == 48.125 }
+      #expect(ofTrips.count == 1 && ofTrips.first?.array?.count == 6 && ways.count > 1)
       let elsewhere = try fixture.json("ways?bounds=1,1,1.2,1.2&zoom=12")["ways"]?.array
       #expect(elsewhere?.isEmpty == true)
     }
@@ -264,6 +264,36 @@ import Testing
     let fixture = try await HistoryFixture(recording.address)
     let ways = try fixture.json("ways?bounds=11.4,47.9,11.6,48.3&zoom=12")["ways"]?.array ?? []
     #expect(ways.count == 1 && ways.first?.array?.count ?? 0 >= 4)
+  }
+
+  /// Every recorded position is on a way: also those of earlier days and of vehicles that tell no trips, and trips of which no
+  /// positions were recorded.
+  @Test func waysOfAllPositions() async throws {
+    func drive(_ vehicle: String, _ latitude: Double, days: Double, seq: Int) -> [(String, String)] {
+      (0..<20).map {
+        HistoryRows.location(
+          vehicle, seq + $0, at: days * 86_400 + Double($0) * 10, latitude: latitude + Double($0) * 1e-3)
+      }
+    }
+    let recording = try TestRecording(
+      .sqlite,
+      drive("demo/van", 48.2, days: 0, seq: 0) + drive("demo/van", 49.2, days: -1, seq: 100)
+        + drive("demo/van", 50.2, days: -200, seq: 200) + drive("demo/bus", 51.2, days: -3, seq: 0)
+        + [HistoryRows.trip("demo/van", 1, at: 20_000)])
+    let fixture = try await HistoryFixture(recording.address)
+    // South and north end of a box, and of the ways in it.
+    for (south, north, first, last) in [
+      (48.1, 48.15, 48.125, 48.14), (48.19, 48.3, 48.2, 48.219), (49.1, 49.3, 49.2, 49.219),
+      (50.1, 50.3, 50.2, 50.219), (51.1, 51.3, 51.2, 51.219),
+    ] {
+      let ways = try fixture.json("ways?bounds=11.4,\(south),11.6,\(north)&zoom=14")["ways"]?.array ?? []
+      let latitudes = ways.flatMap { way in
+        (way.array ?? []).enumerated().filter { $0.offset.isMultiple(of: 2) }.compactMap(\.element.double)
+      }
+      // Parts of a day are one line, or two that touch.
+      #expect((1...2).contains(ways.count) && latitudes.count <= 22, "\(south): \(ways.count)")
+      #expect(latitudes.min() == first && latitudes.max() == last, "\(south): \(latitudes)")
+    }
   }
 
   /// Who has an answer already is told so, until it is another.

@@ -101,7 +101,7 @@ import Testing
         "mqtt.broker=127.0.0.1:\(port)",
       ].reduce(["check"]) { $0 + ["--set", $1] })
     let line = try #require(lines.first { $0.contains(" heading: ") })
-    #expect(line.hasSuffix("cannot be told: no accelerometer and no magnetometer; attach them"), "\(line)")
+    #expect(line.hasSuffix("unavailable: no accelerometer and no magnetometer; attach them"), "\(line)")
   }
 
   /// A store elsewhere leaves the folder of all the rest to be made.

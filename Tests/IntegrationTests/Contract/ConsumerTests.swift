@@ -60,6 +60,16 @@ import Testing
         #"{"time":"2026-11-22T08:00:00.000Z","latitude":48.5,"longitude":-11,"epoch":"00000000000000ff","seq":\#(seq)}"#
       )
     }
+    // Where a vehicle is that reports within bounds is printed every five seconds, and no more once it is offline.
+    let bus = "odograph/v1/demo/bus"
+    let reported = ISO8601DateFormatter().string(from: Date(timeIntervalSinceNow: -20))
+    try await publish(
+      broker, "\(bus)/location",
+      #"{"time":"\#(reported)","latitude":48.5,"longitude":-11,"epoch":"0000000000000001","seq":1,"predict":"#
+        + #"{"velocityEast":0,"velocityNorth":10,"bound":20,"delay":5,"validity":900,"growth":50}}"#)
+    try await eventually {
+      try OdographProcess.text(of: output).contains(#/demo/bus now 48\.50[0-9]{5} -11\.0000000 within 20 m/#)
+    }
     try await publish(broker, van, "no JSON")
     try await eventually {
       try OdographProcess.text(of: output).contains("demo/van/location: JSONDecodeError")
@@ -76,7 +86,7 @@ import Testing
       printed.filter { $0.hasPrefix("demo/van 2026-11-22T08:00:00.000Z 48.5000000 -11.0000000") }.count == 5)
     // 9 and 11, and 65,536, which is the first number after the crash.
     #expect(text.contains(" 1 messages repeated, 1 unreadable, 3 numbers missing"), "\(text.suffix(300))")
-    #expect(text.contains("\(printed.count) positions of 21 vehicles"))
+    #expect(text.contains("\(printed.count) positions of 22 vehicles"))
   }
 
   @Test(.needs(.node)) func nodeREDsFunctionsShowEveryPosition() async throws {
@@ -91,6 +101,32 @@ import Testing
     let shown = flow.output.split(separator: "\n")
     #expect(try shown.count == positions(in: lines.text) && shown.count > 100)
     #expect(shown.allSatisfy { $0.contains(#""lat":48."#) && $0.contains(#""name":"demo/sim-"#) })
+  }
+
+  /// Between two reports, the timer moves the vehicles that report within bounds.
+  @Test(.needs(.node)) func nodeREDsMarkersMoveBetweenReports() throws {
+    let path = directory.file("lines")
+    let payload =
+      #"{"time":"2026-11-22T08:00:00.000Z","latitude":48,"longitude":11,"horizontalAccuracy":2,"epoch":"e","seq":"#
+    let predict =
+      #""predict":{"velocityEast":0,"velocityNorth":10,"bound":20,"delay":5,"validity":30,"growth":1}"#
+    let lines = [
+      #"{"topic":"odograph/v1/demo/van/location","payload":\#(payload)1,\#(predict)}}"#,
+      #"{"topic":"odograph/v1/demo/bus/location","payload":\#(payload)1}}"#,
+      // 15 s, 45 s and 10 minutes later.
+      #"{"tick":1795334415000}"#, #"{"tick":1795334445000}"#, #"{"tick":1795335000000}"#,
+    ]
+    try lines.joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
+    let flow = try run("node", [script("flow.js"), Self.example("node-red.json")], stdin: path)
+    #expect(flow.waitForExit() == 0, "\(flow.output)")
+    let shown = flow.output.split(separator: "\n").map(String.init)
+    try #require(shown.count == 4, "\(flow.output)")
+    #expect(
+      shown[0].contains(#""name":"demo/van","lat":48,"#) && shown[1].contains(#""name":"demo/bus","lat":48,"#)
+    )
+    // 10 s and 40 s of 10 m/s; the bound of 20 m grows for 10 s; 2 m of accuracy.
+    #expect(shown[2].contains(#""name":"demo/van","lat":48.0008"#) && shown[2].contains(#""accuracy":22,"#))
+    #expect(shown[3].contains(#""name":"demo/van","lat":48.0035"#) && shown[3].contains(#""accuracy":32,"#))
   }
 
   @Test func telegrafsPathsAreMembersOfTheMessages() throws {

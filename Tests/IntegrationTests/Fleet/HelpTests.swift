@@ -57,6 +57,19 @@ import Testing
     }
   }
 
+  /// A list whose rows are not indented would be wrapped as one paragraph.
+  @Test(.timeLimit(.minutes(6)), arguments: programs)
+  func rowsOfListsAreIndented(program: String) async throws {
+    let dump = try await runTool(BuiltProduct.path(program), ["--experimental-dump-help"])
+    func check(_ command: ProgramHelp.Command) {
+      for line in (command.discussion ?? "").split(separator: "\n") where !line.hasPrefix(" ") {
+        #expect(!line.contains("  "), "\(command.commandName): \(line)")
+      }
+      command.subcommands?.forEach(check)
+    }
+    check(try JSONDecoder().decode(ProgramHelp.self, from: Data(dump.utf8)).command)
+  }
+
   /// On a terminal of any width, words stay whole, so that an example can be copied.
   @Test(.timeLimit(.minutes(6))) func examplesStayWholeOnANarrowTerminal() async throws {
     let terminal = try await Terminal(

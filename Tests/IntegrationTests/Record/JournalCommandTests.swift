@@ -81,6 +81,38 @@ import Testing
     try await check(server.url)
   }
 
+  @Test func aTripUnderWayIncludesLaterPositions() async throws {
+    let store = state.file("fleet.sqlite")
+    let recorder = RecordProcess(broker, into: store, ["--count", "4"], state: state)
+    try recorder.start()
+    try await broker.waitForLog("Sending SUBACK")
+    func trip(_ number: Int, at time: Date) -> String {
+      let end = #"{"time":"\#(time.ISO8601Format())","latitude":48.0,"longitude":11.0}"#
+      return """
+        {"time":"\(time.ISO8601Format())","series":"0c9a51f2d4e8b736","number":\(number),"revision":1,"phase":"started",\
+        "kind":"driven","start":\(end),"end":\(end),"distance":56,"moving":9,"standing":0,"epoch":"6f1d0a41c08e7b52",\
+        "seq":\(10 * number)}
+        """
+    }
+    let now = Date()
+    try await publish(broker, "odograph/v1/demo/van-1/trip", trip(1, at: now - 3 * 86400))
+    try await publish(broker, "odograph/v1/demo/van-1/trip", trip(2, at: now - 60))
+    for (number, latitude) in [(1, 48.009), (2, 48.018)] {
+      let time = (now - Double(60 - number)).ISO8601Format()
+      try await publish(
+        broker, "odograph/v1/demo/van-1/location",
+        #"{"time":"\#(time)","latitude":\#(latitude),"longitude":11.0,"horizontalAccuracy":2.5,"epoch":"6f1d0a41c08e7b52","seq":\#(20 + number)}"#
+      )
+    }
+    #expect(try await recorder.waitForEnd() == 0, "\(recorder.output)")
+    let list = try await OdographProcess.run(["trips", "--recording", store, "-q"])
+    let lines = list.lines
+    try #require(lines.count == 3, "\(list.output)")
+    #expect(lines[1].contains(" 56 m") && lines[1].hasSuffix("end not received"), "\(list.output)")
+    // 0.018 degrees of latitude at 48 degrees north are 2,001 m.
+    #expect(lines[2].contains(" 2.1 km") && lines[2].hasSuffix("started"), "\(list.output)")
+  }
+
   /// What is told late or again is not shown; a document has only what is over.
   @Test func live() async throws {
     let gpx = state.file("live.gpx")

@@ -50,6 +50,18 @@ final class Operator {
         topic: Self.vehicle + path, text: text, qos: .atLeastOnce, retain: retain, properties: properties))
   }
 
+  /// All JSON messages below the vehicle, oldest first, by their topic below it; responses without their identifier.
+  var all: [(name: String, json: Any)] {
+    messages.withLock { $0 }.compactMap { message in
+      guard message.topic.hasPrefix(Self.vehicle),
+        let json = try? JSONSerialization.jsonObject(with: Data(message.payload))
+      else { return nil }
+      let name = message.topic.dropFirst(Self.vehicle.count)
+      let end = name.range(of: "/response/").map { name.index(before: $0.upperBound) }
+      return (String(name[..<(end ?? name.endIndex)]), json)
+    }
+  }
+
   func received(_ topic: String) -> [Received] {
     messages.withLock { $0 }.filter { $0.topic == topic }.compactMap { message in
       let json = try? JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any]

@@ -6,19 +6,20 @@ internal import Fleet
 struct GeolocateArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Ask this service for what too few vehicles have heard: https://HOST/v1/geolocate (default: none).",
+      "Query a service for beacons with too few reports: https://HOST/v1/geolocate (default: none).",
       valueName: "url"))
   var geolocate: String?
   @Option(
-    help: ArgumentHelp("A file with the service's key in its first line.", valueName: "file"),
+    help: ArgumentHelp("File with the service's API key in its first line.", valueName: "file"),
     completion: .file())
   var geolocateKey: String?
   @Option(
     help: ArgumentHelp(
-      "Where answers are kept: 90 days, that there is none 30 (default: the map's name with .geolocate.sqlite).",
+      "Cache file: positions for 90 days, unknown beacons for 30 (default: the map's name with .geolocate.sqlite).",
       valueName: "file"), completion: .file())
   var geolocateCache: String?
-  @Option(help: ArgumentHelp("Questions a day at most; one a second.", valueName: "count"))
+  @Option(
+    help: ArgumentHelp("Maximum number of queries per day; at most one per second.", valueName: "count"))
   var geolocateDaily = 1000
 
 }

@@ -129,7 +129,8 @@ struct GeolocateRun: ~Copyable {
     if entry.reach < before.reach { places[entry.beacon] = entry }
   }
 
-  /// The new entries, sorted by identity; none of a distrusted service, and none that the fleet knows itself.
+  /// The new entries, sorted by identity; without those of a distrusted service, and those in the fleet's own
+  /// map.
   var found: [FleetBeacon] {
     guard !pace.isDistrusted else { return [] }
     return places.values.filter { !disputed.contains($0.beacon) && !evidence.isKnown($0.beacon) }

@@ -13,11 +13,11 @@ package struct EntryOptions: ParsableArguments {
   package var role: Role = .view
 
   @Option(
-    help: ArgumentHelp("A fleet to see; several times for several, without it all.", valueName: "fleet"))
+    help: ArgumentHelp("Visible fleet; repeat for several (default: all).", valueName: "fleet"))
   package var fleet: [String] = []
 
   @Option(
-    help: ArgumentHelp("A single vehicle to see; several times for several.", valueName: "fleet/vehicle"))
+    help: ArgumentHelp("Visible vehicle; repeat for several.", valueName: "fleet/vehicle"))
   package var vehicle: [String] = []
 
   package init() {}

@@ -1,9 +1,7 @@
-internal import Sensors
-
 extension Beacon {
   /// The beacon as text: `b8:27:eb:00:12:34` for an access point; `lte-262-1-26385410` for a cell:
   /// technology, country, network and number, for GSM preceded by the area.
-  var text: String {
+  package var text: String {
     if let address {
       return stride(from: 40, through: 0, by: -8).map { shift in
         let digits = String(address >> UInt64(shift) & 0xff, radix: 16)
@@ -19,7 +17,7 @@ extension Beacon {
   /// Parses a beacon.
   ///
   /// - Parameter text: a text created by `text`; nil is returned for others, and for invalid numbers.
-  init?(text: some StringProtocol) {
+  package init?(text: some StringProtocol) {
     let octets = text.split(separator: ":", omittingEmptySubsequences: false)
     if octets.count == 6 {
       let values = octets.compactMap { $0.utf8.count == 2 ? UInt64($0, radix: 16) : nil }

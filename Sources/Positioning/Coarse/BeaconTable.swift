@@ -1,0 +1,31 @@
+public import Sensors
+internal import Spatial
+
+/// A map of beacons in memory.
+public struct BeaconTable: BeaconMap {
+  private let places: [Beacon: MappedBeacon]
+
+  /// - Parameter beacons: in any order; of several entries for a beacon the last one counts.
+  public init(_ beacons: some Sequence<MappedBeacon>) {
+    places = Dictionary(beacons.lazy.map { ($0.beacon, $0) }, uniquingKeysWith: { $1 })
+  }
+
+  public func lookUp(_ beacons: [Beacon]) -> [MappedBeacon] { beacons.compactMap { places[$0] } }
+}
+
+extension MappedBeacon {
+  /// The columns of a map file; `odograph beacons build` writes `source` after them.
+  package static let columns = "beacon,latitude,longitude,reach,sightings,vehicles,last_seen"
+
+  /// Parses the fields of a line of a map file. Nil for values out of range.
+  package init?(fields: [Substring]) {
+    guard (7...8).contains(fields.count), let beacon = Beacon(text: fields[0]),
+      let latitude = Double(fields[1]), let longitude = Double(fields[2]), let reach = Double(fields[3]),
+      let sightings = Int(fields[4]), let day = Int(fields[6])
+    else { return nil }
+    self.init(
+      beacon: beacon, coordinate: Coordinate(latitude: latitude, longitude: longitude), reach: reach,
+      sightings: sightings, lastSeen: day)
+    guard isSound else { return nil }
+  }
+}

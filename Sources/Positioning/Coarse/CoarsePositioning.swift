@@ -1,0 +1,235 @@
+package import Sensors
+package import Spatial
+
+/// Positions by radios: from scans and a map of beacons to locations, and the figures by which `PowerPlanner` weighs the radios.
+///
+/// The agent and `LiveLocation` share it. A value type without I/O.
+package struct CoarsePositioning: Sendable {
+  /// The state of the device at the time of a scan.
+  package struct Surroundings {
+    /// The receiver's newest location; nil before the first.
+    package var fix: Location?
+    /// The newest location of any source; nil before the first.
+    package var place: Location?
+    /// Nil if unknown.
+    package var isAtRest: Bool?
+    package var restSince: Timestamp?
+    package var needs: PowerNeeds
+    /// Civil time; nil if unknown.
+    package var time: UTCTime?
+
+    package init(
+      fix: Location?, place: Location?, isAtRest: Bool?, restSince: Timestamp?, needs: PowerNeeds,
+      time: UTCTime?
+    ) {
+      (self.fix, self.place) = (fix, place)
+      (self.isAtRest, self.restSince) = (isAtRest, restSince)
+      (self.needs, self.time) = (needs, time)
+    }
+
+    /// Days since 1970; 0 if unknown, which makes no beacon old.
+    package var day: Int { time.map { Int($0.nanoseconds / 86_400_000_000_000) } ?? 0 }
+
+    func isStill(since: Timestamp?) -> Bool {
+      guard isAtRest == true, let restSince, let since else { return false }
+      return restSince <= since
+    }
+  }
+
+  /// The result of one scan.
+  package struct Finding {
+    /// The radios that made the scan.
+    package var radios: Set<SensorKind>
+    /// The scan, with what the other radio has just received.
+    package var scan: RadioScan
+    /// Nil if the map has none of the beacons.
+    package var position: CoarsePosition?
+    /// The receiver's location at the time of the scan; nil if there is none.
+    package var fix: Location?
+  }
+
+  package let map: (any BeaconMap)?
+  package let mobility: Mobility
+  package private(set) var radios: Set<SensorKind>
+  private var figures: EnergyFigures
+  private let locator = CoarseLocator()
+  private var tracker: CoarseTracker
+  /// The newest scan of each radio.
+  private var newest: [SensorKind: RadioScan] = [:]
+  /// The position by all scans so far.
+  private var position: CoarsePosition?
+  /// Time of the last complete answer of the radios, and the number of answers in succession without a useful position.
+  package private(set) var answered: (at: Timestamp, vain: Int)?
+  /// Time of the last answer by cells that was no useful position.
+  private var cellsFailed: Timestamp?
+
+  /// Seconds between scans of two radios that count as one.
+  private static let together = 10.0
+  /// Seconds for which access points are requested with the cells, because cells alone failed.
+  private static let cellsPause = 600.0
+  /// Seconds between a scan and a fix of the same place.
+  package static let beside = 2.0
+
+  /// - Parameters:
+  ///   - map: nil gives no positions.
+  ///   - radios: of `wifi` and `cellular`.
+  ///   - figures: the default means that radios and receiver cost nothing that is known.
+  package init(
+    map: (any BeaconMap)?, radios: Set<SensorKind>, figures: EnergyFigures = EnergyFigures(),
+    mobility: Mobility
+  ) {
+    (self.map, self.radios, self.figures, self.mobility) = (map, radios, figures, mobility)
+    tracker = CoarseTracker(mobility: mobility)
+  }
+
+  package mutating func reconfigure(radios: Set<SensorKind>, figures: EnergyFigures) {
+    (self.radios, self.figures) = (radios, figures)
+  }
+
+  // MARK: Scans
+
+  /// Processes a complete scan. Returns a location that is better than all others; nil without one.
+  package mutating func process(_ scan: RadioScan, _ known: Surroundings) -> Location? {
+    guard let finding = find(scan, known), let position = adopt(finding, known) else { return nil }
+    return location(at: position, known)
+  }
+
+  /// Locates a complete scan; nil if its radio is not in use.
+  package mutating func find(_ scan: RadioScan, _ known: Surroundings) -> Finding? {
+    let kinds = radios.filter { scan.contains($0) }
+    guard !kinds.isEmpty else { return nil }
+    let fix = known.fix.flatMap {
+      // At rest a fix is beside all that follows it.
+      abs($0.timestamp.seconds(since: scan.timestamp)) <= Self.beside || known.isStill(since: $0.timestamp)
+        ? $0 : nil
+    }
+    var finding = Finding(radios: kinds, scan: joined(scan), fix: fix)
+    for kind in kinds { newest[kind] = scan }
+    guard let map else { return finding }
+    finding.position = locator.position(
+      of: finding.scan, by: map,
+      speed: known.isAtRest == true ? 0 : fix?.speed ?? CoarseLocator.usualSpeed, day: known.day)
+    return finding
+  }
+
+  /// The scan with what the other radio has just received.
+  private func joined(_ scan: RadioScan) -> RadioScan {
+    var joined = scan
+    for (_, other) in newest {
+      let age = scan.timestamp.seconds(since: other.timestamp)
+      guard (0...Self.together).contains(age) else { continue }
+      joined.sightings += other.sightings.filter { heard in
+        heard.beacon.technology.isCell && !scan.contains(.cellular)
+          || !heard.beacon.technology.isCell && !scan.contains(.wifi)
+      }.map {
+        var heard = $0
+        heard.age += age
+        return heard
+      }
+    }
+    return joined
+  }
+
+  /// Adopts a finding. Returns the position by all scans so far; nil if this one had none.
+  package mutating func adopt(_ finding: Finding, _ known: Surroundings) -> CoarsePosition? {
+    note(finding, known)
+    guard let found = finding.position else { return nil }
+    let smooth = tracker.process(found, isAtRest: known.isStill(since: position?.timestamp))
+    position = smooth
+    return smooth
+  }
+
+  /// Records when radios have answered, and whether that was of use.
+  private mutating func note(_ finding: Finding, _ known: Surroundings) {
+    let timestamp = finding.scan.timestamp
+    let limit =
+      known.needs.takesCoarsePositions
+      ? known.needs.coarseLimit(isAtRest: known.isAtRest == true) : CoarseLocator.worstAccuracy
+    let isGood = finding.position.map { $0.horizontalAccuracy <= limit } ?? false
+    if !finding.radios.contains(.wifi), radios.contains(.wifi) {
+      let areAsked = !known.needs.takesCoarsePositions || areCellsTried(at: timestamp)
+      cellsFailed = isGood ? nil : timestamp
+      // Access points are asked too, or next.
+      if areAsked || !isGood { return }
+    }
+    answered = (timestamp, isGood ? 0 : min(100, (answered?.vain ?? 0) + 1))
+  }
+
+  /// Returns a location if a kilometre is accurate enough, or if the receiver has had no fix since the start. It never replaces a
+  /// location that is better even after all that the device may have moved since.
+  package func location(at position: CoarsePosition, _ known: Surroundings) -> Location? {
+    guard known.needs.location.isWanted, known.needs.takesCoarsePositions || known.fix == nil else {
+      return nil
+    }
+    if let place = known.place,
+      bound(of: place, known, at: position.timestamp) <= position.horizontalAccuracy
+    {
+      return nil
+    }
+    var location = Location(timestamp: position.timestamp, coordinate: position.coordinate)
+    location.horizontalAccuracy = position.horizontalAccuracy
+    location.time = known.time
+    location.positionSource = .coarse
+    return location
+  }
+
+  /// The accuracy of an earlier location as of now, in metres at 68 %.
+  package func bound(of place: Location, _ known: Surroundings, at now: Timestamp) -> Double {
+    let age = max(0, now.seconds(since: place.timestamp))
+    let way =
+      known.isStill(since: place.timestamp)
+      ? 0 : mobility.metersCovered(in: age, startingAt: place.speed ?? mobility.topSpeed)
+    return (place.horizontalAccuracy ?? 0) + way
+  }
+
+  // MARK: Power
+
+  /// The figures for the power planner; nil without radios or a map.
+  /// - Parameter isLearning: whether a scan now is worth its energy for the map.
+  package func supply(_ needs: PowerNeeds, isLearning: Bool, at now: Timestamp) -> CoarseSupply? {
+    guard map != nil, !radios.isEmpty, needs.location.isWanted else { return nil }
+    var asked = radios
+    // Cells are cheaper; and they answer before a moving vehicle has left the place of the fix.
+    if needs.takesCoarsePositions, radios.contains(.cellular), isLearning || !areCellsTried(at: now) {
+      asked = [.cellular]
+    }
+    return CoarseSupply(
+      radios: asked, joules: joules(of: asked), receiverPower: figures.power[.receiver] ?? 0,
+      timestamp: position?.timestamp, radius: position?.horizontalAccuracy ?? .infinity,
+      answered: answered?.at, vain: answered?.vain ?? 0, isLearning: isLearning)
+  }
+
+  private func areCellsTried(at now: Timestamp) -> Bool {
+    cellsFailed.map { now.seconds(since: $0) < Self.cellsPause } ?? false
+  }
+
+  /// Joules of one scan of each radio.
+  package func joules(of radios: Set<SensorKind>) -> Double {
+    radios.reduce(0) { sum, radio in sum + power(of: radio) * (duration(of: radio) ?? 0) }
+  }
+
+  /// Joules that a scan has used.
+  package func joules(of finding: Finding) -> Double {
+    guard let duration = finding.scan.duration else { return joules(of: finding.radios) }
+    return finding.radios.reduce(0) { $0 + duration * power(of: $1) }
+  }
+
+  private func duration(of radio: SensorKind) -> Double? {
+    EnergyComponent(radio).flatMap { figures.scanDuration[$0] }
+  }
+
+  private func power(of radio: SensorKind) -> Double {
+    EnergyComponent(radio).flatMap { figures.power[$0] } ?? 0
+  }
+}
+
+extension Location {
+  /// The location as regions use it. Errors of positions by radios have longer tails than a receiver's of the same accuracy,
+  /// because transmitters move.
+  package var forRegions: Location {
+    guard positionSource == .coarse else { return self }
+    var location = self
+    location.horizontalAccuracy = horizontalAccuracy.map { 2 * $0 }
+    return location
+  }
+}

@@ -1,0 +1,133 @@
+internal import Glibc
+internal import Spatial
+
+/// A test of positions against the receiver's own velocity: both come from different measurements (code and Doppler), so a deceived
+/// receiver seldom changes both alike.
+///
+/// The residual is the position minus the integrated velocity. It wanders within the errors of both. It is a drift if over `span`
+/// seconds it moves farther than all errors together, and in each third of that time in the same direction by at least `share` of it.
+/// So a receiver that corrects its position after a tunnel, in one step or within half a minute, does not drift.
+///
+/// A velocity counts only after it has agreed with the positions in motion: receivers exist that always state a speed of zero.
+struct VelocityWitness {
+  private struct Sample {
+    var timestamp: Timestamp
+    var residual: SIMD2<Double>
+    var velocity: SIMD2<Double>
+    var accuracy: Double
+    /// Metres travelled since the start.
+    var travelled: Double
+    /// Metres in motion since the start, by velocities and by positions.
+    var inMotion: SIMD2<Double>
+  }
+
+  private var samples: [Sample] = []
+  private var last: (location: Location, velocity: SIMD2<Double>)?
+  private var residual = SIMD2<Double>.zero
+  private var travelled = 0.0
+  private var inMotion = SIMD2<Double>.zero
+  /// Whether velocity and positions have agreed in motion.
+  private var hasAgreed = false
+  /// When the last drift was found, and its distance in metres.
+  private var drift: (timestamp: Timestamp, distance: Double)?
+
+  /// Seconds of a test.
+  static let span = 45.0
+  /// Seconds without a drift after which positions are plausible again.
+  static let release = 60.0
+  private static let share = 0.28
+  /// Seconds between two samples.
+  private static let interval = 0.9
+  /// Metres that a position may move against the velocity in any case: multipath at rest, slow traffic below the least speed.
+  private static let floor = 45.0
+  /// Metres of independent position errors, radii of 68 % of both ends, m/s of Doppler bias, share of the way (a degree or two of
+  /// course, a wheel's scale) and seconds of latency between position and velocity.
+  private static let (least, radii, bias, scale, latency) = (10.0, 3.0, 0.15, 0.04, 0.7)
+  /// m/s of motion.
+  private static let motion = 2.0
+  /// Seconds and metres in which velocity and positions must agree before the velocity counts.
+  private static let (agreementTime, agreementWay) = (10.0, 100.0)
+
+  /// Forgets the residual, because the position was corrected.
+  mutating func interrupt() {
+    samples.removeAll(keepingCapacity: true)
+    last = nil
+  }
+
+  /// Processes an accepted location; returns the suspicion against it.
+  mutating func process(_ location: Location, slowest: Double) -> Suspicion? {
+    if let drift, location.timestamp.seconds(since: drift.timestamp) > Self.release { self.drift = nil }
+    observe(location, slowest)
+    return drift.map { Suspicion(.velocity, distance: $0.distance) }
+  }
+
+  private mutating func observe(_ location: Location, _ slowest: Double) {
+    let isSlow = location.speed.map { $0 <= slowest } ?? false
+    guard let velocity = location.velocity ?? (isSlow ? .zero : nil) else { return interrupt() }
+    defer { last = (location, velocity) }
+    if let last {
+      let step = location.seconds(since: last.location)
+      guard step > 0, step <= FixScreen.longestStep else { return restart(location, velocity) }
+      let way = LocalFrame(origin: last.location.coordinate).offset(of: location.coordinate)
+      let expected = (last.velocity + velocity) / 2 * step
+      residual += way - expected
+      let length = expected.squaredLength.squareRoot()
+      travelled += length
+      // At rest, the noise of positions adds up.
+      if length >= Self.motion * step { inMotion += SIMD2(length, way.squaredLength.squareRoot()) }
+    }
+    if let newest = samples.last, location.timestamp.seconds(since: newest.timestamp) < Self.interval {
+      return
+    }
+    samples.append(sample(location, velocity))
+    let start = samples.firstIndex { location.timestamp.seconds(since: $0.timestamp) <= Self.span } ?? 0
+    samples.removeFirst(start)
+    test()
+  }
+
+  private mutating func restart(_ location: Location, _ velocity: SIMD2<Double>) {
+    interrupt()
+    samples.append(sample(location, velocity))
+  }
+
+  private func sample(_ location: Location, _ velocity: SIMD2<Double>) -> Sample {
+    Sample(
+      timestamp: location.timestamp, residual: residual, velocity: velocity,
+      accuracy: location.horizontalAccuracy ?? FixScreen.unknownAccuracy, travelled: travelled,
+      inMotion: inMotion)
+  }
+
+  private mutating func test() {
+    guard let first = samples.first, let now = samples.last else { return }
+    let seconds = now.timestamp.seconds(since: first.timestamp)
+    let moved = now.residual - first.residual
+    let distance = moved.squaredLength.squareRoot()
+    let way = now.travelled - first.travelled
+    let lengths = now.inMotion - first.inMotion
+    if seconds >= Self.agreementTime, lengths.x >= Self.agreementWay,
+      abs(lengths.y - lengths.x) <= lengths.x / 5, distance <= lengths.x / 5
+    {
+      hasAgreed = true
+    }
+    // Up to two intervals of a second are missing at the old end.
+    guard hasAgreed, seconds >= Self.span - FixScreen.longestStep, distance > Self.floor else { return }
+    var change = 0.0
+    for sample in samples {
+      let (a, b) = (sample.velocity - first.velocity, sample.velocity - now.velocity)
+      change = max(change, a.squaredLength, b.squaredLength)
+    }
+    let allowed =
+      Self.least + Self.radii * hypot(first.accuracy, now.accuracy) + Self.bias * seconds + Self.scale * way
+      + Self.latency * change.squareRoot()
+    guard distance > allowed else { return }
+    var before = first.residual
+    for third in 1...3 {
+      let due = Double(third) * seconds / 3 - 1e-6
+      let end = samples.first { $0.timestamp.seconds(since: first.timestamp) >= due } ?? now
+      let part = ((end.residual - before) * moved).sum() / distance
+      guard part >= Self.share * distance else { return }
+      before = end.residual
+    }
+    drift = (now.timestamp, max(distance, drift?.distance ?? 0))
+  }
+}

@@ -1,0 +1,193 @@
+import FleetFixtures
+import Foundation
+import JSON
+import Positioning
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Fleet
+@testable import FleetStore
+
+/// The documented forms of a prediction in Python, JavaScript and SQL agree with `ReportPredictor` on random messages.
+@Suite struct PredictionFormsTests {
+  /// The time of the prediction in seconds after noon.
+  private static let now = 600.0
+  private static let vehicles = 400
+
+  private struct Predicted {
+    var coordinate: Coordinate
+    var radius: Double
+  }
+
+  /// Random location messages, one for each vehicle, from 10 s after to 500 s before the time of the prediction.
+  private static func messages() -> [String] {
+    var random = SplitMix.announced()
+    return (0..<vehicles).map { _ in
+      let isFarEast = Int.random(in: 0..<10, using: &random) == 0
+      let coordinate = Coordinate(
+        latitude: .random(in: -85...85, using: &random),
+        longitude: isFarEast ? 179.9999 : .random(in: -180..<180, using: &random))
+      let time = noon.advanced(bySeconds: now - (.random(in: -10...500, using: &random) * 10).rounded() / 10)
+      let report = ReportPredictor(
+        moment: Timestamp(nanoseconds: time.nanoseconds), coordinate: coordinate,
+        velocity: SIMD2(.random(in: -60...60, using: &random), .random(in: -60...60, using: &random)),
+        bound: .random(in: 1...200, using: &random),
+        delay: [0, 1.5, 5, 60].randomElement(using: &random) ?? 0,
+        validity: Bool.random(using: &random) ? .random(in: 1...400, using: &random) : nil,
+        growth: .random(in: 0...110, using: &random))
+      let location = Location(timestamp: report.moment, coordinate: coordinate)
+      let identity = MessageIdentity(epoch: "e", seq: 1)
+      // Some vehicles do not report within bounds.
+      let message =
+        Int.random(in: 0..<20, using: &random) == 0
+        ? LocationMessage(identity: identity, time: time, location: location)
+        : LocationMessage(identity: identity, time: time, location: location, report: report)
+      return String(decoding: message.payload, as: UTF8.self)
+    }
+  }
+
+  /// The prediction of the newest report alone: its own position until it is in effect, nothing two minutes after
+  /// the end of its bound.
+  private static func expected(_ payload: String) throws -> Predicted? {
+    let message = try LocationMessage(json: JSONValue(parsing: Array(payload.utf8)))
+    guard let report = message.predictor else { return nil }
+    let shown = Timestamp(nanoseconds: noon.advanced(bySeconds: now - report.delay).nanoseconds)
+    let moment = max(shown, report.moment)
+    if let validity = report.validity, moment.seconds(since: report.moment) > validity + 120 { return nil }
+    return Predicted(coordinate: report.coordinate(at: moment), radius: report.bound(at: moment))
+  }
+
+  private static func compare(_ found: [Predicted?], _ payloads: [String]) throws {
+    try #require(found.count == payloads.count)
+    var predicted = 0
+    for (found, payload) in zip(found, payloads) {
+      let expected = try expected(payload)
+      #expect((found == nil) == (expected == nil), "\(payload)")
+      guard let found, let expected else { continue }
+      predicted += 1
+      #expect(found.coordinate.isValid, "\(found.coordinate)")
+      #expect(found.coordinate.distance(to: expected.coordinate) < 0.01, "\(payload): \(found.coordinate)")
+      #expect(abs(found.radius - expected.radius) < 0.001, "\(payload): \(found.radius)")
+    }
+    #expect(predicted > vehicles / 2 && predicted < vehicles)
+  }
+
+  private static func page(_ name: String) throws -> String {
+    try String(contentsOfFile: "\(ContractScript.repository)/\(name)", encoding: .utf8)
+  }
+
+  /// The guide's program in a language.
+  private static func program(_ language: String) throws -> String {
+    let parts = try page("Config/examples/consumers/README.md").components(separatedBy: "```\(language)\n")
+    return try #require(parts.last?.components(separatedBy: "```").first)
+  }
+
+  /// Runs a program on the messages; it prints latitude, longitude and radius of each as JSON, or null.
+  private static func run(_ interpreter: String, _ name: String, _ program: String) throws {
+    let directory = try TemporaryDirectory()
+    let payloads = messages()
+    try program.write(toFile: directory.file(name), atomically: true, encoding: .utf8)
+    try payloads.joined(separator: "\n").write(
+      toFile: directory.file("messages"), atomically: true, encoding: .utf8)
+    let child = try ChildProcess(interpreter, [directory.file(name), directory.file("messages")])
+    #expect(child.waitForExit() == 0, "\(child.output)")
+    let found = try child.output.split(separator: "\n").map { line -> Predicted? in
+      let numbers = try JSONValue(parsing: Array(line.utf8)).array?.compactMap(\.double)
+      guard let numbers, numbers.count == 3 else { return nil }
+      return Predicted(
+        coordinate: Coordinate(latitude: numbers[0], longitude: numbers[1]), radius: numbers[2])
+    }
+    try compare(found, payloads)
+  }
+
+  private static let seconds = Double(noon.nanoseconds) * 1e-9 + now
+
+  @Test func python() throws {
+    try Self.run(
+      ContractScript.python, "predict.py",
+      """
+      import json, sys
+      \(Self.program("python"))
+      for line in open(sys.argv[1]):
+          print(json.dumps(predicted(json.loads(line), \(Self.seconds))))
+      """)
+  }
+
+  @Test(.needs(.node)) func javaScript() throws {
+    try Self.run(
+      "node", "predict.js",
+      """
+      \(Self.program("javascript"))
+      for (const line of require("fs").readFileSync(process.argv[2], "utf8").split("\\n")) {
+        const found = predicted(JSON.parse(line), \(Self.seconds * 1000));
+        console.log(JSON.stringify(found ? [found.latitude, found.longitude, found.radius] : null));
+      }
+      """)
+  }
+
+  /// The examples contain the guide's functions.
+  @Test func examplesUseTheGuidesFunctions() throws {
+    let folder = "Config/examples/consumers"
+    let python = try #require(Self.program("python").range(of: "def predicted"))
+    let function = try String(Self.program("python")[python.lowerBound...])
+    #expect(try Self.page("\(folder)/positions.py").contains(function))
+    let flow = try JSONSerialization.jsonObject(with: Data(Self.page("\(folder)/node-red.json").utf8))
+    let nodes = try #require(flow as? [[String: Any]])
+    let javaScript = try Self.program("javascript")
+    #expect(nodes.contains { ($0["func"] as? String)?.contains(javaScript) == true })
+  }
+
+  private static func rows(_ payloads: [String]) -> [RecordedMessage] {
+    RecordedRows.of(payloads.enumerated().map { ("v\($0)/location", $1) }, at: now)
+  }
+
+  /// The predictions of rows with vehicle, latitude, longitude and radius, in the order of the messages.
+  private static func predictions(_ rows: [[String?]]) -> [Predicted?] {
+    var found = [Predicted?](repeating: nil, count: rows.count)
+    for row in rows {
+      guard let place = row[0].flatMap({ Int($0.dropFirst()) }), found.indices.contains(place),
+        let latitude = row[1].flatMap(Double.init), let longitude = row[2].flatMap(Double.init),
+        let radius = row[3].flatMap(Double.init)
+      else { continue }
+      found[place] = Predicted(
+        coordinate: Coordinate(latitude: latitude, longitude: longitude), radius: radius)
+    }
+    return found
+  }
+
+  @Test(.needs(.postgreSQL)) func postgreSQL() throws {
+    let server = try PostgreSQLFixture()
+    let store = PostgreSQLStore(address: server.url)
+    try store.open()
+    let payloads = Self.messages()
+    _ = try store.store(Self.rows(payloads))
+    // A recording of an older version gets the function at the next start.
+    _ = try server.query("DROP FUNCTION odograph.predicted")
+    try PostgreSQLStore(address: server.url).open()
+    let rows = try server.query(
+      """
+      SELECT vehicle, latitude, longitude, radius, time = reported, extract(epoch FROM time - reported) >= 0
+        FROM odograph.predicted('2026-11-21 12:10:00Z')
+      """)
+    try Self.compare(Self.predictions(rows), payloads)
+    #expect(rows.allSatisfy { $0[5] == "t" && ($0[3] != "" || $0[4] == "t") })
+  }
+
+  @Test func sqlite() throws {
+    let directory = try TemporaryDirectory()
+    let store = SQLiteStore(path: directory.file("fleet.sqlite"))
+    try store.open()
+    let payloads = Self.messages()
+    _ = try store.store(Self.rows(payloads))
+    let parts = try Self.page("Config/database/README.md").components(separatedBy: "```sql sqlite\n")
+    let query = try #require(
+      parts.first { $0.contains("clock (now)") }?.components(separatedBy: "\n```").first)
+    let given = query.replacing("unixepoch('now') * 1000", with: "\(Int(Self.seconds * 1000))")
+    #expect(given != query)
+    let rows = try SQLiteReader(directory.file("fleet.sqlite")).rows(given)
+    try Self.compare(Self.predictions(rows.map { [$0[0], $0[2], $0[3], $0[4]] }), payloads)
+    store.close()
+  }
+}

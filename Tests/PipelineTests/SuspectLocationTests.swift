@@ -1,0 +1,190 @@
+import JSON
+import Navigation
+import Positioning
+import Sensors
+import Simulation
+import Spatial
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import AgentCore
+@testable import Pipeline
+
+/// Positions that contradict other measurements, from the receiver's report to the messages.
+@Suite struct SuspectLocationTests {
+  private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
+  private static let origin = Coordinate(latitude: 48, longitude: 11)
+  private static let policies = [
+    ["location.reporting=distance", "location.distance_filter=20"], ["location.reporting=bounded"],
+    ["location.reporting=distance", "location.deferral_timeout=20"],
+  ]
+
+  private func pipeline(_ settings: [String] = [], regions: [Region] = []) throws -> AgentPipeline {
+    let configuration = try AgentConfiguration(
+      layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "input.mode=simulation"] + settings)],
+      file: nil)
+    var pipeline = AgentPipeline(
+      configuration: configuration.pipeline, start: Timestamp(seconds: 0), time: Self.start, version: "1")
+    pipeline.regions.replaceAll(regions)
+    return pipeline
+  }
+
+  /// A drive to the east at 10 m/s, `north` metres aside.
+  private func fix(_ second: Int, north: Double = 0, speed: Double = 10) -> SensorEvent {
+    let place = Self.origin.destination(distance: speed * Double(second), bearing: 90)
+    var fix = PositionFix(
+      timestamp: Timestamp(seconds: Double(second)), time: Self.start.advanced(bySeconds: Double(second)),
+      mode: .threeDimensional, coordinate: place.destination(distance: north, bearing: 0))
+    (fix.speed, fix.course, fix.horizontalError, fix.receiver) = (speed, 90, 3, "/dev/ttyS0")
+    return .position([fix])
+  }
+
+  private func north(_ message: LocationMessage) -> Double {
+    (message.location.coordinate.latitude - Self.origin.latitude) * 111_200
+  }
+
+  /// What a run publishes.
+  private struct Output {
+    var locations: [LocationMessage] = []
+    var events: [LocationEventMessage] = []
+    var regions: [RegionMessage] = []
+    var tracks: [TrackMessage] = []
+
+    var suspicions: [LocationEventMessage] {
+      events.filter { $0.event == .suspect || $0.event == .plausible }
+    }
+
+    var hasFarTrack: Bool {
+      tracks.contains { track in track.fixes.contains { abs($0.coordinate.latitude - 48) > 0.01 } }
+    }
+
+    mutating func add(_ message: VehicleMessage) {
+      switch message {
+      case .location(let message): locations.append(message)
+      case .locationEvent(let message): events.append(message)
+      case .region(let message): regions.append(message)
+      case .track(let message): tracks.append(message)
+      default: break
+      }
+    }
+  }
+
+  private func run(_ pipeline: inout AgentPipeline, _ events: [SensorEvent]) -> Output {
+    var output = Output()
+    for event in events { pipeline.process(event) { output.add($0) } }
+    pipeline.finish { output.add($0) }
+    return output
+  }
+
+  private static let street = Region(
+    identifier: "street", center: origin.destination(distance: 500, bearing: 90), radius: 2000)
+
+  @Test(arguments: policies, [3, 4]) func aFewFarFixesAreNotPublished(settings: [String], count: Int) throws {
+    var pipeline = try pipeline(settings, regions: [Self.street])
+    let output = run(
+      &pipeline, (0..<100).map { fix($0, north: (50..<(50 + count)).contains($0) ? 5500 : 0) })
+    #expect(!output.locations.isEmpty && output.locations.allSatisfy { abs(north($0)) < 100 })
+    #expect(!output.hasFarTrack)
+    #expect(output.events.allSatisfy { $0.event != .suspect } && output.regions.isEmpty)
+  }
+
+  @Test(arguments: policies) func aFarJumpIsFlaggedAndMovesNoRegion(settings: [String]) throws {
+    var pipeline = try pipeline(settings, regions: [Self.street])
+    let output = run(&pipeline, (0..<100).map { fix($0, north: (50..<70).contains($0) ? 111_000 : 0) })
+    let far = output.locations.filter { north($0) > 1000 }
+    #expect(!far.isEmpty)
+    for message in far {
+      #expect(message.location.suspicion?.reason == .jump && message.prediction == nil)
+      #expect((message.location.horizontalAccuracy ?? 0) > 100_000)
+      let json = try JSONValue(parsing: message.payload)
+      #expect(json["suspect"]?.string == "jump")
+      #expect(try LocationMessage(json: json).location.suspicion?.reason == .jump)
+    }
+    #expect(!output.hasFarTrack)
+    #expect(output.regions.isEmpty)
+    let told = output.suspicions
+    #expect(told.map(\.event) == [.suspect, .plausible] && told.first?.error == "jump")
+    // The retained position is plausible again immediately.
+    let end = try #require(told.last?.time)
+    let back = output.locations.filter { $0.time == end && $0.location.suspicion == nil }
+    #expect(back.contains { abs(north($0)) < 100 })
+    let status = pipeline.report(.online, at: Timestamp(seconds: 100))
+    #expect(try #require(status.counters["fixes.suspect"]) > 10)
+  }
+
+  /// A ferry without a receiver, or a first position that was wrong.
+  @Test(arguments: policies) func aJumpThatStaysIsAccepted(settings: [String]) throws {
+    var pipeline = try pipeline(settings, regions: [Self.street])
+    let output = run(&pipeline, (0..<150).map { fix($0, north: $0 >= 50 ? 20_000 : 0) })
+    #expect(output.suspicions.map(\.event) == [.suspect, .plausible])
+    #expect(output.regions.map(\.event) == [.exit])
+    let exit = try #require(output.regions.first).time.seconds(since: Self.start)
+    #expect((80...85).contains(exit))
+    #expect(try #require(output.locations.last).location.suspicion == nil)
+    #expect(north(try #require(output.locations.last)) > 19_000)
+  }
+
+  @Test func aDriftAgainstTheVelocityIsFlagged() throws {
+    var pipeline = try pipeline(["location.reporting=bounded"], regions: [Self.street])
+    let output = run(&pipeline, (0..<190).map { fix($0, north: 3 * Double(max(0, $0 - 60))) })
+    let event = try #require(output.events.first { $0.event == .suspect })
+    #expect(event.error == "velocity" && event.time.seconds(since: Self.start) <= 120)
+    #expect(output.locations.contains { $0.location.suspicion?.reason == .velocity })
+  }
+
+  /// Wheels that agreed with the receiver, and then do not.
+  @Test(arguments: [true, false]) func aContradictionOfTheWheelsIsFlagged(hasAgreed: Bool) throws {
+    var pipeline = try pipeline(["location.reporting=distance", "can.interface=can0"])
+    var output = Output()
+    for second in 0..<200 {
+      // A scale that is always wrong is no contradiction of the position.
+      let wheels = !hasAgreed ? 16.0 : second < 100 ? 10 : 4
+      pipeline.process(
+        .vehicle([
+          VehicleReading(
+            timestamp: Timestamp(seconds: Double(second)), path: "Vehicle.Speed", value: .number(3.6 * wheels)
+          )
+        ])
+      ) { output.add($0) }
+      pipeline.process(fix(second)) { output.add($0) }
+    }
+    let flagged = output.events.filter { $0.event == .suspect }
+    #expect(flagged.map(\.error) == (hasAgreed ? ["wheels"] : []))
+    #expect(output.locations.contains { $0.location.suspicion != nil } == hasAgreed)
+  }
+
+  @Test func nullIslandStartsNothing() throws {
+    var pipeline = try pipeline(["location.reporting=distance", "trips.enabled=true", "trips.interval=60"])
+    var payloads: [String] = []
+    for second in 0..<200 {
+      guard case .position(var fixes) = fix(second) else { continue }
+      if second < 20 { fixes[0].coordinate = Coordinate(latitude: 0, longitude: 0) }
+      pipeline.process(.position(fixes)) {
+        if case .location(let message) = $0 {
+          payloads.append(String(decoding: message.payload, as: UTF8.self))
+        }
+        if case .trip(let message) = $0 { payloads.append(String(decoding: message.payload, as: UTF8.self)) }
+      }
+    }
+    #expect(payloads.count > 50)
+    #expect(payloads.allSatisfy { !$0.contains(#""latitude":0,"#) && !$0.contains(#""latitude":0.0"#) })
+  }
+
+  /// Single outliers while updates are paused, in every phase.
+  @Test func anOutlierDoesNotEndAPause() throws {
+    var random = SeededGenerator.announced()
+    let circle = Region(identifier: "office", center: Self.origin, radius: 50)
+    var pipeline = try pipeline(
+      ["location.reporting=distance", "location.pauses_automatically=true"], regions: [circle])
+    var output = Output()
+    for second in 0..<3600 {
+      let isOutlier = second > 10 && second % 7 == 3
+      pipeline.process(fix(second, north: isOutlier ? 60 + 900 * random.nextUniform() : 0, speed: 0)) {
+        output.add($0)
+      }
+    }
+    #expect(output.events.map(\.event) == [.paused] && output.regions.isEmpty)
+    #expect(output.locations.allSatisfy { abs(north($0)) < 5 })
+  }
+}
