@@ -24,8 +24,11 @@ struct BoundedReports: Sendable {
   ///   - error: error bound in m.
   ///   - delay: display delay in s.
   ///   - activity: type of motion.
-  init(error: Double, delay: Double, activity: ActivityType = .automotive) {
-    reporter = BoundedReporter(epsilon: error, delay: delay, activity: activity)
+  ///   - limits: limits on the distance between the last reported position and the vehicle.
+  init(
+    error: Double, delay: Double, activity: ActivityType = .automotive, limits: [DisplacementLimit] = []
+  ) {
+    reporter = BoundedReporter(epsilon: error, delay: delay, activity: activity, limits: limits)
     self.activity = activity
   }
 
@@ -43,7 +46,8 @@ struct BoundedReports: Sendable {
     let moment = Self.milliseconds(time)
     if let newest, newest.seconds(since: moment) > Self.largestStepBack {
       reports = finish()
-      self = BoundedReports(error: reporter.epsilon, delay: reporter.delay, activity: activity)
+      self = BoundedReports(
+        error: reporter.epsilon, delay: reporter.delay, activity: activity, limits: reporter.limits)
     }
     offset = location.timestamp.nanoseconds &- moment.nanoseconds
     newest = moment

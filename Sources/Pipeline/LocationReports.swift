@@ -62,8 +62,8 @@ struct LocationReports: Sendable {
     guard isEnabled else { return }
     switch policy {
     case .distance(let filter): manager.distanceFilter = filter
-    case .bounded(let error, let delay):
-      bounded = BoundedReports(error: error, delay: delay, activity: settings.activity)
+    case .bounded(let error, let delay, let limits):
+      bounded = BoundedReports(error: error, delay: delay, activity: settings.activity, limits: limits)
     case .significant:
       manager.startMonitoringSignificantLocationChanges()
       return
@@ -95,7 +95,7 @@ struct LocationReports: Sendable {
 
   /// Maximum error in metres of the position that a subscriber shows; nil without a guarantee.
   var errorBound: Double? {
-    if case .bounded(let error, _) = policy { error } else { nil }
+    if case .bounded(let error, _, _) = policy { error } else { nil }
   }
 
   /// Seconds after the newest location for which the guaranteed bound holds without observation; nil without

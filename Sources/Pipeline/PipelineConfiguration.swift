@@ -63,8 +63,8 @@ extension PipelineConfiguration {
       /// Locations at a minimum distance in m from the last published one; nil publishes every location.
       case distance(Double?)
       /// The position displayed by subscribers is accurate to `error` metres for the time `delay` seconds
-      /// ago.
-      case bounded(error: Double, delay: Double)
+      /// ago. Consumers that show the last reported position are within each of the limits.
+      case bounded(error: Double, delay: Double, limits: [DisplacementLimit] = [])
       /// Significant changes only: `SignificantChangeMonitor`.
       case significant
     }

@@ -139,7 +139,8 @@ extension Odographd {
           odographd check --json --config /etc/odographd/odograph.toml | jq .ok
 
         With --json, findings have severity (ok, warning, problem), subject, message and remedy; estimate has joules, \
-        bytes and messages of a day, as a whole and by parts, and without: the inertial sensors that were not found.
+        bytes and messages of a day, as a whole and by parts, and without: the inertial sensors that were not found; plainConsumers has \
+        the maximum error by format of consumers that show the last position: metres, plus seconds of driving.
 
         Exit codes: 0 the agent can work; 2 something keeps it from working; 64 wrong arguments; 78 wrong configuration.
         """)

@@ -34,6 +34,7 @@ import Testing
     case _ where key.hasPrefix("simulation."): ["input.mode=simulation"]
     case "location.error_bound", "location.delay_bound": ["location.reporting=bounded"]
     case "location.distance_filter": ["location.reporting=distance"]
+    case _ where key.hasPrefix("location.displacement_"): ["location.reporting=bounded"]
     case "location.track_error": ["location.deferral_timeout=60"]
     case "mqtt.password_file": ["mqtt.user=v"]
     case "mqtt.certificate_file", "mqtt.key_file":
@@ -42,7 +43,8 @@ import Testing
     case "mqtt.ca_file", "mqtt.alpn", "mqtt.tls_minimum": secure
     case "mqtt.burst_interval", "mqtt.burst_linger": ["mqtt.link=bursts"]
     case _ where key.hasPrefix("owntracks."): ["mqtt.profile=owntracks"]
-    case "homeassistant.prefix": ["homeassistant.enabled=true"]
+    case _ where key.hasPrefix("homeassistant.") && key != "homeassistant.enabled":
+      ["homeassistant.enabled=true"]
     case "recorder.path", "recorder.megabytes": ["recorder.enabled=true"]
     case _ where key.hasPrefix("trace.") && key != "trace.enabled": ["trace.enabled=true"]
     default: []

@@ -44,7 +44,7 @@ import Testing
     let plain = try AgentConfiguration(layers: [ConfigurationLayer(assignments: ["vehicle.id=v"])], file: nil)
     #expect(try plain == Self.configuration(.car))
     let day = try SimulatedDay.use(plain, drivingHours: 2)
-    #expect(day.bytes < 1_000_000 && day.total < 10_000, "\(day.bytes) bytes, \(day.total) J")
+    #expect(day.bytes < 1_200_000 && day.total < 10_000, "\(day.bytes) bytes, \(day.total) J")
     let bench = try Self.use(.testBench, ["energy.radio_mw=1060", "energy.radio_tail=11.6"], hours: 2)
     #expect(bench.bytes > 10 * day.bytes && bench.total > 5 * day.total)
   }

@@ -31,8 +31,35 @@ import Testing
     case .bounded: #expect(reporting == "bounded")
     case .significant: #expect(reporting == "significant")
     }
-    let isIdle = (file + flags).contains("location.distance_filter=50") && reporting != "distance"
+    let isIdle = (file + flags).contains("location.distance_filter=50") && reporting == "significant"
     #expect(layers.ineffectiveSettings().map(\.key) == (isIdle ? ["location.distance_filter"] : []))
+  }
+
+  /// Each format that is published adds its limit, and so does a distance filter that is set. The filter of a preset does not.
+  @Test(arguments: [
+    (["mqtt.profile=native"], ["location"]), (["mqtt.profile=owntracks"], ["owntracks"]),
+    (
+      ["mqtt.profile=native,owntracks", "homeassistant.enabled=true"],
+      ["location", "owntracks", "homeassistant"]
+    ),
+    (["location.displacement_bound=0"], []),
+    (["location.distance_filter=30"], ["location", "filter"]), (["preset=person"], ["location"]),
+  ])
+  func eachFormatLimitsTheDisplacement(settings: [String], sources: [String]) throws {
+    let limits = [
+      "location": DisplacementLimit(metres: 60, seconds: 3),
+      "owntracks": DisplacementLimit(metres: 61, seconds: 4),
+      "homeassistant": DisplacementLimit(metres: 62, seconds: 5), "filter": DisplacementLimit(metres: 30),
+    ]
+    let assignments = limits.filter { $0.key != "filter" }.flatMap { table, limit in
+      ["\(table).displacement_bound=\(limit.metres)", "\(table).displacement_time=\(limit.seconds)"]
+    }
+    let layers = ConfigurationLayers(
+      flags: try ConfigurationLayer(assignments: settings), environment: ConfigurationLayer(),
+      file: try ConfigurationLayer(
+        assignments: ["vehicle.id=v", "location.reporting=bounded"] + assignments),
+      fileName: nil)
+    #expect(try layers.configuration().pipeline.location.limits == sources.compactMap { limits[$0] })
   }
 
   /// Set remotely, too.
@@ -46,12 +73,15 @@ import Testing
     let free = try layers()
     #expect(try free.configuration(remote: remote).pipeline.location.policy == .distance(50))
     #expect(free.ineffectiveSettings(remote: remote).isEmpty)
-    let fixed = try layers("location.reporting=bounded")
+    let bounded = try layers("location.reporting=bounded")
     #expect(
-      try fixed.configuration(remote: remote).pipeline.location.policy == .bounded(error: 20, delay: 5))
+      try bounded.configuration(remote: remote).pipeline.location.limits?.last
+        == DisplacementLimit(metres: 50))
+    #expect(bounded.ineffectiveSettings(remote: remote).isEmpty)
+    let fixed = try layers("location.reporting=significant")
     let idle = try #require(fixed.ineffectiveSettings(remote: remote).first)
     #expect(idle.key == "location.distance_filter" && idle.place == "config/desired")
-    #expect(idle.problem == #"has no effect while location.reporting is "bounded""#)
+    #expect(idle.problem == #"has no effect while location.reporting is "significant""#)
   }
 
   /// Each line names the key, the cause and the remedy.
@@ -62,6 +92,11 @@ import Testing
     ("location.track_error=5", "", "neither location.deferral_timeout nor location.deferral_distance is set"),
     ("location.error_bound=50", "location.reporting=distance", #"location.reporting is "distance""#),
     ("location.error_bound=50", "location.distance_filter=20", #"location.reporting is "distance""#),
+    ("location.displacement_bound=80", "location.distance_filter=20", #"location.reporting is "distance""#),
+    ("location.displacement_bound=80", "mqtt.profile=owntracks", #"mqtt.profile is ["owntracks"]"#),
+    ("location.displacement_time=7", "location.displacement_bound=0", "location.displacement_bound is 0.0"),
+    ("owntracks.displacement_bound=80", "", #"mqtt.profile is ["native"]"#),
+    ("homeassistant.displacement_time=7", "", "homeassistant.enabled is false"),
     (
       "location.desired_accuracy=kilometer", "location.reporting=significant",
       #"location.reporting is "significant""#
@@ -125,5 +160,12 @@ import Testing
       range.contains(value * 1.5 + 1) ? "\(value * 1.5 + 1)" : "\(value / 2)"
     default: nil
     }
+  }
+}
+
+extension PipelineConfiguration.Location {
+  /// Nil without bounded reporting.
+  fileprivate var limits: [DisplacementLimit]? {
+    if case .bounded(_, _, let limits) = policy { limits } else { nil }
   }
 }

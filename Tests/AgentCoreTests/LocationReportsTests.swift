@@ -409,12 +409,33 @@ import Testing
 
   @Test func reportsGoWithTracks() throws {
     var pipeline = try pipeline(
-      "location.reporting=bounded", "location.deferral_timeout=60", "location.pauses_automatically=false")
+      "location.reporting=bounded", "location.deferral_timeout=60", "location.pauses_automatically=false",
+      "location.displacement_bound=0")
     let messages = run(&pipeline, (0...60).map { fix(Double($0), 10 * Double($0), speed: 10) })
     #expect(messages.count { $0.kind == .location } == 1)
     #expect(messages.count { $0.kind == .track } == 1)
     let report = try LocationMessage(json: json(#require(messages.first { $0.kind == .location })))
     #expect(report.prediction?.bound == 20 && report.prediction?.delay == 5 && report.time == Self.start)
+  }
+
+  /// A limit on the displacement causes the same reports for every size of the receiver's blocks.
+  @Test(arguments: [2, 7, 50])
+  func blocksOfFixesGiveTheSameReports(size: Int) throws {
+    let fixes = (0...200).flatMap { second -> [PositionFix] in
+      guard case .position(let fixes) = fix(Double(second), 12 * Double(second), speed: 12) else { return [] }
+      return fixes
+    }
+    func reports(_ size: Int) throws -> [[UInt8]] {
+      var pipeline = try pipeline("location.reporting=bounded", "location.displacement_bound=100")
+      var messages: [VehicleMessage] = []
+      for start in stride(from: 0, to: fixes.count, by: size) {
+        let block = Array(fixes[start..<min(start + size, fixes.count)])
+        pipeline.process(.position(block)) { messages.append($0) }
+      }
+      return messages.filter { $0.kind == .location }.map { $0.encode(identity: nil) }
+    }
+    let expected = try reports(1)
+    #expect(try reports(size) == expected && expected.count > 15)
   }
 
   @Test func aClockThatGoesBackBeginsAnew() throws {

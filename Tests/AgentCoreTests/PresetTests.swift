@@ -47,9 +47,9 @@ import Testing
   @Test func aFileOverridesOnlyWhatDiffers() throws {
     let truck = try Self.load("preset = \"truck\"")
     #expect(truck.preset == .truck && truck.pipeline.location.desiredAccuracy == .bestForNavigation)
-    #expect(truck.pipeline.location.policy == .bounded(error: 50, delay: 10))
+    #expect(truck.pipeline.location.bounds == [50, 10])
     let other = try Self.load("preset = \"truck\"\n[location]\nerror_bound = 30")
-    #expect(other.pipeline.location.policy == .bounded(error: 30, delay: 10))
+    #expect(other.pipeline.location.bounds == [30, 10])
     #expect(other.store == truck.store && other.mqtt == truck.mqtt)
   }
 
@@ -67,7 +67,7 @@ import Testing
     let layers = try ConfigurationLayers(
       file: nil, environment: [:], assignments: ["vehicle.id=v", "preset=truck"])
     let configuration = try layers.configuration(remote: ["location.error_bound": .number(80)])
-    #expect(configuration.pipeline.location.policy == .bounded(error: 80, delay: 10))
+    #expect(configuration.pipeline.location.bounds == [80, 10])
     #expect(RemoteKeys.problem(with: "preset")?.contains("takes a restart") == true)
   }
 
@@ -153,5 +153,12 @@ import Testing
     ] {
       #expect(lines.contains(line), "\(lines.filter { $0.contains("bound") })")
     }
+  }
+}
+
+extension PipelineConfiguration.Location {
+  /// Metres and seconds of bounded reporting; nil without it.
+  fileprivate var bounds: [Double]? {
+    if case .bounded(let error, let delay, _) = policy { [error, delay] } else { nil }
   }
 }

@@ -89,7 +89,7 @@ import Testing
 
   /// The log names it at the start, and `config/reported` after a remote change.
   @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func aSettingWithoutEffectIsReported() throws {
-    let vehicle = try Vehicle(["location.reporting": "bounded", "location.distance_filter": "50"])
+    let vehicle = try Vehicle(["location.reporting": "significant", "location.distance_filter": "50"])
     let controller = vehicle.controller
     #expect(waitUntil { controller.state == "online" }, "\(vehicle.agent.log)")
     #expect(

@@ -85,8 +85,8 @@ struct ReportingRun {
   /// For each fix, metres between it and what is shown for its moment when that is due; infinite when nothing is.
   var errors: [Double] = []
 
-  init(_ track: [Location], epsilon: Double, delay: Double) {
-    var reporter = BoundedReporter(epsilon: epsilon, delay: delay)
+  init(_ track: [Location], epsilon: Double, delay: Double, limits: [DisplacementLimit] = []) {
+    var reporter = BoundedReporter(epsilon: epsilon, delay: delay, limits: limits)
     for location in track {
       while let deadline = reporter.nextDeadline, deadline < location.timestamp {
         take(reporter.advance(to: deadline), at: deadline)

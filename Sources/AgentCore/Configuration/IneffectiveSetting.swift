@@ -52,6 +52,12 @@ private struct Dependency {
     }
   }
 
+  /// The seconds of a displacement limit, which need its metres.
+  init(limiting table: String) {
+    let bound = "\(table).displacement_bound"
+    self.init(["\(table).displacement_time"], need: bound, remedy: "set \(bound)", Self.isPositive)
+  }
+
   func applies(to path: String) -> Bool {
     path != condition
       && keys.contains { $0.hasSuffix(".") || $0.hasSuffix("_") ? path.hasPrefix($0) : path == $0 }
@@ -67,9 +73,18 @@ private struct Dependency {
 
   /// List of all dependencies. If several apply to a key, each of them must be satisfied.
   static let all: [Dependency] = [
-    Dependency(["location.", "trips.", "regions.path"], enabledBy: "location.enabled"),
-    Dependency(["location.distance_filter"], of: "location.reporting", in: ["distance"]),
-    Dependency(["location.error_bound", "location.delay_bound"], of: "location.reporting", in: ["bounded"]),
+    Dependency(
+      ["location.", "trips.", "regions.path", "owntracks.displacement_", "homeassistant.displacement_"],
+      enabledBy: "location.enabled"),
+    Dependency(["location.distance_filter"], of: "location.reporting", in: ["distance", "bounded"]),
+    Dependency(
+      [
+        "location.error_bound", "location.delay_bound", "location.displacement_", "owntracks.displacement_",
+        "homeassistant.displacement_",
+      ], of: "location.reporting", in: ["bounded"]),
+    Dependency(["location.displacement_"], listedIn: "mqtt.profile", as: "native"),
+    Dependency(limiting: "location"), Dependency(limiting: "owntracks"),
+    Dependency(limiting: "homeassistant"),
     Dependency(
       ["location.desired_accuracy"], need: "location.reporting",
       remedy: "set location.reporting = \"distance\"", except: .text("reduced")

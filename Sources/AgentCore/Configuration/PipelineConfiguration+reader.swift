@@ -96,7 +96,8 @@ extension PipelineConfiguration.Location {
       switch try reader.text("location.reporting") {
       case "bounded":
         .bounded(
-          error: try reader.number("location.error_bound"), delay: try reader.number("location.delay_bound"))
+          error: try reader.number("location.error_bound"), delay: try reader.number("location.delay_bound"),
+          limits: try Self.displacementLimits(reader))
       case "significant": .significant
       default: .distance(try reader.positive("location.distance_filter"))
       }
@@ -115,6 +116,28 @@ extension PipelineConfiguration.Location {
       deferral.distance == nil ? "location.deferral_timeout" : "location.deferral_distance",
       "significant changes are not deferred; set location.reporting to \"distance\" or \"bounded\"", .conflict
     )
+  }
+}
+
+extension PipelineConfiguration.Location {
+  /// Those of the formats that the agent speaks, and a distance filter that is set above the preset.
+  private static func displacementLimits(
+    _ reader: ConfigurationReader
+  ) throws(ConfigurationError) -> [DisplacementLimit] {
+    let formats = try reader.texts("mqtt.profile")
+    var tables = formats.contains("native") ? ["location"] : []
+    if formats.contains("owntracks") { tables.append("owntracks") }
+    if try reader.flag("homeassistant.enabled") { tables.append("homeassistant") }
+    var limits: [DisplacementLimit] = []
+    for table in tables {
+      guard let metres: Double = try reader.positive("\(table).displacement_bound") else { continue }
+      let seconds: Double = try reader.number("\(table).displacement_time")
+      limits.append(DisplacementLimit(metres: metres, seconds: seconds))
+    }
+    if case .number(let filter)? = reader.written("location.distance_filter")?.value, filter > 0 {
+      limits.append(DisplacementLimit(metres: filter))
+    }
+    return limits
   }
 }
 

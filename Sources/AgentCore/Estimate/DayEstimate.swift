@@ -11,6 +11,7 @@ struct DayEstimate {
   private let use: SimulatedDay.Use
   private let drivingHours: Double
   private let errorBound: String
+  private let plainConsumers: [(format: String, bound: PlainConsumerBound)]
   /// Inertial sensors of the configuration that the vehicle does not have.
   private let missing: [SensorKind]
 
@@ -24,6 +25,7 @@ struct DayEstimate {
     use = try SimulatedDay.use(configuration, drivingHours: drivingHours)
     self.drivingHours = min(max(drivingHours, 0), 24)
     errorBound = Self.errorBound(configuration.pipeline.location)
+    plainConsumers = PlainConsumerBound.bounds(of: configuration)
   }
 
   /// Removes the missing inertial sensors: without an accelerometer standstill is not detected, and a
@@ -56,7 +58,7 @@ struct DayEstimate {
       "  data    \(Self.short(use.bytes / 1000)) kB: "
         + kinds.map { "\($0.key) \(Self.short($0.value / 1000))" }.joined(separator: ", "),
       "  error   " + errorBound,
-    ]
+    ] + plainConsumers.map { "  \($0) plain consumers (last position): \($1.text)" }
   }
 
   /// Writes the estimate as JSON: joules, bytes and messages of a day, in total and by their parts, and the
@@ -90,6 +92,15 @@ struct DayEstimate {
       }
     }
     json.field("error", errorBound)
+    json.field("plainConsumers") { json in
+      for (format, bound) in plainConsumers {
+        json.key(format)
+        json.openObject()
+        json.field("metres", bound.metres, decimals: 1)
+        json.field("seconds", bound.seconds, decimals: 1)
+        json.closeObject()
+      }
+    }
   }
 
   /// Returns two significant digits, which is the precision of an estimate.
@@ -111,7 +122,7 @@ struct DayEstimate {
     case .distance(let filter):
       let wait = filter.map { "\(Int($0)) m" } ?? "the way of a second (\(Int(speed)) m)"
       live = sleep.map { "the larger of \(wait) and \($0)" } ?? wait
-    case .bounded(let error, let delay):
+    case .bounded(let error, let delay, _):
       live =
         "\(Self.short(error)) m for the moment \(Self.short(delay)) s ago"
         + (sleep.map { ", or \($0)" } ?? "")

@@ -16,6 +16,9 @@ public import Spatial
 /// earlier report must agree with more fixes and is chosen with less information. All rounding of the wire
 /// format is applied before the check.
 ///
+/// Consumers that show the last reported position without prediction are wrong by the distance driven since. For them,
+/// `limits` cause a report when the vehicle is too far from the last reported position.
+///
 /// A value type without I/O: locations go in with their time, reports come out. Memory and time per fix are
 /// bounded.
 public struct BoundedReporter: Sendable {
@@ -32,6 +35,8 @@ public struct BoundedReporter: Sendable {
   public let epsilon: Double
   /// Display delay in s.
   public let delay: Double
+  /// Limits on the distance between the last reported position and the vehicle.
+  public let limits: [DisplacementLimit]
   /// The newest decided report; nil before the first.
   public internal(set) var report: ReportPredictor?
   /// Number of locations ignored since the start because they were not later than the previous one.
@@ -58,9 +63,14 @@ public struct BoundedReporter: Sendable {
   ///   - epsilon: error bound in m, at least 0.1; smaller values count as 0.1.
   ///   - delay: display delay in s, 0 or more.
   ///   - activity: type of motion, which limits unobserved motion.
-  public init(epsilon: Double, delay: Double = 0, activity: ActivityType = .automotive) {
+  ///   - limits: limits for consumers that do not predict; each applies. None is smaller than `epsilon`.
+  public init(
+    epsilon: Double, delay: Double = 0, activity: ActivityType = .automotive,
+    limits: [DisplacementLimit] = []
+  ) {
     self.epsilon = epsilon > 0.1 ? epsilon : 0.1
     self.delay = delay > 0 ? delay : 0
+    self.limits = limits
     choice = ReportChoice(bound: self.epsilon)
     physics = UnwatchedMotion(activity)
   }
@@ -82,7 +92,7 @@ public struct BoundedReporter: Sendable {
       return []
     }
     // Deadlines before this location are decided without it.
-    var reports = decide { $0 < location.timestamp } + renew { $0 < location.timestamp }
+    var reports = meetDeadlines { $0 < location.timestamp }
     let sample = MotionSample(location, after: newest)
     reports += closeGap(before: sample)
     if let newest, isReceiverOn { cadence.observe(sample.timestamp.seconds(since: newest.timestamp)) }
@@ -96,7 +106,7 @@ public struct BoundedReporter: Sendable {
     if needsReport || watch == .nobody { watch = .receiver }
     reports += decide { $0 <= location.timestamp }
     if window.count >= Self.largestWindow { reports += decideOnce() }
-    return reports
+    return reports + limitDisplacement()
   }
 
   /// Makes a report due with the next location, because subscribers received a position without a prediction.
@@ -104,11 +114,17 @@ public struct BoundedReporter: Sendable {
 
   /// Advances the time without a location. Call it at `nextDeadline`.
   public mutating func advance(to time: Timestamp) -> [ReportPredictor] {
-    decide { $0 <= time } + renew { $0 <= time }
+    meetDeadlines { $0 <= time }
   }
 
   /// Decides open reports before a stop, and ends the validity of the last one.
   public mutating func finish() -> [ReportPredictor] { settle(isStanding: false, mayRest: false) }
+
+  private mutating func meetDeadlines(while isDue: (Timestamp) -> Bool) -> [ReportPredictor] {
+    let decided = decide(while: isDue)
+    // The position of a report is that of an earlier moment, from which the vehicle may have gone too far.
+    return decided + (decided.isEmpty ? [] : limitDisplacement()) + renew(while: isDue)
+  }
 
   mutating func decide(while isDue: (Timestamp) -> Bool) -> [ReportPredictor] {
     var reports: [ReportPredictor] = []

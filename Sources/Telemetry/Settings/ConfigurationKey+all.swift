@@ -81,6 +81,8 @@ extension ConfigurationKey {
     ConfigurationKey("location.distance_filter", .number(0...1_000_000), default: .number(0)),
     ConfigurationKey("location.error_bound", .number(0.1...100_000), default: .number(20)),
     ConfigurationKey("location.delay_bound", .number(0...600), default: .number(5)),
+    ConfigurationKey("location.displacement_bound", .number(0...100_000), default: .number(70)),
+    ConfigurationKey("location.displacement_time", .number(0...3600), default: .number(1)),
     ConfigurationKey("location.deferral_distance", .number(0...1_000_000), default: .number(0)),
     ConfigurationKey("location.deferral_timeout", .number(0...86_400), default: .number(0)),
     ConfigurationKey("location.track_error", .number(0...100_000), default: .number(0)),
@@ -237,9 +239,13 @@ extension ConfigurationKey {
     ConfigurationKey("owntracks.user", .text),
     ConfigurationKey("owntracks.device", .text),
     ConfigurationKey("owntracks.tid", .text),
+    ConfigurationKey("owntracks.displacement_bound", .number(0...100_000), default: .number(50)),
+    ConfigurationKey("owntracks.displacement_time", .number(0...3600), default: .number(10)),
 
     ConfigurationKey("homeassistant.enabled", .flag, default: .flag(false)),
     ConfigurationKey("homeassistant.prefix", .text, default: .text("homeassistant")),
+    ConfigurationKey("homeassistant.displacement_bound", .number(0...100_000), default: .number(50)),
+    ConfigurationKey("homeassistant.displacement_time", .number(0...3600), default: .number(10)),
 
     ConfigurationKey("remote.enabled", .flag, default: .flag(false)),
     ConfigurationKey("remote.keys", .texts, default: .texts(RemoteKeys.usual)),

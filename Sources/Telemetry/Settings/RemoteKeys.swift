@@ -6,7 +6,8 @@ package enum RemoteKeys {
   package static let usual = [
     "location.desired_accuracy", "location.distance_filter", "location.activity",
     "location.pauses_automatically",
-    "location.reporting", "location.error_bound", "location.delay_bound", "location.deferral_distance",
+    "location.reporting", "location.error_bound", "location.delay_bound",
+    "location.displacement_bound", "location.displacement_time", "location.deferral_distance",
     "location.deferral_timeout", "location.track_error", "heading.enabled", "heading.interval",
     "heading.filter",
     "attitude.enabled", "attitude.interval", "attitude.filter", "attitude.frame", "motion.events",

@@ -65,16 +65,16 @@ import Testing
     }
     let filter = "[location]\ndistance_filter = 50\n"
     #expect(try warnings(filter).isEmpty)
-    let lines = try warnings(filter, "location.reporting=bounded")
+    #expect(try warnings(filter, "location.reporting=bounded").isEmpty)
+    let lines = try warnings(filter, "location.reporting=significant")
     let line = try #require(lines.first)
     #expect(lines.count == 1 && line.hasPrefix("warning  location.distance_filter: "))
-    #expect(line.contains(#"location.reporting is "bounded""#) && line.contains("odograph.toml:6:"))
+    #expect(line.contains(#"location.reporting is "significant""#) && line.contains("odograph.toml:6:"))
     #expect(line.contains(#"set location.reporting = "distance""#))
     #expect(try warnings(filter, "location.reporting=distance").isEmpty)
     #expect(try warnings("[location]\ndistance_filter = 0\n").isEmpty)
     let bound = try warnings("", "location.reporting=distance", "location.error_bound=50")
     #expect(bound.count == 1 && bound.allSatisfy { $0.contains("location.error_bound") })
-    #expect(try warnings(filter, "location.reporting=significant").count == 1)
     let late = try warnings("", "iio.latency=5")
     #expect(
       late.count == 1 && late.allSatisfy { $0.contains("navigation.enabled") && $0.contains("iio.latency") })

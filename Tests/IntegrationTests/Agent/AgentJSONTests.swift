@@ -33,7 +33,7 @@ import Testing
     #expect(
       members(estimate) == [
         "drivingHours", "without", "joules", "joulesByPart", "bytes", "bytesByKind", "messages",
-        "messagesByKind", "error",
+        "messagesByKind", "error", "plainConsumers",
       ])
     #expect(estimate["drivingHours"]?.double == 2 && estimate["error"]?.string?.isEmpty == false)
     for (whole, parts) in [

@@ -1,0 +1,59 @@
+internal import MQTT
+internal import Pipeline
+internal import Positioning
+
+/// The maximum error of a consumer that shows the last reported position and does not predict: some metres, and the distance
+/// that the vehicle drives in some seconds at its current speed.
+///
+/// It applies while the vehicle has positions and the network delivers without delay.
+struct PlainConsumerBound: Hashable, Sendable {
+  var metres: Double
+  var seconds: Double
+
+  /// Returns the bound of each format that the agent publishes, by name, in the order of the configuration file; none without
+  /// locations.
+  static func bounds(of configuration: AgentConfiguration) -> [(format: String, bound: PlainConsumerBound)] {
+    guard configuration.pipeline.location.isEnabled else { return [] }
+    let bound = PlainConsumerBound(configuration)
+    let profiles = configuration.profiles
+    return [
+      ("native", profiles.isNative), ("owntracks", profiles.ownTracks != nil),
+      ("homeassistant", profiles.homeAssistantPrefix != nil),
+    ].compactMap { $1 ? ($0, bound) : nil }
+  }
+
+  /// Every format carries every location, so that the smallest limit applies to all of them.
+  private init(_ configuration: AgentConfiguration) {
+    let settings = configuration.pipeline.location
+    let speed = settings.activity.typicalSpeed
+    // Metres that the receiver may sleep through; nil if it is always on.
+    let sleep = settings.desiredAccuracy.meters
+    func fixInterval(within metres: Double?) -> Double {
+      metres.map { max(1, Mobility(settings.activity).secondsToStray($0, from: speed, error: 0)) } ?? 1
+    }
+    switch settings.policy {
+    case .distance(let filter):
+      metres = filter.map { $0 + (sleep ?? 0) } ?? 0
+      seconds = filter == nil ? fixInterval(within: sleep) : 1
+      if let timeout = settings.deferral?.timeout {
+        seconds += timeout
+      } else if let distance = settings.deferral?.distance {
+        metres += distance
+      }
+    case .bounded(let error, let delay, let limits):
+      let nearest = limits.min { $0.distance(at: speed) < $1.distance(at: speed) }
+      metres = max(error, nearest?.metres ?? 0)
+      // Without a limit a prediction that holds is repeated before its lease ends.
+      seconds =
+        (nearest?.seconds ?? BoundedReporter.lease + 2 * delay)
+        + fixInterval(within: sleep.map { min($0, error) })
+    case .significant:
+      metres = SignificantChangeMonitor.distance + (sleep ?? 0)
+      seconds = SignificantChangeMonitor.interval + 1
+    }
+    if case .bursts(_, let interval?) = configuration.mqtt.client.linkPolicy { seconds += interval }
+  }
+
+  /// As in "within 50 m + 11 s of driving".
+  var text: String { "within \(Int(metres.rounded(.up))) m + \(Int(seconds.rounded(.up))) s of driving" }
+}

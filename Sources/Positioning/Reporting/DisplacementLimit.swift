@@ -1,0 +1,46 @@
+internal import Spatial
+
+/// A limit on the distance between the last reported position and the vehicle: some metres, and the distance that the vehicle
+/// drives in some seconds at its current speed.
+///
+/// It is for consumers that show the last reported position and do not predict. Their error is the displacement of the vehicle
+/// since the last report.
+public struct DisplacementLimit: Hashable, Sendable {
+  public var metres: Double
+  public var seconds: Double
+
+  public init(metres: Double, seconds: Double = 0) {
+    self.metres = metres
+    self.seconds = seconds
+  }
+
+  /// Returns the limit in metres at a speed in m/s.
+  public func distance(at speed: Double) -> Double { metres + seconds * speed }
+}
+
+/// Reports for consumers that do not predict.
+extension BoundedReporter {
+  /// Reports the newest position if its distance from the last reported one exceeds a limit.
+  ///
+  /// A prediction that holds at rest is within `epsilon` of the reported position. No limit is smaller than that, so that
+  /// limits cause no reports at rest.
+  mutating func limitDisplacement() -> [ReportPredictor] {
+    guard exceedsDisplacementLimit else { return [] }
+    // The report that is pending for an earlier moment is often near enough.
+    let reports = decide { _ in true }
+    guard exceedsDisplacementLimit, let newest else { return reports }
+    var next = ReportPredictor(
+      moment: newest.timestamp, coordinate: newest.coordinate, velocity: newest.velocity, bound: epsilon,
+      delay: delay, validity: Self.lease)
+    next.growth = growth(of: next)
+    next = next.rounded
+    (report, watch) = (next, .receiver)
+    return reports + [next]
+  }
+
+  private var exceedsDisplacementLimit: Bool {
+    guard !limits.isEmpty, let report, let newest else { return false }
+    let distance = report.coordinate.distance(to: newest.coordinate)
+    return limits.contains { max(epsilon, $0.distance(at: newest.speed)) < distance }
+  }
+}
