@@ -17,7 +17,8 @@ import Testing
     "motion.shake_axes": "vertical", "motion.impact_sides": "left", "motion.orientations": "faceUp",
     "sensors.required": "barometer", "mqtt.broker": "mqtt://broker.example", "mqtt.profile": "owntracks",
     "metrics.file": "/tmp/odograph.prom", "owntracks.tid": "v1", "remote.keys": "heading.interval",
-    "mqtt.topic_root": "fleet/v1", "remote.files_path": "/etc/odographd/remote", "mqtt.backoff_base": "2", "mqtt.backoff_limit": "60",
+    "mqtt.topic_root": "fleet/v1", "remote.files_path": "/etc/odographd/remote", "mqtt.backoff_base": "2",
+    "mqtt.backoff_limit": "60",
   ]
 
   /// What a key goes by; without it, it has no effect. What is assigned later counts.
