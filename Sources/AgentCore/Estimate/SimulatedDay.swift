@@ -5,8 +5,8 @@ internal import Telemetry
 
 /// Simulated use of a day: the agent's own loop, run over a vehicle that drives and is then parked.
 ///
-/// The vehicle drives the simulation's demonstration route at the pace of the configured activity; what its second lap uses is
-/// repeated for the rest of the time. Parked, inertial sensors are simulated until all has settled; after that they would repeat
+/// The vehicle drives the simulation's demonstration route at the pace of the configured activity. The first four laps are simulated;
+/// the mean of all but the first is repeated for the rest of the time. (From lap to lap the energy differs by 2 %.) Parked, inertial sensors are simulated until all has settled; after that they would repeat
 /// themselves, so that time passes with the receiver alone, or an hour is repeated where they are published at intervals. Weather,
 /// hills and networks are not part of it.
 struct SimulatedDay {
@@ -42,6 +42,9 @@ struct SimulatedDay {
     }
   }
 
+  /// Laps that are simulated at most.
+  private static let laps = 4.0
+
   /// Simulates a day.
   /// - Parameter hours: hours of driving, 0 ... 24.
   /// - Throws: `SimulationError`; `TopicError`.
@@ -50,14 +53,14 @@ struct SimulatedDay {
     return try driving(configuration, seconds: way) + parked(configuration, seconds: 86_400 - way)
   }
 
-  private static func driving(_ configuration: AgentConfiguration, seconds: Double) throws -> Use {
+  static func driving(_ configuration: AgentConfiguration, seconds: Double) throws -> Use {
     guard seconds > 0 else { return Use() }
     let stretch = try SimulatedStretch(configuration, .drive)
     let lap = stretch.lapDuration
-    let first = try stretch.advance(to: min(lap, seconds))
-    guard seconds > lap else { return first }
-    let second = try stretch.advance(to: min(2 * lap, seconds))
-    return second.repeating(since: first, max(0, seconds / lap - 2))
+    guard seconds > lap * laps else { return try stretch.advance(to: seconds) }
+    let first = try stretch.advance(to: lap)
+    let all = try stretch.advance(to: lap * laps)
+    return all.repeating(since: first, (seconds / lap - laps) / (laps - 1))
   }
 
   private static func parked(_ configuration: AgentConfiguration, seconds: Double) throws -> Use {
