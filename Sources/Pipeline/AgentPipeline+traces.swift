@@ -11,14 +11,22 @@ extension AgentPipeline {
 
   /// Ends traces that are under way, before a stop.
   package mutating func finishTraces() {
+    processWaitingScans()
     let context = traceContext
     traces?.finish(context)
   }
 
   /// Has what there is of traces kept at once, as power fails.
   package mutating func saveTraces() {
+    processWaitingScans()
     let context = traceContext
     traces?.save(context)
+  }
+
+  /// Adds the scans to traces that wait for those of other sensors.
+  mutating func processWaitingScans() {
+    guard let context = traceContext else { return }
+    traces?.processEarly(motion.manager.waitingScans, mounting: navigation?.mounting, context)
   }
 
   /// Which places may be in traces.

@@ -13,7 +13,7 @@ package struct AgentPipeline: Sendable {
   private(set) var configuration: PipelineConfiguration
   var timeBase: TimeBase
   /// The latest time that it has advanced to.
-  private(set) var now: Timestamp
+  package private(set) var now: Timestamp
   var location: LocationReports
   /// Nil where motion and position stay apart.
   var navigation: VehicleNavigation?
@@ -286,6 +286,7 @@ package struct AgentPipeline: Sendable {
     }
     if let report = vehicle?.due(at: timestamp, timeBase) { send(.vehicle(report)) }
     tellDrivingEvents(at: timestamp, into: send)
+    if let due = traces?.nextDeadline, due <= timestamp { processWaitingScans() }
     traces?.advance(to: timestamp)
     advanceTrips(to: timestamp, into: send)
     motion.advanceLeveling(to: timestamp)
@@ -339,12 +340,17 @@ package struct AgentPipeline: Sendable {
   /// Whether the accelerometer reports rest.
   package var isAtRest: Bool { motion.activity == .stationary }
 
+  /// Whether the vehicle has been at rest since its newest position was measured.
+  package var isAtNewestPosition: Bool {
+    guard isAtRest, let since = motion.activitySince, let place = lastPlace else { return false }
+    return place.timestamp >= since && (place.speed ?? 0) < PowerPlanner.restSpeed
+  }
+
   /// Whether the newest position is still valid: it was measured during the rest that the accelerometer reports, and not so
   /// long ago that the planner would look again.
   var isPositionConfirmed: Bool {
-    guard isAtRest, let since = motion.activitySince, let place = lastPlace else { return false }
-    return place.timestamp >= since && now.seconds(since: place.timestamp) <= PowerPlanner.longestSleep
-      && (place.speed ?? 0) < PowerPlanner.restSpeed
+    guard isAtNewestPosition, let place = lastPlace else { return false }
+    return now.seconds(since: place.timestamp) <= PowerPlanner.longestSleep
   }
 
   /// The last `status` that came out; nil before the first.
@@ -491,29 +497,27 @@ package struct AgentPipeline: Sendable {
 
   /// Processes a block scan by scan, so that results do not depend on its size.
   private mutating func process(_ block: [InertialScan], into send: (VehicleMessage) -> Void) {
-    let scans = motion.admit(block)
-    let context = traceContext
+    motion.admit(block)
     var deadline = nextDeadline
     while let scan = motion.nextScan {
-      process(scan, context, into: send)
+      process(scan, into: send)
       let time = scan.timestamp
       let isDue = deadline.map { $0 <= time } ?? false
       guard isDue || power.isPlanDue(at: time) || drivingEvents?.hasPending == true else { continue }
       advance(to: time, into: send)
       deadline = nextDeadline
     }
-    if let context { traces?.process(scans, mounting: navigation?.mounting, context) }
     motion.observe(block.last.flatMap { navigation?.estimate(at: $0.timestamp) })
     observeCapabilities()
   }
 
-  private mutating func process(
-    _ scan: InertialScan, _ context: TraceReports.Context?, into send: (VehicleMessage) -> Void
-  ) {
+  private mutating func process(_ scan: InertialScan, into send: (VehicleMessage) -> Void) {
+    let context = traceContext
     let wasAligned = navigation?.isAligned
     // First, so that its acceleration is available for finding gravity; its locations are published after the events.
     let places = navigate(scan, context)
     motion.process(scan, navigation?.drainAcceleration(), timeBase, into: send)
+    if let context { traces?.process(scan, mounting: navigation?.mounting, context) }
     tell(places, into: send)
     if let wasAligned {
       if let way = navigation?.drainCorrection(timeBase) { location.correct(way, timeBase, into: send) }

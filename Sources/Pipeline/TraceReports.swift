@@ -5,18 +5,18 @@ internal import Spatial
 internal import Telemetry
 internal import Traces
 
-/// The last half minute of every sensor, and what of it is kept for whom. A value without I/O.
+/// The last half minute of every sensor, and the traces that are recorded from it. A value without I/O.
 ///
-/// A trace begins at the end of a blow, or when it is asked for, with all that the ring has of the time before; from then on what comes is
-/// handed out second by second. Several may be under way: none ends because another begins.
+/// A trace starts at the end of an impact, or on request, with the ring's samples of the time before. New samples follow every second.
+/// Several traces can be recorded simultaneously.
 struct TraceReports: Sendable {
-  /// What the rest of the pipeline knows.
+  /// State of the rest of the pipeline.
   struct Context: Sendable {
     var timeBase: TimeBase
-    /// The newest position that may be told exactly; nil where there is none.
+    /// The newest position that may be published exactly; nil if there is none.
     var place: Location?
     var places: ExactPlaces
-    /// Since when the vehicle is known to rest; nil where it is not.
+    /// Start of the current rest; nil while the vehicle moves or its activity is unknown.
     var restSince: Timestamp?
   }
 
@@ -39,6 +39,8 @@ struct TraceReports: Sendable {
   private var followed: (run: Int, message: TraceMessage)?
   private var runs = 0
   private var newestScan: Timestamp?
+  /// Time of the newest scan that was processed before its turn; nil if none was.
+  private var earlyUntil: Timestamp?
   private var motionDue: Timestamp?
   private var mounting: Quaternion?
   /// The last time of rest that is known of, as long as it was one for certain.
@@ -57,6 +59,8 @@ struct TraceReports: Sendable {
   private static let (pace, motionPace) = (1.0, 0.1)
   /// s without scans, beyond those that may wait in the kernel, after which a trace is as whole as it gets.
   private static let patience = 2.0
+  /// s that a scan waits at most for those of other sensors, with a margin.
+  private static let longestWait = 3.0
   /// Traces that are under way at once, and of them those that somebody asks for: blows are half a minute apart at least, and their traces
   /// last a minute at most.
   private static let (most, mostAsked) = (6, 3)
@@ -113,22 +117,32 @@ struct TraceReports: Sendable {
 
   // MARK: What goes in
 
-  /// Takes scans, judged and with times of their own.
-  /// - Parameter mounting: from the device frame to right, forward, up of the vehicle; nil where it is not known.
-  mutating func process(_ block: [InertialScan], mounting: Quaternion?, _ context: Context) {
-    guard !isStopped, let first = block.first?.timestamp else { return }
-    self.mounting = mounting
-    if let since = context.restSince { rest = min(since, first)...first }
-    for scan in block {
-      ring.append(.inertial(scan))
-      newestScan = scan.timestamp
-      let wasFollowing = observer.isFollowing
-      if let summary = observer.process(scan, mounting: mounting) {
-        tell(summary, isNew: !wasFollowing, at: scan.timestamp, context)
-        if !observer.isFollowing { followed = nil }
-      }
-      cut(at: scan.timestamp)
+  /// Processes scans that wait for those of other sensors, before a stop or a loss of power. Their turn has no effect then.
+  mutating func processEarly(_ scans: [InertialScan], mounting: Quaternion?, _ context: Context) {
+    for scan in scans { process(scan, mounting: mounting, context) }
+    if let newest = scans.last?.timestamp { earlyUntil = newest }
+  }
+
+  /// Processes a valid scan, in order of time.
+  /// - Parameter mounting: from the device frame to right, forward, up of the vehicle; nil if unknown.
+  mutating func process(_ scan: InertialScan, mounting: Quaternion?, _ context: Context) {
+    let now = scan.timestamp
+    if let early = earlyUntil {
+      // A clock that went back further is another time line.
+      if (0...Self.longestWait).contains(early.seconds(since: now)) { return }
+      earlyUntil = nil
     }
+    guard !isStopped else { return }
+    self.mounting = mounting
+    if let since = context.restSince { rest = min(since, now)...now }
+    ring.append(.inertial(scan))
+    newestScan = now
+    let wasFollowing = observer.isFollowing
+    if let summary = observer.process(scan, mounting: mounting) {
+      tell(summary, isNew: !wasFollowing, at: now, context)
+      if !observer.isFollowing { followed = nil }
+    }
+    cut(at: now)
   }
 
   mutating func process(_ pressure: PressureData) {

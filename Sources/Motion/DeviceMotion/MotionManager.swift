@@ -124,6 +124,11 @@ public struct MotionManager: Sendable {
   /// The oldest scan that is ready to be fused: the samples of all devices at one time. Nil if none is.
   public var nextScan: InertialScan? { fusedCount < due.count ? due[fusedCount].scan : nil }
 
+  /// The admitted scans that are not fused yet, in order of time.
+  package var waitingScans: [InertialScan] {
+    due[fusedCount...].map(\.scan) + merger.waitingScans
+  }
+
   /// Fuses `nextScan`. `deviceMotion` is then the motion at its time.
   public mutating func fuseNext() {
     guard fusedCount < due.count else { return }
@@ -151,7 +156,8 @@ public struct MotionManager: Sendable {
       return
     }
     filter.process(scan, doubts: doubts)
-    isVerticalFound = isVerticalFound || !filter.flags.isAligning
+    // Not with ||, whose autoclosure would copy the filter.
+    if !filter.flags.isAligning { isVerticalFound = true }
   }
 
   /// Whether accelerometer and magnetometer take the place of a missing gyroscope.

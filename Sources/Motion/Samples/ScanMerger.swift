@@ -7,7 +7,8 @@ internal import Spatial
 /// same time, or after them, errs by ten degrees in fast motion. A scan therefore waits until no other sensor can deliver an
 /// older sample: each has delivered one of the same or a later time, or has been silent for much longer than the time between
 /// its blocks. A sensor that its source reports as active is awaited for two seconds, also before its first sample, so that the
-/// order does not depend on the size of the first blocks.
+/// order does not depend on the size of the first blocks. A slow magnetometer of its own therefore delays all scans by the time
+/// between its samples.
 struct ScanMerger: Sendable {
   struct Element: Sendable {
     var scan: InertialScan
@@ -112,6 +113,9 @@ struct ScanMerger: Sendable {
     return joined
   }
 
+  /// The scans that wait, in order.
+  var waitingScans: [InertialScan] { waiting[head...].map(\.scan) }
+
   /// Removes the oldest scan, whatever may follow; nil if none waits.
   mutating func flushNext() -> Element? {
     guard head < waiting.count else { return nil }
@@ -126,11 +130,9 @@ struct ScanMerger: Sendable {
     let oldest = waiting[head]
     let time = oldest.scan.timestamp
     let front = max(gyroscope.newest ?? time, accelerometer.newest ?? time, magnetometer.newest ?? time)
-    // A slow magnetometer that says each value at once would hold everything up, and the filter knows to take it late.
     guard !isAwaited(gyroscope, before: time, front: front),
       !isAwaited(accelerometer, before: time, front: front),
-      !(magnetometer.isBatched || magnetometer.isExpected && magnetometer.newest == nil)
-        || !isAwaited(magnetometer, before: time, front: front)
+      !isAwaited(magnetometer, before: time, front: front)
     else { return nil }
     removeHead()
     return oldest
@@ -164,8 +166,6 @@ private struct BlockRhythm: Sendable {
   private(set) var newest: Timestamp?
   /// s between the ends of blocks, the longest of late.
   private(set) var spacing = 0.0
-  /// Whether its blocks have more than one sample.
-  private(set) var isBatched = false
   private var begin: Timestamp?
   private var count = 0
   private var endBefore: Timestamp?
@@ -187,7 +187,6 @@ private struct BlockRhythm: Sendable {
       spacing = max(newest.seconds(since: begin), Self.firstSpacing)
     }
     endBefore = newest
-    isBatched = count > 1
     count = 0
   }
 }
