@@ -1,16 +1,20 @@
+internal import Positioning
 package import Spatial
 package import Telemetry
 
-/// Commands that cannot be answered at once. A value without I/O.
+/// Commands that are not answered immediately. A value without I/O.
 package struct PendingCommands: Sendable {
-  /// Who asked, and where the answer goes.
+  /// The sender of a command, with the address for the answer.
   package struct Sender: Hashable, Sendable {
     package var command: String
     package var id: String?
     package var replyTo: CommandResponseMessage.ReplyAddress?
+    /// Whether the request is one of the OwnTracks format, whose answer is a location message.
+    package let isOwnTracks: Bool
 
     package init(command: String, request: RemoteRequest) {
       self.command = command
+      isOwnTracks = request.subject == .ownTracks
       replyTo = request.replyTo
     }
   }
@@ -20,7 +24,8 @@ package struct PendingCommands: Sendable {
     package var location: LocationMessage
     /// Whether it was measured after the command.
     package var isFresh: Bool
-    /// Whether its accuracy meets the request.
+    /// Whether the vehicle is now within the requested accuracy of it: it was measured after the command, or rest confirms it, and
+    /// its accuracy meets the request.
     package var isSufficient: Bool
 
     package init(location: LocationMessage, isFresh: Bool, isSufficient: Bool) {
@@ -32,6 +37,8 @@ package struct PendingCommands: Sendable {
     var sender: Sender
     /// Metres at 68 %.
     var accuracy: Double
+    /// Only positions of a later time are fresh.
+    var start: Timestamp
     var deadline: Timestamp
     var best: (location: LocationMessage, radius: Double)?
   }
@@ -42,33 +49,41 @@ package struct PendingCommands: Sendable {
   /// The newest position and its accuracy, metres at 68 %.
   private var last: (location: LocationMessage, radius: Double)?
 
-  /// More than this many of a kind do not wait: of those for a position the oldest is answered early, of those for the level
-  /// the newest is turned away.
+  /// The most commands of a kind that wait. Beyond it, the oldest one for a position is answered early, and the newest one for the
+  /// level is refused.
   package static let capacity = 32
 
   package init() {}
 
   /// Waits for a fix that is accurate enough until a deadline, and then returns the best one.
-  /// - Parameter accuracy: metres at 68 %.
-  package mutating func locate(_ sender: Sender, accuracy: Double, until deadline: Timestamp) {
-    searches.append(Search(sender: sender, accuracy: accuracy, deadline: deadline))
+  /// - Parameters:
+  ///   - accuracy: metres at 68 %.
+  ///   - start: the time of the command, on the time line of the positions.
+  ///   - deadline: on the time line of `located(at:)`.
+  package mutating func locate(
+    _ sender: Sender, accuracy: Double, since start: Timestamp, until deadline: Timestamp
+  ) {
+    searches.append(Search(sender: sender, accuracy: accuracy, start: start, deadline: deadline))
   }
 
-  /// Takes a position.
+  /// Processes a position.
   /// - Parameters:
-  ///   - location: as it may be told.
-  ///   - radius: metres at 68 % of the position as it was measured; nil when the receiver did not say.
+  ///   - location: as it may be published.
+  ///   - radius: metres at 68 % of the position as it was measured; nil if the receiver did not report it.
   package mutating func observe(_ location: LocationMessage, radius: Double?) {
     let radius = radius ?? .infinity
     last = (location, radius)
-    for index in searches.indices where radius <= searches[index].best?.radius ?? .infinity {
+    let time = location.location.timestamp
+    for index in searches.indices
+    where time > searches[index].start && radius <= searches[index].best?.radius ?? .infinity {
       searches[index].best = (location, radius)
     }
   }
 
-  /// Removes and returns the searches that are over: found, or out of time. Without a fix since the command the last known
-  /// position is the answer; nil without any.
-  package mutating func located(at now: Timestamp) -> [(Sender, Found?)] {
+  /// Removes and returns the searches that are over: found, or timed out. Without a fix since the command the last known position
+  /// is the answer; nil without any.
+  /// - Parameter isConfirmed: whether rest confirms the last known position.
+  package mutating func located(at now: Timestamp, isConfirmed: Bool) -> [(Sender, Found?)] {
     guard !searches.isEmpty else { return [] }
     let overdue = max(0, searches.count - Self.capacity)
     var ended: [(Sender, Found?)] = []
@@ -80,7 +95,9 @@ package struct PendingCommands: Sendable {
         continue
       }
       let found = (search.best ?? last).map {
-        Found(location: $0.location, isFresh: search.best != nil, isSufficient: $0.radius <= search.accuracy)
+        Found(
+          location: $0.location, isFresh: search.best != nil,
+          isSufficient: (search.best != nil || isConfirmed) && $0.radius <= search.accuracy)
       }
       ended.append((search.sender, found))
     }
@@ -100,7 +117,7 @@ package struct PendingCommands: Sendable {
   }
 
   /// Waits for the measurement of the level after the one of this number.
-  /// - Returns: false when too many wait already.
+  /// - Returns: false if too many wait already.
   package mutating func awaitLevel(_ sender: Sender, after number: Int) -> Bool {
     guard levels.count < Self.capacity else { return false }
     levels.append((sender, number))
@@ -113,12 +130,12 @@ package struct PendingCommands: Sendable {
     return levels.filter { $0.after < number }.map(\.sender)
   }
 
-  /// Those who wait for a measurement that was called off.
+  /// Removes and returns the senders of measurements that were cancelled.
   package mutating func endLevels() -> [Sender] {
     defer { levels = [] }
     return levels.map(\.sender)
   }
 
-  /// When a command waits no longer.
+  /// The earliest deadline of a command; nil if none waits.
   package var nextDeadline: Timestamp? { searches.map(\.deadline).min() }
 }

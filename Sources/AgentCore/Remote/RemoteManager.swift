@@ -3,21 +3,20 @@ internal import Pipeline
 internal import Spatial
 internal import Telemetry
 
-/// Decides what becomes of settings that are wanted remotely. Documents, connection news and time go in; decisions come
-/// out. It does nothing itself.
+/// Decides on remote settings. Documents, changes of the connection and time go in; decisions come out. A value without I/O.
 ///
 /// A document is applied whole or not at all. New settings are on trial until the broker was reached under them; when
 /// that does not happen in time, or the agent keeps being started anew, those before come into force again. All that is
 /// decided is remembered *before* it is done, so that a loss of power at any moment ends in one of the two.
 struct RemoteManager: Sendable {
-  /// What is to be done, in this order.
+  /// Decisions to execute, in this order.
   enum Decision: Hashable, Sendable {
     case remember(RemoteMemory)
     case apply(AgentConfiguration)
     case report(Report)
   }
 
-  /// What became of a document.
+  /// The outcome of a document.
   struct Report: Hashable, Sendable {
     enum State: String, Hashable, Sendable {
       case applied, trial, refused, rolledBack
@@ -100,10 +99,16 @@ struct RemoteManager: Sendable {
     return [.remember(memory), .report(rolledBack(failed.settings))]
   }
 
-  /// A `config/desired` document.
+  /// Decides on a `config/desired` document.
   ///
-  /// - Parameter isRetained: whether the broker had kept it: the same one comes at each connection, and is decided once.
-  mutating func desired(_ payload: [UInt8], isRetained: Bool, at now: Timestamp) -> [Decision] {
+  /// A document with an older version than one that was accepted is refused, retained or not: whether the vehicle is connected when
+  /// it is published must make no difference. So is one whose version is a time in the future.
+  /// - Parameters:
+  ///   - isRetained: whether the broker had retained it: the same one arrives at each connection, and is decided once.
+  ///   - civilTime: by a trusted clock; nil without one.
+  mutating func desired(
+    _ payload: [UInt8], isRetained: Bool, at now: Timestamp, civilTime: UTCTime? = nil
+  ) -> [Decision] {
     let digest = RemoteMemory.digest(payload)
     if isRetained, digest == memory.lastDesired { return [] }
     memory.lastDesired = digest
@@ -111,12 +116,9 @@ struct RemoteManager: Sendable {
     var report = Report(
       state: .refused, version: document.settings.version, problem: document.problem,
       accepted: document.accepted, refused: document.refused, settings: inForce.values)
-    // Each broker may retain a document: without an order, two of them could send the vehicle back and forth.
-    if isRetained, let version = document.settings.version, let newest = memory.newestVersion,
-      RemoteSettings.isOlder(version, than: newest)
-    {
+    if let version = document.settings.version, let problem = problem(of: version, at: civilTime) {
       report.accepted = []
-      report.problem = "version \(version) is older than \(newest), which this vehicle has accepted"
+      report.problem = problem
       return [.remember(memory), .report(report)]
     }
     guard document.problem == nil, document.refused.isEmpty else {
@@ -137,7 +139,9 @@ struct RemoteManager: Sendable {
       return [.remember(memory), .report(report)]
     }
     report.settings = document.settings.values
-    memory.newestVersion = document.settings.version ?? memory.newestVersion
+    if let version = document.settings.version, RemoteSettings.hasOrder(version) {
+      memory.newestVersion = version
+    }
     guard configuration != active else {
       // Nothing changes; what is on trial stays on trial.
       if memory.trial != nil {
@@ -158,6 +162,19 @@ struct RemoteManager: Sendable {
     active = configuration
     report.state = needsNewConnection ? .trial : .applied
     return [.remember(memory), .apply(configuration), .report(report)]
+  }
+
+  /// Why a version is refused; nil if it is not. Each broker may retain a document: without an order, two of them could send the
+  /// vehicle back and forth.
+  private func problem(of version: String, at civilTime: UTCTime?) -> String? {
+    if let civilTime, RemoteSettings.isFuture(version, at: civilTime) {
+      return
+        "version \(version) is in the future; it is \(civilTime.rfc3339); correct the clock of the sender"
+    }
+    guard let newest = memory.newestVersion, RemoteSettings.isOlder(version, than: newest) else { return nil }
+    // It was accepted before the vehicle's clock was set.
+    if let civilTime, RemoteSettings.isFuture(newest, at: civilTime) { return nil }
+    return "version \(version) is older than \(newest), which this vehicle has accepted; give a newer version"
   }
 
   /// A `regions/desired` document is being decided on.

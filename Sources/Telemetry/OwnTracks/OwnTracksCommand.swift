@@ -48,8 +48,8 @@ public enum OwnTracksCommand: Hashable, Sendable {
 
 /// What a vehicle answers to the commands of the OwnTracks format.
 public enum OwnTracksAnswer: Hashable, Sendable {
-  /// The last location that was told; nothing before the first.
-  case location
+  /// A location; nil for the last published one. Nothing is sent before the first.
+  case location(LocationMessage?)
   /// - Parameter status: the last status message; nil before the first.
   case status(StatusMessage?, at: UTCTime)
   /// The configuration in the format's own words.
