@@ -3,7 +3,8 @@ public import Sensors
 public import Spatial
 
 /// Position fixes from a GPX 1.0 or 1.1 file: its track points; without any its route points; without those its
-/// way points. (Inputs repeat a single way point as a fixed position: `SimulatedPlace`.)
+/// way points. (Inputs repeat a single way point as a fixed position, `SimulatedPlace`, and interpolate between several:
+/// `InterpolatedTrack`.)
 ///
 /// - `PositionFix.time` is as recorded; `timestamp` is the time since the first point, plus `startingAt`, and
 ///   stands still while the recorded time runs backwards (`RecordingClock`).
@@ -16,6 +17,9 @@ public import Spatial
 public struct GPXRecording: SensorRecording {
   public let name: String
   public let kinds: Set<SensorKind> = [.positioning]
+
+  /// Whether its points are way points: the file has neither a track nor a route.
+  package let isOfWayPoints: Bool
 
   private let reader: Locked<GPXReader>
   private var gate = DemandGate()
@@ -44,6 +48,7 @@ public struct GPXRecording: SensorRecording {
       throw RecordingError(
         file: path, problem: "holds no track, route or way point", remedy: "give a GPX file with a track")
     }
+    isOfWayPoints = element == .way
     reader = Locked(try GPXReader(file: file, wanted: element))
   }
 
