@@ -307,7 +307,7 @@ let package = Package(
       name: "PipelineTests",
       dependencies: [
         "AgentCore", "JSON", "Motion", "Navigation", "Pipeline", "Positioning", "Sensors", "Simulation",
-        "Spatial", "Telemetry", "TestSupport",
+        "Spatial", "Telemetry", "TestSupport", "Traces",
       ]),
     .testTarget(name: "MQTTTests", dependencies: ["MQTT", "Platform", "TestSupport"]),
     .testTarget(name: "AMQPTests", dependencies: ["AMQP", "MQTT", "Simulation", "TestSupport"]),

@@ -118,7 +118,8 @@ extension SensorFeed {
     switch TrackFormat(path: path) {
     case .gpx:
       if let place = try GPXRecording.onlyWayPoint(path: path) { return SimulatedPlace(place) }
-      return try GPXRecording(path: path)
+      let recording = try GPXRecording(path: path)
+      return recording.isOfWayPoints ? InterpolatedTrack(recording) : recording
     case .gpsd: return try GPSDLogRecording(path: path)
     case .nmea: return try NMEARecording(path: path, startDate: date)
     case nil:

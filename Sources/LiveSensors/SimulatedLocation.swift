@@ -27,7 +27,7 @@ package final class SimulatedLocation: Sendable {
       case .input: .input
       case .none: .none
       case .place(let coordinate): .place(coordinate)
-      case .track(let path): .track(ReplacedTrack(try SensorFeed.track(path)))
+      case .track(let path): .track(try ReplacedTrack(path))
       }
     state.withLock { $0 = ($0.revision + 1, positions) }
   }
@@ -63,8 +63,8 @@ struct RelocatedRecording: SensorRecording {
     if let changed = location.changed(since: revision) { (revision, positions) = changed }
     if case .input = positions { return event }
     switch event {
-    case .position(let fixes): return .position(try fixes.map { try positions.replacement(of: $0) })
-    // Returns an empty block, so that the caller can stop a recording that has no positions.
+    case .position(let fixes): return .position(fixes.map { positions.replacement(of: $0) })
+    // The reader stays in control of a recording whose positions are off.
     case .inertial, .barometer, .vehicle, .radio: return .position([])
     case .status: return event
     }
@@ -78,7 +78,7 @@ private enum ReplacedPositions: Sendable {
   case place(Coordinate)
   case track(ReplacedTrack)
 
-  mutating func replacement(of fix: PositionFix) throws -> PositionFix {
+  mutating func replacement(of fix: PositionFix) -> PositionFix {
     switch self {
     case .input: return fix
     case .none:
@@ -89,7 +89,7 @@ private enum ReplacedPositions: Sendable {
       return SimulatedPlace.fix(at: coordinate, fix.timestamp, time: fix.time)
     case .track(var track):
       defer { self = .track(track) }
-      return try track.replacement(of: fix)
+      return track.replacement(of: fix)
     }
   }
 }
@@ -101,14 +101,22 @@ private struct ReplacedTrack: Sendable {
   private var waiting: [PositionFix] = []
   private var newest: PositionFix?
 
-  init(_ recording: any SensorRecording) { self.recording = recording }
+  /// - Throws: an error naming file, line and remedy, for a track that cannot be read to its end.
+  init(_ path: String) throws {
+    recording = try SensorFeed.track(path)
+    guard !(recording is SimulatedPlace) else { return }
+    // Copies share a reading position, so the check opens the file for itself.
+    var check = try SensorFeed.track(path)
+    while try check.next() != nil {}
+  }
 
-  mutating func replacement(of fix: PositionFix) throws -> PositionFix {
+  mutating func replacement(of fix: PositionFix) -> PositionFix {
     let elapsed = fix.timestamp.seconds(since: start ?? fix.timestamp)
     start = start ?? fix.timestamp
     while true {
       if waiting.isEmpty {
-        guard let event = try recording.next() else { break }
+        // The file was checked. If it has changed since, the vehicle stays where it is, and the input continues.
+        guard let event = (try? recording.next()) ?? nil else { break }
         if case .position(let fixes) = event { waiting = fixes }
         continue
       }

@@ -11,17 +11,25 @@ extension AgentPipeline {
 
   /// Ends traces in progress before a stop.
   package mutating func finishTraces() {
+    processWaitingScans()
     let context = traceContext
     traces?.finish(context)
   }
 
   /// Requests immediate storage of all traces, because power fails.
   package mutating func saveTraces() {
+    processWaitingScans()
     let context = traceContext
     traces?.save(context)
   }
 
-  /// The positions that traces may contain.
+  /// Adds the scans to traces that wait for those of other sensors.
+  mutating func processWaitingScans() {
+    guard let context = traceContext else { return }
+    traces?.processEarly(motion.manager.waitingScans, mounting: navigation?.mounting, context)
+  }
+
+  /// Which places may be in traces.
   package var exactPlaces: ExactPlaces { ExactPlaces(configuration) }
 
   /// Starts a requested trace.

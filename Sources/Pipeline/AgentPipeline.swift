@@ -12,8 +12,8 @@ package import Telemetry
 package struct AgentPipeline: Sendable {
   private(set) var configuration: PipelineConfiguration
   var timeBase: TimeBase
-  /// The latest time of `advance`.
-  private(set) var now: Timestamp
+  /// The latest time that it has advanced to.
+  package private(set) var now: Timestamp
   var location: LocationReports
   /// Navigation filter; nil if motion and position are processed separately.
   var navigation: VehicleNavigation?
@@ -292,6 +292,7 @@ package struct AgentPipeline: Sendable {
     }
     if let report = vehicle?.due(at: timestamp, timeBase) { send(.vehicle(report)) }
     tellDrivingEvents(at: timestamp, into: send)
+    if let due = traces?.nextDeadline, due <= timestamp { processWaitingScans() }
     traces?.advance(to: timestamp)
     advanceTrips(to: timestamp, into: send)
     motion.advanceLeveling(to: timestamp)
@@ -347,13 +348,18 @@ package struct AgentPipeline: Sendable {
   /// True if the accelerometer reports rest.
   package var isAtRest: Bool { motion.activity == .stationary }
 
-  /// True if the newest position is still valid: it was measured during the current rest, and recently enough
-  /// that the planner would not measure it again.
-  var isPositionConfirmed: Bool {
+  /// Whether the vehicle has been at rest since its newest position was measured.
+  package var isAtNewestPosition: Bool {
     guard isAtRest, let since = motion.activitySince, let place = lastPlace else { return false }
     return place.suspicion == nil && place.timestamp >= since
-      && now.seconds(since: place.timestamp) <= PowerPlanner.longestSleep
       && (place.speed ?? 0) < PowerPlanner.restSpeed
+  }
+
+  /// Whether the newest position is still valid: it was measured during the rest that the accelerometer reports, and not so
+  /// long ago that the planner would look again.
+  var isPositionConfirmed: Bool {
+    guard isAtNewestPosition, let place = lastPlace else { return false }
+    return now.seconds(since: place.timestamp) <= PowerPlanner.longestSleep
   }
 
   /// The last published `status`; nil before the first.
@@ -521,30 +527,28 @@ package struct AgentPipeline: Sendable {
 
   /// Processes a block scan by scan, so that results do not depend on its size.
   private mutating func process(_ block: [InertialScan], into send: (VehicleMessage) -> Void) {
-    let scans = motion.admit(block)
-    let context = traceContext
+    motion.admit(block)
     var deadline = nextDeadline
     while let scan = motion.nextScan {
-      process(scan, context, into: send)
+      process(scan, into: send)
       let time = scan.timestamp
       let isDue = deadline.map { $0 <= time } ?? false
       guard isDue || power.isPlanDue(at: time) || drivingEvents?.hasPending == true else { continue }
       advance(to: time, into: send)
       deadline = nextDeadline
     }
-    if let context { traces?.process(scans, mounting: navigation?.mounting, context) }
     motion.observe(block.last.flatMap { navigation?.estimate(at: $0.timestamp) })
     observeCapabilities()
   }
 
-  private mutating func process(
-    _ scan: InertialScan, _ context: TraceReports.Context?, into send: (VehicleMessage) -> Void
-  ) {
+  private mutating func process(_ scan: InertialScan, into send: (VehicleMessage) -> Void) {
+    let context = traceContext
     let wasAligned = navigation?.isAligned
     // Navigation comes first, so that its acceleration is available for finding gravity. Its locations are
     // published after the events.
     let places = navigate(scan, context)
     motion.process(scan, navigation?.drainAcceleration(), timeBase, into: send)
+    if let context { traces?.process(scan, mounting: navigation?.mounting, context) }
     tell(places, into: send)
     if let wasAligned {
       if let way = navigation?.drainCorrection(timeBase) { location.correct(way, timeBase, into: send) }

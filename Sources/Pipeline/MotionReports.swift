@@ -72,13 +72,7 @@ struct MotionReports: Sendable {
   }
 
   /// Validates a block of scans. For each `nextScan` call `process`, then `dueMessages` and `publish`.
-  /// - Returns: the valid scans, in order of arrival.
-  mutating func admit(_ block: [InertialScan]) -> [InertialScan] {
-    var scans: [InertialScan] = []
-    scans.reserveCapacity(block.count)
-    manager.admit(block) { scans.append($0) }
-    return scans
-  }
+  mutating func admit(_ block: [InertialScan]) { manager.admit(block) }
 
   /// The oldest scan that is ready, of all devices together; nil if none is.
   var nextScan: InertialScan? { manager.nextScan }

@@ -1,3 +1,4 @@
+internal import Positioning
 package import Spatial
 package import Telemetry
 
@@ -8,9 +9,12 @@ package struct PendingCommands: Sendable {
     package var command: String
     package var id: String?
     package var replyTo: CommandResponseMessage.ReplyAddress?
+    /// Whether the request is one of the OwnTracks format, whose answer is a location message.
+    package let isOwnTracks: Bool
 
     package init(command: String, request: RemoteRequest) {
       self.command = command
+      isOwnTracks = request.subject == .ownTracks
       replyTo = request.replyTo
     }
   }
@@ -32,6 +36,8 @@ package struct PendingCommands: Sendable {
     var sender: Sender
     /// Required accuracy in m (68 %).
     var accuracy: Double
+    /// Only positions of a later time are fresh.
+    var start: Timestamp
     var deadline: Timestamp
     var best: (location: LocationMessage, radius: Double)?
   }
@@ -48,10 +54,15 @@ package struct PendingCommands: Sendable {
 
   package init() {}
 
-  /// Waits for a sufficiently accurate fix until a deadline, and then returns the best one.
-  /// - Parameter accuracy: required accuracy in m (68 %).
-  package mutating func locate(_ sender: Sender, accuracy: Double, until deadline: Timestamp) {
-    searches.append(Search(sender: sender, accuracy: accuracy, deadline: deadline))
+  /// Waits for a fix that is accurate enough until a deadline, and then returns the best one.
+  /// - Parameters:
+  ///   - accuracy: metres at 68 %.
+  ///   - start: the time of the command, on the time line of the positions.
+  ///   - deadline: on the time line of `located(at:)`.
+  package mutating func locate(
+    _ sender: Sender, accuracy: Double, since start: Timestamp, until deadline: Timestamp
+  ) {
+    searches.append(Search(sender: sender, accuracy: accuracy, start: start, deadline: deadline))
   }
 
   /// Processes a position.
@@ -61,14 +72,17 @@ package struct PendingCommands: Sendable {
   package mutating func observe(_ location: LocationMessage, radius: Double?) {
     let radius = radius ?? .infinity
     last = (location, radius)
-    for index in searches.indices where radius <= searches[index].best?.radius ?? .infinity {
+    let time = location.location.timestamp
+    for index in searches.indices
+    where time > searches[index].start && radius <= searches[index].best?.radius ?? .infinity {
       searches[index].best = (location, radius)
     }
   }
 
-  /// Removes and returns completed searches: found, or out of time. Without a fix since the command, the last
-  /// known position is the answer; nil if there is none.
-  package mutating func located(at now: Timestamp) -> [(Sender, Found?)] {
+  /// Removes and returns the searches that are over: found, or timed out. Without a fix since the command the last known position
+  /// is the answer; nil without any.
+  /// - Parameter isConfirmed: whether rest confirms the last known position.
+  package mutating func located(at now: Timestamp, isConfirmed: Bool) -> [(Sender, Found?)] {
     guard !searches.isEmpty else { return [] }
     let overdue = max(0, searches.count - Self.capacity)
     var ended: [(Sender, Found?)] = []
@@ -80,7 +94,9 @@ package struct PendingCommands: Sendable {
         continue
       }
       let found = (search.best ?? last).map {
-        Found(location: $0.location, isFresh: search.best != nil, isSufficient: $0.radius <= search.accuracy)
+        Found(
+          location: $0.location, isFresh: search.best != nil,
+          isSufficient: (search.best != nil || isConfirmed) && $0.radius <= search.accuracy)
       }
       ended.append((search.sender, found))
     }

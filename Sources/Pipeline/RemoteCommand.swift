@@ -45,7 +45,11 @@ package enum RemoteCommand: Hashable, Sendable {
     "locate", "status", "reload", "track", "reset-regions", "forget-regions", "region-state", "zero",
     "level", "history", "samples", "set-odometer", "set-trip", "trace", "record", "simulate-location",
   ]
-  /// Maximum size of a request in bytes.
+  /// Seconds that `locate` waits by default: a receiver without orbits (`FixDelay.cold`) finds a position within them.
+  package static let locateTimeout = 60.0
+  /// Metres at 68 % that `locate` requests by default.
+  package static let locateAccuracy = 50.0
+  /// Bytes of a request.
   package static let sizeLimit = 65_536
 
   /// - Throws: `JSONError` that describes the problem with the request.
@@ -53,8 +57,8 @@ package enum RemoteCommand: Hashable, Sendable {
     switch name {
     case "locate":
       self = .locate(
-        accuracy: try json.number("accuracy", in: 1...100_000) ?? 50,
-        timeout: try json.number("timeout", in: 0...300) ?? 30)
+        accuracy: try json.number("accuracy", in: 1...100_000) ?? Self.locateAccuracy,
+        timeout: try json.number("timeout", in: 0...300) ?? Self.locateTimeout)
     case "status": self = .status
     case "reload": self = .reload
     case "track", "history":

@@ -39,6 +39,8 @@ struct TraceReports: Sendable {
   private var followed: (run: Int, message: TraceMessage)?
   private var runs = 0
   private var newestScan: Timestamp?
+  /// Time of the newest scan that was processed before its turn; nil if none was.
+  private var earlyUntil: Timestamp?
   private var motionDue: Timestamp?
   private var mounting: Quaternion?
   /// The last certain period of rest.
@@ -57,8 +59,10 @@ struct TraceReports: Sendable {
   private static let (pace, motionPace) = (1.0, 0.1)
   /// Time in s without scans, beyond buffering in the kernel, after which a trace is completed.
   private static let patience = 2.0
-  /// Maximum number of simultaneous traces, and of requested ones among them. Impacts are at least half a
-  /// minute apart, and their traces last a minute at most.
+  /// s that a scan waits at most for those of other sensors, with a margin.
+  private static let longestWait = 3.0
+  /// Traces that are under way at once, and of them those that somebody asks for: blows are half a minute apart at least, and their traces
+  /// last a minute at most.
   private static let (most, mostAsked) = (6, 3)
   /// Maximum age in s of a position for an impact. A car travels 300 m in that time.
   private static let placeAge = 10.0
@@ -114,23 +118,32 @@ struct TraceReports: Sendable {
 
   // MARK: Inputs
 
-  /// Processes validated scans with individual times.
-  /// - Parameter mounting: rotation from the device frame to the vehicle's right, forward, up; nil if
-  ///   unknown.
-  mutating func process(_ block: [InertialScan], mounting: Quaternion?, _ context: Context) {
-    guard !isStopped, let first = block.first?.timestamp else { return }
-    self.mounting = mounting
-    if let since = context.restSince { rest = min(since, first)...first }
-    for scan in block {
-      ring.append(.inertial(scan))
-      newestScan = scan.timestamp
-      let wasFollowing = observer.isFollowing
-      if let summary = observer.process(scan, mounting: mounting) {
-        tell(summary, isNew: !wasFollowing, at: scan.timestamp, context)
-        if !observer.isFollowing { followed = nil }
-      }
-      cut(at: scan.timestamp)
+  /// Processes scans that wait for those of other sensors, before a stop or a loss of power. Their turn has no effect then.
+  mutating func processEarly(_ scans: [InertialScan], mounting: Quaternion?, _ context: Context) {
+    for scan in scans { process(scan, mounting: mounting, context) }
+    if let newest = scans.last?.timestamp { earlyUntil = newest }
+  }
+
+  /// Processes a valid scan, in order of time.
+  /// - Parameter mounting: from the device frame to right, forward, up of the vehicle; nil if unknown.
+  mutating func process(_ scan: InertialScan, mounting: Quaternion?, _ context: Context) {
+    let now = scan.timestamp
+    if let early = earlyUntil {
+      // A clock that went back further is another time line.
+      if (0...Self.longestWait).contains(early.seconds(since: now)) { return }
+      earlyUntil = nil
     }
+    guard !isStopped else { return }
+    self.mounting = mounting
+    if let since = context.restSince { rest = min(since, now)...now }
+    ring.append(.inertial(scan))
+    newestScan = now
+    let wasFollowing = observer.isFollowing
+    if let summary = observer.process(scan, mounting: mounting) {
+      tell(summary, isNew: !wasFollowing, at: now, context)
+      if !observer.isFollowing { followed = nil }
+    }
+    cut(at: now)
   }
 
   mutating func process(_ pressure: PressureData) {

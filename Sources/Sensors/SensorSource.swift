@@ -151,6 +151,7 @@ public struct SourceStatus: Sendable, Hashable {
     case finished
   }
 
+  /// The time of the change. Of an active chip that delivers in blocks: when it was powered, before its first block.
   public var timestamp: Timestamp
   /// The source's name, such as "gpsd://127.0.0.1:2947" or "iio:device0 (lsm6dsox)".
   public var source: String

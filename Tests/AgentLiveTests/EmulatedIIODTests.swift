@@ -12,11 +12,14 @@ import Testing
   private final class Recorder: Sendable {
     let blocks = Locked<[[InertialScan]]>([])
     let pressures = Locked(0)
+    let active = Locked<Timestamp?>(nil)
 
     func receive(_ event: SensorEvent) {
       switch event {
       case .inertial(let block): blocks.withLock { $0.append(block) }
       case .barometer(let block): pressures.withLock { $0 += block.count }
+      case .status(let status):
+        if case .active = status.state { active.withLock { $0 = $0 ?? status.timestamp } }
       default: break
       }
     }
@@ -47,6 +50,9 @@ import Testing
     let scans = recorder.scans
     let steps = zip(scans, scans.dropFirst()).map { $1.timestamp.seconds(since: $0.timestamp) }
     #expect(steps.allSatisfy { abs($0 - 0.01) < 1e-3 }, "\(steps)")
+    // A chip is active from the time at which it is powered, not from its first block of half a second: the energy is booked by it.
+    let active = try #require(recorder.active.withLock { $0 })
+    #expect(active <= scans[0].timestamp)
     let rates = scans.compactMap { $0.rotationRate?.z }
     #expect(rates.count == scans.count)
     #expect(abs((rates.last ?? 0) - (rates.first ?? 0) - Double(rates.count - 1) * 0.01) < 0.05)

@@ -13,8 +13,8 @@ import Testing
     let agent: AgentProcess
     private let begin = Date().timeIntervalSince1970
 
-    init(_ settings: [String: String]) throws {
-      receiver = try LiveReceiver(at: Self.epoch(accuracy: 6), language: .ubx)
+    init(_ settings: [String: String], accuracy: Double = 6) throws {
+      receiver = try LiveReceiver(at: Self.epoch(accuracy: accuracy), language: .ubx)
       (sensors, broker) = (try EmulatedIIOD(), try BrokerFixture())
       controller = try Operator(broker)
       agent = try AgentProcess(
@@ -78,6 +78,27 @@ import Testing
     let found = finer?["result"] as? [String: Any]
     #expect(found?["sufficient"] as? Bool == true && found?["fresh"] as? Bool == true, "\(finer ?? [:])")
     #expect(vehicle.watches > watches)
+    #expect(waitUntil(atMost: 20) { vehicle.receiver.isUnwatched })
+    #expect(vehicle.agent.child.terminate() == 0)
+  }
+
+  /// The OwnTracks command powers the receiver unless rest confirms a position that is accurate enough.
+  @Test(.timeLimit(.minutes(3)), .needs(.gpsd)) func reportLocationWakesTheReceiver() throws {
+    let vehicle = try Vehicle(
+      ["location.desired_accuracy": "kilometer", "mqtt.profile": #"["native", "owntracks"]"#],
+      accuracy: 150)
+    let controller = vehicle.controller
+    #expect(waitUntil(atMost: 60) { vehicle.receiver.isUnwatched }, "\(vehicle.agent.log)")
+    #expect(waitUntil { controller.state == "online" }, "\(vehicle.agent.log)")
+    let watches = vehicle.watches
+    vehicle.receiver.play([Vehicle.epoch(accuracy: 1)], from: 0)
+    controller.publish("owntracks/test/van/cmd", #"{"_type":"cmd","action":"reportLocation"}"#)
+    func answers() -> [[String: Any]] {
+      controller.received("owntracks/test/van").map(\.json).filter { $0["t"] as? String == "r" }
+    }
+    #expect(waitUntil(atMost: 30) { !answers().isEmpty }, "\(vehicle.agent.log)")
+    #expect(vehicle.watches > watches)
+    #expect(answers().last?["acc"] as? Int ?? .max <= 50, "\(answers())")
     #expect(waitUntil(atMost: 20) { vehicle.receiver.isUnwatched })
     #expect(vehicle.agent.child.terminate() == 0)
   }

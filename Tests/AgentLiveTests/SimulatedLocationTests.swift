@@ -93,7 +93,37 @@ import Testing
       (#"{"track":"../berlin.gpx"}"#, "refused"), (#"{"track":"missing.gpx"}"#, "failed"), ("{}", "refused"),
       (#"{"latitude":48}"#, "refused"), (#"{"latitude":48,"longitude":11,"none":true}"#, "refused"),
     ] { #expect(select(arguments) == expected, "\(arguments)") }
+
+    // A track that is damaged after its first points is refused, and the positions stay as they were.
+    try directory.write("damaged.gpx", gpx("<trk><trkseg>\(points)<trkpt lat=\"1\""))
+    let answer = person.command("simulate-location", #"{"track":"damaged.gpx"}"#)
+    #expect(answer?["state"] as? String == "failed")
+    #expect((answer?["problem"] as? String)?.contains("damaged.gpx") == true, "\(answer ?? [:])")
+    let count = locations().count
+    #expect(waitUntil(atMost: 40) { locations().count > count + 3 }, "\(agent.log)")
+    #expect(locations().suffix(3).allSatisfy { abs(($0["latitude"] as? Double ?? 0) - 48.1372) < 0.01 })
     #expect(agent.child.terminate() == 0)
+  }
+
+  /// As Xcode simulates locations: way points with times, and even motion between them.
+  @Test func positionsBetweenWayPointsAreInterpolated() throws {
+    func point(_ latitude: Double, _ time: String) -> String {
+      "<wpt lat=\"\(latitude)\" lon=\"8.5\"><time>2026-11-27T10:\(time)Z</time></wpt>"
+    }
+    let points = [point(47.5, "00:00"), point(47.51, "01:00"), point(47.51, "01:30"), point(47.5, "02:00")]
+    let path = try directory.write("way.gpx", gpx(points.joined()))
+    let run = try printed([
+      "input.mode": "replay", "replay.position": path, "location.reporting": "distance",
+      "location.distance_filter": "0",
+    ])
+    #expect(run.status == 0, "\(run.log)")
+    let locations = run.messages.filter { $0.kind == "location" }
+    let latitudes = locations.compactMap(\.latitude)
+    #expect(latitudes.count > 80 && Set(latitudes).count > 60, "\(latitudes)")
+    // 1.1 km in 60 s, and back in 30 s.
+    let steps = zip(latitudes, latitudes.dropFirst()).map { abs($1 - $0) }
+    #expect(steps.allSatisfy { $0 < 0.0005 }, "\(steps)")
+    #expect(latitudes.first == 47.5 && latitudes.last == 47.5 && latitudes.max() == 47.51)
   }
 
   /// Without a fix no position is published.

@@ -6,6 +6,7 @@ import Spatial
 import Telemetry
 import TestSupport
 import Testing
+import Traces
 
 @testable import AgentCore
 @testable import Pipeline
@@ -51,6 +52,13 @@ import Testing
       self.pulses = pulses
     }
 
+    private init(axis: Vector3) {
+      (self.axis, amplitude, frequency, phase, pulses) = (axis, 0, 1, 0, [])
+    }
+
+    /// A device at rest.
+    static let none = RandomMotion(axis: Vector3(0, 0, 1))
+
     func scan(_ index: Int) -> InertialScan {
       let time = Double(index) / 100
       let turn = 2 * Double.pi * frequency
@@ -66,37 +74,134 @@ import Testing
     }
   }
 
-  /// The scans in blocks: of one chip, or of an accelerometer and a gyroscope as two devices.
-  private func play(_ pipeline: inout AgentPipeline, _ scans: [InertialScan], block: Int, asTwoDevices: Bool)
+  /// The scans in blocks: of one chip, or of each sensor as a device of its own.
+  private func play(_ pipeline: inout AgentPipeline, _ scans: [InertialScan], block: Int, asDevices: Bool)
     -> [VehicleMessage]
   {
     var messages: [VehicleMessage] = []
-    if asTwoDevices {
-      for kind in [SensorKind.accelerometer, .gyroscope] {
-        pipeline.process(
-          .status(
-            SourceStatus(
-              timestamp: Timestamp(seconds: 100), source: kind.rawValue, kinds: [kind],
-              state: .active(rates: [kind: 100])))
-        ) { _ in }
-      }
+    let kinds = [SensorKind.accelerometer, .gyroscope, .magnetometer].filter { kind in
+      scans.contains { $0.contains(kind) }
     }
+    if asDevices { Self.announce(kinds, to: &pipeline) }
     for first in stride(from: 0, to: scans.count, by: block) {
-      let part = Array(scans[first..<min(first + block, scans.count)])
-      guard asTwoDevices else {
-        pipeline.process(.inertial(part)) { messages.append($0) }
-        continue
-      }
-      for kind in [SensorKind.accelerometer, .gyroscope] {
-        let alone = part.map { scan in
-          var scan = scan
-          scan.remove(kind)
-          return scan
-        }
-        pipeline.process(.inertial(alone)) { messages.append($0) }
+      let part = scans[first..<min(first + block, scans.count)]
+      for block in asDevices ? kinds.map({ Self.samples(of: $0, in: part) }) : [Array(part)]
+      where !block.isEmpty {
+        pipeline.process(.inertial(block)) { messages.append($0) }
       }
     }
-    return messages.filter { $0.kind == .motion || $0.kind == .attitude }
+    return messages.filter { $0.kind == .motion || $0.kind == .attitude || $0.kind == .heading }
+  }
+
+  /// The status of each sensor as a device of its own.
+  private static func announce(_ kinds: [SensorKind], to pipeline: inout AgentPipeline) {
+    for kind in kinds {
+      pipeline.process(
+        .status(
+          SourceStatus(
+            timestamp: Timestamp(seconds: 100), source: kind.rawValue, kinds: [kind],
+            state: .active(rates: [kind: 100])))
+      ) { _ in }
+    }
+  }
+
+  private static func samples(of kind: SensorKind, in scans: ArraySlice<InertialScan>) -> [InertialScan] {
+    scans.compactMap { scan in
+      var scan = scan
+      for other in SensorKind.inertial where other != kind { scan.remove(other) }
+      return scan.isEmpty ? nil : scan
+    }
+  }
+
+  /// An accelerometer, a gyroscope and a slower magnetometer as three devices: the size of their blocks makes no difference, also if
+  /// the magnetometer delivers each sample by itself.
+  @Test(arguments: [1, 5, 10]) func aMagnetometerOfItsOwnYieldsTheSameMessages(spacing: Int) throws {
+    var generator = SeededGenerator.announced()
+    let settings = [
+      "attitude.interval=0.01", "attitude.filter=0", "attitude.frame=xMagneticNorthZVertical",
+      "heading.interval=0.1", "heading.filter=0", "location.activity=other", "motion.events=shake",
+    ]
+    let fresh = try pipeline(settings, at: 100)
+    let field = Vector3(0, 20, -43)
+    var scans = (0..<1500).map { RandomMotion.none.scan($0) }
+    for index in scans.indices {
+      let angle = 0.5 * sin(0.01 * Double(index))
+      let attitude = Quaternion(angle: angle, axis: Vector3(0, 0, 1))
+      scans[index].rotationRate = Vector3(0, 0, 0.5 * cos(0.01 * Double(index)))
+      if index.isMultiple(of: spacing) {
+        scans[index].magneticField = attitude.conjugate.rotate(field) + 0.3 * generator.nextNormalVector()
+      }
+    }
+    var single = fresh
+    let expected = play(&single, scans, block: 1, asDevices: true)
+    #expect(expected.count { $0.kind == .heading } > 50 && expected.count { $0.kind == .attitude } > 500)
+    for block in Self.sizes {
+      var pipeline = fresh
+      let messages = play(&pipeline, scans, block: block, asDevices: true)
+      // What waits for the rest of a block at the end differs.
+      let count = min(expected.count, messages.count)
+      #expect(count > expected.count - 2 * block)
+      let first = zip(expected, messages).first { $0 != $1 }
+      #expect(first == nil, "blocks of \(block): \(String(describing: first))")
+    }
+  }
+
+  /// What is recorded around an impact, and its direction in the vehicle.
+  @Test(arguments: [false, true]) func anImpactYieldsTheSameTrace(asDevices: Bool) throws {
+    func trace(_ block: Int) throws -> (messages: [TraceMessage], samples: Set<TraceSample>) {
+      var generator = SeededGenerator(seed: 8)
+      var samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
+      var pipeline = try pipeline(["trace.enabled=true", "trace.before=5", "trace.after=5"], at: 100)
+      if asDevices { Self.announce([.accelerometer, .gyroscope], to: &pipeline) }
+      // A crash of 10 g for a tenth of a second, after the mounting was found.
+      for index in samples.indices where (150..<150.1).contains(samples[index].truth.time) {
+        samples[index].scan.specificForce? += Vector3(98, 0, 0)
+      }
+      samples.removeAll { $0.truth.time > 165 }
+      var steps: [TraceStep] = []
+      for first in stride(from: 0, to: samples.count, by: block) {
+        let part = samples[first..<min(first + block, samples.count)]
+        for sample in part {
+          guard var fix = sample.fix, sample.truth.time == sample.truth.time.rounded() else { continue }
+          fix.time = Self.start.advanced(bySeconds: sample.truth.time)
+          pipeline.process(.position([fix])) { _ in }
+        }
+        let scans = part.map(\.scan)[...]
+        for block in asDevices
+          ? [SensorKind.accelerometer, .gyroscope].map({ Self.samples(of: $0, in: scans) }) : [Array(scans)]
+        {
+          pipeline.process(.inertial(block)) { _ in }
+        }
+        steps += pipeline.drainTraceSteps()
+      }
+      pipeline.finishTraces()
+      steps += pipeline.drainTraceSteps()
+      var (messages, blocks) = ([TraceMessage](), [[UInt8]]())
+      for step in steps {
+        switch step {
+        case .begin(_, let message, _, let new): (messages, blocks) = (messages + [message], blocks + new)
+        case .append(_, let new): blocks += new
+        case .tell(_, let message), .end(_, let message, _): messages.append(message)
+        default: break
+        }
+      }
+      let span = Timestamp(seconds: 245.5)...Timestamp(seconds: 254.5)
+      let all = blocks.flatMap { TraceBlock(bytes: $0)?.samples ?? [] }
+      // Fixes arrive before their block, and the position of rest is that of the newest fix.
+      for index in messages.indices { messages[index].impact?.rest = nil }
+      return (
+        messages,
+        Set(all.filter { if case .fix = $0 { false } else { span.contains($0.timestamp) } })
+      )
+    }
+    let expected = try trace(1)
+    #expect(expected.messages.first?.impact?.isInVehicleFrame == true)
+    #expect(expected.samples.count > 500)
+    for block in [7, 50, 100] {
+      let actual = try trace(block)
+      #expect(actual.messages == expected.messages, "blocks of \(block)")
+      #expect(actual.samples == expected.samples, "blocks of \(block)")
+    }
   }
 
   private static let everything = [
@@ -116,8 +221,8 @@ import Testing
       let block = Self.sizes[number % Self.sizes.count]
       let isSplit = number.isMultiple(of: 2)
       var (single, blocks) = (fresh, fresh)
-      let expected = play(&single, scans, block: 1, asTwoDevices: isSplit)
-      let messages = play(&blocks, scans, block: block, asTwoDevices: isSplit)
+      let expected = play(&single, scans, block: 1, asDevices: isSplit)
+      let messages = play(&blocks, scans, block: block, asDevices: isSplit)
       if expected != messages {
         different += 1
         if different <= 5 {
@@ -160,7 +265,7 @@ import Testing
           Vector3(0, 0, standardGravity)),
         rotationRate: Vector3(80.0.radians * turn * cos(turn * time), 0, 0))
     }
-    #expect(play(&pipeline, scans, block: block, asTwoDevices: false).isEmpty)
+    #expect(play(&pipeline, scans, block: block, asDevices: false).isEmpty)
   }
 
   /// Half a turn within half a second.
@@ -180,7 +285,7 @@ import Testing
           Vector3(0, 0, standardGravity)),
         rotationRate: Vector3(0, isTurning ? .pi / 0.5 : 0, 0))
     }
-    #expect(play(&pipeline, scans, block: block, asTwoDevices: false).isEmpty)
+    #expect(play(&pipeline, scans, block: block, asDevices: false).isEmpty)
   }
 
   /// Each sample of a block is a message of its own time, at any interval that the sensors allow.
@@ -199,7 +304,7 @@ import Testing
         specificForce: Vector3(0, 0, standardGravity) + 0.01 * generator.nextNormalVector(),
         rotationRate: 0.001 * generator.nextNormalVector())
     }
-    let messages = play(&pipeline, scans, block: block, asTwoDevices: false)
+    let messages = play(&pipeline, scans, block: block, asDevices: false)
     let times = messages.compactMap { if case .attitude(let message) = $0 { message.time } else { nil } }
     let inAll = times.filter { $0.seconds(since: Self.start) >= 1 }
     #expect(abs(inAll.count - 4 * perSecond) <= 1, "\(inAll.count)")

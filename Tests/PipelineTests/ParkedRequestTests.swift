@@ -248,13 +248,16 @@ private struct ParkedVehicle: CustomStringConvertible {
     commands.locate(
       PendingCommands.Sender(
         command: "locate", request: RemoteRequest(subject: .command("locate"), payload: [])),
-      accuracy: accuracy, until: Timestamp(seconds: begin + timeout))
+      accuracy: accuracy, since: pipeline.now, until: Timestamp(seconds: begin + timeout))
     while now - begin < timeout + 5 {
       advance(timeToFix: timeToFix, isSilent: true)
       if let known = pipeline.lastKnown, known.location.timestamp != before {
         commands.observe(known, radius: pipeline.lastKnownAccuracy)
       }
-      if let answer = commands.located(at: Timestamp(seconds: now)).first { return (now - begin, answer.1) }
+      let isConfirmed = pipeline.isAtNewestPosition
+      if let answer = commands.located(at: Timestamp(seconds: now), isConfirmed: isConfirmed).first {
+        return (now - begin, answer.1)
+      }
     }
     return (.infinity, nil)
   }

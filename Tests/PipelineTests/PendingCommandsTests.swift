@@ -1,4 +1,6 @@
+import JSON
 import Positioning
+import Sensors
 import Spatial
 import Telemetry
 import Testing
@@ -26,11 +28,11 @@ import Testing
     throws
   {
     var commands = PendingCommands()
-    commands.locate(sender, accuracy: 50, until: at(10))
+    commands.locate(sender, accuracy: 50, since: at(0.5), until: at(10))
     var answer: (seconds: Double, found: PendingCommands.Found?)?
     for second in 1...12 {
       if second <= radii.count { commands.observe(fix(Double(second)), radius: radii[second - 1]) }
-      if let found = commands.located(at: at(Double(second))).first {
+      if let found = commands.located(at: at(Double(second)), isConfirmed: false).first {
         answer = answer ?? (Double(second), found.1)
       }
     }
@@ -40,24 +42,46 @@ import Testing
     #expect(commands.nextDeadline == nil)
   }
 
-  /// `sufficient` compares accuracies; `fresh` says whether the position is newer than the command.
+  /// A position from before the command is sufficient only while rest confirms it.
   @Test(arguments: [(5.0, true), (50, true), (51, false), (nil, false)])
-  func withoutANewFixTheLastKnownIsToldAsSuch(radius: Double?, isSufficient: Bool) throws {
+  func withoutANewFixTheLastKnownIsToldAsSuch(radius: Double?, isAccurate: Bool) throws {
+    for isConfirmed in [true, false] {
+      var commands = PendingCommands()
+      commands.observe(fix(1), radius: radius)
+      commands.locate(sender, accuracy: 50, since: at(2), until: at(10))
+      #expect(commands.located(at: at(9), isConfirmed: isConfirmed).isEmpty)
+      let found = try #require(commands.located(at: at(10), isConfirmed: isConfirmed).first?.1)
+      #expect(!found.isFresh && found.location.location.timestamp == at(1))
+      #expect(found.isSufficient == (isAccurate && isConfirmed))
+    }
+  }
+
+  /// A position that was measured before the command and arrives after it is not fresh.
+  @Test func aPositionFromBeforeTheCommandIsNotFresh() throws {
     var commands = PendingCommands()
-    commands.observe(fix(1), radius: radius)
-    commands.locate(sender, accuracy: 50, until: at(10))
-    #expect(commands.located(at: at(9)).isEmpty)
-    let found = try #require(commands.located(at: at(10)).first?.1)
-    #expect(!found.isFresh && found.location.location.timestamp == at(1))
-    #expect(found.isSufficient == isSufficient)
+    commands.locate(sender, accuracy: 50, since: at(2), until: at(10))
+    commands.observe(fix(1), radius: 5)
+    #expect(commands.located(at: at(3), isConfirmed: false).isEmpty)
+    commands.observe(fix(4), radius: 5)
+    let found = try #require(commands.located(at: at(4), isConfirmed: false).first?.1)
+    #expect(found.isFresh && found.isSufficient && found.location.location.timestamp == at(4))
+  }
+
+  /// A receiver that starts cold finds a position within the default time.
+  @Test func theDefaultTimeAllowsAColdStart() throws {
+    guard case .locate(_, let timeout) = try RemoteCommand(name: "locate", arguments: .object([:])) else {
+      Issue.record("not locate")
+      return
+    }
+    #expect(timeout >= FixDelay().cold + 10)
   }
 
   @Test func aFixThatDoesNotSayHowExactItIsSufficesForNobody() throws {
     var commands = PendingCommands()
-    commands.locate(sender, accuracy: 50, until: at(10))
+    commands.locate(sender, accuracy: 50, since: at(0.5), until: at(10))
     commands.observe(fix(2), radius: nil)
-    #expect(commands.located(at: at(9)).isEmpty)
-    let found = try #require(commands.located(at: at(10)).first?.1)
+    #expect(commands.located(at: at(9), isConfirmed: false).isEmpty)
+    let found = try #require(commands.located(at: at(10), isConfirmed: false).first?.1)
     #expect(found.isFresh && !found.isSufficient)
   }
 

@@ -43,6 +43,9 @@ struct SimulatedDay {
     }
   }
 
+  /// Laps that are simulated at most.
+  private static let laps = 4.0
+
   /// Simulates a day.
   /// - Parameter hours: hours of driving, 0 ... 24.
   /// - Throws: `SimulationError`; `TopicError`.
@@ -51,14 +54,14 @@ struct SimulatedDay {
     return try driving(configuration, seconds: way) + parked(configuration, seconds: 86_400 - way)
   }
 
-  private static func driving(_ configuration: AgentConfiguration, seconds: Double) throws -> Use {
+  static func driving(_ configuration: AgentConfiguration, seconds: Double) throws -> Use {
     guard seconds > 0 else { return Use() }
     let stretch = try SimulatedStretch(configuration, .drive)
     let lap = stretch.lapDuration
-    let first = try stretch.advance(to: min(lap, seconds))
-    guard seconds > lap else { return first }
-    let second = try stretch.advance(to: min(2 * lap, seconds))
-    return second.repeating(since: first, max(0, seconds / lap - 2))
+    guard seconds > lap * laps else { return try stretch.advance(to: seconds) }
+    let first = try stretch.advance(to: lap)
+    let all = try stretch.advance(to: lap * laps)
+    return all.repeating(since: first, (seconds / lap - laps) / (laps - 1))
   }
 
   private static func parked(_ configuration: AgentConfiguration, seconds: Double) throws -> Use {

@@ -103,11 +103,16 @@ struct RemoteManager: Sendable {
     return [.remember(memory), .report(rolledBack(failed.settings))]
   }
 
-  /// Processes a `config/desired` document.
+  /// Decides on a `config/desired` document.
   ///
-  /// - Parameter isRetained: true if it is a retained message, which arrives at each connection and is
-  ///   decided once.
-  mutating func desired(_ payload: [UInt8], isRetained: Bool, at now: Timestamp) -> [Decision] {
+  /// A document with an older version than one that was accepted is refused, retained or not: whether the vehicle is connected when
+  /// it is published must make no difference. So is one whose version is a time in the future.
+  /// - Parameters:
+  ///   - isRetained: whether the broker had retained it: the same one arrives at each connection, and is decided once.
+  ///   - civilTime: by a trusted clock; nil without one.
+  mutating func desired(
+    _ payload: [UInt8], isRetained: Bool, at now: Timestamp, civilTime: UTCTime? = nil
+  ) -> [Decision] {
     let digest = RemoteMemory.digest(payload)
     if isRetained, digest == memory.lastDesired { return [] }
     memory.lastDesired = digest
@@ -115,12 +120,9 @@ struct RemoteManager: Sendable {
     var report = Report(
       state: .refused, version: document.settings.version, problem: document.problem,
       accepted: document.accepted, refused: document.refused, settings: inForce.values)
-    // Each broker may retain a document: without an order, two of them could make the settings alternate.
-    if isRetained, let version = document.settings.version, let newest = memory.newestVersion,
-      RemoteSettings.isOlder(version, than: newest)
-    {
+    if let version = document.settings.version, let problem = problem(of: version, at: civilTime) {
       report.accepted = []
-      report.problem = "version \(version) is older than \(newest), which this vehicle has accepted"
+      report.problem = problem
       return [.remember(memory), .report(report)]
     }
     guard document.problem == nil, document.refused.isEmpty else {
@@ -141,7 +143,9 @@ struct RemoteManager: Sendable {
       return [.remember(memory), .report(report)]
     }
     report.settings = document.settings.values
-    memory.newestVersion = document.settings.version ?? memory.newestVersion
+    if let version = document.settings.version, RemoteSettings.hasOrder(version) {
+      memory.newestVersion = version
+    }
     guard configuration != active else {
       // Nothing changes; a trial in progress continues.
       if memory.trial != nil {
@@ -165,7 +169,20 @@ struct RemoteManager: Sendable {
     return [.remember(memory), .apply(configuration), .report(report)]
   }
 
-  /// Processes a `regions/desired` document.
+  /// Why a version is refused; nil if it is not. Each broker may retain a document: without an order, two of them could send the
+  /// vehicle back and forth.
+  private func problem(of version: String, at civilTime: UTCTime?) -> String? {
+    if let civilTime, RemoteSettings.isFuture(version, at: civilTime) {
+      return
+        "version \(version) is in the future; it is \(civilTime.rfc3339); correct the clock of the sender"
+    }
+    guard let newest = memory.newestVersion, RemoteSettings.isOlder(version, than: newest) else { return nil }
+    // It was accepted before the vehicle's clock was set.
+    if let civilTime, RemoteSettings.isFuture(newest, at: civilTime) { return nil }
+    return "version \(version) is older than \(newest), which this vehicle has accepted; give a newer version"
+  }
+
+  /// A `regions/desired` document is being decided on.
   ///
   /// - Returns: the state to store first; nil for the document decided on last, delivered again by the
   ///   broker.

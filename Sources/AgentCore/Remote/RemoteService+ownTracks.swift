@@ -11,7 +11,10 @@ extension RemoteService {
   ) -> [RemoteManager.Decision] {
     do throws(JSONError) {
       switch try OwnTracksCommand(json: try RemoteCommand.arguments(request.payload)) {
-      case .reportLocation: plan.link.answer(.location)
+      case .reportLocation:
+        locate(
+          PendingCommands.Sender(command: "reportLocation", request: request),
+          accuracy: RemoteCommand.locateAccuracy, timeout: RemoteCommand.locateTimeout, &pipeline)
       case .status: plan.link.answer(.status(pipeline.lastStatus, at: Self.time))
       case .dump: plan.link.answer(dump)
       case .waypoints:
@@ -60,6 +63,6 @@ extension RemoteService {
       json.key("settings")
       json.value(.object(settings))
     }
-    return manager.desired(document, isRetained: false, at: Self.now)
+    return manager.desired(document, isRetained: false, at: Self.now, civilTime: nil)
   }
 }

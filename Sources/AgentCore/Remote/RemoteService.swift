@@ -186,8 +186,10 @@ final class RemoteService {
   ) {
     switch request.subject {
     case .configuration:
-      carryOut(
-        manager.desired(request.payload, isRetained: request.isRetained, at: Self.now), &pipeline)
+      let decisions = manager.desired(
+        request.payload, isRetained: request.isRetained, at: Self.now,
+        civilTime: pipeline.trustedTime(at: pipeline.now))
+      carryOut(decisions, &pipeline)
     case .regions: processRegions(request, &pipeline)
     // Retained commands are outdated.
     case .command where request.isRetained, .ownTracks where request.isRetained: break
@@ -208,11 +210,7 @@ final class RemoteService {
       sender.id = try RemoteCommand.identifier(arguments)
       switch try RemoteCommand(name: name, arguments: arguments) {
       case .locate(let accuracy, let timeout):
-        if pipeline.requestLocation(accuracy: accuracy, timeLimit: timeout), let known = pipeline.lastKnown {
-          answer(sender, PendingCommands.Found(location: known, isFresh: false, isSufficient: true))
-        } else {
-          commands.locate(sender, accuracy: accuracy, until: Self.now.advanced(bySeconds: timeout))
-        }
+        locate(sender, accuracy: accuracy, timeout: timeout, &pipeline)
       case .status:
         commands.awaitStatus(sender, after: pipeline.statusCount)
         pipeline.requestStatus()
@@ -248,6 +246,21 @@ final class RemoteService {
       case .trace(let request): beginTrace(request, sender, &pipeline, &traces)
       }
     } catch { answer(sender, .refused, error.description) }
+  }
+
+  /// Answers with a position that rest confirms, or powers the receiver and answers when it has found one.
+  /// - Parameters:
+  ///   - accuracy: metres at 68 %.
+  ///   - timeout: seconds.
+  func locate(
+    _ sender: PendingCommands.Sender, accuracy: Double, timeout: Double, _ pipeline: inout AgentPipeline
+  ) {
+    if pipeline.requestLocation(accuracy: accuracy, timeLimit: timeout), let known = pipeline.lastKnown {
+      answer(sender, PendingCommands.Found(location: known, isFresh: false, isSufficient: true))
+    } else {
+      commands.locate(
+        sender, accuracy: accuracy, since: pipeline.now, until: Self.now.advanced(bySeconds: timeout))
+    }
   }
 
   /// Reads the configuration file again.
@@ -382,7 +395,8 @@ final class RemoteService {
   /// Answers the commands that were waiting for a location or a status.
   func answerPending(_ pipeline: inout AgentPipeline) {
     sendSamples(&pipeline)
-    for (sender, found) in commands.located(at: Self.now) { answer(sender, found) }
+    let isConfirmed = pipeline.isAtNewestPosition
+    for (sender, found) in commands.located(at: Self.now, isConfirmed: isConfirmed) { answer(sender, found) }
     for sender in commands.measured(level: pipeline.lastLevel.count) {
       switch pipeline.lastLevel.outcome {
       case .measured(let level):
@@ -399,6 +413,7 @@ final class RemoteService {
   }
 
   private func answer(_ sender: PendingCommands.Sender, _ found: PendingCommands.Found?) {
+    if sender.isOwnTracks { return plan.link.answer(.location(found?.location)) }
     guard let found, let json = try? JSONValue(parsing: found.location.payload) else {
       return answer(sender, .failed, "no position is known")
     }

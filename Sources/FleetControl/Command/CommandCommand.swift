@@ -75,9 +75,12 @@ package struct CommandOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Time limit for responses. For locate: time limit for a sufficient fix; then the best one is reported.",
+      "Time limit for responses (default: 30, for locate 60). For locate: time limit for a sufficient fix; then the best one is reported.",
       valueName: "seconds"))
-  package var timeout = 30.0
+  package var timeout: Double?
+
+  /// Seconds that vehicles have to answer.
+  package var patience: Double { timeout ?? (name == "locate" ? 60 : 30) }
 
   @Flag(help: "Print a JSON line for each vehicle.")
   package var json = false
@@ -129,10 +132,10 @@ package enum CommandCommand {
         topic: key.topic(root: targets.root, path),
         text: JSONValue.object(arguments.merging(["id": .string(id)]) { $1 }).text, qos: .atLeastOnce,
         properties: MQTTMessageProperties(
-          contentType: "application/json", messageExpiryInterval: UInt32(options.timeout.rounded(.up)),
+          contentType: "application/json", messageExpiryInterval: UInt32(options.patience.rounded(.up)),
           responseTopic: responseTopic(key), correlationData: Array(id.utf8)))
     }
-    let ending = try requests.wait(timeout: options.timeout) { message in
+    let ending = try requests.wait(timeout: options.patience) { message in
       guard !message.retain, let json = try? JSONValue(parsing: message.payload) else { return nil }
       let correlation = message.properties.correlationData.map { String(decoding: $0, as: UTF8.self) }
       guard let id = correlation ?? json["id"]?.string, let key = asked[id],
@@ -146,7 +149,7 @@ package enum CommandCommand {
           result: json["result"])
       )
     }
-    try print(vehicles, requests, after: ending == nil ? options.timeout : requests.elapsed, options)
+    try print(vehicles, requests, after: ending == nil ? options.patience : requests.elapsed, options)
     if let ending { return ending }
     if requests.outcomes.count < vehicles.count { return .timedOut }
     return requests.status
@@ -161,8 +164,8 @@ package enum CommandCommand {
         "\(meant)the commands are \(CommandOptions.names.joined(separator: ", ")); history, samples and trace request are odograph's own"
       )
     }
-    guard (0.1...3600).contains(options.timeout) else {
-      throw .usage("wait", "\(options.timeout) s", "--timeout is 0.1 to 3600 seconds")
+    guard (0.1...3600).contains(options.patience) else {
+      throw .usage("wait", "\(options.patience) s", "--timeout is 0.1 to 3600 seconds")
     }
     var members: [String: JSONValue] = [:]
     if let at = options.at, options.place == nil {
@@ -191,7 +194,7 @@ package enum CommandCommand {
     if isMissing, let remedy = options.remedy(of: command.name) {
       throw .usage("send", command.name, remedy)
     }
-    members["timeout"] = command.patience(of: options.timeout)
+    members["timeout"] = command.patience(of: options.patience)
     return members
   }
 

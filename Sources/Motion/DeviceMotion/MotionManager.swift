@@ -125,7 +125,12 @@ public struct MotionManager: Sendable {
   /// The oldest scan ready to be fused, with the samples of all devices at one time; nil if none is ready.
   public var nextScan: InertialScan? { fusedCount < due.count ? due[fusedCount].scan : nil }
 
-  /// Fuses `nextScan`. `deviceMotion` is then valid at its time.
+  /// The admitted scans that are not fused yet, in order of time.
+  package var waitingScans: [InertialScan] {
+    due[fusedCount...].map(\.scan) + merger.waitingScans
+  }
+
+  /// Fuses `nextScan`. `deviceMotion` is then the motion at its time.
   public mutating func fuseNext() {
     guard fusedCount < due.count else { return }
     let (scan, doubts) = (due[fusedCount].scan, due[fusedCount].doubts)
@@ -152,7 +157,8 @@ public struct MotionManager: Sendable {
       return
     }
     filter.process(scan, doubts: doubts)
-    isVerticalFound = isVerticalFound || !filter.flags.isAligning
+    // Not with ||, whose autoclosure would copy the filter.
+    if !filter.flags.isAligning { isVerticalFound = true }
   }
 
   /// True if accelerometer and magnetometer replace a missing gyroscope.

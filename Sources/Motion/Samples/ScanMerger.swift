@@ -116,7 +116,10 @@ struct ScanMerger: Sendable {
     return joined
   }
 
-  /// Removes the oldest scan even if an older one may follow; nil if none waits.
+  /// The scans that wait, in order.
+  var waitingScans: [InertialScan] { waiting[head...].map(\.scan) }
+
+  /// Removes the oldest scan, whatever may follow; nil if none waits.
   mutating func flushNext() -> Element? {
     guard head < waiting.count else { return nil }
     let oldest = waiting[head]
@@ -134,8 +137,7 @@ struct ScanMerger: Sendable {
     // late.
     guard !isAwaited(gyroscope, before: time, front: front),
       !isAwaited(accelerometer, before: time, front: front),
-      !(magnetometer.isBatched || magnetometer.isExpected && magnetometer.newest == nil)
-        || !isAwaited(magnetometer, before: time, front: front)
+      !isAwaited(magnetometer, before: time, front: front)
     else { return nil }
     removeHead()
     return oldest
@@ -169,8 +171,6 @@ private struct BlockRhythm: Sendable {
   private(set) var newest: Timestamp?
   /// Longest recent time in s between the ends of blocks.
   private(set) var spacing = 0.0
-  /// True if blocks contain more than one sample.
-  private(set) var isBatched = false
   private var begin: Timestamp?
   private var count = 0
   private var endBefore: Timestamp?
@@ -192,7 +192,6 @@ private struct BlockRhythm: Sendable {
       spacing = max(newest.seconds(since: begin), Self.firstSpacing)
     }
     endBefore = newest
-    isBatched = count > 1
     count = 0
   }
 }

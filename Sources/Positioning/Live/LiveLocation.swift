@@ -195,7 +195,7 @@ public final class LiveLocation: Sendable {
   ///   - accuracy: metres at 68 %.
   ///   - timeLimit: seconds.
   /// - Throws: `LocationFailure` if there was no location; `CancellationError` if the task is cancelled.
-  public func requestLocation(accuracy: Double = 20, timeLimit: Double = 30) async throws -> Location {
+  public func requestLocation(accuracy: Double = 20, timeLimit: Double = 60) async throws -> Location {
     let answers = AsyncSamples(capacity: 1) { outlet in
       subscribe(\.answers, outlet) { state, consumer in
         state.services.add(

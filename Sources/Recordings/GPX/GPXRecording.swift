@@ -17,6 +17,9 @@ public struct GPXRecording: SensorRecording {
   public let name: String
   public let kinds: Set<SensorKind> = [.positioning]
 
+  /// Whether its points are way points: the file has neither a track nor a route.
+  package let isOfWayPoints: Bool
+
   private let reader: Locked<GPXReader>
   private var gate = DemandGate()
   private var clock: RecordingClock
@@ -44,6 +47,7 @@ public struct GPXRecording: SensorRecording {
       throw RecordingError(
         file: path, problem: "holds no track, route or way point", remedy: "give a GPX file with a track")
     }
+    isOfWayPoints = element == .way
     reader = Locked(try GPXReader(file: file, wanted: element))
   }
 

@@ -12,7 +12,8 @@ final class DeviceWorker: Sendable {
   private let board: DemandBoard
   private let clocks: RemoteClocks
   private let emit: SensorSink
-  private let report: @Sendable (SourceStatus.State) -> Void
+  /// Reports a state, with the time since which it applies in ns on the boot clock; nil for now.
+  private let report: @Sendable (SourceStatus.State, Int64?) -> Void
   private let wake: EventDescriptor
   private let cancellation = BufferCancellation()
   private let progress = Locked(Progress())
@@ -27,7 +28,7 @@ final class DeviceWorker: Sendable {
   init(
     _ assignment: IIOInventory.Assignment, triggers: [String], configuration: IIOConfiguration,
     board: DemandBoard, clocks: RemoteClocks,
-    emit: @escaping SensorSink, report: @escaping @Sendable (SourceStatus.State) -> Void
+    emit: @escaping SensorSink, report: @escaping @Sendable (SourceStatus.State, Int64?) -> Void
   ) throws(SystemError) {
     (self.assignment, self.triggers, self.configuration) = (assignment, triggers, configuration)
     (self.board, self.clocks, self.emit, self.report) = (board, clocks, emit, report)
@@ -82,7 +83,7 @@ final class DeviceWorker: Sendable {
       heartbeat.beat()
       let phase = currentPhase
       if phase.kinds.isEmpty {
-        report(.idle)
+        report(.idle, nil)
         wait(until: phase.until)
       } else {
         try capture(phase, device, in: context, sparse: &sparse, heartbeat)
@@ -111,13 +112,15 @@ final class DeviceWorker: Sendable {
     var buffered = sensors.filter(\.isBuffered)
     if buffered.allSatisfy({ $0.kind == .thermometer }) { buffered = [] }
     if !buffered.isEmpty {
+      // The sensors are powered long before the first block is full.
+      let opened = SystemClock.boottime
       do throws(IIOError) {
         let capture = try BufferedCapture(
           device, in: context, sensors: buffered, hertz: phase.hertz,
           latency: sparse == phase ? 0 : phase.latency, triggers: triggers, configuration: configuration,
           cancellation: cancellation, clocks: clocks)
         let rest = sensors.filter { sensor in !buffered.contains { $0.kind == sensor.kind } }
-        return try run(capture, polling: rest, phase, device, heartbeat)
+        return try run(capture, openedAt: opened, polling: rest, phase, device, heartbeat)
       } catch {
         if error.code == ETIMEDOUT, error.operation == .readBuffer, !context.isLocal {
           // The server waited for half the time limit, then dropped the buffer with its contents. A sensor
@@ -135,8 +138,8 @@ final class DeviceWorker: Sendable {
   }
 
   private func run(
-    _ capture: consuming BufferedCapture, polling rest: [IIOInventory.Sensor], _ phase: DemandSchedule.Phase,
-    _ device: borrowing Device, _ heartbeat: Heartbeat
+    _ capture: consuming BufferedCapture, openedAt opened: Int64, polling rest: [IIOInventory.Sensor],
+    _ phase: DemandSchedule.Phase, _ device: borrowing Device, _ heartbeat: Heartbeat
   ) throws(IIOError) {
     var capture = capture
     var polled = try polledSensors(rest, phase, device)
@@ -158,7 +161,7 @@ final class DeviceWorker: Sendable {
       let count = try capture.collect(from: device, into: &block, wake: wake, limit: limit)
       if count > 0 {
         lastArrival = SystemClock.boottime
-        if isSilent { report(.active(rates: rates)) }
+        if isSilent { report(.active(rates: rates), opened) }
         isSilent = false
         progress.withLock { $0.hasDelivered = true }
       } else if Double(SystemClock.boottime - lastArrival) * 1e-9 > patience {
@@ -169,7 +172,7 @@ final class DeviceWorker: Sendable {
             reason: "another program disabled its buffer")
         }
         lastArrival = SystemClock.boottime
-        if isSilent { report(.active(rates: rates)) }
+        if isSilent { report(.active(rates: rates), opened) }
         isSilent = false
       }
       for index in polled.indices where polled[index].due <= SystemClock.boottime {
@@ -194,9 +197,8 @@ final class DeviceWorker: Sendable {
         if try polled[index].read(from: device, into: &block) {
           refusals = 0
           progress.withLock { $0.hasDelivered = true }
-          report(
-            .active(rates: Dictionary(uniqueKeysWithValues: polled.map { ($0.sensor.kind, 1 / $0.interval) }))
-          )
+          let rates = polled.map { ($0.sensor.kind, 1 / $0.interval) }
+          report(.active(rates: Dictionary(uniqueKeysWithValues: rates)), nil)
         } else {
           refusals += 1
           guard refusals < 10 else {

@@ -108,9 +108,10 @@ final class Supervisor: Sendable {
   private func start(_ inventory: IIOInventory, sought: Set<SensorKind>, posts: inout [Post]) {
     for assignment in inventory.assignments(configuration, wanted: sought) {
       let source = "\(configuration.uri) \(assignment.device.title)"
-      let report: @Sendable (SourceStatus.State) -> Void = { [reporter, discovery, wake] state in
+      let report: @Sendable (SourceStatus.State, Int64?) -> Void = {
+        [reporter, discovery, wake] state, since in
         reporter.report(
-          state, source: source, kinds: assignment.kinds,
+          state, since: since, source: source, kinds: assignment.kinds,
           device: assignment.device.name ?? assignment.device.label, ranges: assignment.ranges)
         discovery.reported(assignment.kinds)
         if case .active = state { wake.signal() }
@@ -130,7 +131,7 @@ final class Supervisor: Sendable {
           })
         posts.append(Post(worker: worker, thread: thread))
       } catch {
-        report(.unavailable(reason: "\(error)"))
+        report(.unavailable(reason: "\(error)"), nil)
       }
     }
   }
@@ -177,8 +178,10 @@ final class StatusReporter: Sendable {
 
   /// Reports a state unless the kinds already have it. Different reasons of unavailability count as the same
   /// state.
+  /// - Parameter since: the time since which it applies in ns on the boot clock; nil for now.
   func report(
-    _ state: SourceStatus.State, source: String, kinds: Set<SensorKind>, device: String? = nil,
+    _ state: SourceStatus.State, since: Int64? = nil, source: String, kinds: Set<SensorKind>,
+    device: String? = nil,
     ranges: [SensorKind: Double] = [:]
   ) {
     guard !kinds.isEmpty else { return }
@@ -191,7 +194,8 @@ final class StatusReporter: Sendable {
     sink(
       .status(
         SourceStatus(
-          timestamp: Timestamp(nanoseconds: SystemClock.boottime), source: source, kinds: kinds, state: state,
+          timestamp: Timestamp(nanoseconds: since ?? SystemClock.boottime), source: source, kinds: kinds,
+          state: state,
           device: device, ranges: ranges)))
   }
 

@@ -48,8 +48,8 @@ public enum OwnTracksCommand: Hashable, Sendable {
 
 /// Answer of a vehicle to a command of the OwnTracks format.
 public enum OwnTracksAnswer: Hashable, Sendable {
-  /// The last published location; nothing before the first.
-  case location
+  /// A location; nil for the last published one. Nothing is sent before the first.
+  case location(LocationMessage?)
   /// - Parameter status: the last status message; nil before the first.
   case status(StatusMessage?, at: UTCTime)
   /// The configuration in the terms of the OwnTracks format.

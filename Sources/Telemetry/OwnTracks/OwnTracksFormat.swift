@@ -39,7 +39,8 @@ public struct OwnTracksFormat: Sendable {
   /// Returns the messages that answer a command of the OwnTracks format.
   public func encode(_ answer: OwnTracksAnswer) -> [Publication] {
     switch answer {
-    case .location: lastLocation.map { [location($0, trigger: .response, lane: .events)] } ?? []
+    case .location(let found):
+      (found ?? lastLocation).map { [location($0, trigger: .response, lane: .events)] } ?? []
     case .status(let status, let time):
       [
         publication(

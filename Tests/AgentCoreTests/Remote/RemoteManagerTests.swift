@@ -74,11 +74,54 @@ import Testing
     let again = manager.desired(first, isRetained: true, at: at(5))
     #expect(applied(again) == nil)
     #expect(report(again)?.state == .refused)
-    #expect(report(again)?.problem == "version 5 is older than 16, which this vehicle has accepted")
-    // The order survives a restart; an operator can still set an older version while the vehicle is connected.
+    #expect(
+      report(again)?.problem
+        == "version 5 is older than 16, which this vehicle has accepted; give a newer version")
+    // The order survives a restart.
     let memory = try #require(remembered(again))
     #expect(try RemoteMemory(decoding: memory.encoded) == memory)
-    #expect(applied(manager.desired(first, isRetained: false, at: at(6))) != nil)
+  }
+
+  private func document(_ version: String, filter: Int) -> [UInt8] {
+    Array(#"{"version":"\#(version)","settings":{"location.distance_filter":\#(filter)}}"#.utf8)
+  }
+
+  /// A vehicle that sleeps receives as retained what a connected one receives live.
+  @Test(arguments: [false, true]) func aVersionIsJudgedAlikeLiveAndRetained(isRetained: Bool) throws {
+    var manager = try manager()
+    #expect(
+      filter(applied(manager.desired(document("16", filter: 20), isRetained: isRetained, at: at(1)))) == 20)
+    #expect(
+      report(manager.desired(document("9", filter: 30), isRetained: isRetained, at: at(2)))?.state == .refused
+    )
+    #expect(
+      filter(applied(manager.desired(document("17", filter: 40), isRetained: isRetained, at: at(3)))) == 40)
+    // A name without an order is accepted and does not end the order.
+    #expect(
+      filter(applied(manager.desired(document("a", filter: 50), isRetained: isRetained, at: at(4)))) == 50)
+    #expect(
+      report(manager.desired(document("9", filter: 30), isRetained: isRetained, at: at(5)))?.state == .refused
+    )
+  }
+
+  /// A sender whose clock is wrong blocks no later document.
+  @Test(arguments: [false, true]) func aVersionOfTheFutureIsRefused(isRetained: Bool) throws {
+    let time = try #require(UTCTime(rfc3339: "2026-11-27T12:00:00Z"))
+    func decide(_ manager: inout RemoteManager, _ version: String, _ filter: Int, _ civilTime: UTCTime?)
+      -> RemoteManager.Report?
+    {
+      report(
+        manager.desired(
+          document(version, filter: filter), isRetained: isRetained, at: at(1), civilTime: civilTime))
+    }
+    var manager = try manager()
+    let future = decide(&manager, "2027-11-27T12:00:00Z", 20, time)
+    #expect(future?.state == .refused)
+    #expect(future?.problem?.contains("is in the future; it is 2026-11-27T12:00:00.000Z") == true)
+    #expect(decide(&manager, "2026-11-27T13:00:00Z", 30, time)?.state == .applied)
+    // Without a clock it is accepted, and ignored for the order as soon as there is one.
+    #expect(decide(&manager, "2027-11-27T12:00:00Z", 40, nil)?.state == .applied)
+    #expect(decide(&manager, "2026-11-27T14:00:00Z", 50, time)?.state == .applied)
   }
 
   @Test func wholeNumbersAndTimesHaveAnOrder() {

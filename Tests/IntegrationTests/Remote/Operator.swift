@@ -28,7 +28,9 @@ final class Operator {
     let subscribed = Locked(0)
     session = try MQTTSession(
       configuration: configuration,
-      subscriptions: [MQTTSubscription(Self.vehicle + "#"), MQTTSubscription("answers/#")],
+      subscriptions: [
+        MQTTSubscription(Self.vehicle + "#"), MQTTSubscription("answers/#"), MQTTSubscription("owntracks/#"),
+      ],
       handlers: MQTTSession.Handlers(
         received: { batch in
           messages.withLock { $0 += batch }
@@ -36,7 +38,7 @@ final class Operator {
         },
         subscriptionAnswered: { _, _ in subscribed.withLock { $0 += 1 } }))
     try session.start()
-    waitUntil(atMost: 60) { subscribed.withLock { $0 } >= 2 }
+    waitUntil(atMost: 60) { subscribed.withLock { $0 } >= 3 }
   }
 
   deinit { session.stop(drain: 1) }
@@ -45,9 +47,15 @@ final class Operator {
   func send(
     _ path: String, _ text: String, retain: Bool = false, properties: MQTTMessageProperties = .init()
   ) {
+    publish(Self.vehicle + path, text, retain: retain, properties: properties)
+  }
+
+  func publish(
+    _ topic: String, _ text: String, retain: Bool = false, properties: MQTTMessageProperties = .init()
+  ) {
     session.publishNow(
       MQTTMessage(
-        topic: Self.vehicle + path, text: text, qos: .atLeastOnce, retain: retain, properties: properties))
+        topic: topic, text: text, qos: .atLeastOnce, retain: retain, properties: properties))
   }
 
   /// All JSON messages below the vehicle, oldest first, by their topic below it; responses without their identifier.

@@ -37,6 +37,20 @@ import Testing
     #expect(meter.total(at: time(30)) == 17 && meter.starts == 2)
   }
 
+  /// A chip reports that it is active with its first block. It is booked from the time at which it was powered.
+  @Test func aSensorIsOnSinceTheTimeThatItsSourceReports() {
+    var ledger = EnergyLedger(figures: Self.figures)
+    ledger.record([.gyroscope: Self.on], at: time(0))
+    ledger.record([.gyroscope: Self.on, .positioning: Self.on], at: time(1))
+    ledger.observe(
+      SourceStatus(timestamp: time(0.3), source: "iio", kinds: [.gyroscope], state: .active(rates: [:])))
+    let accounts = ledger.accounts(at: time(10.3))
+    #expect(accounts[.gyroscope]?.seconds == 10)
+    // 1 s of the receiver's wakeups and none twice.
+    #expect(accounts[.receiver]?.seconds == 9.3)
+    #expect(accounts[.processor]?.starts ?? -1 >= 10)
+  }
+
   @Test func aSensorIsOnWhileItIsDemandedAndThere() throws {
     var ledger = EnergyLedger(figures: Self.figures)
     // Nobody has seen a magnetometer.
