@@ -108,7 +108,7 @@ import Testing
       + "pothole (events.kinds), tilt (events.kinds), disconnection at rest (mqtt.link); or set iio.enabled = false"
     #expect(warnings.first?.hasSuffix(outputs) == true, "\(warnings)")
     let (_, others) = try run(
-      ["vehicle.id=v", "gpsd.enabled=false", "iio.enabled=false", "mqtt.broker=127.0.0.1:\(port)"]
+      ["vehicle.id=v", "gpsd.port=\(port)", "iio.enabled=false", "mqtt.broker=127.0.0.1:\(port)"]
         .reduce(["check"]) { $0 + ["--set", $1] })
     #expect(
       others.filter { $0.hasSuffix("unavailable: no inertial sensor; attach one") }.count == 1, "\(others)"

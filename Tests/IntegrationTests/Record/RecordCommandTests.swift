@@ -162,7 +162,7 @@ import Testing
     let address = ["--broker", "mqtt://127.0.0.1:\(broker.port)"]
     let port: Int = try FreePort.next()
     let cases: [([String], Int32, String)] = [
-      (["/no/such/folder/x.sqlite"], 74, "check the folder"),
+      (["/no/such/folder/x.sqlite"], 74, "there is no folder"),
       (["postgres://fleet@127.0.0.1:\(port)/x"], 74, "cannot open postgres://fleet@127.0.0.1:\(port)/x"),
       (["--commit-count", "0"], 64, "--commit-count"),
       (["--keep", "90"], 64, "write days as 90d"), (["--keep", "0d"], 64, "write days as 90d"),
