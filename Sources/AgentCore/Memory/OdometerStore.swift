@@ -30,12 +30,12 @@ struct OdometerStore: Sendable {
 
   /// Largest error in m of a restart, and largest distance in m from the stored position.
   static let (greatestRisk, longestWay) = (3.0, 1000.0)
-  /// Metres after a stop at which the disk learns that the vehicle is on its way. Readings follow ten metres behind
-  /// (`OdometerReports`).
+  /// Metres after a stop at which the departure is stored on disk. Published readings lag behind by ten
+  /// metres (`OdometerReports`).
   var leavingWay = 5.0
-  /// Metres since the last copy without a clean stop: so many a damaged file costs at most.
+  /// Metres since the last copy without a clean stop: the maximum loss from a damaged file.
   var copyInterval = 3000.0
-  /// s between two writings on the disk, and of a stop before that is written.
+  /// Seconds between two writes to the disk, and from a stop to its write.
   static let (pace, stopDelay) = (3.0, 10.0)
   /// Interval in s between writes if the position may not be stored, so that only metres are: a loss of power
   /// loses the distance of this time.

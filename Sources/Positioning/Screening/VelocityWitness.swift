@@ -26,7 +26,7 @@ struct VelocityWitness {
 
   private var samples: [Sample] = []
   private var newest: Location?
-  /// Seconds since the start by the receiver's time: a recording can be replayed fast.
+  /// Seconds since the start by the receiver's time, because a recording can be replayed fast.
   private var elapsed = 0.0
   private var last: (location: Location, velocity: SIMD2<Double>)?
   private var residual = SIMD2<Double>.zero
@@ -34,7 +34,7 @@ struct VelocityWitness {
   private var inMotion = SIMD2<Double>.zero
   /// True if velocity and positions have agreed in motion.
   private var hasAgreed = false
-  /// When the last drift was found, and its distance in metres.
+  /// Time of the last detected drift since the start, and its distance in metres.
   private var drift: (elapsed: Double, distance: Double)?
 
   /// Duration of a test in s.
