@@ -75,10 +75,10 @@ public struct AMQPDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case .network where phase == .connect:
       "check the host name, that a node listens there for AMQP (5671 with TLS, 5672 without), and the firewall"
     case .network where phase == .login:
-      "check that this port speaks AMQP 0-9-1, and whether it wants TLS (amqps://)"
+      "check that this port speaks AMQP 0-9-1, and whether it requires TLS (amqps://)"
     case .timedOut where phase == .connect: "check the route to the node and the firewall"
     case .timedOut where phase == .login:
-      "check that this port speaks AMQP 0-9-1, and whether it wants TLS (amqps://)"
+      "check that this port speaks AMQP 0-9-1, and whether it requires TLS (amqps://)"
     case .timedOut: "check that most nodes of the cluster run: a quorum queue needs them"
     case .tls where phase != .established:
       "check the CA file, the certificate's dates and names, and this machine's clock"
@@ -90,7 +90,7 @@ public struct AMQPDisconnection: Error, Hashable, Sendable, CustomStringConverti
       "a queue of this name is there and is no durable quorum queue; choose another --queue, or delete that one"
     case .refused(530, _):
       "check the virtual host at the end of the address, and the user's permissions in it"
-    case .refused(540, _), .refused(503, _): "quorum queues want RabbitMQ 3.8 or later; update it"
+    case .refused(540, _), .refused(503, _): "quorum queues require RabbitMQ 3.8 or later; upgrade it"
     case .configuration: "change the configuration"
     default: nil
     }

@@ -162,7 +162,7 @@ extension HelpText {
     for group in groups {
       lines += list(group.title, command.subcommands.filter { group.commands.contains($0.name) }, width)
     }
-    return lines + [""] + TextLayout.lines("\(name) <command> --help tells all of a command.", width: width)
+    return lines + [""] + TextLayout.lines("\(name) <command> --help describes a command.", width: width)
   }
 
   private func list(_ title: String, _ commands: [CommandDescription], _ width: Int) -> [String] {

@@ -125,7 +125,7 @@ extension SensorFeed {
     case nil:
       throw SensorInputError(
         place: path,
-        problem: "the ending says no format; name it .nmea, .gpx, or .json or .log (gpsd's reports)")
+        problem: "unknown file name extension; name it .nmea, .gpx, or .json or .log (gpsd's reports)")
     }
   }
 

@@ -76,7 +76,7 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case .configuration(let why): return "connection to \(broker) not tried: \(why)"
     case .clockNotSet: return "\(place) put off: the wall clock is not set, so no certificate can be judged"
     case .asleep: return "\(place) closed until the next burst"
-    case .renewing: return "\(place) closed to be made anew with renewed credentials"
+    case .renewing: return "\(place) closed, to reconnect with renewed credentials"
     case .stopped: return "\(place) ended by this side"
     }
   }
@@ -110,9 +110,9 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case .unreachable where phase == .lookup: "check the host name and the resolver (/etc/resolv.conf)"
     case .unreachable: "check that the broker runs and listens on this address and port, and the firewall"
     case .timedOut where phase == .tcp: "check the route to the broker and the firewall"
-    case .timedOut where phase == .connect: "check that this port speaks MQTT, and whether it wants TLS"
+    case .timedOut where phase == .connect: "check that this port speaks MQTT, and whether it requires TLS"
     case .closedByPeer where phase == .connect:
-      "check that this port speaks MQTT, and whether it wants TLS or a client certificate"
+      "check that this port speaks MQTT, and whether it requires TLS or a client certificate"
     case .closedByPeer where phase == .tls:
       "check that this port speaks TLS, and whether it wants a client certificate"
     case .tls where isRefusedByBroker:

@@ -34,7 +34,7 @@ extension AgentPipeline {
 
   /// Starts a requested trace.
   package mutating func requestTrace(_ request: TraceRequest) -> TraceRequest.Answer {
-    guard let context = traceContext else { return .refused("this vehicle keeps no traces (trace.enabled)") }
+    guard let context = traceContext else { return .refused("traces are disabled (trace.enabled)") }
     var moment: Timestamp?
     if let time = request.time {
       guard let offset = timeBase.knownOffset(at: now) else {

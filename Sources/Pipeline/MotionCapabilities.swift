@@ -42,7 +42,7 @@ package struct MotionCapabilities: Hashable, Sendable {
         "no position, which gives the magnetic declination: location is switched off; set location.enabled = true"
     } else if missing[.positioning] == nil {
       missing[.positioning] =
-        "no position yet, which says how far magnetic north is from true north; wait for a fix"
+        "no position yet for the magnetic declination; wait for a fix"
     }
     func add(_ name: String, _ output: MotionOutput, switch key: String?) {
       if let key {

@@ -28,7 +28,7 @@ extension NavigationState.Reason {
       "no gyroscope; attach one, or switch on what reads it: heading.enabled or motion.events"
     case .noAccelerometer: "no accelerometer; attach one"
     case .noFix: "no fix of the receiver yet; check that its antenna sees the sky"
-    case .noVelocity: "the receiver says no speed or course; have it send RMC or VTG sentences"
+    case .noVelocity: "the receiver reports no speed or course; configure it to send RMC or VTG sentences"
     case .standing:
       "the vehicle has not moved enough yet; drive half a minute with a bend or a change of speed"
     case .contradicted: "the device was turned in the vehicle; drive half a minute, and fix its holder"

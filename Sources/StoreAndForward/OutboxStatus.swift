@@ -107,7 +107,8 @@ public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String {
     switch self {
-    case .degraded(let cause): "outbox keeps records in memory only: \(cause); free or repair the disk"
+    case .degraded(let cause):
+      "store not writable, records are held in memory: \(cause); free or repair the disk"
     case .recovered(let records): "outbox writes to disk again; \(records) records moved out of memory"
     case .setAside(let path, let cause, let salvaged, let lost):
       "outbox was damaged (\(cause)), was set aside as \(path), and \(salvaged) records were salvaged; "

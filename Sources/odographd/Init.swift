@@ -72,7 +72,8 @@ struct Init: ParsableCommand {
   private func configuration(_ environment: [String: String]) throws -> NewConfiguration {
     let questions = SetupQuestions.onTerminal()
     func missing(_ option: String) -> Failure {
-      Failure("\(option) is missing, and nobody can be asked for it; see odographd init --help", status: 64)
+      Failure(
+        "\(option) is missing, and there is no terminal to ask for it; see odographd init --help", status: 64)
     }
     guard let vehicle = vehicle ?? questions?.vehicle() else { throw missing("--vehicle") }
     guard let broker = broker ?? questions?.broker() else { throw missing("--broker") }

@@ -357,7 +357,7 @@ import Testing
       learn(turn * 100..<turn * 100 + 100, in: store)
       write(store, turn: Double(turn))
     }
-    #expect(recorder.lines.count { $0.contains("beacons not kept") } == 1)
+    #expect(recorder.lines.count { $0.contains("beacons not stored") } == 1)
     // What waits is bounded, and is used all the same.
     #expect(known(100..<10_200, store).count == 4096)
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)

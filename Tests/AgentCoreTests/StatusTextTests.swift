@@ -15,7 +15,7 @@ import Testing
     let shown = try lines(#""orientation":"faceUp","level":{"tilt":20.01,"gravity":[0,0.34,-0.94]}"#)
     #expect(
       shown.contains("attitude      known, in xMagneticNorthZVertical, at rest, faceUp")
-        && shown.contains("level         the device's tilt of 20.01° is taken off"), "\(shown)")
+        && shown.contains("level         the device's tilt of 20.01° is removed"), "\(shown)")
   }
 
   @Test func thePresetIsSaidWithTheVehicle() throws {

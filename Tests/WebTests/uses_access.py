@@ -77,7 +77,7 @@ def log_out(tab):
 
 
 def use_share(page):
-    """A link shows somebody else one vehicle, and nothing any more once it is taken back."""
+    """A link shows somebody else one vehicle, and nothing any more once it is revoked."""
     page.allowed += refused
     tab = page.tab
     tab.go(page.fleet.address + "#/vehicle/simulation/sim-3")

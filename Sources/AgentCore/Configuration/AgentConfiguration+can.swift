@@ -54,7 +54,7 @@ extension AgentConfiguration.CAN {
     guard signals.signals.count <= PipelineConfiguration.Vehicle.mostSignals else {
       throw reader.problem(
         "can.signals",
-        "names \(signals.signals.count) signals; at most \(PipelineConfiguration.Vehicle.mostSignals) are told of one vehicle"
+        "names \(signals.signals.count) signals; at most \(PipelineConfiguration.Vehicle.mostSignals) are published for one vehicle"
       )
     }
     voltageFile = reader.optionalText("can.voltage_path")

@@ -99,7 +99,7 @@ extension MQTTTLS {
     if authorities != nil || identity != nil {
       throw reader.problem(
         "mqtt.psk_identity",
-        "a pre-shared key stands for certificates; leave out mqtt.ca_file and the others", .conflict)
+        "a pre-shared key replaces certificates; remove mqtt.ca_file and the others", .conflict)
     }
     trust = .preSharedKey(identity: name, key: .file(file))
   }

@@ -75,7 +75,8 @@ extension AgentConfiguration.Remote {
     for filter in responses where !MQTTTopic.isValidFilter(filter) || filter.hasPrefix("$") {
       throw reader.problem(
         "remote.response_topics",
-        "\"\(filter.prefix(80))\" is no topic filter; + stands for one level, and # for all below at the end")
+        "\"\(filter.prefix(80))\" is not a topic filter; + matches one level, and # at the end matches all levels below"
+      )
     }
     rollbackAfter = try reader.number("remote.rollback_after")
     path = reader.statePath("remote.path", else: "remote")

@@ -52,7 +52,7 @@ struct RefusalLog {
     if let first = topics.first {
       let reason = last.flatMap { $0.line.isKept ? $0.line.reason : nil } ?? "not permitted"
       let others = topics.count > 1 ? " and \(topics.count - 1) more" : ""
-      return "the broker refuses \(first)\(others): \(reason); kept for another attempt"
+      return "the broker refuses \(first)\(others): \(reason); stored for retry"
     }
     guard let last, !last.line.isKept, now - last.at < Self.interval else { return nil }
     return "the broker refuses \(last.line.topic): \(last.line.reason); a dead letter"

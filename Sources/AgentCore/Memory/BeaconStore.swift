@@ -280,7 +280,7 @@ package final class BeaconStore: BeaconMap {
       } else {
         state.isWaiting = true
         if !state.hasLoggedFailure {
-          log.warning(.beaconsNotKept, "beacons not kept", metadata: ["reason": "\(error)"])
+          log.warning(.beaconsNotKept, "beacons not stored", metadata: ["reason": "\(error)"])
         }
         state.hasLoggedFailure = true
       }

@@ -48,7 +48,8 @@ struct CalibrationStore: Sendable {
     if isDiscard {
       hasLoggedDiscard = true
       log.notice(
-        .calibrationDiscarded, "calibration discarded; it no longer fits these sensors and is learned anew",
+        .calibrationDiscarded,
+        "calibration discarded: it does not match these sensors and is estimated again",
         metadata: ["path": "\(file.path)"])
     }
     guard isDiscard || timestamp >= save else { return }

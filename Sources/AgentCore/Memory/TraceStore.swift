@@ -387,7 +387,7 @@ struct TraceStore: Sendable {
 
   private mutating func failed(_ reason: String) {
     if !hasLoggedFailure {
-      log.warning(.traceNotKept, "trace not kept", metadata: ["reason": "\(reason)"])
+      log.warning(.traceNotKept, "trace not stored", metadata: ["reason": "\(reason)"])
     }
     hasLoggedFailure = true
   }

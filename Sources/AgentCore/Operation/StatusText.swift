@@ -44,7 +44,7 @@ enum StatusText {
     let step = (status?["clockStep"]?.double).map { ", last set by \($0) s" }.orEmpty
     if clock == StatusMessage.Clock.receiver.rawValue { return [row("clock", "the receiver's\(step)")] }
     return [
-      row("CLOCK", "kept right by nothing, times may be wrong\(step); run a time daemon, or wait for a fix")
+      row("CLOCK", "not synchronized, times may be wrong\(step); run a time daemon, or wait for a fix")
     ]
   }
 
@@ -83,7 +83,7 @@ enum StatusText {
     let level = document["status"]?["level"]?["tilt"]?.double
     let instruction = document["status"]?["compass"]?["calibrationInstruction"]?.string
     return [row("attitude", parts.joined(separator: ", "))]
-      + (level.map { [row("level", "the device's tilt of \($0)° is taken off")] } ?? [])
+      + (level.map { [row("level", "the device's tilt of \($0)° is removed")] } ?? [])
       + (instruction.map { [row("CALIBRATE", $0)] } ?? [])
   }
 
@@ -126,7 +126,7 @@ enum StatusText {
         }
       return "\(signal.path.split(separator: ".").dropFirst().joined(separator: ".")) \(value)"
     }
-    return [row("vehicle bus", parts.isEmpty ? "says nothing valid" : parts.joined(separator: ", "))]
+    return [row("vehicle bus", parts.isEmpty ? "has no valid data" : parts.joined(separator: ", "))]
   }
 
   private static func location(_ document: JSONValue) -> [String] {

@@ -72,7 +72,7 @@ extension RemoteService {
   ) {
     let limits = manager.active.remote
     guard limits.samplesSeconds > 0 else {
-      return answer(sender, .refused, "this vehicle tells no raw samples; set remote.samples_seconds")
+      return answer(sender, .refused, "raw samples are disabled; set remote.samples_seconds")
     }
     guard seconds <= limits.samplesSeconds else {
       return answer(
@@ -94,7 +94,8 @@ extension RemoteService {
     let request = RawSamples.Request(seconds: seconds, rate: rate, kinds: present)
     guard rawSamples.begin(request, sender, at: Self.now) else {
       return answer(
-        sender, .failed, "raw samples are told to \(RawSamples.capacity) others already; ask again later")
+        sender, .failed,
+        "\(RawSamples.capacity) requests for raw samples are running already; try again later")
     }
     demandSamples(&pipeline)
   }
@@ -109,7 +110,7 @@ extension RemoteService {
     guard !parts.isEmpty else { return }
     for part in parts {
       guard part.number > 0 || part.hasMore || part.piece.count > 0 else {
-        answer(part.sender, .failed, "the sensors said nothing; see sources in status")
+        answer(part.sender, .failed, "the sensors delivered no samples; see sources in status")
         continue
       }
       var result: [String: JSONValue] = [

@@ -20,7 +20,7 @@ extension RemoteService {
     case .begun(let run, let message):
       messages += traces?.process(pipeline.drainTraceSteps()) ?? []
       guard let trace = traces?.number(ofRun: run) else {
-        return answer(sender, .failed, "this vehicle keeps no traces")
+        return answer(sender, .failed, "traces are disabled")
       }
       let result = JSONValue.object([
         "series": .string(trace.series), "number": .integer(trace.number),

@@ -298,7 +298,7 @@ final class RemoteService {
     _ from: UTCTime, _ to: UTCTime?, _ sender: PendingCommands.Sender
   ) {
     guard let history else {
-      return answer(sender, .failed, "this vehicle keeps no history of fixes (remote.history_mb)")
+      return answer(sender, .failed, "the history of fixes is disabled (remote.history_mb)")
     }
     // One additional fix shows where the rest starts.
     var fixes = history.fixes(from: from, to: to ?? UTCTime(nanoseconds: .max), limit: Self.trackLimit + 1)

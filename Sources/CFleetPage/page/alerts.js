@@ -13,7 +13,7 @@ const severities = {
   info: { d: "M8 1a7 7 0 1 1 0 14a7 7 0 1 1 0-14ZM7 7v5h2V7ZM7 4v2h2V4Z", word: "Information", order: 2 },
 };
 const severityOf = (name) => severities[name] ? name : "warning";
-const reasons = { forgotten: "the vehicle was taken out of the fleet", rule: "no rule asks for it any more", operator: "by an operator" };
+const reasons = { forgotten: "the vehicle was removed", rule: "no rule asks for it any more", operator: "by an operator" };
 const silences = [[900, "15 minutes"], [3600, "1 hour"], [28_800, "8 hours"], [86_400, "1 day"]];
 
 /** Milliseconds of a vehicle's history that are shown before and after an alert. */

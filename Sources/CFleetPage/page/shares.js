@@ -32,7 +32,7 @@ function linkList(api, now, { vehicle, mayOperate }) {
     mayOperate ? button("Take back", async () => {
       try {
         await api.delete(path("shares", String(link.id)));
-        result.good("The link is taken back: who opens it, or has it open, sees nothing any more.");
+        result.good("The link is revoked: who opens it, or has it open, sees nothing any more.");
       } catch (error) {
         result.bad(error);
       }
@@ -44,7 +44,7 @@ function linkList(api, now, { vehicle, mayOperate }) {
 /** All links that one may see. */
 export function openLinks(api, now, mayOperate) {
   const list = linkList(api, now, { mayOperate });
-  openDialog("Links to vehicles", h("p", { class: "note" }, "Each shows one vehicle to whoever has it, until it ends or is taken back."), list.element);
+  openDialog("Links to vehicles", h("p", { class: "note" }, "Each shows one vehicle to whoever has it, until it ends or is revoked."), list.element);
   list.load();
 }
 

@@ -149,7 +149,7 @@ package enum AlertsCommand {
       switch outcome {
       case .taken(let how): try CommandOutput.print("\(receiver.name): \(how)\n")
       case .failed(let why, _, _):
-        try CommandOutput.print(StyledText("\(receiver.name): not taken: \(why)").plain + "\n")
+        try CommandOutput.print(StyledText("\(receiver.name): failed: \(why)").plain + "\n")
         status = .unavailable
       case .left: return .interrupted
       }

@@ -64,7 +64,7 @@ final class ReceiverClient {
           Letter.text(
             from: mail.sender, to: mail.recipients, subject: message.subject, body: message.body,
             key: message.key, at: message.created), from: mail.sender, to: mail.recipients, by: mail.server)
-        return .taken("taken by \(mail.server.url)")
+        return .taken("accepted by \(mail.server.url)")
       }
     } catch {
       // The status is valid even if the response is too long.
@@ -77,7 +77,7 @@ final class ReceiverClient {
       }
       if error.kind == .interrupted { return .left }
       if case .mail(let transfer, _) = way, let status = transfer.refusal {
-        return .failed("it does not want the letter (\(status))", after: nil, isRefusal: true)
+        return .failed("it rejected the mail (\(status))", after: nil, isRefusal: true)
       }
       return .failed(error.text, after: nil)
     }
@@ -105,7 +105,7 @@ final class ReceiverClient {
     case 200...299: return .taken("status \(answer.status)")
     case 300...399:
       return .failed(
-        "it sends elsewhere (\(answer.status)), which nobody has named; name that address, if it is right",
+        "it sends elsewhere (\(answer.status)), an address that is not configured; configure it if it is right",
         after: answer.retryAfter)
     case 401, 403:
       return .failed(

@@ -37,7 +37,7 @@ package enum EndReason: String, Hashable, Sendable, CaseIterable {
   /// The text after "ended: ".
   var words: String {
     switch self {
-    case .forgotten: "the vehicle was taken out of the fleet"
+    case .forgotten: "the vehicle was removed"
     case .rule: "no rule asks for it any more"
     case .byHand: "by an operator"
     }

@@ -60,7 +60,7 @@ package struct WebhookReceiver: Hashable, Sendable {
       throw table.wrong("url", "a user and a password have no place in it; messages are signed (secret_file)")
     }
     guard address.scheme == "https" || address.isLoopback else {
-      throw table.wrong("url", "what is told would be seen on the way; use https")
+      throw table.wrong("url", "notifications would be sent unencrypted; use https")
     }
     let secret = try table.file("secret_file").map { path throws(FleetError) in
       Array(try table.secret(path, key: "secret_file").utf8)
@@ -68,7 +68,7 @@ package struct WebhookReceiver: Hashable, Sendable {
     guard secret != nil || address.isLoopback else {
       throw table.wrong(
         "secret_file",
-        "it is missing; write a secret of 16 characters or more into a file, by which the receiver knows who tells it"
+        "missing; write a secret of at least 16 characters into a file, with which the receiver verifies signatures"
       )
     }
     if let secret, secret.count < 16 {

@@ -31,8 +31,8 @@ extension AlertsView {
       counters.begun.sorted { $0.key < $1.key }.map { "{rule=\(label($0.key))} \($0.value)" })
     let receivers = counters.receivers.sorted { $0.key < $1.key }
     let families: [(String, String, String, (ReceiverCounters) -> Int)] = [
-      ("messages_taken_total", "counter", "Messages that a receiver has taken.", \.taken),
-      ("attempts_failed_total", "counter", "Attempts that a receiver has not taken.", \.failed),
+      ("messages_taken_total", "counter", "Notifications that a receiver has accepted.", \.taken),
+      ("attempts_failed_total", "counter", "Failed attempts to notify a receiver.", \.failed),
       ("messages_given_up_total", "counter", "Messages that were given up, too old or refused.", \.gone),
       ("messages_waiting", "gauge", "Messages that wait for a receiver.", \.waiting),
     ]
@@ -42,7 +42,8 @@ extension AlertsView {
         receivers.map { "{receiver=\(label($0.key))} \(value($0.value))" })
     }
     family(
-      "odograph_alerts_refused_total", "counter", "Conditions that were not watched for want of room.",
+      "odograph_alerts_refused_total", "counter",
+      "Conditions that were not evaluated, because the limit was reached.",
       [" \(counters.refused)"])
     family(
       "odograph_alerts_dropped_total", "counter", "Messages of vehicles that came too fast to be looked at.",

@@ -72,7 +72,7 @@ extension AlertWorker {
         writes.gone.append((number, failure))
         counters.receivers[result.receiver]?.gone += 1
         service.say(
-          "alerts: a message to \(result.receiver) is given up, which it does not want: \(failure); odograph alerts retry sends it again"
+          "alerts: dropped a message that receiver \(result.receiver) rejected: \(failure); odograph alerts retry sends it again"
         )
         return
       }
@@ -82,7 +82,7 @@ extension AlertWorker {
       counters.receivers[result.receiver]?.failed += 1
       if nextComplaint[result.receiver].map({ $0 <= now.timestamp }) ?? true {
         nextComplaint[result.receiver] = now.timestamp.advanced(bySeconds: Self.complaints)
-        service.say("alerts: \(result.receiver) has not taken a message, which is tried again: \(failure)")
+        service.say("alerts: \(result.receiver) did not accept a message; retrying: \(failure)")
       }
       counters.receivers[result.receiver]?.failure = failure
     case .left: queues[result.receiver]?.giveBack(number, at: now.timestamp)
@@ -146,7 +146,7 @@ extension AlertWorker {
       try store.write(writes, at: now)
     } catch {
       if counters.storeProblem == nil {
-        service.say("alerts: nothing is told, as it cannot be written: \(error)")
+        service.say("alerts: notifications are paused, because they cannot be stored: \(error)")
       }
       service.inbox.update { $0.isStuck = true }
       counters.storeProblem = error.description

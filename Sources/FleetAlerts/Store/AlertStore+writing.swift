@@ -54,7 +54,7 @@ extension AlertStore {
     guard isCurrent else {
       throw SQLiteError(
         code: .cannotOpen,
-        message: "it was taken away or replaced; put it back, or start the server anew, which begins another",
+        message: "it was removed or replaced; restore it, or restart the server, which creates another one",
         sql: "write", file: database.path)
     }
     try database.transaction { () throws(SQLiteError) in

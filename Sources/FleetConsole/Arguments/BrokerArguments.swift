@@ -178,7 +178,7 @@ package struct BrokerArguments: ParsableArguments {
     ].compactMap { $0 }
     guard ways.count <= 1 else {
       throw .usage(
-        "use", "--ca, --ca-folder and --psk-identity", "each says whom to believe; give one of them")
+        "use", "--ca, --ca-folder and --psk-identity", "both name trusted authorities; use one of them")
     }
     return ways.first
   }
@@ -209,7 +209,7 @@ package struct BrokerArguments: ParsableArguments {
       if !addresses.isEmpty, part.contains("://") || part.contains("@") {
         throw .usage(
           "use", "\(part.prefix(100))",
-          "scheme and user stand once, before the first node, as in mqtts://a.example,b.example:8884")
+          "scheme and user are given once, before the first node, as in mqtts://a.example,b.example:8884")
       }
       addresses.append(try Self.address(String(part)))
     }

@@ -44,7 +44,7 @@ package struct TopicArguments: ParsableArguments {
     guard vehicles.fleet.isEmpty, vehicles.vehicle.isEmpty, kind.isEmpty else {
       throw .usage(
         "use", "--topic",
-        "it stands alone; leave out --fleet, --vehicle and --kind, or write them into the filter")
+        "it cannot be combined with --fleet, --vehicle and --kind; include them in the filter")
     }
     return topic
   }

@@ -137,7 +137,7 @@ struct ProfileFile: Sendable {
       guard entry.path.count > 1 else {
         guard entry.value == .table else {
           throw wrong(
-            "\(entry.keyPosition)", "key \(name) stands outside of a table; put [default] above it")
+            "\(entry.keyPosition)", "key \(name) is outside a table; put [default] above it")
         }
         profiles[name] = Profile(place: "\(path) [\(name)]")
         continue

@@ -94,7 +94,7 @@ package struct SettingsFile: Sendable {
       guard entry.value == .table else {
         throw .usage(
           "use", "\(path):\(entry.keyPosition)",
-          "\(entry.path[1].prefix(80)) stands beside the tables of \(name); write it into one, below [\(name).NAME]"
+          "\(entry.path[1].prefix(80)) is outside the tables of \(name); move it into one, below [\(name).NAME]"
         )
       }
       tables.append(try table(entry.path, keys: keys))

@@ -28,7 +28,7 @@ struct ColumnChooser: Hashable, Sendable {
     let (columns, rows) = OverlayPane.room(for: wanted, on: frame.size)
     let title =
       columns >= 66
-      ? "columns: ⏎ shows or hides, 0 takes the usual ones, any other key closes"
+      ? "columns: ⏎ shows or hides, 0 selects the defaults, any other key closes"
       : "⏎ show, hide  0 usual  Esc back"
     let marked = chosen ?? shown
     let lines = WatchColumn.allCases.enumerated().map { place, column in

@@ -118,7 +118,7 @@ package enum WatchCommand {
     let filter = try options.vehicleFilter()
     guard options.silent == nil || options.once || LiveScreen.isPossible else {
       throw .usage(
-        "use", "--silent", "lines tell of vehicles that are heard; add --once, or watch on a terminal")
+        "use", "--silent", "lines are printed only for vehicles with messages; add --once, or use a terminal")
     }
     // Read before the subscription, so that it never replaces newer messages, and before signals are blocked.
     let beginning = try options.beginning.read(BeginningQuery(selection), reader)

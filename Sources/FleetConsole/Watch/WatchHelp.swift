@@ -8,7 +8,7 @@ enum WatchHelp {
     ("⏎", "details", "its details, or close them"),
     ("m", "map", "the map of all, or around the chosen one, or close it"),
     ("/", "filter", "show only vehicles with these words in name or state"),
-    ("n", "silent ones", "only those not heard for 1 min; again: 10 min, 1 h, 1 d, all"),
+    ("n", "silent ones", "only vehicles silent for 1 min; again: 10 min, 1 h, 1 d, all"),
     ("c", "columns", "choose which columns are shown"),
     ("Esc", "one step back", "one step back: panes, choice, filter"),
     ("1…9", "sort by column", "sort by the column of that number; again: the other way"),
@@ -22,15 +22,15 @@ enum WatchHelp {
   ]
 
   private static let signs: [(sign: String, meaning: String)] = [
-    ("● online", "connected to the broker, as its last status says"),
-    ("◐ asleep", "not connected, and will be again, as it said"),
-    ("○ offline", "it said that it leaves, or the broker lost it"),
+    ("● online", "connected to the broker, by its last status"),
+    ("◐ asleep", "disconnected; announced to reconnect"),
+    ("○ offline", "it disconnected, or the broker lost it"),
     ("· unknown", "it has sent no status yet"),
     ("~", "before a position: the last known, not live; before a distance: no longer promised"),
     ("–", "the vehicle does not say, or not now"),
     ("▲ ▼", "sorted by this column: values rise, or fall, from row to row"),
     ("◆", "on the map: the chosen vehicle"),
-    ("12", "on the map: so many vehicles close together; + takes them apart"),
+    ("12", "on the map: number of vehicles close together; + separates them"),
   ]
 
   private static let keyColumns = 6

@@ -62,7 +62,7 @@ struct WatchPrinter {
   }
 
   private static let doubt =
-    "the broker did not say that this was all that it keeps: vehicles may be missing; choose fewer with --fleet and "
+    "the broker did not confirm that all retained messages were sent: vehicles may be missing; select fewer with --fleet and "
     + "--vehicle, or ask again"
 
   private func printChanges(since seen: inout UInt64, _ longestName: inout Int) -> ExitStatus? {
@@ -131,14 +131,14 @@ struct WatchPrinter {
       return ["none of \(roster.vehicles.count) vehicles \(what)"]
     }
     if options.share != nil {
-      return ["no vehicle: members of a group see nothing of what the broker keeps; leave out --share"]
+      return ["no vehicle: retained messages are not delivered to shared subscribers; remove --share"]
     }
     let isChosen = !options.vehicles.fleet.isEmpty || !options.vehicles.vehicle.isEmpty
     return [
-      "no vehicle: the broker keeps no status and no location \(isChosen ? "of what was chosen" : "below \(roster.root)"); "
+      "no vehicle: the broker has no retained status or location \(isChosen ? "of what was chosen" : "below \(roster.root)"); "
         + (isChosen
           ? "look with fewer of --fleet and --vehicle, " : "look with --root or --message-profile, ")
-        + "or odograph check tells whether this user may read, and whether the broker hands out what it keeps; "
+        + "or run odograph check, to see whether this user may read and whether the broker delivers retained messages; "
         + "with --recording it begins from what odograph record has written"
     ]
   }

@@ -124,7 +124,7 @@ package enum CheckCommand {
     guard properties.protocolLevel == 5 else {
       findings.append(
         CheckFinding(
-          "limits", .unknown, "MQTT 3.1.1 tells no limits, and acknowledges what it throws away",
+          "limits", .unknown, "MQTT 3.1.1 reports no limits, and acknowledges messages that it drops",
           remedy: "use a broker with MQTT 5"))
       return
     }

@@ -140,12 +140,12 @@ struct CheckRights {
     case .refused(let reason):
       return CheckFinding(
         "publish", .warning, "\(place): \(reason)",
-        remedy: "let this user write there where it is to manage vehicles, and nobody else")
+        remedy: "allow only users that manage vehicles to publish there")
     case .accepted:
       if isVersion5 || hasReturned { return CheckFinding("publish", .ok, "\(place): allowed") }
       // Under 3.1.1 a denied message is acknowledged and dropped: only its return proves the permission.
       return granted.isEmpty
-        ? CheckFinding("publish", .unknown, "\(place): MQTT 3.1.1 does not tell")
+        ? CheckFinding("publish", .unknown, "\(place): not reported by MQTT 3.1.1")
         : CheckFinding(
           "publish", .warning, "\(place): acknowledged, but it did not arrive",
           remedy: "let this user write there where it is to manage vehicles")
@@ -156,7 +156,7 @@ struct CheckRights {
     count > 0
       ? CheckFinding("retained", .ok, "the status of \(count) vehicle\(count == 1 ? "" : "s") is kept")
       : CheckFinding(
-        "retained", .warning, "no vehicle's status is kept",
+        "retained", .warning, "no retained status of a vehicle",
         remedy:
           "none has been here yet, or the access list hides them, or the broker forgets (mosquitto: persistence), or hands "
           + "what it keeps to those alone who name its topic (RabbitMQ before 4): then name --fleet and --vehicle"

@@ -185,7 +185,7 @@ package enum CommandCommand {
     if command.name == "forget-regions", !options.yes {
       throw .usage(
         "send", "forget-regions",
-        "it deletes the regions that were set remotely, in each vehicle that is asked; add --yes, or reset-regions only decides anew"
+        "it deletes the remotely set regions of each selected vehicle; confirm with --yes, or use reset-regions to decide states again"
       )
     }
     let isMissing =

@@ -57,22 +57,22 @@ extension VehicleCommand {
           name: "accuracy", kind: .number(1...100_000, unit: "m"),
           summary: "How exact is good enough, at 68 %; 50 when absent.")
       ]),
-    VehicleCommand(name: "status", summary: "Its status, in full and at once."),
+    VehicleCommand(name: "status", summary: "Its complete status now."),
     VehicleCommand(name: "reload", summary: "Reads its configuration file again."),
     VehicleCommand(
-      name: "track", summary: "The way that it has kept, of a span of time.",
+      name: "track", summary: "Positions of a period from its history.",
       parameters: [
         Parameter(name: "from", kind: .time, isRequired: true, summary: "From when on."),
         Parameter(name: "to", kind: .time, summary: "Until when; now when absent."),
       ]),
     VehicleCommand(
-      name: "reset-regions", summary: "Decides anew, for each region, whether it is inside.",
-      confirmation: "It tells entering or leaving again for each region that it is in."),
+      name: "reset-regions", summary: "Decides the state of each region again.",
+      confirmation: "It publishes the transition again for each region that it is in."),
     VehicleCommand(
       name: "forget-regions", summary: "Deletes the regions that were set remotely.",
       confirmation: "It deletes the regions that were set remotely; those of its own file count again."),
     VehicleCommand(
-      name: "region-state", summary: "How it stands with a region, or with all.",
+      name: "region-state", summary: "State of one region, or of all.",
       parameters: [
         Parameter(name: "region", kind: .text(1...64), summary: "Which region; all when absent.")
       ]),
@@ -81,13 +81,13 @@ extension VehicleCommand {
       parameters: [
         Parameter(name: "clear", kind: .flag, summary: "Tell attitudes in their own frame again.")
       ],
-      confirmation: "Attitudes are told against the present one from now on."),
+      confirmation: "Also reports attitudes relative to the present one."),
     VehicleCommand(
-      name: "level", summary: "Takes the vehicle for level as it stands.",
+      name: "level", summary: "Defines the present attitude as level.",
       parameters: [
         Parameter(name: "clear", kind: .flag, summary: "Take the device for level again.")
       ],
-      confirmation: "It has to stand on level ground, at rest."),
+      confirmation: "The vehicle must be at rest on level ground."),
     VehicleCommand(
       name: "set-odometer", summary: "What its instrument panel shows.",
       parameters: [
@@ -95,16 +95,16 @@ extension VehicleCommand {
           name: "odometer", kind: .number(0...10_000_000_000, unit: "m"), isRequired: true,
           summary: "Metres that the instrument panel shows.")
       ],
-      confirmation: "Its odometer goes on from there.", isForOne: true),
+      confirmation: "Its odometer continues from there.", isForOne: true),
     VehicleCommand(
       name: "set-trip", summary: "Who drives, and what for.",
       parameters: [
         Parameter(
           name: "driver", kind: .text(0...200),
-          summary: "Who drives from now on; empty is nobody who is known."),
+          summary: "Driver from now on; empty for unknown."),
         Parameter(
           name: "purpose", kind: .text(0...200),
-          summary: "What the trip under way, or the next one, is for; empty takes it back."),
+          summary: "Purpose of the current or next trip; empty deletes it."),
       ],
       requiresOne: ["driver", "purpose"], isForOne: true),
     VehicleCommand(

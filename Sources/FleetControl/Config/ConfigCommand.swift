@@ -97,7 +97,7 @@ package enum ConfigCommand {
     let isSame = kept.vehicles.allSatisfy { kept[$0].settingDifferences.isEmpty }
     if isSame, !options.json {
       try CommandOutput.print(
-        [StyledText("all that is wanted is in force", style: .dim)], styles: CommandOutput.usesStyles)
+        [StyledText("all settings are applied", style: .dim)], styles: CommandOutput.usesStyles)
       return .done
     }
     try CommandOutput.print(kept.vehicles, asJSON: options.json) {
@@ -199,7 +199,7 @@ package enum ConfigCommand {
     var head = StyledText(key.description, style: .bold)
     let state =
       documents.reported?["state"]?.string
-      ?? (documents.desired == nil ? "nothing was set from afar" : "has not answered yet")
+      ?? (documents.desired == nil ? "no remote settings" : "has not answered yet")
     head.append("  \(state)", style: TextStyle(state == "applied" ? .green : .yellow))
     if let name = documents.reported?["version"]?.string { head.append("  \(name)", style: .dim) }
     if let problem = documents.reported?["problem"]?.string {

@@ -43,7 +43,7 @@ package struct VehicleTargets: Hashable, Sendable {
     guard fleets.isEmpty, vehicles.isEmpty, !meansEveryVehicle else { return }
     throw .usage(
       "tell", "every vehicle of every fleet",
-      "nobody is named; give --fleet or --vehicle, or --every-vehicle where that is meant")
+      "name a --fleet or --vehicle (or --every-vehicle for all)")
   }
 
   /// Returns the query for the messages of a recording.
@@ -73,7 +73,7 @@ package struct VehicleTargets: Hashable, Sendable {
       throw FleetError(
         operation: "find", object: "the vehicles",
         cause:
-          "the broker keeps nothing of them, or hands it out by exact topics only; name --fleet and --vehicle, \(canBegin ? "begin from a recording with --recording, " : "")or look with odograph check",
+          "the broker has no retained messages of them, or delivers them for exact topics only; name --fleet and --vehicle, \(canBegin ? "begin from a recording with --recording, " : "")or look with odograph check",
         exit: .unavailable)
     }
     guard let share else { return keys }
@@ -140,7 +140,7 @@ struct ChangedVehicleArguments: ParsableArguments {
     guard everyVehicle else { return named.targets(broker, share: share) }
     guard named.fleet.isEmpty, named.vehicle.isEmpty else {
       throw .usage(
-        "use", "--every-vehicle", "it stands alone; leave it out, or leave out --fleet and --vehicle")
+        "use", "--every-vehicle", "it cannot be combined with --fleet and --vehicle")
     }
     // It also takes precedence over the profile's fleet.
     var targets = VehicleTargets(root: broker.topicRoot, fleets: [], vehicles: [], share: share)

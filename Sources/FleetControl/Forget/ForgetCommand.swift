@@ -50,18 +50,18 @@ package enum ForgetCommand {
         throw FleetError(
           operation: "find", object: "what the broker keeps of them",
           cause:
-            "it hands out nothing of these names: it keeps nothing, or hands it out by exact topics only; "
+            "the broker has no retained messages of these names, or delivers them for exact topics only; "
             + "name the fleet, too, with --fleet", exit: .unavailable)
       }
       StandardError.say(
-        "nothing to forget: the broker keeps nothing of what was named, as far as the topics of the contract go"
+        "nothing to forget: no retained messages on the documented topics of these vehicles"
       )
       return .done
     }
     if !exact.isEmpty, Set(kept.map(\.topic)).count == kept.count {
       // Deduplicated, because each message arrives for the wildcard and for the exact topic.
       StandardError.say(
-        "the broker hands out what it keeps by exact topics only, and in a cluster maybe only of this node: "
+        "the broker delivers retained messages for exact topics only, in a cluster perhaps only those of this node: "
           + "what there is besides is not known")
     }
     if options.yes { try requireOne(of: vehicles, targets) }
@@ -69,7 +69,8 @@ package enum ForgetCommand {
       for vehicle in vehicles where vehicle.isOnline {
         throw FleetError(
           operation: "forget", object: vehicle.key.description,
-          cause: "it is online and would be back at once; stop it first, or say --online", exit: .unavailable)
+          cause: "it is online and would publish again immediately; stop it first, or add --online",
+          exit: .unavailable)
       }
     }
     for vehicle in vehicles { try print(vehicle, options) }
@@ -150,17 +151,17 @@ package enum ForgetCommand {
         guard let topic = waiting.removeValue(forKey: token), let reason, reason.isError else { continue }
         refusals.append("\(topic): \(reason)")
       case .interrupted(let status)?:
-        StandardError.say("\(all - waiting.count - refusals.count) of \(all) kept messages are deleted")
+        StandardError.say("\(all - waiting.count - refusals.count) of \(all) retained messages are deleted")
         return status
       case .message?, .answered?, .connected?, .disconnected?: continue
       case nil:
         StandardError.say(
-          "the broker has not answered for \(waiting.count) of \(all) kept messages; ask again")
+          "the broker has not answered for \(waiting.count) of \(all) retained messages; try again")
         return .timedOut
       }
     }
     StandardError.say(
-      "\(all - refusals.count) kept messages of \(vehicles.count) vehicle\(vehicles.count == 1 ? "" : "s") are deleted"
+      "\(all - refusals.count) retained messages of \(vehicles.count) vehicle\(vehicles.count == 1 ? "" : "s") are deleted"
     )
     guard let first = refusals.first else { return .done }
     throw FleetError(

@@ -87,8 +87,8 @@ struct RegionDifference: Hashable, Sendable {
 
   var text: String {
     switch kind {
-    case .missing: "wanted, not watched"
-    case .extra: "watched, not wanted"
+    case .missing: "desired, not monitored"
+    case .extra: "monitored, not desired"
     case .changed: "watched with another outline, or not reported since it was changed"
     }
   }
@@ -124,7 +124,7 @@ struct RegionRemoval: Hashable, Sendable {
         ? "\(vehicles[0]) does not have it" : "none of the \(vehicles.count) vehicles has it"
       throw .usage(
         "remove", "region " + unknown.joined(separator: ", "),
-        "\(nobody); odograph regions list shows what there is. Nothing was removed")
+        "\(nobody); odograph regions list prints the regions. Nothing was removed")
     }
     self.vehicles = held.filter { !$0.names.isDisjoint(with: names) }.map(\.key)
     notes = lacking.filter { !$0.1.isEmpty }.map { name, without in

@@ -68,7 +68,7 @@ package enum RegionsCommand {
     exchange.close()
     if targets.isNobody(retained) {
       StandardError.say(
-        "no vehicle has regions: the broker keeps nothing of any, or hands it out by exact topics only; "
+        "no vehicle has regions: the broker has no retained regions, or delivers them for exact topics only; "
           + "name --fleet and --vehicle to know, or begin from a recording with --recording")
       return .done
     }
@@ -121,7 +121,7 @@ package enum RegionsCommand {
       }
     }
     let isSame = lines.isEmpty
-    if isSame { lines = [StyledText("vehicles watch what is wanted", style: .dim)] }
+    if isSame { lines = [StyledText("vehicles monitor the desired regions", style: .dim)] }
     if options.json {
       try CommandOutput.print(text)
     } else {
@@ -220,10 +220,10 @@ package enum RegionsCommand {
       let isWatched = watched.contains(feature.identifier) && documents.isCurrent
       return line(
         feature.identifier, feature.summary,
-        note: isWatched ? nil : documents.refusal(of: feature.identifier) ?? "wanted, not reported")
+        note: isWatched ? nil : documents.refusal(of: feature.identifier) ?? "desired, not reported")
     }
     if told?.source != .file {
-      lines += watched.filter { wanted[$0] == nil }.map { line($0, "", note: "watched, not wanted") }
+      lines += watched.filter { wanted[$0] == nil }.map { line($0, "", note: "monitored, not desired") }
     }
     lines += others.map {
       line($0.identifier, told?.source == .file ? "of the vehicle's file" : "", note: nil)
@@ -234,7 +234,8 @@ package enum RegionsCommand {
         note: "refused: \(refusal["reason"]?.string ?? "no reason given")")
     }
     if let omitted = told?.omitted, omitted > 0 {
-      lines.append(StyledText("  and \(omitted) more, not listed: the nearest are told", style: .dim))
+      lines.append(
+        StyledText("  and \(omitted) more, not listed: vehicles report the nearest ones", style: .dim))
     }
     return lines
   }

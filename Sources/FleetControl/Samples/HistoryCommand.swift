@@ -84,7 +84,7 @@ package enum HistoryCommand {
           progress.clear()
           StandardError.say(
             "no answer within \(Self.attempts) times \(options.timeout) s, from \(cursor) on; "
-              + "the same command goes on where this one ended")
+              + "the same command resumes here")
           return .timedOut
         }
       case .result(let result):

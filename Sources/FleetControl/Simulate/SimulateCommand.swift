@@ -110,7 +110,7 @@ package struct SimulateOptions: ParsableArguments {
     try Self.check(outageSeconds, in: 1...86_400, "--outage-seconds")
     try Self.check(qos, in: 0...1, "--qos")
     guard told == nil || qos == 1 else {
-      throw .usage("use", "--told", "what is sent with --qos 0 nobody acknowledges; leave one of them out")
+      throw .usage("use", "--told", "messages with --qos 0 are not acknowledged; remove one of them")
     }
     if let seconds = try time.limit() { try Self.check(seconds, in: 0.1...1e8, "--seconds") }
   }

@@ -80,7 +80,7 @@ package struct ToldFile: Sendable {
   package init(_ bytes: [UInt8], of path: String) throws(FleetError) {
     func wrong(_ line: Int, _ cause: String) -> FleetError {
       .usage(
-        "read", "\(path), line \(line)", cause + "; name a file that odograph simulate --told has written")
+        "read", "\(path), line \(line)", cause + "; use a file of odograph simulate --told")
     }
     var lines = bytes.split(separator: 0x0A)[...]
     guard let first = lines.popFirst(), let head = try? JSONValue(parsing: Array(first)),

@@ -104,14 +104,14 @@ package enum BeaconsCommand {
     _ map: [FleetBeacon], _ counts: BeaconMapBuilder.Counts, unreadable: Int
   ) -> String {
     guard counts.scans > 0 else {
-      return "no scans in it: vehicles tell them with beacons.share = true; the map is empty"
+      return "no scans in it: vehicles publish them with beacons.share = true; the map is empty"
     }
     let cells = map.count { $0.place.beacon.technology.isCell }
     var text =
       "\(map.count - cells) access points and \(cells) cells from \(counts.scans) scans of \(counts.vehicles) vehicle"
-      + "\(counts.vehicles == 1 ? "" : "s"); left out: \(counts.disputed) that travel or are disputed, \(counts.rare) heard too rarely"
+      + "\(counts.vehicles == 1 ? "" : "s"); left out: \(counts.disputed) that move or are disputed, \(counts.rare) with too few reports"
     if counts.misdated > 0 { text += ", \(counts.misdated) scans of impossible times" }
     if unreadable > 0 { text += ", \(unreadable) messages that are no scans" }
-    return text + "; the map names no vehicle and no time but the day on which each was last heard"
+    return text + "; the map contains no vehicle names, and of times only the day of the last reception"
   }
 }

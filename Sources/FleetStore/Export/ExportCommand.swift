@@ -53,14 +53,14 @@ package struct ExportOptions: ParsableArguments {
   /// Returns the format; contradictory options are an error, and the default follows from the file name.
   func format() throws(FleetError) -> ExportFormat {
     if json, let givenFormat, givenFormat != .jsonl {
-      throw .usage("use", "--json", "--format says otherwise; give one of them")
+      throw .usage("use", "--json", "it contradicts --format; use one of them")
     }
     if let givenFormat { return givenFormat }
     let named: ExportFormat? = if let output { try ExportFormat.named(by: output) } else { nil }
     if json || exportsMessages, let output, let named, named != .jsonl {
       throw .usage(
         "write", "JSON lines to \(output)",
-        "its name says \(named.rawValue); name it .jsonl, or say --format jsonl")
+        "its name says \(named.rawValue); name it .jsonl, or add --format jsonl")
     }
     return named ?? .jsonl
   }
@@ -200,7 +200,7 @@ private struct Export: ~Copyable {
     guard written == 0 else { return "" }
     if !selection.isAll { return ": nothing of what was chosen is in it; leave out some of the options" }
     return options.exportsMessages
-      ? "" : ": nothing in it says where a vehicle was; --messages writes what there is"
+      ? "" : ": it contains no positions; --messages writes all messages"
   }
 
   private mutating func writePositions(

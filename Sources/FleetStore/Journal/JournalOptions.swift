@@ -61,7 +61,7 @@ package struct JournalOptions: ParsableArguments {
   /// Returns the format; contradictory options are an error, and the default follows from the file name.
   func format() throws(FleetError) -> JournalFormat {
     if json, let givenFormat, givenFormat != .jsonl {
-      throw .usage("use", "--json", "--format says otherwise; give one of them")
+      throw .usage("use", "--json", "it contradicts --format; use one of them")
     }
     if let givenFormat { return givenFormat }
     let named: JournalFormat? = if let output { try JournalFormat.named(by: output) } else { nil }

@@ -266,7 +266,7 @@ final class PostgreSQLStore: MessageStore {
 
   private func migrate() throws(PostgreSQLError) {
     announce(
-      "\(name) was made by an older odograph; its tables are copied into the new form, which takes minutes where "
+      "\(name) is of an older version; its tables are migrated, which takes minutes if "
         + "there are millions of rows")
     try connection?.run("BEGIN; \(PostgreSQLMigration.putAside) \(PostgreSQLSchema.creation)")
     let rows = try connection?.run(
@@ -367,7 +367,7 @@ final class PostgreSQLStore: MessageStore {
   private func fillJournal() throws(PostgreSQLError) {
     if try answer(PostgreSQLJournal.isLarge) == "t" {
       announce(
-        "\(name) was made by an older odograph; trips and driving events are looked for in it, which takes minutes where "
+        "\(name) is of an older version; trips and driving events are extracted, which takes minutes if "
           + "there are millions of rows")
     }
     try connection?.run(PostgreSQLJournal.recorded)

@@ -43,7 +43,7 @@ extension RecordOptions {
       (clientID != nil, "--client-id", "it names a session of MQTT; name the --queue instead"),
       (
         sessionExpiry != nil, "--session-expiry",
-        "a queue keeps what comes until --forget ends it; leave it out"
+        "a queue exists until --forget deletes it; remove the option"
       ),
       (
         quality.qos != 1, "--qos \(quality.qos)",

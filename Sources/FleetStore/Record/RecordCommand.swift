@@ -268,7 +268,7 @@ package enum RecordCommand {
         "there is no queue of this name; check --queue, and the virtual host at the end of --from")
     }
     if !options.isQuiet {
-      StandardError.say("queue \(queue.queue) is ended, and what the cluster kept in it is gone")
+      StandardError.say("queue \(queue.queue) and its messages were deleted")
     }
     return .done
   }
@@ -302,12 +302,12 @@ package enum RecordCommand {
       if !wasThere, options.clientID != nil {
         throw .usage(
           "forget", "session \(name)",
-          "the broker keeps none of this name; check --client-id and --broker, or it has expired")
+          "no such session at the broker; check --client-id and --broker, or it has expired")
       }
       guard !options.isQuiet else { continue }
       StandardError.say(
         wasThere
-          ? "session \(name) is ended, and what the broker kept for it is gone"
+          ? "session \(name) and its queued messages were deleted"
           : "the broker has no session \(name) any more")
     }
     for slot in slots { slot.forget() }

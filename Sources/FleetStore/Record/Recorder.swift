@@ -131,9 +131,11 @@ final class Recorder: Sendable {
           if !counts.isInterrupted { counts.interruptions += 1 }
           return !counts.isInterrupted
         }
-        if isNew { StandardError.say("\(error); nothing is acknowledged to the broker until it takes it") }
+        if isNew {
+          StandardError.say("\(error); nothing is acknowledged to the broker until it is available")
+        }
         if abandoned.wait(seconds: backoff.next()) || isAbandoned.withLock({ $0 }) {
-          StandardError.say("leaving \(rows.count) messages unstored; the broker was not told that they came")
+          StandardError.say("\(rows.count) messages were not stored; they are not acknowledged to the broker")
           return nil
         }
       }

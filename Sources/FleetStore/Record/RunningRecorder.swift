@@ -30,8 +30,8 @@ struct RecordEntry: Sendable {
       guard subscriber.protocolLevel ?? 5 >= 5 else { return Self.left(session: name, seconds: nil) }
       return expiry > 0 ? Self.left(session: name, seconds: expiry) : nil
     case .queue(let name):
-      return "the cluster keeps what comes in queue \(name); "
-        + "the same command takes it up, with --forget it ends that"
+      return "the cluster queues further messages in \(name); "
+        + "the same command resumes, with --forget it deletes it"
     case nil: return nil
     }
   }
@@ -41,8 +41,8 @@ struct RecordEntry: Sendable {
   /// - Parameter seconds: the expiry; nil under MQTT 3.1.1, which has none.
   static func left(session name: String, seconds: UInt32?) -> String {
     let time = seconds.map { "for \($0) s" } ?? "for as long as it is set up to (MQTT 3.1.1 does not ask it)"
-    return "the broker keeps what comes for session \(name) \(time); "
-      + "the same command takes it up, with --forget it ends that"
+    return "the broker queues further messages for session \(name) \(time); "
+      + "the same command resumes, with --forget it deletes it"
   }
 
   /// A detector of frequent disconnections without a reason: under MQTT 3.1.1 a client is not told that
@@ -70,8 +70,8 @@ struct RecordEntry: Sendable {
     + "--client-id"
 
   static let vainExpiry =
-    "--session-expiry has no effect: the broker speaks MQTT 3.1.1, under which it decides itself how long it keeps what "
-    + "nobody records; record --forget ends that"
+    "--session-expiry has no effect with MQTT 3.1.1: the broker decides how long it keeps the session without "
+    + "a recorder; record --forget deletes it"
 
   /// The default expiry of an unused session in seconds. Also used for shared subscriptions: mosquitto does
   /// not redeliver a member's unacknowledged messages to other members (its issue 2662), so they are lost

@@ -64,7 +64,7 @@ final class SQLiteStore: MessageStore {
     // A deleted file would be lost when it is closed.
     guard FileIdentity(path) == file else {
       self.tables = nil
-      throw failure("write to", "it was taken away or replaced; it is opened anew")
+      throw failure("write to", "it was removed or replaced; it is opened again")
     }
     return added
   }

@@ -86,12 +86,12 @@ package struct ReplayOptions: ParsableArguments {
       guard asLive else {
         throw .usage(
           "replay", "under the recorded topics",
-          "whoever listens there would take it for the vehicles; name a fleet with --to-fleet, or say --as-live"
+          "subscribers there would take the messages for live ones; name a fleet with --to-fleet, or add --as-live"
         )
       }
       return
     }
-    if asLive { throw .usage("use", "--as-live", "--to-fleet says otherwise; give one of them") }
+    if asLive { throw .usage("use", "--as-live", "it contradicts --to-fleet; use one of them") }
     do throws(TopicError) { _ = try TopicScheme(root: broker.topicRoot, fleet: fleet, vehicle: "v") } catch {
       throw .usage("use", "--to-fleet \"\(fleet.prefix(80))\"", error.description)
     }

@@ -109,7 +109,7 @@ extension TraceCommand {
     switch state {
     case .unannounced:
       trace == nil
-        ? "nothing was told of it but pieces" : "its vehicle was still recording it when it told of it last"
+        ? "its announcement is missing" : "its vehicle was still recording it at the last report"
     case .missing(let pieces, let count):
       "of \(count) pieces these are missing: \(TraceText.ranges(pieces)); its vehicle sends them when it has a link"
     case .damaged(let problem): problem

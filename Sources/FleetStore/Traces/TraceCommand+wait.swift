@@ -134,6 +134,6 @@ private struct TraceWaiting: Sendable {
     let parts = assembly.keys.prefix(4).map { key in
       "trace \(key.trace.number): \(TraceCommand.reason(assembly.state(of: key), assembly.message(of: key)))"
     }
-    return parts.isEmpty ? "nothing was told of a trace" : parts.joined(separator: "; ")
+    return parts.isEmpty ? "no trace was announced" : parts.joined(separator: "; ")
   }
 }

@@ -23,7 +23,7 @@ struct ArrivalCount {
     var places: [Series: Int] = [:]
     for (place, one) in told.enumerated()
     where places.updateValue(place, forKey: Series(vehicle: one.vehicle, epoch: one.epoch)) != nil {
-      throw .usage("verify", "\(one.vehicle)", "its numbers were told twice; name each file once")
+      throw .usage("verify", "\(one.vehicle)", "its numbers occur twice; name each file once")
     }
     self.places = places
     counts = told.map { [UInt8](repeating: 0, count: Int($0.last)) }

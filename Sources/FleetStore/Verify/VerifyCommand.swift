@@ -45,7 +45,7 @@ package enum VerifyCommand {
   package static func run(_ options: VerifyOptions) throws(FleetError) -> ExitStatus {
     signal(SIGPIPE, SIG_IGN)
     guard options.lines == nil || options.recording.isEmpty else {
-      throw .usage("use", "--lines", "--recording says where to look already; give one of them")
+      throw .usage("use", "--lines", "it cannot be combined with --recording")
     }
     var told: [ToldFile] = []
     for path in options.told {

@@ -90,9 +90,9 @@ package final class AccessKeeper: Sendable {
       let isSaved = try store.save(control)
       guard isSaved, problem.withLock({ $0 }) != nil else { return }
       problem.withLock { $0 = nil }
-      say("sessions and links are kept again")
+      say("sessions and links are stored again")
     } catch {
-      let sentence = "\(error); sessions and links are kept as soon as that is mended"
+      let sentence = "\(error); sessions and links are stored as soon as this is fixed"
       let isNew = problem.withLock { problem in
         defer { problem = sentence }
         return problem != sentence
@@ -105,13 +105,13 @@ package final class AccessKeeper: Sendable {
     do throws(FleetError) {
       if try certificates?.reloadIfChanged() == true { StandardError.say("reads the new certificate") }
     } catch {
-      StandardError.say("goes on with the certificate that it has: \(error)")
+      StandardError.say("continues with the previous certificate: \(error)")
     }
   }
 
   private func readAgain(_ others: Reload) {
     do throws(FleetError) { try certificates?.reload() } catch {
-      StandardError.say("goes on with the certificate that it has: \(error)")
+      StandardError.say("continues with the previous certificate: \(error)")
     }
     guard let begun = file else { return }
     do throws(FleetError) {
@@ -122,12 +122,12 @@ package final class AccessKeeper: Sendable {
       // A file that is being written can be empty for a moment.
       if control.configuration.hasLogin, !configuration.hasLogin {
         throw .usage(
-          "use", begun.path, "nobody could log in any more; a server without a login wants a restart")
+          "use", begun.path, "all logins would be removed; a server without a login requires a restart")
       }
       let losesProxy = configuration.proxyAddresses.isEmpty && !control.configuration.proxyAddresses.isEmpty
       if losesProxy, certificates == nil, !address.isLoopback {
         throw .usage(
-          "use", begun.path, "nobody would encrypt any more; a server without [proxy] wants a restart")
+          "use", begun.path, "TLS would be removed; a server without [proxy] requires a restart")
       }
       control.use(configuration)
       control.audit.record(
@@ -142,7 +142,7 @@ package final class AccessKeeper: Sendable {
         AuditEntry(
           action: "reload", who: "SIGHUP", from: "this machine", outcome: "refused", detail: error.description
         ))
-      say("goes on with the users, tokens, rules and receivers that it has: \(error)")
+      say("continues with the previous users, tokens, rules and receivers: \(error)")
     }
   }
 }

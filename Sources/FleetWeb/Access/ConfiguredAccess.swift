@@ -67,7 +67,7 @@ package final class ConfiguredAccess: AccessPolicy, ServePart {
     if !control.configuration.hasLogin { return }
     if control.configuration.stateFolder == nil {
       StandardError.say(
-        "sessions and links end with the server; state in [access] names a folder that keeps them")
+        "sessions and links end with the server; state in [access] names a folder that stores them")
     }
   }
 

@@ -38,14 +38,14 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
     do throws(FleetError) {
       let running = service.settings
       guard let settings = try AlertSettings(file) else {
-        throw .usage("use", file.path, "it has no alerts any more; a server without them wants a restart")
+        throw .usage("use", file.path, "it has no alerts any more; this requires a restart")
       }
       service.reload(settings)
       StandardError.say(
         "uses rules and receivers of \(file.path) as they are now: \(settings.rules.count) rules")
-      if settings.store != running.store { StandardError.say("alerts: another store wants a restart") }
+      if settings.store != running.store { StandardError.say("alerts: another store requires a restart") }
     } catch {
-      StandardError.say("goes on with the rules and receivers that it has: \(error)")
+      StandardError.say("continues with the previous rules and receivers: \(error)")
     }
   }
 
@@ -54,8 +54,8 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
     do throws(FleetError) {
       guard try AlertSettings(file) != nil else { return }
       StandardError.say(
-        "alerts: \(file.path) has some now; a server that has started without wants a restart")
-    } catch { StandardError.say("goes on without alerts: \(error)") }
+        "alerts: \(file.path) has some now; this requires a restart")
+    } catch { StandardError.say("continues without alerts: \(error)") }
   }
 
   func write(to metrics: inout MetricsText) { metrics.append(service.metrics) }

@@ -174,7 +174,7 @@ private struct AlertQuery {
     }
     if let text = try request.query("after") {
       guard let place = AlertsPage.Place(text) else {
-        throw .invalid("query", "after is what next of the page before says")
+        throw .invalid("query", "after must be the value of next of the previous page")
       }
       after = place
     }

@@ -75,7 +75,7 @@ package struct ControlDesk: Sendable {
     let documents = session.withState { $0.documents(subject, of: key) }
     guard !documents.isIncomplete else {
       throw WebError(
-        .serviceUnavailable, "too-much", "The documents of all vehicles are more than this server keeps.",
+        .serviceUnavailable, "too-much", "The documents of all vehicles exceed this server's limit.",
         remedy: "Name fewer vehicles with --fleet and --vehicle, and serve the others apart.")
     }
     return documents

@@ -126,7 +126,7 @@ package final class ManagementSession: Sendable {
       if isRead { return }
       guard now - began < Int64((isConnected ? seconds : min(seconds, Self.connectionPatience)) * 1e9) else {
         throw WebError(
-          .serviceUnavailable, "not-read", "What the broker keeps of the vehicles has not been read yet.",
+          .serviceUnavailable, "not-read", "The vehicles' retained messages have not been read yet.",
           remedy: "Ask again in a few seconds; if it stays so, look whether the broker can be reached.",
           headers: [.retryAfter: "5"])
       }

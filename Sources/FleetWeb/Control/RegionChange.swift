@@ -19,7 +19,7 @@ extension RegionRoutes {
     init(_ members: [String: JSONValue]) throws(WebError) {
       if let names = members["remove"] {
         guard members["features"] == nil, members["add"] == nil else {
-          throw .invalid("body", "key \"remove\": it stands without \"features\" and \"add\"")
+          throw .invalid("body", "key \"remove\": it cannot be combined with \"features\" and \"add\"")
         }
         self = .remove(try Self.names(names))
         return
@@ -58,7 +58,7 @@ extension RegionRoutes {
     var detail: String {
       switch self {
       case .set(let document): "\(document.features.count) regions"
-      case .add(let document): "\(document.features.count) regions, beside those wanted before"
+      case .add(let document): "\(document.features.count) regions, added to the desired ones"
       case .remove(let names):
         "without \(names.prefix(10).map { String($0.prefix(64)) }.joined(separator: ", "))"
           + (names.count > 10 ? " and \(names.count - 10) more" : "")

@@ -115,7 +115,7 @@ package struct RegionRoutes: RouteGroup {
         guard payload.count <= RegionDocument.largestSize else {
           throw WebError(
             .contentTooLarge, "too-large",
-            "The regions of \(key) are \(payload.count) bytes; a vehicle takes \(RegionDocument.largestSize).",
+            "The regions of \(key) are \(payload.count) bytes; a vehicle accepts \(RegionDocument.largestSize).",
             remedy: "Simplify outlines, or leave out regions.")
         }
         payloads[document] = payload

@@ -109,7 +109,7 @@ package struct SettingsRoutes: RouteGroup {
     ).members(["settings", "label"])
     guard case .object(let given)? = members["settings"], !given.isEmpty else {
       throw WebError.invalid(
-        "body", "key \"settings\": missing or empty", remedy: "Give an object of keys; null takes one back.")
+        "body", "key \"settings\": missing or empty", remedy: "Send an object of keys; null removes one.")
     }
     let version = try Self.version(members["label"])
     try await desk.session.waitUntilRead()

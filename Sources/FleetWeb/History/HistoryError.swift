@@ -17,15 +17,15 @@ extension WebError {
 
   static let tooManyAnswers = WebError(
     .serviceUnavailable, "busy", "too many answers about the past wait for their clients",
-    remedy: "ask again in a moment, or for less at once", headers: [.retryAfter: "5"])
+    remedy: "try again later, or request less", headers: [.retryAfter: "5"])
 
   static func tooSlow(_ seconds: Double) -> WebError {
     WebError(
       .serviceUnavailable, "too-slow", "the recording did not answer within \(Int(seconds)) s",
-      remedy: "ask for less time at once", headers: [.retryAfter: "5"])
+      remedy: "request a shorter period", headers: [.retryAfter: "5"])
   }
 
   static let unreadable = WebError(
     .serviceUnavailable, "recording-unavailable", "the recording cannot be read now",
-    remedy: "the server's log says why; ask again later", headers: [.retryAfter: "10"])
+    remedy: "see the server's log; try again later", headers: [.retryAfter: "10"])
 }

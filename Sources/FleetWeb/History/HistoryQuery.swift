@@ -105,7 +105,7 @@ struct HistoryQuery {
     }
     // Not computed as a difference, which overflows for times centuries apart.
     guard to <= from.advanced(bySeconds: Double(days) * 86_400) else {
-      throw .parameter("to", "it is more than \(days) days after from", remedy: "ask for less time at once")
+      throw .parameter("to", "it is more than \(days) days after from", remedy: "request a shorter period")
     }
     return (from, to)
   }
@@ -133,7 +133,8 @@ struct HistoryQuery {
   func after() throws(WebError) -> JournalPlace? {
     guard let text = try text("after") else { return nil }
     guard let place = JournalPlace(word: text) else {
-      throw .parameter("after", "it is no place in a list", remedy: "give what next of the page before says")
+      throw .parameter(
+        "after", "it is no place in a list", remedy: "use the value of next of the previous page")
     }
     return place
   }

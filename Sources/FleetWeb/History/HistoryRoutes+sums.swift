@@ -18,7 +18,7 @@ extension HistoryRoutes {
         guard days.count <= Self.mostDays else {
           throw WebError(
             .badRequest, "too-much", "there are more than \(Self.mostDays) days of vehicles",
-            remedy: "ask for less time, or for fewer vehicles, at once")
+            remedy: "request a shorter period, or fewer vehicles")
         }
         writer.json.openObject()
         writer.json.key("days")

@@ -49,7 +49,7 @@ package struct MapSettings: Hashable, Sendable {
       return
     }
     guard file == nil else {
-      throw table.wrong("tiles", "mbtiles says already where tiles are; leave out one of them")
+      throw table.wrong("tiles", "it cannot be combined with mbtiles")
     }
     do throws(FleetError) { source = .address(address, origin: try Self.origin(of: address)) } catch {
       throw table.wrong("tiles", error.cause)

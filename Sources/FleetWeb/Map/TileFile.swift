@@ -76,7 +76,7 @@ package final class TileFile: Sendable {
   package func stop() { threads.stop() }
 
   private static let remedy =
-    "check it with sqlite3 FILE 'PRAGMA integrity_check', or fetch it anew, and start the server again"
+    "check it with sqlite3 FILE 'PRAGMA integrity_check', or download it again, and restart the server"
 
   private static func refusal(of path: String, _ error: SQLiteError) -> FleetError {
     let cause =

@@ -132,7 +132,7 @@ package struct ServeConfiguration: Sendable {
     guard access.requiresLogin else {
       throw .usage(
         "listen at", address.text,
-        "other machines reach that, and nobody would have to log in; configure users in a file and name it with --config, "
+        "other machines can reach that address without a login; configure users in a file and name it with --config, "
           + "or listen at 127.0.0.1:\(address.port)")
     }
     if access.isSecure || access.isBehindProxy { return nil }

@@ -28,7 +28,7 @@ struct ErrorAnswers: RouterMiddleware {
     } catch {
       // An unexpected error is logged, and not sent to the client.
       StandardError.say("\(request.method.rawValue) \(request.uri.path.prefix(200)): \(error)")
-      return try WebError(.internalServerError, "failed", "the server failed at this; its log says why")
+      return try WebError(.internalServerError, "failed", "the server failed; see its log")
         .response(from: request, context: context)
     }
   }

@@ -74,7 +74,7 @@ extension Request {
     for part in Substring(uri.query ?? "").utf8.split(separator: UInt8(ascii: "&")) {
       let halves = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
       guard PercentEncoding.decoded(halves[0], plusIsSpace: true) == name else { continue }
-      guard found == nil else { throw .invalid("query", "\(name) stands there twice") }
+      guard found == nil else { throw .invalid("query", "\(name) occurs twice") }
       guard
         let value = PercentEncoding.decoded(
           halves.count > 1 ? halves[1] : Substring().utf8, plusIsSpace: true)

@@ -108,7 +108,7 @@ struct PacketValidator {
         guard let header = unsafe try begin(UnsafeRawBufferPointer(bytes)) else { return .incomplete }
         if rest + header > limit {
           guard type == .publish, quality == 0 || version311 else {
-            throw violation("\(rest + header) bytes are more than the \(limit) that this side takes")
+            throw violation("\(rest + header) bytes exceed this side's limit of \(limit)")
           }
           droppedCount += 1
           dropped = rest

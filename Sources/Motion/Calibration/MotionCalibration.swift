@@ -182,7 +182,7 @@ extension MotionCalibration {
       .map { Substring($0) }
     guard lines.first == Self.firstLine[...] else {
       throw CalibrationError(
-        description: "line 1: not a calibration of this version; remove it to start anew")
+        description: "line 1: not a calibration of this version; remove it to start again")
     }
     guard lines.count > 2, lines.last == "", let last = lines.dropLast().last, last.hasPrefix("crc "),
       UInt32(last.dropFirst(4), radix: 16)

@@ -37,7 +37,7 @@ public enum MotionOutput: String, Hashable, Sendable, CaseIterable, Comparable {
     switch self {
     case .gravity, .userAcceleration:
       return hasGyroscope
-        ? nil : .degraded(reason: "no gyroscope: a long, even acceleration is taken for a slope; attach one")
+        ? nil : .degraded(reason: "no gyroscope: a long, even acceleration looks like a slope; attach one")
     case .attitude:
       if hasGyroscope {
         return hasMagnetometer

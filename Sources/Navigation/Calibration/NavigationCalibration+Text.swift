@@ -81,7 +81,7 @@ extension NavigationCalibration {
       lastState: try LastState(lines))
     guard isValid else {
       throw NavigationCalibrationError(
-        description: "line 2 and following: numbers that no vehicle has; remove the file to start anew")
+        description: "line 2 and following: numbers that no vehicle has; remove the file to start again")
     }
   }
 }
@@ -115,7 +115,7 @@ private struct CalibrationLines {
       .map { Substring($0) }
     guard all.first == version[...] else {
       throw NavigationCalibrationError(
-        description: "line 1: not a navigation calibration of this version; remove the file to start anew")
+        description: "line 1: not a navigation calibration of this version; remove the file to start again")
     }
     guard all.count > 2, all.last == "", let last = all.dropLast().last, last.hasPrefix("crc "),
       UInt32(last.dropFirst(4), radix: 16)
@@ -123,14 +123,14 @@ private struct CalibrationLines {
     else {
       throw NavigationCalibrationError(
         description:
-          "line \(all.count): the checksum does not match, the file is damaged; remove it to start anew")
+          "line \(all.count): the checksum does not match, the file is damaged; remove it to start again")
     }
     for (index, line) in all.enumerated().dropFirst().dropLast(2) {
       let words = line.split(separator: " ")
       guard let key = words.first else { continue }
       guard lines.updateValue((index + 1, Array(words.dropFirst())), forKey: key) == nil else {
         throw NavigationCalibrationError(
-          description: "line \(index + 1): \(key) is there twice; remove the file to start anew")
+          description: "line \(index + 1): \(key) is there twice; remove the file to start again")
       }
     }
   }
@@ -140,7 +140,7 @@ private struct CalibrationLines {
   func words(_ key: String, _ count: Int) throws(NavigationCalibrationError) -> [Substring] {
     guard let line = lines[key[...]] else {
       throw NavigationCalibrationError(
-        description: "line \(lines.count + 2): there is no line \(key); remove the file to start anew")
+        description: "line \(lines.count + 2): there is no line \(key); remove the file to start again")
     }
     guard line.words.count == count else { throw error(key, "needs \(count) values") }
     return line.words
@@ -192,6 +192,6 @@ private struct CalibrationLines {
 
   private func error(_ key: String, _ what: String) -> NavigationCalibrationError {
     let line = lines[key[...]].map { "line \($0.number): " } ?? ""
-    return NavigationCalibrationError(description: "\(line)\(key): \(what); remove the file to start anew")
+    return NavigationCalibrationError(description: "\(line)\(key): \(what); remove the file to start again")
   }
 }

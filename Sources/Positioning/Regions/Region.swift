@@ -81,7 +81,7 @@ public enum RegionError: Error, Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .emptyIdentifier: "has no identifier; give it a name of its own"
     case .duplicateIdentifier:
-      "another region after it has the same identifier and takes its place; rename one of them"
+      "a later region has the same identifier and replaces it; rename one of them"
     case .invalidCenter:
       "the centre is not on the earth; give longitude -180 to 180 and latitude -90 to 90"
     case .invalidRadius(let radius):

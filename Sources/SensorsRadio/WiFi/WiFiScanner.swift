@@ -156,7 +156,7 @@ extension WiFiScanner {
   private var silent: RadioError {
     RadioError(
       place: interface, problem: "the kernel does not report the result of the scan",
-      remedy: "load the radio's driver anew")
+      remedy: "reload the radio's driver")
   }
 
   private var forbidden: RadioError {

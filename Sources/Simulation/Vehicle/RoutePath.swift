@@ -141,7 +141,7 @@ struct RoutePath: Sendable {
 
   private static func check(_ waypoints: [Route.Waypoint]) throws(SimulationError) {
     guard waypoints.count >= 3 else {
-      throw .route(problem: "\(waypoints.count) waypoints; a loop takes at least 3")
+      throw .route(problem: "\(waypoints.count) waypoints; a loop requires at least 3")
     }
     for (index, waypoint) in waypoints.enumerated() {
       guard waypoint.coordinate.isValid, abs(waypoint.coordinate.latitude) < 89 else {

@@ -48,6 +48,6 @@ package enum RemoteKeys {
       let hint = ConfigurationKey.nearest(to: path).map { "; did you mean \($0)?" } ?? ""
       return "there is no key \"\(path.prefix(80))\"\(hint)"
     }
-    return effect(of: path) == .onRestart ? "\(path) takes a restart and cannot be changed remotely" : nil
+    return effect(of: path) == .onRestart ? "\(path) requires a restart and cannot be changed remotely" : nil
   }
 }

@@ -179,7 +179,7 @@ struct KeeperTests {
     try await Task.sleep(for: .seconds(3))
     #expect(said.withLock { $0.count } == 1 && said.withLock { $0[0].contains("as soon as that is mended") })
     #expect(rename(place + ".away", place) == 0)
-    #expect(waitUntil { said.withLock { $0.last } == "sessions and links are kept again" })
+    #expect(waitUntil { said.withLock { $0.last } == "sessions and links are stored again" })
     keeper.stop()
     control.stop()
     #expect(said.withLock { $0.count } == 2)

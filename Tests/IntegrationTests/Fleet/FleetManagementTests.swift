@@ -60,7 +60,7 @@ import Testing
     // A fleet of which nothing was wanted yet is there all the same.
     let untouched = try await OdographProcess.run(arguments(broker, "config", "show"))
     #expect(untouched.status == 0, "\(untouched.output)")
-    #expect(untouched.lines.filter { $0.contains("nothing was set from afar") }.count == 4)
+    #expect(untouched.lines.filter { $0.contains("no remote settings") }.count == 4)
     #expect(try await OdographProcess.run(arguments(broker, "config", "diff")).status == 0)
     let set = try await OdographProcess.run(
       arguments(broker, "config", "set", "status.interval=30", "--json"))

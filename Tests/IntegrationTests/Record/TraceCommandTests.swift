@@ -263,6 +263,6 @@ import Traces
     #expect(child.waitForExit() == 0 && said.contains("delivery/van-1"), "\(said)")
     #expect(try Array(Data(contentsOf: URL(filePath: file))) == told.bytes)
     let late = try await run(["wait", "van-2", "--timeout", "0.3"] + address)
-    #expect(late.status == 75 && late.output.contains("nothing was told of a trace"), "\(late.output)")
+    #expect(late.status == 75 && late.output.contains("no trace was announced"), "\(late.output)")
   }
 }

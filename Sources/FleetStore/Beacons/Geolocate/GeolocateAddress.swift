@@ -45,11 +45,11 @@ struct GeolocateAddress: Hashable, Sendable {
       throw wrong("\"\(host.prefix(60))\" is no host name")
     }
     guard authority.lowercased() != FleetMapFile.own else {
-      throw wrong("a map says that name of what vehicles have found; name the host in full")
+      throw wrong("this name is reserved for the vehicles' own reports; use the full host name")
     }
     isLocal = parts.isLoopback
     guard scheme == "https" || scheme == "http" && isLocal else {
-      throw wrong("what is heard and the key would be seen on the way; use https")
+      throw wrong("scans and the API key would be sent unencrypted; use https")
     }
     guard url[parts.authority.endIndex...].count > 1 else {
       throw wrong("there is no path in it; services answer at one like /v1/geolocate")

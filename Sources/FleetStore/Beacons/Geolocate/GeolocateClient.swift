@@ -51,7 +51,7 @@ final class GeolocateClient {
         after: answer.retryAfter)
     case 300...399:
       return .refused(
-        "it sends elsewhere (\(status)), which nobody has named; name that address, if it is right")
+        "it sends elsewhere (\(status)), an address that is not configured; configure it if it is right")
     // The service rejects this query permanently.
     case 400 where json?["error"] != nil && !isOfTheKey(json): return .unknown
     case 400, 401, 403:

@@ -77,7 +77,7 @@ struct GeolocatePace {
       if busy >= limits.busy {
         ended = "\(reason), \(busy) times in succession"
       } else if let after, after > limits.longest {
-        ended = "\(reason) and wants to be asked in \(Int(min(after, 1e9))) s again"
+        ended = "\(reason) and asks to retry in \(Int(min(after, 1e9))) s"
       }
     }
   }
@@ -90,7 +90,7 @@ struct GeolocatePace {
     contradictions += 1
     if isDistrusted {
       ended =
-        "\(contradictions) of \(contradictions + agreements) answers contradict what vehicles have found; nothing of it is taken"
+        "\(contradictions) of \(contradictions + agreements) answers contradict the vehicles' reports; none of its answers is used"
     }
   }
 }

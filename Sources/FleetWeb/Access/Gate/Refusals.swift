@@ -22,12 +22,12 @@ extension WebError {
   )
   static let tokenMissing = WebError(
     .forbidden, "csrf-token", "X-CSRF-Token is missing, or is not that of this session",
-    remedy: "GET /api/v1/session tells it as csrf")
+    remedy: "GET /api/v1/session returns it as csrf")
   static let roleTooLow = WebError(
     .forbidden, "role-too-low", "you may look at vehicles, and change nothing",
     remedy: "role = \"operate\" in your entry of the configuration lets you")
   static let scopeTooNarrow = WebError(
-    .forbidden, "scope-too-narrow", "this tells of all fleets, of which you do not see every one",
+    .forbidden, "scope-too-narrow", "this covers all fleets, and you do not have access to all of them",
     remedy: "use an entry without fleets and vehicles")
   static let linkOnly = WebError(
     .forbidden, "link-only", "the link shows one vehicle as it is now, and nothing else")
@@ -48,7 +48,7 @@ extension WebError {
   static func loginDelayed(nanoseconds: Int64) -> WebError {
     let seconds = max(1, Int((Double(nanoseconds) * 1e-9).rounded(.up)))
     return WebError(
-      .tooManyRequests, "login-delayed", "there were wrong passwords; the next is taken in \(seconds) s",
+      .tooManyRequests, "login-delayed", "too many failed logins; try again in \(seconds) s",
       headers: [.retryAfter: "\(seconds)"])
   }
 }

@@ -78,7 +78,7 @@ package struct ShareRoutes: RouteGroup {
     guard let share = control.revoke(name, by: principal) else {
       throw WebError.notFound("link of that id")
     }
-    context.note(detail: "link \(name) taken back", vehicles: [share.vehicle])
+    context.note(detail: "link \(name) revoked", vehicles: [share.vehicle])
     return Response(status: .noContent)
   }
 }
@@ -101,7 +101,7 @@ package struct LinkEntrance: RouteGroup {
       control.audit.record(AuditEntry(action: "link", who: "unknown", from: from, outcome: "link-over"))
       return Response(
         status: .notFound, headers: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"],
-        body: .init(byteBuffer: ByteBuffer(string: "This link is over, or was taken back.\n")))
+        body: .init(byteBuffer: ByteBuffer(string: "This link has expired or was revoked.\n")))
     }
     if let known = context.principal, !known.isLink, !known.sees(vehicle) {
       control.logOut(login.identity)
