@@ -97,7 +97,7 @@ final class PlainConsumer: MessageDelivery {
   }
 
   func accept(_ messages: [VehicleMessage]) throws {
-    try state.withLock { state in
+    state.withLock { state in
       for message in messages {
         for publication in state.formats.encode(message) {
           let payload = publication.payload(identity: MessageIdentity(epoch: "0123456789abcdef", seq: 12_345))
