@@ -348,8 +348,11 @@ package struct AgentPipeline: Sendable {
   /// True if the accelerometer reports rest.
   package var isAtRest: Bool { motion.activity == .stationary }
 
-  /// Whether the vehicle has been at rest since its newest position was measured.
-  package var isAtNewestPosition: Bool {
+  /// Whether the vehicle has been at rest since `lastKnown` was measured.
+  package var isAtLastKnown: Bool { isAtNewestPosition && !location.isWithholding }
+
+  /// Whether the vehicle has been at rest since its newest position was measured, published or not.
+  private var isAtNewestPosition: Bool {
     guard isAtRest, let since = motion.activitySince, let place = lastPlace else { return false }
     return place.suspicion == nil && place.timestamp >= since
       && (place.speed ?? 0) < PowerPlanner.restSpeed

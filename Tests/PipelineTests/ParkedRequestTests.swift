@@ -85,6 +85,7 @@ import Testing
     #expect(answer.seconds == 20 && answer.found?.isFresh == false)
     let place = try #require(answer.found?.location.location.coordinate)
     #expect(place.distance(to: ParkedVehicle.place) > 290)
+    #expect(answer.found?.isSufficient == false)
   }
 
   // MARK: Regions
@@ -254,7 +255,7 @@ private struct ParkedVehicle: CustomStringConvertible {
       if let known = pipeline.lastKnown, known.location.timestamp != before {
         commands.observe(known, radius: pipeline.lastKnownAccuracy)
       }
-      let isConfirmed = pipeline.isAtNewestPosition
+      let isConfirmed = pipeline.isAtLastKnown
       if let answer = commands.located(at: Timestamp(seconds: now), isConfirmed: isConfirmed).first {
         return (now - begin, answer.1)
       }

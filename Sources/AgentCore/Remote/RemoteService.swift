@@ -395,7 +395,7 @@ final class RemoteService {
   /// Answers the commands that were waiting for a location or a status.
   func answerPending(_ pipeline: inout AgentPipeline) {
     sendSamples(&pipeline)
-    let isConfirmed = pipeline.isAtNewestPosition
+    let isConfirmed = pipeline.isAtLastKnown
     for (sender, found) in commands.located(at: Self.now, isConfirmed: isConfirmed) { answer(sender, found) }
     for sender in commands.measured(level: pipeline.lastLevel.count) {
       switch pipeline.lastLevel.outcome {
