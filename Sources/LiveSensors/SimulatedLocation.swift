@@ -55,6 +55,7 @@ struct RelocatedRecording: SensorRecording {
 
   var name: String { base.name }
   var kinds: Set<SensorKind> { base.kinds }
+  var skipped: SkippedInput? { base.skipped }
 
   mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) { base.setDemand(demand, for: kind) }
 

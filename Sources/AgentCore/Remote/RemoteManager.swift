@@ -56,6 +56,8 @@ struct RemoteManager: Sendable {
     var deadline: Timestamp
     /// Connections that must still be made under the settings; 0 if the present one is sufficient.
     var connectionsNeeded: Int
+    /// Time of the first connection under the settings.
+    var firstConnection: Timestamp?
     /// Start of the present connection; nil without one, or if only a new one counts.
     var connectedSince: Timestamp?
   }
@@ -232,6 +234,13 @@ struct RemoteManager: Sendable {
       return []
     }
     guard isConnected else { return [] }
+    // Urgent messages open the link, too: the next connection counts from one interval after the first.
+    if let first = current.firstConnection, case .bursts(_, let interval?) = active.mqtt.resting.policy,
+      now.seconds(since: first) < interval - 1
+    {
+      return []
+    }
+    trial?.firstConnection = current.firstConnection ?? now
     trial?.connectionsNeeded -= 1
     return current.connectionsNeeded > 1 ? [] : confirm(isNews: true)
   }

@@ -318,6 +318,8 @@ import Testing
     #expect(report(decisions)?.state == .trial)
     #expect(manager.connection.client.linkPolicy == .bursts(linger: 5, interval: 86_400))
     #expect(manager.connectionChanged(isConnected: true, problem: nil, at: at(101)).isEmpty)
+    // An urgent message opens the link between bursts.
+    #expect(manager.connectionChanged(isConnected: true, problem: nil, at: at(110)).isEmpty)
     #expect(manager.nextDeadline == at(160) && manager.advance(to: at(159)).isEmpty)
     // A repeated document does not confirm it.
     #expect(report(manager.desired(Self.oneBurstPerDay, isRetained: false, at: at(120)))?.state == .trial)
