@@ -405,8 +405,8 @@ let package = Package(
       dependencies: [
         "Bytes", "CFleetPage", "Compression", "DeliveryChild", "Fleet", "JSON", "Motion", "MQTT", "Platform",
         "Positioning",
-        "RadioChild", "Recordings", "Sensors", "SensorsGPSD", "SensorsIIO", "Simulation", "Spatial",
-        "Telemetry", "TestSupport", "Traces", "odograph", "odographd",
+        "RadioChild", "Recordings", "SensorFixtures", "Sensors", "SensorsGPSD", "SensorsIIO", "Simulation",
+        "Spatial", "Telemetry", "TestSupport", "Traces", "odograph", "odographd",
       ]),
   ],
   cxxLanguageStandard: .cxx17
