@@ -12,7 +12,10 @@ extension AlertRule {
   /// The names of the events that vehicles of this version report.
   package static let eventNames =
     DrivingEventMessage.Kind.known.map(\.name) + StationaryDetector.State.allCases.map(\.rawValue)
-    + ["impact", "shake", "orientation", "failed", "paused", "resumed", "deferralEnded"]
+    + [
+      "impact", "shake", "orientation", "failed", "paused", "resumed", "deferralEnded", "suspect",
+      "plausible",
+    ]
   private static let causes = ["impact", "command"]
 
   /// Reads a rule.
