@@ -104,7 +104,7 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
     return "check the CA file, the certificate's dates and names, and this machine's clock"
   }
 
-  /// What a person can do about it; nil when waiting is all.
+  /// Remedy for the operator; nil if waiting suffices.
   public var remedy: String? {
     switch cause {
     case .unreachable where phase == .lookup: "check the host name and the resolver (/etc/resolv.conf)"

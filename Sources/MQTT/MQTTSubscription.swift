@@ -36,7 +36,8 @@ struct SubscriptionLedger {
   }
 
   private var wanted: [MQTTSubscription]
-  /// Filters to unsubscribe from at each connection until the broker has answered: its session can have them from before.
+  /// Filters to unsubscribe from at each connection until the broker has answered: its session may have them
+  /// from earlier.
   private var unwanted: [String] = []
   private var requests: [Request] = []
   private var underWay: [Int32: Request] = [:]
@@ -76,7 +77,7 @@ struct SubscriptionLedger {
 
   mutating func sent(packet: Int32, _ request: Request) { underWay[packet] = request }
 
-  /// The request that an acknowledgement belongs to; nil when it was none of ours.
+  /// Returns the request of an acknowledgement; nil if it belongs to none.
   mutating func answered(packet: Int32) -> Request? {
     let request = underWay.removeValue(forKey: packet)
     if case .unsubscribe(let filter) = request { unwanted.removeAll { $0 == filter } }

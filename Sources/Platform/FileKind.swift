@@ -8,7 +8,8 @@ public enum FileKind {
     return unsafe stat(path, &status) == 0 && !isOrdinary(status)
   }
 
-  /// Whether a descriptor is one of a file or a folder, or of an accepted device, as `/dev/null`.
+  /// Returns whether a descriptor belongs to a file or a folder, or to an accepted device such as
+  /// `/dev/null`.
   static func isSuitable(_ descriptor: Int32, acceptsDevices: Bool) -> Bool {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0 else { return true }

@@ -74,7 +74,7 @@ package struct TOMLError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The position of the error; nil if it concerns the whole file.
   package let position: TOMLPosition?
   package let problem: String
-  /// The problem in a sentence that already says that the file cannot be read.
+  /// The problem, as a sentence that states that the file cannot be read.
   package let cause: String
 
   init(

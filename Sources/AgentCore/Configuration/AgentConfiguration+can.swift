@@ -29,7 +29,7 @@ extension AgentConfiguration.CAN {
     return VehicleSignal.path(near: path).map { "; did you mean \($0)?" } ?? ""
   }
 
-  /// Nil where neither an interface nor a log is named.
+  /// Nil if neither an interface nor a log is configured.
   init?(_ reader: ConfigurationReader) throws(ConfigurationError) {
     interface = reader.optionalText("can.interface")
     guard interface != nil || reader.optionalText("replay.can") != nil else { return nil }

@@ -291,7 +291,7 @@ package struct EnvironmentCheck {
     }
   }
 
-  /// Navigation goes by one of the signals that are told, and without it through a tunnel as on a vehicle without a bus.
+  /// Checks the speed signal: without it, navigation in a tunnel is the same as on a vehicle without a bus.
   private func speed(_ told: [String]) -> [Finding] {
     guard let path = configuration.pipeline.vehicle?.speedPath, !told.contains(path) else { return [] }
     return [

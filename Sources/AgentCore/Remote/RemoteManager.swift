@@ -56,9 +56,7 @@ struct RemoteManager: Sendable {
     var deadline: Timestamp
     /// Connections that must still be made under the settings; 0 if the present one is sufficient.
     var connectionsNeeded: Int
-    /// Time of the first connection under the settings.
-    var firstConnection: Timestamp?
-    /// Start of the present connection; nil without one, or if only a new one counts.
+    /// Start of the present connection; nil without one, or if a new one is required.
     var connectedSince: Timestamp?
   }
 
@@ -155,7 +153,8 @@ struct RemoteManager: Sendable {
       } else {
         memory.settings = document.settings
       }
-      // Only a trial of a connection says how it ended; whoever set this would wait for the other's end in vain.
+      // Only the trial of a connection has an end that is reported; otherwise the sender would wait for it in
+      // vain.
       report.state = (trial?.connectionsNeeded ?? 0) > 0 ? .trial : .applied
       return [.remember(memory), .report(report)]
     }
@@ -255,15 +254,16 @@ struct RemoteManager: Sendable {
     return settings
   }
 
-  /// A connection proves that the broker is reachable. Another schedule of bursts also has to prove that the next connection
-  /// follows in time.
+  /// Returns the number of connections that confirm the settings. A connection proves that the broker is
+  /// reachable. Another schedule of bursts must also prove that the next connection follows in time.
   private func connectionsNeeded(by configuration: AgentConfiguration) -> Int {
     hasNewBursts(configuration) ? 2 : 1
   }
 
-  /// Whether the link opens for bursts, at other times than under the settings that a failed trial restores.
+  /// Returns whether the link opens for bursts, at other times than with the settings that a failed trial
+  /// restores.
   private func hasNewBursts(_ configuration: AgentConfiguration) -> Bool {
-    // A link that is always in bursts is so at rest, too.
+    // A link that is always in bursts is so at standstill, too.
     guard case .bursts = configuration.mqtt.resting.policy else { return false }
     let before = try? layers.configuration(remote: Self.usable(memory.settings, active, layers)).mqtt
     return before.map {

@@ -55,10 +55,11 @@ struct RedactedConfiguration {
 
 /// Removes secrets and positions from a text.
 enum Redaction {
-  /// The text without credentials in addresses and without numbers as exact as a coordinate.
+  /// Returns the text without credentials in addresses and without numbers as exact as a coordinate.
   static func text(_ text: String) -> String { withoutCoordinates(credentials(text)) }
 
-  /// The text without credentials in addresses: the part of `scheme://user:password@host` before the last `@` of the authority.
+  /// Returns the text without credentials in addresses: the part of `scheme://user:password@host` before the
+  /// last `@` of the authority.
   static func credentials(_ text: String) -> String {
     var result = ""
     var rest = text[...]

@@ -103,7 +103,7 @@ internal import Platform
   /// The broker's certificate; nil without TLS.
   var peerCertificate: MQTTPeerCertificate? { unsafe TLSDiagnosis.peerCertificate(mosquitto_ssl_get(handle)) }
 
-  /// Why the broker's certificate was refused; nil when it was not.
+  /// Reason why the broker's certificate was refused; nil if it was not.
   var certificateProblem: String? {
     if let problem = events.certificateProblem { return problem }
     return unsafe TLSDiagnosis.certificateProblem(mosquitto_ssl_get(handle))

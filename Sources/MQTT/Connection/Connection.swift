@@ -71,7 +71,7 @@ final class Connection {
     var isLimited = false
     while true {
       if configuration.tls != nil, client.isHandshakeComplete { isThroughHandshake = true }
-      // During the TLS handshake reading also writes, and the library's wish to write is not to be trusted.
+      // During the TLS handshake reading also writes, and the library's request to write is unreliable.
       if configuration.tls != nil || client.events.connectAnswer == nil {
         if isClosedByPeer { return .failed(Ending(cause: .closedByPeer, phase: phaseReached(phase))) }
       }
@@ -154,11 +154,11 @@ extension Connection {
     _ = unsafe poll(&entry, 1, milliseconds)
   }
 
-  /// Whether the other side has closed and nothing is left to read. (Inside a TLS handshake the library
-  /// takes this for "try again" and would do so for ever.)
+  /// True if the other side has closed and no data is left to read. (Inside a TLS handshake the library
+  /// treats this as "try again" and would do so forever.)
   var isClosedByPeer: Bool { peek() == 0 }
 
-  /// Whether data of the other side waits to be read.
+  /// True if data of the other side waits to be read.
   var hasUnread: Bool { peek() > 0 }
 
   private func peek() -> Int {
@@ -216,7 +216,7 @@ extension Connection {
       case MOSQ_ERR_SUCCESS.code, MOSQ_ERR_CONN_LOST.code, MOSQ_ERR_NO_CONN.code: .closedByPeer
       // Without an error number it is an end within a packet.
       case MOSQ_ERR_ERRNO.code where [0, EPIPE, ECONNRESET].contains(outcome.errno): .closedByPeer
-      // The library's error number for an end that OpenSSL has no words for.
+      // The library's error number for an end that OpenSSL does not describe.
       case MOSQ_ERR_ERRNO.code where configuration.tls != nil && outcome.errno == EPROTO: .closedByPeer
       case MOSQ_ERR_ERRNO.code: .networkError(outcome.message)
       case MOSQ_ERR_KEEPALIVE.code: .keepAliveExpired

@@ -1,7 +1,7 @@
 internal import Bytes
 
-/// A signal of the COVESA Vehicle Signal Specification (release 4) that J1939, OBD-II or other signals tell, with the unit that
-/// it has there. A DBC file can serve any path.
+/// A signal of the COVESA Vehicle Signal Specification (release 4) that J1939, OBD-II or other signals
+/// provide, with its unit there. A DBC file can serve any path.
 public struct VehicleSignal: Hashable, Sendable {
   public enum Form: Hashable, Sendable {
     /// The unit, as in "km/h"; nil for a number without one.
@@ -51,13 +51,13 @@ public struct VehicleSignal: Hashable, Sendable {
   static let voltage = "Vehicle.LowVoltageBattery.CurrentVoltage"
   public static let identification = "Vehicle.VehicleIdentification.VIN"
 
-  /// A known path that a mistyped one may stand for, regardless of case; nil if none is close.
+  /// Returns the known path closest to a mistyped one, regardless of case; nil if none is close.
   package static func path(near text: String) -> String? {
     let paths = Dictionary(uniqueKeysWithValues: all.map { ($0.path.lowercased(), $0.path) })
     return Spelling.nearest(to: text.lowercased(), among: paths.keys.sorted()).flatMap { paths[$0] }
   }
 
-  /// Whether a text can be a path: `Vehicle.` and names of letters and digits between points.
+  /// Returns whether a text can be a path: `Vehicle.` and names of letters and digits between points.
   public static func isPath(_ text: String) -> Bool {
     let names = text.split(separator: ".", omittingEmptySubsequences: false)
     // Positions must pass the privacy policy instead.

@@ -138,7 +138,7 @@ extension JSONValue {
     UTCTime(secondsSince1970: try required(name, in: 0...9e9))
   }
 
-  /// An accuracy in metres; nil if it is missing or negative, which means unknown.
+  /// Returns an accuracy in metres; nil if it is missing or negative, which means unknown.
   func ownTracksAccuracy(_ name: String) throws(JSONError) -> Double? {
     let accuracy: Double? = try optional(name, in: -1e8...1e8)
     return accuracy.flatMap { $0 < 0 ? nil : $0 }

@@ -19,7 +19,7 @@ package enum RemoteKeys {
     "mqtt.password_file", "mqtt.ca_file", "mqtt.certificate_file", "mqtt.key_file", "mqtt.psk_file",
   ]
 
-  /// When a change of a key is in force.
+  /// Time at which a change of a key takes effect.
   package enum Effect: Sendable, Hashable {
     /// Immediately: the pipeline is rebuilt.
     case immediate

@@ -1,10 +1,10 @@
-/// A speed with a unit, as people write it: `60 km/h`, `16.7 m/s` or `40 mph`.
+/// A speed with a unit, as users write it: `60 km/h`, `16.7 m/s` or `40 mph`.
 package enum SpeedText {
   private static let units: [(suffix: String, metresPerSecond: Double)] = [
     ("km/h", 1 / 3.6), ("m/s", 1), ("mph", 0.44704),
   ]
 
-  /// For messages: what is accepted.
+  /// Description of accepted texts, for messages.
   package static let example = "a speed with a unit, as in \"60 km/h\" or \"16.7 m/s\""
 
   /// Parses a speed; returns m/s, at least 0. Nil without a unit, and for other texts.
