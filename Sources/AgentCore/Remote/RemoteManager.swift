@@ -56,6 +56,8 @@ struct RemoteManager: Sendable {
     var deadline: Timestamp
     /// Connections that must still be made under the settings; 0 if the present one is sufficient.
     var connectionsNeeded: Int
+    /// Time of the first connection under the settings.
+    var firstConnection: Timestamp?
     /// Start of the present connection; nil without one, or if a new one is required.
     var connectedSince: Timestamp?
   }
