@@ -68,7 +68,7 @@ import Testing
       file: nil, environment: [:], assignments: ["vehicle.id=v", "preset=truck"])
     let configuration = try layers.configuration(remote: ["location.error_bound": .number(80)])
     #expect(configuration.pipeline.location.bounds == [80, 10])
-    #expect(RemoteKeys.problem(with: "preset")?.contains("takes a restart") == true)
+    #expect(RemoteKeys.problem(with: "preset")?.contains("requires a restart") == true)
   }
 
   /// A preset that the file chooses anew takes a restart; until then the vehicle goes on under the old one.

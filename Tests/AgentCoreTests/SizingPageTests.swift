@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test func theExampleFollowsFromTheFigures() throws {
-    // Half of them at once, a message in 10 s each, machines at half of what was measured.
+    // Half of them at once, a message in 4 s each, machines at half of what was measured.
     let broker = try figure("messages/s of a mosquitto node to one recorder") / 2
     let recorder = try figure("messages/s of one recorder into") / 2
     let database = try figure("messages/s of one database") / 2
@@ -71,7 +71,7 @@ import Testing
     func nodes(_ rate: Double, _ each: Double) -> Int { Int((rate / each).rounded(.up)) }
     func decimal(_ value: Double) -> String { String(format: "%.1f", value) }
     for vehicles in [10_000.0, 100_000, 1_000_000] {
-      let rate = vehicles / 2 / 10
+      let rate = vehicles / 2 / 4
       let cells = [
         "\(Int(vehicles))", "\(Int(rate))", "\(nodes(rate, broker))", "\(nodes(rate, recorder))",
         "\(nodes(rate, database))", decimal(vehicles * disk / 1e9), decimal(vehicles * radio / 1e6),
