@@ -152,7 +152,7 @@ import Testing
     service.observe(facts)
     #expect(
       waitUntil {
-        said.withLock { $0.contains { $0.contains("it was taken away or replaced; put it back") } }
+        said.withLock { $0.contains { $0.contains("it was removed or replaced; restore it") } }
       })
     #expect(service.metrics.contains("odograph_alerts_store_failed 1"))
     #expect((try? String(contentsOfFile: directory.file("received"), encoding: .utf8)) ?? "" == "")

@@ -120,7 +120,7 @@ struct AlertSettingsTests {
     ("[webhooks.a]\nsecret_file = \"secret\"\n", "1:1", "url = \"https://HOST/PATH\""),
     ("[webhooks.a]\nurl = \"http://alerts.example/\"\n", "2:7", "use https"),
     ("[webhooks.a]\nurl = \"https://u:p@alerts.example/\"\n", "2:7", "no place in it"),
-    ("[webhooks.a]\nurl = \"https://alerts.example/\"\n", "1:1", "write a secret of 16"),
+    ("[webhooks.a]\nurl = \"https://alerts.example/\"\n", "1:1", "write a secret of at least 16"),
     (
       "[webhooks.a]\nurl = \"https://alerts.example/\"\nsecret_file = \"short\"\n", "3:15", "has 5 characters"
     ),
@@ -135,7 +135,7 @@ struct AlertSettingsTests {
     ),
     (
       "[mail.a]\nserver = \"smtp://m\"\nfrom = \"a@b\"\nto = \"a@b\"\nuser = \"x\"\npassword_file = \"password\"\nstarttls = false\n",
-      "7:12", "would be seen on the way"
+      "7:12", "would be sent unencrypted"
     ),
   ]
 

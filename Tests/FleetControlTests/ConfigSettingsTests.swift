@@ -68,7 +68,7 @@ import Testing
     ("location.distance_filter", "-1", "it is a number from 0 to 1000000"),
     ("location.distance_filter", "\"far\"", "it is a number from"),
     ("heading.enabled", "7", "it is true or false"), ("location.activity", "\"sailing\"", "it is one of"),
-    ("store.path", "\"/x\"", "takes a restart and cannot be changed remotely"),
+    ("store.path", "\"/x\"", "requires a restart and cannot be changed remotely"),
     ("status.interval", "{}", "it is a number from"),
   ])
   func whatNoVehicleTakesIsRefused(key: String, value: String, cause: String) throws {

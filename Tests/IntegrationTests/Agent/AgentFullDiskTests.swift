@@ -34,7 +34,7 @@ import Testing
     try await eventually { locations() > before + 20 }
     unlink(filler)
     try await eventually { status()?.payload["storeProblem"] == nil }
-    #expect(agent.log.contains("memory only") && agent.log.contains("writes to disk again"))
+    #expect(agent.log.contains("held in memory") && agent.log.contains("writes to disk again"))
     agent.child.terminate()
     try await eventually { status()?.state == "offline" }
     watcher.stop()

@@ -126,7 +126,7 @@ import Testing
     // A mistake changes nothing.
     _ = try rules("[rules.offline]\nwhen = \"offlin\"")
     reload()
-    try await eventually { said("rules and receivers that it has") && said("serve.toml:5") }
+    try await eventually { said("tokens, rules and receivers: ") && said("serve.toml:5") }
     // Nor does one anywhere else in the file.
     _ = try rules(low + "[users.ann]\nroll = \"view\"\n")
     reload()

@@ -231,7 +231,7 @@ extension ClusterTable {
       let by = "with `--fleet` and `--vehicle`"
       row(
         "odograph regions list", by, "without, nothing is found, and it says why that may be",
-        isThere && all.output.contains("or hands it out by exact topics only"), list.output + all.output)
+        isThere && all.output.contains("or delivers them for exact topics only"), list.output + all.output)
       row("odograph regions push", by, "", pushed.status == 0, pushed.output)
       row("odograph regions diff", by, "", diff.status == 0, diff.output)
       row("odograph regions remove", by, "", removed.status == 0, removed.output)
@@ -291,7 +291,7 @@ extension ClusterTable {
       row(
         "odograph watch", "from the next message on",
         "what was said before is not handed out for wildcards, and it says so",
-        watch.status == 0 && watch.output.contains("whether the broker hands out what it keeps"), watch.output
+        watch.status == 0 && watch.output.contains("whether the broker delivers retained messages"), watch.output
       )
     } else {
       row("odograph watch", watch.status == 0 && watch.output.contains("van-1"), watch.output)

@@ -115,7 +115,7 @@ import Testing
     let wrong = try directory.write("wrong.toml", "[server]\nstreams = 0\n")
     let unknown = try directory.write("unknown.toml", "[sever]\nlisten = \"127.0.0.1:0\"\n")
     for (arguments, told) in [
-      (["--listen", "0.0.0.0:8080"], "nobody would have to log in"),
+      (["--listen", "0.0.0.0:8080"], "without a login"),
       (["--listen", "8080"], "write an address"),
       (["--config", wrong], "wrong.toml:2"), (["--config", unknown], "did you mean [server]?"),
       (["--config", directory.file("none.toml")], "none.toml"),

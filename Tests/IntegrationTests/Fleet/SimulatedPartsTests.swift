@@ -71,11 +71,11 @@ import Testing
     try Data("there".utf8).write(to: URL(filePath: file))
     for (arguments, cause) in [
       (["simulate", "--told", file], "it is there already; --force replaces it"),
-      (["simulate", "--told", file, "--force", "--qos", "0"], "leave one of them out"),
+      (["simulate", "--told", file, "--force", "--qos", "0"], "remove one of them"),
       (["simulate", "--vehicles", "3", "--part", "1/4"], "more parts than --vehicles"),
       (["verify", file], "line 1: it is no head of such a file"),
       (["verify", file + "x"], "check its name and permissions"),
-      (["verify", file, "--lines", "-", "--recording", "a"], "give one of them"),
+      (["verify", file, "--lines", "-", "--recording", "a"], "cannot be combined with --recording"),
     ] {
       let run = try await OdographProcess.run(arguments)
       #expect(run.status == 64 && run.output.contains(cause), "\(run.output)")

@@ -160,7 +160,7 @@ import Testing
       (["trips", "-o", "way.kml"], ".kml is none of the forms"), (["trips", "--count", "0"], "1 or more"),
       (["events", "--severity", "bad"], "low, medium, high"),
       (["events", "--event", "kerbs"], "one of harshBraking"),
-      (["events", "--json", "--format", "csv"], "--format says otherwise"),
+      (["events", "--json", "--format", "csv"], "contradicts --format"),
     ]
     for (arguments, text) in cases {
       let result = try await OdographProcess.run(arguments)
