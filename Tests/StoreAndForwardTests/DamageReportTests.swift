@@ -92,6 +92,28 @@ import Testing
     #expect(silent == 0)
   }
 
+  /// SQLite ignores a log whose header is damaged. Each bit of the header is flipped in turn.
+  @Test func aDamagedHeaderOfTheLogLosesNothing() throws {
+    var random = SplitMix.announced()
+    let (file, log, texts) = try makeStore("sample.sqlite", using: &random)
+    for bit in 0..<256 {
+      var damaged = log
+      damaged[bit / 8] ^= 1 << UInt8(bit % 8)
+      let path = directory.file("damaged-\(bit).sqlite")
+      try writeFile(path, file)
+      try writeFile(path + "-wal", damaged)
+      let recorder = NoticeRecorder()
+      let outbox = try Outbox(path: path, notice: recorder.handler)
+      #expect(Set(outbox.drain().map(\.text)) == texts, "bit \(bit)")
+      outbox.close()
+      #expect(
+        recorder.notices.contains { notice in
+          if case .logDamaged = notice { return true }
+          return false
+        }, "bit \(bit)")
+    }
+  }
+
   /// A damaged frame in the middle of the log costs the records of its page alone, not all commits behind it.
   @Test func commitsBehindADamagedFrameAreRestored() throws {
     let path = directory.file("outbox.sqlite")

@@ -13,8 +13,11 @@ internal import Glibc
   private var frames: [Int: off_t] = [:]
   /// Frames of the last commits with an invalid checksum, each with its page number as stored.
   private(set) var damagedFrames: [(page: Int, offset: Int64)] = []
-  /// Position of the first damaged frame's page in the log; nil if no commit is damaged.
-  var firstDamage: Int64? { damagedFrames.map(\.offset).min() }
+  /// True if the header of a log with commits is damaged. SQLite then ignores the whole log.
+  private(set) var hasDamagedHeader = false
+  /// Position in the log from which SQLite ignores commits: 0 for a damaged header, otherwise the page of the
+  /// first damaged frame; nil if no commit is damaged.
+  var firstDamage: Int64? { hasDamagedHeader ? 0 : damagedFrames.map(\.offset).min() }
   /// Returns the pages whose newest valid frame is after an offset of the log.
   func pages(behind offset: Int64) -> [Int] { frames.filter { $0.value > off_t(offset) }.map(\.key).sorted() }
   /// Number of pages, of which the last may be truncated.
@@ -68,22 +71,25 @@ internal import Glibc
     guard number > 0 else { return }
     var header = [UInt8](repeating: 0, count: 32)
     guard Self.read(log, 0, into: &header) else { return }
-    let isBigEndian = header[3] & 1 == 1
+    let isHeaderSound = Self.isSound(header)
+    let isBigEndian = isHeaderSound ? header[3] & 1 == 1 : hasBigEndianFrames(number)
     var frame = [UInt8](repeating: 0, count: step)
     // The salts identify frames of the current log.
     let salts = salts(header, number)
     var sum = (Self.word(header, 24), Self.word(header, 28))
+    // The checksum of a damaged header, if its stored one is the damaged part.
+    let computed = Self.checksum(header[0..<24], (0, 0), isBigEndian)
     var reached = 0
     var wasOfThisLog = true
     var pending: [(page: Int, offset: off_t, isSound: Bool)] = []
     for index in 0..<number {
       let offset = off_t(32 + index * step)
       guard Self.read(log, offset, into: &frame) else { break }
-      var own = Self.checksum(frame[0..<8], sum, isBigEndian)
-      own = Self.checksum(frame[Self.frameHeader...], own, isBigEndian)
       // The checksum of each frame continues from the stored one of its predecessor.
+      let isSound =
+        Self.isSound(frame, after: sum, isBigEndian)
+        || index == 0 && !isHeaderSound && Self.isSound(frame, after: computed, isBigEndian)
       sum = (Self.word(frame, 16), Self.word(frame, 20))
-      let isSound = own == sum
       // A valid continuation of a frame of this log belongs to it, whatever its salts, which the checksum
       // does not cover.
       let isOfThisLog = Array(frame[8..<16]) == salts || isSound && wasOfThisLog
@@ -99,6 +105,34 @@ internal import Glibc
     // Without a valid commit, a damaged frame may have been one.
     let rest = pending.prefix(reached)
     if rest.contains(where: { !$0.isSound }) { commit(rest) }
+    hasDamagedHeader = !isHeaderSound && !(frames.isEmpty && damagedFrames.isEmpty)
+  }
+
+  /// Returns whether a header is one that SQLite accepts.
+  private static func isSound(_ header: [UInt8]) -> Bool {
+    let magic = word(header, 0)
+    guard magic & ~1 == 0x377f_0682, word(header, 8) == UInt32(pageSize) else { return false }
+    return checksum(header[0..<24], (0, 0), magic & 1 == 1) == (word(header, 24), word(header, 28))
+  }
+
+  private static func isSound(_ frame: [UInt8], after sum: (UInt32, UInt32), _ isBigEndian: Bool) -> Bool {
+    let own = checksum(frame[frameHeader...], checksum(frame[0..<8], sum, isBigEndian), isBigEndian)
+    return own == (word(frame, 16), word(frame, 20))
+  }
+
+  /// Returns whether the checksums of the frames are in big-endian order, by the first frame that continues
+  /// its predecessor.
+  private func hasBigEndianFrames(_ number: Int) -> Bool {
+    let step = Self.frameHeader + Self.pageSize
+    var frame = [UInt8](repeating: 0, count: step)
+    var sum: (UInt32, UInt32)?
+    for index in 0..<number {
+      guard Self.read(log, off_t(32 + index * step), into: &frame) else { break }
+      if let sum, Self.isSound(frame, after: sum, true) { return true }
+      if let sum, Self.isSound(frame, after: sum, false) { return false }
+      sum = (Self.word(frame, 16), Self.word(frame, 20))
+    }
+    return false
   }
 
   /// Returns the salts by majority of the header and the first frames, some of which may be damaged.

@@ -54,8 +54,8 @@ struct Salvage {
   /// Marks a page without a lane, or with an unknown one.
   private static let unknown: UInt8 = 0xFF
 
-  /// Returns the records in the write-ahead log from its first damaged frame, which SQLite ignores; nil if
-  /// there is no damage.
+  /// Returns the records in the write-ahead log from its first damage, a frame or the header, which SQLite
+  /// ignores; nil if there is no damage.
   static func lostCommits(_ path: String) -> LostCommits? {
     guard let pages = PageFile(path), let start = pages.firstDamage else { return nil }
     var salvage = Salvage(pages) { false }
@@ -72,7 +72,8 @@ struct Salvage {
       return true
     }
     return LostCommits(
-      records: records, damagedPages: pages.damagedFrames.count, damagedRecords: salvage.damagedRecords)
+      records: records, damagedPages: pages.damagedFrames.count + (pages.hasDamagedHeader ? 1 : 0),
+      damagedRecords: salvage.damagedRecords)
   }
 
   /// - Parameters:

@@ -169,7 +169,7 @@ import Testing
     #expect(server.terminate() == 143)
     receiver.kill()
     let away = try await OdographProcess.run(["alerts", "test", "--config", file])
-    #expect(away.status == 69 && away.output.contains("ops: not taken: "), "\(away.output)")
+    #expect(away.status == 69 && away.output.contains("ops: failed: "), "\(away.output)")
     let wrong = try await OdographProcess.run(["alerts", "list", "--config", file, "--rule", "loww"])
     #expect(wrong.status == 64 && wrong.output.contains("did you mean low?"), "\(wrong.output)")
   }
