@@ -22,7 +22,7 @@ import Testing
     _ = log.observe(.init(topic: "a", isKept: true), reason: "not authorized (0x87)", at: 0)
     #expect(
       log.problem(waiting: ["a", "b"], at: 1)
-        == "the broker refuses a and 1 more: not authorized (0x87); kept for another attempt")
+        == "the broker refuses a and 1 more: not authorized (0x87); stored for retry")
     #expect(log.problem(waiting: [], at: 1) == nil)
     _ = log.observe(.init(topic: "b", isKept: false), reason: "packet too large (0x95)", at: 2)
     #expect(log.problem(waiting: [], at: 3) == "the broker refuses b: packet too large (0x95); a dead letter")

@@ -113,7 +113,7 @@ import Testing
     service.stop()
     #expect(
       said.withLock {
-        $0.contains { $0.contains("given up, which it does not want: it answers with status 400") }
+        $0.contains { $0.contains("rejected: it answers with status 400") }
       })
   }
 

@@ -140,7 +140,7 @@ import Testing
     let owed = PacketMaker.packet(0x32, [0, 1, 0x62, 0, 1, 0] + [UInt8](repeating: 7, count: 5000))
     #expect(
       through(Self.accepted + owed, limit: 1000, piece: 100).guarded.violation?.description
-        == "PUBLISH, byte 2: 5009 bytes are more than the 1000 that this side takes")
+        == "PUBLISH, byte 2: 5009 bytes exceed this side's limit of 1000")
   }
 
   @Test func whatPassesTheGuardIsWhatCame() {
