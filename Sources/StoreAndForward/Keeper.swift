@@ -255,7 +255,7 @@ final class Keeper {
 
   /// Handles an error of the store.
   private func handle(_ failure: SQLiteError) {
-    guard failure.isDamage else { return degrade(failure) }
+    guard failure.isDamage || failure.isSchemaMismatch else { return degrade(failure) }
     replaceStore(failure)
     guard degradation == nil, let store, !unstored.isEmpty else { return }
     do throws(SQLiteError) {

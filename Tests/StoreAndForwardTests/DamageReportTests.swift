@@ -92,11 +92,13 @@ import Testing
     #expect(silent == 0)
   }
 
-  /// SQLite ignores a log whose header is damaged. Each bit of the header is flipped in turn.
+  /// SQLite ignores a log whose header is damaged, and frames from one with damaged salts on. Each bit of the
+  /// header and of the salts of the third frame is flipped in turn.
   @Test func aDamagedHeaderOfTheLogLosesNothing() throws {
     var random = SplitMix.announced()
     let (file, log, texts) = try makeStore("sample.sqlite", using: &random)
-    for bit in 0..<256 {
+    let salts = 32 + 2 * (24 + 4096) + 8
+    for bit in Array(0..<256) + Array(8 * salts..<8 * salts + 64) {
       var damaged = log
       damaged[bit / 8] ^= 1 << UInt8(bit % 8)
       let path = directory.file("damaged-\(bit).sqlite")

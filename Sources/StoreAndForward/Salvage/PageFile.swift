@@ -15,9 +15,16 @@ internal import Glibc
   private(set) var damagedFrames: [(page: Int, offset: Int64)] = []
   /// True if the header of a log with commits is damaged. SQLite then ignores the whole log.
   private(set) var hasDamagedHeader = false
-  /// Position in the log from which SQLite ignores commits: 0 for a damaged header, otherwise the page of the
+  /// Positions of intact frames with a damaged salt, which is outside their checksum. They end the log for
+  /// SQLite.
+  private(set) var misplacedFrames: [Int64] = []
+  /// Position in the log from which SQLite ignores commits: 0 for a damaged header, otherwise that of the
   /// first damaged frame; nil if no commit is damaged.
-  var firstDamage: Int64? { hasDamagedHeader ? 0 : damagedFrames.map(\.offset).min() }
+  var firstDamage: Int64? {
+    hasDamagedHeader ? 0 : (damagedFrames.map(\.offset) + misplacedFrames).min()
+  }
+  /// Number of damaged parts of the log: header and frames.
+  var damageCount: Int { damagedFrames.count + misplacedFrames.count + (hasDamagedHeader ? 1 : 0) }
   /// Returns the pages whose newest valid frame is after an offset of the log.
   func pages(behind offset: Int64) -> [Int] { frames.filter { $0.value > off_t(offset) }.map(\.key).sorted() }
   /// Number of pages, of which the last may be truncated.
@@ -81,7 +88,7 @@ internal import Glibc
     let computed = Self.checksum(header[0..<24], (0, 0), isBigEndian)
     var reached = 0
     var wasOfThisLog = true
-    var pending: [(page: Int, offset: off_t, isSound: Bool)] = []
+    var pending: [LogFrame] = []
     for index in 0..<number {
       let offset = off_t(32 + index * step)
       guard Self.read(log, offset, into: &frame) else { break }
@@ -92,11 +99,15 @@ internal import Glibc
       sum = (Self.word(frame, 16), Self.word(frame, 20))
       // A valid continuation of a frame of this log belongs to it, whatever its salts, which the checksum
       // does not cover.
-      let isOfThisLog = Array(frame[8..<16]) == salts || isSound && wasOfThisLog
+      let hasSalts = Array(frame[8..<16]) == salts
+      let isOfThisLog = hasSalts || isSound && wasOfThisLog
       // After the log's end there are frames of the previous one.
       if isSound && !isOfThisLog { break }
       wasOfThisLog = isOfThisLog
-      pending.append((Int(Self.word(frame, 0)), offset + off_t(Self.frameHeader), isSound))
+      pending.append(
+        LogFrame(
+          page: Int(Self.word(frame, 0)), offset: offset + off_t(Self.frameHeader), isSound: isSound,
+          hasSalts: hasSalts))
       if isOfThisLog { reached = pending.count }
       guard Self.word(frame, 4) != 0 else { continue }
       commit(pending[...])
@@ -147,10 +158,23 @@ internal import Glibc
     return found.dropFirst().reduce(found[0]) { votes($1) > votes($0) ? $1 : $0 }
   }
 
-  private func commit(_ committed: ArraySlice<(page: Int, offset: off_t, isSound: Bool)>) {
+  /// A frame that belongs to the log.
+  private struct LogFrame {
+    var page: Int
+    /// Position of the page.
+    var offset: off_t
+    /// True if the checksum is right.
+    var isSound: Bool
+    /// True if the salts are those of the log.
+    var hasSalts: Bool
+  }
+
+  private func commit(_ committed: ArraySlice<LogFrame>) {
     for frame in committed {
       if frame.isSound {
         frames[frame.page] = frame.offset
+        // Before its page, so that it is among the pages behind.
+        if !frame.hasSalts { misplacedFrames.append(Int64(frame.offset) - Int64(Self.frameHeader)) }
       } else {
         damagedFrames.append((frame.page, Int64(frame.offset)))
       }

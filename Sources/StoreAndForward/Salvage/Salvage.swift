@@ -72,8 +72,7 @@ struct Salvage {
       return true
     }
     return LostCommits(
-      records: records, damagedPages: pages.damagedFrames.count + (pages.hasDamagedHeader ? 1 : 0),
-      damagedRecords: salvage.damagedRecords)
+      records: records, damagedPages: pages.damageCount, damagedRecords: salvage.damagedRecords)
   }
 
   /// - Parameters:

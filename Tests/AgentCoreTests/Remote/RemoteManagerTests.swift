@@ -505,7 +505,8 @@ import Testing
   @Test(arguments: [
     ("remote.keys=vehicle.id", "vehicle.id requires a restart"),
     ("remote.keys=heding.enabled", "did you mean heading"),
-    ("remote.keys=remote.keys", "remote.keys requires a restart"), ("remote.keys=store.path", "requires a restart"),
+    ("remote.keys=remote.keys", "remote.keys requires a restart"),
+    ("remote.keys=store.path", "requires a restart"),
   ])
   func keysThatCanNeverBeRemoteAreRefusedInTheConfiguration(flag: String, problem: String) throws {
     let layers = try layers(flags: [flag])

@@ -166,7 +166,10 @@ import Testing
     ("tiles = \"https://t.example;x/{z}/{x}/{y}\"\nattribution = \"T\"", "no host that can be asked"),
     ("tiles = \"https://t.example/{z}/{x}/{y}{r}\"\nattribution = \"T\"", "more than {z}, {x} and {y}"),
     ("tiles = \"https://t.example/{z}/{x}/{y}\"", "say whose they are"),
-    ("tiles = \"https://t.example/{z}/{x}/{y}\"\nmbtiles = \"a\"\nattribution = \"T\"", "cannot be combined with mbtiles"),
+    (
+      "tiles = \"https://t.example/{z}/{x}/{y}\"\nmbtiles = \"a\"\nattribution = \"T\"",
+      "cannot be combined with mbtiles"
+    ),
     ("mbtile = \"a\"", "did you mean mbtiles?"), ("minimum_zoom = 9\nmaximum_zoom = 3", "below minimum_zoom"),
   ])
   func wrongSettingsAreRefused(table: String, cause: String) throws {

@@ -291,7 +291,8 @@ extension ClusterTable {
       row(
         "odograph watch", "from the next message on",
         "what was said before is not handed out for wildcards, and it says so",
-        watch.status == 0 && watch.output.contains("whether the broker delivers retained messages"), watch.output
+        watch.status == 0 && watch.output.contains("whether the broker delivers retained messages"),
+        watch.output
       )
     } else {
       row("odograph watch", watch.status == 0 && watch.output.contains("van-1"), watch.output)

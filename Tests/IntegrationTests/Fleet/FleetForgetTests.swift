@@ -39,7 +39,8 @@ import Testing
     #expect(try await kept() == 9)
     let done = try await forget("--vehicle", "van-1", "--yes")
     #expect(
-      done.status == 0 && done.output.contains("3 retained messages of 1 vehicle are deleted"), "\(done.output)")
+      done.status == 0 && done.output.contains("3 retained messages of 1 vehicle are deleted"),
+      "\(done.output)")
     #expect(try await kept() == 6)
     let again = try await forget("--vehicle", "van-1", "--yes")
     #expect(again.status == 0 && again.output.contains("nothing to forget"), "\(again.output)")

@@ -108,7 +108,9 @@ import Testing
     let name = try #require(first.output.firstMatch(of: /for session (\S+) for 86400 s/)?.output.1)
     try await publish(broker, "odograph/v1/demo/van/note", "kept")
     let forget = try await end(address + ["--forget"], by: 0) { _ in true }
-    #expect(forget.status == 0 && forget.output.contains("session \(name) and its queued messages were deleted"), "\(forget.output)")
+    #expect(
+      forget.status == 0 && forget.output.contains("session \(name) and its queued messages were deleted"),
+      "\(forget.output)")
     let again = try await end(address + ["--forget"], by: 0) { _ in true }
     #expect(again.status == 0 && again.output.contains("nothing to forget"), "\(again.output)")
     let last = try await end(address, by: SIGTERM) { _ in
@@ -134,7 +136,9 @@ import Testing
     }
     #expect(first.status == 143 && first.output.contains("1 message stored"), "\(first.output)")
     let forget = try await end(address + ["--forget"], by: 0) { _ in true }
-    #expect(forget.status == 0 && forget.output.contains("session mine and its queued messages were deleted"), "\(forget.output)")
+    #expect(
+      forget.status == 0 && forget.output.contains("session mine and its queued messages were deleted"),
+      "\(forget.output)")
     // What is not there any more cannot be ended.
     let again = try await end(address + ["--forget"], by: 0) { _ in true }
     #expect(again.status == 64 && again.output.contains("no such session at the broker"), "\(again.output)")
@@ -156,7 +160,9 @@ import Testing
     #expect(first.output.contains("for session old for as long as it is set up to"), "\(first.output)")
     #expect(!first.output.contains("for 60 s"), "\(first.output)")
     let forget = try await end(address + ["--forget"], by: 0) { _ in true }
-    #expect(forget.status == 0 && forget.output.contains("session old and its queued messages were deleted"), "\(forget.output)")
+    #expect(
+      forget.status == 0 && forget.output.contains("session old and its queued messages were deleted"),
+      "\(forget.output)")
     let again = try await end(address + ["--forget"], by: 0) { _ in true }
     #expect(again.status == 64, "\(again.output)")
   }
@@ -177,7 +183,8 @@ import Testing
       return true
     }
     #expect(record.status == 74, "\(record.output)")
-    #expect(record.output.contains("were not stored; they are not acknowledged to the broker"), "\(record.output)")
+    #expect(
+      record.output.contains("were not stored; they are not acknowledged to the broker"), "\(record.output)")
   }
 
   @Test(arguments: [["record"], ["export"], ["replay", "--to-fleet", "test"]])

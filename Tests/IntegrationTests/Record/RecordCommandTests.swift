@@ -167,7 +167,8 @@ import Testing
       (["--commit-count", "0"], 64, "--commit-count"),
       (["--keep", "90"], 64, "write days as 90d"), (["--keep", "0d"], 64, "write days as 90d"),
       (["--share", "a/b"], 64, "group"),
-      (["--topic", "a", "--vehicle", "b"], 64, "cannot be combined"), (["--client-id", ""], 64, "--client-id"),
+      (["--topic", "a", "--vehicle", "b"], 64, "cannot be combined"),
+      (["--client-id", ""], 64, "--client-id"),
     ]
     for (arguments, status, text) in cases {
       let directory = try TemporaryDirectory()
