@@ -14,8 +14,8 @@ struct DeliveryTests {
 
   @Test(arguments: [
     ("", "1 to 255"), ("a/#/b", "at the end"), ("a/b.c", "two levels"), ("a/b*", "wildcard"),
-    ("a+/b", "whole levels"),
-    ("a/b#", "whole levels"), (String(repeating: "a/", count: 128) + "b", "1 to 255"),
+    ("a+/b", "whole level"),
+    ("a/b#", "whole level"), (String(repeating: "a/", count: 128) + "b", "1 to 255"),
   ])
   func refusesWhatAnExchangeCannotSelect(_ filter: String, _ cause: String) {
     let error = #expect(throws: AMQPError.self) { try RoutingKey.pattern(for: filter) }

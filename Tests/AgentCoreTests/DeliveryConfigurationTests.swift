@@ -76,7 +76,7 @@ import Testing
     (["mqtt.broker=mqtts://a", "mqtt.psk_file=/k"], "mqtt.psk_identity and mqtt.psk_file go together"),
     (
       ["mqtt.broker=mqtts://a", "mqtt.psk_file=/k", "mqtt.psk_identity=i", "mqtt.ca_file=/c"],
-      "key mqtt.psk_identity: a pre-shared key stands for certificates"
+      "key mqtt.psk_identity: a pre-shared key replaces certificates"
     ),
     (["mqtt.broker=mqtts://a", "mqtt.tls_minimum=1.1"], "\"1.1\" is not one of \"1.2\", \"1.3\""),
     (["mqtt.password_file=/p"], "key mqtt.password_file: a password needs a name"),

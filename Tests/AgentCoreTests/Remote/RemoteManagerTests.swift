@@ -209,7 +209,7 @@ import Testing
     let text = #"{"settings":{"location.desired_accuracy":"hundredMeters"}}"#
     let answer = try #require(report(manager.desired(Array(text.utf8), isRetained: false, at: at(1))))
     #expect(answer.state == (isApplied ? .applied : .refused))
-    #expect(answer.refused.map(\.reason).allSatisfy { $0.contains("lifted only there") })
+    #expect(answer.refused.map(\.reason).allSatisfy { $0.contains("changed only there") })
     #expect(answer.refused.isEmpty == isApplied)
   }
 

@@ -30,7 +30,7 @@ import Testing
       let profiled = try await OdographProcess.run(command + ["--profile-file", profile])
       #expect(profiled.status == 69, "\(profiled.output)")
       let both = try await OdographProcess.run(command + nobody + ["--every-vehicle", "--fleet", "a"])
-      #expect(both.status == 64 && both.output.contains("it stands alone"), "\(both.output)")
+      #expect(both.status == 64 && both.output.contains("it cannot be combined"), "\(both.output)")
     }
     let reading = try await OdographProcess.run(["config", "show"] + nobody)
     #expect(reading.status == 69, "\(reading.output)")

@@ -236,7 +236,7 @@ import Testing
     let result = try await end(address, by: 0) { _ in true }
     #expect(result.status == 69 && result.output.contains("cannot reach the broker"), "\(result.output)")
     #expect(
-      !result.output.contains("the broker keeps") && !result.output.contains("stored"), "\(result.output)")
+      !result.output.contains("the broker queues") && !result.output.contains("stored"), "\(result.output)")
   }
 
   /// A recording is a database: a name that promises something else is a misunderstanding, found before it is made.
