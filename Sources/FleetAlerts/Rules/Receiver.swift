@@ -126,7 +126,7 @@ package struct MailReceiver: Hashable, Sendable {
     }
     let isOpen = try table.flag("starttls") == false
     guard !isOpen || password == nil || address.isLoopback else {
-      throw table.wrong("starttls", "the password would be seen on the way; leave it true")
+      throw table.wrong("starttls", "the password would be sent unencrypted; leave it true")
     }
     self.init(
       server: MailServer(

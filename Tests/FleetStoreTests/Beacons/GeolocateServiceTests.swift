@@ -121,7 +121,7 @@ import Transfers
   @Test func whoTurnsOutToLieIsNotBelievedAtAll() throws {
     let result = try run("turns", 9, cache: "turns.sqlite")
     #expect(result.counts == .init(asked: 7, answered: 7, contradicted: 5) && result.found.isEmpty)
-    #expect(result.said.contains("nothing of it is taken") && result.fault != nil)
+    #expect(result.said.contains("none of its answers is used") && result.fault != nil)
     let again = try run("turns", 9, cache: "turns.sqlite")
     #expect(again.counts == .init(cached: 7, answered: 7, contradicted: 5) && again.found.isEmpty)
   }

@@ -38,7 +38,8 @@ import Testing
         && counted["unreadable"] as? Int == 0)
     #expect((counted["vehicles"] as? [Any])?.count == 50)
     let left = try await OdographProcess.run(["watch", "--once", "--json"] + at)
-    #expect(left.output.contains("no vehicle: the broker has no retained status") && left.output.hasSuffix("[]\n"))
+    #expect(
+      left.output.contains("no vehicle: the broker has no retained status") && left.output.hasSuffix("[]\n"))
   }
 
   @Test(.timeLimit(.minutes(6))) func aKilledConnectionHasAWill() async throws {
