@@ -62,7 +62,7 @@ import Testing
     let error = #expect(throws: NavigationCalibrationError.self) { try NavigationCalibration(text: text) }
     let description = try #require(error).description
     #expect(description.hasPrefix("line ") && description.contains(message), "\(description)")
-    #expect(description.contains("to start anew"))
+    #expect(description.contains("to start again"))
   }
 
   /// Lines of a later minor version are skipped.

@@ -155,7 +155,7 @@ struct KeeperTests {
       keeper.reload()
       #expect(waitUntil { said.withLock { !$0.isEmpty } })
       let lines = said.withLock { $0 }
-      #expect(lines.count == 1 && lines[0].hasPrefix("goes on with") && lines[0].contains(told), "\(lines)")
+      #expect(lines.count == 1 && lines[0].hasPrefix("continues with") && lines[0].contains(told), "\(lines)")
       #expect(control.configuration.requestRate != 7)
     }
     keeper.stop()
@@ -177,7 +177,7 @@ struct KeeperTests {
     #expect(waitUntil { said.withLock { !$0.isEmpty } })
     // It is tried each second.
     try await Task.sleep(for: .seconds(3))
-    #expect(said.withLock { $0.count } == 1 && said.withLock { $0[0].contains("as soon as that is mended") })
+    #expect(said.withLock { $0.count } == 1 && said.withLock { $0[0].contains("as soon as this is fixed") })
     #expect(rename(place + ".away", place) == 0)
     #expect(waitUntil { said.withLock { $0.last } == "sessions and links are stored again" })
     keeper.stop()

@@ -203,8 +203,8 @@ import Testing
   @Test(arguments: [
     (#""remove":"yard""#, #"key "remove": it is a list"#), (#""remove":[]"#, #"key "remove": it is a list"#),
     (#""remove":[1]"#, #"key "remove": it is a list"#), (#""remove":[""]"#, #"key "remove": it is a list"#),
-    (#""remove":["a"],"features":[]"#, #"it stands without "features""#),
-    (#""remove":["a"],"add":true"#, #"it stands without "features""#),
+    (#""remove":["a"],"features":[]"#, #"it cannot be combined with "features""#),
+    (#""remove":["a"],"add":true"#, #"it cannot be combined with "features""#),
     (#""add":true"#, #"key "features": missing"#),
     (#""features":[\#(feature)],"add":1"#, #"key "add""#),
   ])
