@@ -55,7 +55,7 @@ import Testing
     let key = try directory.write("key", "fleet-key\n")
     let arguments = ["beacons", "build", store, "-o", map, "--vehicles", "2", "--force"]
     let own = try await OdographProcess.run(arguments)
-    #expect(own.status == 0 && own.output.contains("10 heard too rarely"), "\(own.output)")
+    #expect(own.status == 0 && own.output.contains("10 with too few reports"), "\(own.output)")
     #expect(try sources(map) == ["fleet": 10] && service.requests().isEmpty)
 
     let asked = arguments + ["--geolocate-key", key, "--geolocate"]

@@ -143,11 +143,13 @@ import Testing
         "--fleet",
         "test", "--vehicle", "van",
       ])
-    // It is written under another name first.
+    // It is written to a file without a name first.
+    let descriptors = "/proc/\(samples.processID)/fd/"
     try await eventually {
-      try FileManager.default.contentsOfDirectory(atPath: directory.path).contains {
-        $0.hasSuffix(".part")
-          && (try? Data(contentsOf: URL(filePath: directory.file($0))).count) ?? 0 > 1000
+      try FileManager.default.contentsOfDirectory(atPath: descriptors).contains {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: descriptors + $0))?
+          .hasPrefix(directory.path + "/") == true
+          && (try? Data(contentsOf: URL(filePath: descriptors + $0)).count) ?? 0 > 1000
       }
     }
     samples.terminate()
