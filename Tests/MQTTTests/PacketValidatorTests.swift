@@ -55,7 +55,7 @@ import Testing
       ([0x20, 0xFF, 0xFF, 0xFF, 0xFF, 1], "CONNACK, byte 4: a length above four bytes"),
       (
         [0x20, 0xFF, 0xFF, 0xFF, 0x7F],
-        "CONNACK, byte 4: 268435460 bytes are more than the 1048576 that this side takes"
+        "CONNACK, byte 4: 268435460 bytes exceed this side's limit of 1048576"
       ),
       ([0xD0, 0], "PINGRESP, byte 0: it came before CONNACK"),
       ([0x00, 0], "packet of type 0, byte 0: no broker may send it"),
