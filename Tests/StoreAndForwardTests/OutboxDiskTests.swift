@@ -166,7 +166,7 @@ extension NoticeRecorder {
   /// The notices' names alone.
   var kinds: [String] {
     notices.map {
-      "\($0)".contains("only:") ? "degraded" : "\($0)".contains("again;") ? "recovered" : "\($0)"
+      "\($0)".contains("held in memory:") ? "degraded" : "\($0)".contains("again;") ? "recovered" : "\($0)"
     }
   }
 }

@@ -74,7 +74,7 @@ import Testing
       (["simulate", "--told", file, "--force", "--qos", "0"], "remove one of them"),
       (["simulate", "--vehicles", "3", "--part", "1/4"], "more parts than --vehicles"),
       (["verify", file], "line 1: it is no head of such a file"),
-      (["verify", file + "x"], "check its name and permissions"),
+      (["verify", file + "x"], "no such file"),
       (["verify", file, "--lines", "-", "--recording", "a"], "cannot be combined with --recording"),
     ] {
       let run = try await OdographProcess.run(arguments)

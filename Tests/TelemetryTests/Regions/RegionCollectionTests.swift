@@ -60,7 +60,7 @@ import Testing
     let watched = collection.watch(in: &monitor)
     #expect(watched.accepted == ["good", Self.longest, "last"])
     let expected = [
-      "feature 0 (\"good\"): another region after it has the same identifier and takes its place",
+      "feature 0 (\"good\"): a later region has the same identifier and replaces it",
       "feature 1: has no identifier; give it an \"id\"",
       "feature 2 (\"point\"): key \"properties.radius\": missing or not a number; a Point needs one, in metres",
       "feature 3 (\"line\"): key \"geometry.type\": \"LineString\" is not Point (with a radius), Polygon or MultiPolygon",
