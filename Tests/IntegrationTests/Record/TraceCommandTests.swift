@@ -242,7 +242,7 @@ import Traces
     let cases: [([String], String)] = [
       (["fetch", "van-1", "0", "-o", file], "numbered from 1"),
       (["fetch", "van-1", "3", "-o", state.file("a.gpx")], ".gpx is none of the forms"),
-      (["export", state.file("none.odotrace"), "--format", "csv"], "it is not there"),
+      (["export", state.file("none.odotrace"), "--format", "csv"], "no such file"),
       (["wait", "van-1", "--format", "csv"], "name one with --output"),
       (["list", "--cause", "hail"], "it is impact or command"),
     ]
