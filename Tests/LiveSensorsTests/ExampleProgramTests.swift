@@ -35,7 +35,8 @@ import Testing
 
   @Test(.needs(.gpsd)) func regionsExampleReportsEntryAndExit() throws {
     let vehicle = try LiveVehicle()
-    let center = LiveVehicle.start.destination(distance: 160, bearing: 90)
+    // Far enough that a loaded machine sees the vehicle outside first.
+    let center = LiveVehicle.start.destination(distance: 300, bearing: 90)
     let program = try run(
       "RegionsExample",
       ["\(center.latitude)", "\(center.longitude)", "50", "gpsd://127.0.0.1:\(vehicle.receiver.port)"])
