@@ -114,7 +114,7 @@ def use_share(page):
         seen.wait("document.body.classList.contains('logged-out')", "what it showed is gone", 40)
         other.picture("taken-back")
         seen.go(link)
-        seen.wait("document.body.textContent.includes('This link is over')")
+        seen.wait("document.body.textContent.includes('This link has expired')")
     finally:
         other.close()
     tab.key("Escape")
