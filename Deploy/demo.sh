@@ -116,8 +116,13 @@ replayed_drive >"$folder/van-4.log" 2>&1 &
 pids+=($!)
 # One after the other, as all of them drive the same streets.
 for number in 1 2 3; do
-  (sleep $((15 * (number - 1))) && agent "van-$number" --set preset=test-bench --set "simulation.seed=$number" \
-    --set "regions.path=$folder/depot.geojson") >"$folder/van-$number.log" 2>&1 &
+  (
+    sleep $((15 * (number - 1))) &
+    trap 'kill $!; exit' TERM
+    wait $!
+    agent "van-$number" --set preset=test-bench --set "simulation.seed=$number" \
+      --set "regions.path=$folder/depot.geojson"
+  ) >"$folder/van-$number.log" 2>&1 &
   pids+=($!)
 done
 wait_for_port "$page"
@@ -125,9 +130,9 @@ wait_for_port "$page"
 cat >"$folder/hints" <<TEXT
 The page with map, history and alerts: http://127.0.0.1:$page
 While this runs, in another terminal, from this folder:
-  $bin/odograph tail --broker $broker                    # every message, explained
-  $bin/odograph alerts list --config $folder/serve.toml    # who has left the depot
-  $bin/odograph trips --recording $folder/fleet.sqlite       # what was driven
+  $bin/odograph tail --broker $broker                    # every message as a JSON line
+  $bin/odograph alerts list --config $folder/serve.toml    # which vehicles have left the depot
+  $bin/odograph trips --recording $folder/fleet.sqlite       # the trips so far
 TEXT
 echo "ready after $((SECONDS - started)) s"
 cat "$folder/hints"

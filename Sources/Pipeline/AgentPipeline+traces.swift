@@ -29,7 +29,7 @@ extension AgentPipeline {
     traces?.processEarly(motion.manager.waitingScans, mounting: navigation?.mounting, context)
   }
 
-  /// Which places may be in traces.
+  /// The positions that traces may contain.
   package var exactPlaces: ExactPlaces { ExactPlaces(configuration) }
 
   /// Starts a requested trace.

@@ -348,17 +348,17 @@ package struct AgentPipeline: Sendable {
   /// True if the accelerometer reports rest.
   package var isAtRest: Bool { motion.activity == .stationary }
 
-  /// Whether the vehicle has been at rest since `lastKnown` was measured.
+  /// True if the vehicle has been at rest since `lastKnown` was measured.
   package var isAtLastKnown: Bool { isAtNewestPosition && !location.isWithholding }
 
-  /// Whether the vehicle has been at rest since its newest position was measured, published or not.
+  /// True if the vehicle has been at rest since its newest position was measured, published or not.
   private var isAtNewestPosition: Bool {
     guard isAtRest, let since = motion.activitySince, let place = lastPlace else { return false }
     return place.suspicion == nil && place.timestamp >= since
       && (place.speed ?? 0) < PowerPlanner.restSpeed
   }
 
-  /// Whether the newest position is still valid: it was measured during the rest that the accelerometer reports, and not so
+  /// True if the newest position is still valid: it was measured during the rest that the accelerometer reports, and not so
   /// long ago that the planner would look again.
   var isPositionConfirmed: Bool {
     guard isAtNewestPosition, let place = lastPlace else { return false }

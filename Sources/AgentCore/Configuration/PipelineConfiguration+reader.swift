@@ -120,7 +120,7 @@ extension PipelineConfiguration.Location {
 }
 
 extension PipelineConfiguration.Location {
-  /// Those of the formats that the agent speaks, and a distance filter that is set above the preset.
+  /// Returns the limits of the enabled formats, and a distance filter that is set above the preset.
   private static func displacementLimits(
     _ reader: ConfigurationReader
   ) throws(ConfigurationError) -> [DisplacementLimit] {

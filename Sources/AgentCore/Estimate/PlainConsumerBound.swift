@@ -54,6 +54,6 @@ struct PlainConsumerBound: Hashable, Sendable {
     if case .bursts(_, let interval?) = configuration.mqtt.client.linkPolicy { seconds += interval }
   }
 
-  /// As in "within 50 m + 11 s of driving".
+  /// The bound as text: "within 50 m + 11 s of driving".
   var text: String { "within \(Int(metres.rounded(.up))) m + \(Int(seconds.rounded(.up))) s of driving" }
 }

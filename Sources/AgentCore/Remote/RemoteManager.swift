@@ -172,8 +172,8 @@ struct RemoteManager: Sendable {
     return [.remember(memory), .apply(configuration), .report(report)]
   }
 
-  /// Why a version is refused; nil if it is not. Each broker may retain a document: without an order, two of them could send the
-  /// vehicle back and forth.
+  /// Returns the reason to refuse a version; nil to accept it. Each broker may retain a document: without an
+  /// order, the settings could alternate between two of them.
   private func problem(of version: String, at civilTime: UTCTime?) -> String? {
     if let civilTime, RemoteSettings.isFuture(version, at: civilTime) {
       return

@@ -9,20 +9,21 @@ struct RemoteSettings: Hashable, Sendable {
   var version: String?
   var values: [String: ConfigurationKey.Value] = [:]
 
-  /// Seconds by which a version may be ahead of the vehicle's clock: one that is further ahead would block all later documents.
+  /// Maximum lead in s of a version over the vehicle's clock. A later version would block all newer documents.
   static let longestAhead = 86_400.0
 
-  /// Whether a version is a time in the future.
+  /// Returns whether a version is a time in the future.
   static func isFuture(_ version: String, at civilTime: UTCTime) -> Bool {
     UTCTime(rfc3339: version).map { $0.seconds(since: civilTime) > longestAhead } ?? false
   }
 
-  /// Whether a version is a whole number or an RFC 3339 time.
+  /// Returns whether a version is a whole number or an RFC 3339 time.
   static func hasOrder(_ version: String) -> Bool {
     UInt64(version) != nil || UTCTime(rfc3339: version) != nil
   }
 
-  /// Whether a version comes before another. Whole numbers and RFC 3339 times have an order; other names have none.
+  /// Returns whether a version precedes another. Whole numbers and RFC 3339 times are ordered; other names are
+  /// not.
   static func isOlder(_ version: String, than other: String) -> Bool {
     if let number = UInt64(version), let other = UInt64(other) { return number < other }
     if let time = UTCTime(rfc3339: version), let other = UTCTime(rfc3339: other) { return time < other }

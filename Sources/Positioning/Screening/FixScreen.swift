@@ -4,9 +4,11 @@ public import Spatial
 /// Filters implausible receiver reports.
 ///
 /// A report that repeats the previous one is dropped. A fix that the device cannot have reached, or that
-/// differs from its own velocity by more than its accuracy allows, is delayed: two more fixes there confirm
-/// it, and all are accepted, in order and with their own times; one fix back at the old position refutes it.
-/// Times are checked by `ReceiverClock`, accuracies by `AccuracyModel`.
+/// contradicts its velocity or rest by more than its accuracy allows, is held back. It is accepted, with the
+/// fixes after it, if these agree with it for `confirmation` or `jumpConfirmation`. A fix back at the old
+/// position refutes it. After a jump above `farJump` the fixes are passed on as suspect from
+/// `jumpConfirmation` until `acceptance`. Times are checked by `ReceiverClock`, accuracies by `AccuracyModel`,
+/// drifts by `VelocityWitness`.
 ///
 /// A value type without I/O: reports go in with their time, locations come out.
 public struct FixScreen: Sendable {
@@ -16,13 +18,13 @@ public struct FixScreen: Sendable {
     public var withoutPosition = 0
     /// Reports that repeated the previous one.
     public var duplicates = 0
-    /// Fixes delayed because the device cannot move so fast.
+    /// Fixes held back because the device cannot move so fast.
     public var jumps = 0
-    /// Fixes delayed because they contradict their velocity by more than their accuracy allows.
+    /// Fixes held back because they contradict their velocity by more than their accuracy allows.
     public var overconfident = 0
-    /// Delayed fixes that were confirmed.
+    /// Held fixes that were confirmed.
     public var confirmed = 0
-    /// Delayed fixes that were dropped.
+    /// Held fixes that were dropped.
     public var refuted = 0
     /// Number of suspect fixes passed on.
     public var suspect = 0
