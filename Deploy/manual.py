@@ -26,7 +26,7 @@ def literal(lines):
 
 def sentences(text):
     """Running text, each sentence on a line of its own, as mdoc(7) wants it."""
-    for sentence in re.split(r"(?<=[a-z0-9)\]][.?!]) (?=[A-Z/])", text):
+    for sentence in re.split(r"(?:(?<=[a-z0-9)\]][.?!])|(?<=[A-Z]{2}[.?!])) (?=[A-Z/])", text):
         for line in re.findall(r"\S.{0,76}\S(?= |$)|\S+", sentence):
             yield r"\&" + line if line[0] in ".'" else line
 

@@ -4,8 +4,10 @@ public import Spatial
 /// Powered time, wakeups, bytes and bursts of each part of the device, and the resulting energy by the given
 /// figures.
 ///
-/// A sensor is on while it is in demand and its source reports it as present. A receiver counts as present
-/// until its source reports it as missing, because it is silent while it searches for satellites. Use of the
+/// A sensor is on while it is in demand and its source reports it as present. It stays on until its source
+/// reports that it has stopped, because a source that reads blocks first finishes the current block. A receiver
+/// counts as present until its source reports it as missing, because it is silent while it searches for
+/// satellites. Use of the
 /// processor and the radio is measured outside; without a measurement, the use of the processor is estimated
 /// from the demands, the fixes and the messages.
 public struct EnergyLedger: Sendable {
@@ -21,6 +23,8 @@ public struct EnergyLedger: Sendable {
   private var wakeups = WakeupModel()
   private var demands: [SensorKind: SensorDemand] = [:]
   private var missing: [String: Set<SensorKind>] = [:]
+  /// Kinds that each source samples.
+  private var sampled: [String: Set<SensorKind>] = [:]
   private var present: Set<SensorKind>
 
   /// - Parameter hasReceiver: false if no source could ever report the receiver as missing.
@@ -47,9 +51,11 @@ public struct EnergyLedger: Sendable {
 
   /// Updates whether a source's sensors are missing or present.
   public mutating func observe(_ status: SourceStatus) {
+    sampled[status.source] = nil
     switch status.state {
     case .unavailable: missing[status.source] = status.kinds
-    case .active:
+    case .active(let rates):
+      sampled[status.source] = Set(rates.keys).intersection(Self.blockwise)
       present.formUnion(status.kinds)
       for source in missing.keys { missing[source]?.subtract(status.kinds) }
     case .idle, .finished: missing[status.source] = nil
@@ -74,14 +80,17 @@ public struct EnergyLedger: Sendable {
 
   private mutating func settle(at time: Timestamp) {
     let absent = missing.values.reduce(into: Set<SensorKind>()) { $0.formUnion($1) }
+    let stopping = sampled.values.reduce(into: Set<SensorKind>()) { $0.formUnion($1) }.subtracting(absent)
     let running = demands.filter { present.contains($0.key) && !absent.contains($0.key) }
     for kind in SensorKind.allCases {
       guard let component = EnergyComponent(kind) else { continue }
-      meters[component]?.set(running[kind] != nil, at: time)
+      meters[component]?.set(running[kind] != nil || stopping.contains(kind), at: time)
     }
-    let blocks = running.filter { SensorKind.inertial.contains($0.key) || $0.key == .barometer }
-    wakeups.record(blocks.values, at: time)
+    wakeups.record(running.filter { Self.blockwise.contains($0.key) }.values, at: time)
   }
+
+  /// Kinds that are read in blocks.
+  private static let blockwise = SensorKind.inertial.union([.barometer])
 
   /// Returns the use of each part until `time`. Wi-Fi and cells are listed after their first scan.
   public func accounts(at time: Timestamp) -> [EnergyComponent: EnergyAccount] {

@@ -51,6 +51,24 @@ import Testing
     #expect(accounts[.processor]?.starts ?? -1 >= 10)
   }
 
+  /// A source finishes the current block before it stops; until then the chip has power.
+  @Test(arguments: [SourceStatus.State.idle, .unavailable(reason: "lost"), .finished, .active(rates: [:])])
+  func aSensorIsOnUntilItsSourceReportsThatItHasStopped(end: SourceStatus.State) {
+    var ledger = EnergyLedger(figures: Self.figures)
+    ledger.record([.gyroscope: Self.on], at: time(0))
+    ledger.observe(
+      SourceStatus(
+        timestamp: time(0), source: "iio", kinds: [.gyroscope, .accelerometer],
+        state: .active(rates: [.gyroscope: 100])))
+    ledger.record([:], at: time(10))
+    ledger.observe(
+      SourceStatus(timestamp: time(10.75), source: "iio", kinds: [.gyroscope, .accelerometer], state: end))
+    let accounts = ledger.accounts(at: time(60))
+    // With the 3 s for which the kernel leaves it powered.
+    #expect(accounts[.gyroscope]?.seconds == 13.75)
+    #expect(accounts[.gyroscope]?.starts == 1 && accounts[.accelerometer]?.seconds == 0)
+  }
+
   @Test func aSensorIsOnWhileItIsDemandedAndThere() throws {
     var ledger = EnergyLedger(figures: Self.figures)
     // Nobody has seen a magnetometer.
