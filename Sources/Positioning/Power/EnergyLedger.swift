@@ -90,7 +90,7 @@ public struct EnergyLedger: Sendable {
   }
 
   /// Kinds that are read in blocks.
-  private static let blockwise = SensorKind.inertial.union([.barometer])
+  private static let blockwise = Set(SensorKind.inertial + [.barometer])
 
   /// Returns the use of each part until `time`. Wi-Fi and cells are listed after their first scan.
   public func accounts(at time: Timestamp) -> [EnergyComponent: EnergyAccount] {

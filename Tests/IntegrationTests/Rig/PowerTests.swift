@@ -36,8 +36,8 @@ extension SensorRigTests {
     print("power in the rig, driving: position wrong by at most \(error) m at each second")
     #expect(error <= 100)
 
-    // Of one run alone, the emulated machine's way to gpsd and to a chip counts: a seventh of a second for each watch. A block
-    // that is under way when a sensor is to sleep is read to its end: blocks are half a second long, and two may be.
+    // In a single run the delays of the emulated machine count: a seventh of a second for each watch of gpsd. The kernel
+    // rounds the end of its three seconds up to a whole second of its own clock; the rest is for a loaded machine.
     for run in [parked, driving] {
       let hops = max(0.6 + 2 * 0.5, 0.15 * Double(run.whole.watches))
       for (name, booked, measured) in run.comparison {
