@@ -54,14 +54,25 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# lane NAME COMMAND...: goes on beside, as a group of processes of its own.
+# lane NAME COMMAND...: runs beside the others, in its own process group. Its end is reported with the lanes that still run.
 lane() {
   local name=$1
   shift
+  touch "$results/$name.runs"
   set -m
-  "$@" >"$results/$name.said" 2>&1 &
+  in_lane "$name" "$@" >"$results/$name.said" 2>&1 &
   set +m
   lanes[$name]=$!
+}
+# shellcheck disable=SC2317 # called by its name
+in_lane() {
+  local name=$1 status=0 left
+  shift
+  "$@" || status=$?
+  rm -f "$results/$name.runs"
+  left=$(cd "$results" && for file in *.runs; do [ -e "$file" ] && printf ' %s' "${file%.runs}"; done) || true
+  printf '\n== lane %s ended with status %s (%s s); still running:%s\n' "$name" "$status" "$SECONDS" "${left:- none}" >&3
+  return "$status"
 }
 
 # joined NAME: waits for a lane, and shows what it said.
