@@ -51,7 +51,7 @@ step() {
 install_packages "${build_packages[@]}" "${run_packages[@]}" python3
 # A debug build takes less than half of the time of a release build, and is fast enough for four vehicles. Its own folder leaves
 # other builds unchanged.
-build=(swift build --scratch-path .build/demo --disable-index-store)
+build=(swift build --scratch-path .build/demo --disable-index-store -debug-info-format none)
 step 1 "build odographd, the agent" "${build[@]}" --product odographd
 step 2 "build odograph, the fleet's program" "${build[@]}" --product odograph
 bin=$("${build[@]}" --show-bin-path)
