@@ -1,4 +1,4 @@
-/** What the rules have found: open alerts, those that have ended, the rules, and silence. */
+/** The alerts view: open and past alerts, rules, and silencing. */
 import { path, query } from "./api.js";
 import { button, drawing, fill, h, keep, limited, setText } from "./dom.js";
 import { field, openDialog, outcome } from "./dialog.js";
@@ -16,10 +16,10 @@ const severityOf = (name) => severities[name] ? name : "warning";
 const reasons = { forgotten: "the vehicle was removed", rule: "no rule asks for it any more", operator: "by an operator" };
 const silences = [[900, "15 minutes"], [3600, "1 hour"], [28_800, "8 hours"], [86_400, "1 day"]];
 
-/** Milliseconds of a vehicle's history that are shown before and after an alert. */
+/** Milliseconds of history shown before and after an alert. */
 const around = 600_000;
 
-/** The history of an alert's vehicle around the alert, at the moment at which it began. */
+/** Route to the history of the alert's vehicle at the start of the alert. */
 function momentOf(alert) {
   const began = moment(alert.began), utc = isUTC(), day = dayOf(began, utc), bounds = boundsOfDay(day, utc);
   const text = (time) => {
@@ -30,7 +30,7 @@ function momentOf(alert) {
     query: { time: text(began), from: text(began - around), to: text((moment(alert.ended) ?? began) + around) } };
 }
 
-/** The limit of a rule in the units of people: speeds in km/h. */
+/** The limit of a rule in display units, for example km/h; null if the rule has none. */
 function limitOf(rule) {
   const text = { speed: (value) => speed(value), battery: percent, accuracy: metres, queue: (value) => count(value, "message") }[rule.when];
   if (!text) return null;
@@ -40,10 +40,10 @@ function limitOf(rule) {
 export class AlertsView {
   #api; #store; #session; #hasHistory; #open; #openList; #openFoot; #groups; #groupsLine; #groupsButtons; #groupsBack;
   #past; #rules; #chosen; #announced = new Set(); #isFirst = true;
-  /** What is looked at beside the first of all: a page of them, of one rule or of all; undefined for what the stream tells. */
+  /** The page of alerts that the user has requested; undefined while the alerts of the stream are shown. */
   #page;
 
-  /** @param {() => boolean} hasHistory whether the server has a recording */
+  /** @param {() => boolean} hasHistory returns true if the server has a recording */
   constructor(api, store, session, hasHistory) {
     [this.#api, this.#store, this.#session, this.#hasHistory] = [api, store, session, hasHistory];
     this.#groupsLine = h("p", { class: "note", role: "status" });
@@ -78,7 +78,7 @@ export class AlertsView {
     }, 5000);
   }
 
-  /** How many are open: the stream tells the first of them, and how many there are. */
+  /** Number of open alerts. The stream contains the most severe ones and the total. */
   get openCount() { return this.#store.alertTotals.count ?? this.#store.alerts.length; }
 
   #ownOf = "";
@@ -90,7 +90,7 @@ export class AlertsView {
     return true;
   }
 
-  /** Where the stream does not tell all, those of the selected vehicle are asked for. */
+  /** Requests the alerts of the selected vehicle if the stream does not contain all alerts. */
   async #readOwn() {
     const key = this.#store.selected;
     if (!key || !this.#store.alertTotals.more) {
@@ -102,12 +102,12 @@ export class AlertsView {
       const answer = await this.#api.get(`alerts${query({ fleet, vehicle: rest.join("/"), limit: 50 })}`);
       if (key === this.#store.selected) this.#store.applyOwnAlerts(answer.alerts ?? []);
     } catch {
-      // They are asked for again when something changes.
+      // The next change of the alerts repeats the request.
     }
   }
 
   #announceNew() {
-    // What comes into sight because others end is not new.
+    // An older alert that appears because others have ended is not new.
     const since = this.#store.now() - 60_000;
     const fresh = this.#store.alerts.filter((alert) => !alert.ended && !this.#announced.has(alert.id) && moment(alert.began) > since);
     if (this.#announced.size > 5000) this.#announced.clear();
@@ -120,7 +120,7 @@ export class AlertsView {
     else if (fresh.length) announce(count(fresh.length, "new alert"));
   }
 
-  /** @param {string|undefined} chosen the alert that an address names */
+  /** @param {string|undefined} chosen identifier of the alert in the address */
   async shown(chosen) {
     this.#chosen = chosen;
     this.#page = undefined;
@@ -152,7 +152,7 @@ export class AlertsView {
   /** The number of rules; undefined until the server has answered. */
   #ruleCount;
 
-  /** What is shown instead of an empty list; undefined until it can be told. */
+  /** The text for an empty list; undefined until the rules have been loaded. */
   #calm() {
     if (this.#store.alertTotals.count) return "None of these is open any more.";
     if (this.#ruleCount === undefined) return undefined;
@@ -163,7 +163,7 @@ export class AlertsView {
     const totals = this.#store.alertTotals, shown = this.#page?.alerts ?? totals.alerts ?? [];
     const open = this.#page ? shown : [...shown].filter((alert) => !alert.ended)
       .sort((a, b) => severities[severityOf(a.severity)].order - severities[severityOf(b.severity)].order || moment(b.began) - moment(a.began));
-    // Ages are shown in minutes; of a page that was asked for nothing else changes.
+    // Ages are shown in minutes. Nothing else changes on a requested page.
     const told = [Math.floor(Date.now() / 60_000), this.#session.mayOperate, this.#page?.title, totals.count, totals.next, this.#ruleCount,
       ...open.map((alert) => `${alert.id} ${alert.ended ?? ""} ${alert.silenced ?? ""}`)].join("\n");
     if (told === this.#told) return;
@@ -178,7 +178,7 @@ export class AlertsView {
         : h("p", { class: "actions" }, button("Show the next ones", () => this.#ask({ rule: this.#page?.asked.rule, after: each.next }, this.#page?.title ?? "all rules"))));
   }
 
-  /** Where there are more than are shown: how many of which rule, each of which can be looked at alone. */
+  /** If there are more alerts than shown: a button per rule with its count, which shows only the alerts of this rule. */
   #showGroups() {
     const { count: all = 0, more = 0, groups = [] } = this.#store.alertTotals;
     this.#groups.hidden = !more && !this.#page;
@@ -195,7 +195,7 @@ export class AlertsView {
     });
   }
 
-  /** Asks for a page of them, which is shown in place of what the stream tells. */
+  /** Requests a page of alerts and shows it instead of the alerts of the stream. */
   async #ask(asked, title, isAgain = false) {
     const { count: all, next } = this.#store.alertTotals, before = this.#page;
     try {
@@ -210,7 +210,7 @@ export class AlertsView {
     }
   }
 
-  /** Brings what the address names into sight. */
+  /** Scrolls to the alert in the address. */
   #reveal() {
     if (this.#chosen) this.element.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }

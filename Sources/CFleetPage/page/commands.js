@@ -1,4 +1,4 @@
-/** Commands to a vehicle: chosen, filled in, confirmed, and what became of them. */
+/** The dialog for commands to a vehicle: choice, arguments, confirmation and log. */
 import { vehiclePath } from "./api.js";
 import { button, facts, fill, h } from "./dom.js";
 import { confirmed, field, openDialog, outcome } from "./dialog.js";
@@ -7,12 +7,12 @@ import { isUTC, timeElement, zoneName } from "./times.js";
 
 /** Seconds to wait for a vehicle's answer. */
 const patience = 20;
-/** Milliseconds between two looks at what became of commands, while the dialog is open. */
+/** Milliseconds between two updates of the log while the dialog is open. */
 const lookInterval = 2000;
-/** Commands that are listed. */
+/** Maximum number of commands in the log. */
 const greatestList = 20;
 
-/** What a command's state means. */
+/** Text per state of a command. */
 const stateWords = {
   sending: "waits for the broker", waiting: "no answer yet", done: "done", refused: "refused", failed: "failed",
   silent: "its time is over, without an answer",
@@ -20,7 +20,7 @@ const stateWords = {
 
 /**
  * @param {import("./api.js").API} api
- * @param {() => (import("./vehicle.js").Summary|undefined)} current the vehicle as it is now
+ * @param {() => (import("./vehicle.js").Summary|undefined)} current returns the vehicle's present summary
  * @param {() => number} now
  */
 export function openCommands(api, current, now) {
@@ -37,7 +37,7 @@ export function openCommands(api, current, now) {
   const sleeps = () => current()?.state === "asleep";
   const inputs = new Map();
   let commands = [];
-  // What somebody types into the form is meant in the zone that its labels name, whatever is chosen meanwhile.
+  // The time zone of the form's labels. A later change of the preference does not affect the form.
   let zone = { utc: isUTC(), name: zoneName() };
   load();
   return dialog;
@@ -68,7 +68,7 @@ export function openCommands(api, current, now) {
       inputs.set(parameter.name, { control, parameter, given });
       const note = [parameter.summary, parameter.unit ? `In ${parameter.unit}.` : null].filter(Boolean).join(" ");
       if (!given) return field(labelOf(parameter), control, note || null);
-      // An empty text says something here: whether it is sent is chosen beside it.
+      // An empty string is a valid value here: a checkbox determines whether it is sent.
       control.addEventListener("input", () => { given.checked = true; });
       return h("div", { class: "field" }, field(words(parameter.name), control, note || null), h("label", { class: "check" }, given, ` Set ${words(parameter.name)}`));
     }));
@@ -81,7 +81,7 @@ export function openCommands(api, current, now) {
     return words(parameter.name) + (notes.length ? ` (${notes.join(", ")})` : "");
   }
 
-  /** What is sent, as it is asked back: times in the zone of the form, and in UTC. */
+  /** The arguments for the confirmation: times in the zone of the form and in UTC. */
   function argumentsOf(values) {
     return facts(Object.entries(values).map(([name, value]) => {
       const { parameter } = inputs.get(name);
@@ -93,7 +93,7 @@ export function openCommands(api, current, now) {
     }));
   }
 
-  /** Why values cannot be sent although each field is filled in; undefined if they can. */
+  /** The reason why the values are invalid; undefined if they are valid. */
   function problemWith(values) {
     for (const [name, value] of Object.entries(values)) {
       const { parameter } = inputs.get(name), bytes = typeof value === "string" ? new TextEncoder().encode(value).length : 0;
@@ -149,12 +149,12 @@ export function openCommands(api, current, now) {
     try {
       told = (await api.get(vehiclePath(vehicle, "commands"))).answers ?? [];
     } catch (error) {
-      // What is shown stays; the next look may be answered.
+      // The log remains; the next update retries.
       if (!log.childElementCount) fill(log, h("p", { class: "note" }, error.explanation ?? error.message));
       return;
     }
     const next = h("div", {}, told.length ? h("ul", { class: "plain" }, told.slice(0, greatestList).map(entry)) : h("p", { class: "note" }, "None since the server started."));
-    // What somebody has opened or selected stays as long as nothing is new.
+    // Without a change the elements remain, with their open answers and selected text.
     const text = JSON.stringify(told);
     if (log.dataset.told === text) return;
     log.dataset.told = text;
@@ -178,7 +178,7 @@ const answerText = (told) => h("pre", { tabindex: "0", role: "group", "aria-labe
 
 const typeOf = (parameter) => parameter.format === "date-time" ? "time" : parameter.type;
 
-/** Whether an empty text is a value of its own, as for a driver who is to be nobody. */
+/** True if an empty string is a valid value, for example to remove the driver. */
 const mayBeEmpty = (parameter) => typeOf(parameter) === "string" && !parameter.required && parameter.minimumBytes === 0;
 
 function inputFor(parameter) {

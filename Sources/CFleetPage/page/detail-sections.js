@@ -1,4 +1,4 @@
-/** What is told of one vehicle, a section a subject. Each is made of the summary and of the details, if there are any. */
+/** Sections of the vehicle's panel, each made from the summary and the details (if loaded). */
 import { facts, h } from "./dom.js";
 import { amount, bytes, count, direction, duration, metres, percent, place, safeName, speed, words } from "./format.js";
 import { timeElement } from "./times.js";
@@ -9,12 +9,12 @@ import { activity, activityMeanings, activityWords, isOutdated, positionKinds, s
 const yes = (value, one, other) => value === undefined ? undefined : value ? one : other;
 const list = (items) => items?.length ? h("ul", { class: "plain" }, items.map((item) => h("li", {}, item))) : undefined;
 
-/** @param {{isLink?: boolean}} known `isLink`: what a link does not show is omitted, not called unknown */
+/** @param {{isLink?: boolean}} known `isLink`: omit values that a shared link does not contain, instead of listing them as unknown */
 export function positionSection({ summary, details, now, isLink }) {
   const position = summary.position;
   if (!position) return [h("p", { class: "unknown" }, "No position is known.")];
   const altitude = details?.altitude;
-  // A vehicle that reports within bounds sends nothing while it moves as predicted: its last report is behind.
+  // With bounded reporting the vehicle sends nothing while it moves as predicted: show the predicted position.
   const at = promiseOf(summary) ? reckoned(summary, now) : position, east = at.longitude - 360 * Math.round(at.longitude / 360);
   return [facts([
     ["Place", place(at.latitude, at.longitude),
@@ -48,7 +48,7 @@ function speedRow(summary) {
   return ["Speed", speed(now)];
 }
 
-/** What a vehicle that reports within bounds promises of what the map shows. */
+/** The error bound of a vehicle with bounded reporting. */
 function promiseRow(summary, now) {
   const promise = promiseOf(summary);
   if (!promise) return null;
@@ -57,7 +57,7 @@ function promiseRow(summary, now) {
     const wait = (promise.reports[0].time + promise.lag - now) / 1000;
     return ["Promise", wait > 0 ? `its first report counts in ${duration(wait)}: the map shows where it will be taken to be then` : "none any more: the map shows its last report"];
   }
-  // Where nothing moves by itself, the map shows the report's own place.
+  // With reduced motion the map shows the position of the report, so that the predicted movement adds to the error.
   const bound = shown.bound + (reducedMotion() ? shown.drift : 0);
   const moment = promise.delay > 0 ? `as of ${duration(promise.delay)} ago` : "now";
   if (shown.left < 0) {
@@ -185,7 +185,7 @@ export function deviceSection({ details }) {
   ])];
 }
 
-/** A table with a caption for those who cannot see the heading above. */
+/** A table with a caption for screen readers. */
 export function table(caption, columns, rows) {
   return h("table", {}, h("caption", { class: "visually-hidden" }, caption),
     h("thead", {}, h("tr", {}, columns.map((name) => h("th", { scope: "col" }, name)))),

@@ -1,4 +1,4 @@
-/** The panel of one vehicle. */
+/** The panel of the selected vehicle. */
 import { button, fill, h, limited, setText } from "./dom.js";
 import { age, moment, safeName } from "./format.js";
 import { Horizon } from "./horizon.js";
@@ -15,7 +15,7 @@ const sections = [
   ["Position", positionSection], ["Connection", connectionSection], ["Power", powerSection], ["Journey", journeySection],
   ["Events", eventSection], ["Sensors", sensorSection], ["Signals", signalSection], ["Regions", regionSection], ["Device", deviceSection],
 ];
-/** The sections of a shared link: the server sends nothing of the others, which does not mean that there is nothing. */
+/** The sections that a shared link shows. The server sends no data for the others. */
 const linkSections = new Set([positionSection, connectionSection, powerSection]);
 
 export class DetailsPanel {
@@ -53,7 +53,7 @@ export class DetailsPanel {
     this.element = h("aside", { class: "details panel", "aria-label": "Vehicle", hidden: true, tabindex: "-1" },
       h("header", {}, h("div", { class: "title" }, h("h2", { tabindex: "-1" }, this.#name), this.#fleet),
         button("×", on.close, { class: "close", "aria-label": "Close the vehicle's panel", title: "Close (Escape)" }), this.#state,
-        // Below what is clicked: an alert that comes just then moves no button away.
+        // Below the buttons: a new alert does not move them.
         this.#actions, this.#concerns),
       h("div", { class: "sections scroll", tabindex: "0", role: "group", "aria-label": "What is known" },
         this.#parts[0].section, this.#attitude, this.#parts.slice(1).map(({ section }) => section), this.#raw));
@@ -74,13 +74,13 @@ export class DetailsPanel {
     setInterval(() => { if (!this.element.hidden && !document.hidden) this.#show(); }, 1000);
   }
 
-  /** @param {boolean} isLink whoever has a link sees the vehicle as it is now, and nothing else */
+  /** @param {boolean} isLink true for a shared link, which shows only the present state */
   setRole(mayOperate, isLink = false) {
     Object.assign(this.#role, { mayOperate, isLink });
     this.#showActions();
   }
 
-  /** @param {boolean} canControl whether this server manages vehicles; what it cannot do is not offered */
+  /** @param {boolean} canControl true if the server supports remote management; hides these buttons otherwise */
   setControl(canControl) {
     this.#role.canControl = canControl;
     this.#showActions();
@@ -132,13 +132,13 @@ export class DetailsPanel {
       try {
         made = isLink && !linkSections.has(part.make) ? undefined : part.make(known);
       } catch {
-        // A status is shown as it came, and may be of any form.
+        // The server forwards a status unchanged, so that it can have any form.
         made = [h("p", { class: "unknown" }, "What it tells of this cannot be read.")];
       }
       part.section.hidden = !made;
       if (!made) continue;
       const next = h("div", {}, made);
-      // Only what reads differently is put in: what is selected or read aloud stays.
+      // Unchanged elements remain, with selected text and the position of a screen reader.
       if (next.isEqualNode(part.body)) continue;
       part.body.replaceWith(next);
       part.body = next;
@@ -149,7 +149,7 @@ export class DetailsPanel {
     if (this.#raw.open) setText(this.#raw.querySelector("pre"), JSON.stringify({ ...summary, ...this.#store.details }, null, 2));
   }
 
-  /** Not shown although a vehicle is selected, as while its history is. */
+  /** True while the panel is hidden although a vehicle is selected, for example in its history. */
   closed = false;
 
   refresh() { this.#show(); }

@@ -1,4 +1,4 @@
-/** The fleet as figures: states, traffic, delay, and what the recording adds up. */
+/** The fleet view: states, traffic, delay, and statistics of the recording. */
 import { query } from "./api.js";
 import { facts, fill, h } from "./dom.js";
 import { table } from "./detail-sections.js";
@@ -8,7 +8,7 @@ import { sign } from "./markers.js";
 import { isUTC, timeElement } from "./times.js";
 import { activities, activityWords } from "./vehicle.js";
 
-/** Rows of the table of days: what a page still moves with ease. */
+/** Maximum number of rows of the daily table, so that the page remains fast. */
 const rowsAtMost = 500;
 
 export class FleetView {
@@ -44,7 +44,7 @@ export class FleetView {
     }
   }
 
-  /** What was driven today and `before` days earlier, by vehicle and day of the viewer's clock. */
+  /** Distances of today and the `before` days before, per vehicle and local day. */
   async #driven(before) {
     const now = this.#store.now();
     const today = dayOf(now, isUTC());
@@ -66,7 +66,7 @@ export class FleetView {
       return;
     }
     try {
-      // Of a large fleet, the server adds up fewer days at once: then it is today alone.
+      // For a large fleet the server refuses seven days at once; show today only.
       const rows = await this.#driven(6).catch((error) => {
         if (error.code !== "too-much") throw error;
         return this.#driven(0);
@@ -85,8 +85,8 @@ export class FleetView {
 }
 
 /**
- * What was asked for day by day, by the days of a clock that was set meanwhile: what the server, which counts by one offset, says of the
- * hour that is too much or too little belongs to the day that was asked for.
+ * Joins statistics that were requested day by day, because the clock has changed within the period (summer time). The server
+ * counts days with one offset; the additional or missing hour belongs to the day that was requested.
  */
 export function joinedDays(days) {
   const rows = new Map();
@@ -101,10 +101,10 @@ export function joinedDays(days) {
   return [...rows.values()];
 }
 
-/** Seconds as people read a delay. */
+/** A delay in milliseconds below 10 s, otherwise as a duration. */
 const delay = (seconds) => seconds === undefined ? undefined : seconds < 10 ? amount(seconds * 1000, 0, "ms") : duration(seconds);
 
-/** What the server tells of itself and of what comes in, in words; what only some may know is left out for the others. */
+/** The server's statistics as rows. Values that the user may not see are omitted. */
 function traffic({ broker, messages, delay: delays, recording, server }, now) {
   const rate = messages && amount(messages.perSecond, 1);
   return [

@@ -1,4 +1,4 @@
-/** The bar above all: where one is, whether what is shown is live, the time. */
+/** The header: views, connection state, and clock. */
 import { button, drawing, fill, h, setText } from "./dom.js";
 import { amount, clock, dayOf, duration, moment, safeName } from "./format.js";
 import { isUTC, setUTC, shown, zoneName } from "./times.js";
@@ -64,7 +64,7 @@ export class Header {
       : since !== null ? `This tab was hidden and asked for nothing: it is connecting again. ${shownAsOf}` : this.#brokerWords(now));
   }
 
-  /** @param {boolean} canControl whether this server can give vehicles regions */
+  /** @param {boolean} canControl true if the server can assign regions */
   setAbilities(canControl) {
     for (const link of this.#links) if (link.dataset.view === "regions") link.hidden = !canControl;
   }
@@ -83,9 +83,9 @@ export class Header {
     this.#badge.setAttribute("aria-label", `${count} open`);
   }
 
-  /** @param {"connecting"|"open"|"lost"|"paused"} state paused: nobody looks, so that nothing is asked for */
+  /** @param {"connecting"|"open"|"lost"|"paused"} state paused: the tab has been hidden and the connection was closed */
   connection(state) {
-    // What was lost before nobody looked is as old as it was.
+    // A connection that was lost before the pause determines the age of the data.
     if (state === "paused") this.#pausedAt ??= this.#lostAt ?? Date.now();
     if (state === "paused") this.#lostAt = null;
     if (state === "lost") this.#lostAt ??= this.#pausedAt ?? Date.now();
@@ -107,7 +107,7 @@ export class Header {
   }
 
   #link = null;
-  /** @param {{connected: boolean, trouble?: string, since?: string}} link of the server with the broker */
+  /** @param {{connected: boolean, trouble?: string, since?: string}} link the server's connection to the broker */
   broker(link) {
     const before = this.#link;
     this.#link = link.connected === false || link.trouble ? link : null;

@@ -1,4 +1,4 @@
-/** The keys, and whether they hold. */
+/** The dialog with the keyboard shortcuts, and the menu. */
 import { button, h } from "./dom.js";
 import { openDialog } from "./dialog.js";
 import { preference, setPreference } from "./preferences.js";
@@ -13,7 +13,7 @@ export const shortcuts = [
 
 export const shortcutsHold = () => preference("shortcuts", true);
 
-/** @param {string[]} [without] keys of what this server cannot do */
+/** @param {string[]} [without] keys that this server does not support */
 export function openHelp(without = []) {
   const box = h("input", { type: "checkbox", checked: shortcutsHold(), on: { change: () => setPreference("shortcuts", box.checked) } });
   openDialog("Keys",

@@ -1,4 +1,4 @@
-/** A vehicle's day: its way on the map, speed and altitude, what happened, played back at will. */
+/** The history view: a vehicle's day with track, charts, journal and playback. */
 import { query, vehiclePath } from "./api.js";
 import { button, fill, h, setText } from "./dom.js";
 import { amount, boundsOfDay, clock, dayAfter, dayOf, direction, duration, metres, moment, place, safeName, speed } from "./format.js";
@@ -13,18 +13,18 @@ import { onTheme } from "./theme.js";
 import { onPreference } from "./preferences.js";
 
 const points = 2000;
-/** The least span of charts, and what they show before and after positions, in milliseconds. */
+/** Minimum span of the charts, and margin before and after the positions, in milliseconds. */
 const leastSpan = 600_000, spanMargin = 30_000;
-/** What the server tells at most: a day of a position a second is within it. */
+/** Maximum number of positions per request; a day at 1 Hz has 86,400. */
 const allPoints = 100_000;
 const paces = [[1, "1×"], [10, "10×"], [60, "60×"], [300, "300×"]];
-/** As recordings have them: how a position came in, and whether radios alone told it. */
+/** Text per source of a recorded position. */
 const sources = { location: "told at the time", track: "told afterwards", coarse: "access points or cells" };
 
 export class HistoryView {
   #api; #store; #map; #router; #hasRecording; #controller = null; #track = new Track(); #dayTrack; #day; #vehicle; #bounds; #time; #timer = null; #shown = false;
 
-  /** @param {() => boolean} hasRecording whether the server has any history */
+  /** @param {() => boolean} hasRecording returns true if the server has a recording */
   constructor(api, store, map, router, hasRecording) {
     [this.#api, this.#store, this.#map, this.#router, this.#hasRecording] = [api, store, map, router, hasRecording];
     this.trackLayer = new TrackLayer();
@@ -112,7 +112,7 @@ export class HistoryView {
     this.journal.choose(routeQuery?.list && routeQuery.list.charAt(0).toUpperCase() + routeQuery.list.slice(1));
     setText(this.#status, "Asking the server…");
     try {
-      // The way first: what else is asked would have it wait.
+      // The track first: other requests would delay it.
       const coming = this.#fetch(this.#bounds.from, this.#bounds.to, controller.signal);
       const happened = this.journal.load(this.#vehicle, this.#bounds.from, this.#bounds.to, controller.signal, coming);
       const track = this.#dayTrack = await coming;
@@ -121,7 +121,7 @@ export class HistoryView {
       this.#tell(track, {});
       const told = (text) => text ? moment(`${wanted}T${text}${isUTC() ? "Z" : ""}`) : undefined;
       const at = told(routeQuery?.time), from = told(routeQuery?.from), to = told(routeQuery?.to);
-      // Of a day that is under way, its end is what one asks for.
+      // Today's history starts at the latest position.
       const isToday = wanted === dayOf(this.#store.now(), isUTC());
       this.#setTime(at ?? (isToday ? track.time.at(-1) : track.time[0]) ?? this.#bounds.from);
       const bounds = track.bounds();
@@ -140,7 +140,7 @@ export class HistoryView {
     }
   }
 
-  /** The span of the day's positions, which the charts and the slider show; of a day without any, the whole day. */
+  /** The time span of charts and slider: that of the positions, or the whole day without any. */
   #recordedSpan() {
     const track = this.#dayTrack, { from, to } = this.#bounds;
     if (!track?.length) return [from, to];
@@ -159,7 +159,7 @@ export class HistoryView {
         setText(this.#extent, `Recorded from ${dayOf(from, isUTC())} to ${dayOf(to, isUTC())}: ${amount(told.positions)} positions. Times in ${zoneName()}.`);
       } else setText(this.#extent, "Nothing of it was recorded.");
     } catch {
-      // The next day that is looked at asks again.
+      // The next day that is opened retries.
       if (this.#extentKnown === asked) this.#extentKnown = undefined;
     }
   }
@@ -183,13 +183,13 @@ export class HistoryView {
     return query({ from: new Date(this.#bounds.from).toISOString(), to: new Date(this.#bounds.to).toISOString(), points: many });
   }
 
-  /** The whole day, not only what a screen shows of it. */
+  /** Downloads the whole day at full resolution. */
   async #save(form) {
     setText(this.#status, "Asking the server…");
     try {
       const track = new Track(await this.#api.get(`${vehiclePath(this.#vehicle, "track")}${this.#range(allPoints)}`, { signal: this.#controller.signal }));
       const name = `${this.#vehicle.vehicle} ${this.#day}`;
-      // Names may hold what no file's name may.
+      // Replaces characters that file names must not contain.
       const file = `${name.replace(/[^\p{L}\p{N}._-]+/gu, "-")}.${form}`;
       if (form === "gpx") saveText(toGPX(track, name), file, "application/gpx+xml");
       else saveText(toCSV(track), file, "text/csv");
@@ -230,7 +230,7 @@ export class HistoryView {
     this.plots.events = of("Events").map((event) => moment(event.time));
   }
 
-  /** Looks at a part of the day more closely: with points of its own. Without one, at the whole day. */
+  /** Shows a part of the day at full resolution. Without arguments, the whole day. */
   async #setSpan(from, to, at = from) {
     const isWhole = from === undefined || !(to > from);
     const span = isWhole ? this.#recordedSpan() : [from - spanMargin, to + spanMargin];
@@ -279,7 +279,7 @@ export class HistoryView {
     }, 400);
   }
 
-  /** The time of the day, as the address has it. */
+  /** The time of day in the format of the address. */
   #clock(time) { return clock(time, { utc: isUTC(), now: time }).replace("Z", ""); }
 
   #noteTimer;
@@ -299,7 +299,7 @@ export class HistoryView {
     this.#play.setAttribute("aria-pressed", "true");
     let last = performance.now();
     const step = (now) => {
-      // Where nothing is known, nothing is to be seen: the pause is left out.
+      // Gaps are skipped.
       const next = this.#time + (now - last) * Number(this.#pace.value);
       last = now;
       const index = this.#track.indexAt(next);

@@ -1,4 +1,4 @@
-/** What the signs on the map mean. */
+/** The legend of the map. */
 import { drawing, h } from "./dom.js";
 import { sign } from "./markers.js";
 import { activities, activityMeanings, activityWords, positionKinds } from "./vehicle.js";

@@ -1,4 +1,4 @@
-/** Regions as GeoJSON features, and as they are drawn. Pure. */
+/** Converts regions between GeoJSON and drafts. Pure. */
 
 /**
  * @typedef {Object} Draft
@@ -6,17 +6,17 @@
  * @property {"circle"|"polygon"} form
  * @property {{latitude: number, longitude: number}|undefined} centre of a circle
  * @property {number} radius metres
- * @property {{latitude: number, longitude: number}[]} corners of a polygon, without the first one again
- * @property {Record<string, any>} properties what else the feature says
+ * @property {{latitude: number, longitude: number}[]} corners of a polygon, without the repeated first corner
+ * @property {Record<string, any>} properties other properties of the feature
  */
 
 /** @returns {Draft} */
 export const newDraft = (form) => ({ identifier: "", form, centre: undefined, radius: 200, corners: [], properties: {} });
 
-/** The name of a region, as vehicles find it. */
+/** The identifier of a region, by the same rules as in the vehicle. */
 export const identifierOf = (feature) => String(feature?.id ?? feature?.properties?.id ?? feature?.properties?.identifier ?? feature?.properties?.name ?? "");
 
-/** @param {any} feature as a broker keeps it: of any form @returns {Draft|undefined} nothing for what cannot be edited here */
+/** @param {any} feature unvalidated @returns {Draft|undefined} undefined if it cannot be edited here */
 export function draftOf(feature) {
   try {
     const draft = draftFrom(feature);
@@ -44,7 +44,7 @@ function draftFrom(feature) {
   return { ...newDraft("polygon"), identifier, corners, properties };
 }
 
-/** Why a draft is no region yet; undefined when it is one. */
+/** The reason why a draft is incomplete; undefined if it is complete. */
 export function problemOf(draft) {
   const size = new TextEncoder().encode(draft.identifier).length;
   if (size === 0) return "It needs a name.";
@@ -76,7 +76,7 @@ export function featureOf(draft) {
 
 const closed = (corners) => [...corners, corners[0]];
 
-/** RFC 7946: an outer ring turns counterclockwise. */
+/** Orients the outer ring counterclockwise (RFC 7946). */
 function turnedLeft(corners) {
   let area = 0;
   corners.forEach((corner, index) => {

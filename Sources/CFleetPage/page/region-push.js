@@ -1,14 +1,14 @@
-/** Gives a region to vehicles, or takes it from them, beside those that each has, and shows what each answers. */
+/** Assigns a region to vehicles or removes it, and shows each vehicle's answer. */
 import { query } from "./api.js";
 import { h, setText } from "./dom.js";
 import { count, safeName } from "./format.js";
 import { keyOf } from "./vehicle.js";
 
-/** Milliseconds for which vehicles' answers are looked for. */
+/** Milliseconds to wait for answers. */
 const patience = 20_000;
-/** Vehicles whose answers are shown one by one. */
+/** Maximum number of rows in the table of answers. */
 const greatestTable = 500;
-/** Milliseconds between two looks: each is one request for all vehicles. */
+/** Milliseconds between two requests for answers. A request covers all vehicles. */
 const lookInterval = 1000;
 
 const sentWords = {
@@ -16,7 +16,7 @@ const sentWords = {
   unchanged: "did not have to watch it",
 };
 
-/** One request for all: the server puts the region beside those that each has. */
+/** Adds the region to those of each vehicle, in one request. */
 export function pushRegion(api, vehicles, feature, result, place) {
   const change = { features: { type: "FeatureCollection", features: [feature] }, add: true };
   return changeRegion(api, vehicles, feature.id, change, result, place, (told, key) => {
@@ -26,7 +26,7 @@ export function pushRegion(api, vehicles, feature, result, place) {
   });
 }
 
-/** One request for all: the server takes the region from what each is to watch, and leaves it the others. */
+/** Removes the region from those of each vehicle, in one request. */
 export function takeRegion(api, vehicles, identifier, result, place) {
   return changeRegion(api, vehicles, identifier, { remove: [identifier] }, result, place, (told, key) => {
     if (told.vehicles.has(key)) return "wanted of it again: somebody has given it meanwhile";
@@ -34,7 +34,7 @@ export function takeRegion(api, vehicles, identifier, result, place) {
   });
 }
 
-/** @param {(told: any, key: string) => string|undefined} words what a vehicle has answered; undefined while it has not */
+/** @param {(told: any, key: string) => string|undefined} words text of a vehicle's answer; undefined without an answer */
 async function changeRegion(api, vehicles, identifier, change, result, place, words) {
   const rows = answerTable(vehicles, place);
   result.wait(`Sending to ${count(vehicles.length, "vehicle")}…`);
@@ -53,7 +53,7 @@ async function changeRegion(api, vehicles, identifier, change, result, place, wo
   }
 }
 
-/** @returns {Map<string, HTMLElement>} the cell of each vehicle's answer */
+/** @returns {Map<string, HTMLElement>} the table cell per vehicle */
 function answerTable(vehicles, place) {
   const rows = new Map(vehicles.map((vehicle) => [keyOf(vehicle), h("td", {}, "waits")]));
   const more = vehicles.length - greatestTable;
@@ -66,7 +66,7 @@ function answerTable(vehicles, place) {
   return rows;
 }
 
-/** @returns {Promise<string[]>} who has not answered; their rows say that nobody looks for it here any more */
+/** @returns {Promise<string[]>} the vehicles without an answer */
 async function answers(api, identifier, keys, rows, words) {
   const end = performance.now() + patience;
   let waiting = keys;
@@ -76,7 +76,7 @@ async function answers(api, identifier, keys, rows, words) {
     try {
       told = toldOf(await api.get(`regions${query({ region: identifier })}`));
     } catch {
-      // The next look may be answered.
+      // Retried in the next round.
       continue;
     }
     waiting = waiting.filter((key) => {

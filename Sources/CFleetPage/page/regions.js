@@ -1,4 +1,4 @@
-/** Regions: which there are and who has them; new ones drawn, changed, and given to vehicles with each one's answer. */
+/** The regions view: shows, edits, assigns and removes regions. */
 import * as L from "/vendor/leaflet/leaflet.esm.min.js";
 import { button, fill, h, setText } from "./dom.js";
 import { confirmed, field, outcome } from "./dialog.js";
@@ -13,7 +13,7 @@ export class RegionsView {
   #api; #store; #map; #session; #selection; #router; #regions = []; #layer = L.layerGroup(); #draw; #draft; #shown = false; #chosen; #canControl;
   #list; #editor; #status; #new; #form;
 
-  /** @param {() => boolean} canControl whether this server can give vehicles regions */
+  /** @param {() => boolean} canControl returns true if the server can assign regions */
   constructor(api, store, map, session, selection, router, canControl) {
     this.#canControl = canControl;
     [this.#api, this.#store, this.#map, this.#session, this.#selection, this.#router] = [api, store, map, session, selection, router];
@@ -125,7 +125,7 @@ export class RegionsView {
   }
 
   #vehicles = [];
-  /** What the address names, also while something else is drawn. */
+  /** The region in the address, also while another one is drawn. */
   #wanted;
 
   #end() {
@@ -215,7 +215,7 @@ export class RegionsView {
     this.#fields.push.disabled = true;
     await pushRegion(this.#api, vehicles, feature, result, (element) => this.#showAnswers(element));
     this.#fields.push.disabled = false;
-    // What was given stays given.
+    // Sending cannot be undone: offer to close the form instead of cancelling it.
     this.#fields.cancel.textContent = "Close";
     this.#regions = [];
     await this.#load();
@@ -236,7 +236,7 @@ export class RegionsView {
   }
 }
 
-/** The server's answer by identifier: `{identifier, variants: features, vehicles: [{fleet, vehicle, accepted, state, reason}]}`. */
+/** Groups the server's answer by identifier: `{identifier, variants: features, vehicles: [{fleet, vehicle, accepted, state, reason}]}`. */
 function regionsOf(answer) {
   const found = new Map();
   for (const { region: identifier, feature, vehicles } of answer?.regions ?? []) {

@@ -1,4 +1,4 @@
-/** A vehicle's remote settings: what it reports, what it is to have, what it answered. */
+/** The dialog for a vehicle's remote settings. */
 import { vehiclePath } from "./api.js";
 import { button, fill, h } from "./dom.js";
 import { confirmed, field, openDialog, outcome } from "./dialog.js";
@@ -8,10 +8,10 @@ import { safeName } from "./format.js";
 const shown = (value, unit) => value === undefined ? undefined : typeof value === "string" ? safeName(value, 200)
   : `${safeName(JSON.stringify(value), 200)}${unit ? `\u202f${unit}` : ""}`;
 
-/** km/h of each unit of speed. */
+/** Factors to km/h. */
 const speedUnits = { "km/h": 1, "m/s": 3.6, mph: 1.609344 };
 
-/** What was typed, as the key takes it: a text stays one although it looks like a number. A speed may have a unit. */
+/** Parses an input by the type of the key. Strings are not converted. A speed may have a unit. */
 export function typed(text, type, unit) {
   if (type === "string") return text;
   const found = unit === "km/h" ? /^\s*(\d+(?:\.\d+)?)\s*(km\/h|m\/s|mph)\s*$/.exec(text) : null;
@@ -40,7 +40,7 @@ function takenBy(setting) {
   return `It takes ${validValues(setting)}.${example}${setting.default === undefined ? "" : ` Usually ${JSON.stringify(setting.default)}.`}`;
 }
 
-/** Why a value cannot be set; undefined if it can. An empty text takes the setting back. Pure. */
+/** The reason why a value is invalid; undefined if it is valid. An empty text removes the remote setting. Pure. */
 export function problemWith(key, text, catalogue) {
   const setting = catalogue.get(key);
   if (!setting) return catalogue.size ? `“${safeName(key, 100)}” is not a setting that can be changed from here.` : undefined;
@@ -70,7 +70,7 @@ export function openSettings(api, vehicle, mayOperate) {
     field("Value", value, "Left empty, the vehicle's own file counts again."), takes,
     h("div", { class: "actions end" }, h("button", { type: "submit", class: "strong" }, "Change…"))) : null;
   const dialog = openDialog(`Settings of ${safeName(vehicle.vehicle, 60)}`, content, form, result.element);
-  // The vehicle's answer comes when it comes: it is looked for as long as the dialog is open.
+  // Polls for the vehicle's answer while the dialog is open.
   const timer = setInterval(() => { if (!document.hidden) load(); }, 2000);
   dialog.addEventListener("close", () => clearInterval(timer));
   load();
@@ -86,7 +86,7 @@ export function openSettings(api, vehicle, mayOperate) {
         catalogue = new Map(known.settings.map((setting) => [setting.key, setting]));
         units = new Map(known.settings.filter(({ unit }) => unit).map((setting) => [setting.key, setting.unit]));
         fill(keys, known.settings.map((setting) => h("option", { value: setting.key })));
-        // The key may have been written before the list was there.
+        // The key may have been entered before the list was loaded.
         explain();
       }
       const text = JSON.stringify([answer.state, reported, wanted, refused]);

@@ -1,4 +1,4 @@
-/** Links that show one vehicle for a while to somebody without a login: making, listing and taking back. */
+/** Dialogs for shared links, which show one vehicle without a login for a limited time. */
 import { path } from "./api.js";
 import { button, fill, h } from "./dom.js";
 import { field, openDialog, outcome } from "./dialog.js";
@@ -9,10 +9,10 @@ import { keyOf } from "./vehicle.js";
 const lengths = [[900, "15 minutes"], [3600, "1 hour"], [14_400, "4 hours"], [86_400, "1 day"], [604_800, "7 days"]];
 
 /**
- * Links that hold, as a list that can be loaded anew.
+ * A list of active links that can be reloaded.
  * @param {import("./api.js").API} api
  * @param {() => number} now
- * @param {{vehicle?: {fleet: string, vehicle: string}, mayOperate: boolean}} about without a vehicle: all links
+ * @param {{vehicle?: {fleet: string, vehicle: string}, mayOperate: boolean}} about vehicle: undefined shows all links
  */
 function linkList(api, now, { vehicle, mayOperate }) {
   const element = h("div", { class: "links", role: "group", "aria-label": "Links that hold" }), result = outcome();
@@ -41,7 +41,7 @@ function linkList(api, now, { vehicle, mayOperate }) {
   return { element: h("div", {}, element, result.element), load };
 }
 
-/** All links that one may see. */
+/** Shows all links that the user may see. */
 export function openLinks(api, now, mayOperate) {
   const list = linkList(api, now, { mayOperate });
   openDialog("Links to vehicles", h("p", { class: "note" }, "Each shows one vehicle to whoever has it, until it ends or is revoked."), list.element);

@@ -1,4 +1,4 @@
-/** All vehicles as a table: what the map shows, in words and figures. */
+/** All vehicles as a table. */
 import { button, h, limited, setText } from "./dom.js";
 import { age, amount, metres, moment, percent, place, safeName, speed } from "./format.js";
 import { filterControls } from "./list.js";
@@ -8,7 +8,7 @@ import { VirtualRows } from "./virtual-rows.js";
 
 const kinds = { fix: "receiver", fused: "fused", inertial: "inertial", coarse: "coarse", stale: "old" };
 
-/** Name, order, and what stands in it; `narrow` ones stay on a phone. */
+/** Name, order and content of each column; only `narrow` columns are shown on a phone. */
 const columns = [
   { name: "Vehicle", order: "name", kind: "name", narrow: true },
   { name: "State", order: "state", kind: "state", narrow: true },
