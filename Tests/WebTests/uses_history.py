@@ -92,8 +92,8 @@ def use_playback(page):
     time.sleep(0.4)
     assert clock(tab) == told, "it stops"
     # The day before: nothing, and said so.
-    tab.click("[aria-label='Day before']")
-    tab.wait("document.querySelector('.history-panel').textContent.includes('No position of this day was recorded')")
+    tab.click("[aria-label='Previous day']")
+    tab.wait("document.querySelector('.history-panel').textContent.includes('No positions recorded on this day')")
     page.check()
 
 

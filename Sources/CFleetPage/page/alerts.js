@@ -13,7 +13,7 @@ const severities = {
   info: { d: "M8 1a7 7 0 1 1 0 14a7 7 0 1 1 0-14ZM7 7v5h2V7ZM7 4v2h2V4Z", word: "Information", order: 2 },
 };
 const severityOf = (name) => severities[name] ? name : "warning";
-const reasons = { forgotten: "the vehicle was removed", rule: "no rule asks for it any more", operator: "by an operator" };
+const reasons = { forgotten: "the vehicle was removed", rule: "the rule was changed or removed", operator: "by an operator" };
 const silences = [[900, "15 minutes"], [3600, "1 hour"], [28_800, "8 hours"], [86_400, "1 day"]];
 
 /** Milliseconds of history shown before and after an alert. */
@@ -128,12 +128,12 @@ export class AlertsView {
     this.#showOpen();
     this.#reveal();
     if (chosen && !(this.#store.alertTotals.alerts ?? []).some((alert) => alert.id === chosen)) {
-      await this.#ask({ id: chosen, state: "all" }, "the one that the address names");
+      await this.#ask({ id: chosen, state: "all" }, "the linked alert");
       this.#reveal();
     }
     const past = this.#api.get(`alerts${query({ state: "ended", limit: 200 })}`).then((answer) => {
       const ended = (answer.alerts ?? []).sort((a, b) => moment(b.ended) - moment(a.ended));
-      fill(this.#past, ended.length ? this.#list(ended) : h("p", { class: "note" }, "None is remembered."));
+      fill(this.#past, ended.length ? this.#list(ended) : h("p", { class: "note" }, "No past alerts."));
       this.#reveal();
     }, (error) => fill(this.#past, h("p", { class: "note" }, error.explanation ?? error.message)));
     const rules = this.#api.get("rules").then((answer) => {
@@ -142,8 +142,8 @@ export class AlertsView {
       this.#showOpen();
       fill(this.#rules, found.length ? h("ul", { class: "rules" }, found.map((rule) => h("li", {}, h("b", {}, safeName(rule.name, 80)),
         ` ${[`${severities[severityOf(rule.severity)].word}: ${words(rule.when)}`, limitOf(rule), rule.for ? `for ${duration(rule.for)}` : null,
-          rule.quiet ? `quiet ${safeName(rule.quiet, 80)}` : null,
-          rule.receivers?.length ? `told to ${rule.receivers.map((name) => safeName(name, 40)).join(", ")}` : "told to nobody"].filter(Boolean).join(" · ")}`))) : h("p", { class: "note" }, "No rule is configured. Add one to the server's file, as in [rules.fast]."));
+          rule.quiet ? `quiet hours ${safeName(rule.quiet, 80)}` : null,
+          rule.receivers?.length ? `notifies ${rule.receivers.map((name) => safeName(name, 40)).join(", ")}` : "no receivers"].filter(Boolean).join(" · ")}`))) : h("p", { class: "note" }, "No rules configured. Add a rule to the server's configuration file, for example [rules.fast]."));
     }, (error) => fill(this.#rules, h("p", { class: "note" }, error.explanation ?? error.message)));
     await Promise.all([past, rules]);
   }
@@ -154,9 +154,9 @@ export class AlertsView {
 
   /** The text for an empty list; undefined until the rules have been loaded. */
   #calm() {
-    if (this.#store.alertTotals.count) return "None of these is open any more.";
+    if (this.#store.alertTotals.count) return "These alerts have ended.";
     if (this.#ruleCount === undefined) return undefined;
-    return this.#ruleCount ? "Nothing is wrong by the rules." : "Nothing is checked: there are no rules.";
+    return this.#ruleCount ? "No open alerts." : "No alerts: no rules are configured.";
   }
 
   #showOpen() {
@@ -175,7 +175,7 @@ export class AlertsView {
     const calm = open.length ? undefined : this.#calm();
     keep(this.#openFoot, [calm && { text: calm }, next && { next }].filter(Boolean), (each) => each.text ?? `${this.#page?.title} ${each.next}`,
       (each) => each.text ? h("p", { class: "calm" }, each.text)
-        : h("p", { class: "actions" }, button("Show the next ones", () => this.#ask({ rule: this.#page?.asked.rule, after: each.next }, this.#page?.title ?? "all rules"))));
+        : h("p", { class: "actions" }, button("Next page", () => this.#ask({ rule: this.#page?.asked.rule, after: each.next }, this.#page?.title ?? "all rules"))));
   }
 
   /** If there are more alerts than shown: a button per rule with its count, which shows only the alerts of this rule. */
@@ -183,7 +183,7 @@ export class AlertsView {
     const { count: all = 0, more = 0, groups = [] } = this.#store.alertTotals;
     this.#groups.hidden = !more && !this.#page;
     setText(this.#groupsLine, this.#groups.hidden ? "" : this.#page ? `Shown: ${this.#page.title}, ${amount(this.#page.alerts.length)} of ${count(this.#page.count, "alert")}.`
-      : `${count(all, "alert")} are open; shown are the most severe and newest.`);
+      : `${count(all, "alert")} are open. The most severe and newest are shown.`);
     this.#groupsBack.hidden = !this.#page;
     const shown = this.#groups.hidden ? [] : groups.slice(0, 50);
     keep(this.#groupsButtons, shown, (group) => group.rule,
@@ -242,25 +242,25 @@ export class AlertsView {
           `${safeName(alert.rule, 60)} · since `, timeElement(alert.began, now, { withAge: !alert.ended }),
           alert.ended ? [" · lasted ", duration((moment(alert.ended) - moment(alert.began)) / 1000)] : null,
           alert.ended && reasons[alert.reason] ? ` · ended: ${reasons[alert.reason]}` : null,
-          at ? [" · ", h("a", { href: routeAddress({ view: "map", query: { pin: at.replace(" ", "") } }), "aria-label": `Show on the map where it began: ${at}` }, `at ${at}`)] : null,
+          at ? [" · ", h("a", { href: routeAddress({ view: "map", query: { pin: at.replace(" ", "") } }), "aria-label": `Show the position on the map: ${at}` }, `at ${at}`)] : null,
           this.#hasHistory() && alert.vehicle && moment(alert.began) !== undefined
-            ? [" · ", h("a", { href: routeAddress(momentOf(alert)), "aria-label": `History of ${safeName(alert.vehicle, 60)} when it began` }, "what it did then")] : null,
-          silenced ? [" · silent until ", timeElement(alert.silenced, now)] : null)),
+            ? [" · ", h("a", { href: routeAddress(momentOf(alert)), "aria-label": `History of ${safeName(alert.vehicle, 60)} at the start of the alert` }, "show history")] : null,
+          silenced ? [" · silenced until ", timeElement(alert.silenced, now)] : null)),
       !alert.ended && this.#session.mayOperate ? button("Silence…", () => this.#silence(alert), { "aria-label": `Silence: ${safeName(alert.summary, 100)}` }) : null);
   }
 
   #silence(alert) {
     const result = outcome();
     const seconds = h("select", {}, silences.map(([value, text]) => h("option", { value, selected: value === 3600 }, text)));
-    const dialog = openDialog("Silence this alert", h("p", {}, safeName(alert.summary, 300)), field("For", seconds), result.element,
-      h("div", { class: "actions end" }, button("End it…", () => {
+    const dialog = openDialog("Silence this alert", h("p", {}, safeName(alert.summary, 300)), field("Duration", seconds), result.element,
+      h("div", { class: "actions end" }, button("End alert…", () => {
         dialog.close();
         this.#end(alert);
       }), button("Silence", async () => {
         try {
           await this.#api.post(`${path("alerts", String(alert.id), "silence")}`, { seconds: Number(seconds.value) });
           dialog.close();
-          announce("The alert is silent.");
+          announce("Alert silenced.");
         } catch (error) {
           result.bad(error);
         }
@@ -270,12 +270,12 @@ export class AlertsView {
   #end(alert) {
     const result = outcome();
     const dialog = openDialog("End this alert", h("p", {}, safeName(alert.summary, 300)),
-      h("p", { class: "note" }, "Receivers are told that it has ended. What makes it may go on: then it makes the next alert only after it has been over."),
-      result.element, h("div", { class: "actions end" }, button("End it", async () => {
+      h("p", { class: "note" }, "The receivers are notified. If the condition persists, a new alert is raised only after it has cleared once."),
+      result.element, h("div", { class: "actions end" }, button("End alert", async () => {
         try {
           await this.#api.post(path("alerts", String(alert.id), "end"), {});
           dialog.close();
-          announce("The alert ends.");
+          announce("Alert ended.");
         } catch (error) {
           result.bad(error);
         }

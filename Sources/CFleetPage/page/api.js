@@ -26,7 +26,7 @@ export function sentence(text) {
 export function path(...parts) {
   return parts.map((part) => {
     if (part === "." || part === ".." || part === "") {
-      throw new APIError(0, "unaddressable", `“${part}” cannot be part of an address.`);
+      throw new APIError(0, "unaddressable", `“${part}” is not a valid name.`);
     }
     return encodeURIComponent(part);
   }).join("/");
@@ -73,7 +73,7 @@ export class API {
       });
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      throw new APIError(0, "unreachable", "The server cannot be reached.", "It is asked again as soon as it answers.");
+      throw new APIError(0, "unreachable", "Cannot reach the server.", "Check the network connection and try again.");
     }
     const text = await response.text();
     let value;
@@ -93,6 +93,6 @@ export class API {
     }
     throw new APIError(
       response.status, told?.code ?? `status-${response.status}`,
-      told?.message ?? `The server answered ${response.status}.`, told?.remedy);
+      told?.message ?? `The server responded with status ${response.status}.`, told?.remedy);
   }
 }

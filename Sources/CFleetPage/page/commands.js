@@ -14,8 +14,8 @@ const greatestList = 20;
 
 /** Text per state of a command. */
 const stateWords = {
-  sending: "waits for the broker", waiting: "no answer yet", done: "done", refused: "refused", failed: "failed",
-  silent: "its time is over, without an answer",
+  sending: "waiting for the broker", waiting: "no answer yet", done: "done", refused: "refused", failed: "failed",
+  silent: "expired without an answer",
 };
 
 /**
@@ -27,11 +27,11 @@ export function openCommands(api, current, now) {
   const vehicle = current();
   const result = outcome(), asleep = h("p", { class: "note" });
   const choice = h("select", {}), fields = h("div", { class: "fields" }), summary = h("p", { class: "note" });
-  const log = h("div", { class: "command-log", role: "group", "aria-label": "Last commands" });
+  const log = h("div", { class: "command-log", role: "group", "aria-label": "Recent commands" });
   const send = button("Send…", () => run(), { class: "strong", disabled: true });
   const dialog = openDialog(`Command to ${safeName(vehicle.vehicle, 60)}`,
     field("Command", choice), summary, fields, asleep, result.element, h("div", { class: "actions end" }, send),
-    h("h3", {}, "Last commands"), log);
+    h("h3", {}, "Recent commands"), log);
   const timer = setInterval(() => { if (!document.hidden) showLog(); }, lookInterval);
   dialog.addEventListener("close", () => clearInterval(timer));
   const sleeps = () => current()?.state === "asleep";
@@ -66,13 +66,13 @@ export function openCommands(api, current, now) {
     fill(fields, command.arguments.map((parameter) => {
       const control = inputFor(parameter), given = mayBeEmpty(parameter) ? h("input", { type: "checkbox" }) : null;
       inputs.set(parameter.name, { control, parameter, given });
-      const note = [parameter.summary, parameter.unit ? `In ${parameter.unit}.` : null].filter(Boolean).join(" ");
+      const note = [parameter.summary, parameter.unit ? `Unit: ${parameter.unit}.` : null].filter(Boolean).join(" ");
       if (!given) return field(labelOf(parameter), control, note || null);
       // An empty string is a valid value here: a checkbox determines whether it is sent.
       control.addEventListener("input", () => { given.checked = true; });
       return h("div", { class: "field" }, field(words(parameter.name), control, note || null), h("label", { class: "check" }, given, ` Set ${words(parameter.name)}`));
     }));
-    fill(asleep, sleeps() ? "The vehicle sleeps: the command waits at the broker, and is answered when the vehicle wakes." : "");
+    fill(asleep, sleeps() ? "The vehicle is asleep. The broker stores the command until it wakes." : "");
     send.disabled = false;
   }
 
@@ -112,7 +112,7 @@ export function openCommands(api, current, now) {
       if (value !== undefined) values[name] = value;
     }
     if (command.requiresOne?.length && !command.requiresOne.some((name) => name in values)) {
-      result.bad(new Error(`One of these is needed: ${command.requiresOne.map(words).join(", ")}.`));
+      result.bad(new Error(`At least one of these is required: ${command.requiresOne.map(words).join(", ")}.`));
       return;
     }
     const problem = problemWith(values);
@@ -122,20 +122,20 @@ export function openCommands(api, current, now) {
     }
     const sure = await confirmed(
       `Send “${command.name}”?`,
-      [`It goes to ${safeName(vehicle.vehicle, 60)} of ${safeName(vehicle.fleet, 60)} ${sleeps() ? "when it wakes" : "at once"}.`, command.confirmation].filter(Boolean).join(" "), "Send",
+      [`To ${safeName(vehicle.vehicle, 60)} in fleet ${safeName(vehicle.fleet, 60)}, ${sleeps() ? "when it wakes" : "immediately"}.`, command.confirmation].filter(Boolean).join(" "), "Send",
       Object.keys(values).length ? argumentsOf(values) : null);
     if (!sure) return;
     send.disabled = true;
-    result.wait(sleeps() ? "Sending…" : `Waiting for the vehicle's answer, ${patience} seconds at most…`);
+    result.wait(sleeps() ? "Sending…" : `Waiting up to ${patience} seconds for the vehicle's answer…`);
     try {
       const answer = await api.post(vehiclePath(vehicle, "commands"), { command: command.name, arguments: values, timeout: patience });
       const told = answer.answers[0];
       if (told?.answered && told.state !== "done") {
-        result.bad(new Error(`It answered: ${safeName(told.problem ?? told.state, 400)}`));
+        result.bad(new Error(`The vehicle answered: ${safeName(told.problem ?? told.state, 400)}`));
       } else if (told?.answered) {
-        result.good(h("b", {}, "It answered. "), answerText(told));
+        result.good(h("b", {}, "Answered. "), answerText(told));
       } else {
-        result.good(h("b", {}, "Queued. "), "The vehicle sleeps. Its answer is shown below when it wakes; this may be closed meanwhile.");
+        result.good(h("b", {}, "Queued. "), "The vehicle is asleep. Its answer will appear below. You can close this dialog.");
       }
     } catch (error) {
       result.bad(error);
@@ -153,7 +153,7 @@ export function openCommands(api, current, now) {
       if (!log.childElementCount) fill(log, h("p", { class: "note" }, error.explanation ?? error.message));
       return;
     }
-    const next = h("div", {}, told.length ? h("ul", { class: "plain" }, told.slice(0, greatestList).map(entry)) : h("p", { class: "note" }, "None since the server started."));
+    const next = h("div", {}, told.length ? h("ul", { class: "plain" }, told.slice(0, greatestList).map(entry)) : h("p", { class: "note" }, "No commands since the server was started."));
     // Without a change the elements remain, with their open answers and selected text.
     const text = JSON.stringify(told);
     if (log.dataset.told === text) return;
@@ -163,8 +163,8 @@ export function openCommands(api, current, now) {
 
   function entry(told) {
     const isOpen = told.state === "waiting" || told.state === "sending";
-    const state = isOpen && sleeps() && told.state === "waiting" ? "queued: the vehicle sleeps" : stateWords[told.state] ?? words(told.state);
-    const ends = isOpen && moment(told.expires) !== undefined ? [" · given up ", timeElement(told.expires, now())] : null;
+    const state = isOpen && sleeps() && told.state === "waiting" ? "queued: the vehicle is asleep" : stateWords[told.state] ?? words(told.state);
+    const ends = isOpen && moment(told.expires) !== undefined ? [" · expires ", timeElement(told.expires, now())] : null;
     return h("li", { class: `command-entry ${told.state}` },
       h("b", {}, words(told.command)), ` ${state}`,
       h("span", { class: "note" }, " · by ", safeName(told.by, 60), " ", timeElement(told.asked, now()),

@@ -51,7 +51,7 @@ export function outcome() {
     element,
     wait: (text) => { element.className = "outcome"; fill(element, text); },
     good: (...children) => { element.className = "outcome good"; fill(element, children); },
-    bad: (error) => { element.className = "outcome bad"; fill(element, h("b", {}, "Not done. "), error.explanation ?? String(error.message ?? error)); },
+    bad: (error) => { element.className = "outcome bad"; fill(element, h("b", {}, "Error: "), error.explanation ?? String(error.message ?? error)); },
   };
 }
 

@@ -88,7 +88,7 @@ export function facts(rows) {
   return h(
     "dl", { class: "facts" },
     told.map(([name, value, note]) => [h("dt", {}, name), h("dd", {}, value, note ? h("span", { class: "note" }, note) : null)]),
-    unknown.length ? [h("dt", {}, "Not known"), h("dd", { class: "unknown" },
+    unknown.length ? [h("dt", {}, "Unknown"), h("dd", { class: "unknown" },
       unknown.map(([name]) => name.charAt(0).toLowerCase() + name.slice(1)).join(", "))] : null);
 }
 

@@ -14,8 +14,8 @@ import { moment } from "./format.js";
 export const noFilter = { text: "", activities: [], fleet: "", concerned: false };
 
 export const orders = {
-  name: "Name", attention: "Needs a look first", heard: "Heard from last", speed: "Fastest", battery: "Lowest battery",
-  queue: "Longest queue",
+  name: "Name", attention: "Needs attention first", heard: "Latest message first", speed: "Fastest first", battery: "Lowest battery first",
+  queue: "Longest queue first",
 };
 
 const fold = (text) => text.normalize("NFKD").replace(/\p{Mn}/gu, "").toLowerCase();

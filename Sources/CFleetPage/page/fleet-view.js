@@ -62,7 +62,7 @@ export class FleetView {
 
   async #showHistory() {
     if (!this.#hasHistory()) {
-      fill(this.#history, h("p", { class: "note" }, "The server has no recording: start it with --recording to have one."));
+      fill(this.#history, h("p", { class: "note" }, "No recording. Start the server with --recording to store the history."));
       return;
     }
     try {
@@ -76,8 +76,8 @@ export class FleetView {
       fill(this.#history, rows.length ? h("div", { class: "scroll table-box", tabindex: "0", role: "group", "aria-label": "By vehicle and day" },
         table("By vehicle and day", ["Vehicle", "Day", "Kind", "Distance", "Trips", "In motion"], rows.slice(0, rowsAtMost).map((row) => [
           name(row), row.day, words(row.kind), metres(row.distance), amount(row.trips), duration(row.moving)])),
-        rows.length > rowsAtMost ? h("p", { class: "note" }, `These are ${amount(rowsAtMost)} of ${count(rows.length, "row")}; /api/v1/history/statistics has all of them.`) : null)
-        : h("p", { class: "note" }, "Nothing was recorded."));
+        rows.length > rowsAtMost ? h("p", { class: "note" }, `${amount(rowsAtMost)} of ${count(rows.length, "row")} shown. All rows: /api/v1/history/statistics`) : null)
+        : h("p", { class: "note" }, "No data recorded."));
     } catch (error) {
       fill(this.#history, h("p", { class: "note" }, error.explanation ?? error.message));
     }
@@ -108,16 +108,16 @@ const delay = (seconds) => seconds === undefined ? undefined : seconds < 10 ? am
 function traffic({ broker, messages, delay: delays, recording, server }, now) {
   const rate = messages && amount(messages.perSecond, 1);
   return [
-    broker && ["Broker", broker.connected ? "connected" : "not connected: nothing new is heard", moment(broker.since) === undefined ? null : ["since ", timeElement(broker.since, now)]],
-    broker?.trouble && ["Trouble", safeName(broker.trouble, 300)],
+    broker && ["Broker", broker.connected ? "connected" : "disconnected: no new messages", moment(broker.since) === undefined ? null : ["since ", timeElement(broker.since, now)]],
+    broker?.trouble && ["Problem", safeName(broker.trouble, 300)],
     messages && ["Messages", rate === undefined ? undefined : `${rate} a second`, `${bytes(messages.bytesPerSecond) ?? "?"} a second`],
-    messages && ["Since the start", count(messages.count, "message"), bytes(messages.bytes)],
-    delays && ["Delay", delay(delays.median) === undefined ? undefined : `${delay(delays.median)} for half of them`,
+    messages && ["Since server start", count(messages.count, "message"), bytes(messages.bytes)],
+    delays && ["Delay", delay(delays.median) === undefined ? undefined : `median ${delay(delays.median)}`,
       [delay(delays.p95) && `95 % within ${delay(delays.p95)}`, delay(delays.p99) && `99 % within ${delay(delays.p99)}`].filter(Boolean).join(", ")],
-    messages && ["Not used", ["duplicates", "outdated", "unreadable", "ignored", "refused"].filter((name) => messages[name])
+    messages && ["Discarded", ["duplicates", "outdated", "unreadable", "ignored", "refused"].filter((name) => messages[name])
       .map((name) => `${amount(messages[name])} ${name.replace(/s$/, messages[name] === 1 ? "" : "s")}`).join(", ") || "none"],
-    recording && ["Recording", recording.failed ? "cannot be written now: what comes waits at the broker" : `${count(recording.stored, "message")} stored since the start`],
-    server && ["Pages open", amount(server.streams), server.streamsDropped ? `${amount(server.streamsDropped)} were too slow and began anew` : null],
+    recording && ["Recording", recording.failed ? "cannot be written: messages wait at the broker" : `${count(recording.stored, "message")} stored since server start`],
+    server && ["Open pages", amount(server.streams), server.streamsDropped ? `${amount(server.streamsDropped)} reconnected because they were too slow` : null],
     server && ["Memory", bytes(server.memory)],
     server && ["Version", safeName(server.version, 60)],
   ];

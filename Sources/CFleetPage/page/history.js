@@ -19,7 +19,7 @@ const leastSpan = 600_000, spanMargin = 30_000;
 const allPoints = 100_000;
 const paces = [[1, "1×"], [10, "10×"], [60, "60×"], [300, "300×"]];
 /** Text per source of a recorded position. */
-const sources = { location: "told at the time", track: "told afterwards", coarse: "access points or cells" };
+const sources = { location: "sent live", track: "sent later", coarse: "access points or cells" };
 
 export class HistoryView {
   #api; #store; #map; #router; #hasRecording; #controller = null; #track = new Track(); #dayTrack; #day; #vehicle; #bounds; #time; #timer = null; #shown = false;
@@ -49,12 +49,12 @@ export class HistoryView {
     this.#summary = h("p", { class: "day-summary" });
     this.#status = h("p", { class: "note", role: "status" });
     this.#geojson = h("a", { class: "download", download: true }, "GeoJSON");
-    this.#files = h("p", { class: "downloads", role: "group", "aria-label": "This day as a file" }, "Day as ", this.#geojson,
+    this.#files = h("p", { class: "downloads", role: "group", "aria-label": "Download this day" }, "Download: ", this.#geojson,
       button("GPX", () => this.#save("gpx"), { class: "link" }), button("CSV", () => this.#save("csv"), { class: "link" }));
     this.panel = h("section", { class: "panel-content history-panel", "aria-labelledby": "history-title", hidden: true },
       h("header", {}, h("h1", { id: "history-title", tabindex: "-1" }, "History of ", this.#name), this.#link),
-      h("div", { class: "day-row" }, button("‹", () => this.#go(dayAfter(this.#day, -1, isUTC())), { "aria-label": "Day before" }),
-        this.#date, button("›", () => this.#go(dayAfter(this.#day, 1, isUTC())), { "aria-label": "Day after" }),
+      h("div", { class: "day-row" }, button("‹", () => this.#go(dayAfter(this.#day, -1, isUTC())), { "aria-label": "Previous day" }),
+        this.#date, button("›", () => this.#go(dayAfter(this.#day, 1, isUTC())), { "aria-label": "Next day" }),
         button("Today", () => this.#go(dayOf(this.#store.now(), isUTC())))),
       this.#extent, this.#summary, this.#status, this.#files, this.journal.element);
   }
@@ -62,11 +62,11 @@ export class HistoryView {
   #slider; #play; #pace; #readout; #zoomOut;
   #makeDock() {
     this.#slider = h("input", {
-      type: "range", min: 0, max: 86_400, step: 1, value: 0, class: "time-slider", "aria-label": "Time of the day",
+      type: "range", min: 0, max: 86_400, step: 1, value: 0, class: "time-slider", "aria-label": "Time of day",
       on: { input: () => this.#setTime(this.plots.from + Number(this.#slider.value) * 1000, true) },
     });
     this.#play = button("Play", () => this.#toggle(), { class: "strong", "aria-pressed": "false" });
-    this.#pace = h("select", { "aria-label": "Pace" }, paces.map(([value, text]) => h("option", { value, selected: value === 60 }, text)));
+    this.#pace = h("select", { "aria-label": "Playback speed" }, paces.map(([value, text]) => h("option", { value, selected: value === 60 }, text)));
     this.#zoomOut = button("Whole day", () => this.#setSpan(), { hidden: true });
     this.#readout = h("p", { class: "readout", id: "readout" });
     this.dock = h("section", { class: "dock", "aria-label": "Time", hidden: true },
@@ -87,7 +87,7 @@ export class HistoryView {
     this.dock.hidden = !this.#hasRecording();
     if (!this.#hasRecording()) {
       this.#files.hidden = true;
-      setText(this.#status, "The server has no recording: start it with --recording to have one.");
+      setText(this.#status, "No recording. Start the server with --recording to store the history.");
       return;
     }
     this.trackLayer.layer.addTo(this.#map.map);
@@ -110,7 +110,7 @@ export class HistoryView {
     this.#zoomOut.hidden = true;
     this.trackLayer.span = [-Infinity, Infinity];
     this.journal.choose(routeQuery?.list && routeQuery.list.charAt(0).toUpperCase() + routeQuery.list.slice(1));
-    setText(this.#status, "Asking the server…");
+    setText(this.#status, "Loading…");
     try {
       // The track first: other requests would delay it.
       const coming = this.#fetch(this.#bounds.from, this.#bounds.to, controller.signal);
@@ -157,7 +157,7 @@ export class HistoryView {
       if (from !== undefined) {
         this.#date.min = dayOf(from, isUTC());
         setText(this.#extent, `Recorded from ${dayOf(from, isUTC())} to ${dayOf(to, isUTC())}: ${amount(told.positions)} positions. Times in ${zoneName()}.`);
-      } else setText(this.#extent, "Nothing of it was recorded.");
+      } else setText(this.#extent, "No data recorded for this vehicle.");
     } catch {
       // The next day that is opened retries.
       if (this.#extentKnown === asked) this.#extentKnown = undefined;
@@ -185,7 +185,7 @@ export class HistoryView {
 
   /** Downloads the whole day at full resolution. */
   async #save(form) {
-    setText(this.#status, "Asking the server…");
+    setText(this.#status, "Loading…");
     try {
       const track = new Track(await this.#api.get(`${vehiclePath(this.#vehicle, "track")}${this.#range(allPoints)}`, { signal: this.#controller.signal }));
       const name = `${this.#vehicle.vehicle} ${this.#day}`;
@@ -210,8 +210,8 @@ export class HistoryView {
       `${amount(track.count)} positions`, trips.length ? `${metres(driven)} on ${trips.length} ${trips.length === 1 ? "trip" : "trips"}` : null,
       trips.length ? `${duration(sum("moving"))} in motion` : null,
     ].filter(Boolean).join(" · ") : "");
-    setText(this.#status, !track.length ? "No position of this day was recorded."
-      : track.count > track.length ? `The line is thinned: every position lies within ${metres(track.tolerance)} of it.` : "");
+    setText(this.#status, !track.length ? "No positions recorded on this day."
+      : track.count > track.length ? `Simplified line: all positions are within ${metres(track.tolerance)} of it.` : "");
   }
 
   #useTrack(track, from, to) {
@@ -261,9 +261,9 @@ export class HistoryView {
     this.trackLayer.redraw();
     this.#slider.value = Math.round((this.#time - this.plots.from) / 1000);
     const at = this.#track.at(this.#time), index = at?.index;
-    const text = !at ? "before the first position" : !at.isKnown ? "nothing was recorded then" : [
-      speed(this.#track.speed[index]) ?? "speed not known", direction(this.#track.course[index]), metres(this.#track.altitude[index]),
-      this.#track.accuracy[index] === null || this.#track.accuracy[index] === undefined ? "accuracy not known" : `± ${metres(this.#track.accuracy[index])}`,
+    const text = !at ? "before the first position" : !at.isKnown ? "no data recorded at this time" : [
+      speed(this.#track.speed[index]) ?? "speed unknown", direction(this.#track.course[index]), metres(this.#track.altitude[index]),
+      this.#track.accuracy[index] === null || this.#track.accuracy[index] === undefined ? "accuracy unknown" : `± ${metres(this.#track.accuracy[index])}`,
       sources[this.#track.source[index]] ?? this.#track.source[index], place(at.latitude, at.longitude),
     ].filter(Boolean).join(" · ");
     const told = shown(this.#time, { now: this.#time });

@@ -54,7 +54,7 @@ export class Journal {
       type: "button", role: "tab", id: `journal-${name}`, "aria-controls": "journal-panel",
       on: { click: () => this.choose(name, true), keydown: (event) => this.#key(event) },
     }, name));
-    this.element = h("div", { class: "journal" }, h("div", { role: "tablist", class: "tabs", "aria-label": "What happened" }, this.#tabs), this.#panel);
+    this.element = h("div", { class: "journal" }, h("div", { role: "tablist", class: "tabs", "aria-label": "Journal" }, this.#tabs), this.#panel);
     this.choose("Trips");
   }
 
@@ -127,7 +127,7 @@ export class Journal {
       const found = this.#data[tab.textContent.split(" ")[0]];
       tab.textContent = tab.id.slice(8) + (Array.isArray(found) ? ` ${found.length}${found.hasMore ? "+" : ""}` : "");
     }
-    if (!items) fill(this.#panel, h("p", { class: "note" }, this.#vehicle ? "Asking the server…" : ""));
+    if (!items) fill(this.#panel, h("p", { class: "note" }, this.#vehicle ? "Loading…" : ""));
     else if (items instanceof Error) fill(this.#panel, h("p", { class: "note" }, items.explanation ?? items.message));
     else if (!items.length) fill(this.#panel, h("p", { class: "note" }, this.#chosen === "Regions" ? "No region entered or left on this day." : `No ${this.#chosen.toLowerCase()} on this day.`));
     else fill(this.#panel, h("ul", { class: "journal-items" }, items.map((item) => h("li", {}, this[`show${this.#chosen}`](item)))));
@@ -164,7 +164,7 @@ export class Journal {
     // OwnTracks phones use `desc` for the region's name.
     const name = safeName(item.name ?? item.region ?? item.desc, 200);
     fill(entry, h("b", {}, `${crossings[item.event] ?? words(item.event)} ${name}`), h("span", {}, timeElement(at, this.#day.from)),
-      h("span", { class: "note" }, [item.late && "found out later", item.confidence < 0.9 && `${Math.round(item.confidence * 100)} % sure`].filter(Boolean).join(" · ")));
+      h("span", { class: "note" }, [item.late && "detected later", item.confidence < 0.9 && `${Math.round(item.confidence * 100)} % confidence`].filter(Boolean).join(" · ")));
     return entry;
   }
 

@@ -35,7 +35,7 @@ export function filterControls(store, selection, { compact = false } = {}) {
   });
   const concernedNumber = h("span", { class: "number" }, "0");
   const concerned = button("", () => selection.setFilter({ concerned: !selection.filter.concerned }), { class: "chip", "aria-pressed": "false" });
-  concerned.append(drawing([{ d: look, "fill-rule": "evenodd" }]), h("span", { class: "word" }, "Needs a look"), concernedNumber);
+  concerned.append(drawing([{ d: look, "fill-rule": "evenodd" }]), h("span", { class: "word" }, "Attention"), concernedNumber);
   const clear = button("Show all", () => {
     search.value = "";
     selection.clearFilter();
@@ -119,7 +119,7 @@ export class VehicleList {
     this.#manyFleets = this.#store.fleets().length > 1;
     this.#rows.setItems(this.#selection.items);
     const total = this.#store.vehicles.size, shown = this.#selection.items.length;
-    setText(this.#status, total === 0 ? "No vehicle has been heard from yet."
+    setText(this.#status, total === 0 ? "No messages from vehicles yet."
       : shown === total ? count(total, "vehicle") : `${amount(shown)} of ${count(total, "vehicle")}`);
     if (this.#selection.isFiltered) this.#announce(this.#status.textContent);
   }
@@ -154,7 +154,7 @@ export class VehicleList {
     setText(parts.name, safeName(vehicle.vehicle));
     setText(parts.fleet, this.#manyFleets ? safeName(vehicle.fleet, 40) : "");
     setText(parts.state, activityWords[doing]);
-    setText(parts.age, ` · ${age(moment(vehicle.heard), now) ?? "never heard"}`);
+    setText(parts.age, ` · ${age(moment(vehicle.heard), now) ?? "no message"}`);
     setText(parts.speed, doing === "moving" ? speed(speedOf(vehicle)) ?? "" : "");
     setText(parts.battery, vehicle.battery?.level === undefined ? "" : `${percent(vehicle.battery.level)}${vehicle.battery.charging ? " ⚡︎" : ""}`);
     // The state "Overdue" already says so.

@@ -3,7 +3,7 @@ import * as L from "/vendor/leaflet/leaflet.esm.min.js";
 import { baseTiles } from "./base-tiles.js";
 import { button, h, limited, setText } from "./dom.js";
 import { FleetLayer } from "./fleet-layer.js";
-import { age, count, moment, place, safeName, speed } from "./format.js";
+import { age, amount, count, moment, place, safeName, speed } from "./format.js";
 import { graticule } from "./graticule.js";
 import { turned, worldX, worldY } from "./mercator.js";
 import { recordedWays } from "./ways.js";
@@ -154,8 +154,8 @@ export class FleetMap {
   #describe = limited(1500, () => {
     const total = this.#store.vehicles.size;
     setText(this.#summary, total === 0
-      ? "No vehicle has been heard from yet."
-      : `${count(this.fleet.visible, "vehicle")} of ${total} in view. The list of vehicles tells the same in words.`);
+      ? "No messages from vehicles yet."
+      : `${amount(this.fleet.visible)} of ${count(total, "vehicle")} in view. The vehicle list contains the same data as text.`);
   });
 
   /** Zooms to the whole fleet once after loading, unless the address contains a map position. */

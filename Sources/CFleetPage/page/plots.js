@@ -103,7 +103,7 @@ export class Plots {
     if (low > high) {
       context.fillStyle = paper.muted;
       context.textAlign = "left";
-      context.fillText(unit === "m" ? "Altitude is not known" : "Speed is not known", margin.left + 8, top + height / 2);
+      context.fillText(unit === "m" ? "No altitude" : "No speed", margin.left + 8, top + height / 2);
       return;
     }
     low = Math.min(low, floor ?? low);

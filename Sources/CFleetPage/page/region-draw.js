@@ -102,7 +102,7 @@ export class RegionDraw {
     this.#handles.push(marker);
     const element = marker.getElement();
     element.setAttribute("role", "button");
-    element.setAttribute("aria-label", `${name}: arrows move it${remove ? ", Delete takes it away" : ""}`);
+    element.setAttribute("aria-label", `${name}: move with the arrow keys${remove ? ", remove with Delete" : ""}`);
     marker.on("drag", () => moved(marker.getLatLng().wrap()));
     marker.on("dragend", () => this.#changed(index));
     element.addEventListener("keydown", (event) => {

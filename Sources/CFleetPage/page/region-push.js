@@ -12,8 +12,8 @@ const greatestTable = 500;
 const lookInterval = 1000;
 
 const sentWords = {
-  sent: "sent, no answer yet", unsent: "waits for the broker", refused: "refused by the broker", unmanaged: "takes no regions from here",
-  unchanged: "did not have to watch it",
+  sent: "sent, no answer yet", unsent: "waiting for the broker", refused: "refused by the broker", unmanaged: "does not accept remote regions",
+  unchanged: "did not have the region",
 };
 
 /** Adds the region to those of each vehicle, in one request. */
@@ -21,7 +21,7 @@ export function pushRegion(api, vehicles, feature, result, place) {
   const change = { features: { type: "FeatureCollection", features: [feature] }, add: true };
   return changeRegion(api, vehicles, feature.id, change, result, place, (told, key) => {
     const vehicle = told.vehicles.get(key);
-    if (!vehicle) return "no longer wanted of it: somebody has taken it away meanwhile";
+    if (!vehicle) return "removed by another user meanwhile";
     return vehicle.reason ? `refused: ${safeName(vehicle.reason, 200)}` : vehicle.accepted ? "accepted" : undefined;
   });
 }
@@ -29,8 +29,8 @@ export function pushRegion(api, vehicles, feature, result, place) {
 /** Removes the region from those of each vehicle, in one request. */
 export function takeRegion(api, vehicles, identifier, result, place) {
   return changeRegion(api, vehicles, identifier, { remove: [identifier] }, result, place, (told, key) => {
-    if (told.vehicles.has(key)) return "wanted of it again: somebody has given it meanwhile";
-    return told.watchingStill.has(key) ? undefined : "no longer watched";
+    if (told.vehicles.has(key)) return "assigned again by another user meanwhile";
+    return told.watchingStill.has(key) ? undefined : "removed";
   });
 }
 
@@ -43,10 +43,10 @@ async function changeRegion(api, vehicles, identifier, change, result, place, wo
     for (const vehicle of told) setText(rows.get(keyOf(vehicle)), sentWords[vehicle.state] ?? vehicle.state);
     const sent = told.filter((vehicle) => vehicle.state === "sent").map(keyOf), unchanged = told.filter((vehicle) => vehicle.state === "unchanged").length;
     const sentence = `Sent to ${count(sent.length, "vehicle")} of ${vehicles.length - unchanged}.`;
-    if (sent.length + unchanged < vehicles.length) result.wait(`${sentence} Answers follow.`);
-    else result.good(`${sentence} Answers follow.`);
+    if (sent.length + unchanged < vehicles.length) result.wait(`${sentence} Waiting for answers…`);
+    else result.good(`${sentence} Waiting for answers…`);
     const silent = await answers(api, identifier, sent, rows, words);
-    const end = silent.length ? `${count(silent.length, "vehicle")} did not answer within ${patience / 1000} seconds: the list of regions shows it when they do.` : "All of them have answered.";
+    const end = silent.length ? `${count(silent.length, "vehicle")} did not answer within ${patience / 1000} seconds. Late answers appear in the list of regions.` : "All vehicles have answered.";
     if (sent.length) (silent.length || sent.length + unchanged < vehicles.length ? result.wait : result.good)(`${sentence} ${end}`);
   } catch (error) {
     result.bad(error);
@@ -55,14 +55,14 @@ async function changeRegion(api, vehicles, identifier, change, result, place, wo
 
 /** @returns {Map<string, HTMLElement>} the table cell per vehicle */
 function answerTable(vehicles, place) {
-  const rows = new Map(vehicles.map((vehicle) => [keyOf(vehicle), h("td", {}, "waits")]));
+  const rows = new Map(vehicles.map((vehicle) => [keyOf(vehicle), h("td", {}, "sending")]));
   const more = vehicles.length - greatestTable;
   place(h("div", { class: "scroll table-box answers", tabindex: "0", role: "group", "aria-label": "Answers" },
     h("table", {},
       h("caption", { class: "visually-hidden" }, "Answers of vehicles"),
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Vehicle"), h("th", { scope: "col" }, "Answer"))),
       h("tbody", {}, vehicles.slice(0, greatestTable).map((vehicle) => h("tr", {}, h("th", { scope: "row" }, h("bdi", {}, safeName(vehicle.vehicle, 60))), rows.get(keyOf(vehicle)))))),
-    more > 0 ? h("p", { class: "note" }, `and ${count(more, "vehicle")} more, without a row`) : null));
+    more > 0 ? h("p", { class: "note" }, `and ${count(more, "more vehicle")}`) : null));
   return rows;
 }
 

@@ -33,7 +33,7 @@ export class Session {
         this.#begin({ name: "local", role: "view", login: false });
         return true;
       }
-      else if (!this.current) this.#show(error.status ? error.explanation : "The server cannot be reached. The page goes on as soon as it answers.");
+      else if (!this.current) this.#show(error.status ? error.explanation : "Cannot reach the server. The page reconnects automatically.");
       return false;
     }
   }
@@ -44,7 +44,7 @@ export class Session {
     } catch (error) {
       // 401: the session has already ended.
       if (error.status !== 401) {
-        this.#end(`You may still be logged in. ${error.explanation ?? error.message}`);
+        this.#end(`The logout failed; you may still be logged in. ${error.explanation ?? error.message}`);
         return;
       }
     }
@@ -71,7 +71,7 @@ export class Session {
     this.current = undefined;
     this.#api.csrf = undefined;
     if (was) this.#on.ended();
-    if (was || !this.#form || this.#element.hidden) this.#show(text ?? (was ? "Your session has ended." : ""));
+    if (was || !this.#form || this.#element.hidden) this.#show(text ?? (was ? "Your session has ended. Log in again." : ""));
   }
 
   #show(text) {
@@ -85,7 +85,7 @@ export class Session {
         submit: async (event) => {
           event.preventDefault();
           submit.disabled = true;
-          result.wait("Asking the server…");
+          result.wait("Logging in…");
           try {
             this.#begin(await this.#api.post("session", { name: name.value, password: password.value }, { quiet: true }));
           } catch (error) {

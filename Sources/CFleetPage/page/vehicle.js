@@ -39,17 +39,17 @@ import { measuredAt, promiseOf, standingSpeed } from "./reckoning.js";
 export const activities = ["offline", "overdue", "moving", "standing", "connected", "asleep", "unknown"];
 
 export const activityWords = {
-  moving: "Moving", standing: "Standing", connected: "Connected", asleep: "Asleep", overdue: "Overdue", offline: "Offline", unknown: "Unknown",
+  moving: "Moving", standing: "Stopped", connected: "Connected", asleep: "Asleep", overdue: "Overdue", offline: "Offline", unknown: "Unknown",
 };
 
 export const activityMeanings = {
-  moving: "connected, and faster than walking",
-  standing: "connected, and slower than walking",
-  connected: "its connection stands, but its last position is too old to tell how fast it goes, or tells no speed",
-  asleep: "has said that it sleeps",
-  overdue: "sleeps, and has not been heard from 5 minutes after it meant to be",
-  offline: "its connection has ended",
-  unknown: "has never told its state",
+  moving: "connected, faster than 2.5 km/h",
+  standing: "connected, slower than 2.5 km/h",
+  connected: "connected, but without a current speed",
+  asleep: "has reported that it sleeps",
+  overdue: "asleep, and no message 5 minutes after the announced wake-up",
+  offline: "the connection was closed or lost",
+  unknown: "has never reported its state",
 };
 
 /** The key of a vehicle. Names contain no slash, the separator of MQTT topics. */
@@ -87,11 +87,11 @@ export function activity(vehicle) {
 
 /** Text per source of a position. */
 export const positionKinds = {
-  fix: "Measured by the receiver",
-  fused: "Receiver and inertial sensors together",
-  inertial: "Carried on by inertial sensors, without a receiver",
+  fix: "Measured by the GNSS receiver",
+  fused: "GNSS receiver and inertial sensors",
+  inertial: "From inertial sensors, without GNSS reception",
   coarse: "Coarse: from access points or cells",
-  stale: "Old: it may have moved since",
+  stale: "Old: the vehicle may have moved since",
 };
 
 /** True if the vehicle may have moved since its position: the position is stale, or the vehicle was moving. @param {Summary} vehicle */
@@ -117,16 +117,16 @@ export function isConcerning(vehicle) {
 }
 
 /** The concern of a vehicle that did not wake on time. */
-export const lateWaking = "has not woken when it meant to";
+export const lateWaking = "wake-up overdue";
 
 /** The reasons why a vehicle needs attention, most urgent first. */
 export function concerns(vehicle) {
   const found = [];
   if (vehicle.overdue) found.push(lateWaking);
   if (vehicle.battery?.level < 0.2 && !vehicle.battery.charging) found.push("battery low");
-  if (vehicle.queue > 100) found.push("messages queue up");
-  if (vehicle.gap) found.push("messages are missing");
+  if (vehicle.queue > 100) found.push("many messages queued");
+  if (vehicle.gap) found.push("messages missing");
   if (!vehicle.position) found.push("no position");
-  else if (vehicle.position.stale) found.push("position is old");
+  else if (vehicle.position.stale) found.push("old position");
   return found;
 }
