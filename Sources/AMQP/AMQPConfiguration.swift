@@ -54,16 +54,16 @@ public struct AMQPConfiguration: Hashable, Sendable {
         what == "exchange" || !name.hasPrefix("amq."), what, "names that begin with amq. are the broker's own"
       )
     }
-    try check(!patterns.isEmpty, "patterns", "none is given: nothing would come")
-    try check((1...65_535).contains(mostPrefetch), "mostPrefetch", "it has to be 1...65535")
-    try check((1...300).contains(connectTimeout), "connectTimeout", "it has to be 1...300 s")
-    try check((1...300).contains(answerTimeout), "answerTimeout", "it has to be 1...300 s")
-    try check((1...3600).contains(heartbeat), "heartbeat", "it has to be 1...3600 s")
-    try check(backoffLimit > 0, "backoffLimit", "it has to be above 0 s")
+    try check(!patterns.isEmpty, "patterns", "at least one is required")
+    try check((1...65_535).contains(mostPrefetch), "mostPrefetch", "must be 1...65535")
+    try check((1...300).contains(connectTimeout), "connectTimeout", "must be 1...300 s")
+    try check((1...300).contains(answerTimeout), "answerTimeout", "must be 1...300 s")
+    try check((1...3600).contains(heartbeat), "heartbeat", "must be 1...3600 s")
+    try check(backoffLimit > 0, "backoffLimit", "must be above 0 s")
     try check(user != nil || password == nil, "password", "it belongs to a user; name one")
     try check(
       user != nil || tls?.identity != nil, "user",
-      "there is neither a user nor a certificate to prove who this is")
+      "a user or a certificate is required")
     if case .preSharedKey? = tls?.trust {
       throw AMQPError(
         operation: "configure", object: "tls",

@@ -25,7 +25,7 @@ package enum RoutingKey {
         )
       case _ where level.contains(where: { "+#*".contains($0) }):
         throw wrong(
-          "\"\(level.prefix(60))\" is no level of a topic: + and # must fill a whole level, and * is a wildcard of RabbitMQ"
+          "\"\(level.prefix(60))\" is not a topic level: + and # must fill a whole level, and * is a wildcard of RabbitMQ"
         )
       default: words.append(level)
       }

@@ -231,7 +231,7 @@ struct CSVRow {
       let absent = triple.filter { values[$0] == nil }
       if let first = absent.first, absent.count < 3 {
         throw failure(
-          first, "is empty while its fellows are not", "give all three components of a vector or none")
+          first, "is empty, but other components are not", "give all three components of a vector or none")
       }
     }
   }

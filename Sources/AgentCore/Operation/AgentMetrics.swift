@@ -70,7 +70,7 @@ extension MetricsText {
       "dead_letters", "Stored messages that the broker has rejected permanently.",
       counters["queue.dead"].map(Double.init))
     family("messages_total", .counter, "Messages by the broker's response.", labelled("outcome", "messages."))
-    family("dropped_total", .counter, "What was dropped, by reason.", labelled("reason", "dropped."))
+    family("dropped_total", .counter, "Dropped messages, by reason.", labelled("reason", "dropped."))
     family(
       "events_total", .counter, "Other counts of the agent, as in the message status.",
       counters.filter { name, _ in

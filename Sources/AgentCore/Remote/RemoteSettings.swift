@@ -92,7 +92,7 @@ struct RemoteDocument: Sendable {
   ) -> (value: ConfigurationKey.Value?, reason: String?) {
     guard let spec = ConfigurationKey.byPath[key] else {
       let hint = ConfigurationKey.nearest(to: key).map { "; did you mean \($0)?" } ?? ""
-      return (nil, "there is no such key" + hint)
+      return (nil, "unknown key" + hint)
     }
     guard changeable.contains(key) else { return (nil, "remote.keys does not list it") }
     let value = spec.accept(json: json)

@@ -129,7 +129,7 @@ extension AlertWorker {
     for (receiver, entry, time) in try store.waiting()
     where created[entry.number] == nil && !settled.contains(entry.number) {
       guard queues[receiver] != nil else {
-        writes.gone.append((entry.number, "there is no receiver \(receiver) any more"))
+        writes.gone.append((entry.number, "receiver \(receiver) was removed"))
         continue
       }
       queues[receiver]?.add(entry, at: now.timestamp)

@@ -86,7 +86,7 @@ struct AlertStore: ~Copyable {
       case .cannotOpen:
         "\(InputFile.causeOfFailure(toOpen: path) ?? error.message); check store below [alerts]"
       case .notADatabase, .corrupt: "\(error.message); move it away, and a new one is made"
-      case .busy: "another program holds it"
+      case .busy: "another program uses it"
       default: error.message
       }
     return .usage("use the alerts in", path, cause)

@@ -144,7 +144,7 @@ package struct BrokerArguments: ParsableArguments {
   func minimumTLS(_ profile: Profile?) throws(FleetError) -> MQTTTLS.Version {
     let version = tlsMinimum ?? profile?[.minimumTLS] ?? "1.2"
     guard ["1.2", "1.3"].contains(version) else {
-      throw .usage("use", "--tls-minimum \(version)", "it is 1.2 or 1.3")
+      throw .usage("use", "--tls-minimum \(version)", "must be 1.2 or 1.3")
     }
     return version == "1.3" ? .tls13 : .tls12
   }
@@ -232,7 +232,7 @@ package struct BrokerArguments: ParsableArguments {
       guard name != nil || given != nil else { return nil }
       throw .usage(
         "read", path,
-        "there is no such file; write [\(name ?? ProfileFile.usualName)] and broker = \"mqtt://…\" into it")
+        "no such file; write [\(name ?? ProfileFile.usualName)] and broker = \"mqtt://…\" into it")
     }
     return try file.profile(named: name)
   }

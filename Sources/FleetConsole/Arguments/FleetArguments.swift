@@ -70,7 +70,7 @@ package struct MessageProfileArguments: ParsableArguments {
     guard let profile = MessageProfile(rawValue: name) else {
       throw .usage(
         "use", "--message-profile \(name.prefix(40))",
-        "it is \(MessageProfile.allCases.map(\.rawValue).joined(separator: " or "))")
+        "must be \(MessageProfile.allCases.map(\.rawValue).joined(separator: " or "))")
     }
     return profile
   }

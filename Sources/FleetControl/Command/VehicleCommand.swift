@@ -172,12 +172,12 @@ extension VehicleCommand {
         )
       }
       guard let accepted = parameter.value(of: value) else {
-        throw JSONError("argument \"\(name)\": it is \(parameter.accepted)")
+        throw JSONError("argument \"\(name)\": must be \(parameter.accepted)")
       }
       members[name] = accepted
     }
     for parameter in parameters where parameter.isRequired && members[parameter.name] == nil {
-      throw JSONError("argument \"\(parameter.name)\": missing; it is \(parameter.accepted)")
+      throw JSONError("argument \"\(parameter.name)\": missing; must be \(parameter.accepted)")
     }
     if !requiresOne.isEmpty, !requiresOne.contains(where: { members[$0] != nil }) {
       throw JSONError("one of the arguments \(requiresOne.joined(separator: ", ")) is needed")

@@ -30,7 +30,7 @@ package enum ForgetCommand {
   ///   unreachable or rejects a request.
   package static func run(_ options: ForgetOptions) throws(FleetError) -> ExitStatus {
     guard (0.1...86_400).contains(options.timeout) else {
-      throw .usage("wait", "\(options.timeout) s", "--timeout is 0.1 to 86400 seconds")
+      throw .usage("wait", "\(options.timeout) s", "--timeout must be 0.1 to 86400 seconds")
     }
     let targets = options.vehicles.targets(options.broker)
     guard !targets.vehicles.isEmpty else {
@@ -62,7 +62,7 @@ package enum ForgetCommand {
       // Deduplicated, because each message arrives for the wildcard and for the exact topic.
       StandardError.say(
         "the broker delivers retained messages for exact topics only, in a cluster perhaps only those of this node: "
-          + "what there is besides is not known")
+          + "other topics are unknown")
     }
     if options.yes { try requireOne(of: vehicles, targets) }
     if options.yes, !options.online {

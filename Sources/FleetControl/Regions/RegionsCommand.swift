@@ -139,7 +139,7 @@ package enum RegionsCommand {
     let targets = try options.change.targets(share: options.share)
     let file = try RegionFile.read(options.file, radius: options.radius, hasRadiusOption: true)
     for reason in file.skipped { StandardError.say("skipped: \(reason)") }
-    for name in file.replaced { StandardError.say("region \"\(name)\" is there twice: the last one counts") }
+    for name in file.replaced { StandardError.say("region \"\(name)\" occurs twice: the last one counts") }
     let (exchange, retained) = try read(
       options.change.broker, targets, options.change.beginning, reader)
     defer { exchange.close() }

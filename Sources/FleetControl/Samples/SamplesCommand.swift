@@ -135,7 +135,7 @@ package enum SamplesCommand {
       throw .usage("use", "--rate \(options.rate)", "give 0.1 to 100000 Hz")
     }
     guard (0.1...3600).contains(options.timeout) else {
-      throw .usage("wait", "\(options.timeout) s", "--timeout is 0.1 to 3600 seconds")
+      throw .usage("wait", "\(options.timeout) s", "--timeout must be 0.1 to 3600 seconds")
     }
     var members: [String: JSONValue] = ["seconds": .number(options.seconds), "rate": .number(options.rate)]
     for name in options.sensor where SamplePiece.Kind(rawValue: name) == nil {

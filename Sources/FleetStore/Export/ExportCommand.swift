@@ -70,7 +70,7 @@ package struct ExportOptions: ParsableArguments {
   /// - Throws: `FleetError` for invalid options.
   func check(_ format: ExportFormat) throws(FleetError) {
     guard gap > 0, gap <= 1e9 else {
-      throw .usage("use", "--gap \(gap)", "it is above 0, in seconds")
+      throw .usage("use", "--gap \(gap)", "must be above 0, in seconds")
     }
     guard format != .parquet || (output ?? "-") != "-" else {
       throw .usage("write", "Parquet to standard output", "it is a folder of files; name one with -o")

@@ -238,7 +238,7 @@ final class PostgreSQLStore: MessageStore {
           ? "others read from or write to it for long" : error.message
         announce(
           "\(name): \(cause); its index of traces is made at the next start, and until "
-            + "then traces are looked for in all of a vehicle's messages")
+            + "queries for traces then read all messages of a vehicle")
       }
     }
     try connection?.run("RESET lock_timeout")

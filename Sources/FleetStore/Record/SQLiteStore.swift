@@ -37,7 +37,7 @@ final class SQLiteStore: MessageStore {
   private static func prepare(_ database: borrowing Database) throws(SQLiteError) -> String? {
     let isNew = try database.integer("SELECT count(*) FROM sqlite_master") == 0
     if !isNew, try !SQLiteSchema.isRecording(database) {
-      return "it is a database of another program; name another file"
+      return "the file is a database of another program; name another file"
     }
     guard try SQLitePlaces.areAvailable(database) else {
       return "this SQLite library has no R*Tree module; use one that was built with SQLITE_ENABLE_RTREE"

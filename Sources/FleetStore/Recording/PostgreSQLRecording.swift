@@ -38,7 +38,7 @@ final class PostgreSQLRecording: RecordingTables {
       guard exists == "t" else {
         throw PostgreSQLError(
           state: "odograph",
-          message: "there is no recording; odograph record makes one, in the schema odograph")
+          message: "no recording; odograph record creates one, in the schema odograph")
       }
       let version = try line.connection.run("SELECT version FROM odograph.schema_version").values.first?.first
       guard let version = version?.flatMap(Int.init), version <= PostgreSQLSchema.version else {

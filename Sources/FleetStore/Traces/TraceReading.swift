@@ -40,7 +40,7 @@ struct TraceReading {
     guard let file = TraceFile(bytes: unpacked) else {
       throw .usage(
         "read", name,
-        "it is no trace, or its first bytes are damaged; name a file of odograph trace fetch or wait")
+        "not a trace, or its first bytes are damaged; name a file of odograph trace fetch or wait")
     }
     (head, blocks) = (file.head, file.blocks.count)
     // If decompression fails, the rest is unknown.

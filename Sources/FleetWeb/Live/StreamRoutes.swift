@@ -68,7 +68,7 @@ private struct ViewChange {
   private var selected: VehicleKey??
 
   init(_ json: JSONValue) throws(WebError) {
-    guard case .object(let members) = json else { throw .invalid("body", "it is a JSON object") }
+    guard case .object(let members) = json else { throw .invalid("body", "must be a JSON object") }
     switch members["bounds"] {
     case nil: break
     case .null?: bounds = .some(nil)
@@ -81,7 +81,7 @@ private struct ViewChange {
     case nil: break
     case .null?, .string("")?: selected = .some(nil)
     case .string(let text)?: selected = try VehicleKey(parsing: text)
-    default: throw .invalid("selected", "selected is \"fleet/vehicle\", or null")
+    default: throw .invalid("selected", "selected must be \"fleet/vehicle\", or null")
     }
   }
 

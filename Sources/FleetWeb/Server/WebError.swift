@@ -44,7 +44,7 @@ package struct WebError: Error, HTTPResponseError, Hashable, Sendable {
 extension WebError {
   /// Creates the error for a missing or invisible object; both are indistinguishable.
   package static func notFound(_ what: String, remedy: String? = nil) -> WebError {
-    WebError(.notFound, "not-found", "there is no \(what.prefix(200))", remedy: remedy)
+    WebError(.notFound, "not-found", "no such \(what.prefix(200))", remedy: remedy)
   }
 
   /// Creates the error for an invalid request.
@@ -84,7 +84,7 @@ extension WebError {
   init(_ error: HTTPError) {
     let (code, message): (String, String) =
       switch error.status {
-      case .notFound: ("not-found", "there is nothing at this address")
+      case .notFound: ("not-found", "not found")
       case .unauthorized: ("login-required", "log in first")
       case .forbidden: ("forbidden", "this is not allowed")
       case .contentTooLarge: ("too-large", "the request is too large")

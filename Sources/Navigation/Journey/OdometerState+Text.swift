@@ -53,7 +53,7 @@ extension OdometerState {
       guard let count else { continue }
       let values = words.dropFirst().compactMap { Double($0) }
       guard values.count == count, numbers.updateValue(values, forKey: key) == nil else {
-        throw failure(index + 1, "\(key) has other than \(count) numbers, or is there twice")
+        throw failure(index + 1, "\(key) has other than \(count) numbers, or occurs twice")
       }
     }
     guard let distance = numbers["distance"], let estimated = numbers["estimated"],

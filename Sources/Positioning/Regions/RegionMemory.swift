@@ -54,7 +54,7 @@ struct RegionMemory: Hashable, Sendable {
   init(decoding bytes: [UInt8]) throws(RegionMemoryError) {
     let isOld = bytes.starts(with: Self.oldMagic)
     guard isOld || bytes.starts(with: Self.magic), bytes.count >= Self.magic.count + 12 else {
-      throw RegionMemoryError(description: "holds no region states of this version")
+      throw RegionMemoryError(description: "contains no region states of this version")
     }
     let end = bytes.count - 4
     var place = end

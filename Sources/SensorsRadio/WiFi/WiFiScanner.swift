@@ -148,7 +148,7 @@ struct WiFiScanner: Sendable {
 extension WiFiScanner {
   private var absent: RadioError {
     RadioError(
-      place: interface, problem: "there is no such interface",
+      place: interface, problem: "no such interface",
       remedy:
         "plug the radio in or load its driver, or name another in radio.wifi (odographd sensors lists them)")
   }

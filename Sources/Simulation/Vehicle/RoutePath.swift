@@ -145,7 +145,7 @@ struct RoutePath: Sendable {
     }
     for (index, waypoint) in waypoints.enumerated() {
       guard waypoint.coordinate.isValid, abs(waypoint.coordinate.latitude) < 89 else {
-        throw .waypoint(index, problem: "\(waypoint.coordinate) is not a place where one can drive")
+        throw .waypoint(index, problem: "\(waypoint.coordinate) is not on a road")
       }
       if let limit = waypoint.speedLimit, !(1...70).contains(limit) {
         throw .waypoint(index, problem: "a speed limit of \(limit) m/s; give 1 ... 70 m/s")

@@ -214,7 +214,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("location.distance_filtre", "20", "there is no such key; did you mean location.distance_filter?"),
+    ("location.distance_filtre", "20", "unknown key; did you mean location.distance_filter?"),
     ("vehicle.id", #""other""#, "remote.keys does not list it"),
     ("mqtt.password_file", #""/etc/shadow""#, "remote.keys does not list it"),
     ("remote.keys", "[]", "remote.keys does not list it"),

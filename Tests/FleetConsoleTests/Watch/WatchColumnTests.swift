@@ -153,7 +153,7 @@ import Testing
   @Test(arguments: ["", "m", "0", "-5m", "1e3", "nan", "inf", "5 weeks", "0x10", "4000d", "1.2.3s", "٣m"])
   func noTimes(text: String) {
     let error = #expect(throws: FleetError.self) { try DurationText.seconds(parsing: text, of: "--silent") }
-    #expect(error?.description.contains("it is a time as in 90s, 10m, 2h or 3d") == true)
+    #expect(error?.description.contains("must be a time as in 90s, 10m, 2h or 3d") == true)
   }
 
   /// Whoever sees the table for the first time finds each sign and each title explained, on a screen of any size.

@@ -71,8 +71,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "it is empty"), ("{}", "no GeoJSON"),
-    (#"{"type":"FeatureCollection","features":[]}"#, "there is no region"),
+    ("", "it is empty"), ("{}", "not GeoJSON"),
+    (#"{"type":"FeatureCollection","features":[]}"#, "it contains no region"),
     (#"{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]}}"#, "has no radius"),
     (
       #"{"type":"Feature","id":"a","geometry":{"type":"LineString","coordinates":[[1,2],[3,4]]}}"#,

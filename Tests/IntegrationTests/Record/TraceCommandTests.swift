@@ -237,14 +237,14 @@ import Traces
     try Data("t,ax\n1,2\n".utf8).write(to: URL(filePath: file))
     for arguments in [["verify", file], ["export", file, "--format", "csv"]] {
       let result = try await run(arguments)
-      #expect(result.status == 64 && result.output.contains("it is no trace"), "\(result.output)")
+      #expect(result.status == 64 && result.output.contains("not a trace"), "\(result.output)")
     }
     let cases: [([String], String)] = [
       (["fetch", "van-1", "0", "-o", file], "numbered from 1"),
       (["fetch", "van-1", "3", "-o", state.file("a.gpx")], ".gpx is none of the forms"),
       (["export", state.file("none.odotrace"), "--format", "csv"], "no such file"),
       (["wait", "van-1", "--format", "csv"], "name one with --output"),
-      (["list", "--cause", "hail"], "it is impact or command"),
+      (["list", "--cause", "hail"], "must be impact or command"),
     ]
     for (arguments, text) in cases {
       let result = try await run(arguments)

@@ -58,7 +58,7 @@ package struct ShareRoutes: RouteGroup {
     guard principal.sees(key), control.knows(key) else { throw WebError.notFound("vehicle \(key)") }
     guard let link = control.share(key, by: principal, seconds: seconds) else {
       throw WebError(
-        .serviceUnavailable, "shares-full", "there are \(ShareTable.capacity) links already",
+        .serviceUnavailable, "shares-full", "limit of \(ShareTable.capacity) links reached",
         remedy: "take some back with DELETE /api/v1/shares/ID")
     }
     let name = ShareTable.name(SecretDigest(of: link.secret))
