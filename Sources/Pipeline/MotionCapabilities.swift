@@ -71,7 +71,7 @@ package struct MotionCapabilities: Hashable, Sendable {
     for (name, output) in [("heading", MotionOutput.magneticHeading), ("trueHeading", .trueHeading)] {
       add(name, output, switch: heading.isEnabled ? nil : "heading.enabled = true")
     }
-    // Both are members of `attitude`; the field is in `status`, too.
+    // Gravity and rotation rate are members of `attitude`. The magnetic field is also in `status`.
     for output in [MotionOutput.gravity, .rotationRate] {
       add(output.rawValue, output, switch: attitude.isEnabled ? nil : "attitude.enabled = true")
     }

@@ -244,7 +244,7 @@ struct MotionReports: Sendable {
   /// - Parameter mounting: rotation from the device's axes to the vehicle's; nil returns to the device's.
   mutating func mount(_ mounting: Quaternion?) {
     guard mounting != manager.mounting else { return }
-    // Between two estimates the device has hardly moved in the vehicle.
+    // Successive estimates of the mounting differ little, so that the previous angles remain comparable.
     if mounting == nil || manager.mounting == nil { angles = nil }
     turn { $0.mounting = mounting }
   }

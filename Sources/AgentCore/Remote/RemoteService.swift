@@ -69,7 +69,7 @@ final class RemoteService {
       .compactMap { $0 }.min()
   }
 
-  /// Executes pending decisions of the previous run.
+  /// Completes changes of settings that the previous run had not finished.
   func begin(_ pipeline: inout AgentPipeline) {
     carryOut(manager.begin(), &pipeline)
   }

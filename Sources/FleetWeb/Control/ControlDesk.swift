@@ -29,7 +29,7 @@ package struct ControlDesk: Sendable {
   struct Vehicle: Hashable, Sendable {
     var key: VehicleKey
     var state: VehicleState
-    /// True if it accepts settings, regions and commands, or does not report otherwise.
+    /// False if the vehicle has reported that remote management is disabled.
     var isManaged: Bool
     var nextContact: UTCTime?
 
