@@ -81,7 +81,8 @@ internal import MQTT
     }
     unsafe amqp_ssl_socket_set_verify_peer(socket, 1)
     try demand(
-      unsafe odograph_amqp_expect(socket, node.host) == 1, "\(node.host) is not a valid name in a certificate")
+      unsafe odograph_amqp_expect(socket, node.host) == 1, "\(node.host) is not a valid name in a certificate"
+    )
     try demand(
       unsafe odograph_amqp_oldest(socket, tls.minimumVersion == .tls13 ? 1 : 0) == 1,
       "this machine's OpenSSL has no such TLS")

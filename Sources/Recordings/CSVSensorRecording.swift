@@ -147,7 +147,7 @@ struct CSVColumns: Sendable {
     guard quantities.contains(.t) else {
       throw RecordingError(
         file: file, line: line, column: "t", problem: "is missing in the header",
-        remedy: "every row needs its time in seconds")
+        remedy: "every row requires a time in seconds")
     }
     for triple in CSVColumns.triples where !quantities.filter(triple.contains).isEmpty {
       guard let absent = triple.first(where: { !quantities.contains($0) }) else { continue }
@@ -220,7 +220,7 @@ struct CSVRow {
       values[quantity] = value
     }
     guard let seconds = values[.t] else {
-      throw failure(.t, "is empty", "every row needs its time in seconds")
+      throw failure(.t, "is empty", "every row requires a time in seconds")
     }
     // About 290 years, the range of nanoseconds.
     guard abs(seconds) < 9e9 else {

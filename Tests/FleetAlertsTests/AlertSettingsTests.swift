@@ -127,7 +127,10 @@ struct AlertSettingsTests {
     ("[webhooks.a]\nurl = \"https://alerts.example/\"\nsecret_file = \"none\"\n", "3:15", "No such file"),
     ("[webhooks.a]\nurl = \"ftp://alerts.example/\"\n", "2:7", "https://HOST/PATH"),
     ("[mail.a]\nserver = \"smtp://m\"\nfrom = \"a@b\"\n", "1:1", "write one address"),
-    ("[mail.a]\nserver = \"smtp://m\"\nfrom = \"a@b\"\nto = \"a@b\\nBcc: x@y\"\n", "4:6", "not a mail address"),
+    (
+      "[mail.a]\nserver = \"smtp://m\"\nfrom = \"a@b\"\nto = \"a@b\\nBcc: x@y\"\n", "4:6",
+      "not a mail address"
+    ),
     ("[mail.a]\nserver = \"http://m\"\nfrom = \"a@b\"\nto = \"a@b\"\n", "2:10", "smtp://HOST:587"),
     (
       "[mail.a]\nserver = \"smtp://m\"\nfrom = \"a@b\"\nto = \"a@b\"\nuser = \"x\"\n", "1:1",

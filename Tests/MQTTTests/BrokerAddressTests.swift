@@ -17,8 +17,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "no host"), ("mqtt://", "no host"), ("http://x", "must start with mqtt"), ("host:", "port"), ("host:0", "port"),
-    ("host:65536", "port"), ("host:x", "port"), ("ann:secret@host", "--password-file"), ("@host", "user before the @ is missing"),
+    ("", "no host"), ("mqtt://", "no host"), ("http://x", "must start with mqtt"), ("host:", "port"),
+    ("host:0", "port"),
+    ("host:65536", "port"), ("host:x", "port"), ("ann:secret@host", "--password-file"),
+    ("@host", "user before the @ is missing"),
     ("::1", "brackets"), ("[::1", "not closed"), ("[::1]x", "only a port"), ("a b", "not a host name"),
     ("host/path", "not a host name"),
   ])

@@ -42,7 +42,7 @@ import Testing
       ([0x20, 5, 0, 0, 2, 0x01, 1], "CONNACK, byte 5: property 0x1 does not belong here"),
       ([0x20, 5, 0, 0, 1, 0x24, 1], "CONNACK, byte 5: a property that is longer than the properties"),
       ([0x20, 5, 0, 0, 9, 0x24, 1], "CONNACK, byte 4: properties that are longer than the packet"),
-      ([0x20, 5, 0, 0, 0, 0x24, 1], "CONNACK, byte 4: 2 bytes behind the properties"),
+      ([0x20, 5, 0, 0, 0, 0x24, 1], "CONNACK, byte 4: 2 bytes after the properties"),
       ([0x20, 7, 0, 0, 4, 0x1F, 0, 2, 0x61], "CONNACK, byte 7: a value that is longer than its properties"),
       ([0x20, 7, 0, 0, 4, 0x1F, 0, 1, 0xFF], "CONNACK, byte 8: text that is not UTF-8"),
       ([0x20, 7, 0, 0, 4, 0x1F, 0, 1, 0xC3], "CONNACK, byte 8: text that is not UTF-8"),
@@ -73,7 +73,7 @@ import Testing
       (accepted + [0x60, 2, 0, 1], "PUBREL, byte 0: reserved bits"),
       (accepted + [0x40, 1, 1], "PUBACK, byte 3: it ends too early"),
       (accepted + [0x90, 3, 0, 1, 0], "SUBACK, byte 5: it ends too early"),
-      (accepted + [0xD0, 1, 0], "PINGRESP, byte 1: it has 1 bytes in place of none"),
+      (accepted + [0xD0, 1, 0], "PINGRESP, byte 1: it has 1 bytes instead of 0"),
       (accepted + [0xE0, 4, 0x8B, 2, 0x7F, 0], "DISCONNECT, byte 4: unknown property 0x7f"),
     ] as [([UInt8], String)])
   func whatBreaksTheRulesOf5IsNamed(bytes: [UInt8], said: String) {
@@ -82,8 +82,8 @@ import Testing
 
   @Test(
     arguments: [
-      ([0x20, 3, 0, 0, 0], "CONNACK, byte 1: it has 3 bytes in place of 2"),
-      ([0x20, 2, 0, 0, 0x40, 3, 0, 1, 0], "PUBACK, byte 1: it has 3 bytes in place of 2"),
+      ([0x20, 3, 0, 0, 0], "CONNACK, byte 1: it has 3 bytes instead of 2"),
+      ([0x20, 2, 0, 0, 0x40, 3, 0, 1, 0], "PUBACK, byte 1: it has 3 bytes instead of 2"),
       ([0x20, 2, 0, 0, 0x90, 3, 0, 1, 3], "SUBACK, byte 4: return code 3"),
       ([0x20, 2, 0, 0, 0x90, 2, 0, 1], "SUBACK, byte 4: it ends too early"),
       ([0x20, 2, 0, 0, 0xE0, 0], "DISCONNECT, byte 0: no broker may send it under 3.1.1"),

@@ -105,7 +105,7 @@ extension ConfigurationLayers {
   /// Returns why a listed key cannot be set remotely to a value; nil if it can.
   /// - Parameter value: nil if the key does not accept it.
   func problem(remote key: String, value: ConfigurationKey.Value?) -> String? {
-    if let name = override(of: key) { return "\(name) sets it, which goes before" }
+    if let name = override(of: key) { return "\(name) sets it and has precedence" }
     if RemoteKeys.files.contains(key), case .text(let path)? = value, !path.isEmpty {
       return problem(remoteFile: path)
     }

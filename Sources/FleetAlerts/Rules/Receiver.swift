@@ -109,12 +109,15 @@ package struct MailReceiver: Hashable, Sendable {
     guard let sender = try table.text("from") else {
       throw table.wrong("from", "it is missing; write the address that letters come from")
     }
-    guard Self.isAddress(sender) else { throw table.wrong("from", "not a mail address, for example ann@example.org") }
+    guard Self.isAddress(sender) else {
+      throw table.wrong("from", "not a mail address, for example ann@example.org")
+    }
     guard let recipients = try table.texts("to"), !recipients.isEmpty else {
       throw table.wrong("to", "it is missing; write one address, or a list of them")
     }
     for recipient in recipients where !Self.isAddress(recipient) {
-      throw table.wrong("to", "\"\(recipient.prefix(80))\" is not a mail address, for example ann@example.org")
+      throw table.wrong(
+        "to", "\"\(recipient.prefix(80))\" is not a mail address, for example ann@example.org")
     }
     let user = try table.text("user")
     let password = try table.file("password_file").map { path throws(FleetError) in

@@ -33,7 +33,10 @@ extension AlertsView {
     let families: [(String, String, String, (ReceiverCounters) -> Int)] = [
       ("messages_taken_total", "counter", "Notifications that a receiver has accepted.", \.taken),
       ("attempts_failed_total", "counter", "Failed attempts to notify a receiver.", \.failed),
-      ("messages_given_up_total", "counter", "Messages dropped because they were too old or rejected.", \.gone),
+      (
+        "messages_given_up_total", "counter", "Messages dropped because they were too old or rejected.",
+        \.gone
+      ),
       ("messages_waiting", "gauge", "Messages that wait for a receiver.", \.waiting),
     ]
     for (name, type, help, value) in families {

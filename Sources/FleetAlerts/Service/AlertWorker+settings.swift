@@ -38,6 +38,6 @@ extension AlertWorker {
       writes.gone.append((number, "receiver \(name) was removed"))
     }
     guard !numbers.isEmpty else { return }
-    service.say("alerts: \(numbers.count) messages to \(name), which is no longer there, are given up")
+    service.say("alerts: dropped \(numbers.count) messages to the removed receiver \(name)")
   }
 }

@@ -66,7 +66,7 @@ extension DetailPane {
     func degrees(_ value: Double) -> String { (QuantityText.fixed(value, decimals: 1) ?? "–") + "°" }
     switch report.state {
     case .waiting: return [StyledText("waiting"), StyledText(report.reason ?? "", style: .dim)]
-    case .aligning: return [StyledText("finding out how the device sits")]
+    case .aligning: return [StyledText("determining the mounting of the device")]
     case .aligned:
       var parts = [StyledText("aligned")]
       if let mounting = report.mountingAccuracy { parts.append(StyledText("mounting ±\(degrees(mounting))")) }

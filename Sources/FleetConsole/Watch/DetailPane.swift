@@ -101,7 +101,7 @@ extension DetailPane {
     if let accuracy = location.horizontalAccuracy {
       parts.append("±\(QuantityText.fixed(accuracy, decimals: accuracy < 10 ? 1 : 0) ?? "–") m")
     }
-    if location.positionSource == .inertial { parts.append("carried on without a receiver") }
+    if location.positionSource == .inertial { parts.append("dead reckoning without a receiver") }
     if location.positionSource == .coarse { parts.append("by radios around") }
     if let suspicion = location.suspicion {
       parts.append("suspect: \(suspicion.reason.problem)")

@@ -66,7 +66,7 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
     case .temperature: "of the hottest part of its computer"
     case .energy: "joules used since its agent started"
     case .version: "of its agent"
-    case .event: "what happened last, and how long ago"
+    case .event: "latest event and its age"
     }
   }
 

@@ -49,7 +49,8 @@ package struct WatchOptions: ParsableArguments {
     completion: .custom { WatchOptions.completions(ofColumns: $2) })
   package var columns: String?
 
-  @Option(help: ArgumentHelp("Show only vehicles with these words in name or state.", valueName: "words"))
+  @Option(
+    help: ArgumentHelp("Show only vehicles whose name or state contains these words.", valueName: "words"))
   package var filter = ""
 
   @Option(

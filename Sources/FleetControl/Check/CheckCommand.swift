@@ -71,7 +71,7 @@ package enum CheckCommand {
       findings.append(
         who.isEmpty
           ? CheckFinding(
-            "login", .warning, "let in without a name: anybody may come",
+            "login", .warning, "anonymous login accepted: every client can connect",
             remedy: "turn allow_anonymous off where others can reach it")
           : CheckFinding("login", .ok, "let in \(who)"))
       return properties
@@ -142,12 +142,12 @@ package enum CheckCommand {
     }
     if properties.maximumQoS < .atLeastOnce {
       findings.append(
-        CheckFinding("limits", .failed, "no QoS 1: nothing is sure to arrive", remedy: "use another broker"))
+        CheckFinding("limits", .failed, "no QoS 1: delivery is not guaranteed", remedy: "use another broker"))
     }
     if !properties.retainAvailable {
       findings.append(
         CheckFinding(
-          "limits", .failed, "nothing is retained: status and last positions are lost",
+          "limits", .failed, "no retained messages: status and last positions are lost",
           remedy: "turn retained messages on"))
     }
     if !properties.sharedSubscriptionsAvailable {

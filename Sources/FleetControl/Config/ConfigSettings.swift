@@ -178,7 +178,7 @@ extension VehicleDocuments {
   /// The keys that the vehicle rejected, with the reasons.
   package var refusedSettings: [(key: String, reason: String)] {
     (reported?["refused"]?.array ?? []).compactMap { refusal in
-      refusal["key"]?.string.map { ($0, refusal["reason"]?.string ?? "it does not say why") }
+      refusal["key"]?.string.map { ($0, refusal["reason"]?.string ?? "no reason given") }
     }
   }
 

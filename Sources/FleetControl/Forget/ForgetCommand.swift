@@ -48,7 +48,7 @@ package enum ForgetCommand {
     guard !vehicles.isEmpty else {
       guard targets.named != nil else {
         throw FleetError(
-          operation: "find", object: "what the broker keeps of them",
+          operation: "find", object: "their retained messages",
           cause:
             "the broker has no retained messages of these names, or delivers them for exact topics only; "
             + "name the fleet, too, with --fleet", exit: .unavailable)

@@ -90,7 +90,7 @@ package struct ToldFile: Sendable {
     self.init(root: root, numbers: [])
     for (place, line) in lines.enumerated() {
       guard let json = try? JSONValue(parsing: Array(line)), let told = ToldNumbers(json) else {
-        throw wrong(place + 2, "it does not say a vehicle's numbers")
+        throw wrong(place + 2, "the sequence numbers of a vehicle are missing")
       }
       numbers.append(told)
     }

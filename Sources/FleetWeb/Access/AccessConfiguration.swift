@@ -167,7 +167,8 @@ package struct AccessConfiguration: Hashable, Sendable {
   private static func end(_ table: SettingsTable) throws(FleetError) -> UTCTime? {
     guard let text = try table.text("expires") else { return nil }
     guard let time = UTCTime(rfc3339: text) ?? UTCTime(rfc3339: text + "T00:00:00Z") else {
-      throw table.wrong("expires", "must be a date or a time as in \"2027-01-31\" or \"2027-01-31T18:00:00Z\"")
+      throw table.wrong(
+        "expires", "must be a date or a time as in \"2027-01-31\" or \"2027-01-31T18:00:00Z\"")
     }
     return time
   }

@@ -168,7 +168,7 @@ private struct AlertQuery {
     }
     if let text = try request.query("order") {
       guard let order = AlertsPage.Order(rawValue: text) else {
-        throw .invalid("query", "order is newest or severity")
+        throw .invalid("query", "order must be newest or severity")
       }
       self.order = order
     }

@@ -64,7 +64,7 @@ package struct CommandRoutes: RouteGroup {
           given.isSent
             ? "The vehicle did not answer within \(Int(timeout.rounded(.up))) s."
             : "The broker did not confirm the command within \(Int(timeout.rounded(.up))) s.",
-          remedy: "Look whether the vehicle is online, and give it more time (timeout, at most 30).")
+          remedy: "Check whether the vehicle is online, or increase timeout (at most 30).")
       }
       return (Self.answers([given]), state.rawValue)
     }

@@ -48,7 +48,7 @@ package final class HistoryService: ServePart, MetricsSource {
       "record_failed", "Whether the recording cannot be written now; what comes waits at the broker.",
       progress.isInterrupted ? 1 : 0)
     metrics.counter(
-      "record_messages_total", "Messages received for the recording and dealt with.", progress.received)
+      "record_messages_total", "Messages received for the recording and processed.", progress.received)
     metrics.counter("record_stored_total", "Messages stored that were not there before.", progress.stored)
   }
 

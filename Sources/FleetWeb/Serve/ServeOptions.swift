@@ -142,7 +142,8 @@ package struct ServeConfiguration: Sendable {
         "passwords, cookies and tokens would go there in the clear; configure [tls], or the [proxy] that encrypts, listen at "
           + "127.0.0.1:\(address.port), or allow it by plain = true in [server]")
     }
-    return "passwords, cookies and tokens go in the clear to \(address.text), as plain in [server] allows"
+    return
+      "passwords, cookies and tokens are sent unencrypted to \(address.text), as plain in [server] allows"
   }
 }
 

@@ -19,7 +19,7 @@ package struct MetricsRoutes: RouteGroup {
   package func add(to router: RouterGroup<WebContext>) {
     router.get("metrics") { _, context in
       guard try context.requirePrincipal().scope.fleets == nil else {
-        throw WebError.forbidden("the metrics are of all fleets, and you see some")
+        throw WebError.forbidden("the metrics include all fleets, but your permissions are limited to some")
       }
       var metrics = MetricsText()
       write(to: &metrics, at: .now)

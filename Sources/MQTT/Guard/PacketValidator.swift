@@ -185,16 +185,16 @@ struct PacketValidator {
     case .connectAnswer:
       isConnected = true
       place = .flags
-      if version311, rest != 2 { throw violation("it has \(rest) bytes in place of 2") }
+      if version311, rest != 2 { throw violation("it has \(rest) bytes instead of 2") }
     case .publishAcknowledged, .publishReceived, .publishRelease, .publishComplete:
       place = .identifierHigh
-      if version311, rest != 2 { throw violation("it has \(rest) bytes in place of 2") }
+      if version311, rest != 2 { throw violation("it has \(rest) bytes instead of 2") }
     case .subscribeAnswer: place = .identifierHigh
     case .unsubscribeAnswer:
       place = .identifierHigh
-      if version311, rest != 2 { throw violation("it has \(rest) bytes in place of 2") }
+      if version311, rest != 2 { throw violation("it has \(rest) bytes instead of 2") }
     case .pingAnswer:
-      if rest != 0 { throw violation("it has \(rest) bytes in place of none") }
+      if rest != 0 { throw violation("it has \(rest) bytes instead of 0") }
       place = .end
     case .disconnect, .authentication: place = rest == 0 ? .end : .reason
     }
@@ -307,7 +307,7 @@ struct PacketValidator {
     case .publish: place = left == 0 ? .end : .payload
     case .subscribeAnswer, .unsubscribeAnswer: place = .reasons
     default:
-      if left > 0 { throw violation("\(left) bytes behind the properties") }
+      if left > 0 { throw violation("\(left) bytes after the properties") }
       place = .end
     }
   }
@@ -338,7 +338,7 @@ struct PacketValidator {
         advance(1)
         return try endText()
       }
-    default: throw violation("bytes that belong to nothing")
+    default: throw violation("unexpected trailing bytes")
     }
     advance(1)
   }

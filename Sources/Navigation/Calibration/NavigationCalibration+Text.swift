@@ -81,7 +81,7 @@ extension NavigationCalibration {
       lastState: try LastState(lines))
     guard isValid else {
       throw NavigationCalibrationError(
-        description: "line 2 and following: numbers that no vehicle has; remove the file to start again")
+        description: "line 2 and following: implausible numbers; remove the file to start again")
     }
   }
 }

@@ -65,6 +65,6 @@ extension OdometerState {
         Place(coordinate: Coordinate(latitude: $0[0], longitude: $0[1]), radius: $0[2])
       }, velocity: numbers["velocity"].map { SIMD2($0[0], $0[1]) }, time: time,
       reported: numbers["reported"]?[0])
-    guard isValid else { throw failure(2, "numbers that no vehicle has") }
+    guard isValid else { throw failure(2, "implausible numbers") }
   }
 }

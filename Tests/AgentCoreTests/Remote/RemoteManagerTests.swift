@@ -223,7 +223,7 @@ import Testing
     ("location.distance_filter", "null", "the value is not a number"),
     ("location.distance_filter", "{}", "the value is not a number"),
     ("motion.events", "[1]", "the value is not an array"),
-    ("iio.rate", "50", "--set iio.rate sets it, which goes before"),
+    ("iio.rate", "50", "--set iio.rate sets it and has precedence"),
   ])
   func oneBadKeySpoilsTheDocument(key: String, value: String, reason: String) throws {
     var manager = try manager(flags: ["iio.rate=100"])

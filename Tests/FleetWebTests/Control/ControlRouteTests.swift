@@ -201,8 +201,10 @@ import Testing
 
   /// Table: what makes no sense of a change to many.
   @Test(arguments: [
-    (#""remove":"yard""#, #"key "remove": must be a list"#), (#""remove":[]"#, #"key "remove": must be a list"#),
-    (#""remove":[1]"#, #"key "remove": must be a list"#), (#""remove":[""]"#, #"key "remove": must be a list"#),
+    (#""remove":"yard""#, #"key "remove": must be a list"#),
+    (#""remove":[]"#, #"key "remove": must be a list"#),
+    (#""remove":[1]"#, #"key "remove": must be a list"#),
+    (#""remove":[""]"#, #"key "remove": must be a list"#),
     (#""remove":["a"],"features":[]"#, #"it cannot be combined with "features""#),
     (#""remove":["a"],"add":true"#, #"it cannot be combined with "features""#),
     (#""add":true"#, #"key "features": missing"#),

@@ -308,7 +308,8 @@ extension ClusterTable {
     let played = try await odograph(
       ["replay", state.file("a.sqlite"), "--as-live", "--speed", "100"] + named, as: "acme/van-1")
     row(
-      "odograph replay", "one vehicle", "each vehicle requires its own certificate", played.status == 0, played.output
+      "odograph replay", "one vehicle", "each vehicle requires its own certificate", played.status == 0,
+      played.output
     )
   }
 
