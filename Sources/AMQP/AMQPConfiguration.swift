@@ -46,9 +46,9 @@ public struct AMQPConfiguration: Hashable, Sendable {
     func check(_ holds: Bool, _ setting: String, _ cause: String) throws(AMQPError) {
       if !holds { throw AMQPError(operation: "configure", object: setting, cause: cause) }
     }
-    try check(!address.nodes.isEmpty, "address", "it names no node")
+    try check(!address.nodes.isEmpty, "address", "it contains no node")
     for (name, what) in [(queue, "queue"), (exchange, "exchange")] {
-      try check((1...255).contains(name.utf8.count), what, "its name has to be 1...255 bytes")
+      try check((1...255).contains(name.utf8.count), what, "the name must be 1...255 bytes")
       try check(!name.utf8.contains(0), what, "its name contains a zero byte")
       try check(
         what == "exchange" || !name.hasPrefix("amq."), what, "names that begin with amq. are the broker's own"

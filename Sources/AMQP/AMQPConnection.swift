@@ -85,7 +85,7 @@ internal import MQTT
     )
     try demand(
       unsafe odograph_amqp_oldest(socket, tls.minimumVersion == .tls13 ? 1 : 0) == 1,
-      "this machine's OpenSSL has no such TLS")
+      "OpenSSL on this machine does not support this TLS version")
   }
 
   private func logIn(_ configuration: AMQPConfiguration) throws(AMQPDisconnection) {

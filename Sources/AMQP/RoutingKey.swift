@@ -32,7 +32,7 @@ package enum RoutingKey {
     }
     let pattern = words.joined(separator: ".")
     guard !filter.isEmpty, pattern.utf8.count <= longest else {
-      throw wrong("a routing key has 1 to \(longest) bytes")
+      throw wrong("a routing key must have 1 to \(longest) bytes")
     }
     return pattern
   }

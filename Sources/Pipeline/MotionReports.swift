@@ -357,9 +357,9 @@ extension ActivityType {
   var calibrationInstruction: String {
     switch self {
     case .automotive:
-      "drive slowly a full circle on open ground, away from bridges, rails and parked cars, then straight ahead for half a minute"
+      "drive slowly in a full circle on open ground, away from bridges, rails and parked cars, then straight ahead for 30 seconds"
     case .pedestrian, .other:
-      "turn the device slowly through a figure of eight, about all its axes, away from steel and magnets"
+      "move the device slowly in a figure of eight, about all its axes, away from steel and magnets"
     }
   }
 }

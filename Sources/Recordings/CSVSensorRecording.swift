@@ -35,7 +35,7 @@ public struct CSVSensorRecording: SensorRecording {
     lines = try LineReader(path: path)
     guard let header = try Self.nextLine(&lines) else {
       throw RecordingError(
-        file: path, problem: "is empty", remedy: "give a table whose first row names the columns")
+        file: path, problem: "is empty", remedy: "use a table with column names in the first row")
     }
     columns = try CSVColumns(header: header, file: path, line: lines.lineNumber)
     kinds = columns.kinds

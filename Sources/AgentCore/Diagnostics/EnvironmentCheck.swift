@@ -198,7 +198,7 @@ package struct EnvironmentCheck {
       return [
         found,
         Finding(
-          .warning, "gpsd", "no radio finds where the receiver is about: gpsd.assist does nothing",
+          .warning, "gpsd", "no radio for an approximate position: gpsd.assist does nothing",
           remedy: "name one in radio.wifi, or set radio.modem"),
       ]
     } catch {
@@ -229,7 +229,7 @@ package struct EnvironmentCheck {
         guard missing.isEmpty else {
           let names = missing.map(\.rawValue).joined(separator: " and no ")
           return [
-            Finding(.warning, subject, "\(found); no \(names)", remedy: "outputs that need it are left out")
+            Finding(.warning, subject, "\(found); no \(names)", remedy: "outputs that require it are omitted")
           ]
         }
         return [Finding(.ok, subject, found)]

@@ -26,7 +26,7 @@ extension AlertRule {
     let name: String = table.name
     guard !name.isEmpty, name.utf8.count <= 80,
       name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) })
-    else { throw table.wrong("", "a rule's name is of letters, digits, - and _, 80 at most") }
+    else { throw table.wrong("", "the name of a rule must have at most 80 letters, digits, - and _") }
     guard let kind: Kind = try table.word("when") else {
       throw table.wrong(
         "when",

@@ -65,7 +65,7 @@ struct AlertStore: ~Copyable {
       } else {
         guard try database.migrate(AlertSchema.steps) else {
           throw SQLiteError(
-            code: .notADatabase, message: "a newer version has written it", sql: "open", file: path)
+            code: .notADatabase, message: "written by a newer version", sql: "open", file: path)
         }
         let made = String(UInt64.random(in: 0 ... .max), radix: 16)
         let padded = String(repeating: "0", count: 16 - made.utf8.count) + made

@@ -112,7 +112,7 @@ package struct TimeLimitArguments: ParsableArguments {
   package func limit() throws(FleetError) -> Double? {
     guard let timeout else { return nil }
     guard (0...1e8).contains(timeout) else {
-      throw .usage("go on", "for \(timeout) s", "--timeout and --seconds are 0 to 100000000")
+      throw .usage("go on", "for \(timeout) s", "--timeout and --seconds must be 0 to 100000000")
     }
     return timeout
   }

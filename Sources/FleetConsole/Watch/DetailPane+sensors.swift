@@ -89,7 +89,7 @@ extension DetailPane {
     var parts: [String] = []
     if let floor = isLocationNewer || altitude == nil ? location?.location.floor : altitude?.floor {
       let percent = QuantityText.fixed(floor.confidence * 100, decimals: 0) ?? "–"
-      parts.append("level \(floor.level) (\(percent) %), counted from where the sky was lost")
+      parts.append("level \(floor.level) (\(percent) %), relative to the last position with GNSS reception")
     }
     if let altitude, let meters = altitude.altitude, let accuracy = altitude.accuracy {
       let digits = (QuantityText.fixed(meters, decimals: 1), QuantityText.fixed(accuracy, decimals: 1))

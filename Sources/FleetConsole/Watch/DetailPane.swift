@@ -106,7 +106,7 @@ extension DetailPane {
     if let suspicion = location.suspicion {
       parts.append("suspect: \(suspicion.reason.problem)")
     } else if location.contradictsBeacons {
-      parts.append("contradicts the radios around")
+      parts.append("contradicts access points and cells")
     }
     if let altitude = location.altitude {
       parts.append("alt \(QuantityText.fixed(altitude, decimals: 0) ?? "–") m")

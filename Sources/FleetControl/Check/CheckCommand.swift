@@ -72,7 +72,7 @@ package enum CheckCommand {
         who.isEmpty
           ? CheckFinding(
             "login", .warning, "anonymous login accepted: every client can connect",
-            remedy: "turn allow_anonymous off where others can reach it")
+            remedy: "disable allow_anonymous if other hosts can reach the broker")
           : CheckFinding("login", .ok, "let in \(who)"))
       return properties
     case .refused(let reason):
@@ -85,7 +85,7 @@ package enum CheckCommand {
       // A broker that requires a client certificate often closes the connection without a reason, with TLS
       // 1.3 after the handshake.
       if broker.tls != nil, certificateFile == nil, reason.phase >= .tls {
-        let hint = "give --cert and --key where the broker asks for a client certificate"
+        let hint = "set --cert and --key if the broker requires a client certificate"
         remedy = remedy.map { "\($0); \(hint)" } ?? hint
       }
       findings.append(CheckFinding(subject, .failed, reason.description, remedy: remedy))
@@ -101,7 +101,7 @@ package enum CheckCommand {
         isLocal
           ? CheckFinding("tls", .ok, "plain text on this machine")
           : CheckFinding(
-            "tls", .warning, "plain text: positions and passwords can be read on the way",
+            "tls", .warning, "plain text: positions and passwords are sent unencrypted",
             remedy: "use mqtts://")
       ]
     }
@@ -148,7 +148,7 @@ package enum CheckCommand {
       findings.append(
         CheckFinding(
           "limits", .failed, "no retained messages: status and last positions are lost",
-          remedy: "turn retained messages on"))
+          remedy: "enable retained messages"))
     }
     if !properties.sharedSubscriptionsAvailable {
       findings.append(

@@ -85,7 +85,7 @@ extension VehicleCommand {
     VehicleCommand(
       name: "level", summary: "Defines the present attitude as level.",
       parameters: [
-        Parameter(name: "clear", kind: .flag, summary: "Take the device for level again.")
+        Parameter(name: "clear", kind: .flag, summary: "Remove the level correction.")
       ],
       confirmation: "The vehicle must be at rest on level ground."),
     VehicleCommand(

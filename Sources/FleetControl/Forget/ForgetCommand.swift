@@ -88,7 +88,7 @@ package enum ForgetCommand {
     where same.count > 1 {
       throw .usage(
         "forget", "\"\(name)\"",
-        "there is one in each of \(same.map(\.key.fleet).joined(separator: ", ")); name its fleet with --fleet"
+        "it exists in several fleets: \(same.map(\.key.fleet).joined(separator: ", ")); name its fleet with --fleet"
       )
     }
   }

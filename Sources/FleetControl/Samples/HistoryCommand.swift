@@ -41,7 +41,7 @@ package enum HistoryCommand {
   package static func run(_ options: HistoryOptions) throws(FleetError) -> ExitStatus {
     let from = try time(options.from, "--from")
     let to = try options.to.map { text throws(FleetError) in try time(text, "--to") }
-    if let to, to < from { throw .usage("use", "--to", "it is before --from") }
+    if let to, to < from { throw .usage("use", "--to", "must not be before --from") }
     guard (0.1...3600).contains(options.timeout) else {
       throw .usage("wait", "\(options.timeout) s", "--timeout must be 0.1 to 3600 seconds")
     }

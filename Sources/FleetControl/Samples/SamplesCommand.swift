@@ -96,7 +96,7 @@ package enum SamplesCommand {
     func finish(_ ending: ExitStatus) throws(FleetError) -> ExitStatus {
       guard try writeRows(holdingBack: 0), let table, table.rowCount > 0 else { return signal ?? ending }
       try output.finish()
-      let late = table.lateCount > 0 ? ", \(table.lateCount) that came too late left out" : ""
+      let late = table.lateCount > 0 ? ", \(table.lateCount) late ones omitted" : ""
       StandardError.say("\(table.rowCount) rows of \(question.vehicle)\(late)")
       return ending
     }

@@ -110,7 +110,7 @@ package enum BeaconsCommand {
     var text =
       "\(map.count - cells) access points and \(cells) cells from \(counts.scans) scans of \(counts.vehicles) vehicle"
       + "\(counts.vehicles == 1 ? "" : "s"); left out: \(counts.disputed) that move or are disputed, \(counts.rare) with too few reports"
-    if counts.misdated > 0 { text += ", \(counts.misdated) scans of impossible times" }
+    if counts.misdated > 0 { text += ", \(counts.misdated) scans with impossible times" }
     if unreadable > 0 { text += ", \(unreadable) messages that are not scans" }
     return text + "; the map contains no vehicle names, and of times only the day of the last reception"
   }

@@ -189,7 +189,7 @@ private struct Export: ~Copyable {
     try output?.finish()
     try partitions?.finish()
     if !options.isQuiet {
-      let twice = repetitions > 0 ? ", \(repetitions) of moments that were there already left out" : ""
+      let twice = repetitions > 0 ? ", \(repetitions) duplicates omitted" : ""
       StandardError.say("\(written) \(what) from \(name)\(twice)\(absence)")
     }
     return .done

@@ -314,7 +314,7 @@ package enum RecordCommand {
     mark?.forgetFilters()
     if names.isEmpty, !options.isQuiet {
       StandardError.say(
-        "nothing to forget: this machine has left no session for \(PostgreSQLStore.withoutSecrets(options.store)) "
+        "nothing to forget: this machine has no session for \(PostgreSQLStore.withoutSecrets(options.store)) "
           + "with these options at this broker, or its recorder runs")
     }
     return .done

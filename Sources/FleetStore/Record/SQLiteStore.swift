@@ -94,7 +94,7 @@ final class SQLiteStore: MessageStore {
     }
     let remedy: String? =
       switch error.code.primary {
-      case .full: "make room on its disk"
+      case .full: "free space on its disk"
       case .cannotOpen, .readOnly: "check the folder and its permissions"
       case .notADatabase: "name another file"
       case .busy: "another program writes to it"

@@ -103,8 +103,8 @@ struct TraceReading {
   /// A description of the damage; nil if there is none.
   var damage: String? {
     var parts: [String] = []
-    if unreadable > 0 { parts.append("\(unreadable) of \(blocks) blocks cannot be read") }
-    if lostBytes > 0 { parts.append("the last \(lostBytes) bytes are no whole block") }
+    if unreadable > 0 { parts.append("\(unreadable) of \(blocks) blocks are not readable") }
+    if lostBytes > 0 { parts.append("the last \(lostBytes) bytes are an incomplete block") }
     return parts.isEmpty ? nil : parts.joined(separator: ", and ")
   }
 }

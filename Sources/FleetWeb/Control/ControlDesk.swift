@@ -76,7 +76,7 @@ package struct ControlDesk: Sendable {
     guard !documents.isIncomplete else {
       throw WebError(
         .serviceUnavailable, "too-much", "The documents of all vehicles exceed this server's limit.",
-        remedy: "Name fewer vehicles with --fleet and --vehicle, and serve the others apart.")
+        remedy: "Name fewer vehicles with --fleet and --vehicle, and serve the others with another server.")
     }
     return documents
   }

@@ -89,7 +89,7 @@ struct HistoryQuery {
   func times() throws(WebError) -> (from: UTCTime?, to: UTCTime?) {
     let (from, to) = (try time("from"), try time("to"))
     if let from, let to, to <= from {
-      throw .parameter("to", "it is not after from", remedy: "give a later time")
+      throw .parameter("to", "must be after from", remedy: "give a later time")
     }
     return (from, to)
   }

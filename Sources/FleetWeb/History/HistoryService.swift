@@ -49,7 +49,7 @@ package final class HistoryService: ServePart, MetricsSource {
       progress.isInterrupted ? 1 : 0)
     metrics.counter(
       "record_messages_total", "Messages received for the recording and processed.", progress.received)
-    metrics.counter("record_stored_total", "Messages stored that were not there before.", progress.stored)
+    metrics.counter("record_stored_total", "New messages stored.", progress.stored)
   }
 
   /// Stops all queries, and stores the received messages.

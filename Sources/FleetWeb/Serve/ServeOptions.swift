@@ -113,7 +113,7 @@ package struct ServeConfiguration: Sendable {
     records = options.history.record || records
     keep = options.history.keep ?? keep
     if records, recording == nil {
-      throw .usage("use", "--record", "name what to record into with --recording")
+      throw .usage("use", "--record", "set the recording with --recording")
     }
     if keep != nil, !records {
       throw .usage("use", "--keep", "it is for --record; odograph record --keep has it without a server")

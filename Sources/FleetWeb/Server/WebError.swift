@@ -89,8 +89,8 @@ extension WebError {
       case .forbidden: ("forbidden", "this is not allowed")
       case .contentTooLarge: ("too-large", "the request is too large")
       case .unsupportedMediaType: ("unsupported-media-type", "the body is of a type that is not read here")
-      case .tooManyRequests: ("too-many-requests", "there were too many requests")
-      case .badRequest: ("invalid-request", "the request makes no sense")
+      case .tooManyRequests: ("too-many-requests", "too many requests")
+      case .badRequest: ("invalid-request", "the request is invalid")
       default: ("error-\(error.status.code)", error.status.reasonPhrase)
       }
     self.init(error.status, code, error.body ?? message, headers: error.headers)

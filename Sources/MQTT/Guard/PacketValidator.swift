@@ -229,7 +229,7 @@ struct PacketValidator {
         note(fault)
       } else if fault.codePoint == nil {
         advance(index)
-        throw violation("text that is not UTF-8")
+        throw violation("invalid UTF-8")
       }
       unsafe bytes[index] = fault.replacement
     }
@@ -250,7 +250,7 @@ struct PacketValidator {
       connectFlags = byte
       place = .connectReason
     case .connectReason:
-      if connectFlags == 1, byte != 0 { throw violation("a session present where the connection is refused") }
+      if connectFlags == 1, byte != 0 { throw violation("session present in a refused connection") }
       if version311 {
         place = .end
       } else if rest == 1, byte == 1, connectFlags == 0 {
@@ -280,7 +280,7 @@ struct PacketValidator {
       place = place == .lengthHigh ? .lengthLow : .topicLengthLow
     case .topicLengthLow:
       count |= Int(byte)
-      if count == 0 { throw violation("a topic name of no bytes") }
+      if count == 0 { throw violation("an empty topic name") }
       if count >= rest { throw violation("a topic name that is longer than the packet") }
       place = .topic
       (isTopic, isMessageTopic) = (true, true)
@@ -351,7 +351,7 @@ struct PacketValidator {
       shift += 7
       return true
     }
-    if shift > 0, byte == 0 { throw violation("a number with needless bytes") }
+    if shift > 0, byte == 0 { throw violation("an overlong number encoding") }
     return false
   }
 
@@ -401,7 +401,7 @@ struct PacketValidator {
     if property == .textPair, !isSecondOfPair {
       isSecondOfPair = true
       place = .lengthHigh
-      if propertyRest < 2 { throw violation("a pair with one half") }
+      if propertyRest < 2 { throw violation("an incomplete pair") }
       return
     }
     rest += 1

@@ -65,7 +65,7 @@ struct RegionMemory: Hashable, Sendable {
       return Value(little: bytes, at: place)
     }
     guard try get(UInt32.self) == FNV1a.hash32(bytes[..<end]) else {
-      throw RegionMemoryError(description: "is damaged: its checksum does not fit")
+      throw RegionMemoryError(description: "is damaged: wrong checksum")
     }
     place = Self.magic.count
     for _ in 0..<(try get(UInt32.self)) {

@@ -130,7 +130,7 @@ extension ModemScanner {
           "see mmcli -m any, and switch it on: mmcli -m any -e"
         )
       case .silent: ("ModemManager does not answer", "systemctl restart ModemManager")
-      case .abandoned: ("was not asked to the end", "ask again")
+      case .abandoned: ("the query was not completed", "ask again")
       case .broken(let code):
         (
           "the system's D-Bus cannot be spoken to: \(SystemError.message(for: code))",

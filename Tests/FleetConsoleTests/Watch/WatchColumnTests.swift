@@ -111,7 +111,8 @@ import Testing
     _ = view.handle(.enter)
     // What stands behind it has no room any more.
     #expect(
-      text().contains("[x] battery") && text().contains("[!] event       no room on this screen"), "\(text())"
+      text().contains("[x] battery") && text().contains("[!] event       the screen is too small"),
+      "\(text())"
     )
     _ = view.handle(.escape)
     #expect(text().contains("BATTERY") && text().contains("12.0 V") && !text().contains("EVENT"), "\(text())")
@@ -175,7 +176,7 @@ import Testing
     let lines = pages.joined(separator: "\n").split(separator: "\n").filter { !$0.contains("any ") }
     let words = lines.joined(separator: " ").split { " │".contains($0) }.joined(separator: " ")
     for part in shown.map(\.explanation) + [
-      "it has sent no status yet", "the vehicle does not say", "rise, or fall",
+      "no status received yet", "the vehicle does not say", "rise, or fall",
     ] {
       #expect(words.contains(part), "\(part) at \(columns)x\(rows):\n\(words)")
     }

@@ -62,7 +62,7 @@ extension SensorRigTests {
     try rig.run("wifi-ctl block wlan5")
     let blocked = try rig.run("RadioChild wifi:wlan5 600 1").output
     #expect(
-      blocked.first == "unavailable wlan5: is switched off by rfkill; switch it on: rfkill unblock wifi",
+      blocked.first == "unavailable wlan5: is disabled by rfkill; switch it on: rfkill unblock wifi",
       "\(blocked)")
     try rig.run("wifi-ctl unblock wlan5; ip link set wlan5 up")
 

@@ -41,7 +41,7 @@ final class GeolocateClient {
     case 200:
       guard isJSON else { return .failed("its answer is no JSON but \"\(type.prefix(60))\"") }
       do throws(JSONError) { return .answered(try GeolocateAnswer(parsing: answer.body)) } catch {
-        return .failed("its answer makes no sense: \(error.description.prefix(200))")
+        return .failed("invalid response: \(error.description.prefix(200))")
       }
     case 404 where json?["error"] != nil: return .unknown
     case 404: return .refused("not found (404)")

@@ -52,7 +52,7 @@ struct GeolocatePace {
   func step(at now: Double) -> Step {
     if let ended { return .stop(ended) }
     if asked >= limits.daily {
-      return .stop("\(limits.daily) questions a day are asked (--geolocate-daily)")
+      return .stop("the limit of \(limits.daily) queries a day is reached (--geolocate-daily)")
     }
     return now < next ? .wait(next - now) : .ask
   }

@@ -143,7 +143,7 @@ struct GeolocateRun: ~Copyable {
     var text = "asked \(service) \(counts.asked) questions, \(counts.cached) were answered before"
     text += "; \(entries) transmitters of it, with the least weight"
     let others: [(Int, String)] = [
-      (counts.unknown, "places it does not know"), (counts.rough, "answers too rough"),
+      (counts.unknown, "unknown to the service"), (counts.rough, "answers too rough"),
       (counts.contradicted, "answers rejected because they contradict the vehicles' observations"),
       (counts.failed, "attempts without an answer"),
       (counts.doubtful, "scans not sent because the map contradicts their position"),

@@ -36,12 +36,12 @@ extension WebError {
   static let bodyTooLarge = WebError(.contentTooLarge, "too-large", "the request is too large")
   static let auditFull = WebError(
     .serviceUnavailable, "audit-full", "the audit log is not writable: changes are refused",
-    remedy: "look at the disk that the audit's file is on", headers: [.retryAfter: "5"])
+    remedy: "check the disk of the audit log", headers: [.retryAfter: "5"])
   static let loginWrong = WebError(.unauthorized, "login-wrong", "the name or the password is wrong")
 
   static func tooManyRequests(seconds: Double) -> WebError {
     WebError(
-      .tooManyRequests, "too-many-requests", "there were too many requests",
+      .tooManyRequests, "too-many-requests", "too many requests",
       headers: [.retryAfter: "\(max(1, Int(min(seconds, 3600).rounded(.up))))"])
   }
 

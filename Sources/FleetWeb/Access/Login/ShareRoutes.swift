@@ -51,7 +51,7 @@ package struct ShareRoutes: RouteGroup {
     guard ShareTable.seconds.contains(seconds) else {
       throw WebError(
         .badRequest, "invalid-body",
-        "a link lasts for \(Int(ShareTable.seconds.lowerBound)) to \(Int(ShareTable.seconds.upperBound)) seconds"
+        "a link must last \(Int(ShareTable.seconds.lowerBound)) to \(Int(ShareTable.seconds.upperBound)) seconds"
       )
     }
     let key = VehicleKey(fleet: fleet, vehicle: vehicle)
