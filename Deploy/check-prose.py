@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Checks that comments, help and messages of the Swift sources are in plain English.
+"""Checks that comments, help, messages, the web page and the documentation are in plain English.
 
-usage: Deploy/check-prose.py [--list] [FOLDER...]    (default: Sources)
+usage: Deploy/check-prose.py [--list] [PATH...]    (default: Sources, Config, README.md)
   --list   print every finding, also within the budget
 
-Checked are the forms of the first sentence of documentation comments, and words in all sentences of comments and of
-strings with at least four words. A finding is not always a fault, so each kind has a small budget in per cent. Above it,
-the findings are printed with file, line and sentence, and the exit status is 1. CONTRIBUTING.md contains the rules.
+Checked are the forms of the first sentence of documentation comments, and words in all sentences: comments and strings of
+Swift and of the page (JavaScript, HTML, CSS), Markdown, comments of TOML files, and descriptions of JSON Schemas, OpenAPI
+and AsyncAPI. A finding is not always a fault, so each kind has a small budget in per cent. Above it, the findings are
+printed with file, line and sentence, and the exit status is 1. CONTRIBUTING.md contains the rules.
 """
+import bisect
 import os
 import re
 import sys
@@ -33,9 +35,17 @@ WORDS = {
     "all that, what is: name it": r"all that|that which|what is",
 }
 # Largest share of findings in per cent.
-BUDGETS = {"documentation comments": 2.0, "comments": 1.5, "strings": 5.5}
+BUDGETS = {
+    "documentation comments": 2.0, "comments": 1.5, "strings": 5.5, "page comments": 1.0, "page texts": 0.5,
+    "documentation": 1.0, "configuration comments": 1.0, "schemas": 1.0,
+}
 
 STRING = re.compile(r'"""(.*?)"""|"((?:[^"\\\n]|\\.)*)"', re.S)
+PAGE_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|>([^<>{}]+)<', re.S)
+PAGE_COMMENT = re.compile(r"/\*\*?(.*?)\*/|^\s*// (.*?)$", re.S | re.M)
+DESCRIPTION = re.compile(r'"(?:description|summary|title|\$comment)"\s*:\s*"((?:[^"\\]|\\.)*)"')
+COMMENT = re.compile(r"#+((?: .*)?(?:\n#+ .*)*)")
+YAML_DESCRIPTION = re.compile(r"^( *)(?:- )?(?:description|summary|title): *(?:[>|]-?)?(.*(?:\n\1 +.*)*)", re.M)
 
 
 def sentences(text):
@@ -64,10 +74,8 @@ def word_faults(sentence):
     return [name for name, words in WORDS.items() if re.search(rf"\b(?:{words})\b", sentence, re.I)]
 
 
-def findings(path):
-    """Yields (kind, line, sentence, faults) for each checked sentence of a file; faults is empty for a good one."""
-    with open(path, encoding="utf-8") as file:
-        source = file.read()
+def swift(source):
+    """Yields (kind, line, sentence, faults) for each checked sentence of a Swift file; faults is empty for a good one."""
     lines = source.split("\n")
     for line, marker, text in blocks(lines):
         for index, sentence in enumerate(sentences(text)):
@@ -88,22 +96,70 @@ def findings(path):
             yield "strings", line, sentence, word_faults(sentence)
 
 
+def texts(kind, pattern, source, forms=False):
+    """Yields the sentences of all matches of a pattern, as `swift` does. `forms`: check the form of documentation comments, too."""
+    ends = [match.end() for match in re.finditer("\n", source)]
+    for match in pattern.finditer(source):
+        text = re.sub(r"\$\{[^{}]*\}", "x", next((group for group in reversed(match.groups()) if group), ""))
+        # Tags of JSDoc and their types, borders of comments, and names in code font.
+        text = re.sub(r"^#+|@\w+ *(\{[^\n]*?\}(?= |$))? *[\w.\[\]]*|^\s*\*|<[^<>]*>", " ", text, flags=re.M)
+        line = bisect.bisect(ends, match.start()) + 1
+        for index, sentence in enumerate(sentences(" ".join(text.split()))):
+            faults = word_faults(sentence)
+            if forms and index == 0 and match[0].startswith("/**"):
+                faults += [name for name, form in FORMS.items() if re.match(form, sentence)]
+            yield kind, line, sentence, faults
+
+
+def page(source):
+    yield from texts("page comments", PAGE_COMMENT, source, forms=True)
+    code = PAGE_COMMENT.sub(lambda match: "\n" * match[0].count("\n"), source)
+    for kind, line, sentence, faults in texts("page texts", PAGE_STRING, code):
+        if len(re.findall(r"\b[a-z]{2,}\b", sentence)) >= 2 and not re.search(r"[{};=<>|]", sentence):
+            yield kind, line, sentence, faults
+
+
+def markdown(source):
+    """Paragraphs, headings and table cells, without code."""
+    text = re.sub(r"^```.*?^```", lambda match: "\n" * match[0].count("\n"), source, flags=re.S | re.M)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    yield from texts("documentation", re.compile(r"([^|\n]+(?:\n(?![\n|#*-])[^|\n]+)*)"), text)
+
+
+def toml(source):
+    yield from texts("configuration comments", COMMENT, re.sub(r"\n# (?=[\w.]+ = |\[)", "\n\n# ", source))
+
+
+# What is checked in which files.
+READERS = {
+    ".swift": swift, ".js": page, ".html": page, ".css": page, ".md": markdown, ".toml": toml,
+    ".json": lambda source: texts("schemas", DESCRIPTION, source), ".yaml": lambda source: texts("schemas", YAML_DESCRIPTION, source),
+}
+
+
+def files(path):
+    if os.path.isfile(path):
+        yield path
+    for place, _, names in sorted(os.walk(path)):
+        yield from (os.path.join(place, name) for name in sorted(names))
+
+
 def main():
     arguments = sys.argv[1:]
     lists = "--list" in arguments
-    folders = [argument for argument in arguments if argument != "--list"] or ["Sources"]
+    paths = [argument for argument in arguments if argument != "--list"] or ["Sources", "Config", "README.md"]
     totals = {kind: 0 for kind in BUDGETS}
     faulty = {kind: [] for kind in BUDGETS}
-    for folder in folders:
-        for place, _, names in sorted(os.walk(folder)):
-            for name in sorted(names):
-                if not name.endswith(".swift"):
-                    continue
-                path = os.path.join(place, name)
-                for kind, line, sentence, faults in findings(path):
-                    totals[kind] += 1
-                    if faults:
-                        faulty[kind].append(f"{path}:{line}: {' '.join(sentence.split())}\n    {'; '.join(faults)}")
+    for path in (file for each in paths for file in files(each)):
+        reader = READERS.get(os.path.splitext(path)[1])
+        if not reader:
+            continue
+        with open(path, encoding="utf-8") as file:
+            source = file.read()
+        for kind, line, sentence, faults in reader(source):
+            totals[kind] += 1
+            if faults:
+                faulty[kind].append(f"{path}:{line}: {' '.join(sentence.split())}\n    {'; '.join(faults)}")
     failed = False
     for kind, budget in BUDGETS.items():
         share = 100 * len(faulty[kind]) / max(1, totals[kind])

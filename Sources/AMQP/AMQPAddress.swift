@@ -23,7 +23,7 @@ public struct AMQPAddress: Hashable, Sendable {
     func wrong(_ cause: String) -> AMQPError {
       AMQPError(operation: "read", object: "address \"\(text.prefix(100))\"", cause: cause)
     }
-    guard Self.isOne(text) else { throw wrong("it begins with neither amqp:// nor amqps://") }
+    guard Self.isOne(text) else { throw wrong("must start with amqp:// or amqps://") }
     usesTLS = text.lowercased().hasPrefix("amqps://")
     var rest = text.dropFirst(usesTLS ? 8 : 7)
     guard !rest.contains("?") else { throw wrong("it has no options after a \"?\"; leave them out") }
@@ -35,7 +35,7 @@ public struct AMQPAddress: Hashable, Sendable {
       let name = rest[rest.index(after: slash)...]
       guard let decoded = Self.decoded(name), !decoded.utf8.contains(0) else {
         throw wrong(
-          "\"\(name.prefix(60))\" is no virtual host: a % must be followed by two hexadecimal digits")
+          "\"\(name.prefix(60))\" is not a virtual host: a % must be followed by two hexadecimal digits")
       }
       guard !name.contains("/") else {
         throw wrong("\"\(name.prefix(60))\" is no virtual host; write a / in its name as %2F")

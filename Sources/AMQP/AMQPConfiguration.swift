@@ -46,24 +46,24 @@ public struct AMQPConfiguration: Hashable, Sendable {
     func check(_ holds: Bool, _ setting: String, _ cause: String) throws(AMQPError) {
       if !holds { throw AMQPError(operation: "configure", object: setting, cause: cause) }
     }
-    try check(!address.nodes.isEmpty, "address", "it names no node")
+    try check(!address.nodes.isEmpty, "address", "it contains no node")
     for (name, what) in [(queue, "queue"), (exchange, "exchange")] {
-      try check((1...255).contains(name.utf8.count), what, "its name has to be 1...255 bytes")
+      try check((1...255).contains(name.utf8.count), what, "the name must be 1...255 bytes")
       try check(!name.utf8.contains(0), what, "its name contains a zero byte")
       try check(
         what == "exchange" || !name.hasPrefix("amq."), what, "names that begin with amq. are the broker's own"
       )
     }
-    try check(!patterns.isEmpty, "patterns", "none is given: nothing would come")
-    try check((1...65_535).contains(mostPrefetch), "mostPrefetch", "it has to be 1...65535")
-    try check((1...300).contains(connectTimeout), "connectTimeout", "it has to be 1...300 s")
-    try check((1...300).contains(answerTimeout), "answerTimeout", "it has to be 1...300 s")
-    try check((1...3600).contains(heartbeat), "heartbeat", "it has to be 1...3600 s")
-    try check(backoffLimit > 0, "backoffLimit", "it has to be above 0 s")
+    try check(!patterns.isEmpty, "patterns", "at least one is required")
+    try check((1...65_535).contains(mostPrefetch), "mostPrefetch", "must be 1...65535")
+    try check((1...300).contains(connectTimeout), "connectTimeout", "must be 1...300 s")
+    try check((1...300).contains(answerTimeout), "answerTimeout", "must be 1...300 s")
+    try check((1...3600).contains(heartbeat), "heartbeat", "must be 1...3600 s")
+    try check(backoffLimit > 0, "backoffLimit", "must be above 0 s")
     try check(user != nil || password == nil, "password", "it belongs to a user; name one")
     try check(
       user != nil || tls?.identity != nil, "user",
-      "there is neither a user nor a certificate to prove who this is")
+      "a user or a certificate is required")
     if case .preSharedKey? = tls?.trust {
       throw AMQPError(
         operation: "configure", object: "tls",

@@ -24,7 +24,7 @@ internal import MQTT
     to node: MQTTConfiguration.Broker, _ configuration: AMQPConfiguration, makesQueue: Bool = true
   ) throws(AMQPDisconnection) -> AMQPConnection {
     guard let state = unsafe amqp_new_connection() else {
-      throw AMQPDisconnection(node: node, phase: .connect, cause: .configuration("there is no memory left"))
+      throw AMQPDisconnection(node: node, phase: .connect, cause: .configuration("out of memory"))
     }
     let connection = unsafe AMQPConnection(state, node, configuration.queue)
     try connection.open(configuration)
@@ -51,7 +51,7 @@ internal import MQTT
     _ = unsafe amqp_set_rpc_timeout(state, &answer)
     let socket = unsafe configuration.tls == nil ? amqp_tcp_socket_new(state) : amqp_ssl_socket_new(state)
     guard let socket = unsafe socket else {
-      throw failure(.connect, .configuration("there is no memory left"))
+      throw failure(.connect, .configuration("out of memory"))
     }
     if let tls = configuration.tls { try unsafe secure(socket, tls) }
     var limit = Self.time(configuration.connectTimeout)
@@ -69,7 +69,7 @@ internal import MQTT
     case .file(let path):
       try demand(
         unsafe amqp_ssl_socket_set_cacert(socket, path) == 0,
-        "\(path) cannot be read, or holds no certificate in PEM")
+        "\(path) cannot be read, or contains no PEM certificate")
     case .directory(let path):
       try demand(unsafe odograph_amqp_trust(socket, path) == 1, "the folder \(path) cannot be read")
     case .preSharedKey: try demand(false, "a shared key is not possible with AMQP")
@@ -81,10 +81,11 @@ internal import MQTT
     }
     unsafe amqp_ssl_socket_set_verify_peer(socket, 1)
     try demand(
-      unsafe odograph_amqp_expect(socket, node.host) == 1, "\(node.host) is no name for a certificate")
+      unsafe odograph_amqp_expect(socket, node.host) == 1, "\(node.host) is not a valid name in a certificate"
+    )
     try demand(
       unsafe odograph_amqp_oldest(socket, tls.minimumVersion == .tls13 ? 1 : 0) == 1,
-      "this machine's OpenSSL has no such TLS")
+      "OpenSSL on this machine does not support this TLS version")
   }
 
   private func logIn(_ configuration: AMQPConfiguration) throws(AMQPDisconnection) {
@@ -207,7 +208,7 @@ extension AMQPConnection {
     case AMQP_RESPONSE_NORMAL: return
     case AMQP_RESPONSE_SERVER_EXCEPTION:
       throw failure(
-        phase, unsafe Self.closed(reply.reply) ?? .network("the broker answered what was not asked"))
+        phase, unsafe Self.closed(reply.reply) ?? .network("unexpected response of the broker"))
     case AMQP_RESPONSE_LIBRARY_EXCEPTION: throw failure(phase, unsafe Self.cause(of: reply.library_error))
     default: throw failure(phase, .network("the broker did not answer"))
     }

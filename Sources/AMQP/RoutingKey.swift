@@ -25,14 +25,14 @@ package enum RoutingKey {
         )
       case _ where level.contains(where: { "+#*".contains($0) }):
         throw wrong(
-          "\"\(level.prefix(60))\" is no level of a topic: + and # must fill a whole level, and * is a wildcard of RabbitMQ"
+          "\"\(level.prefix(60))\" is not a topic level: + and # must fill a whole level, and * is a wildcard of RabbitMQ"
         )
       default: words.append(level)
       }
     }
     let pattern = words.joined(separator: ".")
     guard !filter.isEmpty, pattern.utf8.count <= longest else {
-      throw wrong("a routing key has 1 to \(longest) bytes")
+      throw wrong("a routing key must have 1 to \(longest) bytes")
     }
     return pattern
   }

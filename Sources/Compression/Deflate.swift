@@ -19,7 +19,7 @@ package enum Deflate {
     var stream = unsafe z_stream()
     let start = unsafe deflateInit2_(
       &stream, 9, Z_DEFLATED, 15, 9, Z_HUFFMAN_ONLY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
-    guard start == Z_OK else { throw CompressionError("pack: zlib does not start (\(start))") }
+    guard start == Z_OK else { throw CompressionError("pack: zlib initialization failed (\(start))") }
     defer { _ = unsafe deflateEnd(&stream) }
     var packed: [UInt8] = []
     for section in sections where !section.isEmpty {
@@ -43,7 +43,7 @@ package enum Deflate {
     var stream = unsafe z_stream()
     let start = unsafe inflateInit2_(
       &stream, windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
-    guard start == Z_OK else { throw CompressionError("unpack: zlib does not start (\(start))") }
+    guard start == Z_OK else { throw CompressionError("unpack: zlib initialization failed (\(start))") }
     defer { _ = unsafe inflateEnd(&stream) }
     var result: [UInt8] = []
     try unsafe inflateAll(&stream, bytes, into: &result, limit: limit)
@@ -77,7 +77,7 @@ package enum Deflate {
       return status
     }
     guard status == Z_STREAM_END else { throw CompressionError("unpack: the bytes end early") }
-    guard unsafe stream.avail_in == 0 else { throw CompressionError("unpack: bytes follow the end") }
+    guard unsafe stream.avail_in == 0 else { throw CompressionError("unpack: trailing bytes after the end") }
   }
 
   /// Calls `step` until all input is consumed and no output is left.

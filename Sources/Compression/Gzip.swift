@@ -97,7 +97,7 @@ package struct GzipSum: Hashable, Sendable {
     let start = unsafe deflateInit2_(
       stream, Int32(max(1, min(9, level))), Z_DEFLATED, windowBits, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
       Int32(MemoryLayout<z_stream>.size))
-    guard start == Z_OK else { throw CompressionError("pack: zlib does not start (\(start))") }
+    guard start == Z_OK else { throw CompressionError("pack: zlib initialization failed (\(start))") }
   }
 
   deinit {

@@ -31,7 +31,7 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
       switch rest[..<end.lowerBound].lowercased() {
       case "mqtt", "tcp": break
       case "mqtts", "ssl", "tls": usesTLS = true
-      default: throw wrong("it begins with neither mqtt:// nor mqtts://")
+      default: throw wrong("must start with mqtt:// or mqtts://")
       }
       rest = rest[end.upperBound...]
     }
@@ -44,7 +44,7 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
           "a password here is seen by every user of this machine; put it in a file (--password-file, password_file)"
         )
       }
-      guard !name.isEmpty else { throw wrong("there is no user before the @") }
+      guard !name.isEmpty else { throw wrong("the user before the @ is missing") }
       user = String(name)
       rest = rest[rest.index(after: at)...]
     }
@@ -61,9 +61,9 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
       host = rest[..<colon]
       port = try Self.port(rest[rest.index(after: colon)...], wrong)
     }
-    guard !host.isEmpty else { throw wrong("there is no host in it") }
+    guard !host.isEmpty else { throw wrong("it has no host") }
     guard !host.contains(where: { $0 == "/" || $0 == " " || $0.isNewline }) else {
-      throw wrong("\"\(host.prefix(60))\" is no host name")
+      throw wrong("\"\(host.prefix(60))\" is not a host name")
     }
     self.init(host: String(host), port: port, usesTLS: usesTLS, user: user)
   }

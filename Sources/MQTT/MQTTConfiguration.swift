@@ -108,16 +108,16 @@ extension MQTTConfiguration {
       try check(!broker.host.isEmpty, "broker \(broker)", "the host is empty")
       try check((1...65_535).contains(broker.port), "broker \(broker)", "the port has to be 1...65535")
     }
-    try check((1...65_535).contains(clientID.utf8.count), "clientID", "it has to be 1...65535 bytes")
+    try check((1...65_535).contains(clientID.utf8.count), "clientID", "must be 1...65535 bytes")
     try check(!clientID.utf8.contains(0), "clientID", "it contains a zero byte")
     try check((5...65_535).contains(keepAlive), "keepAlive", "\(keepAlive) s is outside 5...65535")
-    try check(receiveMaximum > 0, "receiveMaximum", "it has to be 1...65535")
+    try check(receiveMaximum > 0, "receiveMaximum", "must be 1...65535")
     try check(
       (256...268_435_455).contains(maximumPacketSize), "maximumPacketSize",
       "\(maximumPacketSize) is outside 256...268435455")
     try check((1...1000).contains(publishWindow), "publishWindow", "\(publishWindow) is outside 1...1000")
     try check((1...300).contains(connectTimeout), "connectTimeout", "\(connectTimeout) s is outside 1...300")
-    try check(backoffBase > 0, "backoffBase", "it has to be above 0 s")
+    try check(backoffBase > 0, "backoffBase", "must be above 0 s")
     try check(backoffLimit >= backoffBase, "backoffLimit", "it is below backoffBase")
     if case .bursts(let linger, let interval) = linkPolicy {
       try check((0...3600).contains(linger), "linkPolicy", "a linger of \(linger) s is outside 0...3600")

@@ -95,7 +95,7 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
     }
     if why.contains(text: "expired") { return "renew the broker's certificate, or set this machine's clock" }
     if why.contains(text: "not yet valid") {
-      return "set this machine's clock, or issue the certificate anew"
+      return "set this machine's clock, or issue a new certificate"
     }
     if why.contains(text: "issuer") || why.contains(text: "self-signed") || why.contains(text: "self signed")
     {
@@ -114,7 +114,7 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case .closedByPeer where phase == .connect:
       "check that this port speaks MQTT, and whether it requires TLS or a client certificate"
     case .closedByPeer where phase == .tls:
-      "check that this port speaks TLS, and whether it wants a client certificate"
+      "check that this port speaks TLS, and whether it requires a client certificate"
     case .tls where isRefusedByBroker:
       "the broker refuses this client: check its certificate and key, and that the broker trusts their CA"
     case .tls(let why): Self.remedy(forTLS: why)

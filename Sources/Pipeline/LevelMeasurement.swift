@@ -19,7 +19,7 @@ package enum LevelFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .noAccelerometer: "there is no accelerometer; attach one"
+    case .noAccelerometer: "no accelerometer; attach one"
     case .moving: "the vehicle moves; stop on level ground and ask again"
     case .silent: "the accelerometer delivers no samples; see sources in status"
     case .undecided: "the vehicle did not come to rest in time; stop on level ground and ask again"

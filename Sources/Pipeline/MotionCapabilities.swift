@@ -71,7 +71,7 @@ package struct MotionCapabilities: Hashable, Sendable {
     for (name, output) in [("heading", MotionOutput.magneticHeading), ("trueHeading", .trueHeading)] {
       add(name, output, switch: heading.isEnabled ? nil : "heading.enabled = true")
     }
-    // Both are members of `attitude`; the field is in `status`, too.
+    // Gravity and rotation rate are members of `attitude`. The magnetic field is also in `status`.
     for output in [MotionOutput.gravity, .rotationRate] {
       add(output.rawValue, output, switch: attitude.isEnabled ? nil : "attitude.enabled = true")
     }
@@ -104,7 +104,7 @@ package struct MotionCapabilities: Hashable, Sendable {
 
   private static func slow(_ interval: Double, _ effective: Double, before reason: String?) -> String {
     let milliseconds = (effective * 1e4).rounded() / 10
-    return "\(slowPrefix)\(milliseconds) ms, the sensor's, in place of \((interval * 1e4).rounded() / 10) ms"
+    return "\(slowPrefix)\(milliseconds) ms, the sensor's, instead of \((interval * 1e4).rounded() / 10) ms"
       + (reason.map { "; \($0)" } ?? "")
   }
 }

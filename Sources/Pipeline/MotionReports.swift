@@ -244,7 +244,7 @@ struct MotionReports: Sendable {
   /// - Parameter mounting: rotation from the device's axes to the vehicle's; nil returns to the device's.
   mutating func mount(_ mounting: Quaternion?) {
     guard mounting != manager.mounting else { return }
-    // Between two estimates the device has hardly moved in the vehicle.
+    // Successive estimates of the mounting differ little, so that the previous angles remain comparable.
     if mounting == nil || manager.mounting == nil { angles = nil }
     turn { $0.mounting = mounting }
   }
@@ -357,9 +357,9 @@ extension ActivityType {
   var calibrationInstruction: String {
     switch self {
     case .automotive:
-      "drive slowly a full circle on open ground, away from bridges, rails and parked cars, then straight ahead for half a minute"
+      "drive slowly in a full circle on open ground, away from bridges, rails and parked cars, then straight ahead for 30 seconds"
     case .pedestrian, .other:
-      "turn the device slowly through a figure of eight, about all its axes, away from steel and magnets"
+      "move the device slowly in a figure of eight, about all its axes, away from steel and magnets"
     }
   }
 }

@@ -107,7 +107,7 @@ package enum RemoteCommand: Hashable, Sendable {
       self = .setTrip(driver: driver, purpose: purpose)
     default:
       throw JSONError(
-        "there is no command \"\(name.prefix(40))\"; there are \(Self.names.joined(separator: ", "))")
+        "unknown command \"\(name.prefix(40))\"; available: \(Self.names.joined(separator: ", "))")
     }
   }
 

@@ -200,7 +200,7 @@ struct IntervalGate: Sendable {
   /// Returns whether `isOpen` would return true.
   func isDue(at timestamp: Timestamp) -> Bool {
     guard let next else { return true }
-    // If time went back, a new grid starts.
+    // The times restart if a timestamp is much earlier than the next due time.
     return timestamp >= next.advanced(bySeconds: -jitter)
       || timestamp < next.advanced(bySeconds: -2 * interval)
   }

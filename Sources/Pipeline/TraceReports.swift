@@ -232,7 +232,7 @@ struct TraceReports: Sendable {
       return .refused("nothing has been measured in the last half minute; sensors sleep, or there are none")
     }
     if let moment, moment > now.advanced(bySeconds: Self.ahead) {
-      return .refused("\(time(moment)) is in the future here, where it is \(time(now))")
+      return .refused("\(time(moment)) is in the future; the vehicle's time is \(time(now))")
     }
     let moment = min(moment ?? now, now)
     guard moment >= there.lowerBound,

@@ -297,7 +297,8 @@ struct TripReports: Sendable {
         ? nil : record.track.bound + TrackMessage.roundingError(precision: TripMessage.precision))
   }
 
-  /// Returns whether an end may be published exactly; if it is unknown, whether all positions may.
+  /// Returns whether privacy permits the exact position of a trip's start or end. For an unknown position: whether it permits all
+  /// exact positions.
   private func isExact(_ point: TripPoint, _ privacy: PrivacyPolicy) -> Bool {
     point.coordinate.map { privacy.isExact($0) } ?? (privacy == PrivacyPolicy())
   }

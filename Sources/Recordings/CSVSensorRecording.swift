@@ -35,7 +35,7 @@ public struct CSVSensorRecording: SensorRecording {
     lines = try LineReader(path: path)
     guard let header = try Self.nextLine(&lines) else {
       throw RecordingError(
-        file: path, problem: "is empty", remedy: "give a table whose first row names the columns")
+        file: path, problem: "is empty", remedy: "use a table with column names in the first row")
     }
     columns = try CSVColumns(header: header, file: path, line: lines.lineNumber)
     kinds = columns.kinds
@@ -147,7 +147,7 @@ struct CSVColumns: Sendable {
     guard quantities.contains(.t) else {
       throw RecordingError(
         file: file, line: line, column: "t", problem: "is missing in the header",
-        remedy: "every row needs its time in seconds")
+        remedy: "every row requires a time in seconds")
     }
     for triple in CSVColumns.triples where !quantities.filter(triple.contains).isEmpty {
       guard let absent = triple.first(where: { !quantities.contains($0) }) else { continue }
@@ -220,7 +220,7 @@ struct CSVRow {
       values[quantity] = value
     }
     guard let seconds = values[.t] else {
-      throw failure(.t, "is empty", "every row needs its time in seconds")
+      throw failure(.t, "is empty", "every row requires a time in seconds")
     }
     // About 290 years, the range of nanoseconds.
     guard abs(seconds) < 9e9 else {
@@ -231,7 +231,7 @@ struct CSVRow {
       let absent = triple.filter { values[$0] == nil }
       if let first = absent.first, absent.count < 3 {
         throw failure(
-          first, "is empty while its fellows are not", "give all three components of a vector or none")
+          first, "is empty, but other components are not", "give all three components of a vector or none")
       }
     }
   }

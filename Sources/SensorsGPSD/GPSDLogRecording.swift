@@ -53,7 +53,7 @@ public struct GPSDLogRecording: SensorRecording {
       if let event = event(of: report) { return event }
     }
     if lines.lineWasTerminated { skipOpen() }
-    try progress.finish(name, remedy: "give a log made with gpspipe -w from a receiver with a fix")
+    try progress.finish(name, remedy: "use a log of gpspipe -w from a receiver with a fix")
     return nil
   }
 

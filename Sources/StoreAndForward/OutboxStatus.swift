@@ -112,7 +112,7 @@ public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
     case .recovered(let records): "outbox writes to disk again; \(records) records moved out of memory"
     case .setAside(let path, let cause, let salvaged, let lost):
       "outbox was damaged (\(cause)), was set aside as \(path), and \(salvaged) records were salvaged; "
-        + (lost.map { $0 == 0 ? "none is lost" : "\($0) are lost" } ?? "how many are lost is not known")
+        + (lost.map { $0 == 0 ? "none is lost" : "\($0) are lost" } ?? "the number of lost records is unknown")
     case .logDamaged(let path, let pages, let salvaged, let lost):
       "outbox has \(pages) damaged pages in \(path)-wal: \(salvaged) records behind them were salvaged, at least \(lost) are lost"
     case .damaged(let lane, let records):

@@ -31,7 +31,7 @@ package struct TOMLDocument: Sendable {
       unsafe utf8.withMemoryRebound(to: CChar.self) { unsafe ctoml_parse($0.baseAddress, $0.count) }
     }
     guard let document = unsafe parsed else {
-      throw TOMLError(kind: .unreadable, problem: "there is no memory to read it")
+      throw TOMLError(kind: .unreadable, problem: "out of memory")
     }
     defer { unsafe ctoml_free(document) }
     if let problem = unsafe document.pointee.problem {

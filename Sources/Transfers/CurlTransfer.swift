@@ -205,7 +205,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE,
       CURLE_USE_SSL_FAILED:
       return TransferFailure(
-        kind: .untrusted, text: "its certificate or encryption is not to be trusted: \(text)")
+        kind: .untrusted, text: "untrusted certificate or encryption: \(text)")
     default: return TransferFailure(kind: .failed, text: text)
     }
   }

@@ -76,7 +76,7 @@ package struct XMLError: Error, Hashable, Sendable {
       throw XMLError(line: line, reason: "is not well-formed XML: \(reason ?? "unknown reason")")
     }
     guard unsafe given - Int(XML_GetCurrentByteIndex(parser)) <= Self.longestMarkup || isLast else {
-      throw XMLError(line: line, reason: "holds markup longer than \(Self.longestMarkup) bytes")
+      throw XMLError(line: line, reason: "contains markup longer than \(Self.longestMarkup) bytes")
     }
   }
 

@@ -95,7 +95,7 @@ struct Forget: ParsableCommand {
 struct Simulate: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "simulate",
-    abstract: "Publishes as many simulated vehicles, to load a broker.",
+    abstract: "Publishes simulated vehicles to load a broker.",
     discussion: """
       The vehicles drive the same streets at different positions and times, and publish status, location and events \
       as odographd does. What they could not send during an outage follows as a track. Reports are spread evenly \

@@ -98,7 +98,7 @@ struct Export: ParsableCommand {
 struct Replay: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "replay",
-    abstract: "Publishes a recording to a broker again.",
+    abstract: "Republishes a recording to a broker.",
     discussion: """
       Reads what odograph record has written to a file or a postgres:// URL, and publishes it in the recorded order \
       and pace, or faster, for example to test a backend with yesterday's messages. Topics, quality of service and \

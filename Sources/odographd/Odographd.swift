@@ -157,7 +157,7 @@ extension Odographd {
     var json = false
 
     func validate() throws {
-      guard (0...24).contains(drivingHours) else { throw ValidationError("--driving-hours is 0 to 24") }
+      guard (0...24).contains(drivingHours) else { throw ValidationError("--driving-hours must be 0 to 24") }
     }
 
     func run() throws {

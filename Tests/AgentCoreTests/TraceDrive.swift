@@ -110,7 +110,7 @@ enum TraceDrive {
 
   static func expectAll(_ wanted: [InertialScan], in found: [InertialScan], _ what: String) {
     let byTime = Dictionary(found.map { ($0.timestamp, $0) }) { a, _ in a }
-    #expect(found.count == byTime.count, "\(what): a sample is there twice")
+    #expect(found.count == byTime.count, "\(what): a sample occurs twice")
     let missing = wanted.filter { scan in
       guard let kept = byTime[scan.timestamp], let a = kept.specificForce, let b = scan.specificForce else {
         return true

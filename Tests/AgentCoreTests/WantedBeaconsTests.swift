@@ -79,7 +79,7 @@ import Testing
     }
     let message = wanted.due(at: Timestamp(seconds: 62), place: Self.place, time: Self.time)
     let refused = try #require(message?.refused)
-    #expect(refused.contains { $0.cell == "9q8y" && $0.reason.contains("not asked for") })
+    #expect(refused.contains { $0.cell == "9q8y" && $0.reason.contains("not requested") })
     #expect(refused.contains { $0.cell == "u281" && $0.reason.contains("version") })
     #expect(wanted.due(at: Timestamp(seconds: 200), place: Self.place, time: Self.time) == nil)
   }

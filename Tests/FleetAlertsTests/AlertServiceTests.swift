@@ -82,7 +82,7 @@ import Testing
     #expect(waitUntil { service.state.counters.receivers["ops"]?.gone == 1 })
     #expect(service.metrics.contains("odograph_alert_messages_given_up_total{receiver=\"ops\"} 1"))
     service.stop()
-    #expect(said.withLock { $0.contains { $0.contains("1 messages to ops are given up") } })
+    #expect(said.withLock { $0.contains { $0.contains("dropped 1 messages to ops") } })
     let (child, url) = try receiver()
     let next = self.service(settings(url))
     try next.start()

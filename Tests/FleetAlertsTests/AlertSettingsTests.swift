@@ -112,7 +112,7 @@ struct AlertSettingsTests {
     ("[rules.a]\nwhen = \"offline\"\nvehicles = \"van\"\n", "3:12", "FLEET/VEHICLE"),
     ("[rules.a]\nwhen = \"offline\"\nstates = [\"online\"]\n", "3:10", "leave it out"),
     ("[rules.a]\nwhen = \"offline\"\nfor = 5\n", "3:7", "text in quotes"),
-    ("[rules.a]\nwhen = \"offline\"\ngroup = \"2h\"\n", "3:9", "an hour at most"),
+    ("[rules.a]\nwhen = \"offline\"\ngroup = \"2h\"\n", "3:9", "at most an hour"),
     ("[rules.a]\nwhen = \"offline\"\nreceivers = [\"ops\"]\n", "3:13", "add [webhooks.NAME]"),
     ("[rules.a]\nwhen = \"offline\"\nfoo = 1\n", "3:1", "unknown key foo"),
     ("[rules.\"a b\"]\nwhen = \"offline\"\n", "1:1", "letters, digits"),
@@ -127,7 +127,10 @@ struct AlertSettingsTests {
     ("[webhooks.a]\nurl = \"https://alerts.example/\"\nsecret_file = \"none\"\n", "3:15", "No such file"),
     ("[webhooks.a]\nurl = \"ftp://alerts.example/\"\n", "2:7", "https://HOST/PATH"),
     ("[mail.a]\nserver = \"smtp://m\"\nfrom = \"a@b\"\n", "1:1", "write one address"),
-    ("[mail.a]\nserver = \"smtp://m\"\nfrom = \"a@b\"\nto = \"a@b\\nBcc: x@y\"\n", "4:6", "is no address"),
+    (
+      "[mail.a]\nserver = \"smtp://m\"\nfrom = \"a@b\"\nto = \"a@b\\nBcc: x@y\"\n", "4:6",
+      "not a mail address"
+    ),
     ("[mail.a]\nserver = \"http://m\"\nfrom = \"a@b\"\nto = \"a@b\"\n", "2:10", "smtp://HOST:587"),
     (
       "[mail.a]\nserver = \"smtp://m\"\nfrom = \"a@b\"\nto = \"a@b\"\nuser = \"x\"\n", "1:1",

@@ -70,13 +70,13 @@ import Transfers
     let authority = try CertificateAuthority()
     let service = try GeolocateFixture(certificate: authority.issue("here"))
     let url = service.url("good").replacing("http://", with: "https://")
-    #expect(try failure(deliver(hook(url))).contains("is not to be trusted"))
+    #expect(try failure(deliver(hook(url))).contains("untrusted"))
     #expect(try deliver(hook(url, authorities: authority.certificateFile)) == .taken("status 200"))
     let other = try GeolocateFixture(certificate: authority.issue("there", alternativeName: "DNS:elsewhere"))
     let wrong = other.url("good").replacing("http://", with: "https://")
     #expect(
       try failure(deliver(hook(wrong, authorities: authority.certificateFile))).contains(
-        "is not to be trusted"))
+        "untrusted"))
     #expect(try other.requests().isEmpty)
   }
 
@@ -127,7 +127,7 @@ import Transfers
 
     let secure = try mailServer("starttls", authority.issue("mail"))
     let url = "smtp://127.0.0.1:\(secure.port)"
-    #expect(try failure(deliver(mail(url))).contains("is not to be trusted") && letters("starttls").isEmpty)
+    #expect(try failure(deliver(mail(url))).contains("untrusted") && letters("starttls").isEmpty)
     #expect(try failure(deliver(mail(url, user: true, authorities: file))).isEmpty)
     let safe = try #require(try letters("starttls").first)
     #expect(safe["safe"]?.bool == true && safe["login"] == .array([.string("ann"), .string("pass word")]))

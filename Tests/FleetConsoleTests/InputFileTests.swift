@@ -27,7 +27,7 @@ import Testing
     #expect(InputFile.causeOfFailure(toCreate: folder.file("large")) == nil)
     #expect(InputFile.causeOfFailure(toCreate: folder.file("new")) == nil)
     #expect(
-      InputFile.causeOfFailure(toCreate: folder.file("a/new")) == "there is no folder \(folder.file("a"))/")
+      InputFile.causeOfFailure(toCreate: folder.file("a/new")) == "no such folder: \(folder.file("a"))/")
     #expect(InputFile.causeOfFailure(toCreate: folder.path) == "is a folder; name a file")
   }
 

@@ -151,7 +151,7 @@ import Testing
 
   @Test func whatIsNoFolderIsAnError() throws {
     try "text".write(toFile: folder.file("file"), atomically: false, encoding: .utf8)
-    #expect(try refusal(folder.file("file")).contains("it is no folder"))
+    #expect(try refusal(folder.file("file")).contains("not a folder"))
     #expect(try refusal(folder.file("none/out")).contains("check the folder"))
     for path in ["/", ".", "..", "/dev/null"] { _ = try refusal(path) }
   }

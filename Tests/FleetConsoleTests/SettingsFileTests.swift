@@ -99,7 +99,7 @@ struct SettingsFileTests {
     #expect(
       try problem { file in
         _ = try file.table("server", keys: ["listen", "limit"]).integer("limit", in: 4...5)
-      } == "cannot use serve.toml:3:9: key limit: it is a whole number from 4 to 5")
+      } == "cannot use serve.toml:3:9: key limit: must be an integer from 4 to 5")
     #expect(throws: FleetError.self) { try SettingsFile(text: "[a", path: "serve.toml") }
   }
 }

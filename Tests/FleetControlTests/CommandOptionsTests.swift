@@ -36,11 +36,11 @@ import Testing
   }
 
   @Test func recordAndSimulateLocationRequireTheirArguments() throws {
-    #expect(try error("record").contains("as in --seconds 60"))
+    #expect(try error("record").contains("for example --seconds 60"))
     #expect(try !error("record", "--seconds", "60").contains("--seconds"))
     #expect(try error("simulate-location").contains("--at LATITUDE,LONGITUDE"))
     for text in ["48.1", "48.1,x", "48.1,11.5,3", ""] {
-      #expect(try error("simulate-location", "--at", text).contains("give latitude and longitude"), "\(text)")
+      #expect(try error("simulate-location", "--at", text).contains("set latitude and longitude"), "\(text)")
     }
     #expect(try error("simulate-location", "--at", "91,0").contains("give -90 to 90"))
     #expect(try !error("simulate-location", "--at", "48.1372,11.5756").contains("--at"))
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test func anOdometerIsSetToWhatSomebodyHasRead() throws {
-    #expect(try error("set-odometer").contains("as in --km 48213.4"))
+    #expect(try error("set-odometer").contains("for example --km 48213.4"))
     #expect(try error("set-odometer", "--km", "10000001").contains("give 0 to 10000000"))
     #expect(try error("locate", "--km", "3").contains("it belongs to set-odometer"))
     #expect(try !error("set-odometer", "--km", "48213.4").contains("--km"))

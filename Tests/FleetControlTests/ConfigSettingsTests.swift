@@ -64,12 +64,12 @@ import Testing
   /// Table: keys and values that no vehicle takes, and what is said of them; the same on the command line and in a file.
   @Test(arguments: [
     ("location.distance_filtre", "50", "did you mean location.distance_filter?"),
-    ("no.such_thing", "1", "there is no key"), ("distance", "1", "a key is written as in"),
-    ("location.distance_filter", "-1", "it is a number from 0 to 1000000"),
-    ("location.distance_filter", "\"far\"", "it is a number from"),
-    ("heading.enabled", "7", "it is true or false"), ("location.activity", "\"sailing\"", "it is one of"),
+    ("no.such_thing", "1", "unknown key"), ("distance", "1", "a key is written as in"),
+    ("location.distance_filter", "-1", "must be a number from 0 to 1000000"),
+    ("location.distance_filter", "\"far\"", "must be a number from"),
+    ("heading.enabled", "7", "must be true or false"), ("location.activity", "\"sailing\"", "must be one of"),
     ("store.path", "\"/x\"", "requires a restart and cannot be changed remotely"),
-    ("status.interval", "{}", "it is a number from"),
+    ("status.interval", "{}", "must be a number from"),
   ])
   func whatNoVehicleTakesIsRefused(key: String, value: String, cause: String) throws {
     let directory = try TemporaryDirectory()

@@ -181,7 +181,7 @@ import Testing
     try SQLiteReader(other).run("CREATE TABLE t (a)")
     #expect { try SQLiteStore(path: other).open() } throws: { "\($0)".contains("another program") }
     #expect { try SQLiteStore(path: directory.file("no/such/folder")).open() } throws: {
-      "\($0)".contains("there is no folder")
+      "\($0)".contains("no such folder:")
     }
   }
 

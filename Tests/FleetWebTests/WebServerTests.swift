@@ -169,7 +169,7 @@ import Testing
       #expect(try configuration.check(NamedAccess(isSecure: true)) == nil)
       #expect(try configuration.check(NamedAccess(isBehindProxy: true)) == nil)
       configuration.allowsPlain = true
-      #expect(try configuration.check(NamedAccess())?.contains("in the clear") == true)
+      #expect(try configuration.check(NamedAccess())?.contains("unencrypted") == true)
       #expect(throws: FleetError.self) { try configuration.check(LocalAccess()) }
     }
     for address in ["127.0.0.1:80", "127.8.0.1:80", "[::1]:80", "localhost:80"] {

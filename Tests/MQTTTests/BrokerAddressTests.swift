@@ -17,10 +17,12 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "no host"), ("mqtt://", "no host"), ("http://x", "neither"), ("host:", "port"), ("host:0", "port"),
-    ("host:65536", "port"), ("host:x", "port"), ("ann:secret@host", "--password-file"), ("@host", "no user"),
-    ("::1", "brackets"), ("[::1", "not closed"), ("[::1]x", "only a port"), ("a b", "no host name"),
-    ("host/path", "no host name"),
+    ("", "no host"), ("mqtt://", "no host"), ("http://x", "must start with mqtt"), ("host:", "port"),
+    ("host:0", "port"),
+    ("host:65536", "port"), ("host:x", "port"), ("ann:secret@host", "--password-file"),
+    ("@host", "user before the @ is missing"),
+    ("::1", "brackets"), ("[::1", "not closed"), ("[::1]x", "only a port"), ("a b", "not a host name"),
+    ("host/path", "not a host name"),
   ])
   func refuses(text: String, cause: String) {
     let error = #expect(throws: MQTTError.self) { try BrokerAddress(parsing: text) }

@@ -46,9 +46,9 @@ import Testing
   @Test(arguments: [
     ("stopped no\n", "", "there is no line stopped"), ("stopped no", "stopped maybe", "needs yes or no"),
     ("axle-lever ", "axle-lever 1 ", "needs 1 values"), ("axle-lever ", "axle-lever x", "is no number"),
-    ("axle-lever ", "axle-lever 1e9\n# ", "numbers that no vehicle has"),
+    ("axle-lever ", "axle-lever 1e9\n# ", "implausible numbers"),
     ("axle-lever ", "axle-lever nan\n# ", "nan is no number"),
-    ("speed-scale ", "speed-scale 0\nspeed-scale ", "is there twice"),
+    ("speed-scale ", "speed-scale 0\nspeed-scale ", "occurs twice"),
     ("odograph-navigation 1", "odograph-navigation 2", "not a navigation calibration of this version"),
     ("mounting ", "made soon\nmounting ", "nanoseconds since 1970"),
   ])

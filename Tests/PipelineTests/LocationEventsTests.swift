@@ -149,7 +149,7 @@ import Testing
   }
 
   /// The compass in status and heading, with what to do about it.
-  @Test(arguments: [("automotive", "drive slowly a full circle"), ("other", "figure of eight")])
+  @Test(arguments: [("automotive", "drive slowly in a full circle"), ("other", "figure of eight")])
   func aCalibrationThatIsWantedSaysWhatToDo(activity: String, instruction: String) throws {
     var pipeline = try pipeline("heading.enabled=true", "heading.filter=0", "location.activity=\(activity)")
     var messages: [VehicleMessage] = []

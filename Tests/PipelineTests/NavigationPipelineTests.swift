@@ -337,7 +337,7 @@ import Testing
     #expect(locations(messages).count == 2)
   }
 
-  /// What is carried on without a receiver is bounded only as far as its accuracy reaches; then the bound is withdrawn.
+  /// What is dead reckoning without a receiver is bounded only as far as its accuracy reaches; then the bound is withdrawn.
   @Test func aBoundIsWithdrawnWhereTheAccuracyEnds() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive().samples(&generator)

@@ -146,7 +146,7 @@ import Traces
       refusal(vehicle.pipeline.requestTrace(TraceRequest(time: Self.start.advanced(bySeconds: seconds))))
     }
     #expect(
-      ask(110).contains("2026-11-21T08:01:50.000Z is in the future here, where it is 2026-11-21T08:01:"))
+      ask(110).contains("2026-11-21T08:01:50.000Z is in the future; the vehicle's time is 2026-11-21T08:01:"))
     #expect(ask(50).contains("2026-11-21T08:00:50.000Z is not in memory, which has 2026-11-21T08:01:"))
     // More than there is, is not promised.
     let most = try #require(begun(vehicle.pipeline.requestTrace(TraceRequest(before: 60, after: 0))))

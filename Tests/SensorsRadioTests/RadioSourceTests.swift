@@ -128,7 +128,7 @@ import Testing
       Issue.record("\(recorder.statuses)")
       return
     }
-    #expect(reason.hasPrefix("nowhere0: there is no such interface; ") && reason.contains("radio.wifi"))
+    #expect(reason.hasPrefix("nowhere0: no such interface; ") && reason.contains("radio.wifi"))
     #expect(throws: RadioError.self) { try WirelessInterface.known(to: "lo") }
   }
 }

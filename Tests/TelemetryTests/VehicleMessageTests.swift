@@ -147,7 +147,7 @@ import Testing
               time: time,
               cells: ["u281", "u284"].compactMap { Geohash($0) }.map {
                 .init($0, version: $0.text == "u281" ? "0123456789abcdef" : nil)
-              }, refused: [.init(cell: "9q8y", reason: "cell 9q8y was not asked for")])),
+              }, refused: [.init(cell: "9q8y", reason: "cell 9q8y was not requested")])),
           "beacons/wanted", .state, true
         ),
       ]

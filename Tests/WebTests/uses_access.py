@@ -71,7 +71,7 @@ def use_login(page):
 
 
 def log_out(tab):
-    tab.click("[aria-label='Settings of this page']")
+    tab.click("[aria-label='Page settings']")
     tab.click_text("Log out", "dialog")
     tab.wait("document.querySelector('.login-form')?.textContent.includes('You are logged out')", "the logout is told")
 
@@ -101,7 +101,7 @@ def use_share(page):
         sections = seen.run("[...document.querySelectorAll('.details .sections h3')].filter((e) => e.checkVisibility()).map((e) => e.textContent)")
         assert [each for each in sections if each != "Power"] == ["Position", "Connection"], sections
         text = seen.run("document.querySelector('.details').textContent").lower()
-        for word in ("inside", "no region", "waiting", "missing", "power from outside", "temperature", "energy"):
+        for word in ("inside", "no region", "queued", "missing", "external power", "temperature", "energy"):
             assert word not in text, f"{word} is in the details of a link: {text}"
         for route in ("#/alerts", "#/fleet", "#/regions"):
             seen.run(f"location.hash = '{route}'")
@@ -109,8 +109,8 @@ def use_share(page):
         seen.run("location.hash = '#/vehicle/simulation/sim-3'")
         seen.wait("document.querySelector('.details h2')?.textContent === 'sim-3'")
         hash_has(seen, "/vehicle/simulation/sim-3")
-        tab.click_text("Take back", "dialog")
-        tab.wait("document.querySelector('dialog .links').textContent.includes('No link')", "no link is left")
+        tab.click_text("Revoke", "dialog")
+        tab.wait("document.querySelector('dialog .links').textContent.includes('No active links')", "no link is left")
         seen.wait("document.body.classList.contains('logged-out')", "what it showed is gone", 40)
         other.picture("taken-back")
         seen.go(link)
@@ -126,7 +126,7 @@ def use_share(page):
 def make_link(tab):
     tab.wait("document.querySelector('.details .actions')?.checkVisibility()")
     tab.click_text("Share…", ".details")
-    tab.click_text("Make a link", "dialog")
+    tab.click_text("Create link", "dialog")
     tab.wait("document.querySelector('dialog .outcome.good')", "the link is made")
     tab.wait("document.querySelectorAll('dialog .link-row').length === 1", "it is listed")
     return tab.run("document.querySelector('dialog input[readonly]').value")

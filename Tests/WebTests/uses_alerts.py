@@ -61,7 +61,7 @@ def use_many_alerts(page):
     tab.click_text(f"vague: {count:,} alerts", ".alerts-view")
     tab.wait("document.querySelector('.alerts-view [role=status]')?.textContent.startsWith('Shown: vague, 300 of')", "those of a rule")
     before = tab.run("document.querySelector('.alert-list a').textContent")
-    tab.click_text("Show the next ones", ".alerts-view")
+    tab.click_text("Next page", ".alerts-view")
     tab.wait(f"document.querySelector('.alert-list a')?.textContent !== {json.dumps(before)}", "the next ones")
     assert tab.run(shown) == 300
     page.picture("many-alerts-of-a-rule")
@@ -84,8 +84,8 @@ def use_many_alerts(page):
     tab.run(f"location.hash = '#/alerts?alert={last['id']}'")
     tab.wait("document.querySelector('.alert[aria-current] button')", "its button")
     tab.click(".alert[aria-current] button")
-    tab.click_text("End it…", "dialog")
-    tab.click_text("End it", "dialog")
+    tab.click_text("End alert…", "dialog")
+    tab.click_text("End alert", "dialog")
     dialog_closed(tab)
     end = time.monotonic() + 30
     while not (ended := fleet.get(f"api/v1/alerts?state=ended&id={last['id']}")["alerts"]):
@@ -107,7 +107,7 @@ def use_retired(page):
     for kind in ("location", "status"):
         fleet.publish(f"{topic}/{kind}", b"", retain=True)
     vehicles_known(tab, fleet.count)
-    tab.wait("document.querySelector('.details')?.textContent.includes('has not been heard from')", "it is not known any more")
+    tab.wait("document.querySelector('.details')?.textContent.includes('No message received')", "it is not known any more")
     page.picture("retired")
     page.check()
     ended = fleet.get("api/v1/alerts?state=ended&vehicle=retired")["alerts"]

@@ -59,7 +59,7 @@ def use_details(page):
     tab.wait("document.querySelector('.details h2')?.textContent === 'sim-1'")
     tab.wait("document.querySelector('.details .facts dd')?.textContent.match(/^-?\\d+\\.\\d{5}, /)", "its place")
     text = tab.run("document.querySelector('.details').textContent")
-    for word in ("Accuracy", "Measured", "Not known"):
+    for word in ("Accuracy", "Measured", "Unknown"):
         assert word in text, f"{word} is not in the details"
     time.sleep(2)
     page.picture("details")

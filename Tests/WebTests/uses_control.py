@@ -44,18 +44,18 @@ def use_regions(page):
     tab.wait("document.querySelector('.region-card .who a')?.textContent === 'van'")
     # Its own address leads back to it.
     tab.reload()
-    tab.wait("document.querySelector('.region-card')?.textContent.includes('circle of 250 m, at most 30 km/h')", f"the region by its address: {tab.text('.region-card')}")
+    tab.wait("document.querySelector('.region-card')?.textContent.includes('circle of 250 m radius, at most 30 km/h')", f"the region by its address: {tab.text('.region-card')}")
     tab.click_text("Edit", ".region-card")
     assert tab.run("document.getElementById([...document.querySelectorAll('.regions-panel form label')].find((e) => e.textContent.startsWith('Speed limit')).htmlFor).value") == "30"
     tab.set(".regions-panel form input[min='1']", "400")
-    tab.click_text("Give to vehicles…", ".regions-panel")
-    tab.click_text("Give", "dialog")
+    tab.click_text("Assign to vehicles…", ".regions-panel")
+    tab.click_text("Assign", "dialog")
     tab.wait("document.querySelector('.answers td')?.textContent === 'accepted'", "the answer to the change", 40)
     tab.click_text("Close", ".regions-panel form")
     tab.wait("document.querySelector('.region-card')?.textContent.includes('circle of 400')", "the change")
-    tab.click_text("Take away…", ".region-card")
-    tab.click_text("Take away", "dialog")
-    tab.wait("document.querySelector('.answers td')?.textContent === 'no longer watched'", "it is gone", 40)
+    tab.click_text("Remove…", ".region-card")
+    tab.click_text("Remove", "dialog")
+    tab.wait("document.querySelector('.answers td')?.textContent === 'removed'", "it is gone", 40)
     polygon_by_keys(page)
 
 
@@ -109,9 +109,9 @@ def give(tab, vehicle):
     tab.wait("!document.querySelector('.regions-panel button[type=submit]').disabled", "the region may be given")
     choices = tab.run("[...document.querySelectorAll('.regions-panel form select option')].map((e) => [e.value, e.textContent])")
     assert choices[-1][0] == "shown", choices
-    tab.click_text("Give to vehicles…", ".regions-panel")
+    tab.click_text("Assign to vehicles…", ".regions-panel")
     tab.wait("document.querySelector('dialog')?.textContent.includes('1 vehicle')", "it is asked before")
-    tab.click_text("Give", "dialog")
+    tab.click_text("Assign", "dialog")
 
 
 def use_commands(page):
@@ -128,16 +128,16 @@ def use_commands(page):
     page.check()
     tab.click_text("Cancel", "dialog:last-of-type")
     tab.wait("document.querySelectorAll('dialog').length === 1")
-    assert "None since" in tab.text("dialog .command-log"), "nothing was sent without confirmation"
+    assert "No commands since" in tab.text("dialog .command-log"), "nothing was sent without confirmation"
     tab.click_text("Send…", "dialog")
     tab.click_text("Send", "dialog:last-of-type")
-    tab.wait("document.querySelector('dialog .outcome.good')?.textContent.startsWith('It answered.')", "the agent's answer", 30)
+    tab.wait("document.querySelector('dialog .outcome.good')?.textContent.startsWith('Answered.')", "the agent's answer", 30)
     tab.wait("document.querySelector('.command-entry.done')?.textContent.includes('status')", "the list of commands")
     page.picture("command")
     page.check()
     tab.set("dialog select", "set-trip")
     tab.click_text("Send…", "dialog")
-    tab.wait("document.querySelector('dialog .outcome.bad')?.textContent.includes('One of these is needed')", "one argument is needed")
+    tab.wait("document.querySelector('dialog .outcome.bad')?.textContent.includes('At least one of these is required')", "one argument is needed")
     tab.click_text("Set driver", "dialog")
     tab.click_text("Send…", "dialog")
     tab.click_text("Send", "dialog:last-of-type")
@@ -213,7 +213,7 @@ def use_without_control(page):
     time.sleep(0.3)
     assert "#/regions" not in tab.run("location.hash")
     tab.go(page.fleet.address + "#/regions")
-    tab.wait("document.querySelector('.regions-panel [role=status]')?.textContent.includes('gives vehicles no regions')", "why there are none")
+    tab.wait("document.querySelector('.regions-panel [role=status]')?.textContent.includes('cannot assign regions')", "why there are none")
     assert not tab.run("[...document.querySelectorAll('.regions-panel button')].some((e) => e.checkVisibility())")
     page.picture("without-control")
     page.check()
@@ -226,12 +226,12 @@ def use_sleeper(page):
     page.fleet.publish(topic + "/status", {"state": "asleep", "time": now, "sessionStart": now, "remote": True, "epoch": "00000000000000ab", "seq": 1}, retain=True)
     tab = page.open(f"#/vehicle/{page.fleet.name}/sleeper?open=command")
     tab.wait("document.querySelector('dialog .note')", "the address opens the dialog")
-    tab.wait("document.querySelector('dialog').textContent.includes('The vehicle sleeps')", "it is told before")
+    tab.wait("document.querySelector('dialog').textContent.includes('The vehicle is asleep')", "it is told before")
     tab.set("dialog select", "locate")
     tab.click_text("Send…", "dialog")
     tab.click_text("Send", "dialog:last-of-type")
     tab.wait("document.querySelector('dialog .outcome.good')?.textContent.startsWith('Queued.')", "it is queued")
-    tab.wait("document.querySelector('.command-entry.waiting')?.textContent.includes('queued: the vehicle sleeps')", "the list says so")
+    tab.wait("document.querySelector('.command-entry.waiting')?.textContent.includes('queued: the vehicle is asleep')", "the list says so")
     page.picture("queued")
     page.check()
     told = page.fleet.get(f"api/v1/vehicles/{page.fleet.name}/sleeper/commands")["answers"][0]
@@ -246,7 +246,7 @@ def use_settings(page):
     tab = page.open(f"#/vehicle/{page.fleet.name}/van?open=settings")
     tab.wait("document.querySelector('dialog form')", "the form")
     tab.set("dialog input[list]", "location.distance_filter")
-    tab.wait("document.querySelector('dialog').textContent.includes('It takes a')", "what the key takes")
+    tab.wait("document.querySelector('dialog').textContent.includes('Valid: a')", "what the key takes")
     tab.set("dialog form .field:nth-of-type(2) input", "25")
     tab.click_text("Change…", "dialog")
     tab.click_text("Change", "dialog:last-of-type")
@@ -255,7 +255,7 @@ def use_settings(page):
     page.picture("settings")
     page.check()
     # What cannot be set is refused before anybody is asked.
-    for key, value, why in (("location.distance_filter", "-1", "from 0 to 1"), ("location.distance_filter", "far", "it takes a number"), ("location.distance", "25", "is not a setting"),
+    for key, value, why in (("location.distance_filter", "-1", "from 0 to 1"), ("location.distance_filter", "far", "Valid: a number"), ("location.distance", "25", "is not a remote setting"),
                             ("heading.enabled", "1", "true or false"), ("events.vehicle", "ship", "one of car")):
         tab.set("dialog input[list]", key)
         tab.set("dialog form .field:nth-of-type(2) input", value)
@@ -269,7 +269,7 @@ def use_settings(page):
     for value, shown in (("60 km/h", "60"), ("25 m/s", "90")):
         tab.set("dialog form .field:nth-of-type(2) input", value)
         tab.click_text("Change…", "dialog")
-        tab.wait(f"document.querySelector('dialog:last-of-type').textContent.includes('becomes {shown}\u202fkm/h')", "the question names the unit")
+        tab.wait(f"document.querySelector('dialog:last-of-type').textContent.includes('is set to {shown}\u202fkm/h')", "the question names the unit")
         tab.click_text("Change", "dialog:last-of-type")
         row = "[...document.querySelectorAll('dialog tbody tr')].find((e) => e.textContent.includes('events.speed_limit'))"
         tab.wait(f"{row}?.textContent.includes('{shown}\u202fkm/h') && {row}.textContent.includes('accepted')", "the agent's answer", 30)
@@ -289,7 +289,7 @@ def use_alerts(page):
     tab.wait("document.querySelector('.alert[aria-current]')", "the alert that the address names")
     tab.click(".alert[aria-current] button")
     tab.click_text("Silence", "dialog")
-    tab.wait("document.querySelector('.alert[aria-current]')?.textContent.includes('silent until')", "it is silent")
+    tab.wait("document.querySelector('.alert[aria-current]')?.textContent.includes('silenced until')", "it is silent")
     page.picture("silenced")
     page.check()
     tab.click(".alert[aria-current] a[href*='pin=']")

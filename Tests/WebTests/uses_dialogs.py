@@ -40,7 +40,7 @@ def use_back(page):
         if name == "?":
             tab.key("?")
         else:
-            tab.click("[aria-label='Settings of this page']")
+            tab.click("[aria-label='Page settings']")
         tab.wait("document.querySelector('dialog[open]')")
         tab.run("location.hash = location.hash.startsWith('#/fleet') ? '#/alerts' : '#/fleet'")
         dialog_closed(tab)
@@ -70,7 +70,7 @@ def use_slash(page):
 def use_no_rules(page):
     """Where no rule checks anything, nothing is said to be in order."""
     tab = page.open("#/alerts")
-    tab.wait("document.querySelector('#alerts-rules').parentElement.textContent.includes('No rule is configured')", "that there are no rules")
-    tab.wait("document.querySelector('.calm')?.textContent === 'Nothing is checked: there are no rules.'", "that nothing is checked: " + str(tab.text(".calm")), 5)
+    tab.wait("document.querySelector('#alerts-rules').parentElement.textContent.includes('No rules configured')", "that there are no rules")
+    tab.wait("document.querySelector('.calm')?.textContent === 'No alerts: no rules are configured.'", "that nothing is checked: " + str(tab.text(".calm")), 5)
     page.picture("no-rules")
     page.check()

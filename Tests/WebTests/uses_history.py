@@ -61,7 +61,7 @@ def use_history(page):
     page.picture("trip")
     tab.click_text("Whole day", ".dock")
     tab.wait("!location.hash.includes('from=')")
-    for name, word in (("Stops", "\u202f(min|h)"), ("Regions", "entered depot <north>.*70 % sure.*left depot <north>"), ("Events", "harsh braking")):
+    for name, word in (("Stops", "\u202f(min|h)"), ("Regions", "entered depot <north>.*70 % confidence.*left depot <north>"), ("Events", "harsh braking")):
         tab.click(f"#journal-{name}")
         tab.wait(f"document.querySelector('.journal-items')?.textContent.toLowerCase().match(/{word}/)", f"{name} of the day")
     tab.wait("document.getElementById('journal-Regions').textContent === 'Regions 522'", "all pages of a list")
@@ -92,8 +92,8 @@ def use_playback(page):
     time.sleep(0.4)
     assert clock(tab) == told, "it stops"
     # The day before: nothing, and said so.
-    tab.click("[aria-label='Day before']")
-    tab.wait("document.querySelector('.history-panel').textContent.includes('No position of this day was recorded')")
+    tab.click("[aria-label='Previous day']")
+    tab.wait("document.querySelector('.history-panel').textContent.includes('No positions recorded on this day')")
     page.check()
 
 

@@ -162,7 +162,7 @@ def use_many_tabs(page):
             before = tabs[tabs.index(tab) - 1]
             before.wait("document.hidden && document.querySelector('.live').textContent === 'Paused'", "the tab behind gives its connection back")
     told = first.text("#banner")
-    assert told.startswith("This tab was hidden and asked for nothing: it is connecting again. What is shown is as of "), told
+    assert told.startswith("Paused while the tab was hidden. Reconnecting… Data as of "), told
     first.call("Page.bringToFront")
     first.wait("document.querySelector('.live').textContent === 'Live' && document.querySelector('#banner').hidden", "it is live again", 30)
     for tab in tabs[1:]:
@@ -197,7 +197,7 @@ def use_lost_broker(page):
     page.picture("broker-lost")
     page.check()
     tab.run("location.hash = '#/fleet'")
-    tab.wait("document.querySelector('.fleet-view')?.textContent.includes('not connected: nothing new is heard')", "the figures say so, too")
+    tab.wait("document.querySelector('.fleet-view')?.textContent.includes('disconnected: no new messages')", "the figures say so, too")
     page.fleet.start_broker()
     tab.wait("document.getElementById('banner').hidden", "it is heard again", 60)
 

@@ -71,7 +71,7 @@ def use_signs(page):
     vehicles["coarse"].location(speed=0, positionSource="coarse", horizontalAccuracy=60)
     vehicles["old"].location(age=100, speed=15, course=90)
     tab.wait("document.querySelector('.table-scroll').getAttribute('aria-rowcount') === '6'")
-    words = {"fix": "Standing", "inertial": "inertial", "coarse": "coarse", "old": "Connected"}
+    words = {"fix": "Stopped", "inertial": "inertial", "coarse": "coarse", "old": "Connected"}
     for name, word in words.items():
         row = f"[...document.querySelectorAll('.vehicles-view .rows > :not([hidden])')].find((e) => e.textContent.includes({json.dumps(vehicles[name].name)}))?.textContent"
         tab.wait(f"{row}?.includes({json.dumps(word)})", f"{name}: {word}")
@@ -155,20 +155,20 @@ def use_promise(page):
     predict = {"velocityEast": 10, "velocityNorth": 0, "bound": 15, "delay": 5, "validity": 25, "growth": 2}
     vehicle.location(age=6, speed=10, course=90, predict=predict)
     tab = page.open(f"#/vehicle/{page.fleet.name}/bounded")
-    fact = "[...document.querySelectorAll('.details dt')].find((e) => e.textContent === 'Promise')?.nextElementSibling.textContent"
-    tab.wait(f"{fact}?.includes('never more than 15') && {fact}.includes('as of 5\u202fs ago')", "what is promised, and of when")
+    fact = "[...document.querySelectorAll('.details dt')].find((e) => e.textContent === 'Error bound')?.nextElementSibling.textContent"
+    tab.wait(f"{fact}?.includes('within 15') && {fact}.includes('with 5\u202fs delay')", "what is promised, and of when")
     told = page.fleet.get(f"api/v1/vehicles/{page.fleet.name}/bounded")
     assert told["prediction"]["delay"] == 5, told
     # The place is the one that the map shows, and not the last report.
-    place = "Number([...document.querySelectorAll('.details dt')].find((e) => e.textContent === 'Place').nextElementSibling.textContent.match(/, (\\d+\\.\\d{5})/)[1])"
+    place = "Number([...document.querySelectorAll('.details dt')].find((e) => e.textContent === 'Coordinates').nextElementSibling.textContent.match(/, (\\d+\\.\\d{5})/)[1])"
     tab.wait(f"{place} > 8.00005", f"the predicted place: {tab.run(place)}")
     assert told["position"]["longitude"] == 8 and told["position"]["now"]["longitude"] > 8 and told["position"]["now"]["radius"] == 15, told["position"]
     # The next one comes before it is in effect: until then, the one before counts.
     vehicle.location(age=1, speed=0, predict={**predict, "velocityEast": 0, "validity": 1})
     tab.wait("document.querySelector('.details .raw')")
-    tab.wait(f"{fact}?.includes('lapsed')", "that it has lapsed", 20)
+    tab.wait(f"{fact}?.includes('expired')", "that it has lapsed", 20)
     text = "[...document.querySelectorAll('.details dt')].find((e) => e.textContent === 'Speed')?.nextElementSibling.textContent"
-    tab.wait(f"{text} === 'not known now0 km/h when the position was measured'", "a speed that is not known any more")
+    tab.wait(f"{text} === 'unknown0 km/h when the position was measured'", "a speed that is not known any more")
     page.picture("promise")
     page.check()
     page.fleet.publish(f"{vehicle.topic}/status", b"", retain=True)
@@ -187,13 +187,13 @@ def use_sections(page):
     tab.wait("document.querySelector('#section-sensors')?.parentElement.textContent.includes('no such device')", "a source that failed, and why")
     text = {name: tab.run(f"document.querySelector('#section-{name}').parentElement.textContent") for name in ("connection", "power", "sensors", "device")}
     for section, words in {
-        "connection": ("140 messages",), "power": ("15 %", "11.4 V", "from outsideno", "5,400 J", "receiver3,0006004"),
+        "connection": ("140 messages",), "power": ("15 %", "11.4 V", "External powerno", "5,400 J", "receiver3,0006004"),
         "sensors": ("gpsrunningfix 1.0 Hz", "imufailed: no such device", "headingno magnetometer", "navigationno inertial sensor"), "device": ("2 h 00",),
     }.items():
         for word in words:
             assert word in text[section], f"{word} is not in {text[section]}"
     found = tab.run("[...document.querySelectorAll('.concerns li')].map((e) => e.textContent)")
-    assert found == ["battery low", "messages queue up"], found
+    assert found == ["battery low", "many messages queued"], found
     page.picture("sections")
     page.check()
     page.fleet.publish(f"{vehicle.topic}/status", b"", retain=True)

@@ -143,7 +143,7 @@ extension [IIOConfiguration] {
     guard matrix.isRotation else {
       throw reader.problem(
         "iio.mount_matrix",
-        "\"\(entry.prefix(120))\" is not a rotation: its rows need length 1 and right angles, without a mirrored axis"
+        "\"\(entry.prefix(120))\" is not a rotation: its rows must be orthogonal unit vectors and not mirrored"
       )
     }
     return (halves[0].trimmingSpaces().description, matrix)

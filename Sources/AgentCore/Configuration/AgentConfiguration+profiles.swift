@@ -41,7 +41,7 @@ extension AgentConfiguration.Profiles {
       let trackerID =
         reader.optionalText("owntracks.tid") ?? String((readable.isEmpty ? device : readable).suffix(2))
       guard (1...2).contains(trackerID.count) else {
-        throw reader.problem("owntracks.tid", "it has one or two characters")
+        throw reader.problem("owntracks.tid", "must have one or two characters")
       }
       do throws(TopicError) { _ = try OwnTracksTopics(user: user, device: device) } catch {
         throw ConfigurationError(

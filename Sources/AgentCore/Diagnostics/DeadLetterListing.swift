@@ -47,7 +47,7 @@ package struct DeadLetterListing {
   private func checkExistence() throws(OutboxError) {
     guard access(path, F_OK) != 0 else { return }
     throw OutboxError(
-      operation: "read", object: path, cause: "there is no store; check store.path, or run the agent first")
+      operation: "read", object: path, cause: "no store; check store.path, or run the agent first")
   }
 
   private static func text(_ letter: DeadLetter) -> String {

@@ -198,7 +198,7 @@ package struct EnvironmentCheck {
       return [
         found,
         Finding(
-          .warning, "gpsd", "no radio finds where the receiver is about: gpsd.assist does nothing",
+          .warning, "gpsd", "no radio for an approximate position: gpsd.assist does nothing",
           remedy: "name one in radio.wifi, or set radio.modem"),
       ]
     } catch {
@@ -229,7 +229,7 @@ package struct EnvironmentCheck {
         guard missing.isEmpty else {
           let names = missing.map(\.rawValue).joined(separator: " and no ")
           return [
-            Finding(.warning, subject, "\(found); no \(names)", remedy: "outputs that need it are left out")
+            Finding(.warning, subject, "\(found); no \(names)", remedy: "outputs that require it are omitted")
           ]
         }
         return [Finding(.ok, subject, found)]
@@ -408,12 +408,12 @@ extension EnvironmentCheck {
 
   private static func accepted(_ broker: String, _ properties: MQTTServerProperties) -> Finding {
     guard let limit = properties.maximumPacketSize, limit < packetSizes.largest else {
-      return Finding(.ok, "broker", "\(broker) accepts us")
+      return Finding(.ok, "broker", "\(broker) accepts the login")
     }
     return Finding(
       limit < packetSizes.usual ? .problem : .warning, "broker",
-      "\(broker) accepts us, and no packet above \(limit) bytes: "
-        + (limit < packetSizes.usual ? "no message can pass" : "status and tracks may not pass"),
+      "\(broker) accepts the login, but no packet above \(limit) bytes: "
+        + (limit < packetSizes.usual ? "no message fits" : "status and tracks may not fit"),
       remedy:
         "raise the broker's maximum packet size to \(packetSizes.largest) bytes (mosquitto: max_packet_size)")
   }

@@ -65,7 +65,7 @@ final class BeaconFile {
       throw SQLiteError(code: .notADatabase, message: "it is of a newer version", sql: "open", file: path)
     }
     guard try database.text("PRAGMA quick_check(1)") == "ok" else {
-      throw SQLiteError(code: .corrupt, message: "its pages do not fit together", sql: "open", file: path)
+      throw SQLiteError(code: .corrupt, message: "its pages are inconsistent", sql: "open", file: path)
     }
     reading = try database.prepare("SELECT beacons FROM buckets WHERE number = ?1")
     writing = try database.prepare("INSERT OR REPLACE INTO buckets (number, beacons) VALUES (?1, ?2)")
@@ -255,7 +255,7 @@ final class BeaconFile {
       UInt32(little: bytes, at: 0) == FNV1a.hash32(entries)
     else {
       throw SQLiteError(
-        code: .corrupt, message: "row \(bucket) has another checksum", sql: "read", file: path)
+        code: .corrupt, message: "row \(bucket) has a wrong checksum", sql: "read", file: path)
     }
     return entries
   }

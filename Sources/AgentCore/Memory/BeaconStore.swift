@@ -88,8 +88,8 @@ package final class BeaconStore: BeaconMap {
       for (beacon, change) in changes {
         guard state.pending.count < Self.mostPending else { break }
         let entry = change.map { after in
-          // A received entry remains marked as the fleet's, so that its next version replaces it, until the
-          // vehicle has its own evidence.
+          // An entry of the fleet's map remains marked as such until the vehicle has its own observations. The next
+          // version of the map then replaces it.
           let isShared =
             isContested && entries[beacon]?.isShared == true
             && after.place.coordinate == known[beacon]?.place.coordinate

@@ -49,7 +49,7 @@ struct CalibrationStore: Sendable {
       hasLoggedDiscard = true
       log.notice(
         .calibrationDiscarded,
-        "calibration discarded: it does not match these sensors and is estimated again",
+        "calibration discarded: it is from other sensors; the calibration restarts",
         metadata: ["path": "\(file.path)"])
     }
     guard isDiscard || timestamp >= save else { return }

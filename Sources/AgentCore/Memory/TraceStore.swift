@@ -272,7 +272,7 @@ struct TraceStore: Sendable {
     if let index = traces.firstIndex(where: { $0.name == whole.name }) { traces[index].isKept = isKept }
     if isKept { handedOver.append((whole.name, SystemClock.monotonic)) }
     let pieces = max(1, message.pieces ?? 1)
-    // A piece is the same whenever it is created.
+    // From the trace instead of the clock, so that a piece created again is identical.
     let time = message.time.advanced(bySeconds: message.after)
     return [.trace(message)]
       + (1...pieces).map { piece in

@@ -85,7 +85,7 @@ struct WantedBeacons: Sendable {
     do throws(JSONError) {
       let piece = try BeaconPiece(payload: payload)
       guard told?.contains(where: { $0.cell == piece.cell }) ?? false else {
-        throw JSONError("cell \(piece.cell) was not asked for")
+        throw JSONError("cell \(piece.cell) was not requested")
       }
       guard versions[piece.cell] != piece.version else { return nil }
       var known = partial[piece.cell].flatMap { $0.version == piece.version ? $0.parts : nil } ?? []

@@ -53,7 +53,7 @@ extension MetricsText {
       "odometer_meters", "Odometer reading, unless it is private.", snapshot.status.odometer?.distance
     )
     gauge(
-      "odometer_estimated_meters", "Part of it that was estimated, not measured.",
+      "odometer_estimated_meters", "Estimated part of the odometer.",
       snapshot.status.odometer?.estimated)
   }
 
@@ -70,14 +70,14 @@ extension MetricsText {
       "dead_letters", "Stored messages that the broker has rejected permanently.",
       counters["queue.dead"].map(Double.init))
     family("messages_total", .counter, "Messages by the broker's response.", labelled("outcome", "messages."))
-    family("dropped_total", .counter, "What was dropped, by reason.", labelled("reason", "dropped."))
+    family("dropped_total", .counter, "Dropped messages, by reason.", labelled("reason", "dropped."))
     family(
       "events_total", .counter, "Other counts of the agent, as in the message status.",
       counters.filter { name, _ in
         !["queue.", "messages.", "dropped."].contains { name.hasPrefix($0) } && name != "connections"
       }.sorted { $0.key < $1.key }.map { ([("event", $0.key)], Double($0.value)) })
     gauge(
-      "store_durable", "Whether accepted messages are safe on the disk.",
+      "store_durable", "1 if accepted messages are stored on the disk.",
       snapshot.link.map { _ in
         snapshot.status.storeProblem == nil ? 1 : 0
       })
@@ -85,13 +85,13 @@ extension MetricsText {
     counter("broker_connections_total", "Connections that a broker accepted.", counters["connections"])
     let radio = snapshot.status.energy?.accounts[.radio]
     counter("link_bytes_total", "Bytes sent and received.", radio?.bytes)
-    counter("link_bursts_total", "How often the link was idle and then was not.", radio?.starts)
+    counter("link_bursts_total", "Number of changes from an idle to an active link.", radio?.starts)
   }
 
   private mutating func energy(_ report: EnergyReport?) {
     let accounts = (report?.accounts ?? [:]).sorted { $0.key < $1.key }
     family(
-      "energy_joules_total", .counter, "Energy by the figures of the configuration.",
+      "energy_joules_total", .counter, "Energy, computed with the [energy] values of the configuration.",
       accounts.map { ([("component", $0.key.rawValue)], $0.value.joules) })
     family(
       "energy_active_seconds_total", .counter, "Seconds that a component was on.",

@@ -24,7 +24,7 @@ package struct StatusQuery {
     defer { close(descriptor) }
     guard path.utf8.count <= LocalSocket.pathLimit else { throw failure("ask", ENAMETOOLONG) }
     guard LocalSocket.withAddress(path, { connect(descriptor, $0, $1) }) == 0 else {
-      throw failure("ask the agent at", errno)
+      throw failure("query the agent at", errno)
     }
     var document: [UInt8] = []
     var bytes = [UInt8](repeating: 0, count: 65_536)
@@ -35,7 +35,7 @@ package struct StatusQuery {
         throw failure("wait for the agent at", ETIMEDOUT)
       }
       let count = read(descriptor, &bytes, bytes.count)
-      if count < 0 { throw failure("ask the agent at", errno) }
+      if count < 0 { throw failure("query the agent at", errno) }
       if count == 0 { break }
       document += bytes[..<count]
     }

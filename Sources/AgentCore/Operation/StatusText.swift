@@ -18,7 +18,7 @@ enum StatusText {
       lines.append(row("STUCK", stuck.compactMap(\.string).joined(separator: ", ")))
     }
     if let age = document["age"]?.double, age > 2 {
-      lines.append(row("NOTE", "the pipeline is busy: what follows is \(duration(age)) old"))
+      lines.append(row("NOTE", "the pipeline is busy: the following values are \(duration(age)) old"))
     }
     lines += clock(status) + sources(status) + sensors(document) + motion(document) + navigation(status)
     lines += odometer(status)

@@ -341,7 +341,7 @@ struct RemoteManager: Sendable {
     let problem =
       isLate
       ? "no second connection within \(Int(limit)) s: mqtt.burst_interval must be shorter than remote.rollback_after, "
-        + "which is set in the vehicle's file"
+        + "which is set in the vehicle's configuration"
       : "the broker could not be reached in time"
     let why = lastProblem.map { "; \($0)" } ?? ""
     return Report(

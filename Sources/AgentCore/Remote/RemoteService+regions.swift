@@ -70,7 +70,7 @@ extension RemoteService {
       regions: pipeline.regions.statuses(limit: RegionsStateMessage.limit))
     if let identifier {
       guard let status = pipeline.regions.status(of: identifier) else {
-        return answer(sender, .failed, "no region \"\(identifier.prefix(80))\" is watched")
+        return answer(sender, .failed, "no region \"\(identifier.prefix(80))\" is monitored")
       }
       (message.count, message.regions) = (1, [status])
     }

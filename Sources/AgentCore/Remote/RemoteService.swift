@@ -69,7 +69,7 @@ final class RemoteService {
       .compactMap { $0 }.min()
   }
 
-  /// Executes pending decisions of the previous run.
+  /// Completes changes of settings that the previous run had not finished.
   func begin(_ pipeline: inout AgentPipeline) {
     carryOut(manager.begin(), &pipeline)
   }
@@ -289,7 +289,7 @@ final class RemoteService {
       carryOut(outcome.decisions, &pipeline)
     } catch {
       plan.log.warning(
-        .configurationNotReloaded, "configuration not read again", metadata: ["reason": "\(error)"])
+        .configurationNotReloaded, "configuration not reread", metadata: ["reason": "\(error)"])
       if let sender { answer(sender, .failed, error.description) }
     }
   }
@@ -330,7 +330,7 @@ final class RemoteService {
     _ sender: PendingCommands.Sender, _ reading: Double, _ pipeline: inout AgentPipeline
   ) {
     guard pipeline.hasOdometer else {
-      return answer(sender, .failed, "this vehicle has no odometer, as locations are off (location.enabled)")
+      return answer(sender, .failed, "no odometer, because locations are disabled (location.enabled)")
     }
     // A broker repeats a command whose acknowledgement was lost; the distance since must not be discarded.
     if let id = sender.id, let last = lastSet, last.id == id {

@@ -92,7 +92,7 @@ struct RemoteDocument: Sendable {
   ) -> (value: ConfigurationKey.Value?, reason: String?) {
     guard let spec = ConfigurationKey.byPath[key] else {
       let hint = ConfigurationKey.nearest(to: key).map { "; did you mean \($0)?" } ?? ""
-      return (nil, "there is no such key" + hint)
+      return (nil, "unknown key" + hint)
     }
     guard changeable.contains(key) else { return (nil, "remote.keys does not list it") }
     let value = spec.accept(json: json)
@@ -105,7 +105,7 @@ extension ConfigurationLayers {
   /// Returns why a listed key cannot be set remotely to a value; nil if it can.
   /// - Parameter value: nil if the key does not accept it.
   func problem(remote key: String, value: ConfigurationKey.Value?) -> String? {
-    if let name = override(of: key) { return "\(name) sets it, which goes before" }
+    if let name = override(of: key) { return "\(name) sets it and has precedence" }
     if RemoteKeys.files.contains(key), case .text(let path)? = value, !path.isEmpty {
       return problem(remoteFile: path)
     }

@@ -178,7 +178,7 @@ package final class Agent: Sendable {
 
   /// Another remedy for a missing socket, for users without access to the system's folders.
   private static var orRuntimeFolder: String {
-    geteuid() == 0 ? "" : ", or XDG_RUNTIME_DIR to a folder of yours"
+    geteuid() == 0 ? "" : ", or XDG_RUNTIME_DIR to a folder that you own"
   }
 
   /// Returns the calibration file of this vehicle's sensors; nil if nothing is stored, and if the sensors are
@@ -280,7 +280,7 @@ package final class Agent: Sendable {
         duties.control = try ControlSocket(path: socket)
       } catch {
         log.notice(
-          .controlUnavailable, "odographd status will not find this agent",
+          .controlUnavailable, "odographd status cannot reach this agent",
           metadata: ["reason": "\(error); set control.socket\(Self.orRuntimeFolder)"])
       }
     }

@@ -1,4 +1,4 @@
-/** What the rules have found: open alerts, those that have ended, the rules, and silence. */
+/** The alerts view: open and past alerts, rules, and silencing. */
 import { path, query } from "./api.js";
 import { button, drawing, fill, h, keep, limited, setText } from "./dom.js";
 import { field, openDialog, outcome } from "./dialog.js";
@@ -13,13 +13,13 @@ const severities = {
   info: { d: "M8 1a7 7 0 1 1 0 14a7 7 0 1 1 0-14ZM7 7v5h2V7ZM7 4v2h2V4Z", word: "Information", order: 2 },
 };
 const severityOf = (name) => severities[name] ? name : "warning";
-const reasons = { forgotten: "the vehicle was removed", rule: "no rule asks for it any more", operator: "by an operator" };
+const reasons = { forgotten: "the vehicle was removed", rule: "the rule was changed or removed", operator: "by an operator" };
 const silences = [[900, "15 minutes"], [3600, "1 hour"], [28_800, "8 hours"], [86_400, "1 day"]];
 
-/** Milliseconds of a vehicle's history that are shown before and after an alert. */
+/** Milliseconds of history shown before and after an alert. */
 const around = 600_000;
 
-/** The history of an alert's vehicle around the alert, at the moment at which it began. */
+/** Route to the history of the alert's vehicle at the start of the alert. */
 function momentOf(alert) {
   const began = moment(alert.began), utc = isUTC(), day = dayOf(began, utc), bounds = boundsOfDay(day, utc);
   const text = (time) => {
@@ -30,7 +30,7 @@ function momentOf(alert) {
     query: { time: text(began), from: text(began - around), to: text((moment(alert.ended) ?? began) + around) } };
 }
 
-/** The limit of a rule in the units of people: speeds in km/h. */
+/** The limit of a rule in display units, for example km/h; null if the rule has none. */
 function limitOf(rule) {
   const text = { speed: (value) => speed(value), battery: percent, accuracy: metres, queue: (value) => count(value, "message") }[rule.when];
   if (!text) return null;
@@ -40,10 +40,10 @@ function limitOf(rule) {
 export class AlertsView {
   #api; #store; #session; #hasHistory; #open; #openList; #openFoot; #groups; #groupsLine; #groupsButtons; #groupsBack;
   #past; #rules; #chosen; #announced = new Set(); #isFirst = true;
-  /** What is looked at beside the first of all: a page of them, of one rule or of all; undefined for what the stream tells. */
+  /** The page of alerts that the user has requested; undefined while the alerts of the stream are shown. */
   #page;
 
-  /** @param {() => boolean} hasHistory whether the server has a recording */
+  /** @param {() => boolean} hasHistory returns true if the server has a recording */
   constructor(api, store, session, hasHistory) {
     [this.#api, this.#store, this.#session, this.#hasHistory] = [api, store, session, hasHistory];
     this.#groupsLine = h("p", { class: "note", role: "status" });
@@ -78,7 +78,7 @@ export class AlertsView {
     }, 5000);
   }
 
-  /** How many are open: the stream tells the first of them, and how many there are. */
+  /** Number of open alerts. The stream contains the most severe ones and the total. */
   get openCount() { return this.#store.alertTotals.count ?? this.#store.alerts.length; }
 
   #ownOf = "";
@@ -90,7 +90,7 @@ export class AlertsView {
     return true;
   }
 
-  /** Where the stream does not tell all, those of the selected vehicle are asked for. */
+  /** Requests the alerts of the selected vehicle if the stream does not contain all alerts. */
   async #readOwn() {
     const key = this.#store.selected;
     if (!key || !this.#store.alertTotals.more) {
@@ -102,12 +102,12 @@ export class AlertsView {
       const answer = await this.#api.get(`alerts${query({ fleet, vehicle: rest.join("/"), limit: 50 })}`);
       if (key === this.#store.selected) this.#store.applyOwnAlerts(answer.alerts ?? []);
     } catch {
-      // They are asked for again when something changes.
+      // The next change of the alerts repeats the request.
     }
   }
 
   #announceNew() {
-    // What comes into sight because others end is not new.
+    // An older alert that appears because others have ended is not new.
     const since = this.#store.now() - 60_000;
     const fresh = this.#store.alerts.filter((alert) => !alert.ended && !this.#announced.has(alert.id) && moment(alert.began) > since);
     if (this.#announced.size > 5000) this.#announced.clear();
@@ -120,7 +120,7 @@ export class AlertsView {
     else if (fresh.length) announce(count(fresh.length, "new alert"));
   }
 
-  /** @param {string|undefined} chosen the alert that an address names */
+  /** @param {string|undefined} chosen identifier of the alert in the address */
   async shown(chosen) {
     this.#chosen = chosen;
     this.#page = undefined;
@@ -128,12 +128,12 @@ export class AlertsView {
     this.#showOpen();
     this.#reveal();
     if (chosen && !(this.#store.alertTotals.alerts ?? []).some((alert) => alert.id === chosen)) {
-      await this.#ask({ id: chosen, state: "all" }, "the one that the address names");
+      await this.#ask({ id: chosen, state: "all" }, "the linked alert");
       this.#reveal();
     }
     const past = this.#api.get(`alerts${query({ state: "ended", limit: 200 })}`).then((answer) => {
       const ended = (answer.alerts ?? []).sort((a, b) => moment(b.ended) - moment(a.ended));
-      fill(this.#past, ended.length ? this.#list(ended) : h("p", { class: "note" }, "None is remembered."));
+      fill(this.#past, ended.length ? this.#list(ended) : h("p", { class: "note" }, "No past alerts."));
       this.#reveal();
     }, (error) => fill(this.#past, h("p", { class: "note" }, error.explanation ?? error.message)));
     const rules = this.#api.get("rules").then((answer) => {
@@ -142,8 +142,8 @@ export class AlertsView {
       this.#showOpen();
       fill(this.#rules, found.length ? h("ul", { class: "rules" }, found.map((rule) => h("li", {}, h("b", {}, safeName(rule.name, 80)),
         ` ${[`${severities[severityOf(rule.severity)].word}: ${words(rule.when)}`, limitOf(rule), rule.for ? `for ${duration(rule.for)}` : null,
-          rule.quiet ? `quiet ${safeName(rule.quiet, 80)}` : null,
-          rule.receivers?.length ? `told to ${rule.receivers.map((name) => safeName(name, 40)).join(", ")}` : "told to nobody"].filter(Boolean).join(" · ")}`))) : h("p", { class: "note" }, "No rule is configured. Add one to the server's file, as in [rules.fast]."));
+          rule.quiet ? `quiet hours ${safeName(rule.quiet, 80)}` : null,
+          rule.receivers?.length ? `notifies ${rule.receivers.map((name) => safeName(name, 40)).join(", ")}` : "no receivers"].filter(Boolean).join(" · ")}`))) : h("p", { class: "note" }, "No rules configured. Add a rule to the server's configuration file, for example [rules.fast]."));
     }, (error) => fill(this.#rules, h("p", { class: "note" }, error.explanation ?? error.message)));
     await Promise.all([past, rules]);
   }
@@ -152,18 +152,18 @@ export class AlertsView {
   /** The number of rules; undefined until the server has answered. */
   #ruleCount;
 
-  /** What is shown instead of an empty list; undefined until it can be told. */
+  /** The text for an empty list; undefined until the rules have been loaded. */
   #calm() {
-    if (this.#store.alertTotals.count) return "None of these is open any more.";
+    if (this.#store.alertTotals.count) return "These alerts have ended.";
     if (this.#ruleCount === undefined) return undefined;
-    return this.#ruleCount ? "Nothing is wrong by the rules." : "Nothing is checked: there are no rules.";
+    return this.#ruleCount ? "No open alerts." : "No alerts: no rules are configured.";
   }
 
   #showOpen() {
     const totals = this.#store.alertTotals, shown = this.#page?.alerts ?? totals.alerts ?? [];
     const open = this.#page ? shown : [...shown].filter((alert) => !alert.ended)
       .sort((a, b) => severities[severityOf(a.severity)].order - severities[severityOf(b.severity)].order || moment(b.began) - moment(a.began));
-    // Ages are shown in minutes; of a page that was asked for nothing else changes.
+    // Ages are shown in minutes. Nothing else changes on a requested page.
     const told = [Math.floor(Date.now() / 60_000), this.#session.mayOperate, this.#page?.title, totals.count, totals.next, this.#ruleCount,
       ...open.map((alert) => `${alert.id} ${alert.ended ?? ""} ${alert.silenced ?? ""}`)].join("\n");
     if (told === this.#told) return;
@@ -175,15 +175,15 @@ export class AlertsView {
     const calm = open.length ? undefined : this.#calm();
     keep(this.#openFoot, [calm && { text: calm }, next && { next }].filter(Boolean), (each) => each.text ?? `${this.#page?.title} ${each.next}`,
       (each) => each.text ? h("p", { class: "calm" }, each.text)
-        : h("p", { class: "actions" }, button("Show the next ones", () => this.#ask({ rule: this.#page?.asked.rule, after: each.next }, this.#page?.title ?? "all rules"))));
+        : h("p", { class: "actions" }, button("Next page", () => this.#ask({ rule: this.#page?.asked.rule, after: each.next }, this.#page?.title ?? "all rules"))));
   }
 
-  /** Where there are more than are shown: how many of which rule, each of which can be looked at alone. */
+  /** If there are more alerts than shown: a button per rule with its count, which shows only the alerts of this rule. */
   #showGroups() {
     const { count: all = 0, more = 0, groups = [] } = this.#store.alertTotals;
     this.#groups.hidden = !more && !this.#page;
     setText(this.#groupsLine, this.#groups.hidden ? "" : this.#page ? `Shown: ${this.#page.title}, ${amount(this.#page.alerts.length)} of ${count(this.#page.count, "alert")}.`
-      : `${count(all, "alert")} are open; shown are the most severe and newest.`);
+      : `${count(all, "alert")} are open. The most severe and newest are shown.`);
     this.#groupsBack.hidden = !this.#page;
     const shown = this.#groups.hidden ? [] : groups.slice(0, 50);
     keep(this.#groupsButtons, shown, (group) => group.rule,
@@ -195,7 +195,7 @@ export class AlertsView {
     });
   }
 
-  /** Asks for a page of them, which is shown in place of what the stream tells. */
+  /** Requests a page of alerts and shows it instead of the alerts of the stream. */
   async #ask(asked, title, isAgain = false) {
     const { count: all, next } = this.#store.alertTotals, before = this.#page;
     try {
@@ -210,7 +210,7 @@ export class AlertsView {
     }
   }
 
-  /** Brings what the address names into sight. */
+  /** Scrolls to the alert in the address. */
   #reveal() {
     if (this.#chosen) this.element.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
@@ -242,25 +242,25 @@ export class AlertsView {
           `${safeName(alert.rule, 60)} · since `, timeElement(alert.began, now, { withAge: !alert.ended }),
           alert.ended ? [" · lasted ", duration((moment(alert.ended) - moment(alert.began)) / 1000)] : null,
           alert.ended && reasons[alert.reason] ? ` · ended: ${reasons[alert.reason]}` : null,
-          at ? [" · ", h("a", { href: routeAddress({ view: "map", query: { pin: at.replace(" ", "") } }), "aria-label": `Show on the map where it began: ${at}` }, `at ${at}`)] : null,
+          at ? [" · ", h("a", { href: routeAddress({ view: "map", query: { pin: at.replace(" ", "") } }), "aria-label": `Show the position on the map: ${at}` }, `at ${at}`)] : null,
           this.#hasHistory() && alert.vehicle && moment(alert.began) !== undefined
-            ? [" · ", h("a", { href: routeAddress(momentOf(alert)), "aria-label": `History of ${safeName(alert.vehicle, 60)} when it began` }, "what it did then")] : null,
-          silenced ? [" · silent until ", timeElement(alert.silenced, now)] : null)),
+            ? [" · ", h("a", { href: routeAddress(momentOf(alert)), "aria-label": `History of ${safeName(alert.vehicle, 60)} at the start of the alert` }, "show history")] : null,
+          silenced ? [" · silenced until ", timeElement(alert.silenced, now)] : null)),
       !alert.ended && this.#session.mayOperate ? button("Silence…", () => this.#silence(alert), { "aria-label": `Silence: ${safeName(alert.summary, 100)}` }) : null);
   }
 
   #silence(alert) {
     const result = outcome();
     const seconds = h("select", {}, silences.map(([value, text]) => h("option", { value, selected: value === 3600 }, text)));
-    const dialog = openDialog("Silence this alert", h("p", {}, safeName(alert.summary, 300)), field("For", seconds), result.element,
-      h("div", { class: "actions end" }, button("End it…", () => {
+    const dialog = openDialog("Silence this alert", h("p", {}, safeName(alert.summary, 300)), field("Duration", seconds), result.element,
+      h("div", { class: "actions end" }, button("End alert…", () => {
         dialog.close();
         this.#end(alert);
       }), button("Silence", async () => {
         try {
           await this.#api.post(`${path("alerts", String(alert.id), "silence")}`, { seconds: Number(seconds.value) });
           dialog.close();
-          announce("The alert is silent.");
+          announce("Alert silenced.");
         } catch (error) {
           result.bad(error);
         }
@@ -270,12 +270,12 @@ export class AlertsView {
   #end(alert) {
     const result = outcome();
     const dialog = openDialog("End this alert", h("p", {}, safeName(alert.summary, 300)),
-      h("p", { class: "note" }, "Receivers are told that it has ended. What makes it may go on: then it makes the next alert only after it has been over."),
-      result.element, h("div", { class: "actions end" }, button("End it", async () => {
+      h("p", { class: "note" }, "The receivers are notified. If the condition persists, a new alert is raised only after it has cleared once."),
+      result.element, h("div", { class: "actions end" }, button("End alert", async () => {
         try {
           await this.#api.post(path("alerts", String(alert.id), "end"), {});
           dialog.close();
-          announce("The alert ends.");
+          announce("Alert ended.");
         } catch (error) {
           result.bad(error);
         }

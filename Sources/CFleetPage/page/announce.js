@@ -1,10 +1,10 @@
-/** What a screen reader says by itself: little, and one thing at a time. */
+/** Announcements for screen readers, one at a time. */
 
 let region, timer = null, waiting = "";
 
 export function startAnnouncing(element) { region = element; }
 
-/** Says a sentence once the last one has had a second; of several meanwhile, the newest. */
+/** Announces a sentence after 300 ms. If several are requested meanwhile, only the last one is announced. */
 export function announce(text) {
   waiting = text;
   timer ??= setTimeout(() => {

@@ -1,19 +1,19 @@
-/** Requests to this server, and to none else. */
+/** Requests to this server. The page contacts no other server. */
 
-/** What the server, or the way there, has refused; `remedy` says what helps, where it is known. */
+/** A failed request. `remedy` says how to fix it; undefined if unknown. */
 export class APIError extends Error {
   constructor(status, code, message, remedy) {
     super(message);
     Object.assign(this, { status, code, remedy });
   }
 
-  /** In a sentence or two, for a person. */
+  /** The message and its remedy as sentences. */
   get explanation() {
     return [this.message, this.remedy].filter(Boolean).map(sentence).join(" ");
   }
 }
 
-/** The server's words stand in a line of a log, too: here they begin and end as sentences do. */
+/** Turns a log message into a sentence: initial capital and full stop. */
 export function sentence(text) {
   const whole = String(text);
   if (!whole) return whole;
@@ -21,12 +21,12 @@ export function sentence(text) {
 }
 
 /**
- * A path of parts that may be anything: "." and ".." would be taken away on the way, and lead to another place.
+ * An encoded path. Throws for the parts "", "." and "..", which browsers remove from addresses.
  */
 export function path(...parts) {
   return parts.map((part) => {
     if (part === "." || part === ".." || part === "") {
-      throw new APIError(0, "unaddressable", `“${part}” cannot be part of an address.`);
+      throw new APIError(0, "unaddressable", `“${part}” is not a valid name.`);
     }
     return encodeURIComponent(part);
   }).join("/");
@@ -34,19 +34,19 @@ export function path(...parts) {
 
 export const vehiclePath = (vehicle, ...rest) => path("vehicles", vehicle.fleet, vehicle.vehicle, ...rest);
 
-/** @param {Record<string, any>} values undefined ones are left out */
+/** @param {Record<string, any>} values undefined and empty ones are omitted */
 export function query(values) {
   const found = Object.entries(values).filter(([, value]) => value !== undefined && value !== "");
-  // A plus sign is a space in forms alone, and the server reads some of these as an address.
+  // A plus sign means a space only in forms.
   return found.length ? `?${String(new URLSearchParams(found)).replaceAll("+", "%20")}` : "";
 }
 
 export class API {
-  /** Sent with whatever changes something; the session tells it. */
+  /** The session's token against request forgery; sent with every request that changes something. */
   csrf;
   /** Called when the session has ended. */
   onLoginRequired = () => {};
-  /** Called when the session has become another, as by a login in another tab. */
+  /** Called when the session has changed, for example after a login in another tab. */
   onOtherSession = () => {};
   base = "/api/v1/";
 
@@ -57,8 +57,8 @@ export class API {
   delete(address, options) { return this.request("DELETE", address, undefined, options); }
 
   /**
-   * @param {{signal?: AbortSignal, quiet?: boolean}} [options] quiet: a missing login is the caller's to handle
-   * @returns {Promise<any>} the answer's JSON; undefined for an empty one
+   * @param {{signal?: AbortSignal, quiet?: boolean}} [options] quiet: do not call `onLoginRequired` if the login is missing
+   * @returns {Promise<any>} the parsed JSON; undefined for an empty response
    * @throws {APIError}
    */
   async request(method, address, body, { signal, quiet = false, attempts = 5 } = {}) {
@@ -73,7 +73,7 @@ export class API {
       });
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      throw new APIError(0, "unreachable", "The server cannot be reached.", "It is asked again as soon as it answers.");
+      throw new APIError(0, "unreachable", "Cannot reach the server.", "Check the network connection and try again.");
     }
     const text = await response.text();
     let value;
@@ -86,13 +86,13 @@ export class API {
     const told = value?.error;
     if (response.status === 401 && !quiet) this.onLoginRequired();
     if (told?.code === "csrf-token") this.onOtherSession();
-    // Refused at the gate, so that nothing was done yet.
+    // The server has refused the request before processing it, so that repeating it is safe.
     if (told?.code === "too-many-requests" && attempts > 1) {
       await new Promise((resume) => { setTimeout(resume, Math.min(10, Number(response.headers.get("Retry-After")) || 1) * 1000); });
       return this.request(method, address, body, { signal, quiet, attempts: attempts - 1 });
     }
     throw new APIError(
       response.status, told?.code ?? `status-${response.status}`,
-      told?.message ?? `The server answered ${response.status}.`, told?.remedy);
+      told?.message ?? `The server responded with status ${response.status}.`, told?.remedy);
   }
 }

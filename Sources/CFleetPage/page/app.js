@@ -1,4 +1,4 @@
-/** Puts the page together: who sees what, and where the address leads. */
+/** Assembles the page: session, stream, views and routing. */
 import { API } from "./api.js";
 import { AlertsView } from "./alerts.js";
 import { announce, startAnnouncing } from "./announce.js";
@@ -32,7 +32,7 @@ import { activity, activityWords, keyOf } from "./vehicle.js";
 const at = (id) => document.getElementById(id);
 const api = new API(), store = new Store(), selection = new Selection(store), router = new Router();
 startAnnouncing(at("announcer"));
-/** Undefined until the server has told. */
+/** Undefined until the server has reported it. */
 let hasRecording, hasControl, instance;
 
 const session = new Session(api, at("login"), {
@@ -56,7 +56,7 @@ const session = new Session(api, at("login"), {
 const stream = new Stream(api, {
   hello: (event) => {
     store.learnTime(event.now);
-    // Another run of the server may know other vehicles.
+    // After a restart the server can have different vehicles.
     if (instance !== undefined && instance !== event.instance) store.clear();
     instance = event.instance;
   },
@@ -76,11 +76,11 @@ const stream = new Stream(api, {
     if (router.current?.view === "history" && before !== hasRecording) show(router.current);
     if (router.current?.view === "fleet") figures.shown();
   },
-  // Behind the login there is no connection that could be lost.
+  // Before the login there is no connection to report.
   state: (state) => {
     if (!session.current) return;
     header.connection(state);
-    // Where it went meanwhile is not known: the trail begins anew with what the server tells of it.
+    // The positions during the interruption are missing: start a new trail from the server's data.
     if (state === "open") map.fleet.trail = [];
   },
   mayRetry: () => session.resume(),
@@ -96,7 +96,7 @@ const help = () => openHelp(hasControl === false ? ["r"] : []);
 async function logOut() {
   const wasLink = session.current?.link;
   await session.logOut();
-  // Without the link one is again who one was before it, where that needs no login.
+  // A server without logins shows all vehicles again after the link.
   if (wasLink) location.reload();
 }
 
@@ -106,7 +106,7 @@ const map = new FleetMap(at("map"), store, api, {
     tellBounds();
     notePlace();
   },
-  // What the details hide of the map.
+  // The part of the map that the details cover.
   insets: () => {
     const panel = details.element;
     if (panel.hidden || getComputedStyle(panel).display === "none") return {};
@@ -154,7 +154,7 @@ const titles = { map: "Map", vehicles: "Vehicles", regions: "Regions", alerts: "
 /** @param {import("./router.js").Route} route @param {import("./router.js").Route} [before] */
 function show(route, before) {
   if (session.current?.link && !["map", "vehicle", "vehicles"].includes(route.view)) {
-    // A link shows nothing else.
+    // A shared link permits only these views.
     router.go({ view: "map", query: {} });
     return;
   }
@@ -162,7 +162,7 @@ function show(route, before) {
   header.show(route.view);
   for (const [view, { element }] of Object.entries(wide)) element.hidden = view !== route.view;
   at("wide").hidden = !(route.view in wide);
-  // What lies behind another view is out of reach of the keyboard, too.
+  // The keyboard must not reach a view that is covered by another one.
   at("stage").inert = at("panel").inert = route.view in wide;
   list.element.hidden = at("stage-title").hidden = !["map", "vehicle"].includes(route.view);
   if (route.view !== "regions") regions.close();
@@ -193,31 +193,31 @@ function show(route, before) {
     }
   }
   if (session.current) {
-    // Who has a link is told nothing of the past.
+    // A shared link gives no access to history and remote management.
     if (session.current.link) hasRecording = hasControl = false;
     if (route.view === "history" && hasRecording !== undefined) history.open({ fleet: route.fleet, vehicle: route.vehicle }, route.day, route.query);
     if (route.view === "regions" && hasControl !== undefined) regions.open(route.region);
     wide[route.view]?.shown(route.query.alert);
     if (route.view === "vehicle") openPartWhenKnown(route.query.open, key);
   }
-  // A screen reader learns that the view is another one, unless its user is within a list.
+  // Moving the focus announces the new view to screen readers. The focus stays in a list that opens a vehicle.
   if (before && before.view !== route.view && route.view !== "vehicle") {
     const title = document.querySelector(`#wide:not([hidden]) section:not([hidden]) h1, #panel section:not([hidden]) h1`);
     title?.focus({ preventScroll: true });
   }
 }
 
-/** Where a list of vehicles is, or a map of them. */
+/** Views that show the filtered vehicles. */
 const listViews = new Set(["map", "vehicle", "vehicles", "regions"]);
 
 const addressOf = (chosen) => JSON.stringify(filterQuery(chosen));
 
-/** The address keeps up with what is filtered and how it is ordered, so that it can be handed on. */
+/** Stores filter and order in the address, so that the address can be shared. */
 const noteFilter = settled(200, () => {
   if (listViews.has(router.current?.view)) router.note(filterQuery(selection));
 });
 
-/** Latitude and longitude of an address; the map goes there, unless the address says where else to look. */
+/** Parses `latitude,longitude` of an address and shows it on the map, unless the address contains a map position. */
 function pinOf(text) {
   const place = (text ?? "").split(",").map(Number);
   if (place.length !== 2 || !place.every(Number.isFinite) || Math.abs(place[0]) > 90 || Math.abs(place[1]) > 180) return undefined;
@@ -234,7 +234,7 @@ const parts = {
   settings: { may: () => session.current?.link !== true && hasControl === true, open: (vehicle) => openSettings(api, vehicle, session.mayOperate) },
 };
 
-/** A dialog about the selected vehicle; the address says that it is open, and Back closes it. */
+/** Opens a dialog about the selected vehicle. The address contains its name, and Back closes it. */
 function openPart(name) {
   const part = Object.hasOwn(parts, name) ? parts[name] : undefined;
   if (!part?.may() || document.querySelector("dialog[open]")) return;
@@ -242,13 +242,13 @@ function openPart(name) {
     router.enter(name);
     const key = store.selected;
     part.open(vehicle).addEventListener("close", () => {
-      // After a change of the address, nothing of it is left.
+      // After a change of the route the address no longer contains the dialog.
       if (router.current.query.open === name && store.selected === key) router.leave();
     });
   });
 }
 
-/** @param {string|undefined} name of what the address says is open */
+/** @param {string|undefined} name of the dialog in the address */
 function openPartWhenKnown(name, key) {
   if (!name || hasControl === undefined) return;
   if (store.vehicles.has(key)) {
@@ -272,7 +272,7 @@ function select(key) {
   if (key) centreWhenKnown(key);
 }
 
-/** The page may be opened at a vehicle that has not been told yet. */
+/** Centres the map on a vehicle as soon as the server has sent it. */
 function centreWhenKnown(key) {
   const run = () => {
     const vehicle = store.vehicles.get(key);
@@ -315,7 +315,7 @@ function step(by) {
   if (next) openVehicle(next);
 }
 
-/** Once a second at most, and not while the server knows enough. */
+/** At most once per second, and only if the visible part is not yet covered. */
 const tellBounds = limited(1000, () => {
   const bounds = map.boundsToTell();
   if (bounds) stream.look({ bounds });
@@ -328,9 +328,9 @@ const notePlace = settled(500, () => {
 listenForKeys({
   "/": () => {
     if (!["map", "vehicle", "vehicles"].includes(router.current.view)) router.go({ view: "map", query: {} });
-    // Where one thing is shown at a time the list beside the map is hidden: the table has a search, too.
+    // On a phone the list beside the map is hidden; the table has a search field, too.
     if (router.current.view !== "vehicles" && !document.querySelector("#panel .search")?.checkVisibility()) router.go({ view: "vehicles", query: {} });
-    // At once: the next key is typed into it.
+    // Synchronously, because the next key belongs into the field.
     document.querySelector(router.current.view === "vehicles" ? "#wide .search" : "#panel .search")?.focus();
   },
   m: () => router.go({ view: "map", query: {} }),
@@ -359,11 +359,11 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   at("content").focus();
 });
 
-// A page that is left holds no stream; one that is gone back to takes it up again.
+// A page in the back/forward cache must not hold a connection. It reconnects when the user returns.
 addEventListener("pagehide", () => stream.close());
 addEventListener("pageshow", (event) => { if (event.persisted && session.current) stream.open(); });
 
-// Known from the start, so that the server need not be told what is looked at once more.
+// Set before the stream opens, which saves a request.
 stream.look({ bounds: map.bounds() });
 router.start((route, before) => {
   closeDialogs();

@@ -1,9 +1,9 @@
-/** The base map's tiles, of the server's own file or of an address that the operator has configured. */
+/** Tiles of the base map, from the server's file or from a configured address. */
 import * as L from "/vendor/leaflet/leaflet.esm.min.js";
 
 /**
- * Providers demand to know who asks: tiles are asked for with this server's origin as the referrer, and with nothing of what is looked
- * at, although its pages send no referrer otherwise. Leaflet has an option for it from 1.9 on only.
+ * Tile providers require a referrer. Tiles are requested with the origin only; all other requests of the page send no referrer.
+ * Leaflet has an option for this since 1.9.
  */
 const Tiles = L.TileLayer.extend({
   createTile(place, done) {
@@ -21,7 +21,7 @@ const Tiles = L.TileLayer.extend({
 /** @param {{url: string, minimumZoom?: number, maximumZoom?: number, bounds?: [number, number, number, number]}} tiles bounds: west, south, east, north */
 export function baseTiles(tiles) {
   const [west, south, east, north] = tiles.bounds ?? [];
-  // Below the least zoom there is nothing: Leaflet would put it together of thousands of tiles for each.
+  // Below `minZoom` Leaflet would assemble each tile from thousands of smaller ones.
   return new Tiles(tiles.url, {
     minZoom: tiles.minimumZoom ?? 0, maxNativeZoom: tiles.maximumZoom, maxZoom: 20, className: "base-tiles",
     bounds: tiles.bounds ? [[south, west], [north, east]] : undefined,

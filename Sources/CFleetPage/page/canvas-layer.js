@@ -1,13 +1,13 @@
-/** A canvas over the map that draws itself anew whenever the map has moved: the base of all that is drawn on the map. */
+/** A canvas over the map that is redrawn after each move. All layers of the map use it. */
 import * as L from "/vendor/leaflet/leaflet.esm.min.js";
 import { worldSize } from "./mercator.js";
 
 /**
- * What part of the world a canvas shows, in CSS pixels.
+ * The part of the world that a canvas shows, in CSS pixels.
  * @typedef {Object} View
  * @property {number} zoom
- * @property {number} size of the world
- * @property {number} left of the canvas, in pixels of the world
+ * @property {number} size width of the world
+ * @property {number} left left edge of the canvas, in pixels of the world
  * @property {number} top
  * @property {number} width
  * @property {number} height
@@ -16,7 +16,7 @@ import { worldSize } from "./mercator.js";
 export const CanvasLayer = L.Layer.extend({
   options: {
     pane: "overlayPane",
-    /** Share of the map's size that is drawn beyond each edge; with it, the drawing waits until the map stands. */
+    /** Margin on each side as a fraction of the map's size. With a margin the layer is redrawn only after a move has ended. */
     padding: 0,
   },
 
@@ -28,7 +28,7 @@ export const CanvasLayer = L.Layer.extend({
 
   onAdd(map) {
     this._canvas = L.DomUtil.create("canvas", "leaflet-zoom-animated");
-    // What it shows is told in words elsewhere.
+    // Hidden from screen readers: lists contain the same data as text.
     this._canvas.setAttribute("aria-hidden", "true");
     this._context = this._canvas.getContext("2d");
     this.getPane().appendChild(this._canvas);
@@ -75,7 +75,7 @@ export const CanvasLayer = L.Layer.extend({
     this.redraw();
   },
 
-  /** In the next frame, once however often it is called. */
+  /** Requests a redraw in the next frame. Several requests cause one redraw. */
   redraw() {
     if (!this._map || this._frame !== null) return this;
     this._frame = requestAnimationFrame((time) => {

@@ -1,23 +1,23 @@
 /**
- * Vehicles by cells of a grid over the world, at one zoom at a time: a vehicle that moves costs a step, whatever the fleet's size;
- * only another zoom costs one for each vehicle. Pure.
+ * A grid of vehicles at one zoom level. Moving a vehicle costs a constant time; a change of the zoom level costs a step
+ * per vehicle. Pure.
  */
 import { worldSize, worldX, worldY } from "./mercator.js";
 import { velocity } from "./reckoning.js";
 import { activities, activity } from "./vehicle.js";
 
-/** Pixels of a cell's side: two clusters' discs side by side fit. */
+/** Side of a cell in pixels: the discs of two neighbouring clusters do not overlap. */
 export const cellSize = 72;
-/** Fewer than these in a cell are drawn one by one. */
+/** Minimum number of vehicles in a cell to be drawn as a cluster. */
 export const clusterFrom = 4;
-/** From this zoom on, no vehicles are put together: streets are wide enough. */
+/** From this zoom level on, vehicles are not clustered. */
 export const lastClusterZoom = 15;
 
 /**
  * @typedef {Object} Entry
  * @property {string} key
  * @property {import("./vehicle.js").Summary} vehicle
- * @property {number} x of the world, 0…1
+ * @property {number} x in the world, 0 to 1
  * @property {number} y
  * @property {number} kind index in `activities`
  * @property {number} cell
@@ -29,7 +29,7 @@ export const lastClusterZoom = 15;
  * @property {Set<Entry>} members
  * @property {number} sumX
  * @property {number} sumY
- * @property {Int32Array} kinds how many of each activity
+ * @property {Int32Array} kinds number of vehicles per activity
  */
 
 export class ClusterGrid {
@@ -40,7 +40,7 @@ export class ClusterGrid {
 
   get zoom() { return this.#zoom; }
   get isClustering() { return this.#zoom < lastClusterZoom; }
-  /** Cells along the world's side. */
+  /** Number of cells from west to east. */
   get columns() { return this.#columns; }
 
   setZoom(zoom) {
@@ -51,7 +51,7 @@ export class ClusterGrid {
     for (const entry of this.entries.values()) this.#insert(entry);
   }
 
-  /** @param {import("./vehicle.js").Summary|undefined} vehicle without a position: is taken out */
+  /** @param {import("./vehicle.js").Summary|undefined} vehicle removed from the grid if undefined or without a position */
   update(key, vehicle) {
     const before = this.entries.get(key);
     const position = vehicle?.position;
@@ -107,14 +107,14 @@ export class ClusterGrid {
   }
 
   /**
-   * Visits the cells that touch a part of the world; west of 0 and east of 1 the world goes on.
-   * @param {(cell: Cell, shift: number) => void} visit shift: whole worlds to add to x
+   * Visits the cells that intersect a part of the world. West of 0 and east of 1 the world repeats.
+   * @param {(cell: Cell, shift: number) => void} visit shift: number of worlds to add to x
    */
   visit(west, north, east, south, visit) {
     const n = this.#columns;
     const top = Math.max(0, Math.floor(north * n)), bottom = Math.min(n - 1, Math.floor(south * n));
     const left = Math.floor(west * n), right = Math.floor(east * n);
-    // Of a far view, there are fewer cells with vehicles than cells.
+    // At a low zoom level there are fewer occupied cells than visible cells.
     if ((bottom - top + 1) * (right - left + 1) > this.cells.size) {
       for (const [index, cell] of this.cells) {
         const row = Math.floor(index / n), column = index % n;

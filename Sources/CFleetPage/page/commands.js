@@ -1,4 +1,4 @@
-/** Commands to a vehicle: chosen, filled in, confirmed, and what became of them. */
+/** The dialog for commands to a vehicle: choice, arguments, confirmation and log. */
 import { vehiclePath } from "./api.js";
 import { button, facts, fill, h } from "./dom.js";
 import { confirmed, field, openDialog, outcome } from "./dialog.js";
@@ -7,37 +7,37 @@ import { isUTC, timeElement, zoneName } from "./times.js";
 
 /** Seconds to wait for a vehicle's answer. */
 const patience = 20;
-/** Milliseconds between two looks at what became of commands, while the dialog is open. */
+/** Milliseconds between two updates of the log while the dialog is open. */
 const lookInterval = 2000;
-/** Commands that are listed. */
+/** Maximum number of commands in the log. */
 const greatestList = 20;
 
-/** What a command's state means. */
+/** Text per state of a command. */
 const stateWords = {
-  sending: "waits for the broker", waiting: "no answer yet", done: "done", refused: "refused", failed: "failed",
-  silent: "its time is over, without an answer",
+  sending: "waiting for the broker", waiting: "no answer yet", done: "done", refused: "refused", failed: "failed",
+  silent: "expired without an answer",
 };
 
 /**
  * @param {import("./api.js").API} api
- * @param {() => (import("./vehicle.js").Summary|undefined)} current the vehicle as it is now
+ * @param {() => (import("./vehicle.js").Summary|undefined)} current returns the vehicle's present summary
  * @param {() => number} now
  */
 export function openCommands(api, current, now) {
   const vehicle = current();
   const result = outcome(), asleep = h("p", { class: "note" });
   const choice = h("select", {}), fields = h("div", { class: "fields" }), summary = h("p", { class: "note" });
-  const log = h("div", { class: "command-log", role: "group", "aria-label": "Last commands" });
+  const log = h("div", { class: "command-log", role: "group", "aria-label": "Recent commands" });
   const send = button("Send…", () => run(), { class: "strong", disabled: true });
   const dialog = openDialog(`Command to ${safeName(vehicle.vehicle, 60)}`,
     field("Command", choice), summary, fields, asleep, result.element, h("div", { class: "actions end" }, send),
-    h("h3", {}, "Last commands"), log);
+    h("h3", {}, "Recent commands"), log);
   const timer = setInterval(() => { if (!document.hidden) showLog(); }, lookInterval);
   dialog.addEventListener("close", () => clearInterval(timer));
   const sleeps = () => current()?.state === "asleep";
   const inputs = new Map();
   let commands = [];
-  // What somebody types into the form is meant in the zone that its labels name, whatever is chosen meanwhile.
+  // The time zone of the form's labels. A later change of the preference does not affect the form.
   let zone = { utc: isUTC(), name: zoneName() };
   load();
   return dialog;
@@ -66,13 +66,13 @@ export function openCommands(api, current, now) {
     fill(fields, command.arguments.map((parameter) => {
       const control = inputFor(parameter), given = mayBeEmpty(parameter) ? h("input", { type: "checkbox" }) : null;
       inputs.set(parameter.name, { control, parameter, given });
-      const note = [parameter.summary, parameter.unit ? `In ${parameter.unit}.` : null].filter(Boolean).join(" ");
+      const note = [parameter.summary, parameter.unit ? `Unit: ${parameter.unit}.` : null].filter(Boolean).join(" ");
       if (!given) return field(labelOf(parameter), control, note || null);
-      // An empty text says something here: whether it is sent is chosen beside it.
+      // An empty string is a valid value here: a checkbox determines whether it is sent.
       control.addEventListener("input", () => { given.checked = true; });
       return h("div", { class: "field" }, field(words(parameter.name), control, note || null), h("label", { class: "check" }, given, ` Set ${words(parameter.name)}`));
     }));
-    fill(asleep, sleeps() ? "The vehicle sleeps: the command waits at the broker, and is answered when the vehicle wakes." : "");
+    fill(asleep, sleeps() ? "The vehicle is asleep. The broker stores the command until it wakes." : "");
     send.disabled = false;
   }
 
@@ -81,7 +81,7 @@ export function openCommands(api, current, now) {
     return words(parameter.name) + (notes.length ? ` (${notes.join(", ")})` : "");
   }
 
-  /** What is sent, as it is asked back: times in the zone of the form, and in UTC. */
+  /** The arguments for the confirmation: times in the zone of the form and in UTC. */
   function argumentsOf(values) {
     return facts(Object.entries(values).map(([name, value]) => {
       const { parameter } = inputs.get(name);
@@ -93,7 +93,7 @@ export function openCommands(api, current, now) {
     }));
   }
 
-  /** Why values cannot be sent although each field is filled in; undefined if they can. */
+  /** The reason why the values are invalid; undefined if they are valid. */
   function problemWith(values) {
     for (const [name, value] of Object.entries(values)) {
       const { parameter } = inputs.get(name), bytes = typeof value === "string" ? new TextEncoder().encode(value).length : 0;
@@ -112,7 +112,7 @@ export function openCommands(api, current, now) {
       if (value !== undefined) values[name] = value;
     }
     if (command.requiresOne?.length && !command.requiresOne.some((name) => name in values)) {
-      result.bad(new Error(`One of these is needed: ${command.requiresOne.map(words).join(", ")}.`));
+      result.bad(new Error(`At least one of these is required: ${command.requiresOne.map(words).join(", ")}.`));
       return;
     }
     const problem = problemWith(values);
@@ -122,20 +122,20 @@ export function openCommands(api, current, now) {
     }
     const sure = await confirmed(
       `Send “${command.name}”?`,
-      [`It goes to ${safeName(vehicle.vehicle, 60)} of ${safeName(vehicle.fleet, 60)} ${sleeps() ? "when it wakes" : "at once"}.`, command.confirmation].filter(Boolean).join(" "), "Send",
+      [`To ${safeName(vehicle.vehicle, 60)} in fleet ${safeName(vehicle.fleet, 60)}, ${sleeps() ? "when it wakes" : "immediately"}.`, command.confirmation].filter(Boolean).join(" "), "Send",
       Object.keys(values).length ? argumentsOf(values) : null);
     if (!sure) return;
     send.disabled = true;
-    result.wait(sleeps() ? "Sending…" : `Waiting for the vehicle's answer, ${patience} seconds at most…`);
+    result.wait(sleeps() ? "Sending…" : `Waiting up to ${patience} seconds for the vehicle's answer…`);
     try {
       const answer = await api.post(vehiclePath(vehicle, "commands"), { command: command.name, arguments: values, timeout: patience });
       const told = answer.answers[0];
       if (told?.answered && told.state !== "done") {
-        result.bad(new Error(`It answered: ${safeName(told.problem ?? told.state, 400)}`));
+        result.bad(new Error(`The vehicle answered: ${safeName(told.problem ?? told.state, 400)}`));
       } else if (told?.answered) {
-        result.good(h("b", {}, "It answered. "), answerText(told));
+        result.good(h("b", {}, "Answered. "), answerText(told));
       } else {
-        result.good(h("b", {}, "Queued. "), "The vehicle sleeps. Its answer is shown below when it wakes; this may be closed meanwhile.");
+        result.good(h("b", {}, "Queued. "), "The vehicle is asleep. Its answer will appear below. You can close this dialog.");
       }
     } catch (error) {
       result.bad(error);
@@ -149,12 +149,12 @@ export function openCommands(api, current, now) {
     try {
       told = (await api.get(vehiclePath(vehicle, "commands"))).answers ?? [];
     } catch (error) {
-      // What is shown stays; the next look may be answered.
+      // The log remains; the next update retries.
       if (!log.childElementCount) fill(log, h("p", { class: "note" }, error.explanation ?? error.message));
       return;
     }
-    const next = h("div", {}, told.length ? h("ul", { class: "plain" }, told.slice(0, greatestList).map(entry)) : h("p", { class: "note" }, "None since the server started."));
-    // What somebody has opened or selected stays as long as nothing is new.
+    const next = h("div", {}, told.length ? h("ul", { class: "plain" }, told.slice(0, greatestList).map(entry)) : h("p", { class: "note" }, "No commands since the server was started."));
+    // Without a change the elements remain, with their open answers and selected text.
     const text = JSON.stringify(told);
     if (log.dataset.told === text) return;
     log.dataset.told = text;
@@ -163,8 +163,8 @@ export function openCommands(api, current, now) {
 
   function entry(told) {
     const isOpen = told.state === "waiting" || told.state === "sending";
-    const state = isOpen && sleeps() && told.state === "waiting" ? "queued: the vehicle sleeps" : stateWords[told.state] ?? words(told.state);
-    const ends = isOpen && moment(told.expires) !== undefined ? [" · given up ", timeElement(told.expires, now())] : null;
+    const state = isOpen && sleeps() && told.state === "waiting" ? "queued: the vehicle is asleep" : stateWords[told.state] ?? words(told.state);
+    const ends = isOpen && moment(told.expires) !== undefined ? [" · expires ", timeElement(told.expires, now())] : null;
     return h("li", { class: `command-entry ${told.state}` },
       h("b", {}, words(told.command)), ` ${state}`,
       h("span", { class: "note" }, " · by ", safeName(told.by, 60), " ", timeElement(told.asked, now()),
@@ -178,7 +178,7 @@ const answerText = (told) => h("pre", { tabindex: "0", role: "group", "aria-labe
 
 const typeOf = (parameter) => parameter.format === "date-time" ? "time" : parameter.type;
 
-/** Whether an empty text is a value of its own, as for a driver who is to be nobody. */
+/** True if an empty string is a valid value, for example to remove the driver. */
 const mayBeEmpty = (parameter) => typeOf(parameter) === "string" && !parameter.required && parameter.minimumBytes === 0;
 
 function inputFor(parameter) {

@@ -1,4 +1,4 @@
-/** The panel of one vehicle. */
+/** The panel of the selected vehicle. */
 import { button, fill, h, limited, setText } from "./dom.js";
 import { age, moment, safeName } from "./format.js";
 import { Horizon } from "./horizon.js";
@@ -12,10 +12,10 @@ import { onTheme } from "./theme.js";
 import { activity, activityWords, concerns } from "./vehicle.js";
 
 const sections = [
-  ["Position", positionSection], ["Connection", connectionSection], ["Power", powerSection], ["Journey", journeySection],
+  ["Position", positionSection], ["Connection", connectionSection], ["Power", powerSection], ["Trip", journeySection],
   ["Events", eventSection], ["Sensors", sensorSection], ["Signals", signalSection], ["Regions", regionSection], ["Device", deviceSection],
 ];
-/** The sections of a shared link: the server sends nothing of the others, which does not mean that there is nothing. */
+/** The sections that a shared link shows. The server sends no data for the others. */
 const linkSections = new Set([positionSection, connectionSection, powerSection]);
 
 export class DetailsPanel {
@@ -39,7 +39,7 @@ export class DetailsPanel {
     this.#look = [this.#history, regions, settings];
     this.#control = [commands, regions, settings];
     this.#showActions();
-    this.#actions = h("div", { class: "actions", role: "group", "aria-label": "What to do" },
+    this.#actions = h("div", { class: "actions", role: "group", "aria-label": "Actions" },
       this.#follow, button("Centre", on.centre), ...this.#look, ...this.#operate);
     this.#parts = sections.map(([title, make]) => {
       const body = h("div");
@@ -48,14 +48,14 @@ export class DetailsPanel {
       return { make, body, section, told: "" };
     });
     this.#attitude = h("section", { "aria-labelledby": "section-attitude" }, h("h3", { id: "section-attitude" }, "Attitude"), this.#horizon.element);
-    const text = h("pre", { tabindex: "0", role: "group", "aria-label": "As it came" });
-    this.#raw = h("details", { class: "raw", on: { toggle: () => this.#show() } }, h("summary", {}, "All as it came"), text);
+    const text = h("pre", { tabindex: "0", role: "group", "aria-label": "Raw data" });
+    this.#raw = h("details", { class: "raw", on: { toggle: () => this.#show() } }, h("summary", {}, "Raw data"), text);
     this.element = h("aside", { class: "details panel", "aria-label": "Vehicle", hidden: true, tabindex: "-1" },
       h("header", {}, h("div", { class: "title" }, h("h2", { tabindex: "-1" }, this.#name), this.#fleet),
         button("×", on.close, { class: "close", "aria-label": "Close the vehicle's panel", title: "Close (Escape)" }), this.#state,
-        // Below what is clicked: an alert that comes just then moves no button away.
+        // Below the buttons: a new alert does not move them.
         this.#actions, this.#concerns),
-      h("div", { class: "sections scroll", tabindex: "0", role: "group", "aria-label": "What is known" },
+      h("div", { class: "sections scroll", tabindex: "0", role: "group", "aria-label": "Vehicle data" },
         this.#parts[0].section, this.#attitude, this.#parts.slice(1).map(({ section }) => section), this.#raw));
     const later = limited(400, () => this.#show());
     store.on("details", later);
@@ -74,13 +74,13 @@ export class DetailsPanel {
     setInterval(() => { if (!this.element.hidden && !document.hidden) this.#show(); }, 1000);
   }
 
-  /** @param {boolean} isLink whoever has a link sees the vehicle as it is now, and nothing else */
+  /** @param {boolean} isLink true for a shared link, which shows only the present state */
   setRole(mayOperate, isLink = false) {
     Object.assign(this.#role, { mayOperate, isLink });
     this.#showActions();
   }
 
-  /** @param {boolean} canControl whether this server manages vehicles; what it cannot do is not offered */
+  /** @param {boolean} canControl true if the server supports remote management; hides these buttons otherwise */
   setControl(canControl) {
     this.#role.canControl = canControl;
     this.#showActions();
@@ -105,7 +105,7 @@ export class DetailsPanel {
     setText(this.#name, safeName(summary?.vehicle ?? rest.join("/")));
     setText(this.#fleet, safeName(summary?.fleet ?? fleet, 60));
     if (!summary) {
-      fill(this.#state, "This vehicle has not been heard from, or you may not see it.");
+      fill(this.#state, "No message received from this vehicle, or you have no permission to see it.");
       fill(this.#concerns);
       for (const part of this.#parts) part.section.hidden = true;
       this.#attitude.hidden = this.#raw.hidden = this.#actions.hidden = true;
@@ -116,7 +116,7 @@ export class DetailsPanel {
     const line = `${doing} ${age(moment(summary.heard), now)}`;
     if (this.#state.dataset.line !== line) {
       this.#state.dataset.line = line;
-      fill(this.#state, sign(doing), ` ${activityWords[doing]}`, h("span", { class: "age" }, ` · heard ${age(moment(summary.heard), now) ?? "never"}`));
+      fill(this.#state, sign(doing), ` ${activityWords[doing]}`, h("span", { class: "age" }, ` · last message ${age(moment(summary.heard), now) ?? "unknown"}`));
     }
     const open = this.#store.alerts.filter((alert) => !alert.ended && alert.fleet === summary.fleet && alert.vehicle === summary.vehicle);
     const found = JSON.stringify([concerns(summary), open.map((alert) => [alert.id, alert.summary])]);
@@ -132,13 +132,13 @@ export class DetailsPanel {
       try {
         made = isLink && !linkSections.has(part.make) ? undefined : part.make(known);
       } catch {
-        // A status is shown as it came, and may be of any form.
-        made = [h("p", { class: "unknown" }, "What it tells of this cannot be read.")];
+        // The server forwards a status unchanged, so that it can have any form.
+        made = [h("p", { class: "unknown" }, "Invalid data received.")];
       }
       part.section.hidden = !made;
       if (!made) continue;
       const next = h("div", {}, made);
-      // Only what reads differently is put in: what is selected or read aloud stays.
+      // Unchanged elements remain, with selected text and the position of a screen reader.
       if (next.isEqualNode(part.body)) continue;
       part.body.replaceWith(next);
       part.body = next;
@@ -149,7 +149,7 @@ export class DetailsPanel {
     if (this.#raw.open) setText(this.#raw.querySelector("pre"), JSON.stringify({ ...summary, ...this.#store.details }, null, 2));
   }
 
-  /** Not shown although a vehicle is selected, as while its history is. */
+  /** True while the panel is hidden although a vehicle is selected, for example in its history. */
   closed = false;
 
   refresh() { this.#show(); }

@@ -1,4 +1,4 @@
-/** Dialogs: the browser's own, which hold the focus and close with Escape. */
+/** Dialogs, based on the browser's `dialog` element. */
 import { button, fill, h } from "./dom.js";
 
 let identifiers = 0;
@@ -6,7 +6,7 @@ let identifiers = 0;
 /**
  * @param {string} title
  * @param {...any} children
- * @returns {HTMLDialogElement & {close(): void}} shown, with the focus in it; it leaves the page when it is closed
+ * @returns {HTMLDialogElement & {close(): void}} the open dialog; it is removed from the page when it closes
  */
 export function openDialog(title, ...children) {
   const before = document.activeElement;
@@ -24,15 +24,15 @@ export function openDialog(title, ...children) {
   return dialog;
 }
 
-/** Closes all dialogs, the newest first. What they ask counts as not answered. */
+/** Closes all dialogs, the newest first. Confirmations count as cancelled. */
 export function closeDialogs() {
   for (const dialog of [...document.querySelectorAll("dialog[open]")].reverse()) dialog.close();
 }
 
 /**
- * Asks before something is changed.
- * @param {...any} more what the change consists of
- * @returns {Promise<boolean>}
+ * Asks for confirmation.
+ * @param {...any} more elements that show the details of the change
+ * @returns {Promise<boolean>} true if confirmed
  */
 export function confirmed(title, sentence, word, ...more) {
   return new Promise((resolve) => {
@@ -44,18 +44,18 @@ export function confirmed(title, sentence, word, ...more) {
   });
 }
 
-/** A place for the outcome of a request, read aloud when it changes. */
+/** An element for the result of a request, announced by screen readers. */
 export function outcome() {
   const element = h("div", { class: "outcome", role: "status" });
   return {
     element,
     wait: (text) => { element.className = "outcome"; fill(element, text); },
     good: (...children) => { element.className = "outcome good"; fill(element, children); },
-    bad: (error) => { element.className = "outcome bad"; fill(element, h("b", {}, "Not done. "), error.explanation ?? String(error.message ?? error)); },
+    bad: (error) => { element.className = "outcome bad"; fill(element, h("b", {}, "Error: "), error.explanation ?? String(error.message ?? error)); },
   };
 }
 
-/** A labelled field. */
+/** A labelled form field. */
 export function field(label, control, note) {
   const id = control.id || `field${(identifiers += 1)}`;
   control.id = id;

@@ -1,11 +1,11 @@
 /**
- * Elements without markup: text only ever becomes a text node, so no name of a vehicle is read as HTML.
+ * Creates elements without markup: text is always a text node, so that no name can contain HTML.
  */
 
 /**
  * @param {string} tag
  * @param {Record<string, any>} [options] `class`, `text`, `on` (listeners), `data` (data-*); everything else is an
- *   attribute. False, null and undefined leave one out, true sets it empty.
+ *   attribute. Attributes with the value false, null or undefined are omitted; true sets an empty attribute.
  * @param {...(Node|string|null|undefined|false)} children
  * @returns {HTMLElement}
  */
@@ -23,7 +23,7 @@ export function h(tag, options = {}, ...children) {
   return element;
 }
 
-/** Puts children in, in place of what is there. */
+/** Replaces the children of an element. */
 export function fill(element, ...children) {
   element.replaceChildren();
   append(element, children);
@@ -31,8 +31,8 @@ export function fill(element, ...children) {
 }
 
 /**
- * Shows one child for each item, in order. One whose key is still among them stays the same element: what is being pressed or has
- * the focus is not taken away.
+ * Shows one child per item, in order. An item with an unchanged key keeps its element, and thereby the focus and a pressed
+ * button.
  */
 export function keep(element, items, key, make) {
   const before = new Map([...element.children].map((child) => [child.dataset.key, child]));
@@ -57,7 +57,7 @@ function append(element, children) {
 
 const svgNamespace = "http://www.w3.org/2000/svg";
 
-/** A drawing of paths in a box of 16 by 16, for the eye only: what it means stands beside it in words. */
+/** A drawing of paths on a grid of 16 by 16, hidden from screen readers. */
 export function drawing(paths, className = "glyph") {
   const svg = document.createElementNS(svgNamespace, "svg");
   svg.setAttribute("viewBox", "0 0 16 16");
@@ -72,27 +72,27 @@ export function drawing(paths, className = "glyph") {
   return svg;
 }
 
-/** Sets the text only where it differs: a screen reader and the layout are left alone otherwise. */
+/** Sets the text if it differs, to avoid layout work and repeated announcements. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** A button that says what it does. */
+/** A labelled button. */
 export function button(text, run, options = {}) {
   return h("button", { type: "button", ...options, on: { click: run } }, text);
 }
 
-/** The rows of a definition list; those whose value is undefined are named in the last one, as what is not known. */
+/** The rows of a definition list. Rows without a value are listed by name in the last row ("Unknown"). */
 export function facts(rows) {
   const told = rows.filter((row) => row && row[1] !== undefined), unknown = rows.filter((row) => row && row[1] === undefined);
   return h(
     "dl", { class: "facts" },
     told.map(([name, value, note]) => [h("dt", {}, name), h("dd", {}, value, note ? h("span", { class: "note" }, note) : null)]),
-    unknown.length ? [h("dt", {}, "Not known"), h("dd", { class: "unknown" },
+    unknown.length ? [h("dt", {}, "Unknown"), h("dd", { class: "unknown" },
       unknown.map(([name]) => name.charAt(0).toLowerCase() + name.slice(1)).join(", "))] : null);
 }
 
-/** Runs at most once in `milliseconds`, the last call always. */
+/** Limits calls to one per `milliseconds`. The last call is always executed. */
 export function limited(milliseconds, run) {
   let timer = null, last = -Infinity;
   return (...values) => {
@@ -102,7 +102,7 @@ export function limited(milliseconds, run) {
   };
 }
 
-/** Runs when nothing has called for `milliseconds`. */
+/** Delays a call until there has been no other call for `milliseconds`. */
 export function settled(milliseconds, run) {
   let timer = null;
   return (...values) => {

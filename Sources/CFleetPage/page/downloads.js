@@ -1,8 +1,8 @@
-/** A way as a file, made of the server's columns: GPX and CSV. Pure but for `saveText`. */
+/** GPX and CSV files of a track. Pure except for `saveText`. */
 import { h } from "./dom.js";
 
 const escaped = (text) => String(text).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
-  // XML 1.0 knows no such signs, however they are written.
+  // XML 1.0 has no representation for these characters.
   .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
 
 const isKnown = (value) => value !== null && value !== undefined;
@@ -13,7 +13,7 @@ export function toGPX(track, name) {
   const lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<gpx version="1.1" creator="Odograph" xmlns="http://www.topografix.com/GPX/1/1">',
     `<trk><name>${escaped(name)}</name><trkseg>`];
   for (let index = 0; index < track.length; index += 1) {
-    // Where nothing is known between, the line ends.
+    // A gap starts a new segment.
     if (track.isGap(index)) lines.push("</trkseg><trkseg>");
     const altitude = isKnown(track.altitude[index]) ? `<ele>${track.altitude[index]}</ele>` : "";
     lines.push(`<trkpt lat="${track.latitude[index]}" lon="${track.longitude[index]}">${altitude}<time>${timeAt(track, index)}</time></trkpt>`);
@@ -24,7 +24,7 @@ export function toGPX(track, name) {
 const columns = ["altitude", "speed", "course", "accuracy", "source"];
 const heads = ["time", "latitude", "longitude", "altitude_m", "speed_mps", "course_deg", "accuracy_m", "source"];
 
-/** Times in UTC, SI units; what is not known is empty. */
+/** Times in UTC, SI units; unknown values are empty. */
 export function toCSV(track) {
   const lines = [heads.join(",")];
   for (let index = 0; index < track.length; index += 1) {
@@ -34,13 +34,13 @@ export function toCSV(track) {
   return `${lines.join("\r\n")}\r\n`;
 }
 
-/** Quoted where it needs be; what a spreadsheet would run as a formula is not. */
+/** Quotes a value if necessary. A leading apostrophe prevents spreadsheets from running it as a formula. */
 function cell(value) {
   const text = typeof value === "string" && /^[=+@'\t\r]|^-(?![\d.])/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Hands a text to the browser as a file. */
+/** Offers a text as a file to download. */
 export function saveText(text, name, type) {
   const address = URL.createObjectURL(new Blob([text], { type }));
   const link = h("a", { href: address, download: name });

@@ -1,21 +1,21 @@
-/** Which vehicles a list shows, and in what order. Pure. */
+/** Filter and order of vehicles. Pure. */
 import { activities, activity, concerns, isConcerning, speedOf } from "./vehicle.js";
 import { moment } from "./format.js";
 
 /**
  * @typedef {Object} Filter
- * @property {string} text every word must be in the name, the fleet, a region or the newest event
- * @property {string[]} activities none for all
- * @property {string} fleet "" for all
- * @property {boolean} concerned only what wants a look
+ * @property {string} text each word must occur in the name, the fleet, a region or the newest event
+ * @property {string[]} activities empty: all
+ * @property {string} fleet empty: all
+ * @property {boolean} concerned only vehicles that need attention
  */
 
 /** @type {Filter} */
 export const noFilter = { text: "", activities: [], fleet: "", concerned: false };
 
 export const orders = {
-  name: "Name", attention: "Needs a look first", heard: "Heard from last", speed: "Fastest", battery: "Lowest battery",
-  queue: "Longest queue",
+  name: "Name", attention: "Needs attention first", heard: "Latest message first", speed: "Fastest first", battery: "Lowest battery first",
+  queue: "Longest queue first",
 };
 
 const fold = (text) => text.normalize("NFKD").replace(/\p{Mn}/gu, "").toLowerCase();
@@ -36,7 +36,7 @@ export function matcher(filter) {
 
 const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
-/** "truck 9" before "truck 10". */
+/** Compares names; "truck 9" precedes "truck 10". */
 export const byName = (a, b) => collator.compare(a.vehicle, b.vehicle) || collator.compare(a.fleet, b.fleet)
   || (a.vehicle < b.vehicle ? -1 : a.vehicle > b.vehicle ? 1 : 0);
 
@@ -55,9 +55,9 @@ const keys = {
 };
 
 /**
- * @param {import("./vehicle.js").Summary[]} named in order of name already
+ * @param {import("./vehicle.js").Summary[]} named vehicles sorted by name
  * @param {keyof typeof keys} order
- * @returns {import("./vehicle.js").Summary[]} a new array; what is equal stays in order of name
+ * @returns {import("./vehicle.js").Summary[]} a new array; equal vehicles remain sorted by name
  */
 export function sorted(named, order, reversed = false) {
   const key = keys[order] ?? keys.name;
@@ -65,7 +65,7 @@ export function sorted(named, order, reversed = false) {
   const turn = reversed ? -1 : 1;
   ranked.sort((a, b) => {
     if (a.key !== b.key) {
-      // What is not known stays at the end, whichever way.
+      // Unknown values are last in both directions.
       if (a.key === Infinity) return 1;
       if (b.key === Infinity) return -1;
       return a.key < b.key ? -turn : turn;
@@ -75,7 +75,7 @@ export function sorted(named, order, reversed = false) {
   return ranked.map((entry) => entry.vehicle);
 }
 
-/** What an address says of a filter and an order; what is as usual is left out. */
+/** The query of an address for a filter and an order; default values are omitted. */
 export function filterQuery({ filter, order, reversed }) {
   return {
     q: filter.text, state: filter.activities.join(","), fleet: filter.fleet, look: filter.concerned ? "1" : "",
@@ -84,8 +84,8 @@ export function filterQuery({ filter, order, reversed }) {
 }
 
 /**
- * @param {Record<string, string>} query of an address
- * @returns {{filter: Filter, order: string|undefined, reversed: boolean}|undefined} undefined where it says nothing of either
+ * @param {Record<string, string>} query the query of an address
+ * @returns {{filter: Filter, order: string|undefined, reversed: boolean}|undefined} undefined if it contains neither
  */
 export function filterOf(query) {
   if (!["q", "state", "fleet", "look", "order"].some((name) => query[name])) return undefined;
@@ -99,7 +99,7 @@ export function filterOf(query) {
   };
 }
 
-/** How many there are of each activity, and how many want a look. */
+/** The number of vehicles per activity, and of those that need attention. */
 export function tally(vehicles) {
   const counts = { ...Object.fromEntries(activities.map((name) => [name, 0])), concerned: 0 };
   for (const vehicle of vehicles) {

@@ -1,4 +1,4 @@
-/** All vehicles on one canvas: alone, or together in discs where there are many. */
+/** A canvas layer with all vehicles, single or clustered. */
 import { CanvasLayer } from "./canvas-layer.js";
 import { ClusterGrid, clusterFrom } from "./clusters.js";
 import { latitudeAt, longitudeAt, narrowest, pixelsPerMetre, turned, worldX, worldY } from "./mercator.js";
@@ -9,13 +9,13 @@ import { activities, positionKind } from "./vehicle.js";
 import { safeName } from "./format.js";
 import { Labels } from "./labels.js";
 
-/** More accuracy circles than these hide each other. */
+/** Maximum number of accuracy circles; more would hide each other. */
 const greatestCircles = 250;
-/** Names that are tried at most: a screen has room for about as many. */
+/** Maximum number of vehicle names, about as many as fit on a screen. */
 const greatestLabels = 400;
-/** Pixels of the ring around the selected vehicle. */
+/** Radius in pixels of the ring around the selected vehicle. */
 const haloRadius = 19;
-/** Milliseconds between frames while only vehicles move: a pixel's way at street zoom. */
+/** Milliseconds between frames while vehicles move: about a pixel at street level. */
 const motionInterval = 100;
 
 /**
@@ -24,18 +24,18 @@ const motionInterval = 100;
 
 export class FleetLayer {
   grid = new ClusterGrid();
-  /** Keys of vehicles that are shown; undefined for all. */
+  /** Keys of the vehicles to show; undefined: all. */
   #shown;
   #sprites; #colours; #timer = null; #store; #names = new Labels(); #widths = new Map();
-  /** What the last frame drew, for the pointer. @type {Target[]} */
+  /** The objects that the last frame has drawn, for hit tests. @type {Target[]} */
   targets = [];
-  /** How many vehicles the last frame showed. */
+  /** Number of vehicles in the last frame. */
   visible = 0;
   selected; hovered;
-  /** World coordinates of the selected's way, oldest first. @type {number[]} */
+  /** World coordinates of the selected vehicle's trail, oldest first. @type {number[]} */
   trail = [];
   dimmed = false;
-  /** While a day of one is looked at, the others would be in the way. */
+  /** True in the history view, which hides all other vehicles. */
   onlySelected = false;
 
   /** @param {import("./store.js").Store} store */
@@ -86,12 +86,12 @@ export class FleetLayer {
     this.redraw();
   }
 
-  /** What lies under the pointer, the nearest first. */
+  /** The object under the pointer; the nearest one if several overlap. */
   at(point) {
     let best, least = Infinity;
     for (const target of this.targets) {
       const distance = Math.hypot(target.x - point.x, target.y - point.y);
-      // The last drawn lies on top.
+      // The last drawn object is on top.
       if (distance <= target.radius && distance <= least) [best, least] = [target, distance];
     }
     return best;
@@ -140,7 +140,7 @@ export class FleetLayer {
     this.#goOn(isMoving);
   }
 
-  /** Of vehicles that are drawn together, the selected one shows all the same. */
+  /** The selected vehicle, which is drawn in addition to its cluster. */
   #marked(cell) {
     const entry = this.selected && this.grid.entries.get(this.selected);
     return entry && cell.members.has(entry) ? [entry] : [];
@@ -154,20 +154,20 @@ export class FleetLayer {
     if (!entry.motion) return place;
     const guess = reckoned(entry.vehicle, now, entry.motion);
     const x = (longitude) => place.x + turned(worldX(longitude) - entry.x) * size;
-    // What is in effect may be a report before the newest.
+    // With bounded reporting an earlier report can be in effect.
     [place.fromX, place.fromY] = [x(guess.from.longitude), worldY(guess.from.latitude) * size - top];
     [place.x, place.y] = [x(guess.longitude), worldY(guess.latitude) * size - top];
     place.ahead = guess.ahead;
     place.radius = guess.radius;
     if (reducedMotionNow) {
-      // It stays at its report, with as much room around it as it may have moved.
+      // Shown at its report. The circle includes the distance it can have moved.
       place.radius = guess.radius === undefined ? undefined : guess.radius + guess.drift;
       [place.x, place.y, place.ahead] = [place.fromX, place.fromY, 0];
     }
     return place;
   }
 
-  /** @returns {boolean} whether it moves by itself */
+  /** @returns {boolean} true if the vehicle moves between reports */
   #single(context, place) {
     const { entry, x, y } = place;
     const vehicle = entry.vehicle, isReckoned = place.ahead > freshFor;
@@ -246,7 +246,7 @@ export class FleetLayer {
     const trail = this.trail;
     if (trail.length < 2) return;
     context.beginPath();
-    // From the vehicle backwards, in the world's copy that it is drawn in: each step goes the short way round.
+    // From the vehicle backwards. Each step takes the shorter way around the world.
     let x = (place.x + left) / size;
     for (let index = trail.length - 2; index >= 0; index -= 2) {
       x += turned(trail[index] - x);
@@ -302,7 +302,7 @@ export class FleetLayer {
     this.#timer = setTimeout(() => this.redraw(), isMoving && !reducedMotionNow ? motionInterval : 1000);
   }
 
-  /** Degrees around the members of a cell, as [[south, west], [north, east]]; across the 180th meridian, east goes beyond 180. */
+  /** Bounds of a cell's members as [[south, west], [north, east]] in degrees. Across the 180th meridian, east exceeds 180. */
   static bounds(cell) {
     let north = 2, south = -1;
     const places = [];
@@ -316,6 +316,6 @@ export class FleetLayer {
   }
 }
 
-// Asked at each vehicle and frame: kept, and learned anew when it changes.
+// Cached because each frame reads it per vehicle.
 let reducedMotionNow = reducedMotion();
 matchMedia("(prefers-reduced-motion: reduce)").addEventListener("change", () => { reducedMotionNow = reducedMotion(); });

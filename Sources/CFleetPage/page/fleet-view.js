@@ -1,4 +1,4 @@
-/** The fleet as figures: states, traffic, delay, and what the recording adds up. */
+/** The fleet view: states, traffic, delay, and statistics of the recording. */
 import { query } from "./api.js";
 import { facts, fill, h } from "./dom.js";
 import { table } from "./detail-sections.js";
@@ -8,7 +8,7 @@ import { sign } from "./markers.js";
 import { isUTC, timeElement } from "./times.js";
 import { activities, activityWords } from "./vehicle.js";
 
-/** Rows of the table of days: what a page still moves with ease. */
+/** Maximum number of rows of the daily table, so that the page remains fast. */
 const rowsAtMost = 500;
 
 export class FleetView {
@@ -44,7 +44,7 @@ export class FleetView {
     }
   }
 
-  /** What was driven today and `before` days earlier, by vehicle and day of the viewer's clock. */
+  /** Distances of today and the `before` days before, per vehicle and local day. */
   async #driven(before) {
     const now = this.#store.now();
     const today = dayOf(now, isUTC());
@@ -62,11 +62,11 @@ export class FleetView {
 
   async #showHistory() {
     if (!this.#hasHistory()) {
-      fill(this.#history, h("p", { class: "note" }, "The server has no recording: start it with --recording to have one."));
+      fill(this.#history, h("p", { class: "note" }, "No recording. Start the server with --recording to store the history."));
       return;
     }
     try {
-      // Of a large fleet, the server adds up fewer days at once: then it is today alone.
+      // For a large fleet the server refuses seven days at once; show today only.
       const rows = await this.#driven(6).catch((error) => {
         if (error.code !== "too-much") throw error;
         return this.#driven(0);
@@ -76,8 +76,8 @@ export class FleetView {
       fill(this.#history, rows.length ? h("div", { class: "scroll table-box", tabindex: "0", role: "group", "aria-label": "By vehicle and day" },
         table("By vehicle and day", ["Vehicle", "Day", "Kind", "Distance", "Trips", "In motion"], rows.slice(0, rowsAtMost).map((row) => [
           name(row), row.day, words(row.kind), metres(row.distance), amount(row.trips), duration(row.moving)])),
-        rows.length > rowsAtMost ? h("p", { class: "note" }, `These are ${amount(rowsAtMost)} of ${count(rows.length, "row")}; /api/v1/history/statistics has all of them.`) : null)
-        : h("p", { class: "note" }, "Nothing was recorded."));
+        rows.length > rowsAtMost ? h("p", { class: "note" }, `${amount(rowsAtMost)} of ${count(rows.length, "row")} shown. All rows: /api/v1/history/statistics`) : null)
+        : h("p", { class: "note" }, "No data recorded."));
     } catch (error) {
       fill(this.#history, h("p", { class: "note" }, error.explanation ?? error.message));
     }
@@ -85,8 +85,8 @@ export class FleetView {
 }
 
 /**
- * What was asked for day by day, by the days of a clock that was set meanwhile: what the server, which counts by one offset, says of the
- * hour that is too much or too little belongs to the day that was asked for.
+ * Joins statistics that were requested day by day, because the clock has changed within the period (summer time). The server
+ * counts days with one offset; the additional or missing hour belongs to the day that was requested.
  */
 export function joinedDays(days) {
   const rows = new Map();
@@ -101,23 +101,23 @@ export function joinedDays(days) {
   return [...rows.values()];
 }
 
-/** Seconds as people read a delay. */
+/** A delay in milliseconds below 10 s, otherwise as a duration. */
 const delay = (seconds) => seconds === undefined ? undefined : seconds < 10 ? amount(seconds * 1000, 0, "ms") : duration(seconds);
 
-/** What the server tells of itself and of what comes in, in words; what only some may know is left out for the others. */
+/** The server's statistics as rows. Values that the user may not see are omitted. */
 function traffic({ broker, messages, delay: delays, recording, server }, now) {
   const rate = messages && amount(messages.perSecond, 1);
   return [
-    broker && ["Broker", broker.connected ? "connected" : "not connected: nothing new is heard", moment(broker.since) === undefined ? null : ["since ", timeElement(broker.since, now)]],
-    broker?.trouble && ["Trouble", safeName(broker.trouble, 300)],
+    broker && ["Broker", broker.connected ? "connected" : "disconnected: no new messages", moment(broker.since) === undefined ? null : ["since ", timeElement(broker.since, now)]],
+    broker?.trouble && ["Problem", safeName(broker.trouble, 300)],
     messages && ["Messages", rate === undefined ? undefined : `${rate} a second`, `${bytes(messages.bytesPerSecond) ?? "?"} a second`],
-    messages && ["Since the start", count(messages.count, "message"), bytes(messages.bytes)],
-    delays && ["Delay", delay(delays.median) === undefined ? undefined : `${delay(delays.median)} for half of them`,
+    messages && ["Since server start", count(messages.count, "message"), bytes(messages.bytes)],
+    delays && ["Delay", delay(delays.median) === undefined ? undefined : `median ${delay(delays.median)}`,
       [delay(delays.p95) && `95 % within ${delay(delays.p95)}`, delay(delays.p99) && `99 % within ${delay(delays.p99)}`].filter(Boolean).join(", ")],
-    messages && ["Not used", ["duplicates", "outdated", "unreadable", "ignored", "refused"].filter((name) => messages[name])
+    messages && ["Discarded", ["duplicates", "outdated", "unreadable", "ignored", "refused"].filter((name) => messages[name])
       .map((name) => `${amount(messages[name])} ${name.replace(/s$/, messages[name] === 1 ? "" : "s")}`).join(", ") || "none"],
-    recording && ["Recording", recording.failed ? "cannot be written now: what comes waits at the broker" : `${count(recording.stored, "message")} stored since the start`],
-    server && ["Pages open", amount(server.streams), server.streamsDropped ? `${amount(server.streamsDropped)} were too slow and began anew` : null],
+    recording && ["Recording", recording.failed ? "cannot be written: messages wait at the broker" : `${count(recording.stored, "message")} stored since server start`],
+    server && ["Open pages", amount(server.streams), server.streamsDropped ? `${amount(server.streamsDropped)} reconnected because they were too slow` : null],
     server && ["Memory", bytes(server.memory)],
     server && ["Version", safeName(server.version, 60)],
   ];

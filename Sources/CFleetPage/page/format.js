@@ -1,10 +1,10 @@
-/** Numbers, places, times and names as they are shown. Pure: what is the time is handed in. */
+/** Formats numbers, positions, times and names. Pure: callers pass the time. */
 
 const number = (digits) => new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 const formats = [0, 1, 2, 3].map(number);
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
-/** With thousands apart; undefined for what is no number. */
+/** A number with separated thousands; undefined if the value is not a number. */
 export function amount(value, digits = 0, unit = "") {
   if (!isNumber(value)) return undefined;
   return formats[digits].format(value) + (unit ? `\u202f${unit}` : "");
@@ -16,28 +16,28 @@ export function metres(value) {
   return Math.abs(value) < 10_000 ? amount(value, 0, "m") : amount(value / 1000, Math.abs(value) < 1e6 ? 1 : 0, "km");
 }
 
-/** Of m/s. */
+/** A speed in km/h, from m/s. */
 export const speed = (value) => isNumber(value) ? amount(value * 3.6, 0, "km/h") : undefined;
 
 export const percent = (share) => isNumber(share) ? amount(share * 100, 0, "%") : undefined;
 
 const points = ["N", "NE", "E", "SE", "S", "SW", "W", "NW"];
 
-/** Degrees clockwise from north, with the point of the compass. */
+/** Degrees clockwise from north and the compass point. */
 export function direction(degrees) {
   if (!isNumber(degrees)) return undefined;
   const turned = ((degrees % 360) + 360) % 360;
   return `${String(Math.round(turned) % 360).padStart(3, "0")}° ${points[Math.round(turned / 45) % 8]}`;
 }
 
-/** Five decimals are a metre; longitudes that go on beyond the 180th meridian are brought back. */
+/** Latitude and longitude with five decimals (about a metre). Longitudes beyond the 180th meridian are wrapped. */
 export function place(latitude, longitude) {
   if (!isNumber(latitude) || !isNumber(longitude)) return undefined;
   const bounded = Math.abs(longitude) <= 180 ? longitude : longitude - 360 * Math.round(longitude / 360);
   return `${latitude.toFixed(5)}, ${bounded.toFixed(5)}`;
 }
 
-/** Seconds as a length of time: "12 s", "4 min", "3 h 05", "12 d". */
+/** A duration in seconds as text: "12 s", "4 min", "3 h 05", "12 d". */
 export function duration(seconds) {
   if (!isNumber(seconds)) return undefined;
   const whole = Math.max(0, Math.round(seconds));
@@ -47,7 +47,7 @@ export function duration(seconds) {
   return `${Math.floor(whole / 86_400)}\u202fd`;
 }
 
-/** How long ago, of milliseconds; what lies in the future by more than the clocks can differ says so. */
+/** The age of a time in milliseconds. Times more than 5 s in the future are shown as "in …". */
 export function age(then, now) {
   if (!isNumber(then) || !isNumber(now)) return undefined;
   const seconds = (now - then) / 1000;
@@ -63,7 +63,7 @@ export function bytes(value) {
   return amount(value, 0, "B");
 }
 
-/** Milliseconds of an RFC 3339 time; undefined for anything else. */
+/** Milliseconds of an RFC 3339 time; undefined if invalid. */
 export function moment(text) {
   if (typeof text !== "string") return undefined;
   const value = Date.parse(text);
@@ -72,7 +72,7 @@ export function moment(text) {
 
 const pad = (value, length = 2) => String(value).padStart(length, "0");
 
-/** The parts of a moment, in the viewer's zone or in UTC. */
+/** Year, month, day, hour, minute and second in local time or UTC. */
 function parts(milliseconds, utc) {
   const date = new Date(milliseconds);
   return utc
@@ -80,7 +80,7 @@ function parts(milliseconds, utc) {
     : [date.getFullYear(), date.getMonth(), date.getDate(), date.getHours(), date.getMinutes(), date.getSeconds()];
 }
 
-/** "14:03:22", in front the day where it is not that of `now`; UTC ends in "Z". */
+/** A time as "14:03:22", preceded by the date unless it is the day of `now`. UTC has the suffix "Z". */
 export function clock(milliseconds, { utc = false, now, seconds = true } = {}) {
   if (!isNumber(milliseconds)) return undefined;
   const [year, month, day, hour, minute, second] = parts(milliseconds, utc);
@@ -89,13 +89,13 @@ export function clock(milliseconds, { utc = false, now, seconds = true } = {}) {
   return now === undefined || dayOf(now, utc) !== date ? `${date} ${time}` : time;
 }
 
-/** The calendar day of a moment, as "2026-11-23". */
+/** The calendar day of a time, as "2026-11-23". */
 export function dayOf(milliseconds, utc = false) {
   const [year, month, day] = parts(milliseconds, utc);
   return `${pad(year, 4)}-${pad(month + 1)}-${pad(day)}`;
 }
 
-/** Where a day begins and where the next one does, in milliseconds; undefined for what names no day. */
+/** Start of a day and of the next day in milliseconds; undefined if the day is invalid. */
 export function boundsOfDay(day, utc = false) {
   const found = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day ?? "");
   if (!found) return undefined;
@@ -104,17 +104,17 @@ export function boundsOfDay(day, utc = false) {
   return dayOf(at(0), utc) === day ? { from: at(0), to: at(1) } : undefined;
 }
 
-/** The day `shift` days after. */
+/** The day `shift` days later. */
 export function dayAfter(day, shift, utc = false) {
   const bounds = boundsOfDay(day, utc);
   if (!bounds) return day;
-  // Noon stays within its day whatever clocks are set forward or back.
+  // Noon is in the same day even if the clock changes.
   return dayOf(bounds.from + (shift + 0.5) * 86_400_000, utc);
 }
 
 /**
- * A name as others wrote it, on one line: what steers a terminal or turns the direction of writing is shown as "�", and
- * what is very long is cut, so that a name cannot pretend to be another or push the page aside.
+ * An external name on one line. Control characters and marks that change the writing direction become "�", and long names are
+ * shortened, so that a name cannot imitate another one or break the layout.
  */
 export function safeName(text, limit = 120) {
   const clean = String(text ?? "").replace(

@@ -1,13 +1,13 @@
-/** Lines of latitude and longitude with their degrees: what there is to go by without a map. */
+/** Lines of latitude and longitude, shown where there is no base map. */
 import { CanvasLayer } from "./canvas-layer.js";
 import { latitudeAt, longitudeAt, worldX, worldY } from "./mercator.js";
 import { colours } from "./theme.js";
 
 const steps = [45, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001];
-/** Pixels that two lines keep apart. */
+/** Minimum distance of two lines in pixels. */
 const leastGap = 110;
 
-/** Degrees from line to line where a degree is so many pixels. */
+/** Degrees between two lines. */
 export const stepFor = (pixelsPerDegree) => steps.findLast((step) => step * pixelsPerDegree >= leastGap) ?? steps[0];
 
 /** "48.05° N". */
@@ -32,10 +32,10 @@ export function graticule() {
       const x = Math.round(worldX(index * step) * size - left) + 0.5;
       lines.push([x, 0, x, height]);
       const degrees = ((((index * step + 180) % 360) + 360) % 360) - 180;
-      // The scale stands in the corner.
+      // The scale is in the corner.
       if (x > 160) labels.push([degreeText(degrees, "E", "W", step), x + 4, height - 8, "left"]);
     }
-    // Near the poles the same degrees are further apart, which does no harm.
+    // One step for all latitudes: near the poles the lines are farther apart.
     for (let index = Math.ceil(south / step); index * step <= north; index += 1) {
       const y = Math.round(worldY(index * step) * size - top) + 0.5;
       lines.push([0, y, width, y]);

@@ -1,4 +1,4 @@
-/** The bar above all: where one is, whether what is shown is live, the time. */
+/** The header: views, connection state, and clock. */
 import { button, drawing, fill, h, setText } from "./dom.js";
 import { amount, clock, dayOf, duration, moment, safeName } from "./format.js";
 import { isUTC, setUTC, shown, zoneName } from "./times.js";
@@ -28,8 +28,8 @@ export class Header {
     fill(element, h("a", { class: "brand", href: "#/map", "aria-label": "Odograph: map" }, drawing(brand, "glyph brand-sign"), h("span", {}, "Odograph")),
       h("nav", { "aria-label": "Views" }, this.#links),
       h("div", { class: "tools" }, this.#live, this.#clock, this.#zone, this.#theme,
-        button("?", on.help, { class: "icon", "aria-label": "Keys", title: "Keys (?)" }),
-        button("☰", on.menu, { class: "icon", "aria-label": "Settings of this page", title: "Settings of this page" })));
+        button("?", on.help, { class: "icon", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts (?)" }),
+        button("☰", on.menu, { class: "icon", "aria-label": "Page settings", title: "Page settings" })));
     const theme = () => {
       this.#theme.textContent = isDark() ? "☀" : "☾";
       const text = isDark() ? "Light colours" : "Dark colours";
@@ -59,12 +59,12 @@ export class Header {
     this.#banner.hidden = since === null && !this.#link;
     if (this.#banner.hidden) return;
     const gone = since === null ? undefined : Date.now() - since;
-    const shownAsOf = gone === undefined ? "" : `What is shown is as of ${shown(now - gone, { now })}.`;
+    const shownAsOf = gone === undefined ? "" : `Data as of ${shown(now - gone, { now })}.`;
     setText(this.#banner, this.#lostAt !== null ? `No connection to the server for ${duration(gone / 1000)}. ${shownAsOf}`
-      : since !== null ? `This tab was hidden and asked for nothing: it is connecting again. ${shownAsOf}` : this.#brokerWords(now));
+      : since !== null ? `Paused while the tab was hidden. Reconnecting… ${shownAsOf}` : this.#brokerWords(now));
   }
 
-  /** @param {boolean} canControl whether this server can give vehicles regions */
+  /** @param {boolean} canControl true if the server can assign regions */
   setAbilities(canControl) {
     for (const link of this.#links) if (link.dataset.view === "regions") link.hidden = !canControl;
   }
@@ -83,18 +83,18 @@ export class Header {
     this.#badge.setAttribute("aria-label", `${count} open`);
   }
 
-  /** @param {"connecting"|"open"|"lost"|"paused"} state paused: nobody looks, so that nothing is asked for */
+  /** @param {"connecting"|"open"|"lost"|"paused"} state paused: the tab has been hidden and the connection was closed */
   connection(state) {
-    // What was lost before nobody looked is as old as it was.
+    // A connection that was lost before the pause determines the age of the data.
     if (state === "paused") this.#pausedAt ??= this.#lostAt ?? Date.now();
     if (state === "paused") this.#lostAt = null;
     if (state === "lost") this.#lostAt ??= this.#pausedAt ?? Date.now();
     if (state === "open") {
-      if (this.#lostAt !== null && this.#state !== "open" && Date.now() - this.#lostAt > 3000) announce("Connected again.");
+      if (this.#lostAt !== null && this.#state !== "open" && Date.now() - this.#lostAt > 3000) announce("Reconnected.");
       this.#lostAt = this.#pausedAt = null;
     }
     this.#showBanner();
-    if (state === "lost" && this.#state === "open") announce("The connection to the server is lost.");
+    if (state === "lost" && this.#state === "open") announce("Connection to the server lost.");
     if (state !== "connecting" || this.#lostAt === null) this.#state = state;
     this.#showLive();
   }
@@ -107,20 +107,20 @@ export class Header {
   }
 
   #link = null;
-  /** @param {{connected: boolean, trouble?: string, since?: string}} link of the server with the broker */
+  /** @param {{connected: boolean, trouble?: string, since?: string}} link the server's connection to the broker */
   broker(link) {
     const before = this.#link;
     this.#link = link.connected === false || link.trouble ? link : null;
-    if (link.connected === false && before?.connected !== false) announce("The server has lost the broker.");
+    if (link.connected === false && before?.connected !== false) announce("The server has lost the connection to the broker.");
     this.#showLive();
     this.#tick();
   }
 
   #brokerWords(now) {
     const trouble = sentence(safeName(this.#link.trouble ?? "", 300));
-    if (this.#link.connected) return `Not all may be heard. ${trouble}`;
+    if (this.#link.connected) return `Messages may be missing. ${trouble}`;
     const since = moment(this.#link.since);
-    return `The server has no connection to the broker${since === undefined ? "" : ` since ${shown(since, { now })}`}: nothing new is heard.${trouble ? ` ${trouble}` : ""}`;
+    return `The server has no connection to the broker${since === undefined ? "" : ` since ${shown(since, { now })}`}. No new messages.${trouble ? ` ${trouble}` : ""}`;
   }
 
   noConnection() {

@@ -1,4 +1,4 @@
-/** A vehicle's day: its way on the map, speed and altitude, what happened, played back at will. */
+/** The history view: a vehicle's day with track, charts, journal and playback. */
 import { query, vehiclePath } from "./api.js";
 import { button, fill, h, setText } from "./dom.js";
 import { amount, boundsOfDay, clock, dayAfter, dayOf, direction, duration, metres, moment, place, safeName, speed } from "./format.js";
@@ -13,18 +13,18 @@ import { onTheme } from "./theme.js";
 import { onPreference } from "./preferences.js";
 
 const points = 2000;
-/** The least span of charts, and what they show before and after positions, in milliseconds. */
+/** Minimum span of the charts, and margin before and after the positions, in milliseconds. */
 const leastSpan = 600_000, spanMargin = 30_000;
-/** What the server tells at most: a day of a position a second is within it. */
+/** Maximum number of positions per request; a day at 1 Hz has 86,400. */
 const allPoints = 100_000;
 const paces = [[1, "1×"], [10, "10×"], [60, "60×"], [300, "300×"]];
-/** As recordings have them: how a position came in, and whether radios alone told it. */
-const sources = { location: "told at the time", track: "told afterwards", coarse: "access points or cells" };
+/** Text per source of a recorded position. */
+const sources = { location: "sent live", track: "sent later", coarse: "access points or cells" };
 
 export class HistoryView {
   #api; #store; #map; #router; #hasRecording; #controller = null; #track = new Track(); #dayTrack; #day; #vehicle; #bounds; #time; #timer = null; #shown = false;
 
-  /** @param {() => boolean} hasRecording whether the server has any history */
+  /** @param {() => boolean} hasRecording returns true if the server has a recording */
   constructor(api, store, map, router, hasRecording) {
     [this.#api, this.#store, this.#map, this.#router, this.#hasRecording] = [api, store, map, router, hasRecording];
     this.trackLayer = new TrackLayer();
@@ -49,12 +49,12 @@ export class HistoryView {
     this.#summary = h("p", { class: "day-summary" });
     this.#status = h("p", { class: "note", role: "status" });
     this.#geojson = h("a", { class: "download", download: true }, "GeoJSON");
-    this.#files = h("p", { class: "downloads", role: "group", "aria-label": "This day as a file" }, "Day as ", this.#geojson,
+    this.#files = h("p", { class: "downloads", role: "group", "aria-label": "Download this day" }, "Download: ", this.#geojson,
       button("GPX", () => this.#save("gpx"), { class: "link" }), button("CSV", () => this.#save("csv"), { class: "link" }));
     this.panel = h("section", { class: "panel-content history-panel", "aria-labelledby": "history-title", hidden: true },
       h("header", {}, h("h1", { id: "history-title", tabindex: "-1" }, "History of ", this.#name), this.#link),
-      h("div", { class: "day-row" }, button("‹", () => this.#go(dayAfter(this.#day, -1, isUTC())), { "aria-label": "Day before" }),
-        this.#date, button("›", () => this.#go(dayAfter(this.#day, 1, isUTC())), { "aria-label": "Day after" }),
+      h("div", { class: "day-row" }, button("‹", () => this.#go(dayAfter(this.#day, -1, isUTC())), { "aria-label": "Previous day" }),
+        this.#date, button("›", () => this.#go(dayAfter(this.#day, 1, isUTC())), { "aria-label": "Next day" }),
         button("Today", () => this.#go(dayOf(this.#store.now(), isUTC())))),
       this.#extent, this.#summary, this.#status, this.#files, this.journal.element);
   }
@@ -62,11 +62,11 @@ export class HistoryView {
   #slider; #play; #pace; #readout; #zoomOut;
   #makeDock() {
     this.#slider = h("input", {
-      type: "range", min: 0, max: 86_400, step: 1, value: 0, class: "time-slider", "aria-label": "Time of the day",
+      type: "range", min: 0, max: 86_400, step: 1, value: 0, class: "time-slider", "aria-label": "Time of day",
       on: { input: () => this.#setTime(this.plots.from + Number(this.#slider.value) * 1000, true) },
     });
     this.#play = button("Play", () => this.#toggle(), { class: "strong", "aria-pressed": "false" });
-    this.#pace = h("select", { "aria-label": "Pace" }, paces.map(([value, text]) => h("option", { value, selected: value === 60 }, text)));
+    this.#pace = h("select", { "aria-label": "Playback speed" }, paces.map(([value, text]) => h("option", { value, selected: value === 60 }, text)));
     this.#zoomOut = button("Whole day", () => this.#setSpan(), { hidden: true });
     this.#readout = h("p", { class: "readout", id: "readout" });
     this.dock = h("section", { class: "dock", "aria-label": "Time", hidden: true },
@@ -87,7 +87,7 @@ export class HistoryView {
     this.dock.hidden = !this.#hasRecording();
     if (!this.#hasRecording()) {
       this.#files.hidden = true;
-      setText(this.#status, "The server has no recording: start it with --recording to have one.");
+      setText(this.#status, "No recording. Start the server with --recording to store the history.");
       return;
     }
     this.trackLayer.layer.addTo(this.#map.map);
@@ -110,9 +110,9 @@ export class HistoryView {
     this.#zoomOut.hidden = true;
     this.trackLayer.span = [-Infinity, Infinity];
     this.journal.choose(routeQuery?.list && routeQuery.list.charAt(0).toUpperCase() + routeQuery.list.slice(1));
-    setText(this.#status, "Asking the server…");
+    setText(this.#status, "Loading…");
     try {
-      // The way first: what else is asked would have it wait.
+      // The track first: other requests would delay it.
       const coming = this.#fetch(this.#bounds.from, this.#bounds.to, controller.signal);
       const happened = this.journal.load(this.#vehicle, this.#bounds.from, this.#bounds.to, controller.signal, coming);
       const track = this.#dayTrack = await coming;
@@ -121,7 +121,7 @@ export class HistoryView {
       this.#tell(track, {});
       const told = (text) => text ? moment(`${wanted}T${text}${isUTC() ? "Z" : ""}`) : undefined;
       const at = told(routeQuery?.time), from = told(routeQuery?.from), to = told(routeQuery?.to);
-      // Of a day that is under way, its end is what one asks for.
+      // Today's history starts at the latest position.
       const isToday = wanted === dayOf(this.#store.now(), isUTC());
       this.#setTime(at ?? (isToday ? track.time.at(-1) : track.time[0]) ?? this.#bounds.from);
       const bounds = track.bounds();
@@ -140,7 +140,7 @@ export class HistoryView {
     }
   }
 
-  /** The span of the day's positions, which the charts and the slider show; of a day without any, the whole day. */
+  /** The time span of charts and slider: that of the positions, or the whole day without any. */
   #recordedSpan() {
     const track = this.#dayTrack, { from, to } = this.#bounds;
     if (!track?.length) return [from, to];
@@ -157,9 +157,9 @@ export class HistoryView {
       if (from !== undefined) {
         this.#date.min = dayOf(from, isUTC());
         setText(this.#extent, `Recorded from ${dayOf(from, isUTC())} to ${dayOf(to, isUTC())}: ${amount(told.positions)} positions. Times in ${zoneName()}.`);
-      } else setText(this.#extent, "Nothing of it was recorded.");
+      } else setText(this.#extent, "No data recorded for this vehicle.");
     } catch {
-      // The next day that is looked at asks again.
+      // The next day that is opened retries.
       if (this.#extentKnown === asked) this.#extentKnown = undefined;
     }
   }
@@ -183,13 +183,13 @@ export class HistoryView {
     return query({ from: new Date(this.#bounds.from).toISOString(), to: new Date(this.#bounds.to).toISOString(), points: many });
   }
 
-  /** The whole day, not only what a screen shows of it. */
+  /** Downloads the whole day at full resolution. */
   async #save(form) {
-    setText(this.#status, "Asking the server…");
+    setText(this.#status, "Loading…");
     try {
       const track = new Track(await this.#api.get(`${vehiclePath(this.#vehicle, "track")}${this.#range(allPoints)}`, { signal: this.#controller.signal }));
       const name = `${this.#vehicle.vehicle} ${this.#day}`;
-      // Names may hold what no file's name may.
+      // Replaces characters that file names must not contain.
       const file = `${name.replace(/[^\p{L}\p{N}._-]+/gu, "-")}.${form}`;
       if (form === "gpx") saveText(toGPX(track, name), file, "application/gpx+xml");
       else saveText(toCSV(track), file, "text/csv");
@@ -210,8 +210,8 @@ export class HistoryView {
       `${amount(track.count)} positions`, trips.length ? `${metres(driven)} on ${trips.length} ${trips.length === 1 ? "trip" : "trips"}` : null,
       trips.length ? `${duration(sum("moving"))} in motion` : null,
     ].filter(Boolean).join(" · ") : "");
-    setText(this.#status, !track.length ? "No position of this day was recorded."
-      : track.count > track.length ? `The line is thinned: every position lies within ${metres(track.tolerance)} of it.` : "");
+    setText(this.#status, !track.length ? "No positions recorded on this day."
+      : track.count > track.length ? `Simplified line: all positions are within ${metres(track.tolerance)} of it.` : "");
   }
 
   #useTrack(track, from, to) {
@@ -230,7 +230,7 @@ export class HistoryView {
     this.plots.events = of("Events").map((event) => moment(event.time));
   }
 
-  /** Looks at a part of the day more closely: with points of its own. Without one, at the whole day. */
+  /** Shows a part of the day at full resolution. Without arguments, the whole day. */
   async #setSpan(from, to, at = from) {
     const isWhole = from === undefined || !(to > from);
     const span = isWhole ? this.#recordedSpan() : [from - spanMargin, to + spanMargin];
@@ -261,9 +261,9 @@ export class HistoryView {
     this.trackLayer.redraw();
     this.#slider.value = Math.round((this.#time - this.plots.from) / 1000);
     const at = this.#track.at(this.#time), index = at?.index;
-    const text = !at ? "before the first position" : !at.isKnown ? "nothing was recorded then" : [
-      speed(this.#track.speed[index]) ?? "speed not known", direction(this.#track.course[index]), metres(this.#track.altitude[index]),
-      this.#track.accuracy[index] === null || this.#track.accuracy[index] === undefined ? "accuracy not known" : `± ${metres(this.#track.accuracy[index])}`,
+    const text = !at ? "before the first position" : !at.isKnown ? "no data recorded at this time" : [
+      speed(this.#track.speed[index]) ?? "speed unknown", direction(this.#track.course[index]), metres(this.#track.altitude[index]),
+      this.#track.accuracy[index] === null || this.#track.accuracy[index] === undefined ? "accuracy unknown" : `± ${metres(this.#track.accuracy[index])}`,
       sources[this.#track.source[index]] ?? this.#track.source[index], place(at.latitude, at.longitude),
     ].filter(Boolean).join(" · ");
     const told = shown(this.#time, { now: this.#time });
@@ -279,7 +279,7 @@ export class HistoryView {
     }, 400);
   }
 
-  /** The time of the day, as the address has it. */
+  /** The time of day in the format of the address. */
   #clock(time) { return clock(time, { utc: isUTC(), now: time }).replace("Z", ""); }
 
   #noteTimer;
@@ -299,7 +299,7 @@ export class HistoryView {
     this.#play.setAttribute("aria-pressed", "true");
     let last = performance.now();
     const step = (now) => {
-      // Where nothing is known, nothing is to be seen: the pause is left out.
+      // Gaps are skipped.
       const next = this.#time + (now - last) * Number(this.#pace.value);
       last = now;
       const index = this.#track.indexAt(next);

@@ -1,4 +1,4 @@
-/** How a vehicle lies, as a small artificial horizon, with the same in words. */
+/** The attitude as an artificial horizon and as text. */
 import { h, setText } from "./dom.js";
 import { amount, direction } from "./format.js";
 import { colours } from "./theme.js";
@@ -7,7 +7,7 @@ const side = 132;
 const degrees = (radians) => (radians * 180) / Math.PI;
 
 /**
- * Roll, pitch and yaw in radians of what an attitude message says.
+ * Roll, pitch and yaw in radians of an attitude message.
  * @returns {{roll: number, pitch: number, yaw: number|undefined}|undefined}
  */
 export function anglesOf(attitude) {
@@ -17,7 +17,7 @@ export function anglesOf(attitude) {
   }
   const [w, x, y, z] = Array.isArray(attitude.quaternion) ? attitude.quaternion : [];
   if (![w, x, y, z].every(Number.isFinite)) return undefined;
-  // Intrinsic z-x-y: the pitch turns about the axis that points right, the roll about the one that points forward.
+  // Intrinsic z-x-y: pitch about the axis to the right, roll about the axis forward.
   return {
     roll: Math.atan2(2 * (w * y - x * z), 1 - 2 * (x * x + y * y)),
     pitch: Math.asin(Math.max(-1, Math.min(1, 2 * (w * x + y * z)))),
@@ -25,7 +25,7 @@ export function anglesOf(attitude) {
   };
 }
 
-/** Where the front points, in frames that know north: the yaw turns the axis to the right out of it, and the front lies a quarter left of that. */
+/** The direction of the front in a frame that refers to north. Yaw rotates the right axis away from north; the front is 90° to the left of it. */
 function towards(attitude, yaw) {
   if (!attitude.frame?.endsWith("NorthZVertical") || !Number.isFinite(yaw)) return null;
   const north = attitude.frame.startsWith("xMagnetic") ? " from magnetic north" : "";
@@ -76,7 +76,7 @@ export class Horizon {
       if (mark) line(context, mark % 20 ? -8 : -16, level - mark * perDegree, mark % 20 ? 8 : 16, level - mark * perDegree);
     }
     context.restore();
-    // The vehicle itself stands still in the middle.
+    // The vehicle is fixed in the middle.
     context.strokeStyle = paint.accent;
     context.lineWidth = 3;
     line(context, -30, 0, -10, 0);

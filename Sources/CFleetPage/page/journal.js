@@ -1,4 +1,4 @@
-/** What a day holds beside its way: trips, stops, events, regions, traces. */
+/** The journal of a day: trips, stops, events, regions and traces. */
 import { path, query, vehiclePath } from "./api.js";
 import { button, fill, h } from "./dom.js";
 import { amount, count, duration, metres, moment, place, safeName, speed, words } from "./format.js";
@@ -6,7 +6,7 @@ import { timeElement } from "./times.js";
 
 const kinds = ["Trips", "Stops", "Events", "Regions", "Traces"];
 const limit = 500;
-/** Entries of a kind that a day shows at most. */
+/** Maximum number of entries of a kind. */
 const most = 5000;
 const crossings = { enter: "Entered", exit: "Left", dwell: "Stayed in" };
 
@@ -54,7 +54,7 @@ export class Journal {
       type: "button", role: "tab", id: `journal-${name}`, "aria-controls": "journal-panel",
       on: { click: () => this.choose(name, true), keydown: (event) => this.#key(event) },
     }, name));
-    this.element = h("div", { class: "journal" }, h("div", { role: "tablist", class: "tabs", "aria-label": "What happened" }, this.#tabs), this.#panel);
+    this.element = h("div", { class: "journal" }, h("div", { role: "tablist", class: "tabs", "aria-label": "Journal" }, this.#tabs), this.#panel);
     this.choose("Trips");
   }
 
@@ -67,7 +67,7 @@ export class Journal {
     this.#tabs[kinds.indexOf(next)].focus();
   }
 
-  /** @param {string} [name] what is listed; anything else is the trips */
+  /** @param {string} [name] the list to show; an unknown name shows the trips */
   choose(name = "Trips", isByHand = false) {
     this.#chosen = kinds.includes(name) ? name : "Trips";
     if (isByHand) this.#on.list(this.#chosen);
@@ -80,7 +80,7 @@ export class Journal {
     this.#show();
   }
 
-  /** @param {{fleet: string, vehicle: string}} vehicle @param {Promise} [first] what is to come before it is asked for */
+  /** @param {{fleet: string, vehicle: string}} vehicle @param {Promise} [first] a request to wait for */
   async load(vehicle, from, to, signal, first) {
     this.#data = {};
     this.#day = { from, to };
@@ -115,7 +115,7 @@ export class Journal {
 
   #vehicle;
 
-  /** The day's line, with which trips under way are measured. @param {import("./track.js").Track} track */
+  /** The day's track, which measures trips under way. @param {import("./track.js").Track} track */
   set track(track) {
     this.#track = track;
     this.#show();
@@ -127,7 +127,7 @@ export class Journal {
       const found = this.#data[tab.textContent.split(" ")[0]];
       tab.textContent = tab.id.slice(8) + (Array.isArray(found) ? ` ${found.length}${found.hasMore ? "+" : ""}` : "");
     }
-    if (!items) fill(this.#panel, h("p", { class: "note" }, this.#vehicle ? "Asking the server…" : ""));
+    if (!items) fill(this.#panel, h("p", { class: "note" }, this.#vehicle ? "Loading…" : ""));
     else if (items instanceof Error) fill(this.#panel, h("p", { class: "note" }, items.explanation ?? items.message));
     else if (!items.length) fill(this.#panel, h("p", { class: "note" }, this.#chosen === "Regions" ? "No region entered or left on this day." : `No ${this.#chosen.toLowerCase()} on this day.`));
     else fill(this.#panel, h("ul", { class: "journal-items" }, items.map((item) => h("li", {}, this[`show${this.#chosen}`](item)))));
@@ -161,10 +161,10 @@ export class Journal {
 
   showRegions(item) {
     const at = moment(item.time), entry = button("", () => this.#on.moment(at), { class: "entry" });
-    // A phone's own word for a region is `desc`.
+    // OwnTracks phones use `desc` for the region's name.
     const name = safeName(item.name ?? item.region ?? item.desc, 200);
     fill(entry, h("b", {}, `${crossings[item.event] ?? words(item.event)} ${name}`), h("span", {}, timeElement(at, this.#day.from)),
-      h("span", { class: "note" }, [item.late && "found out later", item.confidence < 0.9 && `${Math.round(item.confidence * 100)} % sure`].filter(Boolean).join(" · ")));
+      h("span", { class: "note" }, [item.late && "detected later", item.confidence < 0.9 && `${Math.round(item.confidence * 100)} % confidence`].filter(Boolean).join(" · ")));
     return entry;
   }
 

@@ -1,4 +1,4 @@
-/** Single keys, where nobody types. */
+/** Single-key shortcuts, inactive while a field has the focus. */
 import { shortcutsHold } from "./help.js";
 
 const writes = (element) => element?.matches?.("input:not([type=checkbox], [type=radio], [type=range]), select, textarea, [contenteditable]");
@@ -7,7 +7,7 @@ const writes = (element) => element?.matches?.("input:not([type=checkbox], [type
 export function listenForKeys(actions) {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    // A dialog has keys of its own.
+    // An open dialog handles its own keys.
     if (document.querySelector("dialog[open]")) return;
     if (event.key === "Escape") {
       if (writes(event.target) && event.target.value) return;

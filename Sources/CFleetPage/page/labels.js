@@ -1,11 +1,11 @@
-/** Where names stand beside their signs, so that none lies over another or over a sign. Pure. */
+/** Places names beside markers without overlaps. Pure. */
 
-/** Pixels from a sign's middle to its name, and the height of a line. */
+/** Distance from a marker's centre to its name, and line height, in pixels. */
 const offset = 18, height = 15;
-/** Half a sign's side: what a name keeps free. */
+/** Half the side of a marker in pixels, which names do not cover. */
 const signHalf = 8;
 
-/** Right, left, below, above: [x, y, alignment] from the sign's middle. */
+/** Right, left, below, above: [x, y, alignment] relative to the marker's centre. */
 const sidesAt = (reach) => [[reach, 0, "left"], [-reach, 0, "right"], [0, reach + 3, "center"], [0, -reach - 3, "center"]];
 const usual = sidesAt(offset);
 
@@ -17,10 +17,10 @@ function boxOf(at, width, [dx, dy, align]) {
 
 const meet = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 
-/** Pixels of a square of `Boxes`: about a name. */
+/** Side of a square of `Boxes` in pixels, about the length of a name. */
 const square = 64;
 
-/** Boxes by squares of the screen, so that a name is compared with its neighbours alone. */
+/** Boxes indexed by squares of the screen, so that a box is only compared with its neighbours. */
 class Boxes {
   #squares = new Map();
 
@@ -38,7 +38,7 @@ class Boxes {
     }
   }
 
-  /** Whether a box meets any for which `counts` is true. */
+  /** True if a box intersects one for which `counts` is true. */
   meets(box, counts = () => true) {
     for (const key of this.#touched(box)) if (this.#squares.get(key)?.some((other) => meet(box, other) && counts(other))) return true;
     return false;
@@ -46,11 +46,11 @@ class Boxes {
 }
 
 export class Labels {
-  /** The side at which each name stood last: it stays there as long as it fits, so that names do not hop. */
+  /** The last side of each name. A name keeps its side as long as it fits, so that names do not jump. */
   #sides = new Map();
 
   /**
-   * At most `count` of the things that may have a name: first the one that is named in any case, then those that were named before.
+   * Chooses at most `count` objects to label: first the object with the key `must`, then those with a label, then the others.
    * @template T @param {T[]} things @param {(thing: T) => string} keyOf @param {string|undefined} must
    */
   chosen(things, count, keyOf, must) {
@@ -60,10 +60,10 @@ export class Labels {
   }
 
   /**
-   * @param {{key: string, x: number, y: number, width: number, must?: boolean, reach?: number}[]} wanted `must`: stands in any case; `reach`: pixels from the
-   *   sign's middle, where more than the sign is drawn
-   * @param {{x: number, y: number, radius?: number}[]} signs that are to stay free
-   * @returns {{key: string, x: number, y: number, align: string}[]} those for which there is room
+   * @param {{key: string, x: number, y: number, width: number, must?: boolean, reach?: number}[]} wanted `must`: always placed; `reach`: distance in
+   *   pixels from the marker's centre, if more than the marker is drawn
+   * @param {{x: number, y: number, radius?: number}[]} signs markers to keep visible
+   * @returns {{key: string, x: number, y: number, align: string}[]} the names that fit
    */
   place(wanted, signs) {
     const before = this.#sides, taken = new Boxes(), blocked = new Boxes(), placed = [];

@@ -1,4 +1,4 @@
-/** What the signs on the map mean. */
+/** The legend of the map. */
 import { drawing, h } from "./dom.js";
 import { sign } from "./markers.js";
 import { activities, activityMeanings, activityWords, positionKinds } from "./vehicle.js";
@@ -19,11 +19,11 @@ export function legend() {
     h("ul", {},
       activities.map((name) => row(sign(name), activityWords[name], activityMeanings[name]))),
     h("ul", {},
-      row(drawing(positionSigns.reckoned, "glyph outline"), "Carried on",
-        "hollow, with a dotted line from its last report: reckoned from speed and course, or as the vehicle promised; not measured"),
-      row(drawing(positionSigns.inertial, "glyph outline"), "Inertial", positionKinds.inertial.toLowerCase()),
+      row(drawing(positionSigns.reckoned, "glyph outline"), "Predicted",
+        "hollow, with a dotted line from the last report: predicted from speed and course, not measured"),
+      row(drawing(positionSigns.inertial, "glyph outline"), "Dead reckoning", positionKinds.inertial.toLowerCase()),
       row(drawing(positionSigns.coarse, "glyph outline"), "Coarse", "from access points or cells, often hundreds of metres off"),
-      row(drawing(positionSigns.stale, "glyph outline"), "Underlined", "old: it may have moved since"),
-      row(drawing([{ d: circle, class: "hollow" }], "glyph outline"), "Circle around", "it is inside of it in 68 % of cases at least, when that was measured; while carried on, it grows"),
-      row(drawing([{ d: "M1 14C5 14 5 4 15 3", class: "trail" }], "glyph outline"), "Line", "where the selected vehicle came from")));
+      row(drawing(positionSigns.stale, "glyph outline"), "Underlined", "old: the vehicle may have moved since"),
+      row(drawing([{ d: circle, class: "hollow" }], "glyph outline"), "Circle", "contains the vehicle with a probability of at least 68 %; grows while the position is predicted"),
+      row(drawing([{ d: "M1 14C5 14 5 4 15 3", class: "trail" }], "glyph outline"), "Line", "recent track of the selected vehicle")));
 }

@@ -7,12 +7,12 @@ import { activities, activity, activityWords, concerns, lateWaking, speedOf } fr
 import { VirtualRows } from "./virtual-rows.js";
 import { announce } from "./announce.js";
 
-/** An eye. */
+/** Icon: an eye. */
 const look = "M8 3C4.5 3 1.9 5.3.8 8c1.1 2.7 3.7 5 7.2 5s6.1-2.3 7.2-5C14.1 5.3 11.5 3 8 3ZM8 5.2a2.8 2.8 0 1 1 0 5.6a2.8 2.8 0 1 1 0-5.6Z";
 
-/** The fields that choose what is shown. */
+/** Search, state, fleet and order. */
 export function filterControls(store, selection, { compact = false } = {}) {
-  // What is being typed is not put back by a change from elsewhere.
+  // Set while the user types, so that an external change does not overwrite the text.
   let isTyping = false;
   const search = h("input", {
     type: "search", class: "search", placeholder: "Search", "aria-label": "Search vehicles by name, fleet, region or event",
@@ -35,7 +35,7 @@ export function filterControls(store, selection, { compact = false } = {}) {
   });
   const concernedNumber = h("span", { class: "number" }, "0");
   const concerned = button("", () => selection.setFilter({ concerned: !selection.filter.concerned }), { class: "chip", "aria-pressed": "false" });
-  concerned.append(drawing([{ d: look, "fill-rule": "evenodd" }]), h("span", { class: "word" }, "Needs a look"), concernedNumber);
+  concerned.append(drawing([{ d: look, "fill-rule": "evenodd" }]), h("span", { class: "word" }, "Attention"), concernedNumber);
   const clear = button("Show all", () => {
     search.value = "";
     selection.clearFilter();
@@ -47,7 +47,7 @@ export function filterControls(store, selection, { compact = false } = {}) {
   const showFleets = () => {
     const fleets = store.fleets();
     const chosen = selection.filter.fleet;
-    // An address may name one that has not been heard from.
+    // The fleet in an address may have no vehicle yet.
     if (chosen && !fleets.includes(chosen)) fleets.push(chosen);
     fleet.hidden = fleets.length < 2 && !chosen;
     fill(fleet, h("option", { value: "" }, "All fleets"), fleets.map((name) => h("option", { value: name }, safeName(name))));
@@ -56,7 +56,7 @@ export function filterControls(store, selection, { compact = false } = {}) {
   store.on("set", limited(500, showFleets));
   const showCounts = limited(1000, () => {
     const counts = tally(store.vehicles.values());
-    // As wide as the whole fleet would need: chips keep their places.
+    // Wide enough for the whole fleet, so that the buttons do not move.
     const width = `${amount(store.vehicles.size).length}ch`;
     for (const { name, chip, number } of [...chips, { name: "concerned", chip: concerned, number: concernedNumber }]) {
       setText(number, amount(counts[name]));
@@ -110,7 +110,7 @@ export class VehicleList {
     selection.onChange(() => this.#changed());
     store.on("vehicles", limited(500, () => this.#rows.render()));
     store.on("selected", () => this.#rows.render());
-    // Ages grow while nobody reports.
+    // Ages grow without any report.
     setInterval(() => { if (!document.hidden) this.#rows.render(); }, 1000);
     this.#changed();
   }
@@ -119,7 +119,7 @@ export class VehicleList {
     this.#manyFleets = this.#store.fleets().length > 1;
     this.#rows.setItems(this.#selection.items);
     const total = this.#store.vehicles.size, shown = this.#selection.items.length;
-    setText(this.#status, total === 0 ? "No vehicle has been heard from yet."
+    setText(this.#status, total === 0 ? "No messages from vehicles yet."
       : shown === total ? count(total, "vehicle") : `${amount(shown)} of ${count(total, "vehicle")}`);
     if (this.#selection.isFiltered) this.#announce(this.#status.textContent);
   }
@@ -154,10 +154,10 @@ export class VehicleList {
     setText(parts.name, safeName(vehicle.vehicle));
     setText(parts.fleet, this.#manyFleets ? safeName(vehicle.fleet, 40) : "");
     setText(parts.state, activityWords[doing]);
-    setText(parts.age, ` · ${age(moment(vehicle.heard), now) ?? "never heard"}`);
+    setText(parts.age, ` · ${age(moment(vehicle.heard), now) ?? "no message"}`);
     setText(parts.speed, doing === "moving" ? speed(speedOf(vehicle)) ?? "" : "");
     setText(parts.battery, vehicle.battery?.level === undefined ? "" : `${percent(vehicle.battery.level)}${vehicle.battery.charging ? " ⚡︎" : ""}`);
-    // Its state says that already.
+    // The state "Overdue" already says so.
     const concern = concerns(vehicle).find((text) => text !== lateWaking);
     setText(parts.concern, concern ? ` · ${concern}` : "");
     row.id = this.#prefix + index;

@@ -1,9 +1,9 @@
-/** The map: the base that there is, the vehicles on it, what the pointer and the keys do there. */
+/** The map: base map, vehicles, pointer and keyboard. */
 import * as L from "/vendor/leaflet/leaflet.esm.min.js";
 import { baseTiles } from "./base-tiles.js";
 import { button, h, limited, setText } from "./dom.js";
 import { FleetLayer } from "./fleet-layer.js";
-import { age, count, moment, place, safeName, speed } from "./format.js";
+import { age, amount, count, moment, place, safeName, speed } from "./format.js";
 import { graticule } from "./graticule.js";
 import { turned, worldX, worldY } from "./mercator.js";
 import { recordedWays } from "./ways.js";
@@ -11,7 +11,7 @@ import { onTheme, reducedMotion } from "./theme.js";
 import { reckoned } from "./reckoning.js";
 import { activities, activityWords, activity, speedOf } from "./vehicle.js";
 
-/** Zoom at which a street fills the map. */
+/** Zoom level of a street. */
 const streetZoom = 16;
 
 export class FleetMap {
@@ -43,7 +43,7 @@ export class FleetMap {
     L.control.scale({ imperial: false, maxWidth: 140, position: "bottomleft" }).addTo(this.map);
     this.fleet = new FleetLayer(store);
     this.fleet.layer.addTo(this.map);
-    // Below the tiles: seen where there are none.
+    // Below the tiles: visible where tiles are missing.
     const lines = graticule();
     onTheme(lines.restyle);
     lines.layer.addTo(this.map);
@@ -66,14 +66,14 @@ export class FleetMap {
   }
 
   #tiles;
-  /** The base map, once somebody looks who may see it. */
+  /** Loads the base map, which requires a login. */
   async showTiles() {
     if (this.#tiles) return;
     let tiles;
     try {
       ({ tiles } = (await this.#api.get("map", { quiet: true })) ?? {});
     } catch {
-      // Without an answer there is no base map: the graticule stands in for it.
+      // Without a base map the graticule is shown.
     }
     if (!tiles?.url || this.#tiles) return;
     this.#tiles = baseTiles(tiles).addTo(this.map);
@@ -81,7 +81,7 @@ export class FleetMap {
   }
 
   #ways;
-  /** The fleet's own recorded ways below all, where there is a recording. */
+  /** Shows the recorded tracks of the fleet as a background, if the server has a recording. */
   showWays() {
     if (this.#ways) return;
     this.#ways = recordedWays(this.#api);
@@ -90,7 +90,7 @@ export class FleetMap {
   }
 
   #controls() {
-    // Around the middle of what no panel hides, where the vehicle is that one looks at.
+    // Zooms around the centre of the part that no panel covers.
     const zoom = (by) => () => {
       const { left = 0, right = 0, top = 0, bottom = 0 } = this.#insets(), size = this.map.getSize();
       this.map.setZoomAround(L.point((left + size.x - right) / 2, (top + size.y - bottom) / 2), this.map.getZoom() + by);
@@ -118,7 +118,7 @@ export class FleetMap {
     });
   }
 
-  /** Whether a click chooses vehicles; not while a region is drawn. */
+  /** False while a region is drawn: clicks do not select vehicles. */
   interactive = true;
 
   #open(cell) {
@@ -150,21 +150,21 @@ export class FleetMap {
     ].filter(Boolean).join(" · ");
   }
 
-  /** Tells a screen reader, when it asks, what the map shows. */
+  /** The summary of the map for screen readers. */
   #describe = limited(1500, () => {
     const total = this.#store.vehicles.size;
     setText(this.#summary, total === 0
-      ? "No vehicle has been heard from yet."
-      : `${count(this.fleet.visible, "vehicle")} of ${total} in view. The list of vehicles tells the same in words.`);
+      ? "No messages from vehicles yet."
+      : `${amount(this.fleet.visible)} of ${count(total, "vehicle")} in view. The vehicle list contains the same data as text.`);
   });
 
-  /** The fleet is shown once when its first vehicles are known, unless the address says what to look at. */
+  /** Zooms to the whole fleet once after loading, unless the address contains a map position. */
   #fitOnce = limited(250, () => {
     const size = this.fleet.grid.entries.size;
     if (this.#fitted || size <= this.#fittedSize) return;
     this.#fittedSize = size;
     this.fitAll(false);
-    // The server tells a fleet in pieces; all of them are waited for, unless somebody moves the map meanwhile.
+    // The server sends a fleet in several events. Wait for all of them, unless the user moves the map.
     this.#fitTimer ??= setTimeout(() => this.keepView(), 3000);
   });
   #fitTimer;
@@ -189,10 +189,10 @@ export class FleetMap {
     return { paddingTopLeft: [left + 30, top + 30], paddingBottomRight: [right + 30, bottom + 30] };
   }
 
-  /** Shows a place in the middle of what no panel hides. */
+  /** Centres a position in the part of the map that no panel covers. */
   show(latitude, longitude, zoom = Math.max(this.map.getZoom(), 14)) {
     const { left = 0, right = 0, top = 0, bottom = 0 } = this.#insets();
-    // In the world's copy that is looked at: who follows across the 180th meridian is not taken all the way round.
+    // The nearest copy of the world: following across the 180th meridian does not turn the map around the globe.
     const from = this.map.getCenter().lng, near = from + 360 * turned((longitude - from) / 360);
     const centre = this.map.project([latitude, near], zoom).add([(right - left) / 2, (bottom - top) / 2]);
     this.map.setView(this.map.unproject(centre, zoom), zoom, { animate: !reducedMotion() });
@@ -200,7 +200,7 @@ export class FleetMap {
 
   #regions = L.layerGroup();
   #regionsTold = "";
-  /** What a vehicle is to watch. @param {any} collection GeoJSON; without one they are taken away */
+  /** Shows the regions of a vehicle. @param {any} collection GeoJSON; undefined removes them */
   showRegions(collection) {
     const told = collection?.features?.length ? JSON.stringify(collection) : "";
     if (told === this.#regionsTold) return;
@@ -210,7 +210,7 @@ export class FleetMap {
     try {
       L.geoJSON(collection, { pane: "regions", interactive: false, style: { className: "region-shape" } }).addTo(this.#regions.addTo(this.map));
     } catch {
-      // An outline that cannot be drawn stands in the list all the same.
+      // The list of regions contains it even if its outline cannot be drawn.
     }
   }
 
@@ -226,7 +226,7 @@ export class FleetMap {
     this.fleet.redraw();
   }
 
-  /** Whether a vehicle is where one sees it, and near enough to tell it from others. */
+  /** True if a vehicle is in the visible part of the map at a sufficient zoom level. */
   isInSight(vehicle) {
     if (this.map.getZoom() < 11) return false;
     const { right = 0, bottom = 0 } = this.#insets();
@@ -241,7 +241,7 @@ export class FleetMap {
   }
 
   #pin = L.layerGroup();
-  /** A place that an address or an alert names: a ring with its degrees. @param {[number, number]} [at] without one it is taken away */
+  /** Shows a ring with coordinates at the position of an address or alert. @param {[number, number]} [at] undefined removes it */
   showPin(at) {
     this.#pin.clearLayers();
     if (!at) return;
@@ -267,8 +267,8 @@ export class FleetMap {
 
   #told;
   /**
-   * "w,s,e,n" of what is seen, with a margin, for the server. Undefined while what was told last still holds all of it, at the same
-   * zoom: who follows a vehicle would tell the server of each step.
+   * Bounds "w,s,e,n" for the server, with a margin. Undefined if the bounds sent last contain the visible part at the same zoom
+   * level, so that following a vehicle does not send a request per step.
    */
   boundsToTell() {
     const zoom = this.map.getZoom();
@@ -279,7 +279,7 @@ export class FleetMap {
   bounds() {
     const seen = this.map.getBounds().pad(0.25);
     this.#told = { zoom: this.map.getZoom(), bounds: seen };
-    // Beyond the 180th meridian longitudes go on, as the server takes them.
+    // The server accepts longitudes beyond the 180th meridian.
     return [
       seen.getWest(), Math.max(-90, seen.getSouth()), seen.getEast(), Math.min(90, seen.getNorth()),
     ].map((value) => value.toFixed(4)).join(",");
@@ -297,7 +297,7 @@ function wordsOfCell(cell) {
   return `${cell.members.size} vehicles: ${parts.filter(Boolean).join(", ")}`;
 }
 
-/** Attributions are often written in HTML: its text alone is shown. */
+/** The text of an attribution, which often contains HTML. */
 function plain(text) {
   return new DOMParser().parseFromString(String(text), "text/html").body.textContent ?? "";
 }

@@ -1,8 +1,8 @@
-/** Shapes of vehicles: each state has its own, so that no colour is needed to tell them apart. */
+/** Markers of vehicles. Each state has its own shape, independent of colours. */
 import { drawing } from "./dom.js";
 import { activities } from "./vehicle.js";
 
-/** Paths in a box of 16 by 16. The arrow points up, and is turned. */
+/** Paths on a grid of 16 by 16. The arrow points up and is rotated. */
 export const shapes = {
   moving: "M8 .8 13.4 14.6 8 11.6 2.6 14.6Z",
   standing: "M8 2.4a5.6 5.6 0 1 1 0 11.2a5.6 5.6 0 1 1 0-11.2Z",
@@ -13,7 +13,7 @@ export const shapes = {
   unknown: "M8 1 15 8 8 15 1 8ZM8 3.8 3.8 8 8 12.2 12.2 8Z",
 };
 
-/** The sign of an activity, for beside its word. */
+/** The icon of an activity. */
 export const sign = (activity, className = "glyph") =>
   drawing([{ d: shapes[activity], "fill-rule": "evenodd" }], `${className} state-${activity}`);
 
@@ -21,7 +21,7 @@ const paths = {};
 const directions = 32;
 const side = 40;
 
-/** Drawn once for each shape, direction and kind of position, then only copied. */
+/** Cached images, one per shape, direction and kind of position. */
 export class Sprites {
   #cache = new Map();
   #colours; #ratio;
@@ -34,9 +34,9 @@ export class Sprites {
 
   /**
    * @param {number} kind index in `activities`
-   * @param {number|undefined} heading degrees; undefined where it is not known
+   * @param {number|undefined} heading degrees; undefined if unknown
    * @param {string} position a kind of position
-   * @param {boolean} reckoned carried on since its report
+   * @param {boolean} reckoned true if predicted from the last report
    */
   draw(context, x, y, kind, heading, position, reckoned) {
     const turn = heading === undefined ? -1 : ((Math.round((heading / 360) * directions) % directions) + directions) % directions;
@@ -57,7 +57,7 @@ export class Sprites {
     const colour = this.#colours[`state-${activity}`], paper = this.#colours.paper;
     this.#ring(context, position, colour, paper);
     if (turn >= 0) context.rotate((turn / directions) * 2 * Math.PI);
-    // Without a direction an arrow would tell one: a disc is drawn.
+    // An arrow would show a direction: without one, a disc is drawn.
     const shape = activity === "moving" && turn < 0 ? "standing" : activity;
     if (turn >= 0 && shape === "standing") nose(context, colour, paper);
     if (turn >= 0 && shape !== "moving") context.rotate((-turn / directions) * 2 * Math.PI);

@@ -1,6 +1,6 @@
-/** The web's usual projection (EPSG:3857), as shares of the world's square: x from west to east, y from north to south. Pure. */
+/** Web Mercator projection (EPSG:3857) with coordinates of 0 to 1: x from west to east, y from north to south. Pure. */
 
-/** Degrees beyond which the square ends. */
+/** The northern limit of the projection in degrees. */
 export const northernmost = 85.0511287798;
 
 export const worldX = (longitude) => (longitude + 180) / 360;
@@ -13,18 +13,18 @@ export function worldY(latitude) {
 
 export const longitudeAt = (x) => x * 360 - 180;
 
-/** A difference of two x, the short way round the world. */
+/** A difference of two x coordinates, the shorter way around the world. */
 export const turned = (difference) => difference - Math.round(difference);
 
 /**
- * The narrowest part of the world that holds some x of 0 to 1.
- * @param {number[]} places are put in order
- * @returns {[number, number]} west and east; across the 180th meridian, east is beyond 1
+ * The narrowest range of longitudes that contains all positions.
+ * @param {number[]} places x coordinates from 0 to 1; sorted in place
+ * @returns {[number, number]} west and east; across the 180th meridian, east exceeds 1
  */
 export function narrowest(places) {
   places.sort((a, b) => a - b);
   const last = places.length - 1;
-  // It begins behind the widest gap; the one around the back is where the world's copies meet.
+  // The range starts after the widest gap. The initial value is the gap across the 180th meridian.
   let [west, east, gap] = [places[0], places[last], places[0] + 1 - places[last]];
   for (let index = 0; index < last; index += 1) {
     const own = places[index + 1] - places[index];
@@ -35,11 +35,11 @@ export function narrowest(places) {
 
 export const latitudeAt = (y) => (Math.atan(Math.sinh(Math.PI * (1 - 2 * y))) * 180) / Math.PI;
 
-/** Pixels of the world's side. */
+/** Width of the world in pixels. */
 export const worldSize = (zoom) => 256 * 2 ** zoom;
 
 const circumference = 40_075_016.686;
 
-/** Pixels to a metre on the ground. */
+/** Pixels per metre on the ground. */
 export const pixelsPerMetre = (latitude, zoom) =>
   worldSize(zoom) / (circumference * Math.max(0.01, Math.cos((latitude * Math.PI) / 180)));

@@ -1,4 +1,4 @@
-/** Speed and altitude over a day, on one canvas, with the moment that is looked at. */
+/** Charts of speed and altitude with a time cursor. */
 import { h } from "./dom.js";
 import { amount, clock } from "./format.js";
 import { niceMarks, timeMarks } from "./track.js";
@@ -10,7 +10,7 @@ const margin = { left: 46, right: 12, top: 8, bottom: 20 };
 export class Plots {
   /** @type {import("./track.js").Track|undefined} */ track;
   from = 0; to = 1; origin = 0; moment = undefined;
-  /** Spans to mark, in milliseconds: trips. @type {[number, number][]} */ spans = [];
+  /** Trips to shade, as [start, end] in milliseconds. @type {[number, number][]} */ spans = [];
   /** @type {number[]} */ events = [];
   #canvas; #frame = null; #onPick;
 
@@ -103,11 +103,11 @@ export class Plots {
     if (low > high) {
       context.fillStyle = paper.muted;
       context.textAlign = "left";
-      context.fillText(unit === "m" ? "Altitude is not known" : "Speed is not known", margin.left + 8, top + height / 2);
+      context.fillText(unit === "m" ? "No altitude" : "No speed", margin.left + 8, top + height / 2);
       return;
     }
     low = Math.min(low, floor ?? low);
-    // A flat line does not fill the height: noise would look like hills.
+    // Minimum range, so that noise on a level road does not look like hills.
     const least = unit === "m" ? 20 : 30;
     if (high - low < least) [low, high] = floor === undefined ? [(low + high - least) / 2, (low + high + least) / 2] : [low, low + least];
     const y = (value) => top + height - ((value - low) / (high - low)) * height;

@@ -1,4 +1,4 @@
-/** What a viewer has chosen, kept in this browser only. Where nothing may be kept, it lasts as long as the page. */
+/** The user's preferences, stored in the browser; in memory only if the browser refuses. */
 
 const key = "odograph";
 const listeners = new Map();
@@ -22,7 +22,7 @@ export function setPreference(name, value) {
   try {
     localStorage.setItem(key, JSON.stringify(values));
   } catch {
-    // A browser that keeps nothing, or is full: the choice still holds until the page is closed.
+    // Storage is disabled or full: the preference is valid until the page is closed.
   }
   for (const run of listeners.get(name) ?? []) run(value);
 }

@@ -1,18 +1,18 @@
 /**
- * Where a vehicle is between its reports. Pure: the same rules as the vehicle's own and `odograph watch`'s (`ReportFollower`, `LocalFrame`).
+ * Predicts positions between reports. Pure. Same rules as in the vehicle and in `odograph watch` (`ReportFollower`, `LocalFrame`).
  *
- * A vehicle that reports within bounds promises something of the moment `delay` ago: that moment is shown, by the last report that is not
- * after it. Of any other, speed and course are carried on for some seconds.
+ * Bounded reporting guarantees the position at the time `delay` ago. That time is shown, predicted from the last report before it.
+ * For other vehicles, speed and course are extrapolated for some seconds.
  */
 import { moment } from "./format.js";
 
-/** m/s below which a vehicle counts as standing: a receiver at rest reports some 0.1 to 0.5 of noise. */
+/** Speed in m/s below which a vehicle is at rest. A receiver at rest reports 0.1 to 0.5 m/s of noise. */
 export const standingSpeed = 0.7;
-/** Seconds for which a course and a speed without a promise of the vehicle's own are carried on: a street's bend is about that far. */
+/** Seconds for which speed and course are extrapolated without bounded reporting. Roads are rarely straight for longer. */
 const plainHorizon = 10;
-/** Seconds below which a report counts as now: its way here, and the pause between two. */
+/** Age in seconds up to which a position is shown as measured: transmission time and report interval. */
 export const freshFor = 2;
-/** Seconds after which a promise that has lapsed is no ground for a place any more. */
+/** Seconds after which an expired prediction is no longer used. */
 export const patience = 120;
 
 const metresPerDegree = (() => {
@@ -23,29 +23,29 @@ const metresPerDegree = (() => {
   };
 })();
 
-/** Beyond the 180th meridian longitudes go on. */
+/** Moves a position by metres. The longitude can exceed 180. */
 function moved(place, east, north) {
   const scale = metresPerDegree(place.latitude);
   return { latitude: place.latitude + north / scale.north, longitude: place.longitude + east / scale.east };
 }
 
-/** When a position was measured, in milliseconds of the server's clock; of another clock, when it came. */
+/** The time of measurement in milliseconds of the server's clock. With another clock, the time of reception. */
 export const measuredAt = (position) => moment(position?.received) ?? moment(position?.time);
 
 /**
- * @typedef {Object} Report of a vehicle that reports within bounds
- * @property {number} time from which it is in effect, in milliseconds of the vehicle's clock
+ * @typedef {Object} Report of a vehicle with bounded reporting
+ * @property {number} time start of validity in milliseconds of the vehicle's clock
  * @property {number} latitude
  * @property {number} longitude
  * @property {number} east m/s
  * @property {number} north m/s
  * @property {number} bound metres
- * @property {number} validity seconds after `time`; Infinity where it holds until the next report
- * @property {number} growth m/s by which the bound grows after that
+ * @property {number} validity seconds after `time`; Infinity: until the next report
+ * @property {number} growth increase of the bound in m/s after that
  */
 
 /**
- * What a vehicle promises: its reports, oldest first, and by how many milliseconds the moment that is shown lies behind now.
+ * The reports of a vehicle with bounded reporting, oldest first. `lag` is the delay of the shown time in milliseconds.
  * @param {import("./vehicle.js").Summary} vehicle
  * @returns {{promised: true, lag: number, delay: number, reports: Report[], speed: number}|undefined}
  */
@@ -61,13 +61,13 @@ export function promiseOf(vehicle) {
     .filter((each) => [each.time, each.latitude, each.longitude, each.east, each.north].every(Number.isFinite));
   if (reports.at(-1)?.time !== newest.time) return undefined;
   const delay = prediction.delay ?? 0, received = moment(position.received);
-  // A report is sent when the delay after its moment is over.
+  // A vehicle sends a report `delay` after its time.
   const skew = received === undefined ? 0 : received - (newest.time + delay * 1000);
   return { promised: true, lag: delay * 1000 + skew, delay, reports, speed: Math.hypot(newest.east, newest.north) };
 }
 
 /**
- * How a vehicle goes on: its promise, or in m/s east and north since when (milliseconds) and for how many seconds that is carried on.
+ * The motion of a vehicle: its bounded reports, or a velocity in m/s with its start in milliseconds and its validity in seconds.
  * @param {import("./vehicle.js").Summary} vehicle
  */
 export function velocity(vehicle) {
@@ -87,20 +87,20 @@ export function velocity(vehicle) {
 /**
  * @typedef {Object} Reckoned
  * @property {number} latitude
- * @property {number} longitude unbounded: it goes on beyond the 180th meridian
- * @property {number|undefined} radius metres around it within which the vehicle is in 68 % of cases at least
- * @property {number} ahead seconds since the report over which it was carried on; 0 for the report itself
- * @property {number|undefined} bound metres within which the receiver's fix of that moment is, by the vehicle's own word; without one: undefined
- * @property {number|undefined} left seconds for which that is promised without another report; below 0 it has lapsed
- * @property {number} drift metres from the report's own place
- * @property {{latitude: number, longitude: number}} from the report's own place
+ * @property {number} longitude can exceed 180
+ * @property {number|undefined} radius metres, contains the vehicle in at least 68 % of cases
+ * @property {number} ahead seconds since the report; 0 for the report itself
+ * @property {number|undefined} bound error bound in metres; undefined without bounded reporting
+ * @property {number|undefined} left seconds until the prediction expires; negative after that
+ * @property {number} drift metres from the reported position
+ * @property {{latitude: number, longitude: number}} from the reported position
  */
 
 /**
- * Where a vehicle is shown at `now`.
+ * The position to show at `now`.
  * @param {import("./vehicle.js").Summary} vehicle
  * @param {number} now milliseconds
- * @param {ReturnType<typeof velocity>} [motion] its velocity, where that has been found already
+ * @param {ReturnType<typeof velocity>} [motion] its motion, if already computed
  * @returns {Reckoned|undefined}
  */
 export function reckoned(vehicle, now, motion = velocity(vehicle)) {
@@ -115,7 +115,7 @@ export function reckoned(vehicle, now, motion = velocity(vehicle)) {
 function promisedPlace(motion, at, reported) {
   const report = motion.reports.findLast(({ time }) => time <= at), accuracy = reported.radius ?? 0;
   if (!report) {
-    // What was in effect before its first report is not known: it may have come from anywhere within reach.
+    // Before its first report the position is unknown: add the distance that the vehicle can have driven since.
     const first = motion.reports[0];
     const reach = Math.hypot(first.east, first.north) * (first.time - at) / 1000;
     return { ...reported, latitude: first.latitude, longitude: first.longitude, from: first, radius: accuracy + first.bound + reach };
@@ -130,7 +130,7 @@ function promisedPlace(motion, at, reported) {
 
 function carriedOn(motion, now, reported) {
   const since = (now - motion.time) / 1000;
-  // Beyond its horizon, the report is all that is known.
+  // After the validity, show the report.
   if (!(since > 0) || since > motion.validity) return reported;
   const place = moved(reported.from, motion.east * since, motion.north * since);
   if (!Number.isFinite(place.longitude) || Math.abs(place.latitude) > 89) return reported;

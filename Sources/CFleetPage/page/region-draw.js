@@ -1,7 +1,7 @@
-/** A region under the hand: its outline on the map, with handles that the pointer or the keys move. */
+/** Draws and edits a region's outline on the map. Pointer and arrow keys move its handles. */
 import * as L from "/vendor/leaflet/leaflet.esm.min.js";
 
-/** Pixels by which an arrow moves a handle; with the shift key, one. */
+/** Pixels per arrow key press; 1 with Shift. */
 const arrowStep = 10;
 const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
@@ -15,7 +15,7 @@ export class RegionDraw {
 
   get isOn() { return Boolean(this.#draft); }
 
-  /** @param {import("./region-geometry.js").Draft} draft is changed in place */
+  /** @param {import("./region-geometry.js").Draft} draft modified in place */
   start(draft) {
     this.stop();
     this.#draft = draft;
@@ -36,7 +36,7 @@ export class RegionDraw {
     this.add(event.latlng.lat, event.latlng.wrap().lng);
   }
 
-  /** A centre, or one more corner. */
+  /** Sets the centre or adds a corner. */
   add(latitude, longitude) {
     if (this.#draft.form === "circle") this.#draft.centre = { latitude, longitude };
     else this.#draft.corners.push({ latitude, longitude });
@@ -54,7 +54,7 @@ export class RegionDraw {
     this.#changed();
   }
 
-  /** @param {number} [focused] the handle that has the focus afterwards */
+  /** @param {number} [focused] index of the handle to focus afterwards */
   #changed(focused) {
     this.redraw();
     this.#handles[focused]?.getElement()?.focus({ preventScroll: true });
@@ -92,7 +92,7 @@ export class RegionDraw {
   /**
    * @param {string} name
    * @param {(place: L.LatLng) => void} moved
-   * @param {() => void} [remove] for what can be taken away alone
+   * @param {() => void} [remove] deletes the handle; undefined if it cannot be deleted
    */
   #handle(place, name, moved, remove) {
     const index = this.#handles.length;
@@ -102,7 +102,7 @@ export class RegionDraw {
     this.#handles.push(marker);
     const element = marker.getElement();
     element.setAttribute("role", "button");
-    element.setAttribute("aria-label", `${name}: arrows move it${remove ? ", Delete takes it away" : ""}`);
+    element.setAttribute("aria-label", `${name}: move with the arrow keys${remove ? ", remove with Delete" : ""}`);
     marker.on("drag", () => moved(marker.getLatLng().wrap()));
     marker.on("dragend", () => this.#changed(index));
     element.addEventListener("keydown", (event) => {

@@ -1,4 +1,4 @@
-/** Regions as GeoJSON features, and as they are drawn. Pure. */
+/** Converts regions between GeoJSON and drafts. Pure. */
 
 /**
  * @typedef {Object} Draft
@@ -6,17 +6,17 @@
  * @property {"circle"|"polygon"} form
  * @property {{latitude: number, longitude: number}|undefined} centre of a circle
  * @property {number} radius metres
- * @property {{latitude: number, longitude: number}[]} corners of a polygon, without the first one again
- * @property {Record<string, any>} properties what else the feature says
+ * @property {{latitude: number, longitude: number}[]} corners of a polygon, without the repeated first corner
+ * @property {Record<string, any>} properties other properties of the feature
  */
 
 /** @returns {Draft} */
 export const newDraft = (form) => ({ identifier: "", form, centre: undefined, radius: 200, corners: [], properties: {} });
 
-/** The name of a region, as vehicles find it. */
+/** The identifier of a region, by the same rules as in the vehicle. */
 export const identifierOf = (feature) => String(feature?.id ?? feature?.properties?.id ?? feature?.properties?.identifier ?? feature?.properties?.name ?? "");
 
-/** @param {any} feature as a broker keeps it: of any form @returns {Draft|undefined} nothing for what cannot be edited here */
+/** @param {any} feature unvalidated @returns {Draft|undefined} undefined if it cannot be edited here */
 export function draftOf(feature) {
   try {
     const draft = draftFrom(feature);
@@ -44,22 +44,22 @@ function draftFrom(feature) {
   return { ...newDraft("polygon"), identifier, corners, properties };
 }
 
-/** Why a draft is no region yet; undefined when it is one. */
+/** The reason why a draft is incomplete; undefined if it is complete. */
 export function problemOf(draft) {
   const size = new TextEncoder().encode(draft.identifier).length;
-  if (size === 0) return "It needs a name.";
-  if (size > 64) return "Its name is longer than 64 bytes.";
+  if (size === 0) return "Enter a name.";
+  if (size > 64) return "The name is too long (maximum 64 bytes).";
   const { dwell, speedLimit } = draft.properties;
-  if (dwell !== undefined && !(dwell > 0)) return "The time of a stay must be above 0 s.";
+  if (dwell !== undefined && !(dwell > 0)) return "The dwell time must be above 0 s.";
   if (speedLimit !== undefined && !(speedLimit > 0)) return "The speed limit must be above 0 km/h.";
   if (draft.form === "circle") {
-    if (!draft.centre) return "It needs a centre: choose a place on the map.";
+    if (!draft.centre) return "Click the map to set the centre.";
     const { latitude, longitude } = draft.centre;
-    if (!(Math.abs(latitude) <= 90) || !(Math.abs(longitude) <= 180)) return "The centre's latitude is from −90° to 90°, its longitude from −180° to 180°.";
-    return draft.radius > 0 ? undefined : "It needs a radius above 0 m.";
+    if (!(Math.abs(latitude) <= 90) || !(Math.abs(longitude) <= 180)) return "The latitude must be from −90° to 90°, the longitude from −180° to 180°.";
+    return draft.radius > 0 ? undefined : "The radius must be above 0 m.";
   }
-  if (draft.corners.length < 3) return `It needs ${3 - draft.corners.length} more ${draft.corners.length === 2 ? "corner" : "corners"}.`;
-  return crossesItself(draft.corners) ? "Its edges cross each other." : undefined;
+  if (draft.corners.length < 3) return `Add ${3 - draft.corners.length} more ${draft.corners.length === 2 ? "corner" : "corners"}.`;
+  return crossesItself(draft.corners) ? "The edges cross each other." : undefined;
 }
 
 const round = (degrees) => Math.round(degrees * 1e7) / 1e7;
@@ -76,7 +76,7 @@ export function featureOf(draft) {
 
 const closed = (corners) => [...corners, corners[0]];
 
-/** RFC 7946: an outer ring turns counterclockwise. */
+/** Orients the outer ring counterclockwise (RFC 7946). */
 function turnedLeft(corners) {
   let area = 0;
   corners.forEach((corner, index) => {

@@ -1,40 +1,40 @@
-/** Gives a region to vehicles, or takes it from them, beside those that each has, and shows what each answers. */
+/** Assigns a region to vehicles or removes it, and shows each vehicle's answer. */
 import { query } from "./api.js";
 import { h, setText } from "./dom.js";
 import { count, safeName } from "./format.js";
 import { keyOf } from "./vehicle.js";
 
-/** Milliseconds for which vehicles' answers are looked for. */
+/** Milliseconds to wait for answers. */
 const patience = 20_000;
-/** Vehicles whose answers are shown one by one. */
+/** Maximum number of rows in the table of answers. */
 const greatestTable = 500;
-/** Milliseconds between two looks: each is one request for all vehicles. */
+/** Milliseconds between two requests for answers. A request covers all vehicles. */
 const lookInterval = 1000;
 
 const sentWords = {
-  sent: "sent, no answer yet", unsent: "waits for the broker", refused: "refused by the broker", unmanaged: "takes no regions from here",
-  unchanged: "did not have to watch it",
+  sent: "sent, no answer yet", unsent: "waiting for the broker", refused: "refused by the broker", unmanaged: "does not accept remote regions",
+  unchanged: "did not have the region",
 };
 
-/** One request for all: the server puts the region beside those that each has. */
+/** Adds the region to those of each vehicle, in one request. */
 export function pushRegion(api, vehicles, feature, result, place) {
   const change = { features: { type: "FeatureCollection", features: [feature] }, add: true };
   return changeRegion(api, vehicles, feature.id, change, result, place, (told, key) => {
     const vehicle = told.vehicles.get(key);
-    if (!vehicle) return "no longer wanted of it: somebody has taken it away meanwhile";
+    if (!vehicle) return "removed by another user meanwhile";
     return vehicle.reason ? `refused: ${safeName(vehicle.reason, 200)}` : vehicle.accepted ? "accepted" : undefined;
   });
 }
 
-/** One request for all: the server takes the region from what each is to watch, and leaves it the others. */
+/** Removes the region from those of each vehicle, in one request. */
 export function takeRegion(api, vehicles, identifier, result, place) {
   return changeRegion(api, vehicles, identifier, { remove: [identifier] }, result, place, (told, key) => {
-    if (told.vehicles.has(key)) return "wanted of it again: somebody has given it meanwhile";
-    return told.watchingStill.has(key) ? undefined : "no longer watched";
+    if (told.vehicles.has(key)) return "assigned again by another user meanwhile";
+    return told.watchingStill.has(key) ? undefined : "removed";
   });
 }
 
-/** @param {(told: any, key: string) => string|undefined} words what a vehicle has answered; undefined while it has not */
+/** @param {(told: any, key: string) => string|undefined} words text of a vehicle's answer; undefined without an answer */
 async function changeRegion(api, vehicles, identifier, change, result, place, words) {
   const rows = answerTable(vehicles, place);
   result.wait(`Sending to ${count(vehicles.length, "vehicle")}…`);
@@ -43,30 +43,30 @@ async function changeRegion(api, vehicles, identifier, change, result, place, wo
     for (const vehicle of told) setText(rows.get(keyOf(vehicle)), sentWords[vehicle.state] ?? vehicle.state);
     const sent = told.filter((vehicle) => vehicle.state === "sent").map(keyOf), unchanged = told.filter((vehicle) => vehicle.state === "unchanged").length;
     const sentence = `Sent to ${count(sent.length, "vehicle")} of ${vehicles.length - unchanged}.`;
-    if (sent.length + unchanged < vehicles.length) result.wait(`${sentence} Answers follow.`);
-    else result.good(`${sentence} Answers follow.`);
+    if (sent.length + unchanged < vehicles.length) result.wait(`${sentence} Waiting for answers…`);
+    else result.good(`${sentence} Waiting for answers…`);
     const silent = await answers(api, identifier, sent, rows, words);
-    const end = silent.length ? `${count(silent.length, "vehicle")} did not answer within ${patience / 1000} seconds: the list of regions shows it when they do.` : "All of them have answered.";
+    const end = silent.length ? `${count(silent.length, "vehicle")} did not answer within ${patience / 1000} seconds. Late answers appear in the list of regions.` : "All vehicles have answered.";
     if (sent.length) (silent.length || sent.length + unchanged < vehicles.length ? result.wait : result.good)(`${sentence} ${end}`);
   } catch (error) {
     result.bad(error);
   }
 }
 
-/** @returns {Map<string, HTMLElement>} the cell of each vehicle's answer */
+/** @returns {Map<string, HTMLElement>} the table cell per vehicle */
 function answerTable(vehicles, place) {
-  const rows = new Map(vehicles.map((vehicle) => [keyOf(vehicle), h("td", {}, "waits")]));
+  const rows = new Map(vehicles.map((vehicle) => [keyOf(vehicle), h("td", {}, "sending")]));
   const more = vehicles.length - greatestTable;
   place(h("div", { class: "scroll table-box answers", tabindex: "0", role: "group", "aria-label": "Answers" },
     h("table", {},
       h("caption", { class: "visually-hidden" }, "Answers of vehicles"),
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Vehicle"), h("th", { scope: "col" }, "Answer"))),
       h("tbody", {}, vehicles.slice(0, greatestTable).map((vehicle) => h("tr", {}, h("th", { scope: "row" }, h("bdi", {}, safeName(vehicle.vehicle, 60))), rows.get(keyOf(vehicle)))))),
-    more > 0 ? h("p", { class: "note" }, `and ${count(more, "vehicle")} more, without a row`) : null));
+    more > 0 ? h("p", { class: "note" }, `and ${count(more, "more vehicle")}`) : null));
   return rows;
 }
 
-/** @returns {Promise<string[]>} who has not answered; their rows say that nobody looks for it here any more */
+/** @returns {Promise<string[]>} the vehicles without an answer */
 async function answers(api, identifier, keys, rows, words) {
   const end = performance.now() + patience;
   let waiting = keys;
@@ -76,7 +76,7 @@ async function answers(api, identifier, keys, rows, words) {
     try {
       told = toldOf(await api.get(`regions${query({ region: identifier })}`));
     } catch {
-      // The next look may be answered.
+      // Retried in the next round.
       continue;
     }
     waiting = waiting.filter((key) => {

@@ -1,4 +1,4 @@
-/** Regions: which there are and who has them; new ones drawn, changed, and given to vehicles with each one's answer. */
+/** The regions view: shows, edits, assigns and removes regions. */
 import * as L from "/vendor/leaflet/leaflet.esm.min.js";
 import { button, fill, h, setText } from "./dom.js";
 import { confirmed, field, outcome } from "./dialog.js";
@@ -13,7 +13,7 @@ export class RegionsView {
   #api; #store; #map; #session; #selection; #router; #regions = []; #layer = L.layerGroup(); #draw; #draft; #shown = false; #chosen; #canControl;
   #list; #editor; #status; #new; #form;
 
-  /** @param {() => boolean} canControl whether this server can give vehicles regions */
+  /** @param {() => boolean} canControl returns true if the server can assign regions */
   constructor(api, store, map, session, selection, router, canControl) {
     this.#canControl = canControl;
     [this.#api, this.#store, this.#map, this.#session, this.#selection, this.#router] = [api, store, map, session, selection, router];
@@ -54,13 +54,13 @@ export class RegionsView {
 
   async #load() {
     if (!this.#canControl()) {
-      setText(this.#status, "This server gives vehicles no regions: it listens to another message profile than the one that carries them.");
+      setText(this.#status, "This server cannot assign regions: its message profile does not support them.");
       return;
     }
-    setText(this.#status, "Asking the server…");
+    setText(this.#status, "Loading…");
     try {
       this.#regions = regionsOf(await this.#api.get("regions"));
-      setText(this.#status, this.#regions.length ? count(this.#regions.length, "region") : "No vehicle watches a region yet.");
+      setText(this.#status, this.#regions.length ? count(this.#regions.length, "region") : "No regions assigned yet.");
     } catch (error) {
       setText(this.#status, error.explanation ?? error.message);
     }
@@ -107,9 +107,9 @@ export class RegionsView {
       h("p", { class: "note" }, describe(region.variants[0])),
       this.#session.mayOperate ? h("div", { class: "actions" },
         draft ? button("Edit", () => this.#begin(draft, region.vehicles)) : null,
-        button("Take away…", () => this.#takeAway(region, result)), button("Close", () => this.#router.go({ view: "regions", query: {} }))) : null,
+        button("Remove…", () => this.#takeAway(region, result)), button("Close", () => this.#router.go({ view: "regions", query: {} }))) : null,
       result.element,
-      h("ul", { class: "plain who scroll", tabindex: "0", "aria-label": "Who has it" }, region.vehicles.map((vehicle) => h("li", {},
+      h("ul", { class: "plain who scroll", tabindex: "0", "aria-label": "Vehicles with this region" }, region.vehicles.map((vehicle) => h("li", {},
         h("a", { href: routeAddress({ view: "vehicle", fleet: vehicle.fleet, vehicle: vehicle.vehicle }) }, h("bdi", {}, safeName(vehicle.vehicle, 60))),
         h("span", { class: "note" }, ` ${answerWords(vehicle)}`))))));
   }
@@ -125,7 +125,7 @@ export class RegionsView {
   }
 
   #vehicles = [];
-  /** What the address names, also while something else is drawn. */
+  /** The region in the address, also while another one is drawn. */
   #wanted;
 
   #end() {
@@ -163,15 +163,15 @@ export class RegionsView {
     this.#fields = { target: undefined, radius, cancel, latitude: coordinate("latitude"), longitude: coordinate("longitude"), problem: h("p", { class: "note", role: "status" }) };
     const target = h("select", { on: { change: () => this.#showForm() } }, this.#targets().map(([value, text]) => h("option", { value }, text)));
     this.#fields.target = target;
-    this.#fields.push = h("button", { type: "submit", class: "strong" }, "Give to vehicles…");
+    this.#fields.push = h("button", { type: "submit", class: "strong" }, "Assign to vehicles…");
     this.#form = h("form", { class: "fields", "aria-label": "Region", on: { submit: (event) => { event.preventDefault(); this.#push(target.value, result); } } },
       field("Name", name),
-      h("p", { class: "note" }, draft.form === "circle" ? "Click the map for the centre; drag the edge for the radius, or move it with the arrow keys." : "Click the map corner by corner; drag a corner to move it, or use the arrow keys on it; Delete takes it away."),
-      h("div", { class: "actions" }, button(draft.form === "circle" ? "Centre of the map" : "Corner at the map's centre", () => this.#draw.addCentreOfMap()), button("Undo", () => this.#draw.undo())),
+      h("p", { class: "note" }, draft.form === "circle" ? "Click the map to set the centre. Drag the edge to set the radius, or use the arrow keys." : "Click the map to add corners. Drag a corner to move it, or focus it and use the arrow keys. Delete removes it."),
+      h("div", { class: "actions" }, button(draft.form === "circle" ? "Centre at the map's centre" : "Corner at the map's centre", () => this.#draw.addCentreOfMap()), button("Undo", () => this.#draw.undo())),
       draft.form === "circle" ? [field("Radius (m)", radius), h("div", { class: "pair" }, field("Latitude", this.#fields.latitude), field("Longitude", this.#fields.longitude))] : null,
-      field("Tell of a stay after (s)", number("dwell", 1)), field("Speed limit (km/h)", number("speedLimit", 3.6)),
-      check("notifyOnEntry", "Tell of entering"), check("notifyOnExit", "Tell of leaving"),
-      field("Give to", target), this.#fields.problem, result.element,
+      field("Dwell event after (s)", number("dwell", 1)), field("Speed limit (km/h)", number("speedLimit", 3.6)),
+      check("notifyOnEntry", "Report entering"), check("notifyOnExit", "Report leaving"),
+      field("Assign to", target), this.#fields.problem, result.element,
       h("div", { class: "actions end" }, cancel, this.#fields.push));
     fill(this.#editor, this.#form);
   }
@@ -184,9 +184,9 @@ export class RegionsView {
   #targets() {
     const shown = this.#selection.items.length, selected = this.#store.vehicles.get(this.#store.selected);
     return [
-      this.#vehicles.length ? ["owners", `the ${count(this.#vehicles.length, "vehicle")} that ${this.#vehicles.length === 1 ? "has" : "have"} it`] : null,
+      this.#vehicles.length ? ["owners", `${count(this.#vehicles.length, "vehicle")} with this region`] : null,
       selected ? ["selected", `${safeName(selected.vehicle, 60)} (selected)`] : null,
-      ["shown", this.#selection.isFiltered ? `the ${count(shown, "vehicle")} that the list is filtered to` : shown === 1 ? "the only vehicle" : `all ${count(shown, "vehicle")}`],
+      ["shown", this.#selection.isFiltered ? `${count(shown, "vehicle")} in the filtered list` : shown === 1 ? "the only vehicle" : `all ${count(shown, "vehicle")}`],
     ].filter(Boolean);
   }
 
@@ -198,7 +198,7 @@ export class RegionsView {
       if (document.activeElement !== longitude) longitude.value = draft.centre.longitude.toFixed(6);
     }
     const found = problemOf(draft) ?? (this.#vehiclesOf(target.value).length ? undefined : "No vehicle is selected.");
-    setText(problem, found ?? (draft.form === "circle" ? `A circle of ${metres(draft.radius)}.` : `${draft.corners.length} corners.`));
+    setText(problem, found ?? (draft.form === "circle" ? `Circle with a radius of ${metres(draft.radius)}.` : `${draft.corners.length} corners.`));
     push.disabled = Boolean(found);
   }
 
@@ -210,12 +210,12 @@ export class RegionsView {
 
   async #push(target, result) {
     const feature = featureOf(this.#draft), vehicles = this.#vehiclesOf(target);
-    if (!await confirmed("Give the region to vehicles?",
-      `${count(vehicles.length, "vehicle")} will watch “${safeName(feature.id, 64)}”, beside the regions that each has. One of the same name is replaced.`, "Give")) return;
+    if (!await confirmed("Assign the region?",
+      `${count(vehicles.length, "vehicle")} will monitor “${safeName(feature.id, 64)}” in addition to the present regions. A region with the same name is replaced.`, "Assign")) return;
     this.#fields.push.disabled = true;
     await pushRegion(this.#api, vehicles, feature, result, (element) => this.#showAnswers(element));
     this.#fields.push.disabled = false;
-    // What was given stays given.
+    // Sending cannot be undone: offer to close the form instead of cancelling it.
     this.#fields.cancel.textContent = "Close";
     this.#regions = [];
     await this.#load();
@@ -228,15 +228,15 @@ export class RegionsView {
   }
 
   async #takeAway(region, result) {
-    if (!await confirmed("Take the region away?",
-      `${count(region.vehicles.length, "vehicle")} will no longer watch “${safeName(region.identifier, 64)}”.`, "Take away")) return;
+    if (!await confirmed("Remove the region?",
+      `${count(region.vehicles.length, "vehicle")} will no longer monitor “${safeName(region.identifier, 64)}”.`, "Remove")) return;
     await takeRegion(this.#api, region.vehicles, region.identifier, result, (element) => this.#showAnswers(element));
     this.#regions = [];
     await this.#load();
   }
 }
 
-/** The server's answer by identifier: `{identifier, variants: features, vehicles: [{fleet, vehicle, accepted, state, reason}]}`. */
+/** Groups the server's answer by identifier: `{identifier, variants: features, vehicles: [{fleet, vehicle, accepted, state, reason}]}`. */
 function regionsOf(answer) {
   const found = new Map();
   for (const { region: identifier, feature, vehicles } of answer?.regions ?? []) {
@@ -250,16 +250,16 @@ function regionsOf(answer) {
 }
 
 function answerWords(vehicle) {
-  if (vehicle.reason) return `refused it: ${safeName(vehicle.reason, 200)}`;
-  if (!vehicle.accepted) return "has not answered yet";
-  return vehicle.state ? `is ${vehicle.state === "inside" || vehicle.state === "outside" ? vehicle.state : "not yet known to be inside"}` : "accepted it";
+  if (vehicle.reason) return `refused: ${safeName(vehicle.reason, 200)}`;
+  if (!vehicle.accepted) return "no answer yet";
+  return vehicle.state ? vehicle.state === "inside" || vehicle.state === "outside" ? vehicle.state : "accepted, state unknown" : "accepted";
 }
 
 function describe(feature) {
   const draft = draftOf(feature);
   const limit = speed(feature.properties?.speedLimit), end = limit ? `, at most ${limit}` : "";
   if (!draft) return `several parts${end}`;
-  return (draft.form === "circle" ? `circle of ${metres(draft.radius)}` : `polygon of ${draft.corners.length} corners`) + end;
+  return (draft.form === "circle" ? `circle of ${metres(draft.radius)} radius` : `polygon of ${draft.corners.length} corners`) + end;
 }
 
 function shapeOf(feature, isChosen = false) {

@@ -1,4 +1,4 @@
-/** The address after "#" says what is looked at, so that everything can be linked to. Pure but for `start`. */
+/** Routes: the fragment of the address determines the view, so that each view has a link. Pure except for `start`. */
 
 /**
  * @typedef {Object} Route
@@ -20,14 +20,14 @@ function decoded(part) {
   }
 }
 
-/** @returns {Route} that of the map for what names nothing */
+/** @returns {Route} the map if the fragment is invalid */
 export function parseRoute(hash) {
   const text = hash.startsWith("#") ? hash.slice(1) : hash;
   const mark = text.indexOf("?");
   const path = (mark < 0 ? text : text.slice(0, mark)).split("/").slice(1).map(decoded);
   const query = Object.fromEntries(new URLSearchParams(mark < 0 ? "" : text.slice(mark + 1)));
   const [view, fleet, vehicle, part, day] = path;
-  // No name holds a slash: the server would refuse the whole stream for it.
+  // Names cannot contain a slash; the server would refuse the stream.
   if (view === "vehicle" && fleet && vehicle && !`${fleet}${vehicle}`.includes("/")) {
     return part === "history" ? { view: "history", fleet, vehicle, day, query } : { view: "vehicle", fleet, vehicle, query };
   }
@@ -35,7 +35,7 @@ export function parseRoute(hash) {
   return { view: simple.has(view) ? view : "map", query };
 }
 
-/** The address of a route, "#" and all. */
+/** The address of a route, including "#". */
 export function routeAddress(route) {
   const parts = route.view === "vehicle" || route.view === "history"
     ? ["vehicle", route.fleet, route.vehicle] : [route.view];
@@ -43,16 +43,16 @@ export function routeAddress(route) {
   if (route.view === "regions" && route.region) parts.push(route.region);
   const query = new URLSearchParams(
     Object.entries(route.query ?? {}).filter(([, value]) => value !== undefined && value !== "")).toString();
-  // Commas and colons need no escape here, and places and times stay readable.
+  // Commas and colons need no escape in a fragment; unescaped they are easier to read.
   return `#/${parts.map(encodeURIComponent).join("/")}${query ? `?${query.replaceAll("%2C", ",").replaceAll("%3A", ":")}` : ""}`;
 }
 
 export class Router {
   /** @type {Route} */ current;
   #run;
-  /** The address that `current` was read of. */
+  /** The fragment that `current` was parsed from. */
   #seen;
-  /** The route to which `leave` returns; undefined while no step back is expected. */
+  /** The route that `leave` returns to; undefined if `leave` is not in progress. */
   #returning;
 
   /** @param {(route: Route, before: Route|undefined) => void} run */
@@ -63,13 +63,13 @@ export class Router {
   }
 
   #read() {
-    // Anything else, as a place within the page, is no route.
+    // Other fragments, for example an anchor, are not routes.
     if (location.hash && !location.hash.startsWith("#/")) return;
     if (this.current && location.hash === this.#seen) return;
     const returning = this.#returning;
     this.#returning = undefined;
     if (returning && parseRoute(location.hash).query.open === undefined) {
-      // Only a dialog was closed: what the address says of the map stays.
+      // Only a dialog was closed: keep the map position in the address.
       this.current = returning;
       history.replaceState(history.state, "", routeAddress(returning));
       this.#seen = location.hash;
@@ -86,13 +86,13 @@ export class Router {
     if (location.hash === address) return;
     this.#returning = undefined;
     location.hash = address;
-    // The event comes later: what is noted meanwhile would be about the place before.
+    // Synchronously: the event comes later, and a call of `note` before it would refer to the previous route.
     this.#read();
   }
 
-  /** Changes the address alone, as for the map's place: no step back is added, nothing is drawn anew. */
+  /** Changes the query of the address without a new history entry and without drawing. */
   note(query) {
-    // Somebody is on the way to another place: the event is still to come.
+    // A navigation is pending; its event follows.
     if (location.hash !== this.#seen) return;
     const next = { ...this.current, query: { ...this.current.query, ...query } };
     const isOther = routeAddress(next) !== routeAddress(this.current);
@@ -102,7 +102,7 @@ export class Router {
     this.#seen = location.hash;
   }
 
-  /** Adds a step back for a dialog, which the address then names. The browser's Back closes it. */
+  /** Adds a history entry for a dialog, so that Back closes it. */
   enter(name) {
     const next = { ...this.current, query: { ...this.current.query, open: name } };
     if (routeAddress(next) === routeAddress(this.current)) return;
@@ -111,7 +111,7 @@ export class Router {
     this.#seen = location.hash;
   }
 
-  /** Removes the closed dialog from the address, and the step that `enter` added. */
+  /** Removes the closed dialog and its history entry. */
   leave() {
     if (!history.state?.isDialog) {
       this.note({ open: "" });

@@ -1,12 +1,12 @@
-/** Filters, order and cursor of vehicles: the list beside the map and the table share them. */
+/** Filter, order and cursor, shared by the list beside the map and the table. */
 import { limited } from "./dom.js";
 import { matcher, noFilter, sorted } from "./filters.js";
 import { preference, setPreference } from "./preferences.js";
 import { keyOf } from "./vehicle.js";
 
-/** Milliseconds between two sortings by what changes: rows that hop cannot be read. */
+/** Milliseconds between two sorts by changing values: rows that jump are hard to read. */
 const sortInterval = 5000;
-/** Milliseconds between two takings in of who comes and goes: a large fleet is told in many pieces, and ordered anew with each. */
+/** Milliseconds between two updates after vehicles were added or removed. The server sends a large fleet in many events. */
 const comingInterval = 200;
 
 export class Selection {
@@ -14,14 +14,14 @@ export class Selection {
   order = preference("order", "name");
   reversed = false;
   /** @type {import("./vehicle.js").Summary[]} */ items = [];
-  /** While somebody points at or works in a list, it keeps still. */
+  /** True while the pointer or the focus is in a list: its order does not change. */
   held = false;
   #store; #listeners = new Set(); #keys = undefined;
 
   constructor(store) {
     this.#store = store;
     const refreshSoon = limited(comingInterval, () => this.refresh());
-    // What nobody may see any more goes at once.
+    // An empty fleet (after a logout) is applied immediately.
     store.on("set", () => store.vehicles.size ? refreshSoon() : this.refresh());
     setInterval(() => {
       if (document.hidden || this.held) return;
@@ -33,7 +33,7 @@ export class Selection {
 
   get isFiltered() { return Boolean(this.filter.text || this.filter.activities.length || this.filter.fleet || this.filter.concerned); }
 
-  /** Keys of what the filters let through; undefined for all. */
+  /** Keys of the filtered vehicles; undefined: all. */
   get keys() { return this.#keys; }
 
   setFilter(change) {
@@ -41,7 +41,7 @@ export class Selection {
     this.refresh();
   }
 
-  /** @param {{filter: import("./filters.js").Filter, order: string|undefined, reversed: boolean}} chosen as an address says it */
+  /** @param {{filter: import("./filters.js").Filter, order: string|undefined, reversed: boolean}} chosen values from an address */
   take({ filter, order, reversed }) {
     this.filter = { ...noFilter, ...filter };
     if (order) [this.order, this.reversed] = [order, reversed];

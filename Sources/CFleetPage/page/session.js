@@ -1,4 +1,4 @@
-/** Who looks: the login, what it permits, and its end. */
+/** The session: login, permissions, logout. */
 import { APIError } from "./api.js";
 import { h } from "./dom.js";
 import { field, outcome } from "./dialog.js";
@@ -21,7 +21,7 @@ export class Session {
 
   get mayOperate() { return this.current?.role === "operate"; }
 
-  /** @returns {Promise<boolean>} whether somebody is known to look */
+  /** @returns {Promise<boolean>} true if a session exists */
   async resume() {
     try {
       this.#begin(await this.#api.get("session", { quiet: true }));
@@ -29,11 +29,11 @@ export class Session {
     } catch (error) {
       if (error instanceof APIError && error.status === 401) this.#end();
       else if (error.status === 404) {
-        // A server without sessions: nobody has to log in, and nothing is changed from here.
+        // The server has no sessions: no login is required, and the page is read-only.
         this.#begin({ name: "local", role: "view", login: false });
         return true;
       }
-      else if (!this.current) this.#show(error.status ? error.explanation : "The server cannot be reached. The page goes on as soon as it answers.");
+      else if (!this.current) this.#show(error.status ? error.explanation : "Cannot reach the server. The page reconnects automatically.");
       return false;
     }
   }
@@ -42,9 +42,9 @@ export class Session {
     try {
       await this.#api.delete("session", { quiet: true });
     } catch (error) {
-      // A session that is over already is over.
+      // 401: the session has already ended.
       if (error.status !== 401) {
-        this.#end(`You may still be logged in. ${error.explanation ?? error.message}`);
+        this.#end(`The logout failed; you may still be logged in. ${error.explanation ?? error.message}`);
         return;
       }
     }
@@ -54,7 +54,7 @@ export class Session {
   #begin(session) {
     const who = JSON.stringify([session.name, session.role, session.link, session.scope]);
     if (this.#who !== undefined && this.#who !== who) {
-      // Somebody else, or one who may see other vehicles: nothing stays of what was seen before.
+      // Another user or other permissions: reload, so that no data of the previous session remains.
       location.reload();
       return;
     }
@@ -71,7 +71,7 @@ export class Session {
     this.current = undefined;
     this.#api.csrf = undefined;
     if (was) this.#on.ended();
-    if (was || !this.#form || this.#element.hidden) this.#show(text ?? (was ? "Your session has ended." : ""));
+    if (was || !this.#form || this.#element.hidden) this.#show(text ?? (was ? "Your session has ended. Log in again." : ""));
   }
 
   #show(text) {
@@ -85,7 +85,7 @@ export class Session {
         submit: async (event) => {
           event.preventDefault();
           submit.disabled = true;
-          result.wait("Asking the server…");
+          result.wait("Logging in…");
           try {
             this.#begin(await this.#api.post("session", { name: name.value, password: password.value }, { quiet: true }));
           } catch (error) {

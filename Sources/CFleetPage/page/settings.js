@@ -1,4 +1,4 @@
-/** A vehicle's remote settings: what it reports, what it is to have, what it answered. */
+/** The dialog for a vehicle's remote settings. */
 import { vehiclePath } from "./api.js";
 import { button, fill, h } from "./dom.js";
 import { confirmed, field, openDialog, outcome } from "./dialog.js";
@@ -8,10 +8,10 @@ import { safeName } from "./format.js";
 const shown = (value, unit) => value === undefined ? undefined : typeof value === "string" ? safeName(value, 200)
   : `${safeName(JSON.stringify(value), 200)}${unit ? `\u202f${unit}` : ""}`;
 
-/** km/h of each unit of speed. */
+/** Factors to km/h. */
 const speedUnits = { "km/h": 1, "m/s": 3.6, mph: 1.609344 };
 
-/** What was typed, as the key takes it: a text stays one although it looks like a number. A speed may have a unit. */
+/** Parses an input by the type of the key. Strings are not converted. A speed may have a unit. */
 export function typed(text, type, unit) {
   if (type === "string") return text;
   const found = unit === "km/h" ? /^\s*(\d+(?:\.\d+)?)\s*(km\/h|m\/s|mph)\s*$/.exec(text) : null;
@@ -24,7 +24,7 @@ export function typed(text, type, unit) {
   }
 }
 
-const types = { string: "a text", strings: "texts, separated by commas", coordinate: "[latitude, longitude] in degrees", boolean: "true or false", integer: "an integer", number: "a number" };
+const types = { string: "a text", strings: "a comma-separated list of texts", coordinate: "[latitude, longitude] in degrees", boolean: "true or false", integer: "an integer", number: "a number" };
 
 /** The valid values of a key, as in "a number from 0 to 500 km/h". */
 function validValues(setting) {
@@ -36,14 +36,14 @@ function validValues(setting) {
 /** The help for a key. */
 function takenBy(setting) {
   if (!setting) return "";
-  const example = setting.unit === "km/h" ? " Other units are converted, as in “16 m/s”." : "";
-  return `It takes ${validValues(setting)}.${example}${setting.default === undefined ? "" : ` Usually ${JSON.stringify(setting.default)}.`}`;
+  const example = setting.unit === "km/h" ? " Other units are converted, for example “16 m/s”." : "";
+  return `Valid: ${validValues(setting)}.${example}${setting.default === undefined ? "" : ` Default: ${JSON.stringify(setting.default)}.`}`;
 }
 
-/** Why a value cannot be set; undefined if it can. An empty text takes the setting back. Pure. */
+/** The reason why a value is invalid; undefined if it is valid. An empty text removes the remote setting. Pure. */
 export function problemWith(key, text, catalogue) {
   const setting = catalogue.get(key);
-  if (!setting) return catalogue.size ? `“${safeName(key, 100)}” is not a setting that can be changed from here.` : undefined;
+  if (!setting) return catalogue.size ? `“${safeName(key, 100)}” is not a remote setting.` : undefined;
   if (text === "") return undefined;
   const value = typed(text, setting.type, setting.unit), { type, minimum, maximum, choices } = setting;
   const isValid = choices ? choices.includes(value) : {
@@ -53,12 +53,12 @@ export function problemWith(key, text, catalogue) {
     coordinate: () => Array.isArray(value) && value.length === 2 && Math.abs(value[0]) <= 90 && Math.abs(value[1]) <= 180,
     strings: () => Array.isArray(value) && value.every((each) => typeof each === "string"),
   }[type]?.() ?? true;
-  return isValid ? undefined : `“${safeName(text, 100)}” is not valid for ${safeName(key, 100)}: it takes ${validValues(setting)}.`;
+  return isValid ? undefined : `“${safeName(text, 100)}” is invalid for ${safeName(key, 100)}. Valid: ${validValues(setting)}.`;
 }
 
 /** @param {import("./api.js").API} api */
 export function openSettings(api, vehicle, mayOperate) {
-  const result = outcome(), content = h("div", {}, h("p", { class: "note" }, "Asking the server…"));
+  const result = outcome(), content = h("div", {}, h("p", { class: "note" }, "Loading…"));
   const key = h("input", { type: "text", required: true, autocomplete: "off", list: "setting-keys", maxlength: 100 });
   const value = h("input", { type: "text", autocomplete: "off", maxlength: 1000 });
   const keys = h("datalist", { id: "setting-keys" }), takes = h("p", { class: "note", role: "status" });
@@ -66,11 +66,11 @@ export function openSettings(api, vehicle, mayOperate) {
   const explain = () => { takes.textContent = takenBy(catalogue.get(key.value.trim())); };
   key.addEventListener("input", explain);
   const form = mayOperate ? h("form", { class: "fields", on: { submit: (event) => { event.preventDefault(); change(); } } },
-    h("h3", {}, "Change one"), field("Key", key), keys,
-    field("Value", value, "Left empty, the vehicle's own file counts again."), takes,
+    h("h3", {}, "Change a setting"), field("Key", key), keys,
+    field("Value", value, "Leave empty to return to the vehicle's own setting."), takes,
     h("div", { class: "actions end" }, h("button", { type: "submit", class: "strong" }, "Change…"))) : null;
   const dialog = openDialog(`Settings of ${safeName(vehicle.vehicle, 60)}`, content, form, result.element);
-  // The vehicle's answer comes when it comes: it is looked for as long as the dialog is open.
+  // Polls for the vehicle's answer while the dialog is open.
   const timer = setInterval(() => { if (!document.hidden) load(); }, 2000);
   dialog.addEventListener("close", () => clearInterval(timer));
   load();
@@ -86,7 +86,7 @@ export function openSettings(api, vehicle, mayOperate) {
         catalogue = new Map(known.settings.map((setting) => [setting.key, setting]));
         units = new Map(known.settings.filter(({ unit }) => unit).map((setting) => [setting.key, setting.unit]));
         fill(keys, known.settings.map((setting) => h("option", { value: setting.key })));
-        // The key may have been written before the list was there.
+        // The key may have been entered before the list was loaded.
         explain();
       }
       const text = JSON.stringify([answer.state, reported, wanted, refused]);
@@ -94,7 +94,7 @@ export function openSettings(api, vehicle, mayOperate) {
       content.dataset.told = text;
       fill(content, names.length
         ? h("div", { class: "scroll table-box", tabindex: "0", role: "group", "aria-label": "Settings" },
-          table("Settings", ["Key", "In force", "Wanted", "Answer"], names.map((name) => [
+          table("Settings", ["Key", "In effect", "Requested", "Answer"], names.map((name) => [
             safeName(name, 80), shown(reported[name], units.get(name)), shown(wanted[name], units.get(name)) ?? "–",
             refused[name] ? `refused: ${safeName(refused[name], 300)}` : wanted[name] === undefined ? "–"
               : JSON.stringify(wanted[name]) === JSON.stringify(reported[name]) ? "accepted" : answer.state === "waiting" ? "no answer yet" : "differs",
@@ -115,14 +115,14 @@ export function openSettings(api, vehicle, mayOperate) {
       (setting ? value : key).focus();
       return;
     }
-    const sentence = text === "" ? `${name} of ${safeName(vehicle.vehicle, 60)} goes back to what its own file says.`
-      : `${name} of ${safeName(vehicle.vehicle, 60)} becomes ${shown(typed(text, setting?.type, setting?.unit), setting?.unit)}.`;
+    const sentence = text === "" ? `${name} of ${safeName(vehicle.vehicle, 60)} returns to the value of the vehicle's configuration file.`
+      : `${name} of ${safeName(vehicle.vehicle, 60)} is set to ${shown(typed(text, setting?.type, setting?.unit), setting?.unit)}.`;
     if (!await confirmed("Change the setting?", sentence, "Change")) return;
     result.wait("Sending…");
     try {
       const told = await api.patch(vehiclePath(vehicle, "settings"), { settings: { [name]: text === "" ? null : typed(text, setting?.type, setting?.unit) } });
-      if (told?.vehicles?.[0]?.state === "unsent") result.wait("The broker has not confirmed it: it is sent as soon as there is a connection.");
-      else result.good("Sent. The vehicle's answer is shown as soon as it comes.");
+      if (told?.vehicles?.[0]?.state === "unsent") result.wait("Not confirmed by the broker yet. The setting is sent when the connection is restored.");
+      else result.good("Sent. The vehicle's answer will appear in the table.");
       await load();
     } catch (error) {
       result.bad(error);

@@ -1,4 +1,4 @@
-/** Links that show one vehicle for a while to somebody without a login: making, listing and taking back. */
+/** Dialogs for shared links, which show one vehicle without a login for a limited time. */
 import { path } from "./api.js";
 import { button, fill, h } from "./dom.js";
 import { field, openDialog, outcome } from "./dialog.js";
@@ -9,42 +9,42 @@ import { keyOf } from "./vehicle.js";
 const lengths = [[900, "15 minutes"], [3600, "1 hour"], [14_400, "4 hours"], [86_400, "1 day"], [604_800, "7 days"]];
 
 /**
- * Links that hold, as a list that can be loaded anew.
+ * A list of active links that can be reloaded.
  * @param {import("./api.js").API} api
  * @param {() => number} now
- * @param {{vehicle?: {fleet: string, vehicle: string}, mayOperate: boolean}} about without a vehicle: all links
+ * @param {{vehicle?: {fleet: string, vehicle: string}, mayOperate: boolean}} about vehicle: undefined shows all links
  */
 function linkList(api, now, { vehicle, mayOperate }) {
-  const element = h("div", { class: "links", role: "group", "aria-label": "Links that hold" }), result = outcome();
+  const element = h("div", { class: "links", role: "group", "aria-label": "Active links" }), result = outcome();
   const load = async () => {
     try {
       const told = await api.get("shares");
       const links = (told?.shares ?? []).filter((link) => !vehicle || keyOf(link) === keyOf(vehicle))
         .sort((a, b) => (a.expires < b.expires ? -1 : 1));
-      fill(element, links.length ? h("ul", { class: "plain" }, links.map(row)) : h("p", { class: "note" }, vehicle ? "No link to it holds." : "No link holds."));
+      fill(element, links.length ? h("ul", { class: "plain" }, links.map(row)) : h("p", { class: "note" }, vehicle ? "No active links to this vehicle." : "No active links."));
     } catch (error) {
       fill(element, h("p", { class: "note" }, error.explanation ?? error.message));
     }
   };
   const row = (link) => h("li", { class: "link-row" },
     h("span", {}, vehicle ? null : [h("b", {}, h("bdi", {}, safeName(link.vehicle, 60))), " "],
-      "until ", timeElement(link.expires, now()), h("span", { class: "note" }, ` made by ${safeName(link.by, 60)} `, timeElement(link.began, now()))),
-    mayOperate ? button("Take back", async () => {
+      "until ", timeElement(link.expires, now()), h("span", { class: "note" }, ` · created by ${safeName(link.by, 60)} `, timeElement(link.began, now()))),
+    mayOperate ? button("Revoke", async () => {
       try {
         await api.delete(path("shares", String(link.id)));
-        result.good("The link is revoked: who opens it, or has it open, sees nothing any more.");
+        result.good("Link revoked. It no longer shows the vehicle.");
       } catch (error) {
         result.bad(error);
       }
       await load();
-    }, { "aria-label": `Take back the link to ${safeName(link.vehicle, 60)}` }) : null);
+    }, { "aria-label": `Revoke the link to ${safeName(link.vehicle, 60)}` }) : null);
   return { element: h("div", {}, element, result.element), load };
 }
 
-/** All links that one may see. */
+/** Shows all links that the user may see. */
 export function openLinks(api, now, mayOperate) {
   const list = linkList(api, now, { mayOperate });
-  openDialog("Links to vehicles", h("p", { class: "note" }, "Each shows one vehicle to whoever has it, until it ends or is revoked."), list.element);
+  openDialog("Shared links", h("p", { class: "note" }, "Anyone with a link can see its vehicle until the link expires or is revoked."), list.element);
   list.load();
 }
 
@@ -61,26 +61,26 @@ export function openShare(api, vehicle, now) {
       await navigator.clipboard.writeText(link.value);
       result.good("Copied.");
     } catch {
-      result.wait("It is selected: copy it with the keyboard.");
+      result.wait("Cannot access the clipboard. The link is selected: copy it with the keyboard.");
     }
   });
   copy.hidden = true;
   const dialog = openDialog(`Share ${safeName(vehicle.vehicle, 60)}`,
-    h("p", {}, "Whoever has the link sees this vehicle, and no other, until it expires. It changes nothing."),
-    field("For", seconds), row, result.element,
-    h("div", { class: "actions end" }, copy, button("Make a link", async () => {
+    h("p", {}, "Anyone with the link can see this vehicle, and no other, until it expires. The link permits no changes."),
+    field("Valid for", seconds), row, result.element,
+    h("div", { class: "actions end" }, copy, button("Create link", async () => {
       try {
         const answer = await api.post("shares", { fleet: vehicle.fleet, vehicle: vehicle.vehicle, seconds: Number(seconds.value) });
         link.value = new URL(answer.url, location.href).href;
         row.hidden = copy.hidden = false;
         link.select();
-        result.good("It holds until ", timeElement(answer.expires, now()), ". It is shown only now: the list has no addresses.");
+        result.good("Valid until ", timeElement(answer.expires, now()), ". Copy the link now; it will not be shown again.");
         list.load();
       } catch (error) {
         result.bad(error);
       }
     }, { class: "strong" })),
-    h("h3", {}, "Links that hold"), list.element);
+    h("h3", {}, "Active links"), list.element);
   list.load();
   return dialog;
 }

@@ -1,39 +1,39 @@
-/** What the page knows of the fleet: the newest summary of each vehicle, the details of the selected, the alerts. */
+/** The state of the page: vehicle summaries, details of the selected vehicle, alerts. */
 import { byName } from "./filters.js";
 import { freshUntil, keyOf } from "./vehicle.js";
 import { moment } from "./format.js";
 
-/** Milliseconds between two looks at whose position tells nothing any more. */
+/** Milliseconds between two checks for outdated positions. */
 const ageInterval = 1000;
 
 export class Store {
   /** @type {Map<string, import("./vehicle.js").Summary>} */
   vehicles = new Map();
-  /** The key of the vehicle that is looked at. */
+  /** The key of the selected vehicle. */
   selected;
-  /** What the server tells of the selected vehicle beside its summary. */
+  /** The details of the selected vehicle; undefined until received. */
   details;
-  /** Open alerts: the most severe and newest, and those of the selected vehicle. */
+  /** Open alerts: the most severe and newest ones, and those of the selected vehicle. */
   alerts = [];
-  /** @type {{count?: number, more?: number, next?: string, groups?: {rule: string, severity: string, count: number}[]}} how many there are in all */
+  /** @type {{count?: number, more?: number, next?: string, groups?: {rule: string, severity: string, count: number}[]}} totals of all open alerts */
   alertTotals = {};
   #toldAlerts = [];
   #ownAlerts = [];
   revision = 0;
-  /** Milliseconds by which the server's clock is ahead of this one's; the quickest answer so far knows it best. */
+  /** Offset of the server's clock in milliseconds. The message with the shortest delay determines it. */
   #skew = 0;
   #skewKnown = false;
-  /** In order of name; made anew only when a vehicle comes or goes. */
+  /** Keys sorted by name; cached until a vehicle is added or removed. */
   #named;
   #listeners = new Map();
-  /** Until when each vehicle's position tells what it does, of those whose does. @type {Map<string, number>} */
+  /** Time until which the position of a vehicle is current, see `freshUntil`. @type {Map<string, number>} */
   #fresh = new Map();
 
   constructor() {
     setInterval(() => this.age(), ageInterval);
   }
 
-  /** What time alone changes: map, list, figures and filters read the same mark. */
+  /** Marks vehicles whose position is no longer current. Map, list, figures and filters use this mark. */
   age(now = this.now()) {
     const changed = [];
     for (const [key, end] of this.#fresh) {
@@ -47,19 +47,19 @@ export class Store {
     if (changed.length) this.#tell("vehicles", changed);
   }
 
-  /** Milliseconds by the server's clock. */
+  /** The time of the server's clock in milliseconds. */
   now() { return Date.now() + this.#skew; }
 
   learnTime(text) {
     const told = moment(text);
     if (told === undefined) return;
     const skew = told - Date.now();
-    // What was on its way longer seems further behind. A jump of a minute is a clock that was set.
+    // A delayed message shows a smaller offset. A difference of a minute means that a clock was set.
     if (!this.#skewKnown || skew > this.#skew || this.#skew - skew > 60_000) this.#skew = skew;
     this.#skewKnown = true;
   }
 
-  /** @param {"vehicles"|"details"|"selected"|"alerts"|"set"} what `set`: which vehicles there are */
+  /** @param {"vehicles"|"details"|"selected"|"alerts"|"set"} what `set`: vehicles were added or removed */
   on(what, run) {
     if (!this.#listeners.has(what)) this.#listeners.set(what, new Set());
     this.#listeners.get(what).add(run);
@@ -97,7 +97,7 @@ export class Store {
     if (isOther) this.#tell("set");
   }
 
-  /** Forgets all, as when somebody else logs in. */
+  /** Removes all data, for example after a logout. */
   clear() {
     const changed = [...this.vehicles.keys()].map((key) => ({ key, vehicle: undefined }));
     this.vehicles.clear();
@@ -110,7 +110,7 @@ export class Store {
     this.#tell("set");
   }
 
-  /** All vehicles in order of name. */
+  /** All vehicles, sorted by name. */
   named() {
     this.#named ??= [...this.vehicles.values()].sort(byName).map(keyOf);
     return this.#named.map((key) => this.vehicles.get(key));
@@ -135,14 +135,14 @@ export class Store {
     this.#tell("details");
   }
 
-  /** @param {{alerts: any[], count?: number, more?: number}} event what a stream tells */
+  /** @param {{alerts: any[], count?: number, more?: number}} event an event of the stream */
   applyAlerts(event) {
     this.#toldAlerts = event.alerts ?? [];
     this.alertTotals = event;
     this.#joinAlerts();
   }
 
-  /** Takes in open alerts of the selected vehicle: a stream tells only the first of very many. */
+  /** Adds open alerts of the selected vehicle, which the stream can lack. */
   applyOwnAlerts(alerts) {
     this.#ownAlerts = alerts;
     this.#joinAlerts();

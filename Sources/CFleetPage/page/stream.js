@@ -1,4 +1,4 @@
-/** The server's events: what changed, as it changes. */
+/** The server's event stream. */
 
 /**
  * @typedef {Object} StreamHandlers
@@ -6,18 +6,18 @@
  * @property {(event: any) => void} vehicles
  * @property {(details: any) => void} vehicle
  * @property {(event: any) => void} alerts
- * @property {(abilities: {recording?: boolean, control?: boolean}) => void} server what this server can do beside telling what is live
- * @property {(link: any) => void} broker how the server's own connection to the broker stands
+ * @property {(abilities: {recording?: boolean, control?: boolean}) => void} server optional features of this server
+ * @property {(link: any) => void} broker state of the server's connection to the broker
  * @property {(state: "connecting"|"open"|"lost"|"paused", reason?: string) => void} state
- * @property {() => Promise<boolean>} mayRetry asked when the server ends the stream: false when one must log in first
+ * @property {() => Promise<boolean>} mayRetry called after the stream has ended: false if a login is required
  */
 
-/** Milliseconds after which a tab that nobody looks at gives its connection back: a browser has six to a server, for all its tabs. */
+/** Milliseconds after which a hidden tab closes its connection. A browser permits six per server for all tabs. */
 const hiddenPatience = 30_000;
 
 export class Stream {
   #api; #handlers; #source = null; #identifier = null; #timer = null; #failures = 0;
-  /** Whether there is somebody to be told; whether the tab has been hidden for long. */
+  /** Stream requested; closed because the tab is hidden; timer of a hidden tab. */
   #isWanted = false; #isPaused = false; #hidden = null;
   #view = { bounds: undefined, selected: undefined };
 
@@ -75,7 +75,7 @@ export class Stream {
       this.#identifier = value.id ?? null;
       this.#handlers.hello(value);
       if (value.broker) this.#handlers.broker(value.broker);
-      // What is looked at may have changed while the stream was opened.
+      // The view can have changed while the stream was opened.
       if (this.#view.bounds !== bounds || this.#view.selected !== selected) this.#tell();
     });
     on("vehicles", this.#handlers.vehicles);
@@ -116,7 +116,7 @@ export class Stream {
         selected: this.#view.selected || null,
       });
     } catch {
-      // The stream has ended meanwhile, or its server has: a new one says from the start what is looked at.
+      // The stream or the server has ended. A new stream starts with the present view.
       if (this.#identifier === identifier) this.#connect();
     }
   }
@@ -124,7 +124,7 @@ export class Stream {
   #lost(reason) {
     this.#drop();
     this.#handlers.state("lost", reason);
-    // Each failure doubles the wait, up to half a minute, with some chance in it: not all pages come back at once.
+    // Exponential backoff up to 30 s with jitter, so that pages do not reconnect simultaneously.
     const wait = Math.min(30_000, 500 * 2 ** this.#failures) * (0.75 + Math.random() / 2);
     this.#failures += 1;
     this.#timer = setTimeout(() => this.#retry(), wait);
@@ -133,7 +133,7 @@ export class Stream {
   async #retry() {
     const source = this.#source;
     const may = await this.#handlers.mayRetry();
-    // A login may have opened it meanwhile, or nobody looks any more.
+    // Meanwhile a login can have opened the stream, or the tab was hidden.
     if (this.#source !== source || !this.#isWanted || this.#isPaused) return;
     if (may) this.#connect();
     else this.#lost();

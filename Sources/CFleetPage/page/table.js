@@ -1,4 +1,4 @@
-/** All vehicles as a table: what the map shows, in words and figures. */
+/** All vehicles as a table. */
 import { button, h, limited, setText } from "./dom.js";
 import { age, amount, metres, moment, percent, place, safeName, speed } from "./format.js";
 import { filterControls } from "./list.js";
@@ -8,16 +8,16 @@ import { VirtualRows } from "./virtual-rows.js";
 
 const kinds = { fix: "receiver", fused: "fused", inertial: "inertial", coarse: "coarse", stale: "old" };
 
-/** Name, order, and what stands in it; `narrow` ones stay on a phone. */
+/** Name, order and content of each column; only `narrow` columns are shown on a phone. */
 const columns = [
   { name: "Vehicle", order: "name", kind: "name", narrow: true },
   { name: "State", order: "state", kind: "state", narrow: true },
   { name: "Speed", order: "speed", kind: "figure", text: (v) => v.state === "online" ? speed(speedOf(v)) : "–" },
-  { name: "Place", kind: "figure wide", text: (v) => place(v.position?.latitude, v.position?.longitude) },
+  { name: "Coordinates", kind: "figure wide", text: (v) => place(v.position?.latitude, v.position?.longitude) },
   { name: "Accuracy", order: "accuracy", kind: "figure", text: (v) => v.position?.accuracy === undefined ? undefined : `± ${metres(v.position.accuracy)}` },
   { name: "Source", kind: "word", text: (v) => isOutdated(v) ? kinds.stale : v.position?.source ? kinds[sourceKind(v.position)] : undefined },
-  { name: "Position", kind: "figure", text: (v, now) => age(moment(v.position?.time), now) },
-  { name: "Heard", order: "heard", kind: "figure", narrow: true, text: (v, now) => age(moment(v.heard), now) },
+  { name: "Measured", kind: "figure", text: (v, now) => age(moment(v.position?.time), now) },
+  { name: "Last message", order: "heard", kind: "figure", narrow: true, text: (v, now) => age(moment(v.heard), now) },
   { name: "Battery", order: "battery", kind: "figure", text: (v) => percent(v.battery?.level) },
   { name: "Queue", order: "queue", kind: "figure", text: (v) => amount(v.queue) },
   { name: "Inside", kind: "word wide", text: (v) => v.inside?.length ? v.inside.map((name) => safeName(name, 40)).join(", ") : "–" },
@@ -96,8 +96,8 @@ export class VehicleTable {
       setText(state, activityWords[doing]);
     }
     setText(cells[0].firstChild, safeName(vehicle.vehicle));
-    columns.forEach((column, at) => { if (column.text) setText(cells[at], column.text(vehicle, now) ?? "not known"); });
-    columns.forEach((column, at) => { if (column.text) cells[at].classList.toggle("unknown", cells[at].textContent === "not known"); });
+    columns.forEach((column, at) => { if (column.text) setText(cells[at], column.text(vehicle, now) ?? "unknown"); });
+    columns.forEach((column, at) => { if (column.text) cells[at].classList.toggle("unknown", cells[at].textContent === "unknown"); });
     row.id = `table-row-${index}`;
     row.setAttribute("aria-rowindex", index + 2);
     row.setAttribute("aria-selected", key === this.#store.selected);

@@ -1,4 +1,4 @@
-/** Light, dark, or as the system says. */
+/** The colour theme: light, dark, or that of the system. */
 import { preference, setPreference } from "./preferences.js";
 
 const system = matchMedia("(prefers-color-scheme: dark)");
@@ -16,12 +16,12 @@ export function chooseTheme(theme) {
   apply();
 }
 
-/** Calls whenever other colours are in force. */
+/** Calls `run` after each change of the theme. */
 export function onTheme(run) {
   listeners.add(run);
 }
 
-/** The colours that the style sheet names, for what is drawn on a canvas. */
+/** The colours of the style sheet, for drawing on a canvas. */
 export function colours() {
   const style = getComputedStyle(document.documentElement);
   return new Proxy({}, { get: (_, name) => style.getPropertyValue(`--${String(name)}`).trim() });
@@ -39,5 +39,5 @@ function apply() {
 system.addEventListener("change", apply);
 apply();
 
-/** Whether things that move by themselves are unwelcome. */
+/** True if the user prefers reduced motion. */
 export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

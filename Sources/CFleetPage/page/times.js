@@ -1,4 +1,4 @@
-/** Moments on the page: in the viewer's zone or in UTC, as chosen, with the other at hand. */
+/** Times in the chosen time zone (local or UTC); a tooltip shows the other one. */
 import { age, clock, moment } from "./format.js";
 import { h, setText } from "./dom.js";
 import { preference, setPreference } from "./preferences.js";
@@ -6,10 +6,10 @@ import { preference, setPreference } from "./preferences.js";
 export const isUTC = () => preference("utc", false);
 export const setUTC = (utc) => setPreference("utc", utc);
 
-/** The name of the zone in which times are shown. */
+/** The name of the chosen time zone. */
 export const zoneName = () => isUTC() ? "UTC" : (Intl.DateTimeFormat().resolvedOptions().timeZone ?? "local time");
 
-/** The text of a moment in milliseconds. */
+/** Formats a time in milliseconds. */
 export const shown = (milliseconds, options = {}) => clock(milliseconds, { utc: isUTC(), ...options });
 
 /**
@@ -25,7 +25,7 @@ export function timeElement(when, now, { withAge = false } = {}) {
     shown(at, { now }), withAge ? h("span", { class: "age" }, ` · ${age(at, now)}`) : null);
 }
 
-/** Says anew how long ago the times in an element are. */
+/** Updates the ages of all times in an element. */
 export function refreshAges(element, now) {
   for (const span of element.querySelectorAll("time > .age")) setText(span, ` · ${age(Date.parse(span.parentElement.dateTime), now)}`);
 }

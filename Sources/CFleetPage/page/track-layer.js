@@ -1,4 +1,4 @@
-/** A day's way on the map, with the place at the moment that the slider shows. */
+/** A canvas layer with a day's track and a marker at the time of the slider. */
 import { CanvasLayer } from "./canvas-layer.js";
 import { pixelsPerMetre, turned, worldX, worldY } from "./mercator.js";
 import { lineKind } from "./track.js";
@@ -6,16 +6,16 @@ import { colours } from "./theme.js";
 
 const dashes = { fix: [], coarse: [1, 6] };
 
-/** x of the middle of what is looked at. */
+/** x of the map's centre. */
 const middle = ({ size, left, width }) => (left + width / 2) / size;
 
-/** x of a longitude, in the world's copy that is looked at. */
+/** x of a longitude in the nearest copy of the world. */
 const nearby = (longitude, view) => middle(view) + turned(worldX(longitude) - middle(view));
 
 export class TrackLayer {
   /** @type {import("./track.js").Track|undefined} */ track;
   /** @type {{latitude: number, longitude: number}[]} */ stops = [];
-  /** The span that is looked at, in milliseconds. */
+  /** The time span to highlight, in milliseconds. */
   span = [-Infinity, Infinity];
   moment = undefined;
   #paint;
@@ -37,7 +37,7 @@ export class TrackLayer {
     const track = this.track;
     if (!track?.length) return;
     const { size, left, top } = view;
-    // In the world's copy that is looked at.
+    // Whole worlds to add, so that the track is near the map's centre.
     const shift = Math.round(middle(view) - (track.x[0] + track.x[track.length - 1]) / 2);
     const x = (index) => (track.x[index] + shift) * size - left, y = (index) => track.y[index] * size - top;
     context.lineJoin = context.lineCap = "round";

@@ -1,8 +1,8 @@
-/** A way over time, as the server's columns tell it. Pure. */
+/** A recorded track, from the columns that the server sends. Pure. */
 import { moment } from "./format.js";
 import { worldX, worldY } from "./mercator.js";
 
-/** Seconds without a position from which a line says that nothing is known between. */
+/** Seconds between two positions from which on the track has a gap. */
 export const gapSeconds = 180;
 
 export class Track {
@@ -13,12 +13,12 @@ export class Track {
     this.to = moment(columns?.to) ?? start;
     this.count = columns?.count ?? 0;
     this.tolerance = columns?.tolerance;
-    /** Milliseconds, rising. */
+    /** Milliseconds, ascending. */
     this.time = Float64Array.from(columns?.time ?? [], (shift) => start + shift);
     this.latitude = Float64Array.from(columns?.latitude ?? []);
     this.longitude = Float64Array.from(columns?.longitude ?? []);
     for (const name of ["altitude", "speed", "course", "accuracy", "source"]) this[name] = columns?.[name] ?? [];
-    // Across the 180th meridian degrees go on: each step is the short way round.
+    // Across the 180th meridian longitudes exceed 180, so that each step is the shorter way.
     for (let index = 1; index < this.longitude.length; index += 1) {
       const step = this.longitude[index] - this.longitude[index - 1];
       this.longitude[index] -= 360 * Math.round(step / 360);
@@ -29,7 +29,7 @@ export class Track {
 
   get length() { return this.time.length; }
 
-  /** The newest point at or before a moment; -1 before the first. */
+  /** Index of the last point at or before a time; -1 before the first. */
   indexAt(time) {
     let low = 0, high = this.length;
     while (low < high) {
@@ -40,13 +40,13 @@ export class Track {
     return low - 1;
   }
 
-  /** Whether the way to point `index` is not known. */
+  /** True if there is a gap before the point `index`. */
   isGap(index) { return index > 0 && this.time[index] - this.time[index - 1] > gapSeconds * 1000; }
 
   /**
-   * Where it was; beyond the 180th meridian degrees go on.
-   * @returns {{latitude: number, longitude: number, index: number, isKnown: boolean}|undefined} isKnown: false within a gap,
-   *   where the last place before it is told
+   * The position at a time, interpolated. The longitude can exceed 180.
+   * @returns {{latitude: number, longitude: number, index: number, isKnown: boolean}|undefined} isKnown: false within a gap; then
+   *   the position is the last one before the gap
    */
   at(time) {
     const index = this.indexAt(time);
@@ -59,20 +59,20 @@ export class Track {
     return { latitude: between(this.latitude), longitude: between(this.longitude), index, isKnown: true };
   }
 
-  /** Metres along the line between two times; gaps count straight. */
+  /** Metres along the track between two times; gaps count as straight lines. */
   distance(from = -Infinity, to = Infinity) {
     let sum = 0;
     for (let index = 1; index < this.length; index += 1) {
       if (this.time[index - 1] < from || this.time[index] > to) continue;
       const middle = (this.latitude[index] + this.latitude[index - 1]) / 2 * Math.PI / 180;
-      // Degrees to metres on a sphere of 6,371,009 m: short steps need no more.
+      // Degrees to metres on a sphere of 6,371,009 m, accurate enough for short steps.
       sum += 111_195 * Math.hypot(this.latitude[index] - this.latitude[index - 1],
         (this.longitude[index] - this.longitude[index - 1]) * Math.cos(middle));
     }
     return sum;
   }
 
-  /** [[south, west], [north, east]] of a span of time, in degrees that go on beyond 180; undefined for none. */
+  /** Bounds of a time span as [[south, west], [north, east]]; the longitude can exceed 180. Undefined without positions. */
   bounds(from = -Infinity, to = Infinity) {
     let south = 91, north = -91, west = Infinity, east = -Infinity;
     for (let index = 0; index < this.length; index += 1) {
@@ -86,13 +86,13 @@ export class Track {
   }
 }
 
-/** How a part of the way came about, for the line's look. Recordings do not tell what inertial sensors alone carried on. */
+/** The line style of a source. Recordings do not distinguish dead reckoning. */
 export function lineKind(source) {
   return source === "coarse" ? source : "fix";
 }
 
 /**
- * Marks along an axis that people count in: steps of 1, 2 or 5 times a power of ten.
+ * Axis marks in steps of 1, 2 or 5 times a power of ten.
  * @returns {number[]}
  */
 export function niceMarks(low, high, wanted) {
@@ -106,7 +106,7 @@ export function niceMarks(low, high, wanted) {
 
 const timeSteps = [1, 5, 10, 30, 60, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400].map((seconds) => seconds * 1000);
 
-/** Moments at which a time axis is marked, from the start of the day on. */
+/** Marks of a time axis, aligned to the start of the day. */
 export function timeMarks(from, to, wanted, origin) {
   const step = timeSteps.find((size) => (to - from) / size <= wanted) ?? timeSteps.at(-1);
   const marks = [];

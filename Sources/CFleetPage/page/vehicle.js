@@ -1,4 +1,4 @@
-/** What a vehicle's summary means: its state, and how well it is known where it is. Pure. */
+/** Interprets a vehicle's summary: state, and quality of its position. Pure. */
 import { measuredAt, promiseOf, standingSpeed } from "./reckoning.js";
 
 /**
@@ -12,7 +12,7 @@ import { measuredAt, promiseOf, standingSpeed } from "./reckoning.js";
  * @property {number} [course] degrees from north
  * @property {string} [source]
  * @property {boolean} [stale]
- * @property {string} [received] when it came, where its time is of another clock
+ * @property {string} [received] time of reception, if `time` is from another clock
  */
 
 /**
@@ -28,38 +28,38 @@ import { measuredAt, promiseOf, standingSpeed } from "./reckoning.js";
  * @property {{level?: number, charging?: boolean}} [battery]
  * @property {number} [queue]
  * @property {number} [missing]
- * @property {boolean} [gap] whether messages went missing within the last quarter of an hour
+ * @property {boolean} [gap] true if messages went missing within the last 15 minutes
  * @property {string[]} [inside]
  * @property {{summary: string, time: string}} [event]
  * @property {{number: number, distance: number, moving: boolean}} [trip]
- * @property {boolean} [isFresh] whether its position still tells what it does; kept by the store, see `freshUntil`
+ * @property {boolean} [isFresh] true while the position is current; set by the store, see `freshUntil`
  */
 
-/** What a vehicle may be said to do, in the order in which somebody on call wants to see it. */
+/** The states of a vehicle, in order of urgency. */
 export const activities = ["offline", "overdue", "moving", "standing", "connected", "asleep", "unknown"];
 
 export const activityWords = {
-  moving: "Moving", standing: "Standing", connected: "Connected", asleep: "Asleep", overdue: "Overdue", offline: "Offline", unknown: "Unknown",
+  moving: "Moving", standing: "Stopped", connected: "Connected", asleep: "Asleep", overdue: "Overdue", offline: "Offline", unknown: "Unknown",
 };
 
 export const activityMeanings = {
-  moving: "connected, and faster than walking",
-  standing: "connected, and slower than walking",
-  connected: "its connection stands, but its last position is too old to tell how fast it goes, or tells no speed",
-  asleep: "has said that it sleeps",
-  overdue: "sleeps, and has not been heard from 5 minutes after it meant to be",
-  offline: "its connection has ended",
-  unknown: "has never told its state",
+  moving: "connected, faster than 2.5 km/h",
+  standing: "connected, slower than 2.5 km/h",
+  connected: "connected, but without a current speed",
+  asleep: "has reported that it sleeps",
+  overdue: "asleep, and no message 5 minutes after the announced wake-up",
+  offline: "the connection was closed or lost",
+  unknown: "has never reported its state",
 };
 
-/** The server's name of a vehicle, and ours in maps: neither part may hold a slash, since topics divide there. */
+/** The key of a vehicle. Names contain no slash, the separator of MQTT topics. */
 export const keyOf = (vehicle) => `${vehicle.fleet}/${vehicle.vehicle}`;
 
-/** Milliseconds for which a position tells how fast a vehicle is that promises nothing. */
+/** Milliseconds for which a position is current without bounded reporting. */
 const plainFreshness = 60_000;
 
 /**
- * Until when a vehicle's position tells what it does, in milliseconds: as long as it has promised, or a minute.
+ * The time until which a vehicle's position is current, in milliseconds: its validity with bounded reporting, otherwise a minute.
  * @param {Summary} vehicle
  */
 export function freshUntil(vehicle) {
@@ -69,7 +69,7 @@ export function freshUntil(vehicle) {
   return promise ? promise.reports.at(-1).time + promise.lag + promise.reports.at(-1).validity * 1000 : at + plainFreshness;
 }
 
-/** m/s; undefined where it is not known now. @param {Summary} vehicle */
+/** Speed in m/s; undefined if there is no current one. @param {Summary} vehicle */
 export function speedOf(vehicle) {
   if (!vehicle.isFresh || vehicle.state !== "online") return undefined;
   return vehicle.position?.speed ?? promiseOf(vehicle)?.speed;
@@ -85,16 +85,16 @@ export function activity(vehicle) {
   return vehicle.state === "asleep" || vehicle.state === "offline" ? vehicle.state : "unknown";
 }
 
-/** How a position came about, by what is drawn for it. */
+/** Text per source of a position. */
 export const positionKinds = {
-  fix: "Measured by the receiver",
-  fused: "Receiver and inertial sensors together",
-  inertial: "Carried on by inertial sensors, without a receiver",
+  fix: "Measured by the GNSS receiver",
+  fused: "GNSS receiver and inertial sensors",
+  inertial: "From inertial sensors, without GNSS reception",
   coarse: "Coarse: from access points or cells",
-  stale: "Old: it may have moved since",
+  stale: "Old: the vehicle may have moved since",
 };
 
-/** Whether a vehicle may be elsewhere by now: its position is an old one, or it moved when it was last heard to. @param {Summary} vehicle */
+/** True if the vehicle may have moved since its position: the position is stale, or the vehicle was moving. @param {Summary} vehicle */
 export function isOutdated(vehicle) {
   const position = vehicle.position;
   return Boolean(position) && (position.stale === true || (vehicle.state === "online" && !vehicle.isFresh && position.speed >= standingSpeed));
@@ -103,30 +103,30 @@ export function isOutdated(vehicle) {
 /** @param {Summary} vehicle */
 export const positionKind = (vehicle) => isOutdated(vehicle) ? "stale" : sourceKind(vehicle.position);
 
-/** How a position came about, whatever its age. @param {Position|undefined} position */
+/** The source of a position, independent of its age. @param {Position|undefined} position */
 export function sourceKind(position) {
   if (!position) return undefined;
   if (position.source === "coarse" || position.source === "inertial" || position.source === "fused") return position.source;
   return "fix";
 }
 
-/** Whether anything of a vehicle wants a look: as `concerns`, without the words. */
+/** True if `concerns` is not empty. */
 export function isConcerning(vehicle) {
   return vehicle.overdue === true || (vehicle.battery?.level < 0.2 && !vehicle.battery.charging) || vehicle.queue > 100
     || vehicle.gap === true || !vehicle.position || vehicle.position.stale === true;
 }
 
-/** Of a vehicle that sleeps longer than it meant to. */
-export const lateWaking = "has not woken when it meant to";
+/** The concern of a vehicle that did not wake on time. */
+export const lateWaking = "wake-up overdue";
 
-/** What wants a look, in words; the most pressing first. */
+/** The reasons why a vehicle needs attention, most urgent first. */
 export function concerns(vehicle) {
   const found = [];
   if (vehicle.overdue) found.push(lateWaking);
   if (vehicle.battery?.level < 0.2 && !vehicle.battery.charging) found.push("battery low");
-  if (vehicle.queue > 100) found.push("messages queue up");
-  if (vehicle.gap) found.push("messages are missing");
+  if (vehicle.queue > 100) found.push("many messages queued");
+  if (vehicle.gap) found.push("messages missing");
   if (!vehicle.position) found.push("no position");
-  else if (vehicle.position.stale) found.push("position is old");
+  else if (vehicle.position.stale) found.push("old position");
   return found;
 }

@@ -1,12 +1,12 @@
-/** Rows of which only those in sight exist: ten thousand cost as much as thirty. */
+/** A virtual list: only visible rows exist, so that its cost is independent of the number of items. */
 
 export class VirtualRows {
   #viewport; #space; #height; #make; #update; #rows = new Map(); #free = []; #items = []; #overscan = 6; #frame = null;
 
   /**
-   * @param {HTMLElement} viewport scrolls
-   * @param {HTMLElement} space within it, as high as all rows
-   * @param {() => number} height pixels of a row: another size of text makes another height
+   * @param {HTMLElement} viewport the scrolling element
+   * @param {HTMLElement} space an element in it with the height of all rows
+   * @param {() => number} height returns the height of a row in pixels, which depends on the font size
    * @param {() => HTMLElement} make
    * @param {(row: HTMLElement, item: any, index: number) => void} update
    */
@@ -68,7 +68,7 @@ export class VirtualRows {
     return -1;
   }
 
-  /** Scrolls only as far as is needed. */
+  /** Scrolls by the minimum distance that makes a row visible. */
   reveal(index) {
     const height = this.#height(), top = index * height, view = this.#viewport;
     if (top < view.scrollTop) view.scrollTop = top;

@@ -1,4 +1,4 @@
-/** The ways that the fleet has driven before, as a background: what the recording knows of streets. */
+/** The recorded tracks of the fleet as a background of the map. */
 import { CanvasLayer } from "./canvas-layer.js";
 import { query } from "./api.js";
 import { settled } from "./dom.js";

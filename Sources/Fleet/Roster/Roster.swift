@@ -57,7 +57,7 @@ public struct Roster: Sendable {
   /// The number of removed vehicles since the start.
   public private(set) var removals: UInt64 = 0
   private var places: [VehicleKey: Int] = [:]
-  /// The vehicles in order of their first message, until a status or position was found when searching for one to remove.
+  /// Candidates for removal at the capacity, oldest first. A search removes vehicles from this list that have a status or position.
   private var replaceable: Deque<VehicleKey> = []
 
   /// Creates an empty roster.

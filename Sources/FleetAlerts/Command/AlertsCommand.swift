@@ -168,7 +168,7 @@ package enum AlertsCommand {
     }
     let (fleet, vehicle) = (parts?.first, parts?.count == 2 ? parts?.last : nil)
     guard options.end == (options.duration == nil) else {
-      throw .usage("silence", "alerts", options.end ? "--end has no --for" : "say for how long: --for 2h")
+      throw .usage("silence", "alerts", options.end ? "--end has no --for" : "set a duration: --for 2h")
     }
     let store = try opened(settings)
     if options.end {
@@ -281,6 +281,6 @@ package enum AlertsCommand {
     let hint = Spelling.nearest(to: name, among: known).map { "did you mean \($0)?" }
     return .usage(
       "find \(what)", "\"\(name.prefix(80))\"",
-      hint ?? (known.isEmpty ? "the configuration has none" : "there are \(known.joined(separator: ", "))"))
+      hint ?? (known.isEmpty ? "the configuration has none" : "available: \(known.joined(separator: ", "))"))
   }
 }

@@ -104,7 +104,7 @@ package enum AlertText {
 
   /// Returns the message of `odograph alerts test`, marked as a test.
   static func test(_ key: String, at time: UTCTime) -> (subject: String, json: [UInt8], letter: [UInt8]) {
-    let subject = "test: this is a test of odograph's alerts, nothing has happened"
+    let subject = "test: this is a test message of odograph's alerts"
     let json = JSONWriter.object { json in
       json.field("version", 1)
       json.field("key", key)

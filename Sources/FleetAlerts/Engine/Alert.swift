@@ -38,7 +38,7 @@ package enum EndReason: String, Hashable, Sendable, CaseIterable {
   var words: String {
     switch self {
     case .forgotten: "the vehicle was removed"
-    case .rule: "no rule asks for it any more"
+    case .rule: "the rule was changed or removed"
     case .byHand: "by an operator"
     }
   }

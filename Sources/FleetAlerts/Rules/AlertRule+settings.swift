@@ -26,7 +26,7 @@ extension AlertRule {
     let name: String = table.name
     guard !name.isEmpty, name.utf8.count <= 80,
       name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) })
-    else { throw table.wrong("", "a rule's name is of letters, digits, - and _, 80 at most") }
+    else { throw table.wrong("", "the name of a rule must have at most 80 letters, digits, - and _") }
     guard let kind: Kind = try table.word("when") else {
       throw table.wrong(
         "when",
@@ -53,7 +53,7 @@ extension AlertRule {
     severity = try table.word("severity") ?? .warning
     if let text = try table.text("quiet") {
       guard let hours = QuietHours(text) else {
-        throw table.wrong("quiet", "it is hours of the day as in \"22:00-06:00\"")
+        throw table.wrong("quiet", "must be hours of the day as in \"22:00-06:00\"")
       }
       quiet = hours
     }
@@ -65,7 +65,7 @@ extension AlertRule {
   static func group(_ table: SettingsTable) throws(FleetError) -> Double? {
     if table.has("group"), try table.text("group") == "none" { return 0 }
     guard let seconds = try table.duration("group") else { return nil }
-    guard seconds <= 3600 else { throw table.wrong("group", "it is an hour at most, or \"none\"") }
+    guard seconds <= 3600 else { throw table.wrong("group", "must be at most an hour, or \"none\"") }
     return seconds
   }
 
@@ -94,7 +94,7 @@ extension AlertRule {
       let below = try limit(table, "below", 0...1, "below = 0.2 is 20 %")
       // Most gauges report the charge in whole per cent, and fluctuate by some of them.
       let until = try table.number("until", in: 0...1) ?? min(1, below + 0.05)
-      guard until >= below else { throw table.wrong("until", "it is not less than below") }
+      guard until >= below else { throw table.wrong("until", "must not be less than below") }
       return .battery(below: below, until: until)
     case .entered: return .entered(try table.texts("regions") ?? [])
     case .left: return .left(try table.texts("regions") ?? [])
@@ -138,7 +138,7 @@ extension AlertRule {
     _ table: SettingsTable, _ above: Double, default share: Double, _ given: Double?
   ) throws(FleetError) -> Double {
     let until = given ?? above * share
-    guard until <= above else { throw table.wrong("until", "it is not more than above") }
+    guard until <= above else { throw table.wrong("until", "must not be more than above") }
     return until
   }
 
@@ -149,7 +149,7 @@ extension AlertRule {
     for text in texts where !names.contains(text) {
       let hint = Spelling.nearest(to: text, among: names).map { "did you mean \"\($0)\"?" }
       throw table.wrong(
-        key, "\"\(text.prefix(80))\" is unknown; \(hint ?? "there are \(names.joined(separator: ", "))")")
+        key, "\"\(text.prefix(80))\" is unknown; \(hint ?? "available: \(names.joined(separator: ", "))")")
     }
     return texts
   }

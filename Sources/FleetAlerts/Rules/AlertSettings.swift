@@ -44,12 +44,12 @@ package struct AlertSettings: Hashable, Sendable {
         throw rule.wrong(
           "receivers",
           "there is no receiver \"\(name.prefix(80))\"; "
-            + (names.isEmpty ? "add [webhooks.NAME] or [mail.NAME]" : "there are \(names)"))
+            + (names.isEmpty ? "add [webhooks.NAME] or [mail.NAME]" : "available: \(names)"))
       }
       rules.append(found)
     }
     guard rules.count <= 500 else {
-      throw table.wrong("", "there are \(rules.count) rules; 500 are watched at most")
+      throw table.wrong("", "\(rules.count) rules exceed the limit of 500")
     }
     if rules.isEmpty && receivers.isEmpty && table.isEmpty { return nil }
     store = try table.stateFile("store") ?? file.stateFile("alerts.sqlite")

@@ -55,7 +55,7 @@ package struct WebhookReceiver: Hashable, Sendable {
     }
     guard let address = WebAddress(url), ["http", "https"].contains(address.scheme), address.hasSoundHost,
       url.utf8.count <= 2000, url.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
-    else { throw table.wrong("url", "it is no address of the web; one is https://HOST/PATH") }
+    else { throw table.wrong("url", "not a web address; expected https://HOST/PATH") }
     guard !address.authority.contains("@") else {
       throw table.wrong("url", "a user and a password have no place in it; messages are signed (secret_file)")
     }
@@ -77,7 +77,7 @@ package struct WebhookReceiver: Hashable, Sendable {
     self.init(url: url, secret: secret, isLocal: address.isLoopback)
     authorities = try table.file("ca_file")
     if let seconds = try table.duration("timeout") {
-      guard seconds <= 120 else { throw table.wrong("timeout", "it is two minutes at most") }
+      guard seconds <= 120 else { throw table.wrong("timeout", "must be at most two minutes") }
       timeout = seconds
     }
   }
@@ -105,16 +105,19 @@ package struct MailReceiver: Hashable, Sendable {
     guard let address = WebAddress(url), ["smtp", "smtps"].contains(address.scheme), address.hasSoundHost,
       !address.authority.contains("@"), url.utf8.count <= 500,
       url.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
-    else { throw table.wrong("server", "it is no mail server; one is smtp://HOST:587 or smtps://HOST:465") }
+    else { throw table.wrong("server", "not a mail server; expected smtp://HOST:587 or smtps://HOST:465") }
     guard let sender = try table.text("from") else {
       throw table.wrong("from", "it is missing; write the address that letters come from")
     }
-    guard Self.isAddress(sender) else { throw table.wrong("from", "it is no address as ann@example.org") }
+    guard Self.isAddress(sender) else {
+      throw table.wrong("from", "not a mail address, for example ann@example.org")
+    }
     guard let recipients = try table.texts("to"), !recipients.isEmpty else {
       throw table.wrong("to", "it is missing; write one address, or a list of them")
     }
     for recipient in recipients where !Self.isAddress(recipient) {
-      throw table.wrong("to", "\"\(recipient.prefix(80))\" is no address as ann@example.org")
+      throw table.wrong(
+        "to", "\"\(recipient.prefix(80))\" is not a mail address, for example ann@example.org")
     }
     let user = try table.text("user")
     let password = try table.file("password_file").map { path throws(FleetError) in
@@ -133,7 +136,7 @@ package struct MailReceiver: Hashable, Sendable {
         url: url, requiresEncryption: !isOpen, user: user, password: password,
         authorities: try table.file("ca_file")), sender: sender, recipients: recipients)
     if let seconds = try table.duration("timeout") {
-      guard seconds <= 120 else { throw table.wrong("timeout", "it is two minutes at most") }
+      guard seconds <= 120 else { throw table.wrong("timeout", "must be at most two minutes") }
       timeout = seconds
     }
   }

@@ -33,7 +33,10 @@ extension AlertsView {
     let families: [(String, String, String, (ReceiverCounters) -> Int)] = [
       ("messages_taken_total", "counter", "Notifications that a receiver has accepted.", \.taken),
       ("attempts_failed_total", "counter", "Failed attempts to notify a receiver.", \.failed),
-      ("messages_given_up_total", "counter", "Messages that were given up, too old or refused.", \.gone),
+      (
+        "messages_given_up_total", "counter", "Messages dropped because they were too old or rejected.",
+        \.gone
+      ),
       ("messages_waiting", "gauge", "Messages that wait for a receiver.", \.waiting),
     ]
     for (name, type, help, value) in families {
@@ -46,10 +49,10 @@ extension AlertsView {
       "Conditions that were not evaluated, because the limit was reached.",
       [" \(counters.refused)"])
     family(
-      "odograph_alerts_dropped_total", "counter", "Messages of vehicles that came too fast to be looked at.",
+      "odograph_alerts_dropped_total", "counter", "Messages not evaluated because they arrived too fast.",
       [" \(counters.dropped)"])
     family(
-      "odograph_alerts_store_failed", "gauge", "1 while nothing can be written.",
+      "odograph_alerts_store_failed", "gauge", "1 while the store is not writable.",
       [counters.storeProblem == nil ? " 0" : " 1"])
     return text
   }

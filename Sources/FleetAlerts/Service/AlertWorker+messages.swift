@@ -104,12 +104,12 @@ extension AlertWorker {
         created[number] = nil
         refusedSince[number] = nil
         queues[name]?.remove(number, wasTaken: false, at: now.timestamp)
-        writes.gone.append((number, counters.receivers[name]?.failure ?? "its time was over"))
+        writes.gone.append((number, counters.receivers[name]?.failure ?? "it expired"))
       }
       counters.receivers[name]?.gone += gone.count
       publishes = true
       service.say(
-        "alerts: \(gone.count) messages to \(name) are given up: \(counters.receivers[name]?.failure ?? "their time was over"); "
+        "alerts: dropped \(gone.count) messages to \(name): \(counters.receivers[name]?.failure ?? "they expired"); "
           + "odograph alerts retry sends them again")
     }
   }
@@ -129,7 +129,7 @@ extension AlertWorker {
     for (receiver, entry, time) in try store.waiting()
     where created[entry.number] == nil && !settled.contains(entry.number) {
       guard queues[receiver] != nil else {
-        writes.gone.append((entry.number, "there is no receiver \(receiver) any more"))
+        writes.gone.append((entry.number, "receiver \(receiver) was removed"))
         continue
       }
       queues[receiver]?.add(entry, at: now.timestamp)
@@ -175,7 +175,7 @@ extension AlertWorker {
     unwritten = []
     for (name, count) in overflow.sorted(by: { $0.key < $1.key }) {
       service.say(
-        "alerts: \(count) messages to \(name) are given up, as more than \(Self.queueLimit) wait; odograph alerts retry sends them again"
+        "alerts: dropped \(count) messages to \(name), because more than \(Self.queueLimit) wait; odograph alerts retry sends them again"
       )
     }
     return true

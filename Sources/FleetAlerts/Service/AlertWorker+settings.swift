@@ -35,9 +35,9 @@ extension AlertWorker {
     for number in numbers {
       created[number] = nil
       refusedSince[number] = nil
-      writes.gone.append((number, "there is no receiver \(name) any more"))
+      writes.gone.append((number, "receiver \(name) was removed"))
     }
     guard !numbers.isEmpty else { return }
-    service.say("alerts: \(numbers.count) messages to \(name), which is no longer there, are given up")
+    service.say("alerts: dropped \(numbers.count) messages to the removed receiver \(name)")
   }
 }

@@ -65,7 +65,7 @@ struct AlertStore: ~Copyable {
       } else {
         guard try database.migrate(AlertSchema.steps) else {
           throw SQLiteError(
-            code: .notADatabase, message: "a newer version has written it", sql: "open", file: path)
+            code: .notADatabase, message: "written by a newer version", sql: "open", file: path)
         }
         let made = String(UInt64.random(in: 0 ... .max), radix: 16)
         let padded = String(repeating: "0", count: 16 - made.utf8.count) + made
@@ -86,7 +86,7 @@ struct AlertStore: ~Copyable {
       case .cannotOpen:
         "\(InputFile.causeOfFailure(toOpen: path) ?? error.message); check store below [alerts]"
       case .notADatabase, .corrupt: "\(error.message); move it away, and a new one is made"
-      case .busy: "another program holds it"
+      case .busy: "another program uses it"
       default: error.message
       }
     return .usage("use the alerts in", path, cause)

@@ -83,6 +83,6 @@ package struct RecordedBeginning: Hashable, Sendable {
     }
     let count = vehicles.count == 1 ? "1 vehicle" : "\(vehicles.count) vehicles"
     return
-      "begins from \(name): \(count), the newest word \(QuantityText.age(now.seconds(since: newest))) old"
+      "starts with \(name): \(count), newest message \(QuantityText.age(now.seconds(since: newest))) old"
   }
 }

@@ -40,8 +40,8 @@ extension BrokerArguments {
       throw .usage(
         "log in", "at the queue",
         user == nil
-          ? "there is neither a user nor a certificate; give --user with --password-file, or --cert with --key"
-          : "there is no password for the user; put it into a file and give --password-file")
+          ? "a user or a certificate is required; give --user with --password-file, or --cert with --key"
+          : "the user has no password; put it into a file and give --password-file")
     }
     var tls = usesTLS ? MQTTTLS(trust: authorities ?? .system) : nil
     tls?.identity = certificates.map { .init(certificateFile: $0, keyFile: $1) }

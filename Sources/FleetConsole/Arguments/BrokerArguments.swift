@@ -144,7 +144,7 @@ package struct BrokerArguments: ParsableArguments {
   func minimumTLS(_ profile: Profile?) throws(FleetError) -> MQTTTLS.Version {
     let version = tlsMinimum ?? profile?[.minimumTLS] ?? "1.2"
     guard ["1.2", "1.3"].contains(version) else {
-      throw .usage("use", "--tls-minimum \(version)", "it is 1.2 or 1.3")
+      throw .usage("use", "--tls-minimum \(version)", "must be 1.2 or 1.3")
     }
     return version == "1.3" ? .tls13 : .tls12
   }
@@ -197,7 +197,7 @@ package struct BrokerArguments: ParsableArguments {
   /// Returns the broker or the nodes of a cluster; never empty. The first determines user and TLS.
   private func addresses(_ profile: Profile?) throws(FleetError) -> [BrokerAddress] {
     if let port, !(1...65_535).contains(port) {
-      throw .usage("use", "--port \(port)", "a port is a number from 1 to 65535")
+      throw .usage("use", "--port \(port)", "the port must be a number from 1 to 65535")
     }
     if let host {
       // Parsed like a URL, so that invalid host names are rejected in the same way.
@@ -209,7 +209,7 @@ package struct BrokerArguments: ParsableArguments {
       if !addresses.isEmpty, part.contains("://") || part.contains("@") {
         throw .usage(
           "use", "\(part.prefix(100))",
-          "scheme and user are given once, before the first node, as in mqtts://a.example,b.example:8884")
+          "write scheme and user only before the first node, for example mqtts://a.example,b.example:8884")
       }
       addresses.append(try Self.address(String(part)))
     }
@@ -232,7 +232,7 @@ package struct BrokerArguments: ParsableArguments {
       guard name != nil || given != nil else { return nil }
       throw .usage(
         "read", path,
-        "there is no such file; write [\(name ?? ProfileFile.usualName)] and broker = \"mqtt://…\" into it")
+        "no such file; write [\(name ?? ProfileFile.usualName)] and broker = \"mqtt://…\" into it")
     }
     return try file.profile(named: name)
   }

@@ -18,7 +18,7 @@ package enum DurationText {
       seconds <= most
     else {
       throw .usage(
-        "use", "\(option) \(text.prefix(40))", "it is a time as in 90s, 10m, 2h or 3d, ten years at most")
+        "use", "\(option) \(text.prefix(40))", "must be a time as in 90s, 10m, 2h or 3d, ten years at most")
     }
     return seconds
   }

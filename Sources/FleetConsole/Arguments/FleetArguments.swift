@@ -70,7 +70,7 @@ package struct MessageProfileArguments: ParsableArguments {
     guard let profile = MessageProfile(rawValue: name) else {
       throw .usage(
         "use", "--message-profile \(name.prefix(40))",
-        "it is \(MessageProfile.allCases.map(\.rawValue).joined(separator: " or "))")
+        "must be \(MessageProfile.allCases.map(\.rawValue).joined(separator: " or "))")
     }
     return profile
   }
@@ -112,7 +112,7 @@ package struct TimeLimitArguments: ParsableArguments {
   package func limit() throws(FleetError) -> Double? {
     guard let timeout else { return nil }
     guard (0...1e8).contains(timeout) else {
-      throw .usage("go on", "for \(timeout) s", "--timeout and --seconds are 0 to 100000000")
+      throw .usage("go on", "for \(timeout) s", "--timeout and --seconds must be 0 to 100000000")
     }
     return timeout
   }

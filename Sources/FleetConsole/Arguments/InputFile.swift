@@ -50,7 +50,7 @@ package enum InputFile {
   package static func causeOfFailure(toCreate path: String) -> String? {
     if let cause = causeOfFailure(toOpen: path), cause != self.cause(of: ENOENT) { return cause }
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-    guard unsafe access(folder, F_OK) == 0 else { return "there is no folder \(folder)" }
+    guard unsafe access(folder, F_OK) == 0 else { return "no such folder: \(folder)" }
     for place in [path, folder] where unsafe access(place, W_OK) != 0 && errno != ENOENT {
       return "\(cause(of: errno)) (\(place))"
     }

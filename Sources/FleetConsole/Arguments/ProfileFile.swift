@@ -45,12 +45,12 @@ struct Profile: Hashable, Sendable {
     switch key {
     case .fleet:
       guard let names = value.texts, !names.isEmpty, names != [""] else {
-        return "it is a text in quotes, or a list of them"
+        return "must be a text in quotes, or a list of them"
       }
       fleets = names
       return nil
     case .passwordFile, .authorityFile, .authorityFolder, .certificateFile, .keyFile, .sharedKeyFile:
-      guard let text else { return "it is the path of a file, in quotes" }
+      guard let text else { return "must be the path of a file, in quotes" }
       guard text.hasPrefix("~/") else {
         texts[key] = text.hasPrefix("/") ? text : folder + "/" + text
         return nil
@@ -62,7 +62,7 @@ struct Profile: Hashable, Sendable {
     case .mqttProtocol: choices = ["5", "3.1.1"]
     case .messageProfile: choices = MessageProfile.allCases.map(\.rawValue)
     case .broker, .user, .keyIdentity, .applicationProtocol, .topicRoot:
-      guard let text else { return "it is a text in quotes" }
+      guard let text else { return "must be a text in quotes" }
       texts[key] = text
       return nil
     }
@@ -147,7 +147,7 @@ struct ProfileFile: Sendable {
         let names = Profile.Key.allCases.map(\.rawValue)
         let hint =
           Spelling.nearest(to: key, among: names).map { "did you mean \($0)?" }
-          ?? "there are \(names.joined(separator: ", "))"
+          ?? "available: \(names.joined(separator: ", "))"
         throw wrong("\(entry.keyPosition)", "unknown key \(key.prefix(80)); \(hint)")
       }
       if let problem = profiles[name]?.set(known, to: entry.value, folder: folder, home: home) {

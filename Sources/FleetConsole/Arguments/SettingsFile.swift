@@ -69,7 +69,7 @@ package struct SettingsFile: Sendable {
         let hint = Spelling.nearest(to: name, among: tables).map { "did you mean [\($0)]?" }
         throw .usage(
           "use", "\(path):\(entry.keyPosition)",
-          "unknown table \(name.prefix(80)); \(hint ?? "there are \(tables.joined(separator: ", "))")")
+          "unknown table \(name.prefix(80)); \(hint ?? "available: \(tables.joined(separator: ", "))")")
       }
       guard entry.value == .table else {
         throw .usage(
@@ -111,7 +111,7 @@ package struct SettingsFile: Sendable {
         throw .usage(
           "use", "\(path):\(entry.keyPosition)",
           "unknown key \(key.prefix(80)) in [\(prefix.joined(separator: "."))]; "
-            + (hint ?? "there are \(keys.joined(separator: ", "))"))
+            + (hint ?? "available: \(keys.joined(separator: ", "))"))
       }
       values[key] = entry
     }
@@ -147,7 +147,7 @@ package struct SettingsTable: Sendable {
   package func text(_ key: String) throws(FleetError) -> String? {
     guard let entry = values[key] else { return nil }
     guard case .text(let text) = entry.value, !text.isEmpty else {
-      throw wrong(key, "it is a text in quotes")
+      throw wrong(key, "must be a text in quotes")
     }
     return text
   }
@@ -156,7 +156,7 @@ package struct SettingsTable: Sendable {
   package func texts(_ key: String) throws(FleetError) -> [String]? {
     guard let entry = values[key] else { return nil }
     guard let texts = entry.value.texts, !texts.contains("") else {
-      throw wrong(key, "it is a text in quotes, or a list of them")
+      throw wrong(key, "must be a text in quotes, or a list of them")
     }
     return texts
   }
@@ -173,7 +173,7 @@ package struct SettingsTable: Sendable {
 
   package func flag(_ key: String) throws(FleetError) -> Bool? {
     guard let entry = values[key] else { return nil }
-    guard case .flag(let flag) = entry.value else { throw wrong(key, "it is true or false") }
+    guard case .flag(let flag) = entry.value else { throw wrong(key, "must be true or false") }
     return flag
   }
 
@@ -186,7 +186,7 @@ package struct SettingsTable: Sendable {
       default: nil
       }
     guard let number, range.contains(number) else {
-      throw wrong(key, "it is a number from \(range.lowerBound) to \(range.upperBound)")
+      throw wrong(key, "must be a number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }
@@ -194,7 +194,7 @@ package struct SettingsTable: Sendable {
   package func integer(_ key: String, in range: ClosedRange<Int>) throws(FleetError) -> Int? {
     guard let entry = values[key] else { return nil }
     guard case .integer(let number) = entry.value, range.contains(number) else {
-      throw wrong(key, "it is a whole number from \(range.lowerBound) to \(range.upperBound)")
+      throw wrong(key, "must be an integer from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }
@@ -212,7 +212,7 @@ package struct SettingsTable: Sendable {
     guard let speed, range.contains(speed) else {
       throw wrong(
         key,
-        "it is a number from \(range.lowerBound) to \(range.upperBound) in m/s, or \(SpeedText.example)")
+        "must be a number from \(range.lowerBound) to \(range.upperBound) in m/s, or \(SpeedText.example)")
     }
     return speed
   }

@@ -53,7 +53,7 @@ internal import Platform
       }
       if found.isFolder { throw .usage("write", path, "it is a folder; name a file in it") }
       guard found.isRegular else { return (try open(path, goesOn), nil, false) }
-      guard replaces else { throw .usage("write", path, "it is there already; --force replaces it") }
+      guard replaces else { throw .usage("write", path, "already exists; --force replaces it") }
     }
     let draft = try draft(of: path, target: target(of: path))
     let made = try create(draft.path, for: path, mode: found?.mode)

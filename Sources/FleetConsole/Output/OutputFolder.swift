@@ -70,7 +70,7 @@ internal import Platform
       } else {
         replaced = try files(of: target, path, inputs, isOurs)
         guard replaced.isEmpty || replaces else {
-          throw .usage("write", path, "it is there already; --force replaces it")
+          throw .usage("write", path, "already exists; --force replaces it")
         }
       }
     }
@@ -211,7 +211,7 @@ internal import Platform
 
   private static func checkFolder(_ folder: String, _ path: String) throws(FleetError) {
     guard FileState(folder)?.isFolder == true else {
-      throw .usage("write", path, "it is no folder, and a folder is what is written; name another")
+      throw .usage("write", path, "not a folder; the output is a folder: name another")
     }
   }
 

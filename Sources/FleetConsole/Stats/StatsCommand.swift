@@ -53,10 +53,10 @@ package enum StatsCommand {
   package static func run(_ options: StatsOptions) throws(FleetError) -> ExitStatus {
     let seconds = try options.time.limit()
     if let seconds, !(0.1...1e8).contains(seconds) {
-      throw .usage("count", "for \(seconds) s", "--seconds is 0.1 or more")
+      throw .usage("count", "for \(seconds) s", "--seconds must be 0.1 or more")
     }
     if let count = options.count, count < 1 {
-      throw .usage("count", "\(count) messages", "--count is 1 or more")
+      throw .usage("count", "\(count) messages", "--count must be 1 or more")
     }
     signal(SIGPIPE, SIG_IGN)
     if LiveScreen.isPossible, !options.once, !options.json, options.count == nil {

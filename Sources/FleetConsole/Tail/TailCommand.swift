@@ -46,7 +46,7 @@ package enum TailCommand {
   /// - Throws: `FleetError` for invalid options and an unreachable broker.
   package static func run(_ options: TailOptions) throws(FleetError) -> ExitStatus {
     if let count = options.count, count < 1 {
-      throw .usage("print", "\(count) messages", "--count is 1 or more")
+      throw .usage("print", "\(count) messages", "--count must be 1 or more")
     }
     let filters = try options.topics.filters(options.broker, options.words)
     let qos = try options.quality.level()

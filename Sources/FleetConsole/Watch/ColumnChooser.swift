@@ -35,7 +35,7 @@ struct ColumnChooser: Hashable, Sendable {
       let mark = marked.contains(column) ? (shown.contains(column) ? "x" : "!") : " "
       var line = StyledText("[\(mark)] ")
       line.append(StyledText(column.name, style: .bold).fitted(to: 12))
-      line.append(mark == "!" ? "no room on this screen" : column.explanation)
+      line.append(mark == "!" ? "the screen is too small" : column.explanation)
       if line.width > columns { line = line.fitted(to: columns) }
       return place == cursor ? line.fitted(to: columns).styled(TextStyle(reversed: true)) : line
     }

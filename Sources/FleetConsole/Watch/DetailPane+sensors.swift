@@ -66,7 +66,7 @@ extension DetailPane {
     func degrees(_ value: Double) -> String { (QuantityText.fixed(value, decimals: 1) ?? "–") + "°" }
     switch report.state {
     case .waiting: return [StyledText("waiting"), StyledText(report.reason ?? "", style: .dim)]
-    case .aligning: return [StyledText("finding out how the device sits")]
+    case .aligning: return [StyledText("determining the mounting of the device")]
     case .aligned:
       var parts = [StyledText("aligned")]
       if let mounting = report.mountingAccuracy { parts.append(StyledText("mounting ±\(degrees(mounting))")) }
@@ -89,7 +89,7 @@ extension DetailPane {
     var parts: [String] = []
     if let floor = isLocationNewer || altitude == nil ? location?.location.floor : altitude?.floor {
       let percent = QuantityText.fixed(floor.confidence * 100, decimals: 0) ?? "–"
-      parts.append("level \(floor.level) (\(percent) %), counted from where the sky was lost")
+      parts.append("level \(floor.level) (\(percent) %), relative to the last position with GNSS reception")
     }
     if let altitude, let meters = altitude.altitude, let accuracy = altitude.accuracy {
       let digits = (QuantityText.fixed(meters, decimals: 1), QuantityText.fixed(accuracy, decimals: 1))

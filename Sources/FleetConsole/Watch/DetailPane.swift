@@ -101,12 +101,12 @@ extension DetailPane {
     if let accuracy = location.horizontalAccuracy {
       parts.append("±\(QuantityText.fixed(accuracy, decimals: accuracy < 10 ? 1 : 0) ?? "–") m")
     }
-    if location.positionSource == .inertial { parts.append("carried on without a receiver") }
+    if location.positionSource == .inertial { parts.append("dead reckoning without a receiver") }
     if location.positionSource == .coarse { parts.append("by radios around") }
     if let suspicion = location.suspicion {
       parts.append("suspect: \(suspicion.reason.problem)")
     } else if location.contradictsBeacons {
-      parts.append("contradicts the radios around")
+      parts.append("contradicts access points and cells")
     }
     if let altitude = location.altitude {
       parts.append("alt \(QuantityText.fixed(altitude, decimals: 0) ?? "–") m")

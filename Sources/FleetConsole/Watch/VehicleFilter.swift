@@ -18,7 +18,7 @@ struct VehicleFilter: Hashable, Sendable {
       .compactMap(\.self).joined(separator: ", ")
   }
 
-  /// Selects the next silence, or all vehicles after the longest.
+  /// Selects the next longer minimum silence; after the longest one, removes this filter.
   mutating func lengthenSilence() {
     silence = Self.steps.first { $0 > silence ?? 0 }
   }

@@ -51,22 +51,22 @@ enum WatchColumn: Int, CaseIterable, Hashable, Sendable {
   /// The description for new users.
   var explanation: String {
     switch self {
-    case .vehicle: "its name, after its fleet's where several are shown"
+    case .vehicle: "name, preceded by the fleet if several are shown"
     case .state: "online, asleep, offline; unknown before a first status"
     case .age: "time since its last message"
     case .position: "latitude and longitude in degrees"
-    case .within: "how far off the position may be"
+    case .within: "accuracy of the position"
     case .speed: "over ground"
-    case .course: "where it drives to, degrees from north"
-    case .heading: "where its front points to, degrees from north"
-    case .attitude: "degrees: to the side, to front or back, and turned"
+    case .course: "course, degrees from north"
+    case .heading: "heading, degrees from north"
+    case .attitude: "roll, pitch and yaw in degrees"
     case .region: "regions that it is in, as reported"
     case .battery: "charge left, else volts; + while charging"
-    case .backlog: "messages that wait in the vehicle"
+    case .backlog: "messages in the vehicle's queue"
     case .temperature: "of the hottest part of its computer"
-    case .energy: "joules used since its agent started"
+    case .energy: "joules since the start of the agent"
     case .version: "of its agent"
-    case .event: "what happened last, and how long ago"
+    case .event: "latest event and its age"
     }
   }
 

@@ -49,7 +49,8 @@ package struct WatchOptions: ParsableArguments {
     completion: .custom { WatchOptions.completions(ofColumns: $2) })
   package var columns: String?
 
-  @Option(help: ArgumentHelp("Show only vehicles with these words in name or state.", valueName: "words"))
+  @Option(
+    help: ArgumentHelp("Show only vehicles whose name or state contains these words.", valueName: "words"))
   package var filter = ""
 
   @Option(
@@ -105,10 +106,10 @@ package enum WatchCommand {
     _ options: WatchOptions, beginning reader: BeginningReader
   ) throws(FleetError) -> ExitStatus {
     if let interval = options.interval, !(0.02...3600).contains(interval) {
-      throw .usage("draw", "every \(interval) s", "--interval is 0.02 to 3600 seconds")
+      throw .usage("draw", "every \(interval) s", "--interval must be 0.02 to 3600 seconds")
     }
     guard (1...1_000_000).contains(options.capacity) else {
-      throw .usage("use", "--most \(options.capacity)", "it is 1 to 1000000")
+      throw .usage("use", "--most \(options.capacity)", "must be 1 to 1000000")
     }
     let broker = try options.broker.configuration()
     let selection = try options.vehicles.selection(options.broker, options.words)

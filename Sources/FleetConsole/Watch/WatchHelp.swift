@@ -3,17 +3,17 @@ enum WatchHelp {
   /// The most important keys come first.
   private static let keys: [(key: String, short: String, long: String)] = [
     ("q", "quit", "quit; Ctrl-C as well"),
-    ("?", "the signs", "these keys, then what signs and columns mean"),
+    ("?", "the signs", "keys, symbols and columns"),
     ("↑ ↓", "choose", "choose a vehicle; k and j as well"),
     ("⏎", "details", "its details, or close them"),
     ("m", "map", "the map of all, or around the chosen one, or close it"),
-    ("/", "filter", "show only vehicles with these words in name or state"),
+    ("/", "filter", "show only vehicles whose name or state contains these words"),
     ("n", "silent ones", "only vehicles silent for 1 min; again: 10 min, 1 h, 1 d, all"),
     ("c", "columns", "choose which columns are shown"),
     ("Esc", "one step back", "one step back: panes, choice, filter"),
     ("1…9", "sort by column", "sort by the column of that number; again: the other way"),
-    ("s", "sort by next", "sort by the next column, at last by missing messages"),
-    ("r", "reverse", "sort the other way round"),
+    ("s", "sort by next", "sort by the next column"),
+    ("r", "reverse", "reverse the order"),
     ("PgDn", "next page", "turn the table, back with PgUp; Space as well"),
     ("g G", "first, last", "the first and the last vehicle; Home and End as well"),
     ("J K", "scroll details", "scroll the details"),
@@ -24,8 +24,8 @@ enum WatchHelp {
   private static let signs: [(sign: String, meaning: String)] = [
     ("● online", "connected to the broker, by its last status"),
     ("◐ asleep", "disconnected; announced to reconnect"),
-    ("○ offline", "it disconnected, or the broker lost it"),
-    ("· unknown", "it has sent no status yet"),
+    ("○ offline", "disconnected, or the connection was lost"),
+    ("· unknown", "no status received yet"),
     ("~", "before a position: the last known, not live; before a distance: no longer promised"),
     ("–", "the vehicle does not say, or not now"),
     ("▲ ▼", "sorted by this column: values rise, or fall, from row to row"),
@@ -69,7 +69,7 @@ enum WatchHelp {
       isLast
       ? ["\(subject): any key closes", "any key closes"]
       : [
-        "\(subject): ? shows what signs and columns mean, any other key closes",
+        "\(subject): ? explains symbols and columns, any other key closes",
         "? more, any other key closes",
       ]
     let text = forms.map { StyledText($0, style: .dim) }

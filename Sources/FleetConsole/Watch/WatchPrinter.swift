@@ -137,9 +137,9 @@ struct WatchPrinter {
     return [
       "no vehicle: the broker has no retained status or location \(isChosen ? "of what was chosen" : "below \(roster.root)"); "
         + (isChosen
-          ? "look with fewer of --fleet and --vehicle, " : "look with --root or --message-profile, ")
+          ? "remove --fleet or --vehicle, " : "use --root or --message-profile, ")
         + "or run odograph check, to see whether this user may read and whether the broker delivers retained messages; "
-        + "with --recording it begins from what odograph record has written"
+        + "or start with a recording: --recording"
     ]
   }
 

@@ -71,8 +71,8 @@ package enum CheckCommand {
       findings.append(
         who.isEmpty
           ? CheckFinding(
-            "login", .warning, "let in without a name: anybody may come",
-            remedy: "turn allow_anonymous off where others can reach it")
+            "login", .warning, "anonymous login accepted: every client can connect",
+            remedy: "disable allow_anonymous if other hosts can reach the broker")
           : CheckFinding("login", .ok, "let in \(who)"))
       return properties
     case .refused(let reason):
@@ -85,7 +85,7 @@ package enum CheckCommand {
       // A broker that requires a client certificate often closes the connection without a reason, with TLS
       // 1.3 after the handshake.
       if broker.tls != nil, certificateFile == nil, reason.phase >= .tls {
-        let hint = "give --cert and --key where the broker asks for a client certificate"
+        let hint = "set --cert and --key if the broker requires a client certificate"
         remedy = remedy.map { "\($0); \(hint)" } ?? hint
       }
       findings.append(CheckFinding(subject, .failed, reason.description, remedy: remedy))
@@ -101,7 +101,7 @@ package enum CheckCommand {
         isLocal
           ? CheckFinding("tls", .ok, "plain text on this machine")
           : CheckFinding(
-            "tls", .warning, "plain text: positions and passwords can be read on the way",
+            "tls", .warning, "plain text: positions and passwords are sent unencrypted",
             remedy: "use mqtts://")
       ]
     }
@@ -142,13 +142,13 @@ package enum CheckCommand {
     }
     if properties.maximumQoS < .atLeastOnce {
       findings.append(
-        CheckFinding("limits", .failed, "no QoS 1: nothing is sure to arrive", remedy: "use another broker"))
+        CheckFinding("limits", .failed, "no QoS 1: delivery is not guaranteed", remedy: "use another broker"))
     }
     if !properties.retainAvailable {
       findings.append(
         CheckFinding(
-          "limits", .failed, "nothing is retained: status and last positions are lost",
-          remedy: "turn retained messages on"))
+          "limits", .failed, "no retained messages: status and last positions are lost",
+          remedy: "enable retained messages"))
     }
     if !properties.sharedSubscriptionsAvailable {
       findings.append(

@@ -158,8 +158,8 @@ struct CheckRights {
       : CheckFinding(
         "retained", .warning, "no retained status of a vehicle",
         remedy:
-          "none has been here yet, or the access list hides them, or the broker forgets (mosquitto: persistence), or hands "
-          + "what it keeps to those alone who name its topic (RabbitMQ before 4): then name --fleet and --vehicle"
+          "no vehicle has connected yet, the access list hides them, the broker does not persist messages (mosquitto: persistence), or it delivers "
+          + "retained messages for exact topics only (RabbitMQ before 4): then name --fleet and --vehicle"
       )
   }
 }

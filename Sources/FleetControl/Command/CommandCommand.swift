@@ -165,11 +165,11 @@ package enum CommandCommand {
       )
     }
     guard (0.1...3600).contains(options.patience) else {
-      throw .usage("wait", "\(options.patience) s", "--timeout is 0.1 to 3600 seconds")
+      throw .usage("wait", "\(options.patience) s", "--timeout must be 0.1 to 3600 seconds")
     }
     var members: [String: JSONValue] = [:]
     if let at = options.at, options.place == nil {
-      throw .usage("use", "--at \(at.prefix(60))", "give latitude and longitude, as in 48.1372,11.5756")
+      throw .usage("use", "--at \(at.prefix(60))", "set latitude and longitude, for example 48.1372,11.5756")
     }
     for given in options.given {
       guard let parameter = command.parameter(given.parameter) else {
@@ -286,9 +286,9 @@ extension CommandOptions {
   /// Returns the remedy for a missing argument.
   fileprivate func remedy(of command: String) -> String? {
     switch command {
-    case "set-odometer": "say what the instrument panel shows, as in --km 48213.4"
-    case "set-trip": "say who drives or what for, as in --driver \"A. Jansen\""
-    case "record": "give a duration, as in --seconds 60"
+    case "set-odometer": "set the reading of the instrument panel, for example --km 48213.4"
+    case "set-trip": "set the driver or the purpose, for example --driver \"A. Jansen\""
+    case "record": "set a duration, for example --seconds 60"
     case "simulate-location": "give --at LATITUDE,LONGITUDE, --track FILE, --none or --clear"
     case "track": "say from when on, as in --from 2026-11-21T08:00:00Z"
     default: nil

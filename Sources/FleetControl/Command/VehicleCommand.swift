@@ -85,7 +85,7 @@ extension VehicleCommand {
     VehicleCommand(
       name: "level", summary: "Defines the present attitude as level.",
       parameters: [
-        Parameter(name: "clear", kind: .flag, summary: "Take the device for level again.")
+        Parameter(name: "clear", kind: .flag, summary: "Remove the level correction.")
       ],
       confirmation: "The vehicle must be at rest on level ground."),
     VehicleCommand(
@@ -172,12 +172,12 @@ extension VehicleCommand {
         )
       }
       guard let accepted = parameter.value(of: value) else {
-        throw JSONError("argument \"\(name)\": it is \(parameter.accepted)")
+        throw JSONError("argument \"\(name)\": must be \(parameter.accepted)")
       }
       members[name] = accepted
     }
     for parameter in parameters where parameter.isRequired && members[parameter.name] == nil {
-      throw JSONError("argument \"\(parameter.name)\": missing; it is \(parameter.accepted)")
+      throw JSONError("argument \"\(parameter.name)\": missing; must be \(parameter.accepted)")
     }
     if !requiresOne.isEmpty, !requiresOne.contains(where: { members[$0] != nil }) {
       throw JSONError("one of the arguments \(requiresOne.joined(separator: ", ")) is needed")

@@ -154,7 +154,8 @@ package enum ConfigCommand {
       var requests = VehicleRequests(exchange, part, retained: retained, root: targets.root) { key in
         let document = settings.document(on: kept[key], version: version)
         for (name, reason) in document.leftBehind {
-          StandardError.say("\(key): \(name) is no longer asked for, since the vehicle refuses it: \(reason)")
+          StandardError.say(
+            "\(key): \(name) is no longer requested, because the vehicle refuses it: \(reason)")
         }
         return MQTTMessage(
           topic: key.topic(root: targets.root, "config/desired"), text: document.json.text,

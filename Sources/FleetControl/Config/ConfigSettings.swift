@@ -81,7 +81,7 @@ package struct ConfigSettings: Hashable, Sendable {
         "it is \(error.problem)\(column); write it as in '[\"a\", \"b\"]', or as in a,b")
     }
     guard let texts = array.texts else {
-      throw .usage("set", "\(key) to \(text.prefix(80))", "it is \(rule.accepted)")
+      throw .usage("set", "\(key) to \(text.prefix(80))", "must be \(rule.accepted)")
     }
     return .array(texts.map(JSONValue.string))
   }
@@ -109,7 +109,7 @@ package struct ConfigSettings: Hashable, Sendable {
       return value
     }
     if let text, rule.accept(.text(text)) != nil { return .string(text) }
-    throw .usage("set", "\(key) to \(value.text.prefix(80))\(place)", "it is \(rule.accepted)")
+    throw .usage("set", "\(key) to \(value.text.prefix(80))\(place)", "must be \(rule.accepted)")
   }
 
   private static func checkForm(_ key: String, place: String) throws(FleetError) {
@@ -178,7 +178,7 @@ extension VehicleDocuments {
   /// The keys that the vehicle rejected, with the reasons.
   package var refusedSettings: [(key: String, reason: String)] {
     (reported?["refused"]?.array ?? []).compactMap { refusal in
-      refusal["key"]?.string.map { ($0, refusal["reason"]?.string ?? "it does not say why") }
+      refusal["key"]?.string.map { ($0, refusal["reason"]?.string ?? "no reason given") }
     }
   }
 

@@ -180,7 +180,7 @@ package final class FleetExchange: Sendable {
           return messages
         case .unknown:
           throw FleetError(
-            operation: "read", object: "what the broker keeps",
+            operation: "read", object: "the retained messages",
             cause:
               "after \(messages.count) messages it did not say that this was all, so that some may be missing; "
               + "name fewer vehicles with --fleet and --vehicle, or let more wait for a client (mosquitto: "

@@ -30,7 +30,7 @@ package struct VehicleTargets: Hashable, Sendable {
   /// Returns the filters of paths below each of them.
   package func filters(_ paths: [String]) throws(FleetError) -> [String] {
     if let share, !(share > 0 && share <= 100) {
-      throw .usage("use", "--share \(share)", "it is a percentage, above 0 and up to 100")
+      throw .usage("use", "--share \(share)", "must be a percentage, above 0 and up to 100")
     }
     // The topic scheme checks the names.
     let bases = try FleetSelection(root: root, fleets: fleets, vehicles: vehicles).filters()
@@ -119,7 +119,7 @@ struct VehicleChangeOptions: ParsableArguments {
   /// - Throws: `FleetError` if none is named, or for an invalid timeout.
   func targets(share: Double? = nil) throws(FleetError) -> VehicleTargets {
     guard (0...86_400).contains(timeout) else {
-      throw .usage("wait", "\(timeout) s", "--timeout is 0 to 86400 seconds")
+      throw .usage("wait", "\(timeout) s", "--timeout must be 0 to 86400 seconds")
     }
     let targets = try vehicles.targets(broker, share: share)
     try targets.requireChoice()

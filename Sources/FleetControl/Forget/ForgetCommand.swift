@@ -30,7 +30,7 @@ package enum ForgetCommand {
   ///   unreachable or rejects a request.
   package static func run(_ options: ForgetOptions) throws(FleetError) -> ExitStatus {
     guard (0.1...86_400).contains(options.timeout) else {
-      throw .usage("wait", "\(options.timeout) s", "--timeout is 0.1 to 86400 seconds")
+      throw .usage("wait", "\(options.timeout) s", "--timeout must be 0.1 to 86400 seconds")
     }
     let targets = options.vehicles.targets(options.broker)
     guard !targets.vehicles.isEmpty else {
@@ -48,7 +48,7 @@ package enum ForgetCommand {
     guard !vehicles.isEmpty else {
       guard targets.named != nil else {
         throw FleetError(
-          operation: "find", object: "what the broker keeps of them",
+          operation: "find", object: "their retained messages",
           cause:
             "the broker has no retained messages of these names, or delivers them for exact topics only; "
             + "name the fleet, too, with --fleet", exit: .unavailable)
@@ -62,7 +62,7 @@ package enum ForgetCommand {
       // Deduplicated, because each message arrives for the wildcard and for the exact topic.
       StandardError.say(
         "the broker delivers retained messages for exact topics only, in a cluster perhaps only those of this node: "
-          + "what there is besides is not known")
+          + "other topics are unknown")
     }
     if options.yes { try requireOne(of: vehicles, targets) }
     if options.yes, !options.online {
@@ -88,7 +88,7 @@ package enum ForgetCommand {
     where same.count > 1 {
       throw .usage(
         "forget", "\"\(name)\"",
-        "there is one in each of \(same.map(\.key.fleet).joined(separator: ", ")); name its fleet with --fleet"
+        "it exists in several fleets: \(same.map(\.key.fleet).joined(separator: ", ")); name its fleet with --fleet"
       )
     }
   }

@@ -89,7 +89,7 @@ struct RegionDifference: Hashable, Sendable {
     switch kind {
     case .missing: "desired, not monitored"
     case .extra: "monitored, not desired"
-    case .changed: "watched with another outline, or not reported since it was changed"
+    case .changed: "monitored with another outline, or not reported since the change"
     }
   }
 }
@@ -130,7 +130,7 @@ struct RegionRemoval: Hashable, Sendable {
     notes = lacking.filter { !$0.1.isEmpty }.map { name, without in
       let named = without.prefix(Self.mostNamed).map(\.description).joined(separator: ", ")
       let more = without.count > Self.mostNamed ? " and \(without.count - Self.mostNamed) more" : ""
-      return "region \"\(name.prefix(80))\" is not there on \(named)\(more)"
+      return "region \"\(name.prefix(80))\" does not exist on \(named)\(more)"
     }
   }
 }

@@ -56,7 +56,7 @@ package enum RegionFile {
     features.removeAll { !RegionGeometry.isRegion($0.json) }
     var document = try document(distinct(features), radius: radius, hasRadiusOption: hasRadiusOption)
     document.skipped = skipped
-    guard !document.features.isEmpty else { throw JSONError(skipped.first ?? "there is no region in it") }
+    guard !document.features.isEmpty else { throw JSONError(skipped.first ?? "it contains no region") }
     return document
   }
 
@@ -120,7 +120,7 @@ package enum RegionFile {
       guard let features = json["features"]?.array else { throw JSONError("it has no array \"features\"") }
       return features.enumerated().map { ("feature \($0.offset + 1)", $0.element) }
     case "Feature": return [("the feature", json)]
-    default: throw JSONError("it is no GeoJSON of type Feature or FeatureCollection")
+    default: throw JSONError("not GeoJSON of type Feature or FeatureCollection")
     }
   }
 

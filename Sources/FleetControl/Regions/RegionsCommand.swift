@@ -139,7 +139,7 @@ package enum RegionsCommand {
     let targets = try options.change.targets(share: options.share)
     let file = try RegionFile.read(options.file, radius: options.radius, hasRadiusOption: true)
     for reason in file.skipped { StandardError.say("skipped: \(reason)") }
-    for name in file.replaced { StandardError.say("region \"\(name)\" is there twice: the last one counts") }
+    for name in file.replaced { StandardError.say("region \"\(name)\" occurs twice: the last one counts") }
     let (exchange, retained) = try read(
       options.change.broker, targets, options.change.beginning, reader)
     defer { exchange.close() }
@@ -226,11 +226,11 @@ package enum RegionsCommand {
       lines += watched.filter { wanted[$0] == nil }.map { line($0, "", note: "monitored, not desired") }
     }
     lines += others.map {
-      line($0.identifier, told?.source == .file ? "of the vehicle's file" : "", note: nil)
+      line($0.identifier, told?.source == .file ? "from the vehicle's file" : "", note: nil)
     }
     lines += refusals.map { refusal in
       line(
-        refusal["region"]?.string ?? "feature \(refusal["index"]?.integer ?? 0)", "of the vehicle's file",
+        refusal["region"]?.string ?? "feature \(refusal["index"]?.integer ?? 0)", "from the vehicle's file",
         note: "refused: \(refusal["reason"]?.string ?? "no reason given")")
     }
     if let omitted = told?.omitted, omitted > 0 {

@@ -6,7 +6,7 @@ internal import Telemetry
 /// `SRID=4326;`.
 enum WKTRegions {
   static func read(_ bytes: [UInt8]) throws(JSONError) -> [(place: String, json: JSONValue)] {
-    guard let text = String(validating: bytes, as: UTF8.self) else { throw JSONError("it is no UTF-8 text") }
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw JSONError("not UTF-8 text") }
     var features: [(place: String, json: JSONValue)] = []
     for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
       .enumerated()

@@ -41,9 +41,9 @@ package enum HistoryCommand {
   package static func run(_ options: HistoryOptions) throws(FleetError) -> ExitStatus {
     let from = try time(options.from, "--from")
     let to = try options.to.map { text throws(FleetError) in try time(text, "--to") }
-    if let to, to < from { throw .usage("use", "--to", "it is before --from") }
+    if let to, to < from { throw .usage("use", "--to", "must not be before --from") }
     guard (0.1...3600).contains(options.timeout) else {
-      throw .usage("wait", "\(options.timeout) s", "--timeout is 0.1 to 3600 seconds")
+      throw .usage("wait", "\(options.timeout) s", "--timeout must be 0.1 to 3600 seconds")
     }
     let question = try VehicleQuestion(
       options.broker, options.vehicles.targets(options.broker), command: "history")
@@ -118,7 +118,7 @@ package enum HistoryCommand {
     guard table.rowCount > 0 || isResumed else {
       let there =
         recorded.map { "it has \($0["from"]?.string ?? "?") to \($0["to"]?.string ?? "?")" }
-        ?? "nothing at all is recorded yet"
+        ?? "no samples recorded yet"
       throw FleetError(
         operation: "find", object: "anything of \(vehicle) from \(from.rfc3339) to \(options.to ?? "now")",
         cause: there, exit: .unavailable)

@@ -96,7 +96,7 @@ package enum SamplesCommand {
     func finish(_ ending: ExitStatus) throws(FleetError) -> ExitStatus {
       guard try writeRows(holdingBack: 0), let table, table.rowCount > 0 else { return signal ?? ending }
       try output.finish()
-      let late = table.lateCount > 0 ? ", \(table.lateCount) that came too late left out" : ""
+      let late = table.lateCount > 0 ? ", \(table.lateCount) late ones omitted" : ""
       StandardError.say("\(table.rowCount) rows of \(question.vehicle)\(late)")
       return ending
     }
@@ -135,7 +135,7 @@ package enum SamplesCommand {
       throw .usage("use", "--rate \(options.rate)", "give 0.1 to 100000 Hz")
     }
     guard (0.1...3600).contains(options.timeout) else {
-      throw .usage("wait", "\(options.timeout) s", "--timeout is 0.1 to 3600 seconds")
+      throw .usage("wait", "\(options.timeout) s", "--timeout must be 0.1 to 3600 seconds")
     }
     var members: [String: JSONValue] = ["seconds": .number(options.seconds), "rate": .number(options.rate)]
     for name in options.sensor where SamplePiece.Kind(rawValue: name) == nil {

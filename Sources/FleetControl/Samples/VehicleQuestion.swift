@@ -84,7 +84,7 @@ package final class VehicleQuestion {
         let correlation = message.properties.correlationData.map { String(decoding: $0, as: UTF8.self) }
         guard correlation ?? json["id"]?.string == id else { continue }
         guard json["state"]?.string == "done" else {
-          return .problem(json["problem"]?.string ?? json["state"]?.string ?? "it does not say why")
+          return .problem(json["problem"]?.string ?? json["state"]?.string ?? "no reason given")
         }
         return .result(json["result"] ?? .object([:]))
       case .disconnected(let reason): StandardError.say("\(reason); connecting again")

@@ -119,7 +119,7 @@ package struct SimulateOptions: ParsableArguments {
     _ value: Value, in range: ClosedRange<Value>, _ option: String
   ) throws(FleetError) {
     guard range.contains(value) else {
-      throw .usage("use", "\(option) \(value)", "it is \(range.lowerBound) to \(range.upperBound)")
+      throw .usage("use", "\(option) \(value)", "must be \(range.lowerBound) to \(range.upperBound)")
     }
   }
 }

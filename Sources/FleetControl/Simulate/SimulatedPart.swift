@@ -42,7 +42,7 @@ extension SimulateOptions {
     let own = try SimulatedPart(parsing: part)
     guard own.count <= vehicles else {
       throw .usage(
-        "use", "--part \(part ?? "")", "there are more parts than --vehicles, which are \(vehicles)")
+        "use", "--part \(part ?? "")", "more parts than vehicles (--vehicles \(vehicles))")
     }
     return own
   }

@@ -86,11 +86,11 @@ package struct ToldFile: Sendable {
     guard let first = lines.popFirst(), let head = try? JSONValue(parsing: Array(first)),
       head["simulated"]?.integer == Self.version, let root = head["root"]?.string,
       let count = head["vehicles"]?.integer
-    else { throw wrong(1, "it is no head of such a file") }
+    else { throw wrong(1, "invalid first line") }
     self.init(root: root, numbers: [])
     for (place, line) in lines.enumerated() {
       guard let json = try? JSONValue(parsing: Array(line)), let told = ToldNumbers(json) else {
-        throw wrong(place + 2, "it does not say a vehicle's numbers")
+        throw wrong(place + 2, "the sequence numbers of a vehicle are missing")
       }
       numbers.append(told)
     }

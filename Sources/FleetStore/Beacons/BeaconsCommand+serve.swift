@@ -67,7 +67,7 @@ private struct PieceService {
   mutating func process(_ event: FleetExchange.Event) -> ExitStatus? {
     switch event {
     case .interrupted(let status): return status
-    case .disconnected(let reason): StandardError.say("the broker is away: \(reason)")
+    case .disconnected(let reason): StandardError.say("the broker is unreachable: \(reason)")
     case .message(let message): take(message)
     case .published(_, let reason):
       underWay -= 1

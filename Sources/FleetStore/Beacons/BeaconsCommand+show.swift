@@ -31,7 +31,7 @@ extension BeaconsCommand {
   /// - Throws: `FleetError` for an unreadable map, and for invalid options.
   package static func show(_ options: BeaconsShowOptions) throws(FleetError) -> ExitStatus {
     guard options.within > 0, options.within <= 1e6 else {
-      throw .usage("use", "--within \(options.within)", "it is metres, up to 1000000")
+      throw .usage("use", "--within \(options.within)", "must be metres, up to 1000000")
     }
     let wanted = try options.beacon.map { text throws(FleetError) in try beacon(text) }
     let place = try options.near.map { text throws(FleetError) in try coordinate(text) }
@@ -76,7 +76,7 @@ extension BeaconsCommand {
       Coordinate(latitude: latitude, longitude: longitude).isValid
     else {
       throw .usage(
-        "use", "--near \(text.prefix(60))", "it is latitude and longitude in degrees, as 48.1371,11.5754")
+        "use", "--near \(text.prefix(60))", "must be latitude and longitude in degrees, as 48.1371,11.5754")
     }
     return Coordinate(latitude: latitude, longitude: longitude)
   }

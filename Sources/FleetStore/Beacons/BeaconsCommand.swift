@@ -50,7 +50,7 @@ package enum BeaconsCommand {
     guard (1...1_000_000).contains(options.vehicles), (1...65_535).contains(options.sightings) else {
       throw .usage(
         "require", "\(options.vehicles) vehicles and \(options.sightings) sightings",
-        "--vehicles is 1 to 1000000, --sightings 1 to 65535")
+        "--vehicles must be 1 to 1000000, --sightings must be 1 to 65535")
     }
     var selection = try options.part.selection()
     selection.kinds = [MessageKind.scan.rawValue]
@@ -110,8 +110,8 @@ package enum BeaconsCommand {
     var text =
       "\(map.count - cells) access points and \(cells) cells from \(counts.scans) scans of \(counts.vehicles) vehicle"
       + "\(counts.vehicles == 1 ? "" : "s"); left out: \(counts.disputed) that move or are disputed, \(counts.rare) with too few reports"
-    if counts.misdated > 0 { text += ", \(counts.misdated) scans of impossible times" }
-    if unreadable > 0 { text += ", \(unreadable) messages that are no scans" }
+    if counts.misdated > 0 { text += ", \(counts.misdated) scans with impossible times" }
+    if unreadable > 0 { text += ", \(unreadable) messages that are not scans" }
     return text + "; the map contains no vehicle names, and of times only the day of the last reception"
   }
 }

@@ -70,7 +70,7 @@ package struct ExportOptions: ParsableArguments {
   /// - Throws: `FleetError` for invalid options.
   func check(_ format: ExportFormat) throws(FleetError) {
     guard gap > 0, gap <= 1e9 else {
-      throw .usage("use", "--gap \(gap)", "it is above 0, in seconds")
+      throw .usage("use", "--gap \(gap)", "must be above 0, in seconds")
     }
     guard format != .parquet || (output ?? "-") != "-" else {
       throw .usage("write", "Parquet to standard output", "it is a folder of files; name one with -o")
@@ -189,7 +189,7 @@ private struct Export: ~Copyable {
     try output?.finish()
     try partitions?.finish()
     if !options.isQuiet {
-      let twice = repetitions > 0 ? ", \(repetitions) of moments that were there already left out" : ""
+      let twice = repetitions > 0 ? ", \(repetitions) duplicates omitted" : ""
       StandardError.say("\(written) \(what) from \(name)\(twice)\(absence)")
     }
     return .done

@@ -31,11 +31,11 @@ package struct EventsOptions: ParsableArguments {
   func selection() throws(FleetError) -> DrivingEventSelection {
     let severities = DrivingEventMessage.Severity.allCases.map(\.rawValue)
     for word in severity where !severities.contains(word) {
-      throw .usage("use", "--severity \(word.prefix(40))", "it is \(severities.joined(separator: ", "))")
+      throw .usage("use", "--severity \(word.prefix(40))", "must be \(severities.joined(separator: ", "))")
     }
     let known = DrivingEventMessage.Kind.known.map(\.name)
     for word in event where !known.contains(word) {
-      throw .usage("use", "--event \(word.prefix(40))", "it is one of \(known.joined(separator: ", "))")
+      throw .usage("use", "--event \(word.prefix(40))", "must be one of \(known.joined(separator: ", "))")
     }
     return DrivingEventSelection(
       part: try journal.selection(vehicles: vehicle.map { [$0] } ?? []), events: event, severities: severity)

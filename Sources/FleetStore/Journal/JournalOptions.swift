@@ -81,7 +81,7 @@ package struct JournalOptions: ParsableArguments {
       for (value, name) in [(from, "--from"), (to, "--to"), (month, "--month")] where value != nil {
         throw .usage("use", name, "it chooses out of a recording; name one with --recording")
       }
-      if let count, count < 1 { throw .usage("print", "\(count) messages", "--count is 1 or more") }
+      if let count, count < 1 { throw .usage("print", "\(count) messages", "--count must be 1 or more") }
     } else {
       for (isGiven, name) in [(count != nil, "--count"), (time.timeout != nil, "--timeout")] where isGiven {
         throw .usage("use", name, "it ends listening to a broker; leave it out, or --recording")

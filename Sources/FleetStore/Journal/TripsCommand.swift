@@ -31,7 +31,7 @@ package struct TripsOptions: ParsableArguments {
     if let number, number < 1 { throw .usage("look for", "trip \(number)", "trips are numbered from 1") }
     let known = ["driven", "carried", "unobserved"]
     for kind in kind where !known.contains(kind) {
-      throw .usage("use", "--kind \(kind.prefix(40))", "it is \(known.joined(separator: ", "))")
+      throw .usage("use", "--kind \(kind.prefix(40))", "must be \(known.joined(separator: ", "))")
     }
     return TripSelection(
       part: try journal.selection(vehicles: vehicle.map { [$0] } ?? []), number: number, kinds: kind)

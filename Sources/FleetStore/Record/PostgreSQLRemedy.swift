@@ -32,7 +32,7 @@ extension PostgreSQLError {
 
   /// The remedy for a command that records.
   var recordingRemedy: String? {
-    if isDiskFull { return "make room on the server's disk, or keep less with --keep" }
+    if isDiskFull { return "free space on the server's disk, or retain fewer days with --keep" }
     guard isPermissionDenied else { return connectionRemedy }
     return
       "record as the role that owns the schema odograph; one that makes it needs GRANT CREATE ON DATABASE"

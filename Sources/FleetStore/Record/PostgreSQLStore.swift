@@ -108,7 +108,7 @@ final class PostgreSQLStore: MessageStore {
         try connection?.run("ROLLBACK")
         if error.isLockTimeout {
           guard try endStalled() > 0 else { throw error }
-          announce("\(name): ended a recorder's connection that stood still amid a batch")
+          announce("\(name): terminated the connection of a recorder that was blocked during a batch")
         }
       }
     }
@@ -235,10 +235,10 @@ final class PostgreSQLStore: MessageStore {
         attempts = 0
         let cause =
           error.isLockTimeout || error.isDeadlock
-          ? "others read from or write to it for long" : error.message
+          ? "other connections hold long locks on it" : error.message
         announce(
           "\(name): \(cause); its index of traces is made at the next start, and until "
-            + "then traces are looked for in all of a vehicle's messages")
+            + "queries for traces then read all messages of a vehicle")
       }
     }
     try connection?.run("RESET lock_timeout")
@@ -267,7 +267,7 @@ final class PostgreSQLStore: MessageStore {
   private func migrate() throws(PostgreSQLError) {
     announce(
       "\(name) is of an older version; its tables are migrated, which takes minutes if "
-        + "there are millions of rows")
+        + "the tables have millions of rows")
     try connection?.run("BEGIN; \(PostgreSQLMigration.putAside) \(PostgreSQLSchema.creation)")
     let rows = try connection?.run(
       PostgreSQLMigration.days(before: partitioned.before, after: partitioned.after)
@@ -333,7 +333,7 @@ final class PostgreSQLStore: MessageStore {
       connection = nil
       throw failure("delete from", error)
     }
-    if let problem { throw failure("delete all that is too old from", problem) }
+    if let problem { throw failure("delete old rows from", problem) }
     return expiry
   }
 
@@ -368,7 +368,7 @@ final class PostgreSQLStore: MessageStore {
     if try answer(PostgreSQLJournal.isLarge) == "t" {
       announce(
         "\(name) is of an older version; trips and driving events are extracted, which takes minutes if "
-          + "there are millions of rows")
+          + "the tables have millions of rows")
     }
     try connection?.run(PostgreSQLJournal.recorded)
     while let rows = try connection?.run(PostgreSQLJournal.nextRecorded).values, !rows.isEmpty {

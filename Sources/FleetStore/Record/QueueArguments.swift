@@ -33,7 +33,7 @@ extension RecordOptions {
   func settled() throws(FleetError) -> RecordOptions {
     guard let from = queues.from else {
       for (value, option) in [(queues.queue, "--queue"), (queues.exchange, "--exchange")] where value != nil {
-        throw .usage("use", option, "it belongs to --from amqps://…, and there is none")
+        throw .usage("use", option, "requires --from amqp://…")
       }
       return self
     }

@@ -123,12 +123,12 @@ package struct RecordOptions: ParsableArguments {
       if !holds { throw .usage("use", option, cause) }
     }
     try RecordPlan.check(store: store)
-    try demand((1...100_000).contains(commitCount), "--commit-count \(commitCount)", "it is 1 to 100000")
+    try demand((1...100_000).contains(commitCount), "--commit-count \(commitCount)", "must be 1 to 100000")
     try demand(
-      (0...60).contains(commitInterval), "--commit-interval \(commitInterval)", "it is 0 to 60 seconds")
+      (0...60).contains(commitInterval), "--commit-interval \(commitInterval)", "must be 0 to 60 seconds")
     try demand(
-      (1...10_000_000).contains(bufferedMessages), "--buffer \(bufferedMessages)", "it is 1 to 10000000")
-    try demand(count ?? 1 >= 1, "--count \(count ?? 0)", "it is 1 or more")
+      (1...10_000_000).contains(bufferedMessages), "--buffer \(bufferedMessages)", "must be 1 to 10000000")
+    try demand(count ?? 1 >= 1, "--count \(count ?? 0)", "must be 1 or more")
     try demand((clientID?.utf8.count ?? 1) > 0, "--client-id", "it is empty")
   }
 }
@@ -170,7 +170,7 @@ package enum RecordCommand {
     } else if let broker {
       source = try RecordEntry(plan, broker) { waiter.observe($0) }
     } else {
-      throw .usage("record", "from nowhere", "there is neither a broker nor a queue")
+      throw .usage("record", "from nowhere", "neither a broker nor a queue is configured")
     }
     let running = try RunningRecorder.start(plan, into: store, from: source) { waiter.end(.ended(.done)) }
     let recorder = running.recorder
@@ -265,7 +265,7 @@ package enum RecordCommand {
     guard wasThere else {
       throw .usage(
         "forget", "queue \(queue.queue)",
-        "there is no queue of this name; check --queue, and the virtual host at the end of --from")
+        "no such queue; check --queue, and the virtual host at the end of --from")
     }
     if !options.isQuiet {
       StandardError.say("queue \(queue.queue) and its messages were deleted")
@@ -314,7 +314,7 @@ package enum RecordCommand {
     mark?.forgetFilters()
     if names.isEmpty, !options.isQuiet {
       StandardError.say(
-        "nothing to forget: this machine has left no session for \(PostgreSQLStore.withoutSecrets(options.store)) "
+        "nothing to forget: this machine has no session for \(PostgreSQLStore.withoutSecrets(options.store)) "
           + "with these options at this broker, or its recorder runs")
     }
     return .done

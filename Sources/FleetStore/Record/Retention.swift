@@ -22,6 +22,6 @@ struct Retention: Hashable, Sendable {
   }
 
   static func sentence(_ expiry: StoreExpiry, before day: Day) -> String {
-    "deleted what is before \(day.text): \(expiry.partitions) partitions, \(expiry.rows) other rows"
+    "deleted messages before \(day.text): \(expiry.partitions) partitions, \(expiry.rows) other rows"
   }
 }

@@ -37,7 +37,7 @@ final class SQLiteStore: MessageStore {
   private static func prepare(_ database: borrowing Database) throws(SQLiteError) -> String? {
     let isNew = try database.integer("SELECT count(*) FROM sqlite_master") == 0
     if !isNew, try !SQLiteSchema.isRecording(database) {
-      return "it is a database of another program; name another file"
+      return "the file is a database of another program; name another file"
     }
     guard try SQLitePlaces.areAvailable(database) else {
       return "this SQLite library has no R*Tree module; use one that was built with SQLITE_ENABLE_RTREE"
@@ -94,7 +94,7 @@ final class SQLiteStore: MessageStore {
     }
     let remedy: String? =
       switch error.code.primary {
-      case .full: "make room on its disk"
+      case .full: "free space on its disk"
       case .cannotOpen, .readOnly: "check the folder and its permissions"
       case .notADatabase: "name another file"
       case .busy: "another program writes to it"

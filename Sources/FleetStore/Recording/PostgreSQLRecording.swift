@@ -38,7 +38,7 @@ final class PostgreSQLRecording: RecordingTables {
       guard exists == "t" else {
         throw PostgreSQLError(
           state: "odograph",
-          message: "there is no recording; odograph record makes one, in the schema odograph")
+          message: "no recording; odograph record creates one, in the schema odograph")
       }
       let version = try line.connection.run("SELECT version FROM odograph.schema_version").values.first?.first
       guard let version = version?.flatMap(Int.init), version <= PostgreSQLSchema.version else {
@@ -175,7 +175,7 @@ final class PostgreSQLRecording: RecordingTables {
     if hasConflict || error.state.isEmpty { line = nil }
     let remedy =
       hasConflict
-      ? "; it is a replica that gave up what was read for what its primary has changed: ask again, or set a longer "
+      ? "; the replica cancelled the query because of changes on the primary: retry, or set a longer "
         + "max_standby_streaming_delay there, or ask a second replica; hot_standby_feedback = on helps against rows that are "
         + "cleaned up, not against days that are dropped" : error.readingRemedy.map { "; \($0)" } ?? ""
     return .usage("read", name, error.message + remedy)

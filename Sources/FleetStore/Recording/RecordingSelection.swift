@@ -77,7 +77,7 @@ package struct RecordingSelection: Sendable {
     self.from = try from.map { text throws(FleetError) in try Self.time(text, "--from") }
     self.to = try to.map { text throws(FleetError) in try Self.time(text, "--to") }
     guard let begin = self.from, let end = self.to, end <= begin else { return }
-    throw .usage("use", "--to \(end.rfc3339)", "it is not after --from")
+    throw .usage("use", "--to \(end.rfc3339)", "must be after --from")
   }
 
   /// Reads the polygons, and circles, of a GeoJSON, KML, KMZ or WKT file.

@@ -68,7 +68,7 @@ final class SQLiteRecording: RecordingTables {
   /// Returns the reason why a database is unusable; nil if it is usable.
   private static func refusal(_ database: borrowing Database) throws(SQLiteError) -> String? {
     guard try SQLiteSchema.isRecording(database) else {
-      return "it is no recording; name a file that odograph record has written"
+      return "not a recording; name a file that odograph record has written"
     }
     let version = try SQLiteSchema.version(database)
     if version > SQLiteSchema.steps.count { return RecordingAddress.newerVersion }

@@ -65,14 +65,14 @@ package struct ReplayOptions: ParsableArguments {
   func speed() throws(FleetError) -> Double? {
     if speedText == "max" { return nil }
     guard let number = Double(speedText), (0.001...100_000).contains(number) else {
-      throw .usage("use", "--speed \(speedText.prefix(40))", "it is 0.001 to 100000, or max")
+      throw .usage("use", "--speed \(speedText.prefix(40))", "must be 0.001 to 100000, or max")
     }
     return number
   }
 
   func times() throws(FleetError) -> Times {
     if let times = Times(rawValue: timesText) { return times }
-    throw .usage("use", "--times \(timesText.prefix(40))", "it is shift or keep")
+    throw .usage("use", "--times \(timesText.prefix(40))", "must be shift or keep")
   }
 
   /// Checks the options.
@@ -80,7 +80,7 @@ package struct ReplayOptions: ParsableArguments {
   /// - Throws: `FleetError` for invalid options.
   func check() throws(FleetError) {
     if let longestPause, !(longestPause >= 0) {
-      throw .usage("use", "--longest-pause \(longestPause)", "it is 0 or more seconds")
+      throw .usage("use", "--longest-pause \(longestPause)", "must be 0 or more seconds")
     }
     guard let fleet else {
       guard asLive else {

@@ -41,7 +41,7 @@ package struct TraceRequestOptions: ParsableArguments {
   /// - Throws: `FleetError` for invalid options.
   fileprivate func arguments() throws(FleetError) -> [String: JSONValue] {
     guard (0.1...3600).contains(timeout) else {
-      throw .usage("wait", "\(timeout) s", "--timeout is 0.1 to 3600 seconds")
+      throw .usage("wait", "\(timeout) s", "--timeout must be 0.1 to 3600 seconds")
     }
     var arguments: [String: JSONValue] = [:]
     if let at {
@@ -53,7 +53,7 @@ package struct TraceRequestOptions: ParsableArguments {
     for (name, seconds) in [("before", before), ("after", after)] {
       guard let seconds else { continue }
       guard (0...60).contains(seconds) else {
-        throw .usage("use", "--\(name) \(seconds)", "it is 0 to 60 seconds")
+        throw .usage("use", "--\(name) \(seconds)", "must be 0 to 60 seconds")
       }
       arguments[name] = .number(seconds)
     }
@@ -105,7 +105,7 @@ extension TraceCommand {
       let before = result["before"]?.double, let after = result["after"]?.double
     else {
       throw FleetError(
-        operation: "read", object: "the answer of \(vehicle)", cause: "it does not say which trace it is",
+        operation: "read", object: "the answer of \(vehicle)", cause: "it does not identify the trace",
         exit: .unavailable)
     }
     guard asJSON else {

@@ -30,7 +30,7 @@ package struct TraceListOptions: ParsableArguments {
   func selection() throws(FleetError) -> TraceSelection {
     var selection = TraceSelection(part: try journal.selection(vehicles: vehicle.map { [$0] } ?? []))
     for word in cause where !["impact", "command"].contains(word) {
-      throw .usage("use", "--cause \(word.prefix(40))", "it is impact or command")
+      throw .usage("use", "--cause \(word.prefix(40))", "must be impact or command")
     }
     selection.causes = cause
     return selection

@@ -79,7 +79,7 @@ enum TraceDocument {
   ) throws(FleetError) -> [UInt8] {
     if form == .odotrace { return bytes }
     let trace = try TraceReading(bytes, of: name)
-    if let damage = trace.damage { StandardError.say("\(name): \(damage); what there is is written") }
+    if let damage = trace.damage { StandardError.say("\(name): \(damage); the intact part is written") }
     if form == .mcap { return TraceMCAP.bytes(trace.head, trace.samples) }
     guard let text = TraceCSV.text(trace, title: title) else {
       throw .usage(

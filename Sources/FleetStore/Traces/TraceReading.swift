@@ -40,7 +40,7 @@ struct TraceReading {
     guard let file = TraceFile(bytes: unpacked) else {
       throw .usage(
         "read", name,
-        "it is no trace, or its first bytes are damaged; name a file of odograph trace fetch or wait")
+        "not a trace, or its first bytes are damaged; name a file of odograph trace fetch or wait")
     }
     (head, blocks) = (file.head, file.blocks.count)
     // If decompression fails, the rest is unknown.
@@ -103,8 +103,8 @@ struct TraceReading {
   /// A description of the damage; nil if there is none.
   var damage: String? {
     var parts: [String] = []
-    if unreadable > 0 { parts.append("\(unreadable) of \(blocks) blocks cannot be read") }
-    if lostBytes > 0 { parts.append("the last \(lostBytes) bytes are no whole block") }
+    if unreadable > 0 { parts.append("\(unreadable) of \(blocks) blocks are not readable") }
+    if lostBytes > 0 { parts.append("the last \(lostBytes) bytes are an incomplete block") }
     return parts.isEmpty ? nil : parts.joined(separator: ", and ")
   }
 }

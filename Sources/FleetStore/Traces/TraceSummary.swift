@@ -16,9 +16,9 @@ enum TraceSummary {
       "size     \(size) bytes, \(trace.blocks) block\(trace.blocks == 1 ? "" : "s")",
     ]
     if trace.strays > 0 {
-      lines.append("left out \(trace.strays) samples more than a day away from the moment")
+      lines.append("left out \(trace.strays) samples more than a day before or after the trace")
     }
-    lines.append(trace.damage.map { "damaged: \($0)" } ?? "ok: every block has its checksum")
+    lines.append(trace.damage.map { "damaged: \($0)" } ?? "ok: the checksum of each block is verified")
     return lines.joined(separator: "\n") + "\n"
   }
 

@@ -96,7 +96,7 @@ package enum VerifyCommand {
     while let bytes = try input.next(while: { monitor.goesOn() }) {
       number += 1
       guard let json = try? JSONValue(parsing: bytes), let topic = json["topic"]?.string else {
-        throw .usage("read", "\(path), line \(number)", "it is no line of odograph tail")
+        throw .usage("read", "\(path), line \(number)", "not a line of odograph tail")
       }
       guard json["retain"] != .bool(true), let payload = json["payload"],
         let epoch = payload["epoch"]?.string, let seq = payload["seq"]?.integer

@@ -90,7 +90,7 @@ package struct AccessConfiguration: Hashable, Sendable {
       guard let text = try table.text("sha256"), let digest = SecretDigest(hexadecimal: text) else {
         throw table.wrong(
           "sha256",
-          "it is the token's SHA-256 in 64 hexadecimal digits; `odograph access token \(table.name)` makes one"
+          "must be the token's SHA-256 in 64 hexadecimal digits; `odograph access token \(table.name)` makes one"
         )
       }
       if let other = tokens[digest] {
@@ -116,7 +116,7 @@ package struct AccessConfiguration: Hashable, Sendable {
       proxyHeader = name
     }
     if proxyHeader != nil, proxyAddresses.isEmpty {
-      throw table.wrong("addresses", "they are missing: whose header is believed, as 127.0.0.1")
+      throw table.wrong("addresses", "they are missing: whose header is accepted, for example 127.0.0.1")
     }
   }
 
@@ -131,7 +131,7 @@ package struct AccessConfiguration: Hashable, Sendable {
     let text = try table.text("password")
     let path = try table.file("password_file")
     if text != nil, path != nil {
-      throw table.wrong("password_file", "there is password, too; keep one of them")
+      throw table.wrong("password_file", "password is set, too; remove one of them")
     }
     if let text {
       do throws(FleetError) { return try PasswordHash(parsing: text) } catch {
@@ -167,7 +167,8 @@ package struct AccessConfiguration: Hashable, Sendable {
   private static func end(_ table: SettingsTable) throws(FleetError) -> UTCTime? {
     guard let text = try table.text("expires") else { return nil }
     guard let time = UTCTime(rfc3339: text) ?? UTCTime(rfc3339: text + "T00:00:00Z") else {
-      throw table.wrong("expires", "it is a date or a time as in \"2027-01-31\" or \"2027-01-31T18:00:00Z\"")
+      throw table.wrong(
+        "expires", "must be a date or a time as in \"2027-01-31\" or \"2027-01-31T18:00:00Z\"")
     }
     return time
   }

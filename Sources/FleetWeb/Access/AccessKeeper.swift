@@ -134,7 +134,7 @@ package final class AccessKeeper: Sendable {
         AuditEntry(action: "reload", who: "SIGHUP", from: "this machine", outcome: "done"))
       say("uses users and tokens of \(begun.path) as they are now")
       if !waiting.isEmpty {
-        say("\(waiting.joined(separator: ", ")) of \(begun.path): what has changed is used after a restart")
+        say("\(waiting.joined(separator: ", ")) of \(begun.path): changes take effect after a restart")
       }
       others(file)
     } catch {

@@ -53,7 +53,7 @@ package struct LocalAccess: AccessPolicy {
       if request.method != .get, request.method != .head, let origin = request.headers[.origin],
         origin != "http://\(request.head.authority ?? "")"
       {
-        throw WebError.forbidden("this comes from a page of \(origin.prefix(100))")
+        throw WebError.forbidden("the request is from a page of \(origin.prefix(100))")
       }
       var context = context
       context.principal = .local

@@ -69,7 +69,7 @@ package struct AlertRoutes: RouteGroup {
     let json = try await request.json(upTo: 4096, types: nil)
     guard let seconds = json["seconds"]?.double, seconds > 0, seconds <= longest else {
       throw WebError.invalid(
-        "body", "seconds is a number above 0, \(Int(longest)) at most", remedy: "send {\"seconds\": 3600}")
+        "body", "seconds must be above 0 and at most \(Int(longest))", remedy: "send {\"seconds\": 3600}")
     }
     return seconds
   }
@@ -162,13 +162,13 @@ private struct AlertQuery {
     (fleet, vehicle) = (try request.query("fleet"), try request.query("vehicle"))
     if let text = try request.query("state") {
       guard let state = AlertsPage.State(rawValue: text) else {
-        throw .invalid("query", "state is open, ended or all")
+        throw .invalid("query", "state must be open, ended or all")
       }
       self.state = state
     }
     if let text = try request.query("order") {
       guard let order = AlertsPage.Order(rawValue: text) else {
-        throw .invalid("query", "order is newest or severity")
+        throw .invalid("query", "order must be newest or severity")
       }
       self.order = order
     }

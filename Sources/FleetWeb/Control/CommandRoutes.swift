@@ -64,7 +64,7 @@ package struct CommandRoutes: RouteGroup {
           given.isSent
             ? "The vehicle did not answer within \(Int(timeout.rounded(.up))) s."
             : "The broker did not confirm the command within \(Int(timeout.rounded(.up))) s.",
-          remedy: "Look whether the vehicle is online, and give it more time (timeout, at most 30).")
+          remedy: "Check whether the vehicle is online, or increase timeout (at most 30).")
       }
       return (Self.answers([given]), state.rawValue)
     }
@@ -78,13 +78,13 @@ package struct CommandRoutes: RouteGroup {
       throw .invalid("body", "key \"command\": missing or not a text", remedy: "The commands are \(names).")
     }
     guard let command = VehicleCommand.named(name) else {
-      throw .unprocessable("there is no command \"\(name.prefix(80))\"", remedy: "The commands are \(names).")
+      throw .unprocessable("unknown command \"\(name.prefix(80))\"", remedy: "The commands are \(names).")
     }
     let given: [String: JSONValue]
     switch members["arguments"] {
     case nil: given = [:]
     case .object(let members): given = members
-    default: throw .invalid("body", "key \"arguments\": it is an object")
+    default: throw .invalid("body", "key \"arguments\": must be an object")
     }
     do throws(JSONError) { return (command, try command.arguments(given)) } catch {
       throw .unprocessable("\(error)")
@@ -94,7 +94,7 @@ package struct CommandRoutes: RouteGroup {
   private static func timeout(_ json: JSONValue?) throws(WebError) -> Double {
     guard let json else { return usualTimeout }
     guard let seconds = json.double, (1...largestTimeout).contains(seconds) else {
-      throw .invalid("body", "key \"timeout\": it is a number from 1 to \(Int(largestTimeout))")
+      throw .invalid("body", "key \"timeout\": must be a number from 1 to \(Int(largestTimeout))")
     }
     return seconds
   }

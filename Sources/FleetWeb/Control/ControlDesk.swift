@@ -29,7 +29,7 @@ package struct ControlDesk: Sendable {
   struct Vehicle: Hashable, Sendable {
     var key: VehicleKey
     var state: VehicleState
-    /// True if it accepts settings, regions and commands, or does not report otherwise.
+    /// False if the vehicle has reported that remote management is disabled.
     var isManaged: Bool
     var nextContact: UTCTime?
 
@@ -76,7 +76,7 @@ package struct ControlDesk: Sendable {
     guard !documents.isIncomplete else {
       throw WebError(
         .serviceUnavailable, "too-much", "The documents of all vehicles exceed this server's limit.",
-        remedy: "Name fewer vehicles with --fleet and --vehicle, and serve the others apart.")
+        remedy: "Name fewer vehicles with --fleet and --vehicle, and serve the others with another server.")
     }
     return documents
   }

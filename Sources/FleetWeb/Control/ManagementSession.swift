@@ -137,7 +137,7 @@ package final class ManagementSession: Sendable {
   /// Requests are not queued for an unreachable broker: they would reach vehicles unexpectedly later.
   private static let unreachable = WebError(
     .serviceUnavailable, "broker-unreachable", "There is no connection to the broker; nothing was sent.",
-    remedy: "Look whether the broker runs, and ask again.", headers: [.retryAfter: "5"])
+    remedy: "Check whether the broker runs, and retry.", headers: [.retryAfter: "5"])
 
   // MARK: Documents
 

@@ -38,7 +38,7 @@ extension RegionRoutes {
       switch members["add"] {
       case nil, .bool(false): self = .set(document)
       case .bool(true): self = .add(document)
-      default: throw .invalid("body", "key \"add\": it is true or false")
+      default: throw .invalid("body", "key \"add\": must be true or false")
       }
     }
 
@@ -46,7 +46,7 @@ extension RegionRoutes {
       let names = json.array?.compactMap(\.string) ?? []
       guard !names.isEmpty, names.count == json.array?.count, !names.contains("") else {
         throw .invalid(
-          "body", "key \"remove\": it is a list of regions' names", remedy: "Give names as in [\"yard\"].")
+          "body", "key \"remove\": must be a list of regions' names", remedy: "Give names as in [\"yard\"].")
       }
       return names
     }

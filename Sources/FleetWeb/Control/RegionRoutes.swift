@@ -137,7 +137,7 @@ package struct RegionRoutes: RouteGroup {
     }
     guard document.replaced.isEmpty else {
       throw .unprocessable(
-        "region \"\(document.replaced[0])\" is there twice", remedy: "Give each its own id.")
+        "region \"\(document.replaced[0])\" occurs twice", remedy: "Give each its own id.")
     }
     return document
   }
@@ -151,7 +151,7 @@ package struct RegionRoutes: RouteGroup {
     for (index, name) in names.enumerated() {
       let parts = name.string?.split(separator: "/", omittingEmptySubsequences: false) ?? []
       guard parts.count == 2, !parts.contains("") else {
-        throw .invalid("body", "key \"vehicles[\(index)]\": it is a text as in \"fleet/vehicle\"")
+        throw .invalid("body", "key \"vehicles[\(index)]\": must be a text as in \"fleet/vehicle\"")
       }
       keys.append(VehicleKey(fleet: String(parts[0]), vehicle: String(parts[1])))
     }

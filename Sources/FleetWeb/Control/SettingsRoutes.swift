@@ -156,7 +156,7 @@ package struct SettingsRoutes: RouteGroup {
       text.unicodeScalars.allSatisfy({ !$0.isUnseen })
     else {
       throw .invalid(
-        "body", "key \"label\": it is a text of 1 to \(largestLabel) bytes without control characters")
+        "body", "key \"label\": must be a text of 1 to \(largestLabel) bytes without control characters")
     }
     return text
   }

@@ -12,11 +12,11 @@ extension WebError {
   }
 
   static let tooManyQuestions = WebError(
-    .serviceUnavailable, "busy", "too many questions about the past wait already",
-    remedy: "ask again in a moment", headers: [.retryAfter: "2"])
+    .serviceUnavailable, "busy", "too many queued history requests",
+    remedy: "retry in a moment", headers: [.retryAfter: "2"])
 
   static let tooManyAnswers = WebError(
-    .serviceUnavailable, "busy", "too many answers about the past wait for their clients",
+    .serviceUnavailable, "busy", "too many history responses in progress",
     remedy: "try again later, or request less", headers: [.retryAfter: "5"])
 
   static func tooSlow(_ seconds: Double) -> WebError {

@@ -22,8 +22,8 @@ struct HistoryQuery {
       let name = String(key)
       guard names.contains(name) else {
         throw .parameter(
-          String(name.prefix(40)), "there is no such parameter here",
-          remedy: names.isEmpty ? "leave it out" : "there are \(names.joined(separator: ", "))")
+          String(name.prefix(40)), "unknown parameter",
+          remedy: names.isEmpty ? "leave it out" : "available: \(names.joined(separator: ", "))")
       }
       let longest = name == "after" ? Self.longestPlace : Self.longest
       guard value.utf8.count <= longest else {
@@ -34,7 +34,7 @@ struct HistoryQuery {
       }
       values[name, default: []].append(String(value))
       guard values[name]?.count ?? 0 <= Self.most else {
-        throw .parameter(name, "it is there too often", remedy: "give \(Self.most) at most")
+        throw .parameter(name, "too many values", remedy: "give \(Self.most) at most")
       }
     }
   }
@@ -49,7 +49,7 @@ struct HistoryQuery {
   func words(_ name: String, among known: [String]) throws(WebError) -> [String] {
     for word in texts(name) where !known.contains(word) {
       throw .parameter(
-        name, "\"\(word.prefix(40))\" is not known", remedy: "it is one of \(known.joined(separator: ", "))")
+        name, "\"\(word.prefix(40))\" is not known", remedy: "use one of \(known.joined(separator: ", "))")
     }
     return texts(name)
   }
@@ -57,7 +57,7 @@ struct HistoryQuery {
   func text(_ name: String) throws(WebError) -> String? {
     guard let all = values[name] else { return nil }
     guard all.count == 1, let text = all.first else {
-      throw .parameter(name, "it is there \(all.count) times", remedy: "give it once")
+      throw .parameter(name, "has \(all.count) values", remedy: "give it once")
     }
     return text
   }
@@ -66,7 +66,7 @@ struct HistoryQuery {
     guard let text = try text(name) else { return nil }
     guard let number = Int(text), range.contains(number) else {
       throw .parameter(
-        name, "\"\(text.prefix(40))\" is no whole number in range",
+        name, "\"\(text.prefix(40))\" is not an integer in range",
         remedy: "give \(range.lowerBound) to \(range.upperBound)")
     }
     return number
@@ -89,7 +89,7 @@ struct HistoryQuery {
   func times() throws(WebError) -> (from: UTCTime?, to: UTCTime?) {
     let (from, to) = (try time("from"), try time("to"))
     if let from, let to, to <= from {
-      throw .parameter("to", "it is not after from", remedy: "give a later time")
+      throw .parameter("to", "must be after from", remedy: "give a later time")
     }
     return (from, to)
   }
@@ -98,10 +98,10 @@ struct HistoryQuery {
   func span(days: Int) throws(WebError) -> (from: UTCTime, to: UTCTime) {
     let (from, to) = try times()
     guard let from else {
-      throw .parameter("from", "it is missing", remedy: "give the time from which on to answer")
+      throw .parameter("from", "it is missing", remedy: "set the start time")
     }
     guard let to else {
-      throw .parameter("to", "it is missing", remedy: "give the time before which to answer")
+      throw .parameter("to", "it is missing", remedy: "set the end time")
     }
     // Not computed as a difference, which overflows for times centuries apart.
     guard to <= from.advanced(bySeconds: Double(days) * 86_400) else {
@@ -120,7 +120,7 @@ struct HistoryQuery {
     for (name, values) in [("fleet", part.fleets), ("vehicle", part.vehicles)] {
       guard values.allSatisfy({ $0.unicodeScalars.count <= Self.longestName }) else {
         throw .parameter(
-          name, "it is longer than any name", remedy: "give \(Self.longestName) characters at most")
+          name, "too long for a name", remedy: "give \(Self.longestName) characters at most")
       }
     }
     part.scope = RecordingScope(principal.scope)
@@ -134,7 +134,7 @@ struct HistoryQuery {
     guard let text = try text("after") else { return nil }
     guard let place = JournalPlace(word: text) else {
       throw .parameter(
-        "after", "it is no place in a list", remedy: "use the value of next of the previous page")
+        "after", "not a valid page", remedy: "use the value of next of the previous page")
     }
     return place
   }

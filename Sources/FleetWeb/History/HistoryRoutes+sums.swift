@@ -17,7 +17,7 @@ extension HistoryRoutes {
         let days = try reader.drivenDays(part, offset: offset, limit: Self.mostDays + 1)
         guard days.count <= Self.mostDays else {
           throw WebError(
-            .badRequest, "too-much", "there are more than \(Self.mostDays) days of vehicles",
+            .badRequest, "too-much", "the result has more than \(Self.mostDays) days of vehicles",
             remedy: "request a shorter period, or fewer vehicles")
         }
         writer.json.openObject()
@@ -39,7 +39,7 @@ extension HistoryRoutes {
       guard let canvas = bounds.canvas(zoom: zoom) else {
         throw WebError.parameter(
           "bounds", "they are empty, or more than \(Int(WayCanvas.mostPixels)) pixels at zoom \(Int(zoom))",
-          remedy: "give what a screen shows")
+          remedy: "set the bounds of the map")
       }
       let scope = RecordingScope(principal.scope)
       return try await answer(request, context, "application/json") { reader, writer in

@@ -34,7 +34,7 @@ extension HistoryRoutes {
         case .unknown: throw WebError.notFound("trace")
         case .unavailable(let reason):
           throw WebError(
-            .conflict, "trace-unavailable", reason, remedy: "ask again later, or for another form of it")
+            .conflict, "trace-unavailable", reason, remedy: "retry later, or request another format")
         }
       }
     }

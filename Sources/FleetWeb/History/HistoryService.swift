@@ -48,8 +48,8 @@ package final class HistoryService: ServePart, MetricsSource {
       "record_failed", "Whether the recording cannot be written now; what comes waits at the broker.",
       progress.isInterrupted ? 1 : 0)
     metrics.counter(
-      "record_messages_total", "Messages received for the recording and dealt with.", progress.received)
-    metrics.counter("record_stored_total", "Messages stored that were not there before.", progress.stored)
+      "record_messages_total", "Messages received for the recording and processed.", progress.received)
+    metrics.counter("record_stored_total", "New messages stored.", progress.stored)
   }
 
   /// Stops all queries, and stores the received messages.

@@ -109,7 +109,7 @@ extension VehicleQuery {
     for name in try request.query("state")?.split(separator: ",") ?? [] {
       guard let state = VehicleState(rawValue: String(name)) else {
         let names = VehicleState.allCases.map(\.rawValue).joined(separator: ", ")
-        throw .invalid("query", "state is one or several of \(names)")
+        throw .invalid("query", "state must be one or several of \(names)")
       }
       states.insert(state)
     }

@@ -113,7 +113,7 @@ package final class StreamHub: Sendable {
   private func refusal(of principal: Principal, _ state: State) -> WebError? {
     guard !state.isClosed else { return .busy("the server ends") }
     guard state.clients.count < limits.clients else {
-      return .busy("there are \(limits.clients) streams already")
+      return .busy("limit of \(limits.clients) streams reached")
     }
     let share = share(of: principal)
     let own = state.clients.values.count { $0.principal.name == principal.name }

@@ -68,20 +68,20 @@ private struct ViewChange {
   private var selected: VehicleKey??
 
   init(_ json: JSONValue) throws(WebError) {
-    guard case .object(let members) = json else { throw .invalid("body", "it is a JSON object") }
+    guard case .object(let members) = json else { throw .invalid("body", "must be a JSON object") }
     switch members["bounds"] {
     case nil: break
     case .null?: bounds = .some(nil)
     case .string(let text)?: bounds = try MapBounds(parsing: text)
     case .array(let numbers)?:
       bounds = try MapBounds(parsing: numbers.map { "\($0.double ?? .nan)" }.joined(separator: ","))
-    default: throw .invalid("bounds", "bounds are [west, south, east, north] in degrees, or null")
+    default: throw .invalid("bounds", "bounds must be [west, south, east, north] in degrees, or null")
     }
     switch members["selected"] {
     case nil: break
     case .null?, .string("")?: selected = .some(nil)
     case .string(let text)?: selected = try VehicleKey(parsing: text)
-    default: throw .invalid("selected", "selected is \"fleet/vehicle\", or null")
+    default: throw .invalid("selected", "selected must be \"fleet/vehicle\", or null")
     }
   }
 
@@ -96,7 +96,7 @@ extension VehicleKey {
   fileprivate init(parsing text: String) throws(WebError) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
-      throw .invalid("selected", "a vehicle is fleet/vehicle")
+      throw .invalid("selected", "a vehicle must be fleet/vehicle")
     }
     self.init(fleet: String(parts[0]), vehicle: String(parts[1]))
   }

@@ -73,7 +73,7 @@ package struct MapRoutes: RouteGroup {
     let row = try number("y", below: 1 << zoom)
     guard let file else {
       throw WebError(
-        .notFound, "no-map", "there is no file of map tiles",
+        .notFound, "no-map", "no map tiles configured",
         remedy: "name one with --map, or as mbtiles in [map] of the configuration")
     }
     guard let tile = try await file.tile(zoom: zoom, column: column, row: row) else {

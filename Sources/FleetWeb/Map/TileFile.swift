@@ -82,9 +82,9 @@ package final class TileFile: Sendable {
     let cause =
       switch error.code.primary {
       case .cannotOpen: InputFile.causeOfFailure(toOpen: path) ?? error.message
-      case .notADatabase: "it is no MBTiles file (SQLite); vector tiles in a PMTiles archive are not read"
+      case .notADatabase: "not an MBTiles file (SQLite); vector tiles in a PMTiles archive are not read"
       case .corrupt: "it is damaged (\(error.message)); \(remedy)"
-      default: "\(error.message); it has to be an MBTiles file of raster tiles"
+      default: "\(error.message); must be an MBTiles file of raster tiles"
       }
     return .usage("use the map", path, cause)
   }
@@ -112,7 +112,7 @@ private final class TileConnection {
   func description() throws(SQLiteError) -> TileFile.Description {
     let format = try metadata("format")
     guard format.map({ !["pbf", "mvt"].contains($0) }) ?? true else {
-      throw failure("it holds vector tiles (format \(format ?? "")); make raster tiles of them first")
+      throw failure("it contains vector tiles (format \(format ?? "")); make raster tiles of them first")
     }
     // Missing or invalid metadata are derived from the tiles.
     let range = { (name: String) -> Int? in
@@ -124,7 +124,7 @@ private final class TileConnection {
     if lowest == nil || highest == nil || lowest ?? 0 > highest ?? 0 {
       guard let first = try database.integer("SELECT min(zoom_level) FROM tiles"),
         let last = try database.integer("SELECT max(zoom_level) FROM tiles")
-      else { throw failure("there is no tile in it") }
+      else { throw failure("it contains no tile") }
       (lowest, highest) = (Int(clamping: first), Int(clamping: last))
     }
     guard let lowest, let highest, lowest <= highest, (0...MapSettings.deepest).contains(lowest),

@@ -34,7 +34,7 @@ package struct LeafletFiles: Sendable {
     }
     guard let missing = Self.needed.first(where: { files[$0] == nil }) else { return }
     files = [:]
-    problem = "the map needs Leaflet, and there is no \(place)/\(missing)"
+    problem = "the map requires Leaflet; missing: \(place)/\(missing)"
     if folder != nil {
       throw .usage("serve Leaflet from", place, "there is no \(missing); \(Self.remedy)")
     }

@@ -113,7 +113,7 @@ package struct ServeConfiguration: Sendable {
     records = options.history.record || records
     keep = options.history.keep ?? keep
     if records, recording == nil {
-      throw .usage("use", "--record", "name what to record into with --recording")
+      throw .usage("use", "--record", "set the recording with --recording")
     }
     if keep != nil, !records {
       throw .usage("use", "--keep", "it is for --record; odograph record --keep has it without a server")
@@ -142,7 +142,8 @@ package struct ServeConfiguration: Sendable {
         "passwords, cookies and tokens would go there in the clear; configure [tls], or the [proxy] that encrypts, listen at "
           + "127.0.0.1:\(address.port), or allow it by plain = true in [server]")
     }
-    return "passwords, cookies and tokens go in the clear to \(address.text), as plain in [server] allows"
+    return
+      "passwords, cookies and tokens are sent unencrypted to \(address.text), as plain in [server] allows"
   }
 }
 

@@ -19,7 +19,7 @@ package struct MetricsRoutes: RouteGroup {
   package func add(to router: RouterGroup<WebContext>) {
     router.get("metrics") { _, context in
       guard try context.requirePrincipal().scope.fleets == nil else {
-        throw WebError.forbidden("the metrics are of all fleets, and you see some")
+        throw WebError.forbidden("the metrics include all fleets, but your permissions are limited to some")
       }
       var metrics = MetricsText()
       write(to: &metrics, at: .now)
@@ -57,7 +57,7 @@ package struct MetricsRoutes: RouteGroup {
         ([("reason", "refused")], Double(counters.refused)),
       ])
     metrics.family(
-      "fleet_delay_seconds", .gauge, "From vehicles' clocks to here, of the last messages, by quantile.",
+      "fleet_delay_seconds", .gauge, "Delay of recent messages from the vehicle's clock, by quantile.",
       [0.5, 0.95, 0.99].map { ([("quantile", "\($0)")], delays.quantile($0)) })
     let link = feed.link(at: now)
     metrics.gauge("broker_up", "Whether the broker is connected.", link.isConnected ? 1 : 0)
@@ -66,11 +66,11 @@ package struct MetricsRoutes: RouteGroup {
     metrics.gauge("server_streams", "Open streams of events.", Double(streams.clients))
     metrics.counter("server_streams_opened_total", "Streams of events that were opened.", streams.opened)
     metrics.family(
-      "server_streams_ended_total", .counter, "Streams that the server did not serve, by reason.",
+      "server_streams_ended_total", .counter, "Refused streams, by reason.",
       [([("reason", "stuck")], Double(streams.dropped)), ([("reason", "full")], Double(streams.refused))])
     metrics.counter(
-      "server_stream_events_total", "Events sent, each counted for each client.", streams.events)
-    metrics.counter("server_stream_bytes_total", "Bytes of events sent, as packed.", streams.bytes)
+      "server_stream_events_total", "Events sent to all clients.", streams.events)
+    metrics.counter("server_stream_bytes_total", "Compressed bytes of events sent.", streams.bytes)
     metrics.gauge(
       "server_resident_bytes", "Memory of the server.", ProcessMemory.resident.map(Double.init))
   }

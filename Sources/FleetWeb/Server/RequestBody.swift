@@ -12,7 +12,7 @@ extension Request {
       guard known.contains(name) else {
         throw .invalid(
           "query", "\(name.prefix(80)) is not known here",
-          remedy: "there are \(known.joined(separator: ", "))")
+          remedy: "available: \(known.joined(separator: ", "))")
       }
     }
   }
@@ -45,12 +45,12 @@ extension JSONValue {
   package func members(_ known: [String]) throws(WebError) -> [String: JSONValue] {
     guard case .object(let members) = self else {
       throw .invalid(
-        "body", "the body is not a JSON object", remedy: "there are \(known.joined(separator: ", "))")
+        "body", "the body is not a JSON object", remedy: "available: \(known.joined(separator: ", "))")
     }
     for name in members.keys.sorted() where !known.contains(name) {
       throw .invalid(
-        "body", "key \"\(name.prefix(80))\": it is not known here",
-        remedy: "there are \(known.joined(separator: ", "))")
+        "body", "key \"\(name.prefix(80))\": unknown key",
+        remedy: "available: \(known.joined(separator: ", "))")
     }
     return members
   }

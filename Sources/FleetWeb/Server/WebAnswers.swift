@@ -99,7 +99,7 @@ extension Request {
   package func query(_ name: String, in range: ClosedRange<Int>) throws(WebError) -> Int? {
     guard let text = try query(name) else { return nil }
     guard let number = Int(text), range.contains(number) else {
-      throw .invalid("query", "\(name) is a whole number from \(range.lowerBound) to \(range.upperBound)")
+      throw .invalid("query", "\(name) must be an integer from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }

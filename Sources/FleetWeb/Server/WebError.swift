@@ -44,7 +44,7 @@ package struct WebError: Error, HTTPResponseError, Hashable, Sendable {
 extension WebError {
   /// Creates the error for a missing or invisible object; both are indistinguishable.
   package static func notFound(_ what: String, remedy: String? = nil) -> WebError {
-    WebError(.notFound, "not-found", "there is no \(what.prefix(200))", remedy: remedy)
+    WebError(.notFound, "not-found", "no such \(what.prefix(200))", remedy: remedy)
   }
 
   /// Creates the error for an invalid request.
@@ -84,13 +84,13 @@ extension WebError {
   init(_ error: HTTPError) {
     let (code, message): (String, String) =
       switch error.status {
-      case .notFound: ("not-found", "there is nothing at this address")
+      case .notFound: ("not-found", "not found")
       case .unauthorized: ("login-required", "log in first")
       case .forbidden: ("forbidden", "this is not allowed")
       case .contentTooLarge: ("too-large", "the request is too large")
       case .unsupportedMediaType: ("unsupported-media-type", "the body is of a type that is not read here")
-      case .tooManyRequests: ("too-many-requests", "there were too many requests")
-      case .badRequest: ("invalid-request", "the request makes no sense")
+      case .tooManyRequests: ("too-many-requests", "too many requests")
+      case .badRequest: ("invalid-request", "the request is invalid")
       default: ("error-\(error.status.code)", error.status.reasonPhrase)
       }
     self.init(error.status, code, error.body ?? message, headers: error.headers)

@@ -70,7 +70,7 @@ package final class WebListener: Sendable {
         cause += "; ports below 1024 are for root alone, take another with --listen"
       }
     } else if error is SocketAddressError {
-      cause = "there is no such host; write an address of this machine"
+      cause = "unknown host; write an address of this machine"
     }
     return FleetError(operation: "listen at", object: address.text, cause: cause, exit: .unavailable)
   }

@@ -200,7 +200,8 @@ extension Client {
     guard let name = configuration.userName else { return }
     let password = try configuration.password.map { (secret) throws(MQTTError) in try secret.read() }
     guard unsafe mosquitto_username_pw_set(handle, name, password) == MOSQ_ERR_SUCCESS.code else {
-      throw MQTTError(operation: "use", object: "user name", cause: "it is not UTF-8 or above 65535 bytes")
+      throw MQTTError(
+        operation: "use", object: "user name", cause: "it is not UTF-8 or longer than 65535 bytes")
     }
   }
 

@@ -237,11 +237,11 @@ extension Connection {
           "the key \(identity.keyFile) cannot be read, or does not belong to the certificate \(identity.certificateFile)"
       }
       if isSaid("load client certificate") {
-        return "\(identity.certificateFile) holds no certificate that can be read"
+        return "\(identity.certificateFile) contains no valid certificate"
       }
     }
     guard case .file(let path) = tls.trust, isSaid("load CA certificates") else { return nil }
-    return "\(path) holds no CA certificate that can be read"
+    return "\(path) contains no valid CA certificate"
   }
 
   /// OpenSSL's description of the problem, if available.

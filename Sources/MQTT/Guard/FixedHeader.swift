@@ -26,7 +26,7 @@ struct FixedHeader {
       let byte = unsafe bytes[index]
       length |= Int(byte & 127) << (7 * (index - 1))
       guard byte & 128 == 0 else { continue }
-      if index > 1, byte == 0 { throw Self.violation(type, index, "a length with needless bytes") }
+      if index > 1, byte == 0 { throw Self.violation(type, index, "an overlong length encoding") }
       self.length = length
       size = index + 1
       return
@@ -42,7 +42,7 @@ struct FixedHeader {
       if flags >> 1 & 3 == 3 { throw violation(type, 0, "QoS 3") }
       if flags & 6 == 0, flags & 8 != 0 { throw violation(type, 0, "a repetition at QoS 0") }
     case .publishRelease: if flags != 2 { throw violation(type, 0, "reserved bits") }
-    case .authentication: throw violation(type, 0, "authentication that was not asked for")
+    case .authentication: throw violation(type, 0, "authentication that was not requested")
     case .disconnect where version311: throw violation(type, 0, "no broker may send it under 3.1.1")
     default: if flags != 0 { throw violation(type, 0, "reserved bits") }
     }

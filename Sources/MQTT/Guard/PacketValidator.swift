@@ -185,16 +185,16 @@ struct PacketValidator {
     case .connectAnswer:
       isConnected = true
       place = .flags
-      if version311, rest != 2 { throw violation("it has \(rest) bytes in place of 2") }
+      if version311, rest != 2 { throw violation("it has \(rest) bytes instead of 2") }
     case .publishAcknowledged, .publishReceived, .publishRelease, .publishComplete:
       place = .identifierHigh
-      if version311, rest != 2 { throw violation("it has \(rest) bytes in place of 2") }
+      if version311, rest != 2 { throw violation("it has \(rest) bytes instead of 2") }
     case .subscribeAnswer: place = .identifierHigh
     case .unsubscribeAnswer:
       place = .identifierHigh
-      if version311, rest != 2 { throw violation("it has \(rest) bytes in place of 2") }
+      if version311, rest != 2 { throw violation("it has \(rest) bytes instead of 2") }
     case .pingAnswer:
-      if rest != 0 { throw violation("it has \(rest) bytes in place of none") }
+      if rest != 0 { throw violation("it has \(rest) bytes instead of 0") }
       place = .end
     case .disconnect, .authentication: place = rest == 0 ? .end : .reason
     }
@@ -229,7 +229,7 @@ struct PacketValidator {
         note(fault)
       } else if fault.codePoint == nil {
         advance(index)
-        throw violation("text that is not UTF-8")
+        throw violation("invalid UTF-8")
       }
       unsafe bytes[index] = fault.replacement
     }
@@ -250,7 +250,7 @@ struct PacketValidator {
       connectFlags = byte
       place = .connectReason
     case .connectReason:
-      if connectFlags == 1, byte != 0 { throw violation("a session present where the connection is refused") }
+      if connectFlags == 1, byte != 0 { throw violation("session present in a refused connection") }
       if version311 {
         place = .end
       } else if rest == 1, byte == 1, connectFlags == 0 {
@@ -280,7 +280,7 @@ struct PacketValidator {
       place = place == .lengthHigh ? .lengthLow : .topicLengthLow
     case .topicLengthLow:
       count |= Int(byte)
-      if count == 0 { throw violation("a topic name of no bytes") }
+      if count == 0 { throw violation("an empty topic name") }
       if count >= rest { throw violation("a topic name that is longer than the packet") }
       place = .topic
       (isTopic, isMessageTopic) = (true, true)
@@ -307,7 +307,7 @@ struct PacketValidator {
     case .publish: place = left == 0 ? .end : .payload
     case .subscribeAnswer, .unsubscribeAnswer: place = .reasons
     default:
-      if left > 0 { throw violation("\(left) bytes behind the properties") }
+      if left > 0 { throw violation("\(left) bytes after the properties") }
       place = .end
     }
   }
@@ -338,7 +338,7 @@ struct PacketValidator {
         advance(1)
         return try endText()
       }
-    default: throw violation("bytes that belong to nothing")
+    default: throw violation("unexpected trailing bytes")
     }
     advance(1)
   }
@@ -351,7 +351,7 @@ struct PacketValidator {
       shift += 7
       return true
     }
-    if shift > 0, byte == 0 { throw violation("a number with needless bytes") }
+    if shift > 0, byte == 0 { throw violation("an overlong number encoding") }
     return false
   }
 
@@ -401,7 +401,7 @@ struct PacketValidator {
     if property == .textPair, !isSecondOfPair {
       isSecondOfPair = true
       place = .lengthHigh
-      if propertyRest < 2 { throw violation("a pair with one half") }
+      if propertyRest < 2 { throw violation("an incomplete pair") }
       return
     }
     rest += 1

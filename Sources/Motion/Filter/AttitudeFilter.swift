@@ -80,7 +80,7 @@ public struct AttitudeFilter: Sendable {
 
   /// Processes a scan that has passed a `ScanScreen`: finite, and in order of time for each sensor.
   ///
-  /// - Parameter doubts: reservations of the `ScanScreen`.
+  /// - Parameter doubts: problems of the scan found by the `ScanScreen`, for example a time that went back.
   public mutating func process(_ scan: InertialScan, doubts: ScanDoubts = []) {
     if doubts.contains(.timeWentBack) { resume(at: scan.timestamp) }
     let time = seconds(scan.timestamp)

@@ -146,7 +146,7 @@ struct YawAlignment: Sendable {
     guard let forward = forward.normalized, let up = (up - forward * up.dot(forward)).normalized else {
       return .identity
     }
-    // Rotates forward to forward first, then about it.
+    // First rotates the device's forward direction to the y axis, then about the y axis until `up` is vertical.
     let first = Quaternion.shortest(from: forward, to: Vector3(0, 1, 0))
     let turned = first.rotate(up)
     return (Quaternion(angle: -atan2(turned.x, turned.z), axis: Vector3(0, 1, 0)) * first).normalized

@@ -81,7 +81,7 @@ extension NavigationCalibration {
       lastState: try LastState(lines))
     guard isValid else {
       throw NavigationCalibrationError(
-        description: "line 2 and following: numbers that no vehicle has; remove the file to start again")
+        description: "line 2 and following: implausible numbers; remove the file to start again")
     }
   }
 }
@@ -130,7 +130,7 @@ private struct CalibrationLines {
       guard let key = words.first else { continue }
       guard lines.updateValue((index + 1, Array(words.dropFirst())), forKey: key) == nil else {
         throw NavigationCalibrationError(
-          description: "line \(index + 1): \(key) is there twice; remove the file to start again")
+          description: "line \(index + 1): \(key) occurs twice; remove the file to start again")
       }
     }
   }

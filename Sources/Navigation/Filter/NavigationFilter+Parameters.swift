@@ -103,7 +103,7 @@ extension NavigationFilter {
 
     /// Standard deviation of the yaw below which an alignment is accepted, rad (8°).
     public var alignmentDeviation = 8 * Double.pi / 180
-    /// Lead of the best hypothesis over all that differ by more than 15°, log-likelihood (8: one in 3,000).
+    /// Minimum difference in log-likelihood between the best yaw hypothesis and all hypotheses more than 15° away (8: odds of 3,000 to 1).
     public var alignmentLead = 8.0
     /// Minimum speed at that time, m/s (3).
     public var alignmentSpeed = 3.0

@@ -53,7 +53,7 @@ extension OdometerState {
       guard let count else { continue }
       let values = words.dropFirst().compactMap { Double($0) }
       guard values.count == count, numbers.updateValue(values, forKey: key) == nil else {
-        throw failure(index + 1, "\(key) has other than \(count) numbers, or is there twice")
+        throw failure(index + 1, "\(key) has other than \(count) numbers, or occurs twice")
       }
     }
     guard let distance = numbers["distance"], let estimated = numbers["estimated"],
@@ -65,6 +65,6 @@ extension OdometerState {
         Place(coordinate: Coordinate(latitude: $0[0], longitude: $0[1]), radius: $0[2])
       }, velocity: numbers["velocity"].map { SIMD2($0[0], $0[1]) }, time: time,
       reported: numbers["reported"]?[0])
-    guard isValid else { throw failure(2, "numbers that no vehicle has") }
+    guard isValid else { throw failure(2, "implausible numbers") }
   }
 }

@@ -15,12 +15,12 @@ struct StopDetector: Sendable {
   private var stillTime = 0.0
   /// The receiver's last speed, m/s.
   private(set) var lastSpeed = 9.0
-  /// The duration of the current quiet, s.
+  /// The duration of the current period without motion, s.
   private var quiet = 0.0
   /// The time until the next stop is allowed, s.
   private var lockout = 0.0
   private var sinceDecision = 0.0
-  /// The mean force in the device frame since the start of the quiet (m/s²), and its duration (s).
+  /// The mean specific force in the device frame since the start of this period (m/s²), and its averaging time (s).
   private var reference = Vector3.zero
   private var referenceTime = 0.0
   /// The integrated difference from that mean in the device frame, m/s.

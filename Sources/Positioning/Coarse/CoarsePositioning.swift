@@ -72,9 +72,9 @@ package struct CoarsePositioning: Sendable {
   package static let beside = 2.0
 
   /// - Parameters:
-  ///   - map: nil gives no positions.
-  ///   - radios: of `wifi` and `cellular`.
-  ///   - figures: the default means that the costs of radios and receiver are unknown.
+  ///   - map: positions of beacons; nil disables coarse positions.
+  ///   - radios: the available radios: `wifi`, `cellular` or both.
+  ///   - figures: energy of radios and receiver; unknown by default.
   package init(
     map: (any BeaconMap)?, radios: Set<SensorKind>, figures: EnergyFigures = EnergyFigures(),
     mobility: Mobility

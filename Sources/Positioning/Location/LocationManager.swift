@@ -345,7 +345,7 @@ extension LocationManager {
     lastDeferral = nil
   }
 
-  /// - Parameter end: time of its end by its limits; nil with an error.
+  /// - Parameter end: time at which the deferral reached its limits; nil if it ended with an error.
   private mutating func endDeferral(_ error: DeferralError?, at end: Timestamp? = nil) -> [LocationEvent] {
     guard let ended = deferral else { return [] }
     deferral = nil
@@ -355,7 +355,7 @@ extension LocationManager {
     return batch + [.deferredUpdatesFinished(error)]
   }
 
-  /// - Parameter radius: metres at 68 % of the exact location, which determines the end of the search.
+  /// - Parameter radius: accuracy (68 %, m) of the location before privacy settings reduce it; completes requests.
   private mutating func answerRequests(with location: Location, of radius: Double?) -> [LocationEvent] {
     var events: [LocationEvent] = []
     for index in requests.indices.reversed() {

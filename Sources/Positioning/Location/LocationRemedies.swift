@@ -25,11 +25,11 @@ extension LocationFailure {
   public var remedy: String {
     switch self {
     case .denied: "set location.enabled = true"
-    case .restricted: "give the agent's user the right to read the receiver"
+    case .restricted: "grant the agent's user read permission for the receiver"
     case .receiverUnavailable:
       "see that gpsd runs and the receiver is plugged in; locations go on by themselves"
     case .positionUnknown: "check that its antenna sees the sky"
-    case .requestTimedOut: "ask again with a longer time limit, where the antenna sees the sky"
+    case .requestTimedOut: "retry with a longer time limit and the antenna in view of the sky"
     }
   }
 }

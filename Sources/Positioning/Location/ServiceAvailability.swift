@@ -3,7 +3,7 @@ public import Sensors
 /// Available location services, and the reasons for unavailable ones. A value without I/O: the caller
 /// provides the results of its checks.
 public struct ServiceAvailability: Hashable, Sendable {
-  /// The local switch.
+  /// The setting `location.enabled`: false disables all positions.
   public var isLocationEnabled: Bool
   /// Existing device nodes without read permission, as in "/dev/iio:device0", with the kind of sensor if
   /// known. Nil before the check.

@@ -83,7 +83,7 @@ public enum RegionError: Error, Hashable, Sendable, CustomStringConvertible {
     case .duplicateIdentifier:
       "a later region has the same identifier and replaces it; rename one of them"
     case .invalidCenter:
-      "the centre is not on the earth; give longitude -180 to 180 and latitude -90 to 90"
+      "the centre has invalid coordinates; give longitude -180 to 180 and latitude -90 to 90"
     case .invalidRadius(let radius):
       "radius \(radius) is not more than 0 and at most \(Circle.largestRadius) m (half the earth)"
     case .invalidDwell(let seconds): "dwell \(seconds) is not a number of seconds of more than 0"

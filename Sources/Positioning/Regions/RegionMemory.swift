@@ -54,7 +54,7 @@ struct RegionMemory: Hashable, Sendable {
   init(decoding bytes: [UInt8]) throws(RegionMemoryError) {
     let isOld = bytes.starts(with: Self.oldMagic)
     guard isOld || bytes.starts(with: Self.magic), bytes.count >= Self.magic.count + 12 else {
-      throw RegionMemoryError(description: "holds no region states of this version")
+      throw RegionMemoryError(description: "contains no region states of this version")
     }
     let end = bytes.count - 4
     var place = end
@@ -65,7 +65,7 @@ struct RegionMemory: Hashable, Sendable {
       return Value(little: bytes, at: place)
     }
     guard try get(UInt32.self) == FNV1a.hash32(bytes[..<end]) else {
-      throw RegionMemoryError(description: "is damaged: its checksum does not fit")
+      throw RegionMemoryError(description: "is damaged: wrong checksum")
     }
     place = Self.magic.count
     for _ in 0..<(try get(UInt32.self)) {

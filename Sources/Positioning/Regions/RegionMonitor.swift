@@ -28,7 +28,7 @@ public struct RegionMonitor: Sendable {
   private(set) var since: [UTCTime?] = []
   private(set) var places: [String: Int] = [:]
   private(set) var tree = BoxTree()
-  /// Tracks of all regions that are not clearly outside, by index.
+  /// Evaluation states by region index. Regions that the vehicle is certainly outside of have none.
   private var tracks: [Int: RegionTrack] = [:]
   /// Regions that were not evaluated since they were added, changed or reset.
   private var unseen: [Int] = []

@@ -158,8 +158,7 @@ public struct BoundedReporter: Sendable {
     report.map { holds($0, for: sample) } ?? false
   }
 
-  /// Returns whether no report is needed: the fix is within the bound, and the next one can be, before the
-  /// validity ends.
+  /// Returns whether a report is still sufficient: the fix is within its bound, and its validity lasts until the next fix.
   func holds(_ report: ReportPredictor, for sample: MotionSample) -> Bool {
     let next = sample.timestamp.advanced(bySeconds: cadence.silence)
     return report.error(of: sample.coordinate, at: sample.timestamp) + report.wireError <= epsilon

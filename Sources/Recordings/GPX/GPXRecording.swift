@@ -45,7 +45,7 @@ public struct GPXRecording: SensorRecording {
     let file = try RecordingFile(path: path)
     guard let element = try GPXReader(file: file, wanted: nil).preferredElement() else {
       throw RecordingError(
-        file: path, problem: "holds no track, route or way point", remedy: "give a GPX file with a track")
+        file: path, problem: "contains no track, route or waypoint", remedy: "use a GPX file with a track")
     }
     isOfWayPoints = element == .way
     reader = Locked(try GPXReader(file: file, wanted: element))
@@ -77,7 +77,7 @@ public struct GPXRecording: SensorRecording {
             file: name, line: point.line,
             problem: isTimed == true
               ? "the point has no time" : "the point has a time, those before it have none",
-            remedy: "give all points a time, or none"))
+            remedy: "set a time in all points or in none"))
         continue
       }
       let timestamp = timestamp(of: point)
@@ -89,7 +89,7 @@ public struct GPXRecording: SensorRecording {
       fix.receiver = name
       return .position([fix])
     }
-    try progress.finish(name, remedy: "give a GPX file with a track")
+    try progress.finish(name, remedy: "use a GPX file with a track")
     return nil
   }
 

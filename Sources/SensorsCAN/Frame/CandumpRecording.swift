@@ -63,7 +63,7 @@ public struct CandumpRecording: SensorRecording {
     guard frameCount > 0 else {
       throw RecordingError(
         file: name, problem: "holds no frame" + (interface.map { " of \($0)" } ?? ""),
-        remedy: "give a log made with candump -l, and the interface that it names")
+        remedy: "use a log of candump -l, and the interface in it")
     }
     return nil
   }

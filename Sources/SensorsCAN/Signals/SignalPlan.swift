@@ -22,7 +22,7 @@ struct SignalPlan {
       guard let source = signal.source else { continue }
       guard let database, let file = configuration.database else {
         throw CANError(
-          place: "can.signals", problem: "\(signal.path) is to come from \(source), and there is no DBC file",
+          place: "can.signals", problem: "\(signal.path) requires \(source), but no DBC file is configured",
           remedy: "set can.dbc")
       }
       guard served.insert(signal.path).inserted else {

@@ -41,7 +41,7 @@ struct CANSocket: ~Copyable {
     let index = unsafe if_nametoindex(interface)
     guard index > 0 else {
       throw CANError(
-        place: interface, problem: "there is no such interface",
+        place: interface, problem: "no such interface",
         remedy:
           "plug the adapter in or load its driver, or name another in can.interface (odographd sensors lists them)"
       )
@@ -57,7 +57,7 @@ struct CANSocket: ~Copyable {
       throw CANError(
         place: interface, problem: "cannot be listened to: \(SystemError.message(for: -code))",
         remedy: -code == ENODEV
-          ? "it is no CAN interface; name another in can.interface" : "check the interface")
+          ? "not a CAN interface; name another in can.interface" : "check the interface")
     }
     guard isUp(descriptor, interface) else { throw down(interface) }
   }

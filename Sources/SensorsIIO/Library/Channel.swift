@@ -32,7 +32,7 @@ internal import CIIO
       throw IIOError(
         operation: .decode, object: "\(device) \(identifier)",
         reason:
-          "its scan format (\(format.bits) bits in \(format.length), shift \(format.shift)) makes no sense")
+          "its scan format (\(format.bits) bits in \(format.length), shift \(format.shift)) is invalid")
     }
     return decoded
   }

@@ -105,8 +105,8 @@ struct ModemScanner: Sendable {
 
 extension ModemScanner {
   static let neighboursForbidden = RadioError(
-    place: "modem", problem: "ModemManager lets this user ask for the serving cell alone",
-    remedy: "for its neighbours, let it control the modem: "
+    place: "modem", problem: "ModemManager permits this user to query the serving cell only",
+    remedy: "to query neighbour cells, permit control of the modem: "
       + "install -D -m 644 /usr/share/odographd/cells.rules /etc/polkit-1/rules.d/61-odographd.rules; "
       + "install -D -m 644 /usr/share/odographd/cells.conf /etc/dbus-1/system.d/odographd.conf; "
       + "systemctl reload dbus")
@@ -121,7 +121,7 @@ extension ModemScanner {
         )
       case .refused where failure.isForbidden:
         (
-          "ModemManager does not let this user ask for cells",
+          "ModemManager does not permit this user to query cells",
           "let it: install -D -m 644 /usr/share/odographd/modem.rules /etc/polkit-1/rules.d/60-odographd.rules"
         )
       case .refused(let name, let message):
@@ -130,7 +130,7 @@ extension ModemScanner {
           "see mmcli -m any, and switch it on: mmcli -m any -e"
         )
       case .silent: ("ModemManager does not answer", "systemctl restart ModemManager")
-      case .abandoned: ("was not asked to the end", "ask again")
+      case .abandoned: ("the query was not completed", "ask again")
       case .broken(let code):
         (
           "the system's D-Bus cannot be spoken to: \(SystemError.message(for: code))",

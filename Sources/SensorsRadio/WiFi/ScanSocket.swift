@@ -21,7 +21,7 @@ internal import Spatial
   init(place: String) throws(RadioError) {
     guard let socket = unsafe nl_socket_alloc() else {
       throw RadioError(
-        place: place, problem: "no memory for a socket", remedy: "give the machine more memory")
+        place: place, problem: "no memory for a socket", remedy: "the machine needs more memory")
     }
     var family: Int32 = 0
     do throws(RadioError) {
@@ -83,7 +83,7 @@ internal import Spatial
       unsafe nla_put_u32(message, Int32(NL80211_ATTR_IFINDEX.rawValue), interface) >= 0
     else {
       throw RadioError(
-        place: place, problem: "no memory for a message", remedy: "give the machine more memory")
+        place: place, problem: "no memory for a message", remedy: "the machine needs more memory")
     }
     let code = unsafe nl_send_auto(socket, message)
     guard code >= 0 else {

@@ -148,7 +148,7 @@ struct WiFiScanner: Sendable {
 extension WiFiScanner {
   private var absent: RadioError {
     RadioError(
-      place: interface, problem: "there is no such interface",
+      place: interface, problem: "no such interface",
       remedy:
         "plug the radio in or load its driver, or name another in radio.wifi (odographd sensors lists them)")
   }
@@ -161,7 +161,7 @@ extension WiFiScanner {
 
   private var forbidden: RadioError {
     RadioError(
-      place: interface, problem: "this process may not scan, and uses what scans of others find",
+      place: interface, problem: "no permission to scan; uses the results of other programs' scans",
       remedy: "give the unit CAP_NET_ADMIN: install -D -m 644 /usr/share/odographd/radio.conf "
         + "/etc/systemd/system/odographd.service.d/radio.conf")
   }
@@ -169,7 +169,7 @@ extension WiFiScanner {
   private func down(_ state: WirelessInterface?) -> RadioError {
     state?.isBlocked == true
       ? RadioError(
-        place: interface, problem: "is switched off by rfkill", remedy: "switch it on: rfkill unblock wifi")
+        place: interface, problem: "is disabled by rfkill", remedy: "switch it on: rfkill unblock wifi")
       : RadioError(
         place: interface, problem: "is down", remedy: "bring it up: ip link set \(interface) up")
   }
@@ -180,12 +180,12 @@ extension WiFiScanner {
     case ENETDOWN, ERFKILL: down(WirelessInterface(interface))
     case EOPNOTSUPP:
       RadioError(
-        place: interface, problem: "cannot scan as it is used now, as an access point cannot",
+        place: interface, problem: "cannot scan in its present mode, for example as an access point",
         remedy: "name an interface in station mode in radio.wifi")
     default:
       RadioError(
         place: interface, problem: "cannot be scanned: \(SystemError.message(for: code))",
-        remedy: "look into the kernel's log (dmesg)")
+        remedy: "check the kernel's log (dmesg)")
     }
   }
 }

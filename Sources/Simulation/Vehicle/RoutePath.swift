@@ -145,7 +145,7 @@ struct RoutePath: Sendable {
     }
     for (index, waypoint) in waypoints.enumerated() {
       guard waypoint.coordinate.isValid, abs(waypoint.coordinate.latitude) < 89 else {
-        throw .waypoint(index, problem: "\(waypoint.coordinate) is not a place where one can drive")
+        throw .waypoint(index, problem: "\(waypoint.coordinate) is not on a road")
       }
       if let limit = waypoint.speedLimit, !(1...70).contains(limit) {
         throw .waypoint(index, problem: "a speed limit of \(limit) m/s; give 1 ... 70 m/s")
@@ -168,8 +168,8 @@ struct RoutePath: Sendable {
         problem: "turns by \(Int(abs(turn).degrees.rounded()))°, more than "
           + "\(Int(sharpestTurn.degrees.rounded()))°; lead the vehicle around by further waypoints")
     }
-    // Slight bends are wide: the radius of a corner grows with the square of the angle's bluntness, and even
-    // the slightest bend is long enough to be steered smoothly.
+    // Smaller turns have larger radii, growing with the inverse square of the turn angle. Even the smallest turn is long enough
+    // for smooth steering.
     let bluntness = 0.5 * Double.pi / max(abs(turn), 1e-6)
     let gentle = max(10, min(400, 10 * bluntness * bluntness))
     let radius = waypoints[index].turnRadius ?? max(gentle, CornerBlend.radius(turn: turn, length: 20))

@@ -196,7 +196,7 @@ public enum PolygonError: Error, Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .noRing: "has no ring; give at least three vertices"
     case .invalidCoordinate(let ring, let vertex):
-      "vertex \(vertex) of ring \(ring) is not on the earth; give longitude -180 to 180 and latitude -90 to 90"
+      "vertex \(vertex) of ring \(ring) has invalid coordinates; give longitude -180 to 180 and latitude -90 to 90"
     case .tooFewVertices(let ring): "ring \(ring) has fewer than three different vertices"
     case .zeroArea(let ring): "ring \(ring) encloses no area; its vertices lie on a line"
     case .selfCrossing(let ring, let edge, let otherRing, let otherEdge, let place):

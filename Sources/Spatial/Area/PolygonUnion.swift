@@ -182,7 +182,7 @@ struct PolygonUnion {
     if let index = rings.firstIndex(of: ring) { rings.remove(at: index) } else { rings.append(ring) }
   }
 
-  /// Finds the spans over a coordinate without looking at all of them.
+  /// An index of spans by coordinate, so that a search checks only nearby spans.
   private struct Columns {
     private var columns: [[Int]]
     private let first: Int64

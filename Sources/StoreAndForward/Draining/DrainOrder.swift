@@ -90,7 +90,7 @@ struct LastKnown {
     if entries[topic]?.place == old { entries[topic]?.place = place }
   }
 
-  /// Updates the newest place with one found in a store.
+  /// Records the sequence number of a stored message if it is the newest of its topic.
   mutating func observe(topic: String, lane: DeliveryLane, place: UInt64, isDue: Bool) {
     if let known = entries[topic], known.place >= place { return }
     entries[topic] = Entry(lane: lane, place: place, isDue: isDue)

@@ -163,9 +163,9 @@ internal import Glibc
     var page: Int
     /// Position of the page.
     var offset: off_t
-    /// True if the checksum is right.
+    /// True if the checksum is correct.
     var isSound: Bool
-    /// True if the salts are those of the log.
+    /// True if the salts match the header of the write-ahead log.
     var hasSalts: Bool
   }
 

@@ -38,7 +38,7 @@ struct Renumbering {
     }
   }
 
-  /// Updates the places in the drain.
+  /// Reports the new sequence numbers to the drain.
   func apply(to drain: inout Drain) {
     // Only the last record of a topic determines its newest place.
     let newest = Dictionary(

@@ -90,10 +90,10 @@ public struct BeaconPiece: Hashable, Sendable {
       throw JSONError("key \"beacons\": missing or not Base64")
     }
     guard json["checksum"]?.string == Self.hex(FNV1a.hash64(bytes)) else {
-      throw JSONError("key \"checksum\": the beacons have another one")
+      throw JSONError("key \"checksum\": wrong checksum")
     }
     guard let beacons = Packing.read(bytes, cell) else {
-      throw JSONError("key \"beacons\": not what it should be")
+      throw JSONError("key \"beacons\": invalid encoding")
     }
     (self.cell, self.version, self.beacons) = (cell, version, beacons)
   }

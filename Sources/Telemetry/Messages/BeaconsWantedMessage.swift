@@ -81,7 +81,7 @@ public struct BeaconsWantedMessage: Hashable, Sendable {
       guard let text = element["cell"]?.string, text.utf8.count == BeaconPiece.cellLength,
         let cell = Geohash(text)
       else {
-        throw JSONError("key \"cells\": a cell is no geohash of \(BeaconPiece.cellLength) characters")
+        throw JSONError("key \"cells\": a cell is not a geohash of \(BeaconPiece.cellLength) characters")
       }
       let version = element["version"]?.string
       guard version.map(BeaconPiece.isVersion) ?? true else {

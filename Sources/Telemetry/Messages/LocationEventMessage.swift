@@ -117,7 +117,7 @@ extension Suspicion.Reason {
     case .navigation: "the position contradicts inertial navigation"
     case .wheels: "the receiver's speed contradicts the wheel speed"
     case .other: "other measurements contradict the position"
-    case .beacons: "access points and cells at known positions are elsewhere"
+    case .beacons: "known access points and cells indicate another position"
     }
   }
 

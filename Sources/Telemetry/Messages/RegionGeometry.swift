@@ -121,7 +121,7 @@ package enum RegionGeometry: Hashable, Sendable {
     let coordinate = Coordinate(latitude: latitude, longitude: longitude)
     guard coordinate.isValid else {
       throw JSONError(
-        "key \"\(path)\": [\(longitude), \(latitude)] is not on the earth; write [longitude, latitude]")
+        "key \"\(path)\": [\(longitude), \(latitude)] has invalid coordinates; write [longitude, latitude]")
     }
     return coordinate
   }

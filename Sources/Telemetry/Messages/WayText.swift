@@ -62,7 +62,9 @@ struct WayDecoder {
     defer { index += 1 }
     let coordinate = Coordinate(
       latitude: Double(degrees[2 * index]) / scale, longitude: Double(degrees[2 * index + 1]) / scale)
-    guard coordinate.isValid else { throw JSONError("key \"points\": point \(index) is not on the earth") }
+    guard coordinate.isValid else {
+      throw JSONError("key \"points\": point \(index) has invalid coordinates")
+    }
     milliseconds &+= steps[index]
     // A century on either side exceeds every route, and keeps the sum in range.
     guard (-3_200_000_000_000...3_200_000_000_000).contains(milliseconds) else {

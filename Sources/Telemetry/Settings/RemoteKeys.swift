@@ -46,7 +46,7 @@ package enum RemoteKeys {
   package static func problem(with path: String) -> String? {
     guard ConfigurationKey.byPath[path] != nil else {
       let hint = ConfigurationKey.nearest(to: path).map { "; did you mean \($0)?" } ?? ""
-      return "there is no key \"\(path.prefix(80))\"\(hint)"
+      return "unknown key \"\(path.prefix(80))\"\(hint)"
     }
     return effect(of: path) == .onRestart ? "\(path) requires a restart and cannot be changed remotely" : nil
   }

@@ -214,7 +214,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("location.distance_filtre", "20", "there is no such key; did you mean location.distance_filter?"),
+    ("location.distance_filtre", "20", "unknown key; did you mean location.distance_filter?"),
     ("vehicle.id", #""other""#, "remote.keys does not list it"),
     ("mqtt.password_file", #""/etc/shadow""#, "remote.keys does not list it"),
     ("remote.keys", "[]", "remote.keys does not list it"),
@@ -223,7 +223,7 @@ import Testing
     ("location.distance_filter", "null", "the value is not a number"),
     ("location.distance_filter", "{}", "the value is not a number"),
     ("motion.events", "[1]", "the value is not an array"),
-    ("iio.rate", "50", "--set iio.rate sets it, which goes before"),
+    ("iio.rate", "50", "--set iio.rate sets it and has precedence"),
   ])
   func oneBadKeySpoilsTheDocument(key: String, value: String, reason: String) throws {
     var manager = try manager(flags: ["iio.rate=100"])

@@ -56,13 +56,13 @@ import Testing
   @Test(arguments: [
     ("[a]\nbrokr = \"x\"", ":2:1", "unknown key brokr; did you mean broker?"),
     ("[a]\nsomething = \"x\"", ":2:1", "unknown key something; there are broker, user"),
-    ("[a]\n\nbroker = 5", ":3:10", "key broker: it is a text in quotes"),
+    ("[a]\n\nbroker = 5", ":3:10", "key broker: must be a text in quotes"),
     ("broker = \"x\"", ":1:1", "is outside a table; put [default] above it"),
     ("[a]\ntls_minimum = \"1.1\"", ":2:15", #"it is "1.2" or "1.3""#),
     ("[a]\nfleet = [1]", ":2:9", "or a list of them"),
     ("[a]\nbroker = \"x", ":2:12", "not TOML"), ("[.a]", ":1:2", "a name is missing here"),
     ("[[", ":1:3", "not TOML"),
-    ("[a]\nuser = \"\"", ":2:8", "it is a text in quotes"),
+    ("[a]\nuser = \"\"", ":2:8", "must be a text in quotes"),
   ])
   func errorsSayWhere(text: String, place: String, cause: String) throws {
     let error = try #require(throws: FleetError.self) { try file(text) }

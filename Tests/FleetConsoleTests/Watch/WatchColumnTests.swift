@@ -111,7 +111,8 @@ import Testing
     _ = view.handle(.enter)
     // What stands behind it has no room any more.
     #expect(
-      text().contains("[x] battery") && text().contains("[!] event       no room on this screen"), "\(text())"
+      text().contains("[x] battery") && text().contains("[!] event       the screen is too small"),
+      "\(text())"
     )
     _ = view.handle(.escape)
     #expect(text().contains("BATTERY") && text().contains("12.0 V") && !text().contains("EVENT"), "\(text())")
@@ -153,7 +154,7 @@ import Testing
   @Test(arguments: ["", "m", "0", "-5m", "1e3", "nan", "inf", "5 weeks", "0x10", "4000d", "1.2.3s", "٣m"])
   func noTimes(text: String) {
     let error = #expect(throws: FleetError.self) { try DurationText.seconds(parsing: text, of: "--silent") }
-    #expect(error?.description.contains("it is a time as in 90s, 10m, 2h or 3d") == true)
+    #expect(error?.description.contains("must be a time as in 90s, 10m, 2h or 3d") == true)
   }
 
   /// Whoever sees the table for the first time finds each sign and each title explained, on a screen of any size.
@@ -175,7 +176,7 @@ import Testing
     let lines = pages.joined(separator: "\n").split(separator: "\n").filter { !$0.contains("any ") }
     let words = lines.joined(separator: " ").split { " │".contains($0) }.joined(separator: " ")
     for part in shown.map(\.explanation) + [
-      "it has sent no status yet", "the vehicle does not say", "rise, or fall",
+      "no status received yet", "the vehicle does not say", "rise, or fall",
     ] {
       #expect(words.contains(part), "\(part) at \(columns)x\(rows):\n\(words)")
     }

@@ -202,7 +202,7 @@ import Testing
     }
     #expect(text(#""positionSource":"coarse""#).contains("by radios around"))
     let contradicted = text(#""positionSource":"gnss","contradictsBeacons":true"#)
-    #expect(contradicted.contains("contradicts the radios around"), "\(contradicted)")
+    #expect(contradicted.contains("contradicts access points and cells"), "\(contradicted)")
     let suspect = text(#""positionSource":"gnss","suspect":"velocity""#)
     #expect(suspect.contains("suspect: the position drifts"), "\(suspect)")
   }

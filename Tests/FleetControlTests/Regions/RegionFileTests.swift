@@ -71,8 +71,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "it is empty"), ("{}", "no GeoJSON"),
-    (#"{"type":"FeatureCollection","features":[]}"#, "there is no region"),
+    ("", "it is empty"), ("{}", "not GeoJSON"),
+    (#"{"type":"FeatureCollection","features":[]}"#, "it contains no region"),
     (#"{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]}}"#, "has no radius"),
     (
       #"{"type":"Feature","id":"a","geometry":{"type":"LineString","coordinates":[[1,2],[3,4]]}}"#,
@@ -81,7 +81,7 @@ import Testing
     (#"{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]}}"#, "has no name"),
     (
       #"{"type":"Feature","id":"a","geometry":{"type":"Polygon","coordinates":[[[1,95],[2,2],[3,3]]]}}"#,
-      "geometry.coordinates[0][0]\": [1.0, 95.0] is not on the earth"
+      "geometry.coordinates[0][0]\": [1.0, 95.0] has invalid coordinates"
     ),
     (
       #"{"type":"Feature","id":"a","geometry":{"type":"Polygon","coordinates":[[[1,1],[2,2]]]}}"#,

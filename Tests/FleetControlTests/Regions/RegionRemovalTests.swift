@@ -43,7 +43,7 @@ import Testing
     #expect(removal.vehicles == [vehicles[0], vehicles[3]])
     #expect(removal.notes.count == 1 && removal.notes[0].contains("f/v10"))
     let few = try self.removal(["yard"], from: [vehicles[0], vehicles[1]], kept)
-    #expect(few.notes == ["region \"yard\" is not there on \(vehicles[1])"])
+    #expect(few.notes == ["region \"yard\" does not exist on \(vehicles[1])"])
   }
 
   @Test func allOfThemNeedNoName() throws {

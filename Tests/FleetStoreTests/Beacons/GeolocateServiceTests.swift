@@ -88,11 +88,11 @@ import Transfers
 
   /// By scene, what is told of it.
   private static let hostile: [(scene: String, said: String)] = [
-    ("nan", "makes no sense"), ("infinite", "makes no sense"), ("outside", "makes no sense"),
-    ("quoted", "not a number"), ("inaccurate", "makes no sense"), ("endless", "makes no sense"),
+    ("nan", "is invalid"), ("infinite", "is invalid"), ("outside", "is invalid"),
+    ("quoted", "not a number"), ("inaccurate", "is invalid"), ("endless", "is invalid"),
     ("rough", "6 answers too rough"), ("antipodes", "5 answers contradict"), ("fallback", "guess"),
-    ("empty", "makes no sense"), ("none", "location"), ("large", "more than 65536 bytes"),
-    ("deep", "makes no sense"), ("bomb", "makes no sense"), ("html", "no JSON"), ("nowhere", "404"),
+    ("empty", "is invalid"), ("none", "location"), ("large", "more than 65536 bytes"),
+    ("deep", "is invalid"), ("bomb", "is invalid"), ("html", "no JSON"), ("nowhere", "404"),
     ("forbidden", "(403: Daily limit exceeded)"), ("invalid", "(400: Missing or invalid API key.)"),
     ("busy", "429"), ("later", "86400 s"), ("broken", "500"), ("gone", "503"), ("teapot", "418"),
     ("redirect", "sends elsewhere"), ("slow", "timed out"), ("hang", "timed out"),

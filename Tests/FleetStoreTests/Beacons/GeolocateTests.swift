@@ -147,7 +147,7 @@ enum GeolocateScene {
       #expect(pace.ended == nil)
     }
     pace.observe(.failed("no"), at: 0)
-    #expect(pace.step(at: 9) == .stop("3 questions in succession failed: no"))
+    #expect(pace.step(at: 9) == .stop("3 queries in succession failed: no"))
     pace = GeolocatePace(.init(), asked: 0)
     pace.observe(.refused("a key"), at: 0)
     #expect(pace.step(at: 9) == .stop("a key") && !pace.isDistrusted)

@@ -104,6 +104,6 @@ import Testing
     }
     let other = directory.file("other.sqlite")
     try SQLiteReader(other).run("CREATE TABLE t (a)")
-    #expect { try SQLiteRecording(path: other).open() } throws: { "\($0)".contains("it is no recording") }
+    #expect { try SQLiteRecording(path: other).open() } throws: { "\($0)".contains("not a recording") }
   }
 }

@@ -204,7 +204,8 @@ import Testing
       """)
     let rows = Rows.of([Rows.location(1, at: 0)])
     #expect { try store.store(rows) } throws: {
-      "\($0)".contains("No space left on device; make room on the server's disk, or keep less with --keep")
+      "\($0)".contains(
+        "No space left on device; free space on the server's disk, or retain fewer days with --keep")
     }
     #expect(try server.query("SELECT count(*) FROM odograph.messages") == [["0"]])
     _ = try server.query("DROP TRIGGER full_disk ON odograph.latest")

@@ -60,7 +60,9 @@ import Testing
     #expect(try store.store(messages + Rows.of([Rows.location(3, at: 20)])) == 1)
     #expect(
       said.withLock {
-        $0.contains { $0.hasSuffix("ended a recorder's connection that stood still amid a batch") }
+        $0.contains {
+          $0.hasSuffix("terminated the connection of a recorder that was blocked during a batch")
+        }
       })
     #expect(try server.query("SELECT seq FROM odograph.messages ORDER BY 1") == [["1"], ["2"], ["3"]])
     other.kill()

@@ -42,7 +42,7 @@ struct AccessConfigurationTests {
     ("[users.ann]\npassword = \"secret\"", "serve.toml:2:12", "yescrypt"),
     (
       "[users.ann]\npassword = \"\(AccessFixture.hash)\"\npassword_file = \"x\"", "serve.toml:3:17",
-      "keep one"
+      "remove one"
     ),
     ("[users.ann]\npassword_file = \"/nonexistent\"", "serve.toml:2:17", "/nonexistent"),
     ("[users.ann]\npassword = \"\(AccessFixture.hash)\"\nrole = \"admin\"", "serve.toml:3:8", "\"operate\""),

@@ -201,8 +201,10 @@ import Testing
 
   /// Table: what makes no sense of a change to many.
   @Test(arguments: [
-    (#""remove":"yard""#, #"key "remove": it is a list"#), (#""remove":[]"#, #"key "remove": it is a list"#),
-    (#""remove":[1]"#, #"key "remove": it is a list"#), (#""remove":[""]"#, #"key "remove": it is a list"#),
+    (#""remove":"yard""#, #"key "remove": must be a list"#),
+    (#""remove":[]"#, #"key "remove": must be a list"#),
+    (#""remove":[1]"#, #"key "remove": must be a list"#),
+    (#""remove":[""]"#, #"key "remove": must be a list"#),
     (#""remove":["a"],"features":[]"#, #"it cannot be combined with "features""#),
     (#""remove":["a"],"add":true"#, #"it cannot be combined with "features""#),
     (#""add":true"#, #"key "features": missing"#),
@@ -216,7 +218,7 @@ import Testing
 
   /// Table: bodies, and what is said of them.
   @Test(arguments: [
-    ("PUT", "regions", #"{"type":"Point"}"#, 422, "no GeoJSON of type Feature"),
+    ("PUT", "regions", #"{"type":"Point"}"#, 422, "not GeoJSON of type Feature"),
     ("PUT", "regions", #"{"type":"FeatureCollection"}"#, 422, #"no array "features""#),
     (
       "PUT", "regions", yard.replacing("48.1", with: "98.1"), 422, "feature 1: "
@@ -225,15 +227,15 @@ import Testing
     ("PUT", "regions", yard.replacing(#"{"radius":50}"#, with: "{}"), 422, "has no radius"),
     (
       "PUT", "regions", #"{"type":"FeatureCollection","features":[\#(feature),\#(feature)]}"#, 422,
-      "is there twice"
+      "occurs twice"
     ),
     ("PATCH", "settings", "{}", 400, #"key "settings""#),
-    ("PATCH", "settings", #"{"setting":{}}"#, 400, #"key "setting": it is not known"#),
+    ("PATCH", "settings", #"{"setting":{}}"#, 400, #"key "setting": unknown key"#),
     ("PATCH", "settings", #"{"settings":{"status.interval":30},"label":""}"#, 400, #"key "label""#),
     ("POST", "commands", "{}", 400, #"key "command""#),
-    ("POST", "commands", #"{"command":"explode"}"#, 422, #"no command "explode""#),
+    ("POST", "commands", #"{"command":"explode"}"#, 422, #"unknown command "explode""#),
     ("POST", "commands", #"{"command":"locate","timeout":31}"#, 400, "from 1 to 30"),
-    ("POST", "commands", #"{"command":"locate","arguments":[]}"#, 400, "it is an object"),
+    ("POST", "commands", #"{"command":"locate","arguments":[]}"#, 400, "must be an object"),
     ("POST", "commands", #"{"command":"locate","arguments":{"accuracy":0}}"#, 422, "1 to 100000 m"),
     ("POST", "commands", #"{"command":"status","arguments":{"x":1}}"#, 422, "has no arguments"),
     ("POST", "commands", #"{"command":"track"}"#, 422, #"argument "from": missing"#),

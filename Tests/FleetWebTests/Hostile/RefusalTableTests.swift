@@ -49,7 +49,7 @@ struct RefusalTableTests {
 
   private func headers(of who: String, _ web: AccessFixture) throws -> [String] {
     switch who {
-    case "nobody", "this machine": return []
+    case "no login", "this machine": return []
     case "screen": return ["Authorization: Bearer \(AccessFixture.viewToken)"]
     case "robot": return ["Authorization: Bearer \(AccessFixture.operateToken)"]
     case "ann", "ann, after the logout":

@@ -122,14 +122,14 @@ import Testing
     let directory = try TemporaryDirectory()
     #expect(refusal("/nonexistent.mbtiles").contains("no such file"))
     let text = try directory.write("text.mbtiles", String(repeating: "no database\n", count: 100))
-    #expect(refusal(text).contains("no MBTiles file") && refusal(text).contains(text))
+    #expect(refusal(text).contains("not an MBTiles file") && refusal(text).contains(text))
     let other = directory.file("other.mbtiles")
     try Database(path: other, access: .create).execute("CREATE TABLE x (y)")
     #expect(refusal(other).contains("MBTiles file of raster tiles"))
     let vector = try TemporaryDirectory()
     #expect(try refusal(file(vector, metadata: [("format", "pbf")])).contains("vector tiles"))
     let empty = try TemporaryDirectory()
-    #expect(try refusal(file(empty, tiles: [])).contains("there is no tile"))
+    #expect(try refusal(file(empty, tiles: [])).contains("it contains no tile"))
   }
 
   /// A file that becomes damaged is told with the tile, the file and what to do; the server goes on.

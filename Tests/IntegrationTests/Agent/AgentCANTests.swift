@@ -104,7 +104,7 @@ import Testing
     ]
     let listing = try run("sensors", off)
     #expect(listing.status == 0 && listing.text.contains("can nocan0"), "\(listing)")
-    #expect(listing.text.contains("modprobe can-raw") || listing.text.contains("there is no such interface"))
+    #expect(listing.text.contains("modprobe can-raw") || listing.text.contains("no such interface"))
     let check = try run("check", off + ["store.path=/tmp/x", "mqtt.broker=mqtt://127.0.0.1:1"])
     #expect(check.status == 2 && check.text.contains("problem  can nocan0"), "\(check)")
     #expect(check.text.contains("or leave can.interface out"))

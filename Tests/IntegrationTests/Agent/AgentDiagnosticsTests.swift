@@ -41,7 +41,7 @@ import Testing
       common + ["--set", "mqtt.broker=127.0.0.1:\(broker.port)", "--set", "input.mode=simulation"]
     let (good, fine) = try run(well)
     #expect(good == 0, "\(fine)")
-    #expect(fine.contains { $0.hasPrefix("ok       broker: 127.0.0.1:\(broker.port) accepts us") })
+    #expect(fine.contains { $0.hasPrefix("ok       broker: 127.0.0.1:\(broker.port) accepts the login") })
     let port: Int = try FreePort.next()
     let ill = common + ["--set", "mqtt.broker=127.0.0.1:\(port)", "--set", "gpsd.port=\(port)"]
     let (bad, findings) = try run(ill)

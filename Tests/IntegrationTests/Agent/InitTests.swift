@@ -92,7 +92,7 @@ import Testing
     ] {
       try directory.write("odograph.toml", text)
       let child = try start(Self.bench)
-      #expect(child.exitStatus == 1 && child.output.contains("is there already; --force"), "\(child.output)")
+      #expect(child.exitStatus == 1 && child.output.contains("already exists; --force"), "\(child.output)")
       #expect(try written() == text)
     }
     #expect(try start(Self.bench + ["--force"]).exitStatus == 0)

@@ -186,7 +186,8 @@ import Testing
       (["show", map, "--near", "91,1"], "--near 91,1"),
       (["show", map, "--beacon", "x"], "b8:27:eb:00:12:34"),
       (["show", map, "--beacon", "00:12:34:00:00:02"], "does not have it"),
-      (["show", map, "--within", "0"], "--within"), (["build", text, "--vehicles", "0"], "--vehicles is 1"),
+      (["show", map, "--within", "0"], "--within"),
+      (["build", text, "--vehicles", "0"], "--vehicles must be 1"),
     ] {
       let run = try await OdographProcess.run(["beacons"] + arguments)
       #expect(run.status == 64 && run.output.contains(expected), "\(arguments): \(run.output)")

@@ -29,9 +29,9 @@ import Testing
 private final class BrokerTrial {
   static let rows = [
     "MQTT 5", "retained, by exact topic", "retained, for a wildcard", "retained, at another node",
-    "session that lasts", "session that lasts, at another node", "`$share` groups", "will",
+    "persistent session", "persistent session, at another node", "`$share` groups", "will",
     "message of 1,000,000 bytes", "message of 2,000,000 bytes", "a vehicle on another one's topics",
-    "answer to a publication that is refused", "a dot in a name",
+    "response to a refused publication", "a dot in a name",
   ]
 
   private let ports: [Int]
@@ -172,7 +172,7 @@ private final class BrokerTrial {
     var refused = ""
     let forged = try await hears("odograph/v1/acme/van-2/location") {
       let answer = try await publish("acme/van-2/location", ["-m", "forged"])
-      refused = answer.status == 0 && answer.said.isEmpty ? "acknowledged, and gone" : "the connection ends"
+      refused = answer.status == 0 && answer.said.isEmpty ? "acknowledged and dropped" : "the connection ends"
     }
     cell(forged.contains("0 6"), "taken", "refused")
     cells.append(refused)

@@ -108,7 +108,7 @@ extension ClusterTable {
       }
       return counted.map { !$0.hasSuffix(" 0") } ?? false
     }
-    row("odograph serve --config", "yes", "with alerts, whose session lasts", true, "")
+    row("odograph serve --config", "yes", "with alerts and a persistent session", true, "")
   }
 
   mutating func fillInRecorders() async throws {
@@ -173,7 +173,7 @@ extension ClusterTable {
     if isRabbitMQ {
       row(
         "odograph command", "with `--fleet` and `--vehicle`",
-        "without, it says that vehicles have to be named",
+        "otherwise it prints that vehicles must be named",
         one.status == 0 && all.status == 69 && all.output.contains("name --fleet and --vehicle"),
         one.output + all.output)
     } else {
@@ -194,7 +194,7 @@ extension ClusterTable {
     )
     let diff = try await odograph(["config", "diff"] + named)
     if isRabbitMQ {
-      let remark = "without, it says that vehicles have to be named"
+      let remark = "otherwise it prints that vehicles must be named"
       row(
         "odograph config show", "with `--fleet` and `--vehicle`", remark,
         show.status == 0 && all.status == 69 && all.output.contains("name --fleet and --vehicle"),
@@ -230,7 +230,7 @@ extension ClusterTable {
     if isRabbitMQ {
       let by = "with `--fleet` and `--vehicle`"
       row(
-        "odograph regions list", by, "without, nothing is found, and it says why that may be",
+        "odograph regions list", by, "otherwise nothing is found; it prints a possible reason",
         isThere && all.output.contains("or delivers them for exact topics only"), list.output + all.output)
       row("odograph regions push", by, "", pushed.status == 0, pushed.output)
       row("odograph regions diff", by, "", diff.status == 0, diff.output)
@@ -258,7 +258,7 @@ extension ClusterTable {
       try await eventually { try OdographProcess.text(of: log).contains("serving") || !server.isRunning }
       row(
         "odograph beacons serve", "from the next message on",
-        "vehicles that have asked before get theirs when they ask again",
+        "vehicles that requested before receive theirs with the next request",
         server.isRunning, try OdographProcess.text(of: log))
     } else {
       try await eventually { try OdographProcess.text(of: log).contains("van-1") || !server.isRunning }
@@ -278,7 +278,7 @@ extension ClusterTable {
     let check = try await odograph(["check"] + fleet)
     if isRabbitMQ {
       row(
-        "odograph check", "yes", "it warns that what is kept may be handed out by exact topics only",
+        "odograph check", "yes", "it warns that retained messages may be delivered by exact topic only",
         check.status == 0 && check.output.contains("RabbitMQ"), check.output)
     } else {
       row("odograph check", check.status == 0, check.output)
@@ -290,7 +290,7 @@ extension ClusterTable {
     if isRabbitMQ {
       row(
         "odograph watch", "from the next message on",
-        "what was said before is not handed out for wildcards, and it says so",
+        "retained messages are not delivered to wildcards; it prints a notice",
         watch.status == 0 && watch.output.contains("whether the broker delivers retained messages"),
         watch.output
       )
@@ -299,7 +299,7 @@ extension ClusterTable {
     }
     let begun = try await odograph(["watch", "--once"] + recording)
     row(
-      "odograph watch --recording", "yes", "the last words of each vehicle, until it is heard",
+      "odograph watch --recording", "yes", "the last recorded state of each vehicle until its next message",
       begun.status == 0 && begun.output.contains("van-1"), begun.output)
   }
 
@@ -308,7 +308,8 @@ extension ClusterTable {
     let played = try await odograph(
       ["replay", state.file("a.sqlite"), "--as-live", "--speed", "100"] + named, as: "acme/van-1")
     row(
-      "odograph replay", "one vehicle", "each has a certificate of its own", played.status == 0, played.output
+      "odograph replay", "one vehicle", "each vehicle requires its own certificate", played.status == 0,
+      played.output
     )
   }
 
@@ -325,16 +326,16 @@ extension ClusterTable {
     if isRabbitMQ {
       row(
         "odograph forget", "with `--fleet` and `--vehicle`",
-        "a user who may write what vehicles say; the contract's topics, at the node that it speaks to, and it says that of others it does not know",
+        "a user with permission to write vehicle topics; only the documented topics, at the connected node; it prints this limit",
         holds && unnamed.status == 69 && unnamed.output.contains("name the fleet, too")
-          && shown.output.contains("what there is besides is not known"), said)
+          && shown.output.contains("other topics are unknown"), said)
     } else {
       let isCentre = cluster.engine == .mosquitto
       row(
         "odograph forget", "yes",
-        "a user who may write what vehicles say"
-          + (isCentre ? "; a site's brokers keep theirs: repeat it there" : ""),
-        holds && unnamed.status == 0 && !shown.output.contains("is not known"), said)
+        "a user with permission to write vehicle topics"
+          + (isCentre ? "; repeat it at each site's broker" : ""),
+        holds && unnamed.status == 0 && !shown.output.contains("are unknown"), said)
     }
   }
 
@@ -343,7 +344,7 @@ extension ClusterTable {
     let simulated = try await odograph(
       ["simulate", "--fleet", "acme", "--vehicles", "1", "--seconds", "6", "--json"], as: "acme/sim-1")
     row(
-      "odograph simulate", "one vehicle", "each has a certificate of its own", simulated.status == 0,
+      "odograph simulate", "one vehicle", "each vehicle requires its own certificate", simulated.status == 0,
       simulated.output)
   }
 }

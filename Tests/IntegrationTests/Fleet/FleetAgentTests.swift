@@ -77,7 +77,7 @@ import Testing
     #expect(entry?["state"] as? String == "inside" && entry?["since"] is String, "\(one.output)")
     let nobody = try await odograph(broker, "command", "region-state", "--region", "nobody")
     #expect(
-      nobody.status == 69 && nobody.output.contains("no region \"nobody\" is watched"), "\(nobody.output)")
+      nobody.status == 69 && nobody.output.contains("no region \"nobody\" is monitored"), "\(nobody.output)")
     agent.child.terminate()
   }
 }

@@ -95,7 +95,7 @@ import Testing
     #expect(nobody.status == 69, "\(nobody.output)")
     #expect(
       try verdicts(nobody).contains { $0.verdict == "failed" }
-        && nobody.output.contains("give --cert and --key"), "\(nobody.output)")
+        && nobody.output.contains("set --cert and --key"), "\(nobody.output)")
     // A broker that speaks no TLS at all.
     let plain = try BrokerFixture()
     let deaf = try await OdographProcess.run(

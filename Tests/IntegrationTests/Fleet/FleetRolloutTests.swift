@@ -167,7 +167,7 @@ import Testing
     let removed = try await OdographProcess.run(remove)
     #expect(
       removed.status == 0 && removed.output.contains("watches 0 of 0")
-        && removed.output.contains("\"yard\" is not there on demo/bus"), "\(removed.output)")
+        && removed.output.contains("\"yard\" does not exist on demo/bus"), "\(removed.output)")
   }
 
   @Test(.timeLimit(.minutes(6))) func simulateSaysWhatItWaitsFor() async throws {

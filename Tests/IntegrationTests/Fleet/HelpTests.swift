@@ -95,7 +95,7 @@ import Testing
       (["watch", "--fleat", "a"], "Unknown option '--fleat'. Did you mean '--fleet'?"),
       (["watch", "--once", "--columns", "batery"], "did you mean battery?"),
       (["watch", "--once", "--sort", "sped"], "did you mean speed?"),
-      (["watch", "--once", "--silent", "often"], "it is a time as in 90s, 10m, 2h or 3d"),
+      (["watch", "--once", "--silent", "often"], "must be a time as in 90s, 10m, 2h or 3d"),
       (["watch", "--silent", "10m"], "add --once"),
       (["command", "locat", "--fleet", "a"], "did you mean locate?"),
       (["config", "set", "status.intervall=3", "--fleet", "a"], "did you mean status.interval?"),

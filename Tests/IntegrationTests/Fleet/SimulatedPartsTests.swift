@@ -70,10 +70,10 @@ import Testing
     let file = directory.file("told.jsonl")
     try Data("there".utf8).write(to: URL(filePath: file))
     for (arguments, cause) in [
-      (["simulate", "--told", file], "it is there already; --force replaces it"),
+      (["simulate", "--told", file], "already exists; --force replaces it"),
       (["simulate", "--told", file, "--force", "--qos", "0"], "remove one of them"),
-      (["simulate", "--vehicles", "3", "--part", "1/4"], "more parts than --vehicles"),
-      (["verify", file], "line 1: it is no head of such a file"),
+      (["simulate", "--vehicles", "3", "--part", "1/4"], "more parts than vehicles"),
+      (["verify", file], "line 1: invalid first line"),
       (["verify", file + "x"], "no such file"),
       (["verify", file, "--lines", "-", "--recording", "a"], "cannot be combined with --recording"),
     ] {

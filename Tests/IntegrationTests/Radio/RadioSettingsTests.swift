@@ -26,7 +26,7 @@ import Testing
   @Test func sensorsAndCheckSayWhatKeepsARadioFromBeingAsked() throws {
     let listing = try run(["sensors"], ["radio.wifi=nowifi0"])
     #expect(
-      listing.status == 0 && listing.text.contains("wifi nowifi0: there is no such interface; plug"),
+      listing.status == 0 && listing.text.contains("wifi nowifi0: no such interface; plug"),
       "\(listing)")
     let text = try run(["sensors", "--json"], ["radio.wifi=lo"]).text
     let json = try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any], "\(text)")

@@ -127,10 +127,10 @@ import Testing
     let cases: [([String], Int32, String)] = [
       (export, 64, "name one with -o"), (export + ["-o", "-"], 64, "name one with -o"),
       (export + ["-o", days], 64, "--force replaces it"),
-      (export + ["-o", store, "--force"], 64, "it is no folder"),
+      (export + ["-o", store, "--force"], 64, "not a folder"),
       (export + ["-o", folder.path, "--force"], 64, "none of an export's"),
       (export + ["-o", folder.file("none/days")], 74, "check the folder"),
-      (export + ["-o", "/dev/null"], 64, "it is no folder"),
+      (export + ["-o", "/dev/null"], 64, "not a folder"),
       (export + ["-o", folder.file("x"), "--messages"], 64, "JSON lines only"),
     ]
     for (arguments, status, text) in cases {

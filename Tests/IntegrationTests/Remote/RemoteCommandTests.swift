@@ -36,7 +36,7 @@ import Testing
     #expect(controller.command("level", #"{"clear":true}"#)?["state"] as? String == "done")
 
     for (name, arguments, expected) in [
-      ("dance", "", "there is no command"), ("track", "", "key \"from\": missing"),
+      ("dance", "", "unknown command"), ("track", "", "key \"from\": missing"),
       ("track", #"{"from":"yesterday"}"#, "key \"from\": not an RFC 3339"), ("locate", "[", "line 1"),
       ("locate", #"{"timeout":-1}"#, "key \"timeout\""),
       (

@@ -39,7 +39,7 @@ import Testing
     let refused = some?["refused"] as? [[String: Any]]
     #expect(refused?.count == 1 && refused?.first?["region"] as? String == "broken")
     #expect(refused?.first?["index"] as? Int == 1)
-    #expect((refused?.first?["reason"] as? String)?.contains("is not on the earth") == true)
+    #expect((refused?.first?["reason"] as? String)?.contains("has invalid coordinates") == true)
 
     for (document, expected) in [
       ("{", "line 1"), (#"{"type":"Feature"}"#, "must be \"FeatureCollection\""),

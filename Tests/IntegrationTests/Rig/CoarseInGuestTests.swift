@@ -49,7 +49,7 @@ extension SensorRigTests {
     // Without the right: said once, with the remedy; nothing is scanned and nothing booked.
     let forbidden = try await vehicle.run(
       "forbidden", accuracy: "kilometer", scans: 0, user: RadioGuest.user())
-    let complaints = forbidden.log.filter { $0.contains("this process may not scan") }
+    let complaints = forbidden.log.filter { $0.contains("no permission to scan") }
     #expect(complaints.count == 1 && complaints[0].contains("radio.conf"), "\(forbidden.log)")
     #expect(forbidden.kernel.scans.isEmpty && forbidden.booked == nil, "\(forbidden)")
 

@@ -62,7 +62,7 @@ extension SensorRigTests {
     try rig.run("wifi-ctl block wlan5")
     let blocked = try rig.run("RadioChild wifi:wlan5 600 1").output
     #expect(
-      blocked.first == "unavailable wlan5: is switched off by rfkill; switch it on: rfkill unblock wifi",
+      blocked.first == "unavailable wlan5: is disabled by rfkill; switch it on: rfkill unblock wifi",
       "\(blocked)")
     try rig.run("wifi-ctl unblock wlan5; ip link set wlan5 up")
 
@@ -70,7 +70,7 @@ extension SensorRigTests {
     let gone = try rig.run("(sleep 8; wifi-ctl stop) & RadioChild wifi:wlan5 5 20").output
     #expect(
       gone.filter { $0.contains("unavailable") } == [
-        "unavailable wlan5: there is no such interface; plug the radio in or load its driver, or name another in radio.wifi "
+        "unavailable wlan5: no such interface; plug the radio in or load its driver, or name another in radio.wifi "
           + "(odographd sensors lists them)"
       ], "\(gone)")
     #expect(gone.contains { $0.hasPrefix("scan of 2 ") }, "\(gone)")

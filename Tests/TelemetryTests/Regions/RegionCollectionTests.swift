@@ -64,7 +64,7 @@ import Testing
       "feature 1: has no identifier; give it an \"id\"",
       "feature 2 (\"point\"): key \"properties.radius\": missing or not a number; a Point needs one, in metres",
       "feature 3 (\"line\"): key \"geometry.type\": \"LineString\" is not Point (with a radius), Polygon or MultiPolygon",
-      "feature 4 (\"swapped\"): key \"geometry.coordinates[0][1]\": [48.0, 110.0] is not on the earth; write [longitude, latitude]",
+      "feature 4 (\"swapped\"): key \"geometry.coordinates[0][1]\": [48.0, 110.0] has invalid coordinates; write [longitude, latitude]",
       "feature 5 (\"text\"): key \"geometry.coordinates[0][0]\": not a position; write [longitude, latitude]",
       "feature 6 (\"slow\"): key \"properties.dwell\": not a number; give seconds",
       "feature 7 (\"null\"): key \"geometry\": missing",

@@ -23,7 +23,7 @@ struct GeolocateAddress: Hashable, Sendable {
   init(_ url: String, keyFile: String?) throws(FleetError) {
     func wrong(_ cause: String) -> FleetError { .usage("ask", "\"\(url.prefix(100))\"", cause) }
     guard let parts = WebAddress(url) else {
-      throw wrong("it is no address; one begins with https://")
+      throw wrong("not an address; it must start with https://")
     }
     guard !url.contains(where: { "?#".contains($0) }) else {
       // The URL can contain a key, so it is not printed.
@@ -32,7 +32,7 @@ struct GeolocateAddress: Hashable, Sendable {
         "a key in it is seen by every user of this machine; put it in a file (--geolocate-key)")
     }
     guard url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-      throw wrong("there is a character in it that no address has")
+      throw wrong("it contains an invalid character")
     }
     let (scheme, authority, host) = (parts.scheme, parts.authority, parts.host)
     guard !authority.contains("@") else {
@@ -40,9 +40,9 @@ struct GeolocateAddress: Hashable, Sendable {
         "ask", "the address",
         "a user and a password have no place in it; a key is put in a file (--geolocate-key)")
     }
-    guard !host.isEmpty else { throw wrong("there is no host in it") }
+    guard !host.isEmpty else { throw wrong("it has no host") }
     guard parts.hasSoundHost else {
-      throw wrong("\"\(host.prefix(60))\" is no host name")
+      throw wrong("\"\(host.prefix(60))\" is not a host name")
     }
     guard authority.lowercased() != FleetMapFile.own else {
       throw wrong("this name is reserved for the vehicles' own reports; use the full host name")
@@ -52,7 +52,7 @@ struct GeolocateAddress: Hashable, Sendable {
       throw wrong("scans and the API key would be sent unencrypted; use https")
     }
     guard url[parts.authority.endIndex...].count > 1 else {
-      throw wrong("there is no path in it; services answer at one like /v1/geolocate")
+      throw wrong("it has no path; services use a path like /v1/geolocate")
     }
     (self.url, self.host) = (url, authority.lowercased())
     key = try keyFile.map { path throws(FleetError) in try Self.key(in: path) }

@@ -16,7 +16,7 @@ struct GeolocateAnswer: Hashable, Sendable {
   init(parsing bytes: [UInt8]) throws(JSONError) {
     let json = try JSONValue(parsing: bytes)
     if let fallback = json["fallback"], fallback != .null {
-      throw JSONError("it is a guess (key \"fallback\"), not what was asked for")
+      throw JSONError("a guess (key \"fallback\") instead of the requested result")
     }
     guard let location = json["location"] else { throw JSONError("key \"location\": missing") }
     let latitude = try location.required("lat", in: -90...90)

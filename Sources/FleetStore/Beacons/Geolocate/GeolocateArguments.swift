@@ -45,7 +45,7 @@ extension GeolocateArguments {
       return nil
     }
     guard (1...1_000_000).contains(geolocateDaily) else {
-      throw .usage("use", "--geolocate-daily \(geolocateDaily)", "it is 1 to 1000000")
+      throw .usage("use", "--geolocate-daily \(geolocateDaily)", "must be 1 to 1000000")
     }
     let file = output.flatMap { $0 == "-" ? nil : $0 + ".geolocate.sqlite" }
     guard let cache = geolocateCache ?? file else {

@@ -51,7 +51,7 @@ struct GeolocateCache: ~Copyable {
     FleetError(
       operation: "keep answers in", object: path,
       cause: error.isDamage
-        ? "\(error); it is no file of answers: name another one, or delete it" : error.description,
+        ? "\(error); not a cache file: name another one, or delete it" : error.description,
       exit: error.isDamage ? .usage : .outputFailed)
   }
 

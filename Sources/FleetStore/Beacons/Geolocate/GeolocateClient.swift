@@ -41,13 +41,13 @@ final class GeolocateClient {
     case 200:
       guard isJSON else { return .failed("its answer is no JSON but \"\(type.prefix(60))\"") }
       do throws(JSONError) { return .answered(try GeolocateAnswer(parsing: answer.body)) } catch {
-        return .failed("its answer makes no sense: \(error.description.prefix(200))")
+        return .failed("invalid response: \(error.description.prefix(200))")
       }
     case 404 where json?["error"] != nil: return .unknown
-    case 404: return .refused("nothing answers at this path (404)")
+    case 404: return .refused("not found (404)")
     case 429, 500...599:
       return .busy(
-        status == 429 ? "it is asked too often (429)" : "it is out of order (\(status))",
+        status == 429 ? "too many requests (429)" : "it failed (\(status))",
         after: answer.retryAfter)
     case 300...399:
       return .refused(

@@ -52,7 +52,7 @@ struct GeolocatePace {
   func step(at now: Double) -> Step {
     if let ended { return .stop(ended) }
     if asked >= limits.daily {
-      return .stop("\(limits.daily) questions a day are asked (--geolocate-daily)")
+      return .stop("the limit of \(limits.daily) queries a day is reached (--geolocate-daily)")
     }
     return now < next ? .wait(next - now) : .ask
   }
@@ -69,7 +69,7 @@ struct GeolocatePace {
     case .refused(let reason): ended = reason
     case .failed(let reason):
       failures += 1
-      if failures >= limits.failures { ended = "\(failures) questions in succession failed: \(reason)" }
+      if failures >= limits.failures { ended = "\(failures) queries in succession failed: \(reason)" }
     case .busy(let reason, let after):
       busy += 1
       let doubled = limits.backoff * Double(1 << min(busy - 1, 20))

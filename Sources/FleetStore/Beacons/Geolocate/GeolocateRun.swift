@@ -143,10 +143,10 @@ struct GeolocateRun: ~Copyable {
     var text = "asked \(service) \(counts.asked) questions, \(counts.cached) were answered before"
     text += "; \(entries) transmitters of it, with the least weight"
     let others: [(Int, String)] = [
-      (counts.unknown, "places it does not know"), (counts.rough, "answers too rough"),
-      (counts.contradicted, "answers refused that contradict what vehicles have found"),
+      (counts.unknown, "unknown to the service"), (counts.rough, "answers too rough"),
+      (counts.contradicted, "answers rejected because they contradict the vehicles' observations"),
       (counts.failed, "attempts without an answer"),
-      (counts.doubtful, "scans not asked for whose place the map contradicts"),
+      (counts.doubtful, "scans not sent because the map contradicts their position"),
     ]
     for (count, what) in others where count > 0 { text += ", \(count) \(what)" }
     if let stopped { text += "; stopped: \(stopped)" }

@@ -55,7 +55,7 @@ package enum EntryCommand {
       lines.append("expires = \(JSONValue.string(expires).text)")
     }
     return try print(
-      lines, options, "# The token, which is nowhere but here: send it as Authorization: Bearer \(token)\n")
+      lines, options, "# The token, which is not stored: send it as Authorization: Bearer \(token)\n")
   }
 
   private static func entry(_ table: String, _ options: EntryOptions) throws(FleetError) -> [String] {

@@ -24,24 +24,24 @@ extension WebError {
     .forbidden, "csrf-token", "X-CSRF-Token is missing, or is not that of this session",
     remedy: "GET /api/v1/session returns it as csrf")
   static let roleTooLow = WebError(
-    .forbidden, "role-too-low", "you may look at vehicles, and change nothing",
+    .forbidden, "role-too-low", "read-only access: the role operate is required",
     remedy: "role = \"operate\" in your entry of the configuration lets you")
   static let scopeTooNarrow = WebError(
     .forbidden, "scope-too-narrow", "this covers all fleets, and you do not have access to all of them",
     remedy: "use an entry without fleets and vehicles")
   static let linkOnly = WebError(
-    .forbidden, "link-only", "the link shows one vehicle as it is now, and nothing else")
+    .forbidden, "link-only", "a shared link shows only the present state of one vehicle")
   static let pathInvalid = WebError(
     .badRequest, "invalid-path", "the path has a part that no path here has")
   static let bodyTooLarge = WebError(.contentTooLarge, "too-large", "the request is too large")
   static let auditFull = WebError(
-    .serviceUnavailable, "audit-full", "the audit cannot be written, so that nothing is changed",
-    remedy: "look at the disk that the audit's file is on", headers: [.retryAfter: "5"])
+    .serviceUnavailable, "audit-full", "the audit log is not writable: changes are refused",
+    remedy: "check the disk of the audit log", headers: [.retryAfter: "5"])
   static let loginWrong = WebError(.unauthorized, "login-wrong", "the name or the password is wrong")
 
   static func tooManyRequests(seconds: Double) -> WebError {
     WebError(
-      .tooManyRequests, "too-many-requests", "there were too many requests",
+      .tooManyRequests, "too-many-requests", "too many requests",
       headers: [.retryAfter: "\(max(1, Int(min(seconds, 3600).rounded(.up))))"])
   }
 

@@ -51,14 +51,14 @@ package struct ShareRoutes: RouteGroup {
     guard ShareTable.seconds.contains(seconds) else {
       throw WebError(
         .badRequest, "invalid-body",
-        "a link lasts for \(Int(ShareTable.seconds.lowerBound)) to \(Int(ShareTable.seconds.upperBound)) seconds"
+        "a link must last \(Int(ShareTable.seconds.lowerBound)) to \(Int(ShareTable.seconds.upperBound)) seconds"
       )
     }
     let key = VehicleKey(fleet: fleet, vehicle: vehicle)
     guard principal.sees(key), control.knows(key) else { throw WebError.notFound("vehicle \(key)") }
     guard let link = control.share(key, by: principal, seconds: seconds) else {
       throw WebError(
-        .serviceUnavailable, "shares-full", "there are \(ShareTable.capacity) links already",
+        .serviceUnavailable, "shares-full", "limit of \(ShareTable.capacity) links reached",
         remedy: "take some back with DELETE /api/v1/shares/ID")
     }
     let name = ShareTable.name(SecretDigest(of: link.secret))

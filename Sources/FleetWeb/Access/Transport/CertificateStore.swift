@@ -78,11 +78,11 @@ package final class CertificateStore: Sendable {
     }
     let certificates: [NIOSSLCertificate]
     do { certificates = try NIOSSLCertificate.fromPEMFile(certificateFile) } catch {
-      throw wrong(certificateFile, error, "certificate in [tls] is a readable PEM file")
+      throw wrong(certificateFile, error, "certificate in [tls] must be a readable PEM file")
     }
     let key: NIOSSLPrivateKey
     do { key = try NIOSSLPrivateKey(file: keyFile, format: .pem) } catch {
-      throw wrong(keyFile, error, "key in [tls] is a readable PEM file without a password")
+      throw wrong(keyFile, error, "key in [tls] must be a readable PEM file without a password")
     }
     var configuration = TLSConfiguration.makeServerConfiguration(
       certificateChain: certificates.map { .certificate($0) }, privateKey: .privateKey(key))

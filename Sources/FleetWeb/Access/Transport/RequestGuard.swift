@@ -113,7 +113,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
 extension WebError {
   fileprivate static let requestAmbiguous = WebError(
     .badRequest, "malformed-request", "the request can be read in more than one way",
-    remedy: "send one valid Host, one length or chunks, and a path that begins with a slash")
+    remedy: "send one valid Host, one length or chunks, and a path that starts with a slash")
   fileprivate static let requestMalformed = WebError(
     .badRequest, "malformed-request", "the request is not HTTP/1.1")
   fileprivate static let headTooLarge = WebError(
