@@ -225,7 +225,7 @@ The programs in the tarballs contain the Swift runtime, and need the shared libr
 | --- | --- |
 TEXT
   # shellcheck disable=SC2016 # Markdown's quotes
-  (cd "$output" && find . -maxdepth 1 -type f ! -name Package.resolved -printf '| `%f` | %s |\n' | sort)
+  (cd "$output" && find . -maxdepth 1 -type f -name 'odograph*' -printf '| `%f` | %s |\n' | sort)
   cat <<'TEXT'
 
 The packages are in `repository`. `SHA256SUMS` has the checksums of all files. Its signature is `SHA256SUMS.asc`, by the key in
