@@ -76,7 +76,7 @@ JSON
 fi
 
 step "the programs"
-ODOGRAPH_COMMIT=$(git rev-parse --short HEAD 2>/dev/null || true)
+ODOGRAPH_COMMIT=$(git rev-parse --short=8 HEAD 2>/dev/null || true)
 ODOGRAPH_BUILD_DATE=$(date -u -d "@${SOURCE_DATE_EPOCH:-$(date +%s)}" +%F)
 export ODOGRAPH_COMMIT ODOGRAPH_BUILD_DATE
 # Where git gets packages from is this machine's matter, and a mirror of them in a folder comes along.

@@ -27,7 +27,7 @@ case $product in
 esac
 
 # Only CBuild is compiled anew for another commit or day.
-ODOGRAPH_COMMIT=$(git rev-parse --short HEAD 2>/dev/null || true)
+ODOGRAPH_COMMIT=$(git rev-parse --short=8 HEAD 2>/dev/null || true)
 if [ -n "$ODOGRAPH_COMMIT" ] && [ -n "$(git status --porcelain --untracked-files=no)" ]; then ODOGRAPH_COMMIT+=-modified; fi
 ODOGRAPH_BUILD_DATE=$(date -u -d "@${SOURCE_DATE_EPOCH:-$(date +%s)}" +%F)
 export ODOGRAPH_COMMIT ODOGRAPH_BUILD_DATE

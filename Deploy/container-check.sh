@@ -10,6 +10,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=Deploy/packages.sh
 . Deploy/packages.sh
+# shellcheck source=Deploy/container-base.sh
+. Deploy/container-base.sh
 
 build='' packages=''
 while [ $# -gt 0 ]; do
@@ -97,15 +99,7 @@ if [ -z "$packages" ]; then
 else
   cp "$packages"/*.deb "$work/container/packages"
 fi
-# A store of its own, and nothing of the machine's settings.
-export CONTAINERS_STORAGE_CONF=$work/storage.conf BUILDAH_ISOLATION=chroot
-printf '[storage]\ndriver = "vfs"\ngraphroot = "%s/images"\nrunroot = "%s/run"\n' "$work" "$work" >"$CONTAINERS_STORAGE_CONF"
-mmdebstrap --quiet --variant=minbase bookworm "$work/base.tar" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "no Debian"; }
-container=$(buildah from scratch)
-buildah add --quiet "$container" "$work/base.tar" / >/dev/null
-buildah commit --quiet "$container" docker.io/library/debian:bookworm-slim >/dev/null
-buildah rm "$container" >/dev/null
-rm "$work/base.tar"
+debian_base "$work" || fail "no Debian"
 for target in odographd odograph broker gpsd; do
   buildah build --pull-never --network host --target "$target" -t "$target" "$work/container" >"$work/log" 2>&1 ||
     { tail -n 30 "$work/log" >&2; fail "$target cannot be built"; }

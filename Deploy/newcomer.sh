@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # What a first reader of README.md meets, for the scripts that follow it to the letter; sourced by them.
 
-# readme_commands NAME: the lines of the block "```sh NAME" of README.md.
+# readme_commands NAME [FILE]: the lines of the block "```sh NAME" of a page (default: README.md).
 readme_commands() {
-  awk -v fence="\`\`\`sh $1" '$0 == fence { inside = 1; next } /^```/ { inside = 0 } inside && NF' README.md
+  awk -v fence="\`\`\`sh $1" '$0 == fence { inside = 1; next } /^```/ { inside = 0 } inside && NF' "${2:-README.md}"
 }
 
 # receiver PORT: a receiver on its way north, a fix a second, as NMEA by UDP to gpsd there; ends after five minutes.

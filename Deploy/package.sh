@@ -11,6 +11,7 @@
 #   --programs      take odographd and odograph from there, stripped, and build nothing but the tool for manual pages
 #   --root          a Debian with debhelper and the libraries of both architectures, in which it is packed
 #   --emulator      what runs those programs here
+# Environment: SOURCE_DATE_EPOCH, the date of the files and pages (default: of the changelog, and of the last commit).
 # The version is the one of Sources/CBuild/include/CBuild.h.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -65,7 +66,7 @@ cp -r Deploy/debian "$source/debian"
 if [ "$noted" != "$version-$revision" ]; then
   {
     printf 'odograph (%s-%s) bookworm; urgency=medium\n\n  * Built again.\n\n -- %s  %s\n\n' "$version" "$revision" \
-      "$(dpkg-parsechangelog -l Deploy/debian/changelog -S Maintainer)" "$(date -u -R)"
+      "$(dpkg-parsechangelog -l Deploy/debian/changelog -S Maintainer)" "$(date -u -R ${SOURCE_DATE_EPOCH:+-d "@$SOURCE_DATE_EPOCH"})"
     cat Deploy/debian/changelog
   } >"$source/debian/changelog"
 fi
@@ -98,7 +99,7 @@ for product in odographd odograph; do
   (cd "$source" && ls share/man/man*/"$product"{,-*}.[18]) >"$source/debian/$product.manpages"
 done
 
-# SOURCE_DATE_EPOCH goes by the changelog inside; the binaries are built.
+# The binaries are built.
 pack=(env DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage --build=binary --no-sign --no-check-builddeps
   "--host-arch=$architecture")
 if [ -n "$root" ]; then

@@ -10,6 +10,8 @@ packaging_packages=(binutils debhelper dpkg-dev fakeroot)
 # The checks of packages, unit, rules and broker kit.
 packaging_test_packages=(lintian mmdebstrap mosquitto nodejs openssl python3-seccomp python3-yaml systemd udev util-linux)
 container_packages=(buildah docker-compose mmdebstrap openssl python3-yaml)
+# What makes and checks a release.
+release_packages=(apt-utils arch-test buildah dpkg-dev gnupg mmdebstrap python3 skopeo xz-utils)
 # One list, which the rig's own errors name too.
 mapfile -t rig_packages < <(grep -v '^#' "$(dirname "${BASH_SOURCE[0]}")/../Tests/SensorRig/packages.txt")
 # A browser for the page of `odograph serve`, and what it draws the map with.

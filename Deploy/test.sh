@@ -4,7 +4,7 @@
 # usage: Deploy/test.sh [--full]
 #   --full   also the long forms: the rig's half minute of recording at full rate, the whole chaos suites, the tables of what
 #            works with RabbitMQ and NATS, what computes in the build that is shipped, the packages in a fresh Debian and in
-#            containers (needs root), Home Assistant (of PyPI, some minutes)
+#            containers, a release (needs root), Home Assistant (of PyPI, some minutes)
 # Environment:
 #   ODOGRAPH_SHARED   the folder with the recordings, if not beside the repository; without it, tests are skipped
 #
@@ -215,5 +215,6 @@ if [ -n "$full" ]; then
   check Deploy/package.sh Deploy/package.sh
   check Deploy/install-check.sh Deploy/install-check.sh --packages .build-packages || failed=1
   check Deploy/container-check.sh Deploy/container-check.sh --build --packages .build-packages || failed=1
+  check Deploy/release-check.sh Deploy/release-check.sh --packages .build-packages || failed=1
 fi
 [ -z "$failed" ]

@@ -1,0 +1,22 @@
+# shellcheck shell=bash
+# A store for buildah with a fresh Debian 12 in place of Docker Hub's; sourced by the scripts that build Deploy/container.
+
+# debian_base WORK [ARCHITECTURE]: makes the store below the folder WORK, and the base image of the Containerfile in it.
+debian_base() {
+  local work=$1 architecture=${2:-$(dpkg --print-architecture)} container
+  local -a dated=()
+  if [ -n "${SOURCE_DATE_EPOCH:-}" ]; then dated=(--timestamp "$SOURCE_DATE_EPOCH"); fi
+  # Independent of the machine's own store and settings.
+  export CONTAINERS_STORAGE_CONF=$work/storage.conf BUILDAH_ISOLATION=chroot
+  printf '[storage]\ndriver = "vfs"\ngraphroot = "%s/images"\nrunroot = "%s/run"\n' "$work" "$work" >"$CONTAINERS_STORAGE_CONF"
+  mmdebstrap --quiet --variant=minbase --architectures="$architecture" bookworm "$work/base.tar" >"$work/base.log" 2>&1 ||
+    { cat "$work/base.log" >&2; echo "mmdebstrap cannot make a Debian 12; is a mirror in reach?" >&2; return 1; }
+  container=$(buildah from --arch "$architecture" scratch)
+  buildah add --quiet "$container" "$work/base.tar" / >/dev/null
+  buildah commit --quiet "${dated[@]}" "$container" docker.io/library/debian:bookworm-slim >/dev/null
+  buildah rm "$container" >/dev/null
+  rm "$work/base.tar"
+}
+
+# containers_gone WORK: deletes the store.
+containers_gone() { rm -rf --one-file-system "$1/images" "$1/run" "$1/storage.conf"; }
