@@ -43,7 +43,7 @@ step() { echo "$SECONDS s: $1"; }
 export PYTHONDONTWRITEBYTECODE=1
 
 # Meanwhile the agent plays the recorded drive.
-"$programs/odographd" run --print --config Config/examples/drive/odograph.toml --set agent.state_directory="$work/state" \
+"$programs/odographd" run --print --config Config/examples/drive/odograph.toml \
   >"$work/messages.jsonl" 2>"$work/odographd.log" &
 pids[odographd]=$!
 
@@ -76,8 +76,8 @@ environment=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"
 (
   cd "$work"
   repository=$OLDPWD
-  "$python" -m mypy --strict --cache-dir "$work/types" -p odograph
-  "$python" -m mypy --strict --cache-dir "$work/types" "$repository"/Sources/Python/examples/*.py \
+  "$python" -m mypy --strict --cache-dir "$tools/types" -p odograph
+  "$python" -m mypy --strict --cache-dir "$tools/types" "$repository"/Sources/Python/examples/*.py \
     "$repository/Sources/Python/generate.py"
 )
 step "types"

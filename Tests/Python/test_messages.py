@@ -97,6 +97,8 @@ class DecodingTests(unittest.TestCase):
         self.assertEqual(location.time, datetime(2026, 11, 22, 8, 1, 13, tzinfo=UTC))
         self.assertEqual((location.latitude, location.horizontal_accuracy, location.seq), (48.13335307, 2.14, 8))
         self.assertEqual((location.predict.velocity_east, location.predict.growth), (14.089, 104.255))
+        east = messages.Location.decode(SCHEMAS["location"]["examples"][1] | {"time": "2026-11-22T09:01:13+01:00"})
+        self.assertEqual((east.time, east.time.tzinfo), (location.time, UTC))
         vehicle = messages.Vehicle.decode(json.dumps(SCHEMAS["vehicle"]["examples"][0]))
         self.assertIs(vehicle.signals["Vehicle.IsMoving"].value, True)
         self.assertEqual(vehicle.signals["Vehicle.LowVoltageSystemState"].value, "ON")
@@ -150,6 +152,7 @@ class DecodingTests(unittest.TestCase):
             ({"seq": 1.5}, "location: seq: must be a whole number, is 1.5"),
             ({"time": "yesterday"}, "location: time: 'yesterday' is not a time as in RFC 3339"),
             ({"time": "2026-13-01T00:00:00.000Z"}, "location: time: '2026-13-01T00:00:00.000Z' is not a time: month must be in 1..12"),
+            ({"time": "0001-01-01T00:00:00+01:00"}, "location: time: '0001-01-01T00:00:00+01:00' is not a time: date value out of range"),
             ({"positionSource": "dowsing"}, "location: positionSource: 'dowsing' is not one of gnss, fused, inertial, coarse"),
             ({"predict": {"velocityEast": 1, "bound": 2}}, "location: predict.velocityNorth: required, but missing"),
             ({"predict": []}, "location: predict: must be an object, is a list"),

@@ -8,7 +8,7 @@ import math
 import re
 import types
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 
@@ -284,8 +284,8 @@ def _time(value: Any, path: str) -> datetime:
     if not _RFC3339.fullmatch(text):
         raise _Fault(path, f"{_shown(text)} is not a time as in RFC 3339")
     try:
-        return datetime.fromisoformat(text)
-    except ValueError as error:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         raise _Fault(path, f"{_shown(text)} is not a time: {error}") from None
 
 

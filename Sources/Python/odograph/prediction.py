@@ -89,7 +89,7 @@ class Follower:
         if last is None or self._is_offline:
             return None
         delay = last.predict.delay or 0 if last.predict else 0
-        in_effect = [report for report in self._reports if report.time + timedelta(seconds=delay) <= at]
+        in_effect = [report for report in self._reports if (at - report.time).total_seconds() >= delay]
         if not in_effect:
             return predict(self._reports[0], at)
         self._reports = self._reports[len(in_effect) - 1 :]
