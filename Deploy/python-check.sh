@@ -3,7 +3,7 @@
 # type check, the tests and the three documented examples with a recording of a replayed drive.
 #
 # usage: Deploy/python-check.sh [--programs DIR]
-#   --programs DIR   take odographd and odograph from DIR (default: .build/debug)
+#   --programs DIR   use odographd and odograph of DIR (default: .build/debug)
 # Needs PyPI once, for the packages of Tests/Python/requirements.txt, which it installs into .build/python-package.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -49,12 +49,13 @@ pids[odographd]=$!
 
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || date +%s)
 export SOURCE_DATE_EPOCH
-for copy in first second; do
-  mkdir -p "$work/$copy/package"
-  cp -rL Sources/Python/. "$work/$copy/package"
-  "$tools/bin/pip" wheel -q --disable-pip-version-check --no-index --no-deps --no-build-isolation \
-    -w "$work/$copy" "$work/$copy/package"
-done
+# As the page shows, and from another folder with other times of its files.
+cp -r Sources/Python "$work/package"
+build() {
+  "$tools/bin/pip" wheel -q --disable-pip-version-check --no-index --no-deps --no-build-isolation -w "$work/$1" "$2"
+}
+build first ./Sources/Python
+build second "$work/package"
 wheel=$(cd "$work/first" && echo odograph-*.whl)
 cmp "$work/first/$wheel" "$work/second/$wheel"
 step "$wheel: two builds are identical"

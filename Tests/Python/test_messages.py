@@ -83,6 +83,9 @@ class SchemaTests(unittest.TestCase):
         header = (REPOSITORY / "Sources/CBuild/include/CBuild.h").read_text()
         self.assertIn(f'#define ODOGRAPH_VERSION "{odograph.__version__}"', header)
 
+    def test_the_licence_is_that_of_the_repository(self):
+        self.assertEqual((PACKAGE / "LICENSE").read_text(), (REPOSITORY / "LICENSE").read_text())
+
 
 class DecodingTests(unittest.TestCase):
     def test_examples_are_decoded(self):

@@ -359,7 +359,7 @@ def _choice(values: tuple[Any, ...]) -> _Convert:
 
 
 def _union(arguments: tuple[Any, ...]) -> _Convert:
-    # None stands for a missing member; null is accepted only with Limits(nullable=True).
+    # None means a missing member; null is accepted only with Limits(nullable=True).
     alternatives = [_conversion(argument) for argument in arguments if argument is not type(None)]
     if len(alternatives) == 1:
         return alternatives[0]
