@@ -199,10 +199,11 @@ lane waiting run_tests waiting debug --filter "$(suites "${waiting[@]}")|^AgentL
 step "integration tests"
 run_tests integration debug --filter '^IntegrationTests\.' --skip "$(suites SensorRigTests "${longest[@]}" "${waiting[@]}")" ||
   failed=1
-step "documentation, and Swift examples outside of the repository"
+step "documentation, Swift examples outside of the repository, and the Python package"
 renice -n 19 "$BASHPID" >/dev/null
 documentation || failed=1
 check Deploy/examples-check.sh Deploy/examples-check.sh || failed=1
+check Deploy/python-check.sh Deploy/python-check.sh || failed=1
 step "integration tests that wait"
 joined waiting
 step "integration tests, the longest, and the sensor rig"

@@ -1,0 +1,1542 @@
+"""Messages of vehicles and to vehicles, one dataclass for each kind.
+
+`generate.py` writes this file from Config/schemas. Degrees are WGS 84, lengths metres, speeds m/s, times UTC.
+A member that is absent from a message is None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, Literal
+
+from ._decoding import AnyOf, Limits, Message, Record, RequiredIf, RequiredWith, RequiredWithout, Rule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AltitudeFloor(Record):
+    """Level of a parking garage relative to the place where the receiver lost the sky, which is level 0; the number of
+    the storey on a map is unknown. Absent under open sky, if the garage was entered at more than 10 m/s, and if no
+    level is more probable than all others together. A level is assumed to be 2.9 m high.
+    """
+
+    level: Annotated[int, Limits(minimum=-20, maximum=20)]
+    """Levels above (positive) or below that place."""
+    confidence: Annotated[float, Limits(minimum=0.5, maximum=1)]
+    """Probability of this level."""
+    height: float
+    """Metres above that place."""
+    height_accuracy: Annotated[float, Limits(minimum=0)]
+    """Metres, one standard deviation of the height."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Altitude(Message):
+    """Retained, QoS 1: the altitude of the vehicle, from barometer and receiver, and its level in a parking garage.
+    """
+
+    KIND: ClassVar[str] = "altitude"
+
+    time: datetime
+    """Time of the measurement."""
+    relative_altitude: Annotated[float, Limits(minimum=-20000, maximum=20000)]
+    """Metres above the first pressure since the start of the agent, from pressure alone: weather and the fan of a
+    cabin appear as height.
+    """
+    pressure: Annotated[float, Limits(minimum=0, maximum=200000)]
+    """Pa, without glitches of one or two seconds."""
+    altitude: Annotated[float, Limits(minimum=-20000, maximum=40000)] | None = None
+    """Metres above mean sea level. Absent before the receiver reports an altitude."""
+    accuracy: Annotated[float, Limits(minimum=0, maximum=100000)] | None = None
+    """Metres, one standard deviation of `altitude`."""
+    precision: Annotated[float, Limits(minimum=0, maximum=100000)] | None = None
+    """Metres, one standard deviation: the difference between altitudes a few seconds apart without movement."""
+    altitude_source: Literal["fused", "barometric"] | None = None
+    """Source of the altitude, if a barometer contributes: receiver and barometer, or the barometer's changes since the
+    receiver's last altitude. Absent without a barometer.
+    """
+    floor: AltitudeFloor | None = None
+    """Level of a parking garage relative to the place where the receiver lost the sky, which is level 0; the number of
+    the storey on a map is unknown. Absent under open sky, if the garage was entered at more than 10 m/s, and if no
+    level is more probable than all others together. A level is assumed to be 2.9 m high.
+    """
+    epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Names the vehicle's store: a new store begins a new epoch."""
+    seq: Annotated[int, Limits(minimum=1)]
+    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
+    does not prove a loss: README.md beside this schema gives the reason.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttitudeRelative(Record):
+    """Rotation since the command zero, in the axes of that moment; absent before it and after `clear`."""
+
+    quaternion: tuple[Annotated[float, Limits(minimum=-1.000001, maximum=1.000001)], Annotated[float, Limits(minimum=-1.000001, maximum=1.000001)], Annotated[float, Limits(minimum=-1.000001, maximum=1.000001)], Annotated[float, Limits(minimum=-1.000001, maximum=1.000001)]]
+    """w, x, y, z; length 1."""
+    roll: Annotated[float, Limits(minimum=-3.15, maximum=3.15)]
+    """Radians."""
+    pitch: Annotated[float, Limits(minimum=-1.58, maximum=1.58)]
+    """Radians."""
+    yaw: Annotated[float, Limits(minimum=-3.15, maximum=3.15)]
+    """Radians."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attitude(Message):
+    """QoS 0, retained: the orientation of the vehicle and its motion. Published at the start of a session, and when
+    the attitude differs from the last one by more than attitude.filter.
+    """
+
+    KIND: ClassVar[str] = "attitude"
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        AnyOf((("frame", "quaternion", "roll", "pitch", "yaw"), ("gravity", "degraded"), ("rotationRate", "degraded"),)),
+    )
+
+    time: datetime
+    """Time of the measurement."""
+    frame: Literal["xArbitraryZVertical", "xArbitraryCorrectedZVertical", "xMagneticNorthZVertical", "xTrueNorthZVertical"] | None = None
+    """The reference frame, z up."""
+    axes: Literal["device", "level", "vehicle"] | None = None
+    """Axes of the quaternion, rotationRate, gravity and userAcceleration: those of the device, of the device levelled
+    by the command level (see status), or right, forward and up of the vehicle, as determined by navigation. Absent
+    from vehicles with an earlier version.
+    """
+    quaternion: tuple[Annotated[float, Limits(minimum=-1.000001, maximum=1.000001)], Annotated[float, Limits(minimum=-1.000001, maximum=1.000001)], Annotated[float, Limits(minimum=-1.000001, maximum=1.000001)], Annotated[float, Limits(minimum=-1.000001, maximum=1.000001)]] | None = None
+    """w, x, y, z: rotates the device frame (x right, y forward, z up) into the reference frame; length 1. `axes` names
+    the frame that replaces the device frame.
+    """
+    roll: Annotated[float, Limits(minimum=-3.15, maximum=3.15)] | None = None
+    """Radians. With the front straight up or down, roll and yaw rotate about the same axis; they then continue from
+    the previous message without a jump.
+    """
+    pitch: Annotated[float, Limits(minimum=-1.58, maximum=1.58)] | None = None
+    """Radians."""
+    yaw: Annotated[float, Limits(minimum=-3.15, maximum=3.15)] | None = None
+    """Radians."""
+    relative: AttitudeRelative | None = None
+    """Rotation since the command zero, in the axes of that moment; absent before it and after `clear`."""
+    rotation_rate: tuple[float, float, float] | None = None
+    """Radians per second, device frame, without bias."""
+    gravity: tuple[float, float, float] | None = None
+    """g, device frame."""
+    user_acceleration: tuple[float, float, float] | None = None
+    """g, device frame."""
+    degraded: str | None = None
+    """Reason for reduced quality, and remedy; absent with all sensors."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeaconsPiece(Message):
+    """To the vehicle, QoS 1, not retained: a piece of the fleet's map of beacons, for a cell listed in its
+    `beacons/wanted`. At most 64 KiB. A piece with any error is refused as a whole and listed in `beacons/wanted`.
+    Sent by `odograph beacons serve`.
+    """
+
+    KIND: ClassVar[str] = "beacons/piece"
+
+    cell: Annotated[str, Limits(pattern=r"^[0-9b-hjkmnp-z]{4}$")]
+    """A geohash: about 20 by 30 km."""
+    version: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Identifies the content of all pieces of a cell."""
+    part: Annotated[int, Limits(minimum=1, maximum=8)]
+    """Number of this piece within the cell."""
+    count: Annotated[int, Limits(minimum=1, maximum=8)]
+    """Pieces of the cell."""
+    beacons: Annotated[str, Limits(shortest=8, longest=65536)]
+    """Numbers packed with the high bits first: the day on which the latest was heard (16 bits, days since 1970), how
+    many access points (12) and cells (12), the access points and cells as in `scan`, and of each in that order
+    latitude and longitude as shares of the cell's height and width from its south-western corner (16 each), the
+    reach (7; steps of 8.89 % from 1 m on), how often it was heard (4, a power of two) and how many days before that
+    day last (8).
+    """
+    checksum: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """FNV-1a of 64 bits of the bytes of `beacons`, in hexadecimal digits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeaconsWantedCell(Record):
+
+    cell: Annotated[str, Limits(pattern=r"^[0-9b-hjkmnp-z]{4}$")]
+    """A geohash: about 20 by 30 km."""
+    version: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")] | None = None
+    """Version of which the vehicle has all pieces; absent if none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeaconsWantedRefused(Record):
+
+    cell: Annotated[str, Limits(longest=12)]
+    """From the piece; empty if the piece has none."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeaconsWanted(Message):
+    """QoS 1, retained: the cells for which the vehicle requests the fleet's map of beacons, and the versions that it
+    already has. Published only with `beacons.receive`: after a change, at most once a minute, and each hour without
+    an answer. The cells are those within 5 km of the location that privacy permits, and earlier ones until they are
+    10 km away.
+    """
+
+    KIND: ClassVar[str] = "beacons/wanted"
+
+    time: datetime
+    cells: Annotated[tuple[BeaconsWantedCell, ...], Limits(longest=16)]
+    refused: Annotated[tuple[BeaconsWantedRefused, ...], Limits(longest=16)] | None = None
+    """Pieces refused since the previous message, the newest ones."""
+    epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Names the vehicle's store: a new store begins a new epoch."""
+    seq: Annotated[int, Limits(minimum=1)]
+    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
+    does not prove a loss: README.md beside this schema gives the reason.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandRequest(Message):
+    """To the vehicle, QoS 1. An empty payload is a request without arguments. The answer goes with the request's
+    correlation data to the MQTT 5 response topic, which is command/{name}/response of the vehicle, a topic below
+    that, or one that the vehicle's remote.response_topics permits; to command/{name}/response where another is
+    named, or none, as under 3.1.1.
+    """
+
+    KIND: ClassVar[str] = "command/{name}"
+
+    id: Annotated[str, Limits(longest=64)] | None = None
+    """Returned in the answer; replaces correlation data under 3.1.1. At most 64 bytes of UTF-8; a longer one is
+    refused.
+    """
+    from_: datetime | None = None
+    """For track and history: start of the interval, RFC 3339."""
+    to: datetime | None = None
+    """For track and history: end of the interval; default now."""
+    at: datetime | None = None
+    """For trace: the moment, RFC 3339, within the last half minute; default now."""
+    before: Annotated[float, Limits(minimum=0, maximum=60)] | None = None
+    """For trace: seconds before the moment; default trace.before of the vehicle."""
+    after: Annotated[float, Limits(minimum=0, maximum=60)] | None = None
+    """For trace: seconds after the moment; default trace.after of the vehicle."""
+    accuracy: Annotated[float, Limits(minimum=1, maximum=100000)] | None = None
+    """For locate: sufficient accuracy, metres at 68 %; default 50."""
+    region: Annotated[str, Limits(shortest=1)] | None = None
+    """For region-state: the identifier of a region; default all."""
+    clear: bool | None = None
+    """For zero: publish attitudes only in their reference frame. For level: treat the device as level. For
+    simulate-location: use the positions of the vehicle's own input.
+    """
+    latitude: Annotated[float, Limits(minimum=-90, maximum=90)] | None = None
+    """For simulate-location: degrees; with longitude, a fixed position. Vehicles with real sensors refuse the command.
+    """
+    longitude: Annotated[float, Limits(minimum=-180, maximum=180)] | None = None
+    """For simulate-location: degrees; with latitude, a fixed position."""
+    track: Annotated[str, Limits(shortest=1, longest=255)] | None = None
+    """For simulate-location: a file in the vehicle's folder of tracks (simulation.tracks)."""
+    none: bool | None = None
+    """For simulate-location: no fix."""
+    odometer: Annotated[float, Limits(minimum=0, maximum=10000000000)] | None = None
+    """For set-odometer: reading of the instrument panel in metres."""
+    driver: Annotated[str, Limits(longest=200)] | None = None
+    """For set-trip: the driver, from the current trip on; empty means unknown."""
+    purpose: Annotated[str, Limits(longest=200)] | None = None
+    """For set-trip: purpose of the current trip, or of the next one; empty removes it."""
+    timeout: Annotated[float, Limits(minimum=0, maximum=300)] | None = None
+    """For locate: seconds to wait for a sufficient fix; after that the answer has the best fix since the request, or
+    else the last known location. Default 60, because a cold receiver takes 35 s.
+    """
+    seconds: Annotated[float, Limits(minimum=0.1, maximum=604800)] | None = None
+    """For samples: duration; default 10, limited by the vehicle (remote.samples_seconds). For record: duration,
+    required, limited by the vehicle (remote.record_seconds).
+    """
+    rate: Annotated[float, Limits(minimum=0.1, maximum=100000)] | None = None
+    """For samples: maximum rate of each sensor in Hz; default 50. Limited by the vehicle (remote.samples_rate)."""
+    kinds: Annotated[tuple[Literal["accelerometer", "gyroscope", "magnetometer", "barometer"], ...], Limits(shortest=1)] | None = None
+    """For samples: the requested sensors; default all available ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplesSeriesColumn(Record):
+
+    name: Literal["ax", "ay", "az", "gx", "gy", "gz", "mx", "my", "mz", "pressure"]
+    decimals: Annotated[int, Limits(minimum=0, maximum=9)]
+    """Decimals of a value: a whole number of 5 with 2 decimals is 0.05."""
+    values: str
+    """Differences from value to value, the first from 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplesSeries(Record):
+
+    kind: Literal["accelerometer", "gyroscope", "magnetometer", "barometer"]
+    count: Annotated[int, Limits(minimum=0, maximum=100000)]
+    times: str
+    """Microseconds since `start`, as differences of differences."""
+    columns: Annotated[tuple[SamplesSeriesColumn, ...], Limits(shortest=1)]
+    """ax, ay, az: m/s², specific force; gx, gy, gz: rad/s; mx, my, mz: µT; pressure: Pa. Device frame."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Samples(Record):
+    """Samples of sensors, exact to their decimals. The texts are whole numbers as Google's encoded polyline format
+    writes them, like those of a track.
+    """
+
+    start: datetime
+    """Start for `times`."""
+    series: tuple[SamplesSeries, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandResponseResultRecorded(Record):
+    """For history: interval of all records; absent if none exist."""
+
+    from_: datetime
+    to: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandResponseResult(Record):
+    """locate: `location`, a message of that topic, `fresh`, true if measured after the request, and `sufficient`, true
+    if the vehicle is within the requested accuracy of it at the time of the answer: it is fresh, or confirmed by
+    standstill, and its accuracy meets the request. A position that is confirmed by standstill and has the requested
+    accuracy is returned immediately, with `fresh` false. status: a status message. reload: `changed`, the applied
+    keys, `needsRestart`, the keys that require a restart, and `overridden`, the keys overridden by a flag, a
+    variable or remote settings. track: `fixes` and `messages`, the numbers sent to the topic track, and `next`, the
+    start for the next request, if more exist. reset-regions and forget-regions: `regions`, the number of watched
+    regions. region-state: a message of the topic regions/state, with one region if one was requested; the topic
+    itself is published again. zero: `zero`, the reference attitude for later rotations, a message of the topic
+    attitude. level: `level`, with `tilt`, degrees between the device and the level vehicle, and `gravity`, its
+    direction in the device frame. history and samples: `samples`, a piece of them. history: `next`, the start for
+    the next request, and `recorded`, `from` and `to` of all records. set-odometer: `odometer`, the new reading in
+    metres, until the vehicle's own bus reports another (Vehicle.TraveledDistance), and `before`, if privacy permits
+    it. set-trip: `driver` and `purpose` as now set. trace: `series`, `number` and `time` of the related message on
+    the topic trace, and `before` and `after`, the seconds before and after the moment; its pieces follow after that
+    time. record: `from` and `to`, the interval for a later request of history. samples: several answers with the
+    request's correlation data or id: `piece`, counted from 0, and `more`, true if another one follows.
+    """
+
+    samples: Samples | None = None
+    next: datetime | None = None
+    """For track and history: start for the next request."""
+    piece: Annotated[int, Limits(minimum=0)] | None = None
+    """For samples: number of the answer, from 0."""
+    more: Literal[True] | None = None
+    """For samples: true if another answer follows."""
+    series: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")] | None = None
+    """For trace: as in the message of the topic trace."""
+    number: Annotated[int, Limits(minimum=1)] | None = None
+    """For trace: number within its series."""
+    before: Annotated[float, Limits(minimum=0)] | None = None
+    """For set-odometer: metres; for trace: available seconds before the moment."""
+    after: Annotated[float, Limits(minimum=0)] | None = None
+    """For trace: planned seconds after the moment."""
+    recorded: CommandResponseResultRecorded | None = None
+    """For history: interval of all records; absent if none exist."""
+    kinds: tuple[Literal["accelerometer", "gyroscope", "magnetometer", "barometer"], ...] | None = None
+    """For samples: the sensors in the answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandResponse(Message):
+    """The answer to a command."""
+
+    KIND: ClassVar[str] = "command/{name}/response"
+
+    command: str
+    """The command's name."""
+    id: Annotated[str, Limits(longest=64)] | None = None
+    """From the request."""
+    time: datetime
+    """Time of the answer."""
+    state: Literal["done", "refused", "failed"]
+    """done; refused: the request was wrong or unknown; failed: the request was valid, but could not be carried out.
+    """
+    problem: str | None = None
+    """Reason for the refusal or failure."""
+    result: CommandResponseResult | None = None
+    """locate: `location`, a message of that topic, `fresh`, true if measured after the request, and `sufficient`, true
+    if the vehicle is within the requested accuracy of it at the time of the answer: it is fresh, or confirmed by
+    standstill, and its accuracy meets the request. A position that is confirmed by standstill and has the requested
+    accuracy is returned immediately, with `fresh` false. status: a status message. reload: `changed`, the applied
+    keys, `needsRestart`, the keys that require a restart, and `overridden`, the keys overridden by a flag, a
+    variable or remote settings. track: `fixes` and `messages`, the numbers sent to the topic track, and `next`, the
+    start for the next request, if more exist. reset-regions and forget-regions: `regions`, the number of watched
+    regions. region-state: a message of the topic regions/state, with one region if one was requested; the topic
+    itself is published again. zero: `zero`, the reference attitude for later rotations, a message of the topic
+    attitude. level: `level`, with `tilt`, degrees between the device and the level vehicle, and `gravity`, its
+    direction in the device frame. history and samples: `samples`, a piece of them. history: `next`, the start for
+    the next request, and `recorded`, `from` and `to` of all records. set-odometer: `odometer`, the new reading in
+    metres, until the vehicle's own bus reports another (Vehicle.TraveledDistance), and `before`, if privacy permits
+    it. set-trip: `driver` and `purpose` as now set. trace: `series`, `number` and `time` of the related message on
+    the topic trace, and `before` and `after`, the seconds before and after the moment; its pieces follow after that
+    time. record: `from` and `to`, the interval for a later request of history. samples: several answers with the
+    request's correlation data or id: `piece`, counted from 0, and `more`, true if another one follows.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigDesired(Message):
+    """To the vehicle, retained, QoS 1: all remote settings of the vehicle; they override its configuration file. An
+    absent key has the file's value. An empty payload means no settings.
+    """
+
+    KIND: ClassVar[str] = "config/desired"
+
+    version: Annotated[str, Limits(shortest=1, longest=128)] | None = None
+    """The sender's name for this document, returned in the answer."""
+    settings: Annotated[dict[str, bool | float | str | tuple[str, ...]], Limits(keys=r"^[a-z0-9_]+(\.[a-z0-9_]+)+$")]
+    """By key, as in "location.distance_filter"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigReportedRefused(Record):
+
+    key: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigReportedIneffective(Record):
+
+    key: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigReported(Message):
+    """Retained, QoS 1: the answer to config/desired."""
+
+    KIND: ClassVar[str] = "config/reported"
+
+    time: datetime
+    """Time of the decision."""
+    version: Annotated[str, Limits(shortest=1, longest=128)] | None = None
+    """The sender's name for this document, returned in the answer."""
+    state: Literal["applied", "trial", "refused", "rolledBack"]
+    """applied: in force, and the broker was reached under it. trial: in force, not confirmed yet. refused: nothing was
+    changed. rolledBack: the broker could not be reached under it, or no second connection followed another schedule
+    of bursts in time; the previous settings are in force.
+    """
+    problem: str | None = None
+    """Reason why the whole document was refused or rolled back."""
+    accepted: tuple[str, ...]
+    """Keys with acceptable values. They are in force only when the state is applied or trial: a document is applied
+    whole or not at all.
+    """
+    refused: tuple[ConfigReportedRefused, ...]
+    ineffective: tuple[ConfigReportedIneffective, ...] | None = None
+    """Remote settings in force that have no effect because of another setting, with the reason and a remedy. Missing
+    if there are none.
+    """
+    settings: Annotated[dict[str, bool | float | str | tuple[str, ...]], Limits(keys=r"^[a-z0-9_]+(\.[a-z0-9_]+)+$")]
+    """The remote settings in force."""
+    changeable: tuple[str, ...]
+    """The keys that this vehicle permits to be set remotely."""
+    epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Names the vehicle's store: a new store begins a new epoch."""
+    seq: Annotated[int, Limits(minimum=1)]
+    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
+    does not prove a loss: README.md beside this schema gives the reason.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrivingEvent(Message):
+    """QoS 1: an event of driving, or an external influence on the vehicle. An urgent event with a duration is
+    published at its start, as ongoing, and again with the same number at its end; all others are published once.
+    """
+
+    KIND: ClassVar[str] = "driving/event"
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        RequiredWith("latitude", ("longitude",)),
+        RequiredWith("longitude", ("latitude",)),
+    )
+
+    time: datetime
+    """Time of the start."""
+    event: Annotated[str, Limits(shortest=1)]
+    """harshBraking, harshAcceleration, harshCornering, swerve, kerb, pothole, overSpeed, idling, tow, tilt, supplyLow,
+    unplugged, positionContradicted; others may follow.
+    """
+    series: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Identifies the file with the vehicle's counts of trips and events: a new file begins a new series."""
+    number: Annotated[int, Limits(minimum=1)]
+    """Number of the event within its series; trips have their own numbers."""
+    ongoing: Literal[True] | None = None
+    """True during the event. The event also ends when the agent stops or the limits change; its duration is then the
+    observed part. After a kill or a loss of power, the next start publishes the end with the saved data.
+    """
+    trip: Annotated[int, Limits(minimum=1)] | None = None
+    """Number of the trip, in the same series; absent outside of trips."""
+    latitude: Annotated[float, Limits(minimum=-90, maximum=90)] | None = None
+    """Degrees north, WGS 84; absent if unknown or private."""
+    longitude: Annotated[float, Limits(minimum=-180, maximum=180)] | None = None
+    """Degrees east."""
+    horizontal_accuracy: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
+    """Metres, 68 % confidence."""
+    speed: Annotated[float, Limits(minimum=0, maximum=10000)] | None = None
+    """m/s at the start; absent if unknown."""
+    peak: float | None = None
+    """Maximum so far: m/s² for manoeuvres and shocks, m/s for speed, radians for tilt, volts for supplies, metres for
+    positions; absent for events without one.
+    """
+    limit: float | None = None
+    """The exceeded limit (for supplies, the lower limit), in the unit of the peak."""
+    duration: Annotated[float, Limits(minimum=0)] | None = None
+    """Seconds so far; absent without a duration."""
+    severity: Literal["low", "medium", "high"]
+    confidence: Annotated[float, Limits(minimum=0, maximum=1)]
+    """Probability of the event."""
+    region: Annotated[str, Limits(shortest=1)] | None = None
+    """Identifier of the region with this limit; absent for the vehicle's own limit."""
+    epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Names the vehicle's store: a new store begins a new epoch."""
+    seq: Annotated[int, Limits(minimum=1)]
+    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
+    does not prove a loss: README.md beside this schema gives the reason.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading(Message):
+    """QoS 0: direction of the vehicle's front."""
+
+    KIND: ClassVar[str] = "heading"
+
+    time: datetime
+    """Time of the measurement."""
+    magnetic_heading: Annotated[float, Limits(minimum=0, maximum=360)]
+    """Degrees clockwise from magnetic north."""
+    true_heading: Annotated[float, Limits(minimum=0, maximum=360)] | None = None
+    """Degrees clockwise from true north; absent without a position."""
+    heading_accuracy: Annotated[float, Limits(minimum=0, maximum=360)] | None = None
+    """Degrees, one standard deviation."""
+    cardinal_point: Literal["N", "NE", "E", "SE", "S", "SW", "W", "NW"] | None = None
+    """Point of the compass: of true north if known, else of magnetic north."""
+    calibration_wanted: Literal[True] | None = None
+    """True when the magnetometer needs a calibration."""
+    contradicts_course: Literal[True] | None = None
+    """True if the vehicle's course contradicts the heading."""
+    magnetic_field: tuple[float, float, float] | None = None
+    """µT, device frame or, while `level` is in force, that of the level vehicle, without the device's own magnetism as
+    far as known.
+    """
+    calibration: Literal["uncalibrated", "low", "medium", "high"] | None = None
+    """Quality of the magnetometer's calibration: a heading is correct within 20° (low), 10° (medium) or 5° (high), or
+    unknown (uncalibrated).
+    """
+    calibration_instruction: str | None = None
+    """Instruction for a person to complete the calibration, one sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocationEvent(Message):
+    """QoS 1: location updates failed, paused or resumed, a deferral ended before its distance and time, or positions
+    became suspect or plausible; a regular end of a deferral appears only as its track. Of each kind (failures;
+    pauses and resumptions; ends of deferrals; suspect and plausible positions) at most six are sent at once and one
+    a minute after that: then the newest one is published at the next permitted time, with the number of the omitted
+    ones in `suppressed`.
+    """
+
+    KIND: ClassVar[str] = "location/event"
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        RequiredIf("event", ("failed", "deferralEnded", "suspect"), ("error", "reason")),
+    )
+
+    time: datetime
+    """Time of the event."""
+    event: Literal["failed", "paused", "resumed", "deferralEnded", "suspect", "plausible"]
+    error: str | None = None
+    """For failed: denied, restricted, receiverUnavailable, positionUnknown (no fix for a minute) or requestTimedOut.
+    For deferralEnded: notUpdating, accuracyTooLow, distanceFiltered, cancelled or failed. For suspect: jump,
+    velocity, navigation, wheels or beacons, as `suspect` in `location`.
+    """
+    reason: str | None = None
+    """Reason, one sentence."""
+    remedy: str | None = None
+    """Remedy."""
+    suppressed: Annotated[int, Limits(minimum=1)] | None = None
+    """Number of omitted earlier ones because of the rate limit."""
+    epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Names the vehicle's store: a new store begins a new epoch."""
+    seq: Annotated[int, Limits(minimum=1)]
+    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
+    does not prove a loss: README.md beside this schema gives the reason.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocationFloor(Record):
+    """Level of a parking garage relative to the place where the receiver lost the sky, which is level 0; the number of
+    the storey on a map is unknown. Absent under open sky, if the garage was entered at more than 10 m/s, and if no
+    level is more probable than all others together. A level is assumed to be 2.9 m high.
+    """
+
+    level: Annotated[int, Limits(minimum=-20, maximum=20)]
+    """Levels above (positive) or below that place."""
+    confidence: Annotated[float, Limits(minimum=0.5, maximum=1)]
+    """Probability of this level."""
+    height: float
+    """Metres above that place."""
+    height_accuracy: Annotated[float, Limits(minimum=0)]
+    """Metres, one standard deviation of the height."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocationPredict(Record):
+    """Of bounded reporting: prediction from this position. Until `validity` seconds after `time` the predicted
+    position is never farther than `bound` from the fix of its moment, if that fix is accepted by then: an outlier
+    requires later fixes that confirm it for 2 s (velocity) or 5 s (an impossible distance). After that, without
+    another message, the only guarantee is that the bound grows by `growth` metres each second. Before sleep, a
+    pause or a loss of the receiver, the vehicle sends a last report with a validity that ends before a possible
+    violation of the bound. A later message with the same `time` replaces the earlier one.
+    """
+
+    velocity_east: Annotated[float, Limits(minimum=-100000, maximum=100000)]
+    """Metres per second."""
+    velocity_north: Annotated[float, Limits(minimum=-100000, maximum=100000)]
+    """Metres per second."""
+    bound: Annotated[float, Limits(minimum=0, maximum=100000000)]
+    """Metres."""
+    delay: Annotated[float, Limits(minimum=0, maximum=1000000)] | None = None
+    """Seconds: age of the moment to which the guarantee applies."""
+    validity: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
+    """Seconds after `time` for which the bound is guaranteed without another message. Absent from older vehicles:
+    until the next message.
+    """
+    growth: Annotated[float, Limits(minimum=0, maximum=100000)] | None = None
+    """Metres per second by which the bound grows after the end of the guarantee: the maximum speed of the vehicle
+    relative to the prediction.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location(Message):
+    """Retained, QoS 1: one location, the last known."""
+
+    KIND: ClassVar[str] = "location"
+
+    time: datetime
+    """Time of the measurement."""
+    latitude: Annotated[float, Limits(minimum=-90, maximum=90)]
+    """Degrees north, WGS 84."""
+    longitude: Annotated[float, Limits(minimum=-180, maximum=180)]
+    """Degrees east, WGS 84."""
+    altitude: float | None = None
+    """Metres above mean sea level."""
+    ellipsoidal_altitude: float | None = None
+    """Metres above the WGS 84 ellipsoid."""
+    horizontal_accuracy: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
+    """Metres: the true position lies within this radius with 68 % confidence."""
+    vertical_accuracy: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
+    """Metres, one standard deviation."""
+    speed: Annotated[float, Limits(minimum=0, maximum=100000)] | None = None
+    """Metres per second over ground."""
+    speed_accuracy: Annotated[float, Limits(minimum=0, maximum=100000)] | None = None
+    """Metres per second, one standard deviation."""
+    course: Annotated[float, Limits(minimum=0, maximum=360)] | None = None
+    """Direction of travel, degrees clockwise from true north."""
+    course_accuracy: Annotated[float, Limits(minimum=0, maximum=360)] | None = None
+    """Degrees, one standard deviation."""
+    source: str | None = None
+    """The receiver or recording of origin."""
+    position_source: Literal["gnss", "fused", "inertial", "coarse"] | None = None
+    """Source of the position: the receiver alone, receiver and inertial sensors together, inertial sensors while the
+    receiver has no fix, or (`coarse`) access points and cells with known places, if no better fix exists. Absent
+    from vehicles without inertial sensors or with navigation switched off: then it is the receiver's.
+    """
+    contradicts_beacons: bool | None = None
+    """True while the receiver's positions contradict the map of several access points and cells, twice in succession:
+    the receiver is deceived, or the map is wrong and will be corrected within three days. Absent otherwise.
+    """
+    suspect: str | None = None
+    """Measurement that contradicts the position: the previous position (`jump`: an impossible speed), the receiver's
+    own velocity, inertial navigation, the wheel speed, or access points and cells at known positions.
+    `horizontalAccuracy` includes the disputed distance. Suspect positions decide no region, and alerts ignore them.
+    `location/event` reports the start (`suspect`) and the end (`plausible`). Absent from plausible positions. Later
+    versions may have more values.
+    """
+    altitude_source: Literal["fused", "barometric"] | None = None
+    """Source of the altitude, if a barometer contributes: receiver and barometer, or the barometer's changes since the
+    receiver's last altitude. Absent without a barometer.
+    """
+    floor: LocationFloor | None = None
+    """Level of a parking garage relative to the place where the receiver lost the sky, which is level 0; the number of
+    the storey on a map is unknown. Absent under open sky, if the garage was entered at more than 10 m/s, and if no
+    level is more probable than all others together. A level is assumed to be 2.9 m high.
+    """
+    odometer: Annotated[int, Limits(minimum=0)] | None = None
+    """Metres travelled, rounded down: the reading of the instrument panel, if set (command set-odometer) or reported
+    by the vehicle's own bus (Vehicle.TraveledDistance), else metres since the device was new. Integrates speeds,
+    not positions: standstills and jumps add nothing. Decreases only if set, or if the vehicle's own odometer
+    contradicts it by more than a kilometre. Absent if nothing is counted, and if positions are blurred.
+    """
+    odometer_estimated: Annotated[int, Limits(minimum=0)] | None = None
+    """Metres of the distance under this device that were not measured: for each gap, the most plausible way between
+    the places and speeds before and after. Absent for less than a metre.
+    """
+    predict: LocationPredict | None = None
+    """Of bounded reporting: prediction from this position. Until `validity` seconds after `time` the predicted
+    position is never farther than `bound` from the fix of its moment, if that fix is accepted by then: an outlier
+    requires later fixes that confirm it for 2 s (velocity) or 5 s (an impossible distance). After that, without
+    another message, the only guarantee is that the bound grows by `growth` metres each second. Before sleep, a
+    pause or a loss of the receiver, the vehicle sends a last report with a validity that ends before a possible
+    violation of the bound. A later message with the same `time` replaces the earlier one.
+    """
+    epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Names the vehicle's store: a new store begins a new epoch."""
+    seq: Annotated[int, Limits(minimum=1)]
+    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
+    does not prove a loss: README.md beside this schema gives the reason.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Motion(Message):
+    """QoS 1: one event of the vehicle's movement."""
+
+    KIND: ClassVar[str] = "motion"
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        RequiredIf("event", ("shake",), ("phase",)),
+        RequiredIf("event", ("impact",), ("side", "peak")),
+        RequiredIf("event", ("orientation",), ("orientation",)),
+    )
+
+    time: datetime
+    """Time of the event."""
+    event: Literal["shake", "impact", "orientation", "stationary", "moving"]
+    phase: Literal["began", "ended", "cancelled"] | None = None
+    """Phase of a shake."""
+    axis: Literal["horizontal", "vertical"] | None = None
+    """For a shake: main direction of the swing."""
+    side: Literal["front", "rear", "left", "right", "top", "bottom"] | None = None
+    """For an impact: side of the blow."""
+    peak: Annotated[float, Limits(minimum=0, maximum=1000000)] | None = None
+    """For an impact: maximum, g."""
+    direction: tuple[float, float, float] | None = None
+    """For an impact: direction towards the origin of the blow, length 1; in the axes named by `axes`."""
+    axes: Literal["device", "level", "vehicle"] | None = None
+    """For an impact: axes of side and direction: those of the device, of the device levelled by the command level, or
+    right, forward and up of the vehicle, as determined by navigation. Absent from vehicles with an earlier version.
+    """
+    orientation: Literal["portrait", "portraitUpsideDown", "landscapeLeft", "landscapeRight", "faceUp", "faceDown"] | None = None
+    """Orientation of the device."""
+    epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Names the vehicle's store: a new store begins a new epoch."""
+    seq: Annotated[int, Limits(minimum=1)]
+    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
+    does not prove a loss: README.md beside this schema gives the reason.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region(Message):
+    """QoS 1: the vehicle entered a region, left it, or stayed in it."""
+
+    KIND: ClassVar[str] = "region"
+
+    time: datetime
+    """Time of the crossing, interpolated between two fixes. For a late one, the first known time."""
+    event: Literal["enter", "exit", "dwell"]
+    region: Annotated[str, Limits(shortest=1)]
+    """The region's identifier."""
+    name: Annotated[str, Limits(shortest=1)] | None = None
+    """The region's name; absent without one."""
+    defined: datetime | None = None
+    """Time of the region's definition or last change; absent if unknown."""
+    latitude: Annotated[float, Limits(minimum=-90, maximum=90)]
+    """Degrees north, WGS 84: where the boundary was crossed, or for a stay the vehicle's position."""
+    longitude: Annotated[float, Limits(minimum=-180, maximum=180)]
+    """Degrees east."""
+    horizontal_accuracy: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
+    """Metres, 68 % confidence."""
+    confidence: Annotated[float, Limits(minimum=0, maximum=1)]
+    """Probability of the event."""
+    late: Literal[True] | None = None
+    """True if it occurred while the agent was not running."""
+    epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Names the vehicle's store: a new store begins a new epoch."""
+    seq: Annotated[int, Limits(minimum=1)]
+    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
+    does not prove a loss: README.md beside this schema gives the reason.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionsDesiredFeatureProperties(Record):
+
+    radius: Annotated[float, Limits(minimum=0)] | None = None
+    """Metres."""
+    dwell: Annotated[float, Limits(minimum=0)] | None = None
+    """Seconds inside until a stay is reported."""
+    desired_accuracy: Annotated[float, Limits(above=0)] | None = None
+    """Metres at 68 %: required accuracy of fixes while the boundary can be reached within half a minute, regardless of
+    the configuration; absent for the configured value.
+    """
+    speed_limit: Annotated[float, Limits(above=0)] | None = None
+    """m/s, the speed limit inside: more is an overSpeed of driving/event with this region. If several apply,
+    `events.speed_limit` included, the lowest is used. Absent if none.
+    """
+    notify_on_entry: bool | None = None
+    notify_on_exit: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionsDesiredFeature(Record):
+
+    type: Literal["Feature"]
+    id: int | str | None = None
+    """The region's identifier, at most 64 bytes of UTF-8; default `id` or `identifier` of the properties."""
+    geometry: dict[str, Any]
+    properties: Annotated[RegionsDesiredFeatureProperties | None, Limits(nullable=True)] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionsDesired(Message):
+    """To the vehicle, retained, QoS 1: a GeoJSON FeatureCollection (RFC 7946) of all regions to watch; it replaces the
+    previous ones. Of several with one identifier the last is watched, and the others are refused. An empty payload
+    means none. Edges are geodesics.
+    """
+
+    KIND: ClassVar[str] = "regions/desired"
+
+    type: Literal["FeatureCollection"]
+    version: Annotated[str, Limits(shortest=1, longest=128)] | None = None
+    """The sender's name for this document, returned in the answer."""
+    features: tuple[RegionsDesiredFeature, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionsReportedRefused(Record):
+
+    index: Annotated[int, Limits(minimum=0)]
+    """Position of the feature in the collection, from 0."""
+    region: str | None = None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionsReported(Message):
+    """Retained, QoS 1: the answer to regions/desired; without remote regions, at each start, the vehicle's own file
+    (regions.path).
+    """
+
+    KIND: ClassVar[str] = "regions/reported"
+
+    time: datetime
+    """Time of the decision."""
+    version: Annotated[str, Limits(shortest=1, longest=128)] | None = None
+    """The sender's name for this document, returned in the answer."""
+    state: Literal["applied", "refused"]
+    """applied: the accepted regions are watched and no others. refused: nothing was changed."""
+    source: Literal["file", "remote"] | None = None
+    """Source of the regions: the file of regions.path, or regions/desired and commands. Absent from reports of earlier
+    agents, which covered only the latter.
+    """
+    problem: str | None = None
+    """Reason why the whole document was refused."""
+    accepted: tuple[str, ...]
+    """Identifiers."""
+    refused: tuple[RegionsReportedRefused, ...]
+    epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Names the vehicle's store: a new store begins a new epoch."""
+    seq: Annotated[int, Limits(minimum=1)]
+    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
+    does not prove a loss: README.md beside this schema gives the reason.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionsStateRegion(Record):
+
+    region: Annotated[str, Limits(shortest=1)]
+    """Identifier."""
+    state: Literal["unknown", "inside", "outside"]
+    """unknown: not determined by a location yet."""
+    since: datetime | None = None
+    """Time of the crossing, or of the location that first determined the state; absent for an unknown state or time.
+    """
+    desired_accuracy: Annotated[float, Limits(above=0)] | None = None
+    """Metres at 68 %: the region's own; absent when it has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionsState(Message):
+    """Retained, QoS 1: for each watched region, whether the vehicle is inside. Published after each start and after
+    changes, those of ten seconds together; each crossing is published immediately as `region`. Locations withheld
+    by privacy do not affect the states.
+    """
+
+    KIND: ClassVar[str] = "regions/state"
+
+    time: datetime
+    """Time of the message."""
+    source: Literal["file", "remote"] | None = None
+    """Source of all regions: the file of regions.path, or regions/desired and commands, which replace it. Absent if
+    none are watched.
+    """
+    count: Annotated[int, Limits(minimum=0)]
+    """Number of watched regions."""
+    omitted: Annotated[int, Limits(minimum=1)] | None = None
+    """Number of regions not listed; absent if all are. If there are more than 200, or identifiers of more than 16 KiB
+    in total, the order is: regions with the vehicle inside, the last entered first, and then the nearest ones.
+    """
+    regions: Annotated[tuple[RegionsStateRegion, ...], Limits(longest=200)]
+    epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Names the vehicle's store: a new store begins a new epoch."""
+    seq: Annotated[int, Limits(minimum=1)]
+    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
+    does not prove a loss: README.md beside this schema gives the reason.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan(Message):
+    """QoS 1: scans of radios together with good fixes, for the fleet's map of beacons. Published only with
+    `beacons.share`, never for a place in a privacy zone, with at most eight scans per message or those of half an
+    hour. A scan of twenty access points is a message of at most 200 bytes. It has neither `epoch` nor `seq`: scans
+    have no order, and identical bytes are duplicates.
+    """
+
+    KIND: ClassVar[str] = "scan"
+
+    scans: Annotated[str, Limits(shortest=16, longest=65536)]
+    """Sequence of scans, each from a whole byte on, its numbers packed with the high bits first: seconds since 1970
+    (32 bits), latitude from -90° and longitude from -180° as shares of 180° (24) and 360° (25), accuracy of the
+    position in metres at 68 % (5, 1 to 31), number of access points (6) and cells (4), the access points, the
+    cells, and of each in that order its signal (5; 0 for none, else -32 dBm minus twice the number). The n access
+    points are addresses without the two bits "group" and "locally administered", as increasing numbers of 46 bits
+    in Elias-Fano form: with l = 46 minus the bits of n - 1 (46 for one), for each the increase of the number's
+    upper bits in zeros and then a one, and after all of these for each its l lower bits. Each cell is a bit that is
+    set if its network is that of the previous cell (not for the first), the network if it is different (23: a
+    technology of 3 bits, 2 GSM, 3 UMTS, 4 LTE, 5 NR, country and network code of 10 each), and its number (40; of
+    GSM the area before 16 bits of cell).
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusSource(Record):
+
+    name: str
+    state: Literal["active", "idle", "unavailable", "finished"]
+    rates: dict[str, Annotated[float, Limits(minimum=0)]] | None = None
+    """Hz by kind."""
+    reason: str | None = None
+    """Reason for the state unavailable."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusLevel(Record):
+    """In force: tilt of the device in the vehicle, from the command level. Attitude, gravity, accelerations and
+    headings are those of the level vehicle; absent while they are the device's own.
+    """
+
+    tilt: Annotated[float, Limits(minimum=0, maximum=180)]
+    """Degrees between the device's face and the vehicle's roof."""
+    gravity: tuple[float, float, float]
+    """Gravity in the level vehicle, device frame, of length 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusCompass(Record):
+    """Measurement of the magnetometer, and state of its calibration; absent without one."""
+
+    magnetic_field: tuple[float, float, float] | None = None
+    """µT, device frame or, while `level` is in force, that of the level vehicle, without the device's own magnetism as
+    far as known.
+    """
+    calibration: Literal["uncalibrated", "low", "medium", "high"] | None = None
+    """Quality of the magnetometer's calibration: a heading is correct within 20° (low), 10° (medium) or 5° (high), or
+    unknown (uncalibrated).
+    """
+    calibration_wanted: Literal[True] | None = None
+    """True when the magnetometer needs a calibration."""
+    calibration_instruction: str | None = None
+    """Instruction for a person to complete the calibration, one sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusNavigationMounting(Record):
+    """Mounting of the device in the vehicle, rad: rotation from the device's axes to right, forward, up."""
+
+    roll: float
+    pitch: float
+    yaw: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusNavigation(Record):
+    """State of the vehicle's navigation; absent without inertial sensors, or if it is switched off."""
+
+    state: Literal["waiting", "aligning", "aligned"]
+    """Not ready to begin (waiting), observes the vehicle's motion (aligning), or continues positions without a
+    receiver (aligned).
+    """
+    reason: str | None = None
+    """Reason for waiting, and remedy."""
+    position_source: Literal["gnss", "fused", "inertial"] | None = None
+    """Current source of positions."""
+    horizontal_accuracy: Annotated[float, Limits(minimum=0)] | None = None
+    """Metres, 68 % confidence."""
+    since_fix: Annotated[float, Limits(minimum=0)] | None = None
+    """Seconds since the last accepted position of the receiver."""
+    heading: Annotated[float, Limits(minimum=0, maximum=360)] | None = None
+    """Direction of the vehicle's front, degrees clockwise from true north."""
+    heading_accuracy: Annotated[float, Limits(minimum=0)] | None = None
+    """Degrees, one standard deviation."""
+    mounting: StatusNavigationMounting | None = None
+    """Mounting of the device in the vehicle, rad: rotation from the device's axes to right, forward, up."""
+    mounting_accuracy: Annotated[float, Limits(minimum=0)] | None = None
+    """Degrees, one standard deviation of the mounting about its worse axis."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusSystem(Record):
+    """The operating system."""
+
+    name: str | None = None
+    """Name and version for people."""
+    kernel: str | None = None
+    """The kernel's release."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusBattery(Record):
+
+    level: Annotated[float, Limits(minimum=0, maximum=1)] | None = None
+    """Share of the full charge."""
+    charging: bool | None = None
+    voltage: Annotated[float, Limits(minimum=0, maximum=1000)] | None = None
+    """Volts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusStorage(Record):
+    """Bytes of the file system that holds the store."""
+
+    free: Annotated[int, Limits(minimum=0)]
+    total: Annotated[int, Limits(minimum=0)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusMemory(Record):
+    """Bytes."""
+
+    resident: Annotated[int, Limits(minimum=0)] | None = None
+    """Bytes of the agent alone."""
+    available: Annotated[int, Limits(minimum=0)] | None = None
+    """Of the machine, without swapping."""
+    total: Annotated[int, Limits(minimum=0)] | None = None
+    """Of the machine, as far as the kernel uses it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnergyAccount(Record):
+
+    seconds: Annotated[float, Limits(minimum=0)]
+    """Seconds switched on."""
+    starts: Annotated[int, Limits(minimum=0)]
+    """Number of starts."""
+    bytes: Annotated[int, Limits(minimum=0)] | None = None
+    """Sent and received; absent for parts without transmission."""
+    joules: Annotated[float, Limits(minimum=0)]
+    """Joules, from the configured prices."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusEnergy(Record):
+    """Energy of each part of the device since the start of the agent, with the prices `energy.*`; for the receiver and
+    the sensors, while the agent had them switched on.
+    """
+
+    total: Annotated[float, Limits(minimum=0)]
+    """Joules, of all parts."""
+    receiver: EnergyAccount | None = None
+    accelerometer: EnergyAccount | None = None
+    gyroscope: EnergyAccount | None = None
+    magnetometer: EnergyAccount | None = None
+    barometer: EnergyAccount | None = None
+    processor: EnergyAccount | None = None
+    """Seconds of processor time; `starts` are wakeups."""
+    radio: EnergyAccount | None = None
+    """The modem or another network device: seconds connected or not yet asleep; `starts` are bursts."""
+    wifi: EnergyAccount | None = None
+    """Scans for access points: their duration in seconds; `starts` are scans."""
+    cellular: EnergyAccount | None = None
+    """Queries of the modem for its cells, in addition to `radio`; `starts` are queries."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status(Message):
+    """Retained, QoS 1, also the will: presence and state of the agent. A will (`will` true) is written at the start of
+    the session and has no epoch and seq.
+    """
+
+    KIND: ClassVar[str] = "status"
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        RequiredWithout("will", ("epoch", "seq")),
+    )
+
+    state: Literal["online", "asleep", "offline"]
+    time: datetime
+    """Time of the message; of a will, start of the session."""
+    session_start: datetime
+    """Start of the sender's session: distinguishes an old will from a new one."""
+    will: Literal[True] | None = None
+    """True if the broker sent it on the agent's behalf, because the connection was lost."""
+    clock: Literal["receiver", "system", "unsynchronized"] | None = None
+    """Source of times: the receiver, the machine's clock if it is synchronised or was set, or the machine's unverified
+    clock with possibly wrong times.
+    """
+    clock_step: float | None = None
+    """Seconds by which civil time was last set since the start of the agent, forward or back. Earlier times of
+    heading, attitude, motion and status are wrong by this amount; positions have the receiver's time. After a step
+    back, messages continue in a new epoch.
+    """
+    version: str | None = None
+    """Version of the agent."""
+    uptime: Annotated[float, Limits(minimum=0)] | None = None
+    """Seconds since the agent started."""
+    sources: tuple[StatusSource, ...] | None = None
+    """Present state of the sensor sources."""
+    remote: bool | None = None
+    """True if the vehicle accepts configuration, regions and commands over MQTT (remote.enabled)."""
+    authorization: Literal["notDetermined", "restricted", "denied", "authorized"] | None = None
+    """Permission to use locations."""
+    services: dict[str, str] | None = None
+    """Each location service by name: `available`, or the reason why it is unavailable. A reason that several services
+    share is stated once; the others have `see` and the name of that service.
+    """
+    frames: tuple[str, ...] | None = None
+    """Reference frames available with the present sensors, the best first."""
+    degraded: dict[str, str] | None = None
+    """Services with reduced quality, with reason and remedy."""
+    orientation: Literal["portrait", "portraitUpsideDown", "landscapeLeft", "landscapeRight", "faceUp", "faceDown"] | None = None
+    """Orientation of the device, by its own axes; absent if unknown."""
+    level: StatusLevel | None = None
+    """In force: tilt of the device in the vehicle, from the command level. Attitude, gravity, accelerations and
+    headings are those of the level vehicle; absent while they are the device's own.
+    """
+    compass: StatusCompass | None = None
+    """Measurement of the magnetometer, and state of its calibration; absent without one."""
+    odometer: Annotated[int, Limits(minimum=0)] | None = None
+    """Metres travelled, rounded down: the reading of the instrument panel, if set (command set-odometer) or reported
+    by the vehicle's own bus (Vehicle.TraveledDistance), else metres since the device was new. Integrates speeds,
+    not positions: standstills and jumps add nothing. Decreases only if set, or if the vehicle's own odometer
+    contradicts it by more than a kilometre. If positions are reported as cells, it is rounded down to kilometres,
+    but not below an earlier published reading; if they are withheld, it is that of the last published position.
+    Absent if nothing is counted.
+    """
+    odometer_estimated: Annotated[int, Limits(minimum=0)] | None = None
+    """Metres of the distance under this device that were not measured: for each gap, the most plausible way between
+    the places and speeds before and after. Absent for less than a metre.
+    """
+    odometer_disagreement: Annotated[float, Limits(minimum=-1)] | None = None
+    """Share by which the measured distance is greater (or, negative, less) than that of the vehicle's own odometer,
+    over its last ten kilometres; absent if both agree within 4 %, and if the bus reports none.
+    """
+    navigation: StatusNavigation | None = None
+    """State of the vehicle's navigation; absent without inertial sensors, or if it is switched off."""
+    next_contact: datetime | None = None
+    """Of a sleeping vehicle: time of its next planned contact; absent if only an event wakes it."""
+    model: str | None = None
+    """Name of the machine from its firmware."""
+    system: StatusSystem | None = None
+    """The operating system."""
+    processors: Annotated[int, Limits(minimum=1)] | None = None
+    """Processors that are online."""
+    battery: StatusBattery | None = None
+    external_power: bool | None = None
+    """True with power from outside."""
+    storage: StatusStorage | None = None
+    """Bytes of the file system that holds the store."""
+    memory: StatusMemory | None = None
+    """Bytes."""
+    temperature: Annotated[float, Limits(minimum=-273.15, maximum=1000)] | None = None
+    """Degrees Celsius, of the hottest measured part."""
+    store_problem: str | None = None
+    """Reason why accepted messages are only in memory; absent while they are safe on the disk."""
+    delivery_problem: str | None = None
+    """The broker's refusal and its reason; absent if the broker accepts all messages."""
+    counters: dict[str, Annotated[int, Limits(minimum=0)]] | None = None
+    """Counts by name, since the start of the agent unless stated otherwise. Some appear only above 0."""
+    energy: StatusEnergy | None = None
+    """Energy of each part of the device since the start of the agent, with the prices `energy.*`; for the receiver and
+    the sensors, while the agent had them switched on.
+    """
+    epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")] | None = None
+    """Names the vehicle's store: a new store begins a new epoch, and so does a clock that is set back."""
+    seq: Annotated[int, Limits(minimum=1)] | None = None
+    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
+    does not prove a loss: README.md beside this schema gives the reason.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracePiece(Message):
+    """QoS 1: a part of a trace. All parts in order of their numbers are the trace, with the size and checksum from
+    `trace`: a file in zlib's format (RFC 1950), readable with `odograph trace`. A repeated piece has the same
+    bytes.
+    """
+
+    KIND: ClassVar[str] = "trace/piece"
+
+    time: datetime
+    """Time at which the piece was made."""
+    series: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """As in `trace`."""
+    number: Annotated[int, Limits(minimum=1)]
+    """Number of the trace within its series."""
+    piece: Annotated[int, Limits(minimum=1)]
+    """From 1."""
+    pieces: Annotated[int, Limits(minimum=1)]
+    """Number of pieces."""
+    bytes: Annotated[str, Limits(pattern=r"^[A-Za-z0-9+/]*={0,2}$", longest=21848)]
+    """At most 16,384 of them, as Base64 (RFC 4648)."""
+    epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Names the vehicle's store: a new store begins a new epoch."""
+    seq: Annotated[int, Limits(minimum=1)]
+    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
+    does not prove a loss: README.md beside this schema gives the reason.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceImpactRest(Record):
+    """Place and time of the standstill after it; absent before."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        RequiredWith("latitude", ("longitude",)),
+        RequiredWith("longitude", ("latitude",)),
+    )
+
+    time: datetime | None = None
+    latitude: Annotated[float, Limits(minimum=-90, maximum=90)] | None = None
+    """Degrees north, WGS 84; absent if unknown or private."""
+    longitude: Annotated[float, Limits(minimum=-180, maximum=180)] | None = None
+    """Degrees east."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceImpact(Record):
+    """Effect of the blow on the vehicle; absent for other causes."""
+
+    severity: Literal["light", "moderate", "severe"]
+    """By the change of velocity in the plane: light from 8 km/h on, moderate from 16, severe from 40."""
+    speed_before: Annotated[float, Limits(minimum=0, maximum=10000)] | None = None
+    """m/s before it; absent if unknown."""
+    change_of_velocity: tuple[float, float, float]
+    """m/s: right, forward, up."""
+    frame: Literal["vehicle", "device"]
+    """Frame of right, forward, up: that of the device while its mounting is unknown."""
+    direction: Annotated[float, Limits(minimum=0, maximum=360)]
+    """Direction of the force's origin: degrees clockwise from the front; in the device frame from its y axis."""
+    peak: Annotated[float, Limits(minimum=0)]
+    """m/s²: the largest mean over 10 ms of the acceleration in the plane."""
+    clipped: Literal[True] | None = None
+    """True if the sensor was at its limit, so that the real value is greater: only if its driver reports the limit,
+    and for a sensor with the axes of the device.
+    """
+    duration: Annotated[float, Limits(minimum=0, maximum=60)]
+    """Seconds of the pulse."""
+    largest_tilt: Annotated[float, Limits(minimum=0, maximum=180)]
+    """Degrees between up of the vehicle and up of before the blow, the largest so far."""
+    rolled_over: Literal[True] | None = None
+    """True if the vehicle lay on its side or roof."""
+    rest: TraceImpactRest | None = None
+    """Place and time of the standstill after it; absent before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace(Message):
+    """QoS 1: a trace exists, every sensor at full rate around an impact or a requested moment (command/trace), with a
+    description of the impact. Sent before the pieces (`trace/piece`). Of the messages of one trace (vehicle,
+    series, number), the one with the greatest revision is complete.
+    """
+
+    KIND: ClassVar[str] = "trace"
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        RequiredWith("latitude", ("longitude",)),
+        RequiredWith("longitude", ("latitude",)),
+        RequiredWith("size", ("pieces", "checksum")),
+        RequiredWith("pieces", ("size", "checksum")),
+        RequiredWith("checksum", ("size", "pieces")),
+    )
+
+    time: datetime
+    """The moment of the trace."""
+    series: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Identifies the folder with the vehicle's count of traces: a new folder begins a new series."""
+    number: Annotated[int, Limits(minimum=1)]
+    """Number of the trace within its series; trips and events have their own numbers."""
+    revision: Annotated[int, Limits(minimum=1)]
+    """Grows with each message of the trace."""
+    cause: Annotated[str, Limits(shortest=1)]
+    """impact: a blow; command: a request for the moment. Others may follow."""
+    state: Literal["recording", "complete", "interrupted"]
+    """recording: the time after the moment is not over yet; complete; interrupted: the agent, its power or its sensors
+    ended before. For the last two, `size`, `pieces` and `checksum` describe the existing bytes.
+    """
+    before: Annotated[float, Limits(minimum=0, maximum=86400)]
+    """Seconds between the start and the moment, as far as they were in memory."""
+    after: Annotated[float, Limits(minimum=0, maximum=86400)]
+    """Seconds between the moment and the end; during the recording, the planned ones."""
+    size: Annotated[int, Limits(minimum=0)] | None = None
+    """Bytes of all pieces together."""
+    pieces: Annotated[int, Limits(minimum=1)] | None = None
+    """Number of pieces."""
+    checksum: Annotated[str, Limits(pattern=r"^[0-9a-f]{8}$")] | None = None
+    """CRC-32 (ISO 3309) of all pieces together."""
+    latitude: Annotated[float, Limits(minimum=-90, maximum=90)] | None = None
+    """Degrees north, WGS 84, from the newest position: at most ten seconds from the moment, or older if the vehicle
+    has not moved since; absent if unknown or private.
+    """
+    longitude: Annotated[float, Limits(minimum=-180, maximum=180)] | None = None
+    """Degrees east."""
+    horizontal_accuracy: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
+    """Metres, 68 % confidence."""
+    impact: TraceImpact | None = None
+    """Effect of the blow on the vehicle; absent for other causes."""
+    epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Names the vehicle's store: a new store begins a new epoch."""
+    seq: Annotated[int, Limits(minimum=1)]
+    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
+    does not prove a loss: README.md beside this schema gives the reason.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Track(Message):
+    """QoS 1: a deferred batch of fixes in order, lossless to its precision or within a stated error."""
+
+    KIND: ClassVar[str] = "track"
+
+    time: datetime
+    """Time of the first fix; `times` begin here."""
+    count: Annotated[int, Limits(minimum=0, maximum=100000)]
+    """Number of fixes."""
+    precision: Annotated[int, Limits(minimum=1, maximum=8)]
+    """Decimals of a degree in `points`."""
+    bound: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
+    """Metres: every omitted fix lies within this distance of the interpolation in time between its neighbours here;
+    absent if none was omitted.
+    """
+    correction: Literal[True] | None = None
+    """True if it corrects locations of the same times that were published while the receiver had no fix
+    (positionSource inertial), now that the receiver has one again; absent otherwise.
+    """
+    odometer: Annotated[int, Limits(minimum=0)] | None = None
+    """Metres travelled at the last fix, rounded down: the reading of the instrument panel, if set (command
+    set-odometer) or reported by the vehicle's own bus (Vehicle.TraveledDistance), else metres since the device was
+    new. Integrates speeds, not positions: standstills and jumps add nothing. Decreases only if set, or if the
+    vehicle's own odometer contradicts it by more than a kilometre. Absent if nothing is counted, and if positions
+    are blurred.
+    """
+    odometer_estimated: Annotated[int, Limits(minimum=0)] | None = None
+    """Metres of the distance under this device that were not measured: for each gap, the most plausible way between
+    the places and speeds before and after. Absent for less than a metre.
+    """
+    points: Annotated[str, Limits(pattern=r"^[?-~]*$")]
+    """Google's encoded polyline with `precision` decimals."""
+    times: Annotated[str, Limits(pattern=r"^[?-~]*$")]
+    """Milliseconds since `time`, as differences of differences in the polyline's number format."""
+    accuracies: Annotated[str, Limits(pattern=r"^[?-~]*$")] | None = None
+    """Decimetres plus one, 0 for unknown, as differences in the polyline's number format."""
+    altitudes: Annotated[str, Limits(pattern=r"^[?-~]*$")] | None = None
+    """Decimetres above -10000 m (mean sea level) plus one, 0 for unknown, as differences in the polyline's number
+    format; absent when none is known.
+    """
+    speeds: Annotated[str, Limits(pattern=r"^[?-~]*$")] | None = None
+    """cm/s over ground plus one, 0 for unknown, as differences in the polyline's number format; absent when none is
+    known.
+    """
+    epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Names the vehicle's store: a new store begins a new epoch."""
+    seq: Annotated[int, Limits(minimum=1)]
+    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
+    does not prove a loss: README.md beside this schema gives the reason.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TripStart(Record):
+    """The first motion, or the ignition before it."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        RequiredWith("latitude", ("longitude",)),
+        RequiredWith("longitude", ("latitude",)),
+    )
+
+    time: datetime
+    latitude: Annotated[float, Limits(minimum=-90, maximum=90)] | None = None
+    """Degrees north, WGS 84; absent if unknown or private."""
+    longitude: Annotated[float, Limits(minimum=-180, maximum=180)] | None = None
+    """Degrees east."""
+    horizontal_accuracy: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
+    """Metres, 68 % confidence."""
+    odometer: Annotated[float, Limits(minimum=0, maximum=100000000000)] | None = None
+    """Metres; absent if private."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TripEnd(Record):
+    """The standstill that ended it, or the later switching off of the ignition; before its end, the newest place.
+    """
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        RequiredWith("latitude", ("longitude",)),
+        RequiredWith("longitude", ("latitude",)),
+    )
+
+    time: datetime
+    latitude: Annotated[float, Limits(minimum=-90, maximum=90)] | None = None
+    """Degrees north, WGS 84; absent if unknown or private."""
+    longitude: Annotated[float, Limits(minimum=-180, maximum=180)] | None = None
+    """Degrees east."""
+    horizontal_accuracy: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
+    """Metres, 68 % confidence."""
+    odometer: Annotated[float, Limits(minimum=0, maximum=100000000000)] | None = None
+    """Metres; absent if private."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TripWay(Record):
+    """The way, simplified; absent if private."""
+
+    time: datetime
+    """Time of the first place."""
+    count: Annotated[int, Limits(minimum=1, maximum=100000)]
+    precision: Annotated[int, Limits(minimum=1, maximum=8)]
+    """Decimals of a degree in `points`."""
+    bound: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
+    """Metres: each omitted place lies within this distance of the way; absent if none was omitted."""
+    points: str
+    """Google's encoded polyline with `precision` decimals."""
+    times: str
+    """Milliseconds since `time` in the same text, as differences of differences."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trip(Message):
+    """QoS 1: a trip, published at its start, at intervals, and at its end. Of the messages of one trip (vehicle,
+    series, number), the one with the greatest revision is complete, regardless of their order. Every metre of the
+    odometer belongs to one trip.
+    """
+
+    KIND: ClassVar[str] = "trip"
+
+    time: datetime
+    """Time of the end so far."""
+    series: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Identifies the file with the vehicle's counts of trips and events: a new file begins a new series."""
+    number: Annotated[int, Limits(minimum=1)]
+    """Number of the trip within its series."""
+    revision: Annotated[int, Limits(minimum=1)]
+    """Grows from message to message of a trip."""
+    phase: Literal["started", "underway", "ended"]
+    kind: Annotated[str, Limits(shortest=1)]
+    """driven: under its own power. carried: on a ferry, a train or a tow truck. unobserved: while the agent or the
+    device was off. Others may follow.
+    """
+    start: TripStart
+    """The first motion, or the ignition before it."""
+    end: TripEnd
+    """The standstill that ended it, or the later switching off of the ignition; before its end, the newest place.
+    """
+    distance: Annotated[float, Limits(minimum=0, maximum=100000000000)]
+    """Metres by the odometer."""
+    estimated: Annotated[float, Limits(minimum=0, maximum=100000000000)] | None = None
+    """Metres of the distance that were estimated, not measured; absent if none."""
+    moving: Annotated[float, Limits(minimum=0)]
+    """Seconds in motion."""
+    standing: Annotated[float, Limits(minimum=0)]
+    """Seconds at standstill within the trip."""
+    idling: Annotated[float, Limits(minimum=0)] | None = None
+    """Seconds at standstill with the ignition on; absent if unknown."""
+    greatest_speed: Annotated[float, Limits(minimum=0, maximum=10000)] | None = None
+    """m/s; absent before any motion."""
+    mean_speed: Annotated[float, Limits(minimum=0, maximum=10000)] | None = None
+    """m/s in motion."""
+    fuel: Annotated[float, Limits(minimum=0)] | None = None
+    """Litres from the vehicle's own data; absent if it reports none."""
+    electricity: float | None = None
+    """kWh from the vehicle's own data, negative if more was recovered; absent if it reports none."""
+    events: dict[str, Annotated[int, Limits(minimum=1)]] | None = None
+    """Number of driving events of each kind; absent if there were none."""
+    driver: Annotated[str, Limits(shortest=1)] | None = None
+    """From the command set-trip; absent if not set."""
+    purpose: Annotated[str, Limits(shortest=1)] | None = None
+    """From the command set-trip; absent if not set."""
+    way: TripWay | None = None
+    """The way, simplified; absent if private."""
+    epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Names the vehicle's store: a new store begins a new epoch."""
+    seq: Annotated[int, Limits(minimum=1)]
+    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
+    does not prove a loss: README.md beside this schema gives the reason.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VehicleSignal(Record):
+
+    value: bool | float | str
+    time: datetime
+    """Time of the vehicle's value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vehicle(Message):
+    """QoS 1, retained: the newest value of each configured signal (`can.signals`) of the vehicle's own bus. Published
+    every `can.interval` seconds while the bus is active, and within a second after a change of state.
+    """
+
+    KIND: ClassVar[str] = "vehicle"
+
+    time: datetime
+    """Time of the newest signal."""
+    signals: Annotated[dict[str, VehicleSignal], Limits(longest=1024, keys=r"^Vehicle(\.[A-Za-z0-9_]+)+$")]
+    """By paths of the COVESA Vehicle Signal Specification (release 4), in its units: km/h, km, rpm, V, percent,
+    celsius, l/h, s. Signals without a valid value are omitted.
+    """
+    epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
+    """Names the vehicle's store: a new store begins a new epoch."""
+    seq: Annotated[int, Limits(minimum=1)]
+    """Increases from message to message within an epoch, across all topics; no number is used twice. A missing number
+    does not prove a loss: README.md beside this schema gives the reason.
+    """
+
+
+ALL: tuple[type[Message], ...] = (
+    Altitude,
+    Attitude,
+    BeaconsPiece,
+    BeaconsWanted,
+    CommandRequest,
+    CommandResponse,
+    ConfigDesired,
+    ConfigReported,
+    DrivingEvent,
+    Heading,
+    LocationEvent,
+    Location,
+    Motion,
+    Region,
+    RegionsDesired,
+    RegionsReported,
+    RegionsState,
+    Scan,
+    Status,
+    TracePiece,
+    Trace,
+    Track,
+    Trip,
+    Vehicle,
+)
+"""The class of each kind."""
