@@ -15,7 +15,8 @@ clang=$(dirname "$(readlink -f "$(command -v swift)")")/clang
 options=(-c release --swift-sdks-path /sdk --swift-sdk debian12-arm64 --static-swift-stdlib --scratch-path /build/out
   -Xswiftc -Osize -Xswiftc -Xfrontend -Xswiftc -sil-verify-none -Xcc -fstack-protector-strong
   -Xswiftc "-ld-path=$(command -v aarch64-linux-gnu-ld.bfd)" -Xlinker --gc-sections -Xlinker -z -Xlinker pack-relative-relocs
-  -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xlinker -T -Xlinker "$PWD/Deploy/relro.ld" -Xlinker /build/compat.o)
+  -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xlinker -T -Xlinker "$PWD/Deploy/relro.ld" -Xlinker /build/compat.o
+  -Xlinker --build-id=none)
 mkdir -p /build/bin
 for product in odographd odograph; do
   extra=()

@@ -14,6 +14,8 @@ if [ "${2:-}" = --build-path ]; then build=${3:?--build-path needs a folder}; fi
 # GNU ld, not gold: it packs the relative relocations (a megabyte, all of it touched at the start).
 options=(-c release --static-swift-stdlib --scratch-path "$build" -Xswiftc -Osize -Xswiftc -use-ld=bfd
   -Xlinker --gc-sections -Xlinker -z -Xlinker pack-relative-relocs)
+# The same program from any folder: a hash of the debugging information would depend on its paths.
+options+=(-Xlinker --build-id=none)
 # As Debian builds its own: addresses bound at the start and read-only from then on, C with stack protector
 # (and fortified calls, see Package.swift).
 options+=(-Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xlinker -T -Xlinker "$PWD/Deploy/relro.ld"
