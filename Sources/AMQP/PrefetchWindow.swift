@@ -39,7 +39,7 @@ package struct PrefetchWindow: Hashable, Sendable {
       size = fitting
       return true
     }
-    // A commit of half of the window left the broker nothing to send in the meantime.
+    // If a commit contains half of the window or more, the broker had to wait for it: enlarge the window.
     guard 2 * count >= size, size < most else { return false }
     let next = min(2 * size, most)
     guard next <= fitting else { return false }

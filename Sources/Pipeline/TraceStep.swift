@@ -55,7 +55,7 @@ extension TraceMessage {
 package struct TraceRequest: Hashable, Sendable {
   /// Requested time; nil for now.
   package var time: UTCTime?
-  /// Time in s before and after it; nil uses the configuration.
+  /// Length of the trace in s before and after `time`; nil uses the configuration.
   package var before, after: Double?
 
   package init(time: UTCTime? = nil, before: Double? = nil, after: Double? = nil) {

@@ -32,7 +32,7 @@ public struct InterpolatedTrack: SensorRecording {
     if kind == .positioning { gate.setDemand(demand, at: lastTimestamp) }
   }
 
-  /// The fix of the next second, or the last one. Without demand the block is empty: time passes all the same.
+  /// The fix of the next second, or the last one. Without demand the block is empty, but time advances.
   public mutating func next() throws -> SensorEvent? {
     guard !isFinished else { return nil }
     if earlier == nil {

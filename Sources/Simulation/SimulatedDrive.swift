@@ -197,7 +197,7 @@ public struct SimulatedDrive: SensorRecording {
     }
   }
 
-  /// Returns a single chip: sensors with equal sample times deliver them as one scan.
+  /// Returns the samples of a block. Sensors with equal sample times are merged into one scan, as from a single chip.
   private mutating func inertialEvent(_ block: SamplingChannel.Block) -> SensorEvent {
     let parts = channels.indices.filter { index in
       SensorKind.inertial.contains(channels[index].kind)

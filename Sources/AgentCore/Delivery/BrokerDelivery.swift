@@ -23,8 +23,8 @@ final class BrokerDelivery: MessageDelivery {
   private let refusals: Locked<RefusalLog>
   private let storeNotices: Locked<StoreNotices>
 
-  /// Seconds without an acknowledgement after which a stop leaves the rest to the next start; less if the broker could not be
-  /// reached.
+  /// Seconds without an acknowledgement after which a stop no longer waits: the next start delivers the remaining messages.
+  /// Shorter if the broker is unreachable.
   private static let (stallLimit, unreachableLimit) = (5.0, 1.0)
   private static let regionStatesName = "regions"
 

@@ -25,14 +25,14 @@ struct RadioCheck {
       guard WirelessInterface.mayScan else {
         return [
           Finding(
-            .warning, subject, "\(known), and this user may not scan for more (CAP_NET_ADMIN)",
+            .warning, subject, "\(known), and this user has no permission to scan (CAP_NET_ADMIN)",
             remedy: "run the agent by its unit with the drop-in \(Self.remedy)")
         ]
       }
       guard !Self.isUnitWithoutRight() else {
         return [
           Finding(
-            .warning, subject, "\(known), and the unit may not scan for more (CAP_NET_ADMIN)",
+            .warning, subject, "\(known), and the unit has no permission to scan (CAP_NET_ADMIN)",
             remedy: "add the drop-in \(Self.remedy)")
         ]
       }

@@ -126,7 +126,7 @@ struct DayEstimate {
       live =
         "\(Self.short(error)) m for the moment \(Self.short(delay)) s ago"
         + (sleep.map { ", or \($0)" } ?? "")
-    case .significant: live = "500 m, or the distance of five minutes (\(Int(speed * 300)) m)"
+    case .significant: live = "500 m, or the way of five minutes (\(Int(speed * 300)) m)"
     }
     guard let deferral = settings.deferral else { return live }
     let limits = [

@@ -26,7 +26,7 @@ struct PlainConsumerBound: Hashable, Sendable {
   private init(_ configuration: AgentConfiguration) {
     let settings = configuration.pipeline.location
     let speed = settings.activity.typicalSpeed
-    // Metres that the receiver may sleep through; nil if it is always on.
+    // Distance in m that the vehicle can move while the receiver sleeps; nil if the receiver is always on.
     let sleep = settings.desiredAccuracy.meters
     func fixInterval(within metres: Double?) -> Double {
       metres.map { max(1, Mobility(settings.activity).secondsToStray($0, from: speed, error: 0)) } ?? 1

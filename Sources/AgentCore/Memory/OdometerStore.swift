@@ -37,8 +37,8 @@ struct OdometerStore: Sendable {
   var copyInterval = 3000.0
   /// Seconds between two writes to the disk, and from a stop to its write.
   static let (pace, stopDelay) = (3.0, 10.0)
-  /// Interval in s between writes if the position may not be stored, so that only metres are: a loss of power
-  /// loses the distance of this time.
+  /// Interval in s between writes if privacy forbids storing the position and only the distance is stored. A loss
+  /// of power loses the distance of this time.
   static let hiddenPace = 30.0
 
   private let keepsPlace: Bool

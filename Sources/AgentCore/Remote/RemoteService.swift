@@ -11,7 +11,7 @@ internal import Telemetry
 
 /// Remote management on the pipeline's thread: passes requests to the managers and executes their decisions.
 final class RemoteService {
-  /// Parts of the service.
+  /// The components of the service.
   struct Plan: Sendable {
     var manager: RemoteManager
     var regions: RemoteRegions?

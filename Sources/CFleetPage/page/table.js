@@ -17,7 +17,7 @@ const columns = [
   { name: "Accuracy", order: "accuracy", kind: "figure", text: (v) => v.position?.accuracy === undefined ? undefined : `± ${metres(v.position.accuracy)}` },
   { name: "Source", kind: "word", text: (v) => isOutdated(v) ? kinds.stale : v.position?.source ? kinds[sourceKind(v.position)] : undefined },
   { name: "Measured", kind: "figure", text: (v, now) => age(moment(v.position?.time), now) },
-  { name: "Last message", order: "heard", kind: "figure", narrow: true, text: (v, now) => age(moment(v.heard), now) },
+  { name: "Last seen", order: "heard", kind: "figure", narrow: true, text: (v, now) => age(moment(v.heard), now) },
   { name: "Battery", order: "battery", kind: "figure", text: (v) => percent(v.battery?.level) },
   { name: "Queue", order: "queue", kind: "figure", text: (v) => amount(v.queue) },
   { name: "Inside", kind: "word wide", text: (v) => v.inside?.length ? v.inside.map((name) => safeName(name, 40)).join(", ") : "–" },

@@ -118,7 +118,7 @@ package final class CommandWaiter: Sendable {
   /// True if the broker has ever accepted the connection.
   package var wasConnected: Bool { state.withLock { $0.wasConnected } }
 
-  /// Returns a signal that arrives within some seconds, regardless of an earlier ending; nil if none does.
+  /// Returns a further signal that arrives within some seconds, also after the command has ended; nil without one.
   package func newSignal(within seconds: Double) -> Ending? {
     guard waitUntilReadable([signals.descriptor], seconds: seconds) != nil else { return nil }
     return endingSignal().map { .ended(ExitStatus(signal: $0)) }

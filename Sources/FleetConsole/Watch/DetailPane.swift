@@ -69,7 +69,7 @@ struct DetailPane: Sendable {
 }
 
 extension DetailPane {
-  /// The details with their labels; those without parts are omitted.
+  /// The details with their labels; empty details are omitted.
   var facts: [(name: String, parts: [StyledText])] {
     [
       ("position", position), ("predicted", predicted), ("updates", updates), ("movement", plain(movement)),

@@ -27,7 +27,7 @@ enum WatchHelp {
     ("○ offline", "disconnected, or the connection was lost"),
     ("· unknown", "no status received yet"),
     ("~", "before a position: the last known, not live; before a distance: no longer promised"),
-    ("–", "the vehicle does not say, or not now"),
+    ("–", "not reported, or unknown now"),
     ("▲ ▼", "sorted by this column: values rise, or fall, from row to row"),
     ("◆", "on the map: the chosen vehicle"),
     ("12", "on the map: number of vehicles close together; + separates them"),

@@ -239,7 +239,7 @@ package enum ConfigCommand {
 
   private static func outcome(_ state: String, _ report: JSONValue) -> VehicleOutcome {
     let problem = report["problem"]?.string
-    // A vehicle that rejects everything because of one key reports it twice.
+    // If one key causes the rejection of all settings, the report contains it twice.
     let refusals = (report["refused"]?.array ?? []).map {
       "\($0["key"]?.string ?? "?"): \($0["reason"]?.string ?? "refused")"
     }.filter { problem != "key \($0)" }

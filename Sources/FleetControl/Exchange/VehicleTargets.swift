@@ -64,7 +64,7 @@ package struct VehicleTargets: Hashable, Sendable {
     Set(kept.compactMap { TopicAddress(topic: $0.topic, root: root)?.key })
   }
 
-  /// Returns the vehicles: those named, or those with retained messages; and of them the share.
+  /// Returns the selected vehicles: the named ones, or those with retained messages, reduced to the share of `--share`.
   /// - Parameter canBegin: true if the command has `--recording`, which is then recommended.
   /// - Throws: `FleetError` if there is none.
   func resolve(_ kept: [MQTTMessage], canBegin: Bool = true) throws(FleetError) -> [VehicleKey] {

@@ -308,7 +308,7 @@ package enum RecordCommand {
       StandardError.say(
         wasThere
           ? "session \(name) and its queued messages were deleted"
-          : "the broker has no session \(name) any more")
+          : "the broker no longer has the session \(name)")
     }
     for slot in slots { slot.forget() }
     mark?.forgetFilters()

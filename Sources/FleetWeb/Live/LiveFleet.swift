@@ -10,7 +10,7 @@ package final class LiveFleet: Sendable {
   private let table = Locked(SummaryTable())
   private let purges = Locked(0)
 
-  /// The identity of the revisions, different for each run of the server and after old removals were dropped.
+  /// Identifies the sequence of revisions. It changes with each run of the server, and when old removals are dropped.
   package var instance: String { purges.withLock { $0 == 0 ? run : "\(run)-\($0)" } }
 
   package init(_ feed: FleetFeed) {

@@ -16,7 +16,7 @@ struct FloorEstimator: Sendable {
   /// Time in s without a fix after which the sky counts as hidden, and time without a pressure after which
   /// the height change is unknown.
   private static let (hidden, gap) = (10.0, 30.0)
-  /// Speed in m/s above which cover counts as a tunnel.
+  /// Speed in m/s above which a place without reception is a tunnel, not a garage.
   private static let fastest = 10.0
   /// Height of a storey in m, and its standard deviation.
   private static let (storey, storeyDeviation) = (2.9, 0.25)

@@ -299,7 +299,7 @@ struct SensorScreen: Hashable, Sendable {
     hasTimeGoneBack = !fillsHole || timestamp.seconds(since: refusedSince) >= Self.patience.inHole
   }
 
-  /// Reports that, according to another sensor, this one's direction must have changed by `angle` rad.
+  /// Reports a rotation by `angle` rad measured by another sensor, which must change the direction of this one.
   mutating func expectChange(by angle: Double) {
     if angle.isFinite { missedChange += angle }
   }

@@ -53,7 +53,7 @@ extension TripRecorder {
       look(back: sample, isMoving: isMoving)
       return
     }
-    // Seldom positions of a vehicle that drives on: the way agrees with the speed.
+    // Rare positions of a moving vehicle: the distance agrees with the speed.
     let isContinuous =
       seconds.map { $0 <= Self.longestContinuous && way > Self.leastShare * (sample.speed ?? 0) * $0 }
       ?? false

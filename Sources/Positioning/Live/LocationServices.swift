@@ -220,7 +220,7 @@ struct LocationServices: Sendable {
         switch event {
         case .requested(let location): outputs.append(.answer(.success(location), consumer: consumer))
         case .failed(.requestTimedOut(let limit)):
-          // The cause, if there is one.
+          // Report the failure that prevented the fix, if there is one, instead of the time limit.
           let failure = individuals[index].manager.failure ?? manager.failure
           outputs.append(
             .answer(.failure(failure ?? .requestTimedOut(seconds: limit)), consumer: consumer))

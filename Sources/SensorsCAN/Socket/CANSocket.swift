@@ -55,7 +55,7 @@ struct CANSocket: ~Copyable {
     if code == 0 { code = odograph_can_bind(descriptor, index) }
     guard code == 0 else {
       throw CANError(
-        place: interface, problem: "cannot be listened to: \(SystemError.message(for: -code))",
+        place: interface, problem: "cannot be opened for receiving: \(SystemError.message(for: -code))",
         remedy: -code == ENODEV
           ? "not a CAN interface; name another in can.interface" : "check the interface")
     }

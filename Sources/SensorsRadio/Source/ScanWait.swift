@@ -1,7 +1,7 @@
 internal import Platform
 internal import Sensors
 
-/// The wait of a scan: for its descriptor, as long as the scan is in demand.
+/// Waits for the descriptor of a scan until the scan is no longer in demand.
 struct ScanWait: Sendable {
   enum Outcome {
     case ready

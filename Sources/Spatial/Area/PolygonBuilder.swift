@@ -90,7 +90,7 @@ struct PolygonBuilder {
 struct PlaneRing {
   let number: Int
   private(set) var points: [SIMD2<Float>] = []
-  /// For each point, the index of its vertex in the given ring.
+  /// Index in the original ring for each point.
   private(set) var vertices: [Int] = []
 
   /// Appends a point. Drops a repeated vertex, and both edges of a spike that leads out and back, as rings

@@ -155,7 +155,7 @@ struct PolygonUnion {
     let slanted = edges.filter { $0.a.x != $0.b.x }
     return rings.compactMap { span, own in
       guard !own.isEmpty else { return nil }
-      // Twice the middle. The ray goes up from just above it; from a vertical edge, just to its left.
+      // Twice the midpoint of the edge. A ray starts just above it and goes up; for a vertical edge, just to its left.
       let middle = span.a &+ span.b
       var hits: [Int] = []
       for index in columns.spans(over: middle.x) {

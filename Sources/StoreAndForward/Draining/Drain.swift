@@ -291,8 +291,7 @@ struct HandedOut {
   var lane: DeliveryLane
   var place: UInt64
   var cost: Int
-  /// Counts the records of a lane in the order of handing out. Two records with consecutive numbers have
-  /// nothing between them in the table.
+  /// Number of the record in its lane's delivery order. Records with consecutive numbers are adjacent in the table.
   var turn: Int
   var isInMemory: Bool
   /// Topic of the record if the broker has rejected it before.

@@ -30,7 +30,7 @@ struct DrainOrder {
     if backlogs == nil { backlogs = DeliveryLane.allCases.map(newest) }
   }
 
-  /// Returns whether the record at a place would wait behind a backlog.
+  /// Returns whether undelivered older records precede the record with this sequence number.
   func isBehindBacklog(_ lane: DeliveryLane, _ place: UInt64) -> Bool {
     place > cursor(lane) && cursor(lane) < backlogs?[lane.rawValue] ?? 0
   }
@@ -63,7 +63,7 @@ struct LastKnown {
   struct Entry {
     var lane: DeliveryLane
     var place: UInt64
-    /// True if it must still be handed out, as far as that is certain.
+    /// True if the record is known to be undelivered.
     var isDue: Bool
   }
 

@@ -67,8 +67,8 @@ struct TemporarySequence {
 
   private var epoch = Store.newEpoch()
   private var upcoming = first
-  /// True once a number was assigned. It then remains the only source until the records in memory are stored,
-  /// because places in memory must increase.
+  /// True after a number was assigned. All numbers then come from this sequence until the records in memory are
+  /// stored, because sequence numbers in memory must increase.
   private(set) var isInUse = false
 
   /// The next identity without a store.

@@ -176,7 +176,7 @@ import Testing
     let lines = pages.joined(separator: "\n").split(separator: "\n").filter { !$0.contains("any ") }
     let words = lines.joined(separator: " ").split { " │".contains($0) }.joined(separator: " ")
     for part in shown.map(\.explanation) + [
-      "no status received yet", "the vehicle does not say", "rise, or fall",
+      "no status received yet", "not reported", "rise, or fall",
     ] {
       #expect(words.contains(part), "\(part) at \(columns)x\(rows):\n\(words)")
     }

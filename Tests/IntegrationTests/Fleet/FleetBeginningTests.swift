@@ -48,7 +48,7 @@ import Testing
       without.status == 0 && without.output.contains("no vehicle") && without.output.contains("--recording"))
     let table = try await OdographProcess.run(["watch", "--once", "--json"] + fixture.from)
     #expect(table.status == 0 && table.output.contains(#""van""#), "\(table.output)")
-    #expect(table.output.contains("starts with \(fixture.recording): 1 vehicle, the newest word "))
+    #expect(table.output.contains("starts with \(fixture.recording): 1 vehicle, newest message "))
 
     let nobody = try await OdographProcess.run(["config", "show"] + fixture.at)
     #expect(nobody.status == 69 && nobody.output.contains("begin from a recording with --recording"))

@@ -14,7 +14,7 @@ extension WebError {
     "the request came through a proxy, so that it is not known to be from this machine",
     remedy: "configure a login with [users.NAME], or [proxy] with addresses and header")
   static let hostUnknown = WebError(
-    .misdirectedRequest, "host-unknown", "the server does not go by the name in Host",
+    .misdirectedRequest, "host-unknown", "the name in Host is not a name of the server",
     remedy: "ask for 127.0.0.1 or localhost, or add the name to hosts in [access]")
   static let originForeign = WebError(
     .forbidden, "origin-foreign", "the request was made by a page of another server",
