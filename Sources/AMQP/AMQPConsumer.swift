@@ -33,7 +33,7 @@ public final class AMQPConsumer: Sendable {
     }
   }
 
-  private struct Wishes {
+  private struct SharedState {
     var settledThrough: UInt64 = 0
     /// The deadline for leaving (`SystemClock.monotonic`, ns); nil until `stop` is called.
     var deadline: Int64?
@@ -42,7 +42,7 @@ public final class AMQPConsumer: Sendable {
 
   private let configuration: AMQPConfiguration
   private let handlers: Handlers
-  private let wishes = Locked(Wishes())
+  private let wishes = Locked(SharedState())
   private let service: ServiceThread
 
   /// The maximum number of messages in a batch; the recorder combines batches.
@@ -81,7 +81,7 @@ public final class AMQPConsumer: Sendable {
   public func stop(drain: Double) -> Bool {
     wishes.withLock { $0.deadline = SystemClock.monotonic + Int64(max(0, min(drain, 1e8)) * 1e9) }
     // A DNS lookup or a missing answer can block the thread this long.
-    service.stop(patience: drain + configuration.answerTimeout)
+    service.stop(timeout: drain + configuration.answerTimeout)
     return wishes.withLock(\.wasClean)
   }
 

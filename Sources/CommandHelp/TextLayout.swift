@@ -55,7 +55,7 @@ enum TextLayout {
     guard line.count > width else { return [String(line)] }
     var text = line
     if let remark = text.indices.first(where: { text[$0...].hasPrefix(" #") }) { text = text[..<remark] }
-    let goesOn = text.hasSuffix("\\")
+    let continues = text.hasSuffix("\\")
     let indent = String(text.prefix { $0 == " " })
     var lines: [String] = []
     var current = indent
@@ -67,7 +67,7 @@ enum TextLayout {
         current += current.allSatisfy { $0 == " " } ? word : " " + word
       }
     }
-    return lines + [current + (goesOn ? " \\" : "")]
+    return lines + [current + (continues ? " \\" : "")]
   }
 
   /// Splits a text into words as a shell does: blanks in quotes belong to them.

@@ -17,7 +17,7 @@
   @inlinable package static var deepest: Int { 512 }
 
   package init(_ bytes: Span<UInt8>) {
-    var nobody = Nobody()
+    var nobody = IgnoringVisitor()
     self.init(bytes, &nobody)
   }
 
@@ -35,7 +35,7 @@
 
   package var isValid: Bool { self == .valid || self == .validAfterEscaping }
 
-  private struct Nobody: JSONVisitor {}
+  private struct IgnoringVisitor: JSONVisitor {}
 }
 
 /// A receiver of the tokens of a scan: names, scalars and brackets in order, as byte ranges.

@@ -76,10 +76,10 @@ extension SensorFeed {
     // A receiver without a track ends with the others.
     var background: (any SensorRecording)?
     if let place = files.place {
-      background = SimulatedPlace(place, duration: files.duration.map { .seconds($0) })
+      background = FixedReceiver(place, duration: files.duration.map { .seconds($0) })
     } else if let path = files.position {
       let track = try track(path, date: files.date)
-      if track is NoLocation || track is SimulatedPlace { background = track } else { parts.append(track) }
+      if track is NoLocation || track is FixedReceiver { background = track } else { parts.append(track) }
     }
     if let path = files.sensors { parts.append(try CSVSensorRecording(path: path)) }
     if let log = files.can { parts.append(try bus(log, beside: files)) }
@@ -117,7 +117,7 @@ extension SensorFeed {
     if path == "none" { return NoLocation() }
     switch TrackFormat(path: path) {
     case .gpx:
-      if let place = try GPXRecording.onlyWayPoint(path: path) { return SimulatedPlace(place) }
+      if let place = try GPXRecording.onlyWayPoint(path: path) { return FixedReceiver(place) }
       let recording = try GPXRecording(path: path)
       return recording.isOfWayPoints ? InterpolatedTrack(recording) : recording
     case .gpsd: return try GPSDLogRecording(path: path)

@@ -87,7 +87,7 @@ private enum ReplacedPositions: Sendable {
       replacement.receiver = "no location"
       return replacement
     case .place(let coordinate):
-      return SimulatedPlace.fix(at: coordinate, fix.timestamp, time: fix.time)
+      return FixedReceiver.fix(at: coordinate, fix.timestamp, time: fix.time)
     case .track(var track):
       defer { self = .track(track) }
       return track.replacement(of: fix)
@@ -105,7 +105,7 @@ private struct ReplacedTrack: Sendable {
   /// - Throws: an error naming file, line and remedy, for a track that cannot be read to its end.
   init(_ path: String) throws {
     recording = try SensorFeed.track(path)
-    guard !(recording is SimulatedPlace) else { return }
+    guard !(recording is FixedReceiver) else { return }
     // Copies share a reading position, so the check opens the file for itself.
     var check = try SensorFeed.track(path)
     while try check.next() != nil {}

@@ -27,7 +27,7 @@ public struct MQTTConfiguration: Hashable, Sendable {
   public var brokers: [Broker]
   /// True to report each failure to connect; false to report only after a whole round, if another broker,
   /// version (3.1.1) or address family (IPv4) can be tried immediately.
-  public var tellsEachBroker = true
+  public var reportsEachBroker = true
   /// Client identifier, 1...65,535 bytes of UTF-8, unique at the broker: a second client of the same name
   /// disconnects the first.
   public var clientID: String

@@ -139,7 +139,7 @@ final class SessionLoop {
   private func report(
     _ ending: ConnectionPlanner.Ending, at broker: MQTTConfiguration.Broker, retryIn: Double?
   ) {
-    if !configuration.tellsEachBroker, retryIn == 0, ending.phase != .established { return }
+    if !configuration.reportsEachBroker, retryIn == 0, ending.phase != .established { return }
     guard ending.cause != lastReported else { return }
     lastReported = ending.cause
     let end = MQTTDisconnection(broker: broker, phase: ending.phase, cause: ending.cause)

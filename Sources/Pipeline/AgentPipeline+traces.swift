@@ -30,7 +30,7 @@ extension AgentPipeline {
   }
 
   /// The positions that traces may contain.
-  package var exactPlaces: ExactPlaces { ExactPlaces(configuration) }
+  package var exactPlaces: ExactPositions { ExactPositions(configuration) }
 
   /// Starts a requested trace.
   package mutating func requestTrace(_ request: TraceRequest) -> TraceRequest.Answer {

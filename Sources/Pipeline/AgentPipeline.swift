@@ -73,7 +73,7 @@ package struct AgentPipeline: Sendable {
   package init(
     configuration: PipelineConfiguration, start: Timestamp, time: UTCTime,
     isClockSynchronized: Bool = true, version: String,
-    calibration: MotionCalibration? = nil, navigation kept: KeptNavigation? = nil,
+    calibration: MotionCalibration? = nil, navigation kept: StoredNavigation? = nil,
     odometer: OdometerState? = nil, trips: TripState? = nil, beaconMap: (any BeaconMap)? = nil
   ) {
     self.configuration = configuration
@@ -232,10 +232,10 @@ package struct AgentPipeline: Sendable {
   package var hasDiscardedCalibration: Bool { motion.manager.hasDiscardedCalibration }
 
   /// Navigation state to store; nil before the mounting is known. A private position is not stored.
-  package var navigationToKeep: KeptNavigation? { navigation?.kept.map(shown) }
+  package var navigationToKeep: StoredNavigation? { navigation?.kept.map(shown) }
 
   /// Returns a navigation state without its position, if that is private.
-  package func shown(_ kept: KeptNavigation) -> KeptNavigation {
+  package func shown(_ kept: StoredNavigation) -> StoredNavigation {
     kept.shown(configuration.privacy, isReduced: configuration.location.desiredAccuracy == .reduced)
   }
 

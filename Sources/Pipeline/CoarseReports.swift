@@ -40,7 +40,7 @@ struct CoarseReports: Sendable {
   private var contradictedAt: Timestamp?
   /// Metres between the receiver's and the beacons' position at the last contradiction.
   private(set) var contradictedDistance: Double?
-  private var vouchers: FixVouchers
+  private var vouchers: FixCorroboration
   private var dates = DateScreen()
   /// Number of fixes that several beacons contradicted.
   private(set) var contradictedFixes = 0
@@ -66,7 +66,7 @@ struct CoarseReports: Sendable {
     learning = LearningSchedule(receiverPower: figures.power[.receiver] ?? 0)
     let mobility = Mobility(configuration.location.activity)
     positions = CoarsePositioning(map: map, radios: settings.radios, figures: figures, mobility: mobility)
-    vouchers = FixVouchers(mobility: mobility)
+    vouchers = FixCorroboration(mobility: mobility)
   }
 
   /// Returns the same state with another configuration.
@@ -122,7 +122,7 @@ struct CoarseReports: Sendable {
     if let fix = finding.fix {
       if !device.needs.takesCoarsePositions { account(for: scan, finding, device.day) }
       let isContested = judge(fix, finding) || isContradicted
-      if !isContested || vouchers.vouch(for: fix, against: finding.scan) {
+      if !isContested || vouchers.corroborates(for: fix, against: finding.scan) {
         learn(scan, fix, known, isContested: isContested)
       }
     }
@@ -212,7 +212,7 @@ struct CoarseReports: Sendable {
     else { return false }
     let isOfUse =
       needs.takesCoarsePositions
-      ? settings.radios.contains(.cellular) && positions.answered?.vain ?? 1 > 0
+      ? settings.radios.contains(.cellular) && positions.answered?.failedScans ?? 1 > 0
       : !isAtRest && fix.speed ?? 0 >= Self.moving
         && learning.isDue(joules: positions.joules(of: settings.radios), at: now)
     guard isOfUse else { return false }

@@ -15,9 +15,9 @@ struct MotionReports: Sendable {
   private var headingGate: IntervalGate
   private var attitudeGate: AttitudeGate
   /// Time of the first gyroscope sample without an accelerometer; nil if there was none.
-  private var lonelySince: Timestamp?
+  private var unsubscribedSince: Timestamp?
   /// Seconds for which a gyroscope waits for an accelerometer: the devices of one chip start one after the other.
-  private static let accelerometerPatience = 2.0
+  private static let accelerometerTimeout = 2.0
   private var events: MotionEvents
   /// Angles of the newest published attitude, in its frame. The next angles continue from them.
   private var angles: (frame: AttitudeReferenceFrame, angles: EulerAngles)?
@@ -307,10 +307,10 @@ struct MotionReports: Sendable {
     guard let motion = manager.deviceMotion else {
       // A gyroscope alone still provides the rotation rate.
       let degradation = "no accelerometer: rotation rate only; attach one"
-      let since = lonelySince ?? timestamp
-      lonelySince = since
+      let since = unsubscribedSince ?? timestamp
+      unsubscribedSince = since
       guard !manager.isAvailable(.accelerometer),
-        timestamp.seconds(since: since) >= Self.accelerometerPatience,
+        timestamp.seconds(since: since) >= Self.accelerometerTimeout,
         let rate = manager.rotationRate,
         attitudeGate.isOpen(
           at: timestamp, rotationRate: rate, AttitudeGate.State(axes: axes, degradation: degradation))

@@ -56,7 +56,7 @@ package struct RawSamples: Sendable {
   /// Maximum number of simultaneous recordings.
   package static let capacity = 4
   /// Maximum time in s until the first sample.
-  package static let patience = 10.0
+  package static let startTimeout = 10.0
   /// Length of a piece in s, and maximum number of its samples.
   private static let pieceSeconds = 1.0
   private static let pieceCount = 2000
@@ -73,7 +73,7 @@ package struct RawSamples: Sendable {
     recordings.append(
       Recording(
         sender: sender, request: request,
-        deadline: now.advanced(bySeconds: request.seconds + Self.patience)))
+        deadline: now.advanced(bySeconds: request.seconds + Self.startTimeout)))
     return true
   }
 

@@ -51,7 +51,7 @@ struct RegionReporter: Sendable {
     defer { isRequested = false }
     let isEmpty = monitor.count == 0
     // If no regions are or were monitored, there is nothing to correct.
-    if isEmpty, told == nil, !monitor.remembersOthers { return nil }
+    if isEmpty, told == nil, !monitor.hasOtherStates { return nil }
     let message = RegionsStateMessage(
       time: utc, source: isEmpty ? nil : source, count: monitor.count,
       regions: monitor.statuses(limit: RegionsStateMessage.limit))

@@ -15,7 +15,7 @@ struct TraceReports: Sendable {
     var timeBase: TimeBase
     /// Newest position that may be published exactly; nil if there is none.
     var place: Location?
-    var places: ExactPlaces
+    var places: ExactPositions
     /// Start of the current rest; nil in motion or if unknown.
     var restSince: Timestamp?
   }
@@ -31,7 +31,7 @@ struct TraceReports: Sendable {
 
   private let settings: PipelineConfiguration.Traces
   /// Positions that could be published when the ring stored its content.
-  private var places: ExactPlaces
+  private var places: ExactPositions
   private var ring: TraceRing
   private var observer: CrashObserver
   private var recordings: [Recording] = []
@@ -58,7 +58,7 @@ struct TraceReports: Sendable {
   /// Interval in s between writes, and between attitudes.
   private static let (pace, motionPace) = (1.0, 0.1)
   /// Time in s without scans, beyond buffering in the kernel, after which a trace is completed.
-  private static let patience = 2.0
+  private static let scanTimeout = 2.0
   /// s that a scan waits at most for those of other sensors, with a margin.
   private static let longestWait = 3.0
   /// Traces that are under way at once, and of them those that somebody asks for: blows are half a minute apart at least, and their traces
@@ -73,7 +73,7 @@ struct TraceReports: Sendable {
   init?(_ configuration: PipelineConfiguration) {
     guard let settings = configuration.traces else { return nil }
     self.settings = settings
-    places = ExactPlaces(configuration)
+    places = ExactPositions(configuration)
     var ring = TraceRing.Settings()
     ring.seconds = max(Self.shortest, settings.before + Self.margin)
     ring.bytes = Self.bytes
@@ -102,7 +102,7 @@ struct TraceReports: Sendable {
       }
       next.steps = steps
     }
-    let newPlaces = ExactPlaces(new)
+    let newPlaces = ExactPositions(new)
     if newPlaces != places {
       next.appendAll()
       next.places = newPlaces
@@ -199,7 +199,7 @@ struct TraceReports: Sendable {
   var nextDeadline: Timestamp? { recordings.map(due).min() }
 
   private func due(_ recording: Recording) -> Timestamp {
-    recording.until.advanced(bySeconds: latency + Self.patience)
+    recording.until.advanced(bySeconds: latency + Self.scanTimeout)
   }
 
   /// Starts the trace of an impact in progress that already is a crash, and requests storage of all traces,
@@ -236,7 +236,7 @@ struct TraceReports: Sendable {
     }
     let moment = min(moment ?? now, now)
     guard moment >= there.lowerBound,
-      moment <= there.upperBound.advanced(bySeconds: latency + Self.patience)
+      moment <= there.upperBound.advanced(bySeconds: latency + Self.scanTimeout)
     else {
       return .refused(
         "\(time(moment)) is not in memory, which has \(time(there.lowerBound)) to \(time(there.upperBound))")

@@ -14,11 +14,11 @@ package enum TraceStep: Hashable, Sendable {
   /// - Parameter isWhole: false if the time after the event was cut short.
   case end(run: Int, TraceMessage, isWhole: Bool)
   /// Only these positions may be published from now on: remove others from stored traces.
-  case withhold(ExactPlaces)
+  case withhold(ExactPositions)
 }
 
 /// Positions that may be published exactly.
-package struct ExactPlaces: Hashable, Sendable {
+package struct ExactPositions: Hashable, Sendable {
   /// Privacy policy; nil if no position may be published exactly.
   private let privacy: PrivacyPolicy?
 
@@ -40,7 +40,7 @@ package struct ExactPlaces: Hashable, Sendable {
 
 extension TraceMessage {
   /// Returns the message without private data.
-  package func shown(_ places: ExactPlaces) -> TraceMessage {
+  package func shown(_ places: ExactPositions) -> TraceMessage {
     var shown = self
     if let coordinate, !places.contains(coordinate) {
       (shown.coordinate, shown.horizontalAccuracy) = (nil, nil)

@@ -19,7 +19,7 @@ struct TripReports: Sendable {
   /// Trips to publish again, because it is unknown whether they are in the outbox.
   private var unconfirmed: [TripRecord]
   /// Driving events of an earlier run whose end must be published.
-  private var left: [KeptEvent]
+  private var left: [StoredEvent]
   /// Time of the newest position, or of the newest check without one.
   private var located: Timestamp?
   private var looked: Timestamp?
@@ -153,7 +153,7 @@ struct TripReports: Sendable {
   /// Stores the message of a lasting event before it is published.
   mutating func keep(_ message: DrivingEventMessage) {
     recorder.keep(
-      KeptEvent(
+      StoredEvent(
         number: Int(message.journal.number), kind: message.event.name, isOngoing: message.isOngoing,
         start: message.time, duration: message.duration, peak: message.peak, limit: message.limit,
         severity: message.severity.rawValue, confidence: message.confidence, coordinate: message.coordinate,

@@ -40,7 +40,7 @@ struct VehicleNavigation: Sendable {
   /// True if locations without a receiver were published in the current or last outage.
   private var hasToldInertial = false
   /// Maximum delay in s of scans relative to a location of their time.
-  private var patience: Double
+  private var maxScanDelay: Double
 
   /// Factor by which the radius may grow faster than the velocity's deviation times time: errors of position
   /// and velocity are correlated, and the deviation itself grows.
@@ -64,14 +64,14 @@ struct VehicleNavigation: Sendable {
   /// - Parameters:
   ///   - latency: time in s for which scans may be buffered in the kernel.
   ///   - kept: state of an earlier run.
-  init(latency: Double, kept: KeptNavigation? = nil) {
-    patience = latency + Self.slack
+  init(latency: Double, kept: StoredNavigation? = nil) {
+    maxScanDelay = latency + Self.slack
     filter = NavigationFilter(calibration: kept?.calibration, keptAt: kept?.timestamp)
   }
 
   /// Nil if navigation is impossible: it or locations are disabled, the device is not in a wheeled vehicle,
   /// or scans arrive too late.
-  init?(_ configuration: PipelineConfiguration, kept: KeptNavigation? = nil) {
+  init?(_ configuration: PipelineConfiguration, kept: StoredNavigation? = nil) {
     guard configuration.isNavigating else { return nil }
     self.init(latency: configuration.inertialLatency, kept: kept)
   }
@@ -80,7 +80,7 @@ struct VehicleNavigation: Sendable {
   func reconfigured(_ new: PipelineConfiguration) -> VehicleNavigation? {
     guard new.isNavigating else { return nil }
     var next = self
-    next.patience = new.inertialLatency + Self.slack
+    next.maxScanDelay = new.inertialLatency + Self.slack
     return next
   }
 
@@ -170,13 +170,13 @@ struct VehicleNavigation: Sendable {
 
   /// The next time at which `advance` must be called if no event arrives earlier.
   var nextDeadline: Timestamp? {
-    [awaited.first?.timestamp.advanced(bySeconds: patience), silence].compactMap { $0 }.min()
+    [awaited.first?.timestamp.advanced(bySeconds: maxScanDelay), silence].compactMap { $0 }.min()
   }
 
   /// Time at which missing scans end the position estimate while the receiver sleeps.
   private var silence: Timestamp? {
     // A moment later, so that they are missing then.
-    guard !isReceiverOn, isAligned, let silence = newestScan?.advanced(bySeconds: patience + 0.001),
+    guard !isReceiverOn, isAligned, let silence = newestScan?.advanced(bySeconds: maxScanDelay + 0.001),
       silence > advanced
     else { return nil }
     return silence
@@ -185,7 +185,7 @@ struct VehicleNavigation: Sendable {
   /// Advances the time. Locations that have waited too long are returned unchanged.
   mutating func advance(to timestamp: Timestamp) -> [Location] {
     advanced = max(advanced, timestamp)
-    guard let first = awaited.first, first.timestamp.advanced(bySeconds: patience) <= timestamp else {
+    guard let first = awaited.first, first.timestamp.advanced(bySeconds: maxScanDelay) <= timestamp else {
       return []
     }
     return handOn(drain())
@@ -215,7 +215,7 @@ struct VehicleNavigation: Sendable {
 
   /// Returns the estimate from all sensors; nil unless the filter is aligned and its scans are recent.
   func estimate(at now: Timestamp) -> NavigationEstimate? {
-    guard let newestScan, now.seconds(since: newestScan) <= patience else { return nil }
+    guard let newestScan, now.seconds(since: newestScan) <= maxScanDelay else { return nil }
     return filter.estimate
   }
 
@@ -251,7 +251,7 @@ struct VehicleNavigation: Sendable {
   /// Returns whether scans for a time are available or expected.
   private func isScanned(_ timestamp: Timestamp) -> Bool {
     guard isAligned, let newestScan else { return false }
-    return timestamp.seconds(since: newestScan) <= patience
+    return timestamp.seconds(since: newestScan) <= maxScanDelay
   }
 
   /// Returns whether locations are published without reports of the receiver, because it is silent or sleeps.

@@ -160,10 +160,10 @@ public final class ServiceThread: Sendable {
 
   /// Wakes the thread and waits until it has exited or the time limit has passed. A thread that does not exit
   /// in time is detached.
-  /// - Parameter patience: the time limit in seconds; nil for none.
+  /// - Parameter timeout: the time limit in seconds; nil for none.
   /// - Returns: true if the thread has exited.
   @discardableResult
-  public func stop(patience: Double? = nil) -> Bool {
+  public func stop(timeout: Double? = nil) -> Bool {
     let thread = state.withLock { state in
       state.isStopping = true
       defer { state.thread = nil }
@@ -171,7 +171,7 @@ public final class ServiceThread: Sendable {
     }
     wake.signal()
     guard let thread else { return true }
-    if let patience, !ended.wait(seconds: patience) {
+    if let timeout, !ended.wait(seconds: timeout) {
       thread.detach()
       return false
     }

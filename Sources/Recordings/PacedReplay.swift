@@ -50,7 +50,7 @@ public final class PacedReplay: SensorSource {
     let startedWaiting = SystemClock.monotonic
     var origin: Int64?
     var now = Timestamp(nanoseconds: started)
-    func say(_ state: SourceStatus.State) {
+    func report(_ state: SourceStatus.State) {
       sink(
         .status(
           SourceStatus(
@@ -71,7 +71,7 @@ public final class PacedReplay: SensorSource {
       for event in group.events { if let rest = schedule.filter.admit(event) { sink(rest) } }
       return true
     }
-    say(.active(rates: [:]))
+    report(.active(rates: [:]))
     do {
       while let event = try recording.next() {
         let time = event.timestamp?.nanoseconds
@@ -83,9 +83,9 @@ public final class PacedReplay: SensorSource {
       guard deliver(schedule.removeGroup()) else { return }
     } catch {
       guard deliver(schedule.removeGroup()) else { return }
-      say(.unavailable(reason: "\(error)"))
+      report(.unavailable(reason: "\(error)"))
     }
-    say(.finished)
+    report(.finished)
   }
 
   /// Sleeps until a time of `SystemClock.monotonic`. Returns false if the source is stopped meanwhile.

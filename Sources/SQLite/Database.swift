@@ -52,10 +52,10 @@ internal import Glibc
   /// Opens a database file.
   /// - Parameters:
   ///   - busyTimeout: the time to wait for locks of other connections before a call fails with `busy`.
-  ///   - goesOn: called several times a second while a call runs or waits. If it returns false, the call
+  ///   - shouldContinue: called several times a second while a call runs or waits. If it returns false, the call
   ///     fails with `interrupted`, or with `busy` if it was waiting.
   package init(
-    path: String, access: Access, busyTimeout: Duration = .seconds(2), goesOn: (() -> Bool)? = nil
+    path: String, access: Access, busyTimeout: Duration = .seconds(2), shouldContinue: (() -> Bool)? = nil
   ) throws(SQLiteError) {
     _ = Self.withoutMemoryStatistics
     self.path = path
@@ -82,13 +82,14 @@ internal import Glibc
     let (seconds, attoseconds) = busyTimeout.components
     let milliseconds =
       seconds.multipliedReportingOverflow(by: 1000).partialValue + attoseconds / 1_000_000_000_000_000
-    watch = goesOn.map { Watch($0, milliseconds: Int(milliseconds)) }
+    watch = shouldContinue.map { Watch($0, milliseconds: Int(milliseconds)) }
     guard let watch else {
       unsafe sqlite3_busy_timeout(opened, Int32(clamping: milliseconds))
       return
     }
     let context = unsafe Unmanaged.passUnretained(watch).toOpaque()
-    unsafe sqlite3_progress_handler(opened, Watch.steps, { unsafe Watch.from($0).goesOn() ? 0 : 1 }, context)
+    unsafe sqlite3_progress_handler(
+      opened, Watch.steps, { unsafe Watch.from($0).shouldContinue() ? 0 : 1 }, context)
     unsafe sqlite3_busy_handler(opened, { unsafe Watch.from($0).waits(attempt: Int($1)) ? 1 : 0 }, context)
   }
 
@@ -190,19 +191,19 @@ private final class Watch {
   /// Milliseconds between two attempts to acquire a lock.
   private static let pause = 20
 
-  let goesOn: () -> Bool
+  let shouldContinue: () -> Bool
   private let attempts: Int
 
   /// Creates a watch.
   ///
   /// - Parameter milliseconds: the time to wait for a lock.
-  init(_ goesOn: @escaping () -> Bool, milliseconds: Int) {
-    self.goesOn = goesOn
+  init(_ shouldContinue: @escaping () -> Bool, milliseconds: Int) {
+    self.shouldContinue = shouldContinue
     attempts = milliseconds / Self.pause
   }
 
   func waits(attempt: Int) -> Bool {
-    guard attempt < attempts, goesOn() else { return false }
+    guard attempt < attempts, shouldContinue() else { return false }
     usleep(UInt32(Self.pause) * 1000)
     return true
   }

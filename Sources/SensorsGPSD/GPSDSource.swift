@@ -201,7 +201,7 @@ struct GPSDWorker: ~Copyable {
   /// Returns the next report, or only available ones while reports are gathered; nil without a connection.
   private mutating func nextReport(deadline: Int64?, at now: Int64) -> GPSDSession.Outcome? {
     do {
-      let isGathering = gathering.takesOnlyWhatIsThere
+      let isGathering = gathering.drainsWithoutWaiting
       let outcome = try session?.nextReport(deadline: isGathering ? now : deadline, wake: wake)
       if isGathering, outcome == .timedOut {
         gathering.caughtUp(at: now)
@@ -235,7 +235,7 @@ struct GPSDWorker: ~Copyable {
     for action in watch.handle(event, at: SystemClock.monotonic, using: &generator) {
       switch action {
       case .disconnect: close()
-      case .say(let state):
+      case .report(let state):
         sink(.status(SourceStatus(timestamp: now, source: name, kinds: [.positioning], state: state)))
       case .connect: connect()
       }
@@ -278,7 +278,7 @@ struct GPSDWorker: ~Copyable {
       let fix = assembler.fix(report, at: gathering.arrival(of: report.time, takenAt: now))
       handle(.reported(device: report.device))
       if thinning.admits(fix.timestamp) { gathered.append(fix) }
-      if !gathering.takesOnlyWhatIsThere { handOver() }
+      if !gathering.drainsWithoutWaiting { handOver() }
     default: return
     }
   }

@@ -27,7 +27,7 @@ struct GPSDWatch: Sendable {
     case connect
     /// Close the connection.
     case disconnect
-    case say(SourceStatus.State)
+    case report(SourceStatus.State)
   }
 
   private enum State: Equatable {
@@ -43,7 +43,7 @@ struct GPSDWatch: Sendable {
     case waiting(until: Int64)
   }
 
-  private enum Said: Equatable { case nothing, idle, active, unavailable }
+  private enum ReportedState: Equatable { case nothing, idle, active, unavailable }
 
   /// Time in ns without a report after which a receiver counts as lost. The connection is then renewed,
   /// because gpsd tries to open a receiver at the start of a watch.
@@ -56,7 +56,7 @@ struct GPSDWatch: Sendable {
   private var demand = SensorDemand.off
   private var demandedAt: Int64 = 0
   private var state = State.idle
-  private var said = Said.nothing
+  private var reported = ReportedState.nothing
   private var lastReporter: String?
   private var backoff: Backoff
 
@@ -115,11 +115,11 @@ struct GPSDWatch: Sendable {
       lastReporter = device
       state = .watching(since: since, lastReport: now)
       if now - since >= Self.heldLongEnough { backoff.reset() }
-      return say(.active, .active(rates: [:])) + settle(at: now, restarting: false)
+      return report(.active, .active(rates: [:])) + settle(at: now, restarting: false)
     case .deviceClosed(let path):
       // Another receiver may continue; only the loss of the last active one matters.
       guard path == device ?? lastReporter else { return [] }
-      return say(
+      return report(
         .unavailable, .unavailable(reason: "\(source) lost the receiver \(path); check that it is plugged in")
       )
     }
@@ -156,20 +156,20 @@ struct GPSDWatch: Sendable {
     if case .watching = state, isConnected { actions.append(.disconnect) }
     state = isOff ? .idle : .resting
     // In the off phase of a duty cycle the source is still in use, so no state is reported.
-    return isOff ? actions + say(.idle, .idle) : actions
+    return isOff ? actions + report(.idle, .idle) : actions
   }
 
   private mutating func retry(
     _ reason: String, at now: Int64, using generator: inout some RandomNumberGenerator
   ) -> [Action] {
     state = .waiting(until: now + Int64(backoff.next(using: &generator) * 1e9))
-    return say(.unavailable, .unavailable(reason: reason))
+    return report(.unavailable, .unavailable(reason: reason))
   }
 
   /// Reports a state once.
-  private mutating func say(_ said: Said, _ status: SourceStatus.State) -> [Action] {
-    guard said != self.said else { return [] }
-    self.said = said
-    return [.say(status)]
+  private mutating func report(_ reported: ReportedState, _ status: SourceStatus.State) -> [Action] {
+    guard reported != self.reported else { return [] }
+    self.reported = reported
+    return [.report(status)]
   }
 }

@@ -40,7 +40,7 @@ struct ReportGathering: Sendable {
   func pause(at now: Int64) -> Int64? { latency != nil && now < nextLook ? nextLook : nil }
 
   /// True if only available reports are read, without waiting for more.
-  var takesOnlyWhatIsThere: Bool { latency != nil || isBehind }
+  var drainsWithoutWaiting: Bool { latency != nil || isBehind }
 
   /// Records that all reports available at `now` (monotonic, ns) were read.
   mutating func caughtUp(at now: Int64) {
@@ -57,7 +57,7 @@ struct ReportGathering: Sendable {
     var arrival = now
     if let time {
       var shortest = now.nanoseconds &- time.nanoseconds
-      if let delay, abs(shortest &- delay.nanoseconds) < Self.largestDelay, takesOnlyWhatIsThere {
+      if let delay, abs(shortest &- delay.nanoseconds) < Self.largestDelay, drainsWithoutWaiting {
         let slack = Int64(Self.drift * Double(now.nanoseconds &- delay.seen.nanoseconds))
         shortest = min(shortest, delay.nanoseconds &+ slack)
       }

@@ -5,7 +5,7 @@ internal import Telemetry
 struct Agenda {
   /// Maximum delay in s between a write and its sync, and between an acknowledgement and the deletion of its
   /// record.
-  static let patience = 0.5
+  static let maxDelay = 0.5
   /// Time in s after which an unacknowledged record must be in the store. With the time of a sync, this is
   /// below the second that a power cut may lose.
   static let acknowledgementTime = 0.8
@@ -80,13 +80,13 @@ struct Agenda {
   var isUnsynced: Bool { unsyncedSince != nil }
 
   var isSyncDue: Bool {
-    unsyncedSince.map { SystemClock.monotonic - $0 >= Int64(Self.patience * 0.9e9) } ?? false
+    unsyncedSince.map { SystemClock.monotonic - $0 >= Int64(Self.maxDelay * 0.9e9) } ?? false
   }
 
   /// Records a write that a power cut could still undo.
   mutating func written() {
     if unsyncedSince == nil { unsyncedSince = SystemClock.monotonic }
-    schedule(seconds: Self.patience)
+    schedule(seconds: Self.maxDelay)
   }
 
   /// Records that everything written is safe.

@@ -32,7 +32,7 @@ public import Telemetry
 /// records are deleted in groups, within half a second: after a crash in between they are sent again, with
 /// the same seq.
 public final class Outbox: Sendable {
-  let keeper: Locked<Keeper>
+  let keeper: Locked<OutboxState>
   private let arrivals = Locked<[Batch]>([])
   private let wake: EventDescriptor
   /// Timer for housekeeping, set when a record is accepted. Records that are acknowledged in time cause no
@@ -67,7 +67,8 @@ public final class Outbox: Sendable {
     let isClosing = Locked(false)
     self.isClosing = isClosing
     keeper = Locked(
-      try Keeper(path: path, configuration: configuration) { isClosing.withLock { $0 } || isCancelled() })
+      try OutboxState(path: path, configuration: configuration) { isClosing.withLock { $0 } || isCancelled() }
+    )
     use { _ in }
     try startHousekeeping(path)
   }
@@ -171,7 +172,7 @@ public final class Outbox: Sendable {
   }
 
   /// Runs `body` with the lock held, then passes on notices without it.
-  private func use<Result>(_ body: (Keeper) -> Result) -> Result {
+  private func use<Result>(_ body: (OutboxState) -> Result) -> Result {
     let (result, notices) = keeper.withLock { keeper in
       let result = body(keeper)
       keeper.schedule(timer)
@@ -224,7 +225,7 @@ final class Batch {
   /// contain an identity receives an empty one.
   /// - Parameter sequence: source of identities if the store has none.
   func accept(
-    naming sequence: inout TemporarySequence, _ places: inout Places, _ store: Store?
+    naming sequence: inout TemporarySequence, _ places: inout RecordPositions, _ store: Store?
   ) -> [OutboxRecord] {
     isCommitted = true
     return messages.map { message in

@@ -40,7 +40,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
 /// corresponding C type is `CURL`.
 @safe final class CurlTransfer {
   private let limits: TransferLimits
-  private let goesOn: () -> Bool
+  private let shouldContinue: () -> Bool
   private let handle: UnsafeMutableRawPointer
   private let errors: UnsafeMutablePointer<CChar>
   private var lists: [UnsafeMutablePointer<curl_slist>] = unsafe []
@@ -57,11 +57,11 @@ package struct TransferFailure: Error, Hashable, Sendable {
 
   /// Creates a handle.
   ///
-  /// - Parameter goesOn: called several times a second; the transfer is aborted if it returns false.
+  /// - Parameter shouldContinue: called several times a second; the transfer is aborted if it returns false.
   /// - Returns: nil if libcurl cannot be initialized.
-  init?(_ limits: TransferLimits, goesOn: @escaping () -> Bool) {
+  init?(_ limits: TransferLimits, shouldContinue: @escaping () -> Bool) {
     guard Self.isReady, let handle = unsafe curl_easy_init() else { return nil }
-    (self.limits, self.goesOn) = (limits, goesOn)
+    (self.limits, self.shouldContinue) = (limits, shouldContinue)
     unsafe self.handle = unsafe handle
     unsafe errors = .allocate(capacity: Int(CURL_ERROR_SIZE))
     unsafe errors.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -183,7 +183,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
 
   private func mayGoOn() -> Bool {
     if let uploadEnd, !upload.isEmpty, SystemClock.monotonic > uploadEnd { isLate = true }
-    return !isLate && goesOn()
+    return !isLate && shouldContinue()
   }
 
   private func give(_ room: UnsafeMutableRawBufferPointer) -> Int {

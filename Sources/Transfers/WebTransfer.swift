@@ -38,10 +38,10 @@ package final class WebTransfer {
 
   /// Creates a client.
   ///
-  /// - Parameter goesOn: called several times a second; the request is aborted if it returns false.
+  /// - Parameter shouldContinue: called several times a second; the request is aborted if it returns false.
   /// - Returns: nil if libcurl cannot be initialized.
-  package init?(_ limits: TransferLimits = TransferLimits(), goesOn: @escaping () -> Bool) {
-    guard let transfer = CurlTransfer(limits, goesOn: goesOn) else { return nil }
+  package init?(_ limits: TransferLimits = TransferLimits(), shouldContinue: @escaping () -> Bool) {
+    guard let transfer = CurlTransfer(limits, shouldContinue: shouldContinue) else { return nil }
     self.transfer = transfer
   }
 

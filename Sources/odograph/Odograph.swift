@@ -58,7 +58,7 @@ func perform<Options>(
   do throws(FleetError) {
     status = try command(options())
   } catch {
-    StandardError.say(error.description)
+    StandardError.report(error.description)
     status = error.exit
   }
   if status != .done { throw ExitCode(status.rawValue) }

@@ -33,7 +33,8 @@ import Testing
     NavigationStore(path: disk, memory: memory, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 
-  private func pipeline(_ settings: [String] = [], from time: Double = 0, kept: KeptNavigation? = nil) throws
+  private func pipeline(_ settings: [String] = [], from time: Double = 0, kept: StoredNavigation? = nil)
+    throws
     -> AgentPipeline
   {
     let configuration = try AgentConfiguration(

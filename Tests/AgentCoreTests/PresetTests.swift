@@ -80,7 +80,7 @@ import Testing
     let layers = try ConfigurationLayers(file: directory.path, environment: [:], assignments: [])
     var manager = try RemoteManager(layers: layers, memory: RemoteMemory(), at: .init(nanoseconds: 0))
     try write("preset = \"person\"\n[vehicle]\nid = \"v\"\n[heading]\nenabled = true\n")
-    let outcome = try manager.reload(layers.withFileReadAgain())
+    let outcome = try manager.reload(layers.reloadingFile())
     #expect(outcome.needsRestart == ["preset"] && outcome.changed == ["heading.enabled"])
     #expect(manager.active.preset == .truck && manager.active.pipeline.heading.isEnabled)
   }

@@ -79,8 +79,8 @@ enum TraceDrive {
   }
 
   /// Those that may be told.
-  static func places(_ settings: [String] = []) throws -> ExactPlaces {
-    ExactPlaces(try configuration(settings).pipeline)
+  static func places(_ settings: [String] = []) throws -> ExactPositions {
+    ExactPositions(try configuration(settings).pipeline)
   }
 
   static func withFolder(_ body: (String) throws -> Void) throws {

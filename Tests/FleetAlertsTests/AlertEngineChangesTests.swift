@@ -24,7 +24,7 @@ struct AlertEngineChangesTests {
       told(engine.use([renamed, rule(.offline) { $0.duration = 60 }], at: moment(5))) == ["ended 5 rule"])
     // What is still asked for keeps its time.
     #expect(engine.pass(to: 62) == ["began 62"])
-    #expect(engine.say(battery(0.1, at: 63)) == ["began 63", "ended 63"])
+    #expect(engine.report(battery(0.1, at: 63)) == ["began 63", "ended 63"])
     #expect(engine.openAlerts.map(\.rule) == ["low"])
   }
 
@@ -44,7 +44,7 @@ struct AlertEngineChangesTests {
     _ = other.observe(battery(0.1, at: 1))
     let lower = rule(.battery(below: 0.05, until: 0.08)) { $0.name = "a" }
     #expect(other.use([lower], at: moment(2)).isEmpty)
-    #expect(other.say(battery(0.1, at: 3)) == ["ended 3"])
+    #expect(other.report(battery(0.1, at: 3)) == ["ended 3"])
   }
 
   @Test func aRegionThatTheRuleNoLongerNamesEndsItsAlert() {
@@ -53,7 +53,8 @@ struct AlertEngineChangesTests {
     }
     var engine = engine(rule(.entered(["a", "b"])))
     #expect(
-      engine.say(crossing("a", at: 1)) == ["began 1"] && engine.say(crossing("b", at: 2)) == ["began 2"])
+      engine.report(crossing("a", at: 1)) == ["began 1"] && engine.report(crossing("b", at: 2)) == ["began 2"]
+    )
     let entries = engine.drainChanges().entries.compactMap { pair in pair.entry.map { (pair.key, $0) } }
     var restarted = AlertEngine(rules: [rule(.entered(["b"]))], at: moment(3))
     #expect(restarted.restore(entries: entries, open: engine.openAlerts, seen: []).map(\.subject) == ["a"])
@@ -68,9 +69,9 @@ struct AlertEngineChangesTests {
       }
     }
     var engine = engine(rule(.event(["tow"])))
-    #expect(engine.say(towing(true, at: 1)) == ["began 1"])
+    #expect(engine.report(towing(true, at: 1)) == ["began 1"])
     #expect(engine.use([rule(.event(["kerb"]))], at: moment(2)).isEmpty)
-    #expect(engine.say(towing(false, at: 3)) == ["ended 3"])
+    #expect(engine.report(towing(false, at: 3)) == ["ended 3"])
   }
 
   @Test func aShorterTimeHoldsAtOnce() {
@@ -107,7 +108,7 @@ struct AlertEngineChangesTests {
       engine.entryCount == 2 && engine.drainChanges().seen.contains { $0.vehicle == van && $0.keys.isEmpty })
     #expect(engine.observe(removal).isEmpty)
     // Whatever comes later makes it known anew.
-    #expect(engine.say(facts(.status, at: 6, state: .offline)) == ["began 6"])
+    #expect(engine.report(facts(.status, at: 6, state: .offline)) == ["began 6"])
   }
 
   @Test func anEndByHandIsTheEndUntilItsConditionIsOver() {
@@ -115,13 +116,14 @@ struct AlertEngineChangesTests {
     _ = engine.observe(battery(0.1, at: 1))
     #expect(told(engine.end(byHand: 1, at: moment(2))) == ["ended 2 operator"])
     #expect(engine.end(byHand: 1, at: moment(3)).isEmpty && engine.end(byHand: 9, at: moment(3)).isEmpty)
-    #expect(engine.say(battery(0.1, at: 4)).isEmpty)
+    #expect(engine.report(battery(0.1, at: 4)).isEmpty)
     // Over a restart, too.
     let entries = engine.drainChanges().entries.compactMap { pair in pair.entry.map { (pair.key, $0) } }
     var restarted = AlertEngine(
       rules: [rule(.battery(below: 0.2, until: 0.3))], at: moment(5), nextNumber: engine.nextNumber)
     _ = restarted.restore(entries: entries, open: [], seen: [])
-    #expect(restarted.say(battery(0.1, at: 6, retained: true)).isEmpty)
-    #expect(restarted.say(battery(0.5, at: 7)).isEmpty && restarted.say(battery(0.1, at: 8)) == ["began 8"])
+    #expect(restarted.report(battery(0.1, at: 6, retained: true)).isEmpty)
+    #expect(
+      restarted.report(battery(0.5, at: 7)).isEmpty && restarted.report(battery(0.1, at: 8)) == ["began 8"])
   }
 }

@@ -51,7 +51,7 @@ struct AlertEngineModelTests {
       var last: Double?
       for second in 0...end {
         if let level = levels[second] {
-          found += engine.say(battery(level, at: Double(second)))
+          found += engine.report(battery(level, at: Double(second)))
           last = level
         } else if Int.random(in: 0..<5, using: &random) == 0 || second == end {
           found += engine.pass(to: Double(second))
@@ -65,7 +65,7 @@ struct AlertEngineModelTests {
         #expect(lost.isEmpty)
         engine = next
         // The broker has kept the last of each vehicle.
-        if let last { found += engine.say(battery(last, at: Double(second), retained: true)) }
+        if let last { found += engine.report(battery(last, at: Double(second), retained: true)) }
       }
       #expect(found == model(levels, until: end, rule), "\(rule) \(levels.sorted { $0.key < $1.key })")
     }

@@ -18,33 +18,33 @@ struct AlertEngineTests {
 
   @Test func offlineForAWhileIsAnAlertAndBackEndsIt() {
     var engine = engine(rule(.offline) { $0.duration = 600 })
-    #expect(engine.say(facts(.status, at: 10, state: .offline)).isEmpty)
+    #expect(engine.report(facts(.status, at: 10, state: .offline)).isEmpty)
     #expect(engine.pass(to: 609).isEmpty)
     #expect(engine.pass(to: 700) == ["began 610"])
-    #expect(engine.say(facts(.status, at: 800, state: .online)) == ["ended 800"])
+    #expect(engine.report(facts(.status, at: 800, state: .online)) == ["ended 800"])
     // Back in time.
-    #expect(engine.say(facts(.status, at: 900, state: .offline)).isEmpty)
-    #expect(engine.say(facts(.status, at: 1000, state: .online)).isEmpty)
+    #expect(engine.report(facts(.status, at: 900, state: .offline)).isEmpty)
+    #expect(engine.report(facts(.status, at: 1000, state: .online)).isEmpty)
     #expect(engine.pass(to: 9000).isEmpty)
   }
 
   @Test func whoeverSleepsIsOfflineOnceOverdue() {
     var engine = engine(rule(.offline) { $0.duration = 60 })
-    #expect(engine.say(facts(.status, at: 0, state: .asleep) { $0.overdue = 1000 }).isEmpty)
+    #expect(engine.report(facts(.status, at: 0, state: .asleep) { $0.overdue = 1000 }).isEmpty)
     #expect(engine.pass(to: 1059).isEmpty)
     #expect(engine.pass(to: 1100) == ["began 1060"])
-    #expect(engine.say(facts(.status, at: 1200, state: .asleep) { $0.overdue = 5000 }) == ["ended 1200"])
+    #expect(engine.report(facts(.status, at: 1200, state: .asleep) { $0.overdue = 5000 }) == ["ended 1200"])
   }
 
   @Test func aLevelBetweenItsLimitsStaysAsItWas() {
     var engine = engine(rule(.battery(below: 0.2, until: 0.3)))
-    #expect(engine.say(battery(0.25, at: 1)).isEmpty)
-    #expect(engine.say(battery(0.19, at: 2)) == ["began 2"])
-    #expect(engine.say(battery(0.29, at: 3)).isEmpty)
-    #expect(engine.say(battery(0.3, at: 4)) == ["ended 4"])
-    #expect(engine.say(battery(0.2, at: 5)).isEmpty)
+    #expect(engine.report(battery(0.25, at: 1)).isEmpty)
+    #expect(engine.report(battery(0.19, at: 2)) == ["began 2"])
+    #expect(engine.report(battery(0.29, at: 3)).isEmpty)
+    #expect(engine.report(battery(0.3, at: 4)) == ["ended 4"])
+    #expect(engine.report(battery(0.2, at: 5)).isEmpty)
     // No level, no news.
-    #expect(engine.say(facts(.status, at: 6)).isEmpty)
+    #expect(engine.report(facts(.status, at: 6)).isEmpty)
   }
 
   /// The last that a vehicle said before it went does not hold on.
@@ -56,12 +56,12 @@ struct AlertEngineTests {
     func status(_ state: VehicleState, at seconds: Double) -> VehicleFacts {
       facts(.status, at: seconds) { $0.state = state }
     }
-    #expect(engine.say(speed(.online, at: 0)).isEmpty && engine.say(status(.offline, at: 1)).isEmpty)
-    #expect(engine.say(speed(.offline, at: 2)).isEmpty && engine.say(status(.offline, at: 60)).isEmpty)
-    #expect(engine.say(speed(.online, at: 70)).isEmpty)
-    #expect(engine.say(speed(.online, at: 80)) == ["began 80"])
-    #expect(engine.say(status(.online, at: 81)).isEmpty)
-    #expect(engine.say(status(.offline, at: 90)) == ["ended 90"])
+    #expect(engine.report(speed(.online, at: 0)).isEmpty && engine.report(status(.offline, at: 1)).isEmpty)
+    #expect(engine.report(speed(.offline, at: 2)).isEmpty && engine.report(status(.offline, at: 60)).isEmpty)
+    #expect(engine.report(speed(.online, at: 70)).isEmpty)
+    #expect(engine.report(speed(.online, at: 80)) == ["began 80"])
+    #expect(engine.report(status(.online, at: 81)).isEmpty)
+    #expect(engine.report(status(.offline, at: 90)) == ["ended 90"])
   }
 
   @Test func anAlertEndsOnlyAfterItsHold() {
@@ -69,10 +69,10 @@ struct AlertEngineTests {
     func speed(_ value: Double, at seconds: Double) -> VehicleFacts {
       facts(.position, at: seconds) { $0.speed = value }
     }
-    #expect(engine.say(speed(31, at: 1)) == ["began 1"])
-    #expect(engine.say(speed(20, at: 10)).isEmpty)
-    #expect(engine.say(speed(40, at: 20)).isEmpty)
-    #expect(engine.say(speed(20, at: 30)).isEmpty)
+    #expect(engine.report(speed(31, at: 1)) == ["began 1"])
+    #expect(engine.report(speed(20, at: 10)).isEmpty)
+    #expect(engine.report(speed(40, at: 20)).isEmpty)
+    #expect(engine.report(speed(20, at: 30)).isEmpty)
     #expect(engine.pass(to: 60) == ["ended 50"])
   }
 
@@ -81,23 +81,23 @@ struct AlertEngineTests {
     func queue(_ value: Double, at seconds: Double) -> VehicleFacts {
       facts(.status, at: seconds) { $0.queue = value }
     }
-    #expect(engine.say(queue(500, at: 0)).isEmpty)
-    #expect(engine.say(queue(400, at: 50)).isEmpty)
+    #expect(engine.report(queue(500, at: 0)).isEmpty)
+    #expect(engine.report(queue(400, at: 50)).isEmpty)
     #expect(engine.pass(to: 100).isEmpty)
-    #expect(engine.say(queue(450, at: 110)).isEmpty)
-    #expect(engine.say(queue(450, at: 150)).isEmpty)
+    #expect(engine.report(queue(450, at: 110)).isEmpty)
+    #expect(engine.report(queue(450, at: 150)).isEmpty)
     #expect(engine.pass(to: 200) == ["began 170"])
-    #expect(engine.say(queue(51, at: 210)).isEmpty)
-    #expect(engine.say(queue(50, at: 220)) == ["ended 220"])
+    #expect(engine.report(queue(51, at: 210)).isEmpty)
+    #expect(engine.report(queue(50, at: 220)) == ["ended 220"])
   }
 
   @Test func aLostPositionIsWorseThanAny() {
     var engine = engine(rule(.accuracy(above: 100, until: 80)))
-    #expect(engine.say(facts(.position, at: 1) { $0.accuracy = 100 }).isEmpty)
+    #expect(engine.report(facts(.position, at: 1) { $0.accuracy = 100 }).isEmpty)
     let changes = engine.observe(facts(.event, at: 2) { $0.accuracy = .infinity })
     #expect(changes.map(brief) == ["began 2"] && changes[0].alert.summary == "no position")
     #expect(changes[0].alert.value == nil)
-    #expect(engine.say(facts(.position, at: 3) { $0.accuracy = 5 }) == ["ended 3"])
+    #expect(engine.report(facts(.position, at: 3) { $0.accuracy = 5 }) == ["ended 3"])
   }
 
   @Test func aCrossingIsAnAlertAndWhatWasSoBeforeIsNone() {
@@ -105,15 +105,15 @@ struct AlertEngineTests {
     func state(inside: [String], outside: [String], at seconds: Double) -> VehicleFacts {
       facts(.regions, at: seconds, retained: true) { ($0.inside, $0.outside) = (inside, outside) }
     }
-    #expect(engine.say(state(inside: ["depot"], outside: ["yard"], at: 1)).isEmpty)
+    #expect(engine.report(state(inside: ["depot"], outside: ["yard"], at: 1)).isEmpty)
     let left = facts(.regions, at: 2) { ($0.outside, $0.isCrossing) = (["depot"], true) }
     let changes = engine.observe(left)
     #expect(changes.map(brief) == ["began 2"] && changes[0].alert.summary == "left depot")
     let entered = facts(.regions, at: 3) { ($0.inside, $0.isCrossing) = (["depot"], true) }
-    #expect(engine.say(entered) == ["began 3", "ended 3"])
+    #expect(engine.report(entered) == ["began 3", "ended 3"])
     // Nobody knew it before: coming in is an alert, and the other rule has no name for it.
     let yard = facts(.regions, at: 4) { ($0.inside, $0.isCrossing) = (["mill"], true) }
-    #expect(engine.say(yard).isEmpty)
+    #expect(engine.report(yard).isEmpty)
   }
 
   @Test func aRegionThatIsNoLongerWatchedEndsItsAlert() {
@@ -126,14 +126,15 @@ struct AlertEngineTests {
         if all { $0.watched = Set(inside + outside) }
       }
     }
-    #expect(engine.say(watching(["a", "b"], [], at: 0)).isEmpty)
-    #expect(engine.say(facts(.regions, at: 1) { ($0.outside, $0.isCrossing) = (["a"], true) }) == ["began 1"])
+    #expect(engine.report(watching(["a", "b"], [], at: 0)).isEmpty)
+    #expect(
+      engine.report(facts(.regions, at: 1) { ($0.outside, $0.isCrossing) = (["a"], true) }) == ["began 1"])
     // It has more regions than a message has room for: nobody knows that it is gone.
-    #expect(engine.say(watching(["b"], [], at: 2, all: false)).isEmpty)
-    #expect(engine.say(watching(["b"], [], at: 3)) == ["ended 3"])
+    #expect(engine.report(watching(["b"], [], at: 2, all: false)).isEmpty)
+    #expect(engine.report(watching(["b"], [], at: 3)) == ["ended 3"])
     #expect(engine.openAlerts.isEmpty)
     // As a new one it is not left again, nor entered, before somebody has seen that.
-    #expect(engine.say(watching(["b"], ["a"], at: 4)).isEmpty)
+    #expect(engine.report(watching(["b"], ["a"], at: 4)).isEmpty)
   }
 
   @Test func aVehicleOfManyRegionsIsHeardOfEach() {
@@ -142,16 +143,16 @@ struct AlertEngineTests {
       let time = Double(2 * number)
       let name = "region \(number)"
       #expect(
-        engine.say(facts(.regions, at: time) { ($0.inside, $0.isCrossing) = ([name], true) })
+        engine.report(facts(.regions, at: time) { ($0.inside, $0.isCrossing) = ([name], true) })
           == ["began \(2 * number)"])
       #expect(
-        engine.say(facts(.regions, at: time + 1) { ($0.outside, $0.isCrossing) = ([name], true) })
+        engine.report(facts(.regions, at: time + 1) { ($0.outside, $0.isCrossing) = ([name], true) })
           == ["ended \(2 * number + 1)"])
     }
     #expect(engine.refused == 0)
     // While something is open of every one, there is no room, which is counted.
     for number in 0...AlertEngine.subjectsPerVehicle {
-      _ = engine.say(
+      _ = engine.report(
         facts(.regions, at: 1000) { ($0.inside, $0.isCrossing) = (["other \(number)"], true) })
     }
     #expect(engine.openAlerts.count == AlertEngine.subjectsPerVehicle && engine.refused == 1)
@@ -162,14 +163,14 @@ struct AlertEngineTests {
     let braking = facts(.event, at: 1) {
       $0.event = .init(name: "harshBraking", summary: "harshBraking (high)", key: "s:1")
     }
-    #expect(engine.say(braking) == ["happened 1"])
-    #expect(engine.say(braking).isEmpty)
+    #expect(engine.report(braking) == ["happened 1"])
+    #expect(engine.report(braking).isEmpty)
     #expect(
-      engine.say(facts(.event, at: 2) { $0.event = .init(name: "kerb", summary: "", key: "s:2") }).isEmpty)
+      engine.report(facts(.event, at: 2) { $0.event = .init(name: "kerb", summary: "", key: "s:2") }).isEmpty)
     let trace = facts(.trace, at: 3) {
       $0.event = .init(name: "impact", summary: "trace 1 of impact", key: "trace:s:1")
     }
-    #expect(engine.say(trace) == ["happened 3"] && engine.say(trace).isEmpty)
+    #expect(engine.report(trace) == ["happened 3"] && engine.report(trace).isEmpty)
     #expect(engine.openAlerts.isEmpty)
   }
 
@@ -180,10 +181,10 @@ struct AlertEngineTests {
         $0.event = .init(name: "tow", summary: "tow (high)", key: "s:7", isOngoing: isOngoing)
       }
     }
-    #expect(engine.say(towing(true, at: 1)) == ["began 1"])
-    #expect(engine.say(towing(true, at: 2)).isEmpty)
-    #expect(engine.say(towing(false, at: 3)) == ["ended 3"])
-    #expect(engine.say(towing(false, at: 4)).isEmpty)
+    #expect(engine.report(towing(true, at: 1)) == ["began 1"])
+    #expect(engine.report(towing(true, at: 2)).isEmpty)
+    #expect(engine.report(towing(false, at: 3)) == ["ended 3"])
+    #expect(engine.report(towing(false, at: 4)).isEmpty)
   }
 
   @Test func onlyVehiclesOfTheRuleAreWatched() {
@@ -193,12 +194,12 @@ struct AlertEngineTests {
         $0.states = [.online]
       })
     let other = VehicleKey(fleet: "other", vehicle: "van")
-    #expect(engine.say(battery(0.1, at: 1, of: other)).isEmpty)
-    #expect(engine.say(facts(.status, at: 2, state: .asleep) { $0.battery = 0.1 }).isEmpty)
-    #expect(engine.say(battery(0.1, at: 3)) == ["began 3"])
+    #expect(engine.report(battery(0.1, at: 1, of: other)).isEmpty)
+    #expect(engine.report(facts(.status, at: 2, state: .asleep) { $0.battery = 0.1 }).isEmpty)
+    #expect(engine.report(battery(0.1, at: 3)) == ["began 3"])
     // In another state it stays as it is.
-    #expect(engine.say(facts(.status, at: 4, state: .asleep) { $0.battery = 0.9 }).isEmpty)
-    #expect(engine.say(battery(0.9, at: 5)) == ["ended 5"])
+    #expect(engine.report(facts(.status, at: 4, state: .asleep) { $0.battery = 0.9 }).isEmpty)
+    #expect(engine.report(battery(0.9, at: 5)) == ["ended 5"])
   }
 
   @Test func whatWasTakenUpIsBelievedOnceItsVehicleIsHeard() {
@@ -211,8 +212,8 @@ struct AlertEngineTests {
     // It may have come back while nobody listened.
     #expect(second.pass(to: 500).isEmpty)
     var third = second
-    #expect(second.say(facts(.status, at: 600, state: .online, retained: true)).isEmpty)
-    #expect(third.say(facts(.status, at: 600, state: .offline, retained: true)) == ["began 60"])
+    #expect(second.report(facts(.status, at: 600, state: .online, retained: true)).isEmpty)
+    #expect(third.report(facts(.status, at: 600, state: .offline, retained: true)) == ["began 60"])
   }
 
   @Test func noTimerRunsOutWhileNothingIsHeard() {
@@ -220,7 +221,7 @@ struct AlertEngineTests {
     _ = engine.observe(facts(.status, at: 0, state: .offline))
     engine.isPaused = true
     #expect(engine.pass(to: 100).isEmpty)
-    #expect(engine.say(facts(.status, at: 101, state: .online, retained: true)).isEmpty)
+    #expect(engine.report(facts(.status, at: 101, state: .online, retained: true)).isEmpty)
     engine.isPaused = false
     #expect(engine.pass(to: 900).isEmpty)
   }

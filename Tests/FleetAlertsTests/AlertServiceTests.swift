@@ -75,7 +75,7 @@ import Testing
   @Test func whatIsGivenUpIsToldAndGoesAgain() throws {
     let port: Int = try FreePort.next()
     var away = settings("http://127.0.0.1:\(port)/")
-    away.patience = 1
+    away.giveUpAfter = 1
     let service = service(away)
     try service.start()
     service.observe(low(0.1))
@@ -104,7 +104,7 @@ import Testing
     #expect(waitUntil { child.output.hasSuffix("\n") })
     let port = String(child.output.split(whereSeparator: \.isWhitespace).last ?? "")
     var strict = settings("http://127.0.0.1:\(port)/")
-    strict.refusalPatience = 1
+    strict.refusalTimeout = 1
     let service = service(strict)
     try service.start()
     service.observe(low(0.1))

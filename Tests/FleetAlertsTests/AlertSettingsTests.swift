@@ -59,7 +59,7 @@ struct AlertSettingsTests {
         password_file = "password"
         """))
     #expect(settings.store == directory.file("alerts.sqlite") && settings.zone == .offset(3600))
-    #expect(settings.patience == 86_400 && settings.keep == 7 * 86_400)
+    #expect(settings.giveUpAfter == 86_400 && settings.keep == 7 * 86_400)
     let low = try #require(settings.rules.first { $0.name == "low" })
     #expect(low.condition == .battery(below: 0.2, until: 0.4) && low.severity == .critical && low.group == 0)
     #expect(low.covers(VehicleKey(fleet: "delivery", vehicle: "x")))

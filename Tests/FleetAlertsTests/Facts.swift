@@ -36,6 +36,6 @@ func brief(_ change: AlertChange) -> String {
 }
 
 extension AlertEngine {
-  mutating func say(_ facts: VehicleFacts) -> [String] { observe(facts).map(brief) }
+  mutating func report(_ facts: VehicleFacts) -> [String] { observe(facts).map(brief) }
   mutating func pass(to seconds: Double) -> [String] { advance(to: moment(seconds)).map(brief) }
 }

@@ -19,10 +19,10 @@ import Transfers
     number: 1, receiver: "ops", key: "e-1:began", created: noon, subject: "low: van", body: Array("{}".utf8),
     vehicles: [])
 
-  private func deliver(_ way: Receiver.Way, goesOn: @escaping () -> Bool = { true }) throws
+  private func deliver(_ way: Receiver.Way, shouldContinue: @escaping () -> Bool = { true }) throws
     -> ReceiverClient.Outcome
   {
-    let client = try #require(ReceiverClient(Receiver(name: "ops", way: way), goesOn: goesOn))
+    let client = try #require(ReceiverClient(Receiver(name: "ops", way: way), shouldContinue: shouldContinue))
     return client.deliver(message, attempt: 1, at: noon)
   }
 
@@ -61,7 +61,7 @@ import Transfers
       return
     }
     #expect(after == 86_400 && !isRefusal)
-    #expect(try deliver(hook(service.url("good")), goesOn: { false }) == .left)
+    #expect(try deliver(hook(service.url("good")), shouldContinue: { false }) == .left)
     let port: Int = try FreePort.next()
     #expect(try !failure(deliver(hook("http://127.0.0.1:\(port)/"))).isEmpty)
   }

@@ -14,10 +14,11 @@ import Testing
 
   private func write(
     _ text: String, to path: String, replaces: Bool = false, inputs: [String] = [],
-    goesOn: () -> Bool = { true }
+    shouldContinue: () -> Bool = { true }
   ) throws {
-    var output = try OutputFile(path: path, replaces: replaces, inputs: inputs, goesOn: goesOn)
-    _ = try output.write(Array(text.utf8), goesOn: goesOn)
+    var output = try OutputFile(
+      path: path, replaces: replaces, inputs: inputs, shouldContinue: shouldContinue)
+    _ = try output.write(Array(text.utf8), shouldContinue: shouldContinue)
     try output.finish()
   }
 
@@ -163,10 +164,10 @@ import Testing
     defer { close(reader) }
     let output = try OutputFile(path: path, replaces: false)
     var questions = 0
-    let goesOn = try output.write([UInt8](repeating: 0x61, count: 1 << 20)) {
+    let shouldContinue = try output.write([UInt8](repeating: 0x61, count: 1 << 20)) {
       questions += 1
       return questions < 3
     }
-    #expect(!goesOn && questions == 3 && !output.leavesNothing)
+    #expect(!shouldContinue && questions == 3 && !output.leavesNothing)
   }
 }

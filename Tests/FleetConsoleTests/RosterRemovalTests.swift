@@ -45,12 +45,12 @@ struct RosterRemovalTests {
 
   @Test func anOwnTracksDeviceHasOneTopic() {
     var roster = Roster(profile: .ownTracks)
-    func say(_ text: String, at seconds: Double) -> Roster.Outcome {
+    func report(_ text: String, at seconds: Double) -> Roster.Outcome {
       roster.apply(
         topic: "owntracks/ann/phone", payload: Array(text.utf8), retained: false, at: moment(seconds))
     }
-    #expect(say(#"{"_type":"location","lat":48.1,"lon":11.5,"tst":1763726400}"#, at: 0) == .applied)
-    #expect(say("", at: 1) == .removed && roster.vehicles.isEmpty)
+    #expect(report(#"{"_type":"location","lat":48.1,"lon":11.5,"tst":1763726400}"#, at: 0) == .applied)
+    #expect(report("", at: 1) == .removed && roster.vehicles.isEmpty)
   }
 
   /// Against a dictionary, with whatever comes in whatever order.

@@ -17,8 +17,8 @@ import Testing
       #expect(!trials.isOver)
       trials.isConnected = true
       trials.began(UInt64(number))
-      let goesOn = trials.ended(end(.closedByPeer))
-      #expect(goesOn && trials.isAnswered && !trials.isConnected)
+      let shouldContinue = trials.ended(end(.closedByPeer))
+      #expect(shouldContinue && trials.isAnswered && !trials.isConnected)
     }
     let all = [CheckTrials.Answer?](repeating: .refused(.notAuthorized), count: 3)
     #expect(trials.isOver && trials.answers == all)
@@ -29,8 +29,8 @@ import Testing
     trials.began(7)
     let others = trials.answered(6, nil)
     let own = trials.answered(7, .notAuthorized)
-    let goesOn = trials.ended(end(.closedByPeer))
-    #expect(!others && own && goesOn)
+    let shouldContinue = trials.ended(end(.closedByPeer))
+    #expect(!others && own && shouldContinue)
     trials.began(8)
     let second = trials.answered(8, nil)
     let all: [CheckTrials.Answer?] = [.refused(.notAuthorized), .accepted]
@@ -45,8 +45,8 @@ import Testing
   func otherEndsEndIt(cause: MQTTDisconnection.Cause, phase: MQTTDisconnection.Phase) {
     var trials = CheckTrials(count: 3)
     trials.began(1)
-    let goesOn = trials.ended(end(cause, phase))
-    #expect(!goesOn)
+    let shouldContinue = trials.ended(end(cause, phase))
+    #expect(!shouldContinue)
   }
 
   @Test func anEndBeforeTheFirstTrialOrTimeAndAgainEndsIt() {

@@ -18,9 +18,9 @@ import Testing
 
   /// A receiver that starts cold searches for 35 s, and the vehicle answers a second before the time is over.
   @Test func locateWaitsForAColdStart() throws {
-    #expect(try CommandOptions.parse(["locate"]).patience >= 40)
-    #expect(try CommandOptions.parse(["status"]).patience == 30)
-    #expect(try CommandOptions.parse(["locate", "--timeout", "5"]).patience == 5)
+    #expect(try CommandOptions.parse(["locate"]).effectiveTimeout >= 40)
+    #expect(try CommandOptions.parse(["status"]).effectiveTimeout == 30)
+    #expect(try CommandOptions.parse(["locate", "--timeout", "5"]).effectiveTimeout == 5)
   }
 
   private static let clearable = ["zero", "level", "simulate-location"]

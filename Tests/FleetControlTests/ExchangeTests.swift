@@ -21,9 +21,9 @@ import Testing
   /// Table: a time that somebody gives holds, however short.
   @Test func timeoutsHold() {
     for seconds in [0.1, 1, 14.9, 15, 60, 86_400] {
-      #expect(VehicleRequests.patience(timeout: seconds) == seconds)
+      #expect(VehicleRequests.timeLimit(timeout: seconds) == seconds)
     }
-    #expect(VehicleRequests.patience(timeout: 0) == 15)
+    #expect(VehicleRequests.timeLimit(timeout: 0) == 15)
   }
 
   @Test func everybodyIsMeantOnlyWhenItIsSaid() throws {

@@ -166,7 +166,7 @@ import Testing
   /// A client that takes nothing is dropped, and the others never notice.
   @Test(.timeLimit(.minutes(4))) func aSlowClientCostsNobodyAnything() async throws {
     var limits = StreamHub.Limits()
-    limits.patience = 1
+    limits.clientTimeout = 1
     let web = try WebFixture(limits: limits)
     for number in 0..<500 { web.locate(48, vehicle: "v\(number)") }
     try await onThread {

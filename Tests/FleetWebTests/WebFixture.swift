@@ -37,7 +37,7 @@ final class WebFixture: Sendable {
 
   deinit {
     hub.stop(reason: "the test ends")
-    listener.stop(patience: 5)
+    listener.stop(timeout: 5)
   }
 
   /// A message of a vehicle, as it comes from the broker now.
@@ -144,9 +144,9 @@ final class EventReader: Sendable {
   }
 
   /// Blocks until an event of a name that satisfies a condition.
-  func next(_ name: String, where isMeant: (Event) -> Bool = { _ in true }) throws -> Event? {
+  func next(_ name: String, where isSelected: (Event) -> Bool = { _ in true }) throws -> Event? {
     while let event = try next() {
-      if event.name == name, isMeant(event) { return event }
+      if event.name == name, isSelected(event) { return event }
     }
     return nil
   }

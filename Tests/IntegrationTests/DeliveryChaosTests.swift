@@ -8,7 +8,7 @@ import Testing
 /// Everything at once: the agent's process is killed, the broker is killed, the link is cut in mid-packet, the disk
 /// fills up, again and again, while a listener keeps what arrives.
 @Suite(.serialized) struct DeliveryChaosTests {
-  enum Blow: CaseIterable {
+  enum Shock: CaseIterable {
     case killAgent, killBroker, cutLink, closeLink, fillDisk
   }
 
@@ -23,7 +23,7 @@ import Testing
     let scene = try await ChaosScene()
     for _ in 0..<cycles {
       try await Task.sleep(for: .milliseconds(Int.random(in: 20...200, using: &random)))
-      try await scene.strike(Blow.allCases.randomElement(using: &random) ?? .cutLink, using: &random)
+      try await scene.strike(Shock.allCases.randomElement(using: &random) ?? .cutLink, using: &random)
     }
     let accepted = try await scene.finish()
     let arrived = firstArrivals(scene.recorder.payloads)
@@ -76,7 +76,7 @@ final class ChaosScene {
     if isSmallDisk { umount2(disk, 2) }
   }
 
-  func strike(_ blow: DeliveryChaosTests.Blow, using random: inout some RandomNumberGenerator) async throws {
+  func strike(_ blow: DeliveryChaosTests.Shock, using random: inout some RandomNumberGenerator) async throws {
     switch blow {
     case .killAgent:
       agent.kill()

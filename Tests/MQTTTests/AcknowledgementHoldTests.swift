@@ -7,7 +7,7 @@ import Testing
     AcknowledgementHold(.init(portion: 50, count: 100, bytes: 1000))
   }
 
-  private let patience = AcknowledgementHold.patience
+  private let timeout = AcknowledgementHold.timeout
 
   @Test func nothingIsWrittenWhileSomethingIsUnstored() {
     var hold = hold()
@@ -23,7 +23,7 @@ import Testing
     hold.held(1, count: 49, bytes: 1, at: 5)
     #expect(hold.mayRead(at: 5) && hold.deadline(after: 5) == nil)
     hold.held(2, count: 1, bytes: 1, at: 10)
-    #expect(!hold.mayRead(at: 10) && hold.deadline(after: 10) == 10 + patience)
+    #expect(!hold.mayRead(at: 10) && hold.deadline(after: 10) == 10 + timeout)
     hold.settled(through: 2)
     #expect(hold.mayRead(at: 20) && hold.deadline(after: 20) == nil)
     // The next portion begins anew.
@@ -34,12 +34,12 @@ import Testing
   @Test func readingGoesOnUpToTheBoundsWhenNothingIsStored() {
     var hold = hold()
     hold.held(1, count: 60, bytes: 10, at: 10)
-    #expect(!hold.mayRead(at: 10 + patience - 1))
-    #expect(hold.mayRead(at: 10 + patience))
+    #expect(!hold.mayRead(at: 10 + timeout - 1))
+    #expect(hold.mayRead(at: 10 + timeout))
     // Once it went on, it does not pause again.
-    hold.held(2, count: 39, bytes: 10, at: 10 + patience)
-    #expect(hold.mayRead(at: 10 + patience) && hold.deadline(after: 10 + patience) == nil)
-    hold.held(3, count: 1, bytes: 10, at: 20 + patience)
+    hold.held(2, count: 39, bytes: 10, at: 10 + timeout)
+    #expect(hold.mayRead(at: 10 + timeout) && hold.deadline(after: 10 + timeout) == nil)
+    hold.held(3, count: 1, bytes: 10, at: 20 + timeout)
     #expect(!hold.mayRead(at: .max))
     hold.settled(through: 3)
     hold.held(4, count: 1, bytes: 1000, at: 0)

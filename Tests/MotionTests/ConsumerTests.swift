@@ -70,8 +70,8 @@ import Testing
     func outputs(_ present: Set<SensorKind>) -> (unavailable: Set<MotionOutput>, degraded: Set<MotionOutput>)
     {
       let limitations = CapabilityCheck(required: [], present: present).limitations
-      func which(_ isMeant: (MotionLimitation) -> Bool) -> Set<MotionOutput> {
-        Set(limitations.filter { isMeant($0.value) }.keys)
+      func which(_ isSelected: (MotionLimitation) -> Bool) -> Set<MotionOutput> {
+        Set(limitations.filter { isSelected($0.value) }.keys)
       }
       return (
         which { if case .unavailable = $0 { true } else { false } },

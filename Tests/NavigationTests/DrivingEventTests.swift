@@ -238,15 +238,15 @@ import Testing
 
   @Test func aSupplyThatIsTakenAwayIsTold() {
     var detector = DrivingEventDetector()
-    func say(_ power: Bool?, _ seconds: Double) -> [DrivingEvent] {
+    func report(_ power: Bool?, _ seconds: Double) -> [DrivingEvent] {
       detector.observe(hasExternalPower: power, at: time(seconds))
     }
-    var events = say(false, 0) + say(false, 20)
+    var events = report(false, 0) + report(false, 20)
     #expect(events.isEmpty, "a device that never had a supply has lost none")
-    events = say(true, 30) + say(false, 40) + say(true, 41) + say(false, 50)
+    events = report(true, 30) + report(false, 40) + report(true, 41) + report(false, 50)
     #expect(events.isEmpty, "a plug that is loose for a second")
     #expect(detector.nextDeadline == time(53))
-    events = detector.advance(to: time(53)) + say(true, 100) + say(true, 104)
+    events = detector.advance(to: time(53)) + report(true, 100) + report(true, 104)
     #expect(events.map(\.kind) == [.unplugged, .unplugged] && events.map(\.isOngoing) == [true, false])
     #expect(events.last?.start == time(50) && events.last?.duration == 50)
   }

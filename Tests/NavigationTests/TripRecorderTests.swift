@@ -345,9 +345,9 @@ import Testing
       let place = origin.destination(distance: 14 * elapsed, bearing: 90 * sin(elapsed / 40))
       track.append(TripTrack.Point(elapsed: elapsed, coordinate: place))
     }
-    var words = TripWords()
+    var words = TripFields()
     words.write(track)
-    var read = TripWords(Substring(words.text))
+    var read = TripFields(Substring(words.text))
     let again = try read.track()
     #expect(track.points.count > 20 && again.points == track.points && again.bound == track.bound)
   }

@@ -27,18 +27,18 @@ import Testing
     var manager = LocationManager(desiredAccuracy: .best)
     manager.startUpdatingLocation()
     _ = drive(&manager, 0...0)
-    #expect(manager.needs.patience == 0)
+    #expect(manager.needs.maxFixDelay == 0)
     _ = manager.allowDeferredLocationUpdates(
       untilTraveled: nil, timeout: 60, at: Timestamp(seconds: 0))
-    let patience = [(1, 10.0), (48, 10), (52, 6.5), (58, 0.5), (59, 0)].map { second, expected in
+    let timeout = [(1, 10.0), (48, 10), (52, 6.5), (58, 0.5), (59, 0)].map { second, expected in
       _ = drive(&manager, second...second)
-      return manager.needs.patience == expected
+      return manager.needs.maxFixDelay == expected
     }
-    #expect(patience.allSatisfy { $0 })
+    #expect(timeout.allSatisfy { $0 })
     manager.requestLocation(accuracy: 1, timeLimit: 5, at: Timestamp(seconds: 59))
-    #expect(manager.needs.patience == 0)
+    #expect(manager.needs.maxFixDelay == 0)
     #expect(batch(manager.advance(to: Timestamp(seconds: 70))) == [1, 48, 52, 58, 59])
-    #expect(manager.needs.patience == 0)
+    #expect(manager.needs.maxFixDelay == 0)
   }
 
   // MARK: Whichever comes first

@@ -19,7 +19,7 @@ import Testing
     /// What it does, without what it says.
     mutating func at(_ seconds: Double, _ event: GPSDWatch.Event) -> [GPSDWatch.Action] {
       watch.handle(event, at: Int64(seconds * 1e9), using: &generator).filter { action in
-        guard case .say(let state) = action else { return true }
+        guard case .report(let state) = action else { return true }
         said.append(state)
         return false
       }

@@ -16,7 +16,7 @@ import Testing
     var gathering = ReportGathering()
     gathering.setDemand(demand(latency), at: ns(100))
     #expect(gathering.pause(at: ns(100)) == wait.map { ns(100 + $0) })
-    #expect(gathering.takesOnlyWhatIsThere == (wait != nil))
+    #expect(gathering.drainsWithoutWaiting == (wait != nil))
     if let wait {
       #expect(gathering.pause(at: ns(100 + wait)) == nil)
       gathering.caughtUp(at: ns(100 + wait) + 5)

@@ -19,12 +19,12 @@ package final class HTTPConnection: Sendable {
 
   /// - Parameter receiveBuffer: bytes that the kernel keeps for a client that does not read; nil for its own choice.
   /// - Throws: `SystemError`.
-  package init(port: Int, receiveBuffer: Int32? = nil, patience: Int = 60) throws {
+  package init(port: Int, receiveBuffer: Int32? = nil, timeout: Int = 60) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     if var receiveBuffer {
       setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
     }
-    var time = timeval(tv_sec: patience, tv_usec: 0)
+    var time = timeval(tv_sec: timeout, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

@@ -37,7 +37,7 @@ package struct ConfigurationLayers: Sendable {
   }
 
   /// Returns the same origins with the file read again.
-  func withFileReadAgain() throws(ConfigurationError) -> ConfigurationLayers {
+  func reloadingFile() throws(ConfigurationError) -> ConfigurationLayers {
     ConfigurationLayers(
       flags: flags, environment: environment, file: try Self.read(fileName), fileName: fileName,
       folders: folders)

@@ -46,8 +46,8 @@ final class BrokerDelivery: MessageDelivery {
     let outbox = try Outbox(
       path: configuration.store.path, configuration: configuration.store.outbox,
       notice: { notice in
-        let said = storeNotices.withLock { $0.observe(notice, at: SystemClock.monotonic) }
-        if let said { log.warning(said.event, "\(said)") }
+        let dueNotice = storeNotices.withLock { $0.observe(notice, at: SystemClock.monotonic) }
+        if let dueNotice { log.warning(dueNotice.event, "\(dueNotice)") }
       },
       isCancelled: { SignalDescriptor.isPending([SIGTERM, SIGINT]) })
     let presence = Presence()

@@ -10,7 +10,7 @@ package struct LinkPlan: Sendable {
   }
 
   /// Time of rest in s before the link changes; longer than a stop at a traffic light.
-  static let patience = 300.0
+  static let settlingTime = 300.0
 
   private let moving: Choice
   private let resting: Choice
@@ -27,7 +27,7 @@ package struct LinkPlan: Sendable {
   /// - Returns: the new choice; nil if it is unchanged.
   mutating func observe(isAtRest: Bool, at timestamp: Timestamp) -> Choice? {
     restingSince = isAtRest ? restingSince ?? timestamp : nil
-    let isSettled = restingSince.map { timestamp.seconds(since: $0) >= Self.patience } ?? false
+    let isSettled = restingSince.map { timestamp.seconds(since: $0) >= Self.settlingTime } ?? false
     let wanted = isSettled ? resting : moving
     guard wanted != choice else { return nil }
     choice = wanted

@@ -37,11 +37,11 @@ struct LibraryMessages {
       guard count > 0, let bytes else { break }
       let text = UnsafeBufferPointer(start: bytes, count: count)
       for line in text.split(separator: UInt8(ascii: "\n")) {
-        guard let said = limit.admit(LibraryMessageLimit.cleaned(line), at: SystemClock.monotonic) else {
+        guard let admitted = limit.admit(LibraryMessageLimit.cleaned(line), at: SystemClock.monotonic) else {
           continue
         }
-        var metadata: Logger.Metadata = ["text": "\(said.text)"]
-        if said.leftOut > 0 { metadata["left_out"] = "\(said.leftOut)" }
+        var metadata: Logger.Metadata = ["text": "\(admitted.text)"]
+        if admitted.leftOut > 0 { metadata["left_out"] = "\(admitted.leftOut)" }
         log.warning(.libraryMessage, "message from a library", metadata: metadata)
       }
     }

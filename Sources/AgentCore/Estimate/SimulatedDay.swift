@@ -66,8 +66,8 @@ struct SimulatedDay {
 
   private static func parked(_ configuration: AgentConfiguration, seconds: Double) throws -> Use {
     guard seconds > 0 else { return Use() }
-    // Standstill is detected within seconds, and the link follows after `LinkPlan.patience`.
-    let settled = LinkPlan.patience + 300
+    // Standstill is detected within seconds, and the link follows after `LinkPlan.timeout`.
+    let settled = LinkPlan.settlingTime + 300
     guard publishesAtRest(configuration), seconds > settled else {
       return try SimulatedStretch(configuration, .parked, silentFrom: settled).advance(to: seconds)
     }

@@ -51,7 +51,7 @@ struct NavigationStore: Sendable {
   /// - Parameters:
   ///   - timestamp: current time on the device's time line.
   ///   - now: current civil time according to the machine.
-  mutating func load(at timestamp: Timestamp, now: UTCTime) -> KeptNavigation? {
+  mutating func load(at timestamp: Timestamp, now: UTCTime) -> StoredNavigation? {
     let found = [memory, disk].compactMap { file in
       file?.load(now: now, made: \.made, NavigationCalibration.init(text:))
     }
@@ -61,13 +61,13 @@ struct NavigationStore: Sendable {
     let own = found.filter { $0.moment?.timeline == timeline }
       .max { ($0.moment?.timestamp ?? timestamp) < ($1.moment?.timestamp ?? timestamp) }
     guard let calibration = own ?? found.last else { return nil }
-    if let own { return KeptNavigation(calibration: own, timestamp: own.moment?.timestamp) }
+    if let own { return StoredNavigation(calibration: own, timestamp: own.moment?.timestamp) }
     // After a reboot the position is valid only for a vehicle that was stopped.
     guard calibration.lastState?.isStopped == true else {
-      return KeptNavigation(calibration: calibration, timestamp: nil)
+      return StoredNavigation(calibration: calibration, timestamp: nil)
     }
     let age = calibration.made.map { now.seconds(since: $0) } ?? 0
-    return KeptNavigation(
+    return StoredNavigation(
       calibration: calibration, timestamp: timestamp.advanced(bySeconds: -max(Self.leastAge, age)))
   }
 
@@ -101,7 +101,7 @@ struct NavigationStore: Sendable {
     save(text, of: kept)
   }
 
-  private mutating func save(_ text: String, of kept: KeptNavigation) {
+  private mutating func save(_ text: String, of kept: StoredNavigation) {
     guard disk.save(text) else { return }
     placed = kept.calibration.lastState == nil ? nil : kept.calibration
     hasSavedStop = kept.isStopped
@@ -110,7 +110,7 @@ struct NavigationStore: Sendable {
   /// Removes the stored position if a zone was added around it.
   private mutating func forgetHidden(_ pipeline: borrowing AgentPipeline, at timestamp: Timestamp) {
     guard let placed else { return }
-    let shown = pipeline.shown(KeptNavigation(calibration: placed, timestamp: timestamp))
+    let shown = pipeline.shown(StoredNavigation(calibration: placed, timestamp: timestamp))
     guard shown.calibration.lastState == nil else { return }
     var hidden = shown.calibration
     hidden.moment = nil
@@ -119,7 +119,7 @@ struct NavigationStore: Sendable {
   }
 
   private func text(
-    _ kept: KeptNavigation, _ pipeline: borrowing AgentPipeline, at timestamp: Timestamp
+    _ kept: StoredNavigation, _ pipeline: borrowing AgentPipeline, at timestamp: Timestamp
   ) -> String {
     var calibration = kept.calibration
     calibration.made = pipeline.utc(at: timestamp)

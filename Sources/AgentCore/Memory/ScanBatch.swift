@@ -11,7 +11,7 @@ struct ScanBatch: Sendable {
 
   /// Maximum number of scans in a message, and waiting time in s of the first.
   static let capacity = 8
-  static let patience = 1800.0
+  static let maxWait = 1800.0
 
   mutating func append(_ learnable: LearnableScan, at now: Timestamp) {
     // A fix with an accuracy below a metre is published with one metre.
@@ -37,7 +37,7 @@ struct ScanBatch: Sendable {
 
   /// Returns the message if it is due.
   mutating func due(at now: Timestamp) -> ScanMessage? {
-    guard let since, scans.count >= Self.capacity || now.seconds(since: since) >= Self.patience else {
+    guard let since, scans.count >= Self.capacity || now.seconds(since: since) >= Self.maxWait else {
       return nil
     }
     return drain()

@@ -65,13 +65,13 @@ struct TraceStore: Sendable {
   /// Completes traces of an earlier run: deliver the returned messages, then call `confirm`.
   /// - Parameter places: positions that may be published now. Others are removed from stored traces, or the
   ///   trace is deleted.
-  mutating func resume(_ places: ExactPlaces) -> [VehicleMessage] {
+  mutating func resume(_ places: ExactPositions) -> [VehicleMessage] {
     let pending = folder.pending()
     forgetSent(places)
     return pending.flatMap { resume($0, places) }
   }
 
-  private mutating func resume(_ name: String, _ places: ExactPlaces) -> [VehicleMessage] {
+  private mutating func resume(_ name: String, _ places: ExactPositions) -> [VehicleMessage] {
     guard let bytes = read(name, .message), let json = try? JSONValue(parsing: bytes),
       var message = try? TraceMessage(json: json)
     else { return drop(name, "the message of trace \(name) is damaged") }
@@ -302,7 +302,7 @@ struct TraceStore: Sendable {
 
   /// Removes private positions from recordings, and deletes stored traces that contain any. Traces in the
   /// outbox count as published.
-  private mutating func withhold(_ places: ExactPlaces) {
+  private mutating func withhold(_ places: ExactPositions) {
     forgetSent(places)
     guard !places.areAll else { return }
     let hidden = waiting.filter { $0.message != $0.message.shown(places) || hides($0.packed, places) }
@@ -327,7 +327,7 @@ struct TraceStore: Sendable {
     }
   }
 
-  private mutating func forgetSent(_ places: ExactPlaces) {
+  private mutating func forgetSent(_ places: ExactPositions) {
     guard !places.areAll else { return }
     for name in folder.names(.sent) {
       if let packed = read(name, .sent), hides(packed, places) {
@@ -336,7 +336,7 @@ struct TraceStore: Sendable {
     }
   }
 
-  private func hides(_ packed: [UInt8], _ places: ExactPlaces) -> Bool {
+  private func hides(_ packed: [UInt8], _ places: ExactPositions) -> Bool {
     guard !places.areAll else { return false }
     // An unreadable trace may contain any position.
     guard let bytes = try? Deflate.unpacked(packed, limit: Self.largest), let file = TraceFile(bytes: bytes)

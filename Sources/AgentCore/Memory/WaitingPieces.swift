@@ -46,9 +46,9 @@ struct WaitingPieces: Sendable {
   }
 
   /// Returns the newest entries of the selected beacons.
-  func words(where isMeant: (Beacon) -> Bool) -> [Beacon: MappedBeacon] {
+  func words(where isSelected: (Beacon) -> Bool) -> [Beacon: MappedBeacon] {
     var words: [Beacon: MappedBeacon] = [:]
-    for piece in pieces { for word in piece where isMeant(word.beacon) { words[word.beacon] = word } }
+    for piece in pieces { for word in piece where isSelected(word.beacon) { words[word.beacon] = word } }
     return words
   }
 }

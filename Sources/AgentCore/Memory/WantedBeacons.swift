@@ -96,8 +96,8 @@ struct WantedBeacons: Sendable {
       if isLast { versions[piece.cell] = piece.version }
       return (piece, isLast)
     } catch {
-      let said = (try? JSONValue(parsing: Array(payload.prefix(BeaconPiece.sizeLimit))))?["cell"]?.string
-      let cell = Geohash(said ?? "").map { String($0.text.prefix(BeaconPiece.cellLength)) } ?? ""
+      let text = (try? JSONValue(parsing: Array(payload.prefix(BeaconPiece.sizeLimit))))?["cell"]?.string
+      let cell = Geohash(text ?? "").map { String($0.text.prefix(BeaconPiece.cellLength)) } ?? ""
       refused.append(BeaconsWantedMessage.Refusal(cell: cell, reason: error.description))
       refused = Array(refused.suffix(BeaconsWantedMessage.largestCount))
       throw error

@@ -43,7 +43,7 @@ struct Caretaker: ~Copyable {
   private var admission: Int64 = 0
 
   /// Time in s that a query waits for a new snapshot before the last one is used.
-  private static let patience = 0.05
+  private static let snapshotTimeout = 0.05
   /// Age in s up to which a snapshot counts as new.
   private static let freshness = 0.1
   /// Minimum interval in s between batches of status queries.
@@ -81,7 +81,7 @@ struct Caretaker: ~Copyable {
         if ready == duties.snapshots?.fresh.descriptor { showSnapshot() } else { admit() }
       case nil: break
       }
-      doWhatIsDue()
+      performDueTasks()
     }
   }
 
@@ -155,7 +155,7 @@ struct Caretaker: ~Copyable {
     control.admit()
     guard !control.waiting.isEmpty, answerDue == nil else { return }
     if let latest = snapshots.latest, Self.after(-Self.freshness) < latest.taken { return answer() }
-    answerDue = Self.after(Self.patience)
+    answerDue = Self.after(Self.snapshotTimeout)
     snapshots.request()
   }
 
@@ -166,7 +166,7 @@ struct Caretaker: ~Copyable {
     admission = Self.after(Self.pause)
   }
 
-  private mutating func doWhatIsDue() {
+  private mutating func performDueTasks() {
     let now = SystemClock.monotonic
     if let due = checkDue, now >= due { feed() }
     if let due = answerDue, now >= due { answer() }

@@ -14,9 +14,9 @@ struct ServiceNotifier: Sendable {
       (2...107).contains(address.utf8.count)
     else { return nil }
     self.address = address
-    let isMeant = environment["WATCHDOG_PID"].map { $0 == String(processID) } ?? true
+    let isForThisProcess = environment["WATCHDOG_PID"].map { $0 == String(processID) } ?? true
     let microseconds = environment["WATCHDOG_USEC"].flatMap { UInt64($0) } ?? 0
-    watchdog = isMeant && microseconds > 0 ? Double(microseconds) * 1e-6 : nil
+    watchdog = isForThisProcess && microseconds > 0 ? Double(microseconds) * 1e-6 : nil
   }
 
   func ready() { send("READY=1") }

@@ -269,7 +269,7 @@ final class RemoteService {
     answering sender: PendingCommands.Sender? = nil, _ pipeline: inout AgentPipeline
   ) {
     do throws(ConfigurationError) {
-      let outcome = try manager.reload(manager.layers.withFileReadAgain())
+      let outcome = try manager.reload(manager.layers.reloadingFile())
       plan.log.notice(
         .configurationReload, "configuration read again",
         metadata: [

@@ -251,12 +251,13 @@ package final class Agent: Sendable {
     guard !configuration.radio.isEmpty else { return nil }
     // A test run must not create a file, which the agent of another user could not open.
     let learns = settings.learns && configuration.input == .hardware && output == .broker
-    let talks = output == .broker && (settings.shares || settings.receives)
-    guard learns || talks else { return nil }
+    let exchangesBeacons = output == .broker && (settings.shares || settings.receives)
+    guard learns || exchangesBeacons else { return nil }
     let store = BeaconStore(
       .init(path: settings.path, limit: settings.limit, forgetAfter: settings.forgetAfter), log: log)
     return BeaconMemory.Plan(
-      store: store, learns: learns, shares: talks && settings.shares, receives: talks && settings.receives,
+      store: store, learns: learns, shares: exchangesBeacons && settings.shares,
+      receives: exchangesBeacons && settings.receives,
       log: log)
   }
 

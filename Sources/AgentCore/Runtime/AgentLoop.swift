@@ -58,7 +58,7 @@ struct AgentLoop: ~Copyable {
   private var clockDue = Timestamp(nanoseconds: 0)
 
   /// Time in s after the start within which existing sources report their state.
-  private static let patience = 60.0
+  private static let startupTime = 60.0
   /// Interval in s between checks of the machine's clock.
   private static let clockInterval = 1.0
   /// Time limit in s for stopping: slow sources, and a slow broker that must accept the remaining messages.
@@ -104,7 +104,7 @@ struct AgentLoop: ~Copyable {
   mutating func start() throws {
     feed.setDemands(pipeline.drainDemands(), full: pipeline.fullDemands)
     try feed.start()
-    if feed.isLive { limitationsDue = feed.now.advanced(bySeconds: Self.patience) }
+    if feed.isLive { limitationsDue = feed.now.advanced(bySeconds: Self.startupTime) }
     messages += surroundings.announcements
     if let announcement = feed.announcement { pipeline.process(announcement) { messages.append($0) } }
     remote?.begin(&pipeline)

@@ -4,13 +4,13 @@ internal import Telemetry
 /// Questions of `odographd init` on a terminal for missing options.
 package struct SetupQuestions: ~Copyable {
   private let ask: (String) -> String?
-  private let say: (String) -> Void
+  private let show: (String) -> Void
 
   /// - Parameters:
   ///   - ask: shows a prompt and returns the answer; nil at the end of the input.
-  ///   - say: shows a line.
-  package init(ask: @escaping (String) -> String?, say: @escaping (String) -> Void) {
-    (self.ask, self.say) = (ask, say)
+  ///   - report: shows a line.
+  package init(ask: @escaping (String) -> String?, show: @escaping (String) -> Void) {
+    (self.ask, self.show) = (ask, show)
   }
 
   /// Creates questions on standard input; nil if it is not a terminal.
@@ -21,7 +21,7 @@ package struct SetupQuestions: ~Copyable {
         print(prompt, terminator: "")
         fflush(nil)
         return readLine()
-      }, say: { print($0) })
+      }, show: { print($0) })
   }
 
   /// - Returns: the name; nil without an answer.
@@ -41,10 +41,10 @@ package struct SetupQuestions: ~Copyable {
   ///
   /// - Returns: the name; nil without an answer.
   package func preset() -> String? {
-    say("Kind of vehicle:")
+    show("Kind of vehicle:")
     for (number, preset) in zip(1..., Preset.allCases) {
       let padding = String(repeating: " ", count: max(1, 15 - preset.rawValue.count))
-      say("  \(number)  \(preset.rawValue)\(padding)\(preset.purpose)")
+      show("  \(number)  \(preset.rawValue)\(padding)\(preset.purpose)")
     }
     func name(_ answer: String) -> String {
       Int(answer).flatMap {
@@ -65,7 +65,7 @@ package struct SetupQuestions: ~Copyable {
       guard let problem = answer.isEmpty ? "needed: it has no default" : problem(answer) else {
         return answer
       }
-      say("  \(problem)")
+      show("  \(problem)")
     }
     return nil
   }

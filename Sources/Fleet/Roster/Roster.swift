@@ -121,21 +121,23 @@ public struct Roster: Sendable {
       guard let place = place(of: key) ?? placeOfReplaced(by: key) else { return .refused }
       vehicles[place].messageCount += 1
       if !retained, let identity = message.identity { vehicles[place].count(identity, at: moment) }
-      guard case .message(let said) = message, let kind = said.kind else {
+      guard case .message(let content) = message, let kind = content.kind else {
         guard vehicles[place].apply(aside: message) else { return .ignored }
         revision += 1
         vehicles[place].revision = revision
         return .applied
       }
       let arrival = Arrival(kind: kind, isRetained: retained, moment: moment)
-      let outcome = vehicles[place].apply(said, arrival)
+      let outcome = vehicles[place].apply(content, arrival)
       if outcome == .applied {
-        if profile.locationShowsPresence, case .location = said { vehicles[place].observePresence(arrival) }
+        if profile.locationShowsPresence, case .location = content {
+          vehicles[place].observePresence(arrival)
+        }
         revision += 1
         vehicles[place].revision = revision
-        vehicles[place].takenBack.remove(kind)
-        if case .status = said { vehicles[place].statusPayload = payload }
-        if !retained, let delay = said.delay(at: moment) { delays.add(delay) }
+        vehicles[place].clearedKinds.remove(kind)
+        if case .status = content { vehicles[place].statusPayload = payload }
+        if !retained, let delay = content.delay(at: moment) { delays.add(delay) }
       }
       return outcome
     } catch {
@@ -154,10 +156,10 @@ public struct Roster: Sendable {
     guard let place = places[key], let kind = MessageKind(rawValue: path),
       kind == .status || kind == .location
     else { return .ignored }
-    vehicles[place].takenBack.insert(kind)
+    vehicles[place].clearedKinds.insert(kind)
     // In the OwnTracks format the will is on the location topic.
-    if profile == .ownTracks, kind == .location { vehicles[place].takenBack.insert(.status) }
-    guard vehicles[place].isTakenBack else { return .ignored }
+    if profile == .ownTracks, kind == .location { vehicles[place].clearedKinds.insert(.status) }
+    guard vehicles[place].isCleared else { return .ignored }
     remove(at: place)
     return .removed
   }

@@ -22,7 +22,7 @@ package struct VehiclePrediction: Sendable {
   private var skew: Int64 = 0
 
   /// The seconds after the end of a guarantee for which positions are still predicted.
-  private static let patience = 120.0
+  private static let gracePeriod = 120.0
 
   /// Applies a report.
   ///
@@ -39,7 +39,7 @@ package struct VehiclePrediction: Sendable {
   /// of a guarantee.
   package func position(at now: Moment) -> PredictedPosition? {
     guard let shown = follower.position(now: vehicleTime(at: now)),
-      shown.promisedUntil.map({ shown.moment.seconds(since: $0) <= Self.patience }) ?? true
+      shown.promisedUntil.map({ shown.moment.seconds(since: $0) <= Self.gracePeriod }) ?? true
     else { return nil }
     return PredictedPosition(
       time: UTCTime(nanoseconds: shown.moment.nanoseconds), coordinate: shown.coordinate, bound: shown.bound,

@@ -123,7 +123,7 @@ public struct VehicleRecord: Sendable {
   public internal(set) var revision: UInt64 = 0
 
   /// The kinds whose retained message was cleared since their last message.
-  var takenBack: Set<MessageKind> = []
+  var clearedKinds: Set<MessageKind> = []
 
   private var last = LastMessages()
 
@@ -218,9 +218,9 @@ extension VehicleRecord {
   /// True if the vehicle's retained messages were deleted at the broker. `odographd check` publishes an empty
   /// status that is not retained; an online vehicle without a position is therefore not regarded as deleted
   /// by that alone.
-  var isTakenBack: Bool {
-    guard takenBack.contains(.status) else { return false }
-    return takenBack.contains(.location) || location == nil && state != .online
+  var isCleared: Bool {
+    guard clearedKinds.contains(.status) else { return false }
+    return clearedKinds.contains(.location) || location == nil && state != .online
   }
 }
 

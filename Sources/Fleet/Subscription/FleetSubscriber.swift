@@ -137,7 +137,7 @@ public final class FleetSubscriber: Sendable {
     let shared = filters.first { $0.hasPrefix("$share/") }
     // The number of consecutive connections that were closed without a reason before the subscriptions were
     // answered.
-    let wordlessEnds = Locked(0)
+    let silentDisconnects = Locked(0)
     let wasDoubted = Locked(false)
     let isFirstDoubt: @Sendable () -> Bool = {
       wasDoubted.withLock { wasDoubted in
@@ -164,13 +164,13 @@ public final class FleetSubscriber: Sendable {
             return
           }
           // A broker of MQTT 3.1.1 can only close the connection if it does not support a request.
-          let isWordless = reason.phase == .established && reason.cause == .closedByPeer
-          if let shared, isWordless, waiting.withLock({ !$0.isEmpty }) {
-            let ends = wordlessEnds.withLock { ends in
+          let isSilentDisconnect = reason.phase == .established && reason.cause == .closedByPeer
+          if let shared, isSilentDisconnect, waiting.withLock({ !$0.isEmpty }) {
+            let ends = silentDisconnects.withLock { ends in
               ends += 1
               return ends
             }
-            if ends == Self.mostWordlessEnds {
+            if ends == Self.maxSilentDisconnects {
               handlers.connection(.refused(filter: shared, reason: Self.wordless))
               return
             }
@@ -191,7 +191,7 @@ public final class FleetSubscriber: Sendable {
           waiting.remove(filter) != nil && waiting.isEmpty
         }
         if isLast {
-          wordlessEnds.withLock { $0 = 0 }
+          silentDisconnects.withLock { $0 = 0 }
           handlers.connection(.subscribed)
         }
       },
@@ -205,7 +205,7 @@ public final class FleetSubscriber: Sendable {
   }
 
   /// Tolerates one connection that is closed by coincidence at this point.
-  private static let mostWordlessEnds = 2
+  private static let maxSilentDisconnects = 2
   private static let wordless =
     "the broker ended the connection at it, twice, and may not know shared subscriptions (RabbitMQ before 4 does not: record "
     + "with --from there)"
@@ -393,7 +393,7 @@ extension MQTTConfiguration {
     configuration.backoffLimit = 10
     // A broker without MQTT 5 can reject it by closing the connection. 3.1.1 is tried before the failure is
     // reported.
-    configuration.tellsEachBroker = false
+    configuration.reportsEachBroker = false
     if address.usesTLS { configuration.tls = MQTTTLS(trust: .system) }
     return configuration
   }

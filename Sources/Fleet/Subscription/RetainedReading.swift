@@ -9,7 +9,7 @@ package struct RetainedReading: Hashable, Sendable {
   /// The nanoseconds without a retained message after the answer at which reading is complete.
   package let silence: Int64
   /// The nanoseconds without a retained message before the answer at which reading is abandoned.
-  package let patience: Int64
+  package let timeout: Int64
   private var isMarked = false
   /// The time of the last retained message or of the answer.
   private var last: Int64
@@ -17,9 +17,9 @@ package struct RetainedReading: Hashable, Sendable {
   /// Creates a detector.
   ///
   /// - Parameter time: the time of the marker subscription; monotonic nanoseconds, as all times here.
-  package init(silence: Double = 0.4, patience: Double = 30, at time: Int64) {
+  package init(silence: Double = 0.4, timeout: Double = 30, at time: Int64) {
     self.silence = Int64(silence * 1e9)
-    self.patience = Int64(patience * 1e9)
+    self.timeout = Int64(timeout * 1e9)
     last = time
   }
 
@@ -39,16 +39,16 @@ package struct RetainedReading: Hashable, Sendable {
   }
 
   /// The time until which to wait for the next message.
-  package var deadline: Int64 { last + (isMarked ? silence : patience) }
+  package var deadline: Int64 { last + (isMarked ? silence : timeout) }
 
   package enum Outcome: Hashable, Sendable {
-    case goesOn
+    case pending
     case complete
     /// The broker did not confirm that the messages are complete.
     case unknown
   }
 
   package func outcome(at time: Int64) -> Outcome {
-    time < deadline ? .goesOn : isMarked ? .complete : .unknown
+    time < deadline ? .pending : isMarked ? .complete : .unknown
   }
 }

@@ -40,7 +40,7 @@ package enum AlertsCommand {
       text += options.json ? json(alert, silenced, store.epoch) : line(alert, silenced, store.epoch)
     }
     try CommandOutput.print(text)
-    for sentence in sentences { StandardError.say(StyledText(sentence).plain) }
+    for sentence in sentences { StandardError.report(StyledText(sentence).plain) }
     return .done
   }
 
@@ -144,7 +144,7 @@ package enum AlertsCommand {
         body: isMail ? text.letter : text.json, vehicles: [])
       let isEnding = { waiter.newSignal(within: 0) != nil }
       let outcome =
-        ReceiverClient(receiver, goesOn: { !isEnding() })?.deliver(message, attempt: 1, at: now)
+        ReceiverClient(receiver, shouldContinue: { !isEnding() })?.deliver(message, attempt: 1, at: now)
         ?? .failed("libcurl cannot be used", after: nil)
       switch outcome {
       case .taken(let how): try CommandOutput.print("\(receiver.name): \(how)\n")
@@ -176,7 +176,7 @@ package enum AlertsCommand {
       do throws(SQLiteError) {
         count = try store.endSilences(rule: options.rule, fleet: fleet, vehicle: vehicle)
       } catch { throw AlertStore.failure(error, settings.store) }
-      try say("\(count) silences ended")
+      try printLine("\(count) silences ended")
       return .done
     }
     let until = Moment.now.time.advanced(bySeconds: try length(options.duration ?? ""))
@@ -184,7 +184,7 @@ package enum AlertsCommand {
     do throws(SQLiteError) { try store.add(silence) } catch {
       throw AlertStore.failure(error, settings.store)
     }
-    try say(sentence(of: silence))
+    try printLine(sentence(of: silence))
     return .done
   }
 
@@ -236,11 +236,11 @@ package enum AlertsCommand {
       throw AlertStore.failure(error, settings.store)
     }
     for alert in ending {
-      try say(
+      try printLine(
         "\(AlertText.identifier(alert.number, epoch: store.epoch)) ends: \(AlertText.line(.init(alert, .began)))"
       )
     }
-    StandardError.say("odograph serve ends them within a second or so, or when it starts next")
+    StandardError.report("odograph serve ends them within a second or so, or when it starts next")
     return .done
   }
 
@@ -256,7 +256,7 @@ package enum AlertsCommand {
     return try AlertStore(path: settings.store, isReader: true)
   }
 
-  private static func say(_ text: String) throws(FleetError) {
+  private static func printLine(_ text: String) throws(FleetError) {
     try CommandOutput.print(StyledText(text).plain + "\n")
   }
 

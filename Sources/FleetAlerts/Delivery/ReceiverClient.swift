@@ -14,25 +14,27 @@ final class ReceiverClient {
     case left
   }
 
-  private enum Way {
+  private enum Transport {
     case web(WebTransfer, WebhookReceiver)
     case mail(MailTransfer, MailReceiver)
   }
 
-  private let way: Way
+  private let way: Transport
 
   /// Creates a client.
   ///
   /// - Returns: nil if libcurl cannot be used.
-  init?(_ receiver: Receiver, goesOn: @escaping () -> Bool) {
+  init?(_ receiver: Receiver, shouldContinue: @escaping () -> Bool) {
     switch receiver.way {
     case .webhook(let hook):
-      guard let transfer = WebTransfer(Self.limits(hook.timeout), goesOn: goesOn) else { return nil }
+      guard let transfer = WebTransfer(Self.limits(hook.timeout), shouldContinue: shouldContinue) else {
+        return nil
+      }
       way = .web(transfer, hook)
     case .mail(let mail):
       var limits = Self.limits(mail.timeout)
       limits.verdict = Self.verdict
-      guard let transfer = MailTransfer(limits, goesOn: goesOn) else { return nil }
+      guard let transfer = MailTransfer(limits, shouldContinue: shouldContinue) else { return nil }
       way = .mail(transfer, mail)
     }
   }

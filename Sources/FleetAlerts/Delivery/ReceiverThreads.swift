@@ -16,7 +16,7 @@ final class ReceiverThreads: Sendable {
     var jobs = Deque<AlertMessage>()
     var isStopping = false
     /// The deadline of transfers in progress (`SystemClock.monotonic`).
-    var patience = Int64.max
+    var stopDeadline = Int64.max
   }
 
   private let receiver: Receiver
@@ -46,12 +46,12 @@ final class ReceiverThreads: Sendable {
 
   func give(_ message: AlertMessage) { state.update { $0.jobs.append(message) } }
 
-  /// Stops the threads. Drops waiting messages; transfers in progress have `patience` seconds left.
+  /// Stops the threads. Drops waiting messages; transfers in progress have `timeout` seconds left.
   /// - Returns: the numbers of messages without a reported result.
-  func stop(patience: Double) -> [Int64] {
+  func stop(timeout: Double) -> [Int64] {
     let left = state.update { state in
       state.isStopping = true
-      state.patience = SystemClock.monotonic + Int64(patience * 1e9)
+      state.stopDeadline = SystemClock.monotonic + Int64(timeout * 1e9)
       defer { state.jobs = [] }
       return state.jobs.map(\.number)
     }
@@ -64,8 +64,8 @@ final class ReceiverThreads: Sendable {
   }
 
   private func run() {
-    let goesOn: () -> Bool = { [state] in state.withLock { SystemClock.monotonic < $0.patience } }
-    let client = ReceiverClient(receiver, goesOn: goesOn)
+    let shouldContinue: () -> Bool = { [state] in state.withLock { SystemClock.monotonic < $0.stopDeadline } }
+    let client = ReceiverClient(receiver, shouldContinue: shouldContinue)
     while true {
       let job: AlertMessage?? = state.wait(until: nil) { state in
         if state.isStopping { return .some(nil) }

@@ -229,9 +229,9 @@ package struct AlertEngine: Sendable {
       }
       if !entry.holds, let overdue = entry.overdue { look = min(look ?? overdue, overdue) }
     }
-    let isWorthKeeping =
+    let isStored =
       entry.holds || entry.alert != nil || entry.overdue != nil || rule.condition.remembers
-    store(isWorthKeeping ? entry : nil, key)
+    store(isStored ? entry : nil, key)
     deadlines[key] = look
     if let look { nextDeadline = min(nextDeadline ?? look, look) }
   }

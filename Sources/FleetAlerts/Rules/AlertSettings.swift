@@ -11,11 +11,11 @@ package struct AlertSettings: Hashable, Sendable {
   package var store: String
   package var zone = LocalTime.offset(0)
   /// Time in s for which delivery of a message is retried, and for which ended alerts are stored.
-  package var patience = 3 * 86_400.0
+  package var giveUpAfter = 3 * 86_400.0
   package var keep = 30 * 86_400.0
   /// The seconds for which a message that a receiver rejects because of its content blocks later ones; time
   /// to repair the receiver.
-  package var refusalPatience = 600.0
+  package var refusalTimeout = 600.0
   package var rules: [AlertRule] = []
   package var receivers: [Receiver] = []
 
@@ -60,7 +60,7 @@ package struct AlertSettings: Hashable, Sendable {
       }
       self.zone = zone
     }
-    patience = try table.duration("give_up_after") ?? patience
+    giveUpAfter = try table.duration("give_up_after") ?? giveUpAfter
     keep = try table.duration("keep") ?? keep
   }
 

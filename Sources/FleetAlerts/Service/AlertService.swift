@@ -69,19 +69,19 @@ package final class AlertService: FleetObserver {
   let source = Locked<EventSource?>(nil)
   /// The number of the last batch of any session; numbers of different sessions are unrelated.
   let lastBatch = Locked<UInt64>(0)
-  let say: @Sendable (String) -> Void
+  let report: @Sendable (String) -> Void
   private let thread = Locked<DedicatedThread?>(nil)
 
   /// Creates a service.
   ///
   /// - Parameters:
   ///   - root: the topic root; nil for that of the profile.
-  ///   - say: logs a sentence for the operator.
+  ///   - report: logs a sentence for the operator.
   package init(
     _ settings: AlertSettings, profile: MessageProfile = .native, root: String? = nil,
-    say: @escaping @Sendable (String) -> Void
+    report: @escaping @Sendable (String) -> Void
   ) {
-    (self.profile, self.say) = (profile, say)
+    (self.profile, self.report) = (profile, report)
     self.root = root ?? profile.usualRoot
     asked = Locked(Asked(settings))
   }
@@ -152,9 +152,9 @@ package final class AlertService: FleetObserver {
   func facts(_ message: MQTTMessage, at moment: Moment, _ vehicle: () -> VehicleRecord?) -> VehicleFacts? {
     guard let address = profile.address(of: message.topic, root: root), asks(for: address.path),
       let json = try? JSONValue(parsing: message.payload),
-      case .message(let said)? = try? profile.read(address, json),
+      case .message(let decoded)? = try? profile.read(address, json),
       let facts = VehicleFacts(
-        said, isRetained: message.retain, of: vehicle() ?? VehicleRecord(key: address.key), at: moment),
+        decoded, isRetained: message.retain, of: vehicle() ?? VehicleRecord(key: address.key), at: moment),
       asked.withLock({ $0.topics.contains(facts.topic) })
     else { return nil }
     return facts

@@ -64,14 +64,14 @@ extension AlertWorker {
     case .failed(let failure, let after, let isRefusal):
       if !isRefusal { refusedSince[number] = nil }
       if isRefusal,
-        now.timestamp.seconds(since: refusedSince[number] ?? now.timestamp) >= settings.refusalPatience
+        now.timestamp.seconds(since: refusedSince[number] ?? now.timestamp) >= settings.refusalTimeout
       {
         refusedSince[number] = nil
         created[number] = nil
         queues[result.receiver]?.remove(number, wasTaken: false, at: now.timestamp)
         writes.gone.append((number, failure))
         counters.receivers[result.receiver]?.gone += 1
-        service.say(
+        service.report(
           "alerts: dropped a message that receiver \(result.receiver) rejected: \(failure); odograph alerts retry sends it again"
         )
         return
@@ -82,7 +82,7 @@ extension AlertWorker {
       counters.receivers[result.receiver]?.failed += 1
       if nextComplaint[result.receiver].map({ $0 <= now.timestamp }) ?? true {
         nextComplaint[result.receiver] = now.timestamp.advanced(bySeconds: Self.complaints)
-        service.say("alerts: \(result.receiver) did not accept a message; retrying: \(failure)")
+        service.report("alerts: \(result.receiver) did not accept a message; retrying: \(failure)")
       }
       counters.receivers[result.receiver]?.failure = failure
     case .left: queues[result.receiver]?.giveBack(number, at: now.timestamp)
@@ -92,10 +92,10 @@ extension AlertWorker {
   /// Reports messages that failed for too long to the operator, and sets them aside.
   func giveUp(_ now: Moment) {
     guard nextTidying <= now.timestamp else { return }
-    nextTidying = now.timestamp.advanced(bySeconds: min(60, max(1, settings.patience / 10)))
+    nextTidying = now.timestamp.advanced(bySeconds: min(60, max(1, settings.giveUpAfter / 10)))
     writes.forgottenBefore = now.time.advanced(bySeconds: -settings.keep)
     forgetAddressees()
-    let oldest = now.timestamp.advanced(bySeconds: -settings.patience)
+    let oldest = now.timestamp.advanced(bySeconds: -settings.giveUpAfter)
     let old = created.filter { $0.value < oldest }.keys.sorted()
     for (name, queue) in queues {
       let gone = old.filter { queue.contains($0) && !queue.underWay.contains($0) }
@@ -108,7 +108,7 @@ extension AlertWorker {
       }
       counters.receivers[name]?.gone += gone.count
       publishes = true
-      service.say(
+      service.report(
         "alerts: dropped \(gone.count) messages to \(name): \(counters.receivers[name]?.failure ?? "they expired"); "
           + "odograph alerts retry sends them again")
     }
@@ -123,7 +123,7 @@ extension AlertWorker {
   }
 
   /// Loads stored messages that are in no queue into the queues.
-  func takeUpMessages(at now: Moment) throws(SQLiteError) {
+  func resumeMessages(at now: Moment) throws(SQLiteError) {
     // Messages settled since the last commit are still in the store.
     let settled = Set(writes.taken).union(writes.gone.map(\.0))
     for (receiver, entry, time) in try store.waiting()
@@ -146,7 +146,7 @@ extension AlertWorker {
       try store.write(writes, at: now)
     } catch {
       if counters.storeProblem == nil {
-        service.say("alerts: notifications are paused, because they cannot be stored: \(error)")
+        service.report("alerts: notifications are paused, because they cannot be stored: \(error)")
       }
       service.inbox.update { $0.isStuck = true }
       counters.storeProblem = error.description
@@ -158,7 +158,7 @@ extension AlertWorker {
       counters.storeProblem = nil
       publishes = true
       service.inbox.update { $0.isStuck = false }
-      service.say("alerts: it can be written again")
+      service.report("alerts: it can be written again")
     }
     var overflow: [String: Int] = [:]
     for message in unwritten {
@@ -174,7 +174,7 @@ extension AlertWorker {
     }
     unwritten = []
     for (name, count) in overflow.sorted(by: { $0.key < $1.key }) {
-      service.say(
+      service.report(
         "alerts: dropped \(count) messages to \(name), because more than \(Self.queueLimit) wait; odograph alerts retry sends them again"
       )
     }
@@ -196,7 +196,7 @@ extension AlertWorker {
           threads.give(message)
         } catch {
           queues[receiver.name]?.fail(number, after: nil, at: now.timestamp, using: &generator)
-          service.say("alerts: a message cannot be read: \(error)")
+          service.report("alerts: a message cannot be read: \(error)")
         }
       }
     }

@@ -11,7 +11,7 @@ extension AlertWorker {
     let former = settings.receivers
     settings = new
     for receiver in former where !new.receivers.contains(receiver) {
-      for number in threads.removeValue(forKey: receiver.name)?.stop(patience: 0) ?? [] {
+      for number in threads.removeValue(forKey: receiver.name)?.stop(timeout: 0) ?? [] {
         queues[receiver.name]?.giveBack(number, at: now.timestamp)
       }
       guard !new.receivers.contains(where: { $0.name == receiver.name }) else { continue }
@@ -38,6 +38,6 @@ extension AlertWorker {
       writes.gone.append((number, "receiver \(name) was removed"))
     }
     guard !numbers.isEmpty else { return }
-    service.say("alerts: dropped \(numbers.count) messages to the removed receiver \(name)")
+    service.report("alerts: dropped \(numbers.count) messages to the removed receiver \(name)")
   }
 }

@@ -64,7 +64,7 @@ extension AlertWorker {
       publishes = true
     }
     takeEnds(at: now)
-    try? takeUpMessages(at: now)
+    try? resumeMessages(at: now)
   }
 
   /// Applies the ends stored by `odograph alerts end`.
@@ -79,7 +79,7 @@ extension AlertWorker {
   func end(_ number: Int64, at now: Moment) {
     for change in engine.end(byHand: number, at: now) {
       if change.alert.reason == .byHand {
-        service.say(
+        service.report(
           "alerts: \(AlertText.identifier(number, epoch: store.epoch)) is ended by an operator: "
             + AlertText.line(.init(change.alert, .began)))
       }

@@ -81,7 +81,7 @@ final class AlertWorker {
         queues[receiver.name] = DeliveryQueue()
         counters.receivers[receiver.name] = .init()
       }
-      try takeUpMessages(at: now)
+      try resumeMessages(at: now)
     } catch {
       throw AlertStore.failure(error, path)
     }
@@ -96,7 +96,7 @@ final class AlertWorker {
       step(mail, at: .now)
       if mail.isStopping { break }
     }
-    for threads in threads.values { _ = threads.stop(patience: 3) }
+    for threads in threads.values { _ = threads.stop(timeout: 3) }
     // Messages that were accepted during the shutdown must not be sent again.
     step(
       service.inbox.update { inbox in
@@ -108,7 +108,7 @@ final class AlertWorker {
   func start(_ receiver: Receiver) {
     let inbox = service.inbox
     let threads = ReceiverThreads(receiver) { result in inbox.update { $0.results.append(result) } }
-    do throws(SystemError) { try threads.start() } catch { service.say("alerts: \(error)") }
+    do throws(SystemError) { try threads.start() } catch { service.report("alerts: \(error)") }
     self.threads[receiver.name] = threads
   }
 

@@ -80,7 +80,7 @@ package final class EventSession: Sendable {
             defer { before = text }
             return before != text
           }
-          if isNews { service.say("alerts: what happens: \(text ?? "heard again")") }
+          if isNews { service.report("alerts: what happens: \(text ?? "heard again")") }
         }), queue: nil)
     let subscriber = subscriber
     service.source.withLock {

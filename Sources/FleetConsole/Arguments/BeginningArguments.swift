@@ -22,7 +22,7 @@ package struct BeginningArguments: ParsableArguments {
   ) throws(FleetError) -> RecordedBeginning {
     guard let recording else { return RecordedBeginning(name: "") }
     let beginning = try reader(recording, query)
-    StandardError.say(beginning.sentence(at: Moment.now.time))
+    StandardError.report(beginning.sentence(at: Moment.now.time))
     return beginning
   }
 }

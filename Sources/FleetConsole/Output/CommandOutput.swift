@@ -18,7 +18,7 @@ package enum CommandOutput {
   package static func write(_ text: String) -> ExitStatus? {
     guard let problem = OutputStream.write(Array(text.utf8), to: STDOUT_FILENO) else { return nil }
     if problem.rawValue == EPIPE { return .done }
-    StandardError.say("\(failure(problem))")
+    StandardError.report("\(failure(problem))")
     return .outputFailed
   }
 
@@ -52,11 +52,13 @@ package enum OutputStream {
   }
 
   /// Writes all bytes to a reader that may block forever.
-  /// - Parameter goesOn: called while blocked; returns `ECANCELED` if it returns false.
-  package static func write(_ bytes: [UInt8], to descriptor: Int32, goesOn: () -> Bool) -> SystemErrno? {
+  /// - Parameter shouldContinue: called while blocked; returns `ECANCELED` if it returns false.
+  package static func write(_ bytes: [UInt8], to descriptor: Int32, shouldContinue: () -> Bool)
+    -> SystemErrno?
+  {
     var rest = bytes[...]
     while !rest.isEmpty {
-      guard waitForRoom(descriptor, goesOn) else { return SystemErrno(rawValue: ECANCELED) }
+      guard waitForRoom(descriptor, shouldContinue) else { return SystemErrno(rawValue: ECANCELED) }
       if let problem = write(rest.prefix(portion), to: descriptor) { return problem }
       rest = rest.dropFirst(portion)
     }
@@ -79,10 +81,10 @@ package enum OutputStream {
     return nil
   }
 
-  /// Waits until the descriptor is writable; returns false if `goesOn` returned false.
-  private static func waitForRoom(_ descriptor: Int32, _ goesOn: () -> Bool) -> Bool {
+  /// Waits until the descriptor is writable; returns false if `shouldContinue` returned false.
+  private static func waitForRoom(_ descriptor: Int32, _ shouldContinue: () -> Bool) -> Bool {
     while !poll(descriptor, milliseconds: 50) {
-      guard goesOn() else { return false }
+      guard shouldContinue() else { return false }
     }
     return true
   }

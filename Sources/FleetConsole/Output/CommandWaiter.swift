@@ -82,7 +82,7 @@ package final class CommandWaiter: Sendable {
     switch connection {
     case .connected: observeConnection()
     case .subscribed: break
-    case .doubtful(let doubt), .dropped(let doubt): StandardError.say(doubt)
+    case .doubtful(let doubt), .dropped(let doubt): StandardError.report(doubt)
     case .refused(let filter, let reason): end(.failed(.refused(filter: filter, reason: reason)))
     case .disconnected(let reason):
       observeLoss("\(reason)", FleetError(reason), isOurs: reason.cause == .stopped)
@@ -95,7 +95,7 @@ package final class CommandWaiter: Sendable {
       defer { (state.wasConnected, state.isConnected, state.hasLeft) = (true, true, false) }
       return state.wasConnected && !state.hasLeft
     }
-    if isBack { StandardError.say("connected again") }
+    if isBack { StandardError.report("connected again") }
   }
 
   /// Reports a lost connection of any protocol.
@@ -111,7 +111,7 @@ package final class CommandWaiter: Sendable {
     if !wasConnected {
       end(.failed(error))
     } else if !isOurs {
-      StandardError.say(wasLost ? "\(reason); connecting again" : reason)
+      StandardError.report(wasLost ? "\(reason); connecting again" : reason)
     }
   }
 
@@ -134,7 +134,7 @@ package final class CommandWaiter: Sendable {
       if newSignal(within: 0.02) != nil { return }
       if !isSaid, SystemClock.monotonic - begin > 1_000_000_000 {
         isSaid = true
-        StandardError.say(
+        StandardError.report(
           "\(pending()) messages are not acknowledged by the broker; waiting up to "
             + "\(Int(seconds)) s, a second Ctrl-C or SIGTERM ends that")
       }
@@ -203,12 +203,12 @@ extension ExitStatus {
 package enum StandardError {
   /// Reports that the time limit expired before the requested count.
   package static func sayMissed(_ count: Int, came: Int) {
-    say(
+    report(
       "the time is over: \(came) of \(count) messages came; wait longer, or look at the selection of topics")
   }
 
   /// Writes one line; escapes control characters.
-  package static func say(_ sentence: String) {
+  package static func report(_ sentence: String) {
     let line = "odograph: " + StyledText(sentence).plain + "\n"
     _ = OutputStream.write(Array(line.utf8), to: STDERR_FILENO)
   }

@@ -26,14 +26,14 @@ internal import Platform
   ///   - path: nil or `-` for standard output.
   ///   - replaces: true if an existing file may be replaced.
   ///   - inputs: input files of the command, which are never replaced.
-  ///   - goesOn: called while waiting for a reader of a pipe; false aborts.
+  ///   - shouldContinue: called while waiting for a reader of a pipe; false aborts.
   /// - Throws: `FleetError` for an output that cannot or must not be written.
   package init(
-    path: String?, replaces: Bool, inputs: [String] = [], goesOn: () -> Bool = { true }
+    path: String?, replaces: Bool, inputs: [String] = [], shouldContinue: () -> Bool = { true }
   ) throws(FleetError) {
     self.path = path == "-" ? nil : path
     self.replaces = replaces
-    (descriptor, draft, isUnnamed) = try Self.destination(path ?? "-", replaces, inputs, goesOn)
+    (descriptor, draft, isUnnamed) = try Self.destination(path ?? "-", replaces, inputs, shouldContinue)
   }
 
   /// Returns whether a path is a stream: standard output, a pipe or a device.
@@ -43,7 +43,7 @@ internal import Platform
   }
 
   private static func destination(
-    _ path: String, _ replaces: Bool, _ inputs: [String], _ goesOn: () -> Bool
+    _ path: String, _ replaces: Bool, _ inputs: [String], _ shouldContinue: () -> Bool
   ) throws(FleetError) -> (descriptor: Int32, draft: (path: String, target: String)?, isUnnamed: Bool) {
     if path == "-" { return (STDOUT_FILENO, nil, false) }
     let found = FileState(path)
@@ -52,7 +52,7 @@ internal import Platform
         throw .usage("write", path, "it is what is read; name another file")
       }
       if found.isFolder { throw .usage("write", path, "it is a folder; name a file in it") }
-      guard found.isRegular else { return (try open(path, goesOn), nil, false) }
+      guard found.isRegular else { return (try open(path, shouldContinue), nil, false) }
       guard replaces else { throw .usage("write", path, "already exists; --force replaces it") }
     }
     let draft = try draft(of: path, target: target(of: path))
@@ -68,11 +68,12 @@ internal import Platform
   /// True if a failed command leaves no partial output.
   package var leavesNothing: Bool { draft != nil }
 
-  /// Writes bytes. Returns false if the reader has closed the output or `goesOn` returned false.
-  package func write(_ bytes: [UInt8], goesOn: () -> Bool = { true }) throws(FleetError) -> Bool {
+  /// Writes bytes. Returns false if the reader has closed the output or `shouldContinue` returned false.
+  package func write(_ bytes: [UInt8], shouldContinue: () -> Bool = { true }) throws(FleetError) -> Bool {
     let problem =
       draft == nil
-      ? OutputStream.write(bytes, to: descriptor, goesOn: goesOn) : OutputStream.write(bytes, to: descriptor)
+      ? OutputStream.write(bytes, to: descriptor, shouldContinue: shouldContinue)
+      : OutputStream.write(bytes, to: descriptor)
     guard let problem else { return true }
     if draft == nil, [EPIPE, ECANCELED].contains(problem.rawValue) { return false }
     throw Self.failure("write", path, problem.rawValue)
@@ -169,13 +170,13 @@ internal import Platform
   }
 
   /// Opens a stream, and waits until a pipe has a reader.
-  private static func open(_ path: String, _ goesOn: () -> Bool) throws(FleetError) -> Int32 {
+  private static func open(_ path: String, _ shouldContinue: () -> Bool) throws(FleetError) -> Int32 {
     while true {
       let descriptor = unsafe Glibc.open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
       if descriptor >= 0 { return descriptor }
       guard errno == ENXIO, FileState(path)?.isPipe == true else { throw failure("open", path, errno) }
       usleep(20_000)
-      guard goesOn() else { throw failure("open", path, ECANCELED) }
+      guard shouldContinue() else { throw failure("open", path, ECANCELED) }
     }
   }
 

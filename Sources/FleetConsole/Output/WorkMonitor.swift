@@ -4,7 +4,7 @@ internal import Platform
 /// A monitor of long work on the main thread: shows progress or waiting time on a terminal, and detects
 /// signals that request a stop.
 ///
-/// Blocking code calls `goesOn` several times a second, so that a command stops within a second of Ctrl-C or
+/// Blocking code calls `shouldContinue` several times a second, so that a command stops within a second of Ctrl-C or
 /// SIGTERM even during a database query or while the reader of the output is blocked.
 package final class WorkMonitor {
   private let waiter: CommandWaiter
@@ -21,7 +21,7 @@ package final class WorkMonitor {
   /// Nanoseconds.
   private static let lookInterval: Int64 = 20_000_000
   /// The time without a step in s after which waiting is shown.
-  private static let patience = 1.0
+  private static let noticeDelay = 1.0
 
   package init(_ waiter: CommandWaiter, isQuiet: Bool) {
     self.waiter = waiter
@@ -32,13 +32,13 @@ package final class WorkMonitor {
   package var isShown: Bool { !isQuiet && isatty(STDERR_FILENO) == 1 }
 
   /// Returns whether the work may continue.
-  package func goesOn() -> Bool {
+  package func shouldContinue() -> Bool {
     let now = SystemClock.monotonic
     guard ending == nil else { return false }
     guard now - lastLook >= Self.lookInterval else { return true }
     lastLook = now
     let seconds = Double(now - lastStep) * 1e-9
-    if !isQuiet, seconds >= Self.patience { line.show { "waiting for the \(awaited), \(Int(seconds)) s" } }
+    if !isQuiet, seconds >= Self.noticeDelay { line.show { "waiting for the \(awaited), \(Int(seconds)) s" } }
     return !waits(seconds: 0)
   }
 

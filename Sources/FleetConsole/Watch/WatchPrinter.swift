@@ -34,15 +34,15 @@ struct WatchPrinter {
       if options.once {
         switch reading {
         case .complete: return printTable()
-        case .goesOn where isOver: return printTable()
-        case .goesOn: continue
+        case .pending where isOver: return printTable()
+        case .pending: continue
         case .unknown:
           let ending = printTable()
-          StandardError.say(Self.doubt)
+          StandardError.report(Self.doubt)
           return ending == .done ? .unavailable : ending
         }
       }
-      if let trouble, trouble != lastTrouble { StandardError.say(trouble) }
+      if let trouble, trouble != lastTrouble { StandardError.report(trouble) }
       lastTrouble = trouble
       if let ending = printChanges(since: &seen, &longestName) { return ending }
       if isOver { return .done }
@@ -58,7 +58,7 @@ struct WatchPrinter {
   }
 
   private var reading: RetainedReading.Outcome {
-    model.withState { $0.reading?.outcome(at: Moment.now.timestamp.nanoseconds) ?? .goesOn }
+    model.withState { $0.reading?.outcome(at: Moment.now.timestamp.nanoseconds) ?? .pending }
   }
 
   private static let doubt =
@@ -115,7 +115,7 @@ struct WatchPrinter {
       )
     }
     // Printed beside the table, which scripts parse.
-    for remark in remarks { StandardError.say(remark) }
+    for remark in remarks { StandardError.report(remark) }
     return CommandOutput.write(text) ?? .done
   }
 

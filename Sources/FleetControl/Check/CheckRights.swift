@@ -7,7 +7,7 @@ internal import Telemetry
 /// A test of this user's permissions in a broker's access list.
 struct CheckRights {
   /// The time limit in seconds for each of the broker's answers.
-  private static let patience = 10.0
+  private static let answerTimeout = 10.0
   /// The seconds to wait for messages that follow an answer.
   private static let moments = 0.7
 
@@ -44,7 +44,7 @@ struct CheckRights {
     var returned: Set<String> = []
     var trials = CheckTrials(count: probes.count)
     var waiting = Set(filters)
-    var deadline = Self.time(after: Self.patience)
+    var deadline = Self.time(after: Self.answerTimeout)
     while true {
       guard let event = try exchange.next(until: deadline) else {
         // Messages acknowledged under 3.1.1 that have not returned, and missing subscription answers, do not
@@ -60,7 +60,7 @@ struct CheckRights {
         guard trials.ended(reason) else { throw FleetError(reason) }
         // Withdrawn, so that it does not end the next connection, too.
         if let lost { exchange.withdraw(lost) }
-        deadline = Self.time(after: Self.patience)
+        deadline = Self.time(after: Self.answerTimeout)
       case .answered(let filter, let reason):
         // A new connection subscribes again.
         guard waiting.remove(filter) != nil else { continue }
@@ -106,7 +106,7 @@ struct CheckRights {
   private func begin(_ trials: inout CheckTrials, _ deadline: inout Int64) {
     let topic = probes[trials.begun].topic
     trials.began(exchange.publish(MQTTMessage(topic: topic, text: nonce, qos: .atLeastOnce)))
-    deadline = Self.time(after: Self.patience)
+    deadline = Self.time(after: Self.answerTimeout)
   }
 
   /// Returns whether the last trial is complete; the next one can end the connection.

@@ -80,7 +80,7 @@ package struct CommandOptions: ParsableArguments {
   package var timeout: Double?
 
   /// Seconds that vehicles have to answer.
-  package var patience: Double { timeout ?? (name == "locate" ? 60 : 30) }
+  package var effectiveTimeout: Double { timeout ?? (name == "locate" ? 60 : 30) }
 
   @Flag(help: "Print a JSON line for each vehicle.")
   package var json = false
@@ -132,10 +132,11 @@ package enum CommandCommand {
         topic: key.topic(root: targets.root, path),
         text: JSONValue.object(arguments.merging(["id": .string(id)]) { $1 }).text, qos: .atLeastOnce,
         properties: MQTTMessageProperties(
-          contentType: "application/json", messageExpiryInterval: UInt32(options.patience.rounded(.up)),
+          contentType: "application/json",
+          messageExpiryInterval: UInt32(options.effectiveTimeout.rounded(.up)),
           responseTopic: responseTopic(key), correlationData: Array(id.utf8)))
     }
-    let ending = try requests.wait(timeout: options.patience) { message in
+    let ending = try requests.wait(timeout: options.effectiveTimeout) { message in
       guard !message.retain, let json = try? JSONValue(parsing: message.payload) else { return nil }
       let correlation = message.properties.correlationData.map { String(decoding: $0, as: UTF8.self) }
       guard let id = correlation ?? json["id"]?.string, let key = asked[id],
@@ -149,7 +150,7 @@ package enum CommandCommand {
           result: json["result"])
       )
     }
-    try print(vehicles, requests, after: ending == nil ? options.patience : requests.elapsed, options)
+    try print(vehicles, requests, after: ending == nil ? options.effectiveTimeout : requests.elapsed, options)
     if let ending { return ending }
     if requests.outcomes.count < vehicles.count { return .timedOut }
     return requests.status
@@ -164,8 +165,8 @@ package enum CommandCommand {
         "\(meant)the commands are \(CommandOptions.names.joined(separator: ", ")); history, samples and trace request are odograph's own"
       )
     }
-    guard (0.1...3600).contains(options.patience) else {
-      throw .usage("wait", "\(options.patience) s", "--timeout must be 0.1 to 3600 seconds")
+    guard (0.1...3600).contains(options.effectiveTimeout) else {
+      throw .usage("wait", "\(options.effectiveTimeout) s", "--timeout must be 0.1 to 3600 seconds")
     }
     var members: [String: JSONValue] = [:]
     if let at = options.at, options.place == nil {
@@ -194,7 +195,7 @@ package enum CommandCommand {
     if isMissing, let remedy = options.remedy(of: command.name) {
       throw .usage("send", command.name, remedy)
     }
-    members["timeout"] = command.patience(of: options.patience)
+    members["timeout"] = command.fixTimeout(of: options.effectiveTimeout)
     return members
   }
 

@@ -187,7 +187,7 @@ extension VehicleCommand {
 
   /// Returns the seconds for which a vehicle may wait for a fix, so that it responds within the request's
   /// timeout; nil for commands with an immediate response.
-  package func patience(of timeout: Double) -> JSONValue? {
+  package func fixTimeout(of timeout: Double) -> JSONValue? {
     name == "locate" ? .number(max(0, min(300, timeout - 1))) : nil
   }
 }

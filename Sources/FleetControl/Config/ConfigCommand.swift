@@ -149,12 +149,12 @@ package enum ConfigCommand {
       let part = Array(order[done..<end])
       done = end
       if stages.count > 1 {
-        StandardError.say("stage \(index + 1) of \(stages.count): \(part.count) vehicles")
+        StandardError.report("stage \(index + 1) of \(stages.count): \(part.count) vehicles")
       }
       var requests = VehicleRequests(exchange, part, retained: retained, root: targets.root) { key in
         let document = settings.document(on: kept[key], version: version)
         for (name, reason) in document.leftBehind {
-          StandardError.say(
+          StandardError.report(
             "\(key): \(name) is no longer requested, because the vehicle refuses it: \(reason)")
         }
         return MQTTMessage(
@@ -177,7 +177,7 @@ package enum ConfigCommand {
     guard done < order.count else { return status }
     let left = "\(order.count - done) of \(order.count) vehicles were not asked"
     let last = QuantityText.fixed(stages.last ?? 0, decimals: 0) ?? "–"
-    StandardError.say(status == .done ? "\(left): --stages ends at \(last) %" : "stopped: \(left)")
+    StandardError.report(status == .done ? "\(left): --stages ends at \(last) %" : "stopped: \(left)")
     return status == .done ? .timedOut : status
   }
 

@@ -174,7 +174,7 @@ package final class FleetExchange: Sendable {
       case .published?, .answered?, .connected?: break
       case nil:
         switch reading.outcome(at: SystemClock.monotonic) {
-        case .goesOn: continue
+        case .pending: continue
         case .complete:
           session.unsubscribe(mark)
           return messages

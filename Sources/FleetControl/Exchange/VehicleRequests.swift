@@ -74,7 +74,7 @@ package struct VehicleRequests {
 
   /// Returns the time limit. If no reports are awaited, the messages still must reach the broker.
   /// - Parameter timeout: the requested seconds; 0 does not wait for reports.
-  static func patience(timeout: Double) -> Double { timeout == 0 ? 15 : timeout }
+  static func timeLimit(timeout: Double) -> Double { timeout == 0 ? 15 : timeout }
 
   var elapsed: Double { Double(SystemClock.monotonic - begin) * 1e-9 }
 
@@ -85,7 +85,7 @@ package struct VehicleRequests {
   mutating func wait(
     timeout: Double, answer: (MQTTMessage) -> (VehicleKey, VehicleOutcome)?
   ) throws(FleetError) -> ExitStatus? {
-    let deadline = begin + Int64(Self.patience(timeout: timeout) * 1e9)
+    let deadline = begin + Int64(Self.timeLimit(timeout: timeout) * 1e9)
     let known = open
     var progress = ProgressLine()
     defer { progress.clear() }
@@ -102,7 +102,7 @@ package struct VehicleRequests {
         }
       case .message(let message):
         if let (key, outcome) = answer(message), known.contains(key) { record(outcome, of: key) }
-      case .disconnected(let reason): StandardError.say("\(reason); connecting again")
+      case .disconnected(let reason): StandardError.report("\(reason); connecting again")
       case .interrupted(let status): return status
       case .connected, .answered: break
       }

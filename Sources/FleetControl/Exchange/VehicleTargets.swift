@@ -58,7 +58,7 @@ package struct VehicleTargets: Hashable, Sendable {
   }
 
   /// Returns whether no vehicle is selected: not all are named, and there are no retained messages.
-  func isNobody(_ kept: [MQTTMessage]) -> Bool { named == nil && found(kept).isEmpty }
+  func isEmptySelection(_ kept: [MQTTMessage]) -> Bool { named == nil && found(kept).isEmpty }
 
   private func found(_ kept: [MQTTMessage]) -> Set<VehicleKey> {
     Set(kept.compactMap { TopicAddress(topic: $0.topic, root: root)?.key })

@@ -53,14 +53,14 @@ package enum ForgetCommand {
             "the broker has no retained messages of these names, or delivers them for exact topics only; "
             + "name the fleet, too, with --fleet", exit: .unavailable)
       }
-      StandardError.say(
+      StandardError.report(
         "nothing to forget: no retained messages on the documented topics of these vehicles"
       )
       return .done
     }
     if !exact.isEmpty, Set(kept.map(\.topic)).count == kept.count {
       // Deduplicated, because each message arrives for the wildcard and for the exact topic.
-      StandardError.say(
+      StandardError.report(
         "the broker delivers retained messages for exact topics only, in a cluster perhaps only those of this node: "
           + "other topics are unknown")
     }
@@ -75,14 +75,15 @@ package enum ForgetCommand {
     }
     for vehicle in vehicles { try print(vehicle, options) }
     guard options.yes else {
-      StandardError.say("nothing is deleted yet: --yes does that")
+      StandardError.report("nothing is deleted yet: --yes does that")
       return .done
     }
     return try delete(vehicles, exchange, options)
   }
 
   /// Requires a fleet if several vehicles have the same name.
-  private static func requireOne(of vehicles: [KeptVehicle], _ targets: VehicleTargets) throws(FleetError) {
+  private static func requireOne(of vehicles: [RetainedVehicle], _ targets: VehicleTargets) throws(FleetError)
+  {
     guard targets.fleets.isEmpty else { return }
     for (name, same) in Dictionary(grouping: vehicles, by: \.key.vehicle).sorted(by: { $0.key < $1.key })
     where same.count > 1 {
@@ -94,7 +95,7 @@ package enum ForgetCommand {
   }
 
   /// The retained messages of a vehicle.
-  private struct KeptVehicle {
+  private struct RetainedVehicle {
     let key: VehicleKey
     /// The topics with a payload.
     var topics: Set<String> = []
@@ -103,12 +104,12 @@ package enum ForgetCommand {
     var isOnline = false
   }
 
-  private static func vehicles(_ kept: [MQTTMessage], root: String) -> [KeptVehicle] {
-    var vehicles: [VehicleKey: KeptVehicle] = [:]
+  private static func vehicles(_ kept: [MQTTMessage], root: String) -> [RetainedVehicle] {
+    var vehicles: [VehicleKey: RetainedVehicle] = [:]
     for message in kept where !message.payload.isEmpty {
       guard let key = TopicAddress(topic: message.topic, root: root)?.key else { continue }
       let path = String(message.topic.dropFirst(key.topic(root: root, "").count))
-      vehicles[key, default: KeptVehicle(key: key)].topics.insert(message.topic)
+      vehicles[key, default: RetainedVehicle(key: key)].topics.insert(message.topic)
       vehicles[key]?.paths.insert(path)
       if path == MessageKind.status.rawValue {
         let state = (try? JSONValue(parsing: message.payload))?["state"]?.string
@@ -118,7 +119,7 @@ package enum ForgetCommand {
     return vehicles.values.sorted { $0.key < $1.key }
   }
 
-  private static func print(_ vehicle: KeptVehicle, _ options: ForgetOptions) throws(FleetError) {
+  private static func print(_ vehicle: RetainedVehicle, _ options: ForgetOptions) throws(FleetError) {
     guard options.json else {
       let state = vehicle.isOnline ? "  online" : ""
       return try CommandOutput.print(
@@ -134,7 +135,7 @@ package enum ForgetCommand {
   }
 
   private static func delete(
-    _ vehicles: [KeptVehicle], _ exchange: FleetExchange, _ options: ForgetOptions
+    _ vehicles: [RetainedVehicle], _ exchange: FleetExchange, _ options: ForgetOptions
   ) throws(FleetError) -> ExitStatus {
     var waiting: [UInt64: String] = [:]
     for topic in vehicles.flatMap(\.topics) {
@@ -151,16 +152,17 @@ package enum ForgetCommand {
         guard let topic = waiting.removeValue(forKey: token), let reason, reason.isError else { continue }
         refusals.append("\(topic): \(reason)")
       case .interrupted(let status)?:
-        StandardError.say("\(all - waiting.count - refusals.count) of \(all) retained messages are deleted")
+        StandardError.report(
+          "\(all - waiting.count - refusals.count) of \(all) retained messages are deleted")
         return status
       case .message?, .answered?, .connected?, .disconnected?: continue
       case nil:
-        StandardError.say(
+        StandardError.report(
           "the broker has not answered for \(waiting.count) of \(all) retained messages; try again")
         return .timedOut
       }
     }
-    StandardError.say(
+    StandardError.report(
       "\(all - refusals.count) retained messages of \(vehicles.count) vehicle\(vehicles.count == 1 ? "" : "s") are deleted"
     )
     guard let first = refusals.first else { return .done }

@@ -66,8 +66,8 @@ package enum RegionsCommand {
     let targets = options.targets
     let (exchange, retained) = try read(options.broker, targets, options.beginning, reader)
     exchange.close()
-    if targets.isNobody(retained) {
-      StandardError.say(
+    if targets.isEmptySelection(retained) {
+      StandardError.report(
         "no vehicle has regions: the broker has no retained regions, or delivers them for exact topics only; "
           + "name --fleet and --vehicle to know, or begin from a recording with --recording")
       return .done
@@ -83,7 +83,7 @@ package enum RegionsCommand {
       [StyledText(key.description, style: .bold)] + lines(of: kept[key])
     }
     if kept.vehicles.allSatisfy({ kept[$0].regionNames.isEmpty && kept[$0].regionStates?.count ?? 0 == 0 }) {
-      StandardError.say("no vehicle has regions")
+      StandardError.report("no vehicle has regions")
     }
     return .done
   }
@@ -138,8 +138,8 @@ package enum RegionsCommand {
   ) throws(FleetError) -> ExitStatus {
     let targets = try options.change.targets(share: options.share)
     let file = try RegionFile.read(options.file, radius: options.radius, hasRadiusOption: true)
-    for reason in file.skipped { StandardError.say("skipped: \(reason)") }
-    for name in file.replaced { StandardError.say("region \"\(name)\" occurs twice: the last one counts") }
+    for reason in file.skipped { StandardError.report("skipped: \(reason)") }
+    for name in file.replaced { StandardError.report("region \"\(name)\" occurs twice: the last one counts") }
     let (exchange, retained) = try read(
       options.change.broker, targets, options.change.beginning, reader)
     defer { exchange.close() }
@@ -170,7 +170,7 @@ package enum RegionsCommand {
     let kept = try documents(retained, targets)
     let names = options.names
     let removal = try RegionRemoval(names, from: kept)
-    for sentence in removal.notes { StandardError.say(sentence) }
+    for sentence in removal.notes { StandardError.report(sentence) }
     var wanted: [VehicleKey: RegionDocument] = [:]
     for key in removal.vehicles {
       var document = kept[key].wantedRegions

@@ -50,13 +50,14 @@ package enum HistoryCommand {
     defer { question.close() }
     let title = "odograph history \(question.vehicle) from \(from.rfc3339)"
     var signal: ExitStatus?
-    func goesOn() -> Bool {
+    func shouldContinue() -> Bool {
       signal = signal ?? question.interruption()
       return signal == nil
     }
     var file: SampleFile
-    do throws(FleetError) { file = try SampleFile(path: options.output, title: title, goesOn: goesOn) } catch
-    {
+    do throws(FleetError) {
+      file = try SampleFile(path: options.output, title: title, shouldContinue: shouldContinue)
+    } catch {
       if let signal { return signal }
       throw error
     }
@@ -82,7 +83,7 @@ package enum HistoryCommand {
         failures += 1
         guard failures < attempts else {
           progress.clear()
-          StandardError.say(
+          StandardError.report(
             "no answer within \(Self.attempts) times \(options.timeout) s, from \(cursor) on; "
               + "the same command resumes here")
           return .timedOut
@@ -93,11 +94,11 @@ package enum HistoryCommand {
         table.add(try piece(result, question.vehicle))
         if let origin = table.origin {
           let start = UTCTime(nanoseconds: origin * 1000)
-          guard try file.begin(at: start, header: table.header, goesOn: goesOn) else {
+          guard try file.begin(at: start, header: table.header, shouldContinue: shouldContinue) else {
             return signal ?? .done
           }
         }
-        guard try file.write(table.rows(), goesOn: goesOn) else { return signal ?? .done }
+        guard try file.write(table.rows(), shouldContinue: shouldContinue) else { return signal ?? .done }
         progress.show { "\(table.rowCount) samples, up to \(result["next"]?.string ?? "the end")" }
         guard let next = result["next"]?.string else {
           progress.clear()
@@ -124,7 +125,7 @@ package enum HistoryCommand {
         cause: there, exit: .unavailable)
     }
     let end = table.last.map { ", up to \(UTCTime(nanoseconds: $0 * 1000).rfc3339)" } ?? ""
-    StandardError.say("\(table.rowCount)\(isResumed ? " more" : "") samples of \(vehicle)\(end)")
+    StandardError.report("\(table.rowCount)\(isResumed ? " more" : "") samples of \(vehicle)\(end)")
     return .done
   }
 

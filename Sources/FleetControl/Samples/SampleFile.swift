@@ -28,10 +28,10 @@ internal import Spatial
   /// - Parameters:
   ///   - path: nil or `-` for standard output.
   ///   - title: the source of the data. A file with another source is not modified.
-  ///   - goesOn: called while waiting for a reader of a pipe; false aborts.
-  init(path: String?, title: String, goesOn: () -> Bool = { true }) throws(FleetError) {
+  ///   - shouldContinue: called while waiting for a reader of a pipe; false aborts.
+  init(path: String?, title: String, shouldContinue: () -> Bool = { true }) throws(FleetError) {
     guard let path, !OutputFile.isStream(path) else {
-      stream = try OutputFile(path: path, replaces: false, goesOn: goesOn)
+      stream = try OutputFile(path: path, replaces: false, shouldContinue: shouldContinue)
       (descriptor, self.path, self.title) = (-1, path, title)
       return
     }
@@ -110,19 +110,19 @@ internal import Spatial
 
   /// Writes the lines before the first row if they are missing. Returns the same as `write`.
   mutating func begin(
-    at origin: UTCTime, header: String, goesOn: () -> Bool = { true }
+    at origin: UTCTime, header: String, shouldContinue: () -> Bool = { true }
   ) throws(FleetError) -> Bool {
     guard self.origin == nil else { return true }
     self.origin = origin
     if descriptor >= 0 { ftruncate(descriptor, 0) }
-    return try write(Self.head(title, at: origin, header: header), goesOn: goesOn)
+    return try write(Self.head(title, at: origin, header: header), shouldContinue: shouldContinue)
   }
 
-  /// Writes a text. Returns false if the reader has closed the output or `goesOn` returned false.
-  func write(_ text: String, goesOn: () -> Bool = { true }) throws(FleetError) -> Bool {
+  /// Writes a text. Returns false if the reader has closed the output or `shouldContinue` returned false.
+  func write(_ text: String, shouldContinue: () -> Bool = { true }) throws(FleetError) -> Bool {
     guard !text.isEmpty else { return true }
     let bytes = Array(text.utf8)
-    guard descriptor >= 0 else { return try stream?.write(bytes, goesOn: goesOn) ?? true }
+    guard descriptor >= 0 else { return try stream?.write(bytes, shouldContinue: shouldContinue) ?? true }
     guard let problem = OutputStream.write(bytes, to: descriptor) else { return true }
     throw FleetError(
       operation: "write", object: path ?? "the output", cause: SystemError.message(for: problem.rawValue),

@@ -76,7 +76,7 @@ package enum SamplesCommand {
     var table: SampleTable?
     var expected: Int64 = 0
     var signal: ExitStatus?
-    func goesOn() -> Bool {
+    func shouldContinue() -> Bool {
       signal = signal ?? question.interruption()
       return signal == nil
     }
@@ -91,20 +91,20 @@ package enum SamplesCommand {
           "odograph samples \(question.vehicle)", at: UTCTime(nanoseconds: origin * 1000),
           header: table.header)
         : ""
-      return try output.write(Array((head + rows).utf8), goesOn: goesOn)
+      return try output.write(Array((head + rows).utf8), shouldContinue: shouldContinue)
     }
     func finish(_ ending: ExitStatus) throws(FleetError) -> ExitStatus {
       guard try writeRows(holdingBack: 0), let table, table.rowCount > 0 else { return signal ?? ending }
       try output.finish()
       let late = table.lateCount > 0 ? ", \(table.lateCount) late ones omitted" : ""
-      StandardError.say("\(table.rowCount) rows of \(question.vehicle)\(late)")
+      StandardError.report("\(table.rowCount) rows of \(question.vehicle)\(late)")
       return ending
     }
     while true {
       switch try question.answer(within: options.timeout) {
       case .interrupted(let status): return try finish(status)
       case .timedOut:
-        StandardError.say(
+        StandardError.report(
           "nothing of \(question.vehicle) within \(options.timeout) s; "
             + "see with odograph watch whether it is there, or wait longer with --timeout")
         return try finish(.timedOut)

@@ -87,7 +87,7 @@ package final class VehicleQuestion {
           return .problem(json["problem"]?.string ?? json["state"]?.string ?? "no reason given")
         }
         return .result(json["result"] ?? .object([:]))
-      case .disconnected(let reason): StandardError.say("\(reason); connecting again")
+      case .disconnected(let reason): StandardError.report("\(reason); connecting again")
       case .interrupted(let status): return .interrupted(status)
       case .published, .connected, .answered: break
       }

@@ -186,7 +186,7 @@ package enum SimulateCommand {
     progress.clear()
     waiter.drain(seconds: drain) { links.pending }
     if let ledger {
-      let told = ToldFile(root: options.broker.topicRoot, numbers: ledger.told(by: fleet))
+      let told = SentNumbersFile(root: options.broker.topicRoot, numbers: ledger.told(by: fleet))
       _ = try file?.write(told.bytes)
       try file?.finish()
     }

@@ -32,13 +32,13 @@ final class SimulateLedger: Sendable {
   }
 
   /// Returns the numbers that all vehicles have sent so far.
-  func told(by fleet: SimulatedFleet) -> [ToldNumbers] {
+  func told(by fleet: SimulatedFleet) -> [SentNumbers] {
     var left: [Int: [Int64]] = [:]
     for entry in open.withLock({ Array($0.values) }) {
       left[entry.vehicle, default: []].append(Int64(clamping: entry.number))
     }
     return fleet.vehicles.enumerated().map { place, vehicle in
-      ToldNumbers(
+      SentNumbers(
         vehicle: VehicleKey(fleet: vehicle.topics.fleet, vehicle: vehicle.topics.vehicle),
         epoch: vehicle.epoch,
         last: Int64(clamping: vehicle.seq), unacknowledged: Self.ranges(left[place]?.sorted() ?? []))

@@ -90,7 +90,7 @@ struct SimulatedFleet: Sendable {
   /// Appends all messages up to a time, in chronological order.
   /// - Parameter seconds: the time since the start.
   mutating func advance(to seconds: Double, into outputs: inout [Output]) {
-    var sayings: [SimulatedVehicle.Saying] = []
+    var sayings: [SimulatedVehicle.NumberedMessage] = []
     while true {
       let due = due(reports, options.rate)
       let liveDue = options.liveRate > 0 ? self.due(liveReports, options.liveRate) : .infinity

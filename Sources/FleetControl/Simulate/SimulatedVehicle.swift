@@ -12,7 +12,7 @@ internal import Telemetry
 /// It has no internal clock: the caller passes the time, and equal calls give equal messages.
 struct SimulatedVehicle: Sendable {
   /// A message with its sequence number; nil for none.
-  struct Saying: Sendable {
+  struct NumberedMessage: Sendable {
     var message: MQTTMessage
     var number: UInt64?
   }
@@ -73,7 +73,7 @@ struct SimulatedVehicle: Sendable {
   }
 
   /// Returns a status message for signing on or off.
-  mutating func status(_ state: StatusMessage.State, at time: UTCTime) -> Saying {
+  mutating func status(_ state: StatusMessage.State, at time: UTCTime) -> NumberedMessage {
     var status = StatusMessage(state: state, time: time, sessionStart: sessionStart)
     status.version = "simulation"
     return numbered(.status(status))
@@ -92,7 +92,7 @@ struct SimulatedVehicle: Sendable {
   ///   - seconds: the time since the start.
   mutating func report(
     _ state: Simulation.VehicleState, after seconds: Double, at time: UTCTime, options: SimulateOptions,
-    into messages: inout [Saying]
+    into messages: inout [NumberedMessage]
   ) {
     let location = location(state, at: time, speed: options.speed)
     if let end = outageEnd {
@@ -107,7 +107,7 @@ struct SimulatedVehicle: Sendable {
       }
     } else if let next = nextOutage, seconds >= next {
       outageEnd = seconds + options.outageSeconds
-      messages.append(Saying(message: will))
+      messages.append(NumberedMessage(message: will))
       return remember(location, at: time)
     }
     var report = numbered(.location(LocationMessage(identity: nil, time: time, location: location)))
@@ -120,16 +120,16 @@ struct SimulatedVehicle: Sendable {
   }
 
   /// Appends heading and attitude, which are not durable.
-  func live(_ state: Simulation.VehicleState, at time: UTCTime, into messages: inout [Saying]) {
+  func live(_ state: Simulation.VehicleState, at time: UTCTime, into messages: inout [NumberedMessage]) {
     guard outageEnd == nil else { return }
     // The simulation's x axis points east, the x axis of a north frame points north.
     let attitude = Attitude(quaternion: state.motion.quaternion).rotatedReference(by: .pi / 2)
     let heading = attitude.heading() ?? 0
     let told = HeadingMessage(time: time, magneticHeading: heading, trueHeading: heading)
-    messages.append(Saying(message: message(.heading(told))))
+    messages.append(NumberedMessage(message: message(.heading(told))))
     var motion = AttitudeMessage(time: time, frame: .xTrueNorthZVertical, attitude: attitude)
     motion.rotationRate = state.motion.rotationRate
-    messages.append(Saying(message: message(.attitude(motion))))
+    messages.append(NumberedMessage(message: message(.attitude(motion))))
   }
 
   /// Returns the time on the route in seconds from its start.
@@ -161,7 +161,7 @@ struct SimulatedVehicle: Sendable {
         time: time, coordinate: location.coordinate, horizontalAccuracy: location.horizontalAccuracy))
   }
 
-  private mutating func event(at time: UTCTime) -> Saying {
+  private mutating func event(at time: UTCTime) -> NumberedMessage {
     let event: MotionMessage.Event
     switch generator.next() % 4 {
     case 0: event = .impact(side: .front, peak: 2 + 3 * generator.nextUniform(), direction: nil)
@@ -173,9 +173,9 @@ struct SimulatedVehicle: Sendable {
   }
 
   /// Adds the next sequence number to a message.
-  private mutating func numbered(_ message: VehicleMessage) -> Saying {
+  private mutating func numbered(_ message: VehicleMessage) -> NumberedMessage {
     seq += 1
-    return Saying(
+    return NumberedMessage(
       message: self.message(message, identity: MessageIdentity(epoch: epoch, seq: seq)), number: seq)
   }
 

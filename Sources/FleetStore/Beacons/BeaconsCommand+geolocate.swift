@@ -34,16 +34,16 @@ extension BeaconsCommand {
     let questions = try questions(
       recording, selection, monitor, isTold: { !builder.disputed.contains($0) },
       isUnknown: { run.isUnknown($0) })
-    guard let client = GeolocateClient(service.address, goesOn: { monitor.goesOn() }) else {
+    guard let client = GeolocateClient(service.address, shouldContinue: { monitor.shouldContinue() }) else {
       throw FleetError(
         operation: "ask", object: service.address.host, cause: "libcurl cannot be used", exit: .unavailable)
     }
     monitor.awaited = service.address.host
     for (index, question) in questions.enumerated() {
-      let goesOn = try run.process(
+      let shouldContinue = try run.process(
         question, ask: client.ask, now: { Double(SystemClock.monotonic) * 1e-9 },
         waits: { monitor.waits(seconds: $0) })
-      guard goesOn else { break }
+      guard shouldContinue else { break }
       monitor.show { "\(index + 1) of \(questions.count) places" }
     }
     monitor.clear()
@@ -70,7 +70,7 @@ extension BeaconsCommand {
         covered.formUnion(question.unknown)
         questions.append(question)
       }
-      return monitor.goesOn() && questions.count < mostQuestions
+      return monitor.shouldContinue() && questions.count < mostQuestions
     }
     return questions
   }

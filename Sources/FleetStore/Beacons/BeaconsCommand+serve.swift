@@ -58,7 +58,7 @@ private struct PieceService {
     targets = options.vehicles.targets(options.broker)
     exchange = try FleetExchange(
       options.broker.configuration(), filters: try targets.filters([TopicScheme.beaconsWanted]))
-    if !options.isQuiet { StandardError.say("serving \(map.count) beacons in \(server.cellCount) cells") }
+    if !options.isQuiet { StandardError.report("serving \(map.count) beacons in \(server.cellCount) cells") }
   }
 
   /// Handles an event.
@@ -67,12 +67,12 @@ private struct PieceService {
   mutating func process(_ event: FleetExchange.Event) -> ExitStatus? {
     switch event {
     case .interrupted(let status): return status
-    case .disconnected(let reason): StandardError.say("the broker is unreachable: \(reason)")
+    case .disconnected(let reason): StandardError.report("the broker is unreachable: \(reason)")
     case .message(let message): take(message)
     case .published(_, let reason):
       underWay -= 1
       if let reason, reason.isError {
-        StandardError.say("the broker refuses a piece: \(reason); check its access list for this user")
+        StandardError.report("the broker refuses a piece: \(reason); check its access list for this user")
       }
     case .answered, .connected: break
     }
@@ -91,9 +91,9 @@ private struct PieceService {
       server.renew(map)
       requests.askAgain()
       if !options.isQuiet {
-        StandardError.say("the map has changed: serving \(map.count) beacons in \(server.cellCount) cells")
+        StandardError.report("the map has changed: serving \(map.count) beacons in \(server.cellCount) cells")
       }
-    } catch { StandardError.say("\(error); what was read before is served") }
+    } catch { StandardError.report("\(error); what was read before is served") }
   }
 
   private mutating func take(_ message: MQTTMessage) {
@@ -105,15 +105,15 @@ private struct PieceService {
     do throws(JSONError) {
       wanted = try BeaconsWantedMessage(json: JSONValue(parsing: message.payload))
     } catch {
-      StandardError.say("\(key): \(TopicScheme.beaconsWanted) makes no sense: \(error)")
+      StandardError.report("\(key): \(TopicScheme.beaconsWanted) makes no sense: \(error)")
       return
     }
     for refusal in wanted.refused where !message.retain {
-      StandardError.say("\(key) refused a piece of cell \(refusal.cell): \(refusal.reason)")
+      StandardError.report("\(key) refused a piece of cell \(refusal.cell): \(refusal.reason)")
     }
     guard !requests.append(wanted, from: key), !isFull else { return }
     isFull = true
-    StandardError.say(
+    StandardError.report(
       "\(key) and others are not answered: there is no room for more vehicles; name fewer with --fleet")
   }
 
@@ -131,7 +131,7 @@ private struct PieceService {
                 contentType: Publication.contentType, messageExpiryInterval: Self.expiry)))
         }
         if !options.isQuiet {
-          StandardError.say(
+          StandardError.report(
             "\(vehicle): cell \(cell), \(payloads.count) piece\(payloads.count == 1 ? "" : "s"), \(payloads.reduce(0) { $0 + $1.count }) bytes"
           )
         }

@@ -56,10 +56,10 @@ package enum BeaconsCommand {
     selection.kinds = [MessageKind.scan.rawValue]
     let service = try options.geolocate.service(beside: options.output)
     let monitor = WorkMonitor(try CommandWaiter(), isQuiet: options.isQuiet)
-    let recording = try RecordingAddress.open(options.part.place) { monitor.goesOn() }
+    let recording = try RecordingAddress.open(options.part.place) { monitor.shouldContinue() }
     var output = try OutputFile(
       path: options.output, replaces: options.force, inputs: RecordingAddress.files(of: options.part.place)
-    ) { monitor.goesOn() }
+    ) { monitor.shouldContinue() }
     var builder = BeaconMapBuilder()
     var unreadable = 0
     try recording.readMessages(selection) { message throws(FleetError) in
@@ -71,7 +71,7 @@ package enum BeaconsCommand {
       }
       builder.add(scans, from: vehicle, received: message.received)
       monitor.show { [builder] in "\(builder.counts.scans) scans" }
-      return monitor.goesOn()
+      return monitor.shouldContinue()
     }
     monitor.clear()
     if let ending = monitor.ending { return try ending.status() }
@@ -85,11 +85,13 @@ package enum BeaconsCommand {
     }
     var text = FleetMapFile.head + "\n"
     for beacon in map { text += FleetMapFile.line(beacon) + "\n" }
-    guard try output.write(Array(text.utf8), goesOn: { monitor.goesOn() }) else { return .done }
+    guard try output.write(Array(text.utf8), shouldContinue: { monitor.shouldContinue() }) else {
+      return .done
+    }
     try output.finish()
     if !options.isQuiet {
-      StandardError.say(summary(map.filter { $0.service == nil }, builder.counts, unreadable: unreadable))
-      if let lookup { StandardError.say(lookup.summary) }
+      StandardError.report(summary(map.filter { $0.service == nil }, builder.counts, unreadable: unreadable))
+      if let lookup { StandardError.report(lookup.summary) }
     }
     if let service, let fault = lookup?.fault {
       throw FleetError(

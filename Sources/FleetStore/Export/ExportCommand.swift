@@ -153,7 +153,7 @@ private struct Export: ~Copyable {
 
   mutating func run(_ format: ExportFormat) throws(FleetError) {
     let monitor = monitor
-    let recording = try RecordingAddress.open(options.part.place) { monitor.goesOn() }
+    let recording = try RecordingAddress.open(options.part.place) { monitor.shouldContinue() }
     let inputs = RecordingAddress.files(of: options.part.place)
     guard let writer = format.writer(gap: options.gap) else {
       partitions = try PositionPartitions(
@@ -162,7 +162,7 @@ private struct Export: ~Copyable {
     }
     monitor.awaited = "reader of the output"
     output = try OutputFile(path: options.output, replaces: options.force, inputs: inputs) {
-      monitor.goesOn()
+      monitor.shouldContinue()
     }
     monitor.awaited = "database"
     if options.exportsMessages {
@@ -181,7 +181,7 @@ private struct Export: ~Copyable {
       if !options.isQuiet {
         let left =
           output?.leavesNothing ?? true || written == 0 ? "nothing is written" : "\(written) are written"
-        StandardError.say("ended after \(seen) \(what) of \(name); \(left)")
+        StandardError.report("ended after \(seen) \(what) of \(name); \(left)")
       }
       return try ending.status()
     }
@@ -190,7 +190,7 @@ private struct Export: ~Copyable {
     try partitions?.finish()
     if !options.isQuiet {
       let twice = repetitions > 0 ? ", \(repetitions) duplicates omitted" : ""
-      StandardError.say("\(written) \(what) from \(name)\(twice)\(absence)")
+      StandardError.report("\(written) \(what) from \(name)\(twice)\(absence)")
     }
     return .done
   }
@@ -227,7 +227,7 @@ private struct Export: ~Copyable {
       try partitions?.append(position)
       guard written % 1000 == 0 else { return true }
       monitor.show { [seen, total] in ProgressBar.text(seen, of: total, unit: "positions") }
-      return monitor.goesOn()
+      return monitor.shouldContinue()
     }
   }
 
@@ -267,10 +267,10 @@ private struct Export: ~Copyable {
     let monitor = monitor
     monitor.awaited = "reader of the output"
     defer { monitor.awaited = "database" }
-    hasReader = try output?.write(bytes) { monitor.goesOn() } ?? false
+    hasReader = try output?.write(bytes) { monitor.shouldContinue() } ?? false
     bytes.removeAll(keepingCapacity: true)
     monitor.show { [seen, total] in ProgressBar.text(seen, of: total, unit: unit) }
-    return hasReader && monitor.goesOn()
+    return hasReader && monitor.shouldContinue()
   }
 }
 

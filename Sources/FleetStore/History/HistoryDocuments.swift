@@ -17,7 +17,7 @@ package enum HistoryDocuments {
   /// Returns a trip as a document.
   /// - Returns: nil for an invalid payload.
   package static func trip(_ payload: [UInt8], of vehicle: VehicleKey, as form: JournalFormat) -> [UInt8]? {
-    guard let told = ToldTrip(vehicle: vehicle, payload: payload) else { return nil }
+    guard let told = ReportedTrip(vehicle: vehicle, payload: payload) else { return nil }
     var writer = form.tripWriter(isSheet: true)
     writer.begin()
     append(told, to: &writer)
@@ -33,7 +33,7 @@ package enum HistoryDocuments {
     return trip.way.map(\.coordinate)
   }
 
-  private static func append(_ told: ToldTrip, to writer: inout any JournalWriter<ToldTrip>) {
+  private static func append(_ told: ReportedTrip, to writer: inout any JournalWriter<ReportedTrip>) {
     writer.append(told)
   }
 }

@@ -17,13 +17,13 @@ extension HistoryReader {
   ///   - part: the vehicles, and the range of the events.
   ///   - causes: empty for all.
   package func traces(
-    _ part: RecordingSelection, causes: [String], after: JournalPlace?, limit: Int
+    _ part: RecordingSelection, causes: [String], after: JournalPosition?, limit: Int
   ) throws(FleetError) -> [PagedEntry] {
     var selection = TraceSelection(part: part)
     selection.causes = causes
     let entries = try recording.traces(selection).map { told in
       PagedEntry(
-        place: JournalPlace(
+        place: JournalPosition(
           time: told.trace.time.milliseconds, vehicle: told.vehicle, number: told.trace.trace),
         payload: told.payload)
     }
@@ -57,9 +57,9 @@ extension HistoryReader {
   }
 }
 
-extension JournalPlace {
+extension JournalPosition {
   /// Compares by time, newest first; then by vehicle and number.
-  func precedes(_ other: JournalPlace) -> Bool {
+  func precedes(_ other: JournalPosition) -> Bool {
     if time != other.time { return time > other.time }
     return (vehicle.vehicle, vehicle.fleet, number.series, number.number)
       < (other.vehicle.vehicle, other.vehicle.fleet, other.number.series, other.number.number)

@@ -8,7 +8,7 @@ extension HistoryReader {
   ///   - span: the time range by the vehicle's own clock.
   ///   - after: the last entry of the previous page; nil for the first page.
   package func transitions(
-    _ span: TrackSpan, after: JournalPlace?, limit: Int
+    _ span: TrackSpan, after: JournalPosition?, limit: Int
   ) throws(FleetError) -> [PagedEntry] {
     try recording.transitions(span, after: after, limit: limit)
   }
@@ -16,7 +16,7 @@ extension HistoryReader {
 
 extension RecordingTables {
   func transitions(
-    _ span: TrackSpan, after: JournalPlace?, limit: Int
+    _ span: TrackSpan, after: JournalPosition?, limit: Int
   ) throws(FleetError) -> [PagedEntry] {
     var part = RecordingSelection()
     (part.fleets, part.vehicles) = ([span.vehicle.fleet], [span.vehicle.vehicle])
@@ -48,7 +48,7 @@ extension RecordingTables {
       guard let series = row.text(0), let number = row.integer(1), let time = row.integer(2) else {
         return true
       }
-      let place = JournalPlace(
+      let place = JournalPosition(
         time: time, vehicle: span.vehicle, number: JournalNumber(series: series, number: number))
       entries.append(PagedEntry(place: place, payload: row.payload(3)))
       return true

@@ -11,10 +11,10 @@ package final class HistoryReader {
   ///
   /// - Parameters:
   ///   - address: an SQLite file, or a `postgres://` URL.
-  ///   - goesOn: called several times a second while the database works; the query fails if it returns false.
+  ///   - shouldContinue: called several times a second while the database works; the query fails if it returns false.
   /// - Throws: `FleetError` if it does not exist or is not a recording.
-  package init(_ address: String, goesOn: @escaping () -> Bool = { true }) throws(FleetError) {
-    recording = try RecordingAddress.open(address, goesOn: goesOn)
+  package init(_ address: String, shouldContinue: @escaping () -> Bool = { true }) throws(FleetError) {
+    recording = try RecordingAddress.open(address, shouldContinue: shouldContinue)
   }
 
   /// True if the file under this address is still the open one.

@@ -4,7 +4,7 @@ package import Telemetry
 
 /// The position in a list of trips, driving events or traces: after the last entry of the previous page.
 /// Newest first.
-package struct JournalPlace: Hashable, Sendable {
+package struct JournalPosition: Hashable, Sendable {
   /// The start of the entry in milliseconds since 1970.
   package var time: Int64
   package var vehicle: VehicleKey
@@ -17,7 +17,7 @@ package struct JournalPlace: Hashable, Sendable {
 
 /// An entry of a page, as published by the vehicle.
 package struct PagedEntry: Hashable, Sendable {
-  package var place: JournalPlace
+  package var place: JournalPosition
   /// The original JSON message.
   package var payload: [UInt8]
 }
@@ -33,7 +33,7 @@ package struct JournalQuery: Sendable {
   package var kinds: [String] = []
   /// The severities of events; empty for all.
   package var severities: [String] = []
-  package var after: JournalPlace?
+  package var after: JournalPosition?
   package var limit: Int
 
   package init(_ table: Table, limit: Int) { (self.table, self.limit) = (table, limit) }
@@ -102,7 +102,7 @@ extension RecordingTables {
       guard let fleet = row.text(0), let vehicle = row.text(1), let series = row.text(2),
         let number = row.integer(3), let time = row.integer(4)
       else { return true }
-      let place = JournalPlace(
+      let place = JournalPosition(
         time: time, vehicle: VehicleKey(fleet: fleet, vehicle: vehicle),
         number: JournalNumber(series: series, number: number))
       entries.append(PagedEntry(place: place, payload: row.payload(5)))

@@ -33,8 +33,8 @@ enum LookBack {
 }
 
 /// The last message of each kind of a vehicle, as a broker would retain it. A pure value type.
-struct LastWords {
-  struct Word: Hashable {
+struct RetainedMessages {
+  struct Entry: Hashable {
     /// The time by the recorder's clock.
     var received: UTCTime
     /// The time by the vehicle's clock; nil without one.
@@ -47,7 +47,7 @@ struct LastWords {
 
     /// Compares the order: numbered messages and positions by the vehicle's clock, because they can arrive late, others by
     /// arrival. Of two positions of the same time the more accurate one counts.
-    func isLater(than other: Word) -> Bool {
+    func isLater(than other: Entry) -> Bool {
       if let accuracy, let theirs = other.accuracy, let time, let otherTime = other.time {
         if time != otherTime { return time > otherTime }
         if accuracy != theirs { return accuracy < theirs }
@@ -61,10 +61,10 @@ struct LastWords {
 
   // Stored separately, because only these are ordered among themselves: the result does not depend on the
   // order of arrival.
-  private var numbered: [String: Word] = [:]
-  private var others: [String: Word] = [:]
+  private var numbered: [String: Entry] = [:]
+  private var others: [String: Entry] = [:]
 
-  mutating func hear(_ word: Word, kind: String) {
+  mutating func hear(_ word: Entry, kind: String) {
     let known = word.isNumbered ? numbered[kind] : others[kind]
     if let known, !word.isLater(than: known) { return }
     if word.isNumbered { numbered[kind] = word } else { others[kind] = word }
@@ -75,7 +75,7 @@ struct LastWords {
   }
 
   /// The last messages, without those cleared by an empty payload, in order of arrival.
-  var kept: [Word] {
+  var kept: [Entry] {
     numbered.merging(others) { $1.isLater(than: $0) ? $1 : $0 }.values
       .filter { !$0.message.payload.isEmpty }
       .sorted { ($0.received, $0.message.topic) < ($1.received, $1.message.topic) }
@@ -95,14 +95,14 @@ extension RecordingTables {
       for vehicle in query.vehicles { vehicles.insert(VehicleKey(fleet: fleet, vehicle: vehicle)) }
     }
     let listed = vehicles.sorted()
-    var last: [VehicleKey: LastWords] = [:]
+    var last: [VehicleKey: RetainedMessages] = [:]
     for begin in stride(from: 0, to: listed.count, by: LookBack.portion) {
       try hearExact(listed[begin..<min(begin + LookBack.portion, listed.count)], query, &last)
     }
     let limit = LookBack.messages(ofEachOf: listed.count)
-    var words: [LastWords.Word] = []
+    var words: [RetainedMessages.Entry] = []
     for vehicle in listed {
-      var own = last[vehicle] ?? LastWords()
+      var own = last[vehicle] ?? RetainedMessages()
       try hearRecent(of: vehicle, positions[vehicle], query, limit: limit, at: now, &own)
       let kept = own.kept
       guard !kept.isEmpty else { continue }
@@ -149,7 +149,7 @@ extension RecordingTables {
   /// as wills, which have an earlier time. For some vehicles at once, because the latter requires a look at
   /// each day's partition.
   private func hearExact(
-    _ vehicles: ArraySlice<VehicleKey>, _ query: BeginningQuery, _ last: inout [VehicleKey: LastWords]
+    _ vehicles: ArraySlice<VehicleKey>, _ query: BeginningQuery, _ last: inout [VehicleKey: RetainedMessages]
   ) throws(FleetError) {
     var values: [RecordingSelection.Condition.Value] = []
     func list(_ texts: some Sequence<String>) -> String {
@@ -174,7 +174,7 @@ extension RecordingTables {
     let wanted = Set(vehicles)
     try read(sql, values) { row throws(FleetError) in
       if let (vehicle, kind, word) = Self.word(row, query), wanted.contains(vehicle) {
-        last[vehicle, default: LastWords()].hear(word, kind: kind)
+        last[vehicle, default: RetainedMessages()].hear(word, kind: kind)
       }
       return true
     }
@@ -184,7 +184,7 @@ extension RecordingTables {
   /// - Parameter limit: the maximum number of messages.
   private func hearRecent(
     of vehicle: VehicleKey, _ latest: (position: RecordedPosition, received: UTCTime)?,
-    _ query: BeginningQuery, limit: Int, at now: UTCTime, _ last: inout LastWords
+    _ query: BeginningQuery, limit: Int, at now: UTCTime, _ last: inout RetainedMessages
   ) throws(FleetError) {
     let from = (latest.map { min($0.position.time, now) } ?? now).advanced(bySeconds: -LookBack.days * 86_400)
     let to = now.advanced(bySeconds: Double(LatestPositions.daysAhead) * 86_400)
@@ -198,7 +198,7 @@ extension RecordingTables {
     guard let latest, query.profile == .native, !last.has(location) else { return }
     // The position of a track, or one whose message was deleted: created from the table.
     last.hear(
-      LastWords.Word(
+      RetainedMessages.Entry(
         received: latest.received, time: latest.position.time,
         message: latest.position.message(root: query.root)), kind: location)
   }
@@ -210,11 +210,11 @@ extension RecordingTables {
   /// Decodes a row of `wordColumns`; nil for a kind that is not requested.
   private static func word(
     _ row: Row, _ query: BeginningQuery
-  ) -> (vehicle: VehicleKey, kind: String, word: LastWords.Word)? {
+  ) -> (vehicle: VehicleKey, kind: String, word: RetainedMessages.Entry)? {
     guard let topic = row.text(0), let kind = row.text(1), kinds(of: query).contains(kind),
       let vehicle = query.profile.address(of: topic, root: query.root)?.key
     else { return nil }
-    var word = LastWords.Word(
+    var word = RetainedMessages.Entry(
       received: UTCTime(milliseconds: row.integer(2) ?? 0),
       time: row.integer(3).map { UTCTime(milliseconds: $0) }, isNumbered: row.integer(4) == 1,
       message: MQTTMessage(topic: topic, payload: row.payload(5), qos: .atLeastOnce, retain: true))
@@ -275,9 +275,9 @@ extension RecordedPosition {
     (location.altitude, location.horizontalAccuracy) = (altitude, accuracy)
     (location.speed, location.course) = (speed, course)
     if source == .coarse { location.positionSource = .coarse }
-    let said = LocationMessage(identity: nil, time: time, location: location)
+    let decoded = LocationMessage(identity: nil, time: time, location: location)
     return MQTTMessage(
-      topic: vehicle.topic(root: root, MessageKind.location.rawValue), payload: said.payload,
+      topic: vehicle.topic(root: root, MessageKind.location.rawValue), payload: decoded.payload,
       qos: .atLeastOnce,
       retain: true)
   }

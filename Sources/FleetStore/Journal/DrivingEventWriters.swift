@@ -5,7 +5,7 @@ internal import Spatial
 internal import Telemetry
 
 extension JournalFormat {
-  var drivingEventWriter: any JournalWriter<ToldDrivingEvent> { writer(text: DrivingEventLinesWriter()) }
+  var drivingEventWriter: any JournalWriter<ReportedDrivingEvent> { writer(text: DrivingEventLinesWriter()) }
 }
 
 /// A text writer with a line for each event.
@@ -17,7 +17,7 @@ struct DrivingEventLinesWriter: JournalWriter {
 
   mutating func begin() { write(columns.head(rest: "WHAT IS KNOWN") + "\n") }
 
-  mutating func append(_ told: ToldDrivingEvent) {
+  mutating func append(_ told: ReportedDrivingEvent) {
     let event = told.event
     let known = DrivingEventText.details(event)
     write(
@@ -61,7 +61,7 @@ enum DrivingEventText {
   }
 }
 
-extension ToldDrivingEvent: JournalEntry {
+extension ReportedDrivingEvent: JournalEntry {
   /// The columns of the table `driving_events`.
   static var columns: String {
     "series,number,time,event,ongoing,trip,latitude,longitude,accuracy,speed,peak,threshold,duration,"

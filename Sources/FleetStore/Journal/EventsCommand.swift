@@ -61,11 +61,12 @@ package enum EventsCommand {
         return ""
       }
     }
-    let follower = JournalFollower<ToldDrivingEvent>(
+    let follower = JournalFollower<ReportedDrivingEvent>(
       options: options.journal, broker: options.broker, kind: .drivingEvent,
       vehicles: selection.part.vehicles,
       read: { vehicle, payload in
-        guard let told = ToldDrivingEvent(vehicle: vehicle, payload: payload), selection.contains(told) else {
+        guard let told = ReportedDrivingEvent(vehicle: vehicle, payload: payload), selection.contains(told)
+        else {
           return nil
         }
         return format.isDocument && told.event.isOngoing ? nil : told

@@ -26,20 +26,20 @@ struct JournalOrder: Sendable {
 
   private var known: [Key: Rank] = [:]
 
-  mutating func isNew(_ told: ToldTrip) -> Bool {
+  mutating func isNew(_ told: ReportedTrip) -> Bool {
     let isEnded = told.trip.phase == .ended
     return isNew(
       Key(vehicle: told.vehicle, kind: .trip, number: told.trip.trip),
       Rank(phase: told.trip.revision, amount: isEnded ? 1 : 0))
   }
 
-  mutating func isNew(_ told: ToldDrivingEvent) -> Bool {
+  mutating func isNew(_ told: ReportedDrivingEvent) -> Bool {
     isNew(
       Key(vehicle: told.vehicle, kind: .drivingEvent, number: told.event.journal),
       Rank(phase: told.event.isOngoing ? 0 : 1, amount: told.event.duration ?? 0))
   }
 
-  mutating func isNew(_ told: ToldTrace) -> Bool {
+  mutating func isNew(_ told: ReportedTrace) -> Bool {
     isNew(
       Key(vehicle: told.vehicle, kind: .trace, number: told.trace.trace),
       Rank(phase: told.trace.revision, amount: told.trace.size == nil ? 0 : 1))
@@ -56,17 +56,17 @@ struct JournalOrder: Sendable {
 /// A follower of live messages about trips, driving events or traces, which writes them as they arrive.
 ///
 /// All work is done on the connection's thread, as in `tail`: a slow output slows down the broker.
-struct JournalFollower<Told: Sendable> {
+struct JournalFollower<Entry: Sendable> {
   let options: JournalOptions
   let broker: BrokerArguments
   let kind: MessageKind
   let vehicles: [String]
   /// Decodes a payload; nil for an unwanted or invalid one.
-  let read: @Sendable (VehicleKey, [UInt8]) -> Told?
-  let isNew: @Sendable (inout JournalOrder, Told) -> Bool
+  let read: @Sendable (VehicleKey, [UInt8]) -> Entry?
+  let isNew: @Sendable (inout JournalOrder, Entry) -> Bool
 
   /// Runs until the count, the time limit, a closed output or a signal.
-  func run(_ writer: any JournalWriter<Told>) throws(FleetError) -> ExitStatus {
+  func run(_ writer: any JournalWriter<Entry>) throws(FleetError) -> ExitStatus {
     let timeout = try options.time.limit()
     let root = broker.topicRoot
     let filters = try FleetSelection(
@@ -109,19 +109,19 @@ struct JournalFollower<Told: Sendable> {
 }
 
 /// The state of a follower.
-private struct Following<Told> {
-  var output: JournalOutput<Told>
+private struct Following<Entry> {
+  var output: JournalOutput<Entry>
   /// The number of remaining messages; nil for all.
   var left: Int?
   var hasEnded = false
   private var order = JournalOrder()
 
-  init(output: JournalOutput<Told>, left: Int?) { (self.output, self.left) = (output, left) }
+  init(output: JournalOutput<Entry>, left: Int?) { (self.output, self.left) = (output, left) }
 
   /// Writes the new messages of a batch. Returns the ending if it was the last one.
   mutating func take(
-    _ batch: FleetBatch, _ root: String, _ read: (VehicleKey, [UInt8]) -> Told?,
-    _ isNew: (inout JournalOrder, Told) -> Bool
+    _ batch: FleetBatch, _ root: String, _ read: (VehicleKey, [UInt8]) -> Entry?,
+    _ isNew: (inout JournalOrder, Entry) -> Bool
   ) throws(FleetError) -> CommandWaiter.Ending? {
     guard !hasEnded else { return nil }
     for message in batch.messages where left != 0 {

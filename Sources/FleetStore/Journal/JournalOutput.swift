@@ -2,12 +2,12 @@ internal import Fleet
 internal import FleetConsole
 
 /// A writer that converts trips or driving events to a document, piece by piece.
-protocol JournalWriter<Told>: Sendable {
-  associatedtype Told
+protocol JournalWriter<Entry>: Sendable {
+  associatedtype Entry
   /// The bytes written but not removed yet.
   var bytes: [UInt8] { get set }
   mutating func begin()
-  mutating func append(_ told: Told)
+  mutating func append(_ told: Entry)
   mutating func end()
 }
 
@@ -16,11 +16,11 @@ extension JournalWriter {
 }
 
 /// The output of a command, used by one thread at a time.
-final class JournalOutput<Told> {
+final class JournalOutput<Entry> {
   /// The size of a write in bytes if nothing waits for it.
   private let portion = 64 << 10
 
-  private var writer: any JournalWriter<Told>
+  private var writer: any JournalWriter<Entry>
   private var file: OutputFile
   private(set) var written = 0
   /// False after the reader has closed the output.
@@ -31,33 +31,34 @@ final class JournalOutput<Told> {
   /// - Parameter inputs: input files, which are never replaced.
   /// - Throws: `FleetError` for a file that cannot or must not be written.
   init(
-    _ writer: any JournalWriter<Told>, _ options: JournalOptions, inputs: [String] = [],
-    goesOn: () -> Bool = { true }
+    _ writer: any JournalWriter<Entry>, _ options: JournalOptions, inputs: [String] = [],
+    shouldContinue: () -> Bool = { true }
   ) throws(FleetError) {
     self.writer = writer
-    file = try OutputFile(path: options.output, replaces: options.force, inputs: inputs, goesOn: goesOn)
+    file = try OutputFile(
+      path: options.output, replaces: options.force, inputs: inputs, shouldContinue: shouldContinue)
     self.writer.begin()
   }
 
   /// Appends an entry; returns whether to continue.
-  func append(_ told: Told, goesOn: () -> Bool) throws(FleetError) -> Bool {
+  func append(_ told: Entry, shouldContinue: () -> Bool) throws(FleetError) -> Bool {
     writer.append(told)
     written += 1
-    return writer.bytes.count < portion ? goesOn() : try flush(goesOn: goesOn)
+    return writer.bytes.count < portion ? shouldContinue() : try flush(shouldContinue: shouldContinue)
   }
 
   /// Writes the buffer; returns whether to continue.
-  func flush(goesOn: () -> Bool = { true }) throws(FleetError) -> Bool {
+  func flush(shouldContinue: () -> Bool = { true }) throws(FleetError) -> Bool {
     guard hasReader else { return false }
-    if !writer.bytes.isEmpty { hasReader = try file.write(writer.bytes, goesOn: goesOn) }
+    if !writer.bytes.isEmpty { hasReader = try file.write(writer.bytes, shouldContinue: shouldContinue) }
     writer.bytes.removeAll(keepingCapacity: true)
-    return hasReader && goesOn()
+    return hasReader && shouldContinue()
   }
 
   /// Completes the document, and renames the file to its final name.
-  func finish(goesOn: () -> Bool = { true }) throws(FleetError) {
+  func finish(shouldContinue: () -> Bool = { true }) throws(FleetError) {
     writer.end()
-    guard try flush(goesOn: goesOn) || hasReader else { return }
+    guard try flush(shouldContinue: shouldContinue) || hasReader else { return }
     try file.finish()
   }
 }

@@ -2,23 +2,23 @@ internal import Fleet
 internal import FleetConsole
 
 /// A reader of trips or driving events from a recording into a document.
-final class JournalReading<Told> {
+final class JournalReading<Entry> {
   let recording: any Recording
   private let options: JournalOptions
   private let monitor: WorkMonitor
-  private let output: JournalOutput<Told>
+  private let output: JournalOutput<Entry>
 
   /// Opens recording and output.
   ///
   /// - Parameter place: the recording's file or URL.
   /// - Throws: `FleetError` for a missing recording, or an output that must not be written.
-  init(_ place: String, _ options: JournalOptions, _ writer: any JournalWriter<Told>) throws(FleetError) {
+  init(_ place: String, _ options: JournalOptions, _ writer: any JournalWriter<Entry>) throws(FleetError) {
     let monitor = WorkMonitor(try CommandWaiter(), isQuiet: options.isQuiet)
     self.monitor = monitor
     self.options = options
-    recording = try RecordingAddress.open(place) { monitor.goesOn() }
+    recording = try RecordingAddress.open(place) { monitor.shouldContinue() }
     output = try JournalOutput(writer, options, inputs: RecordingAddress.files(of: place)) {
-      monitor.goesOn()
+      monitor.shouldContinue()
     }
   }
 
@@ -26,10 +26,12 @@ final class JournalReading<Told> {
   var written: Int { output.written }
 
   /// True until a signal arrives or the output is closed.
-  var goesOn: Bool { monitor.goesOn() && output.hasReader }
+  var shouldContinue: Bool { monitor.shouldContinue() && output.hasReader }
 
   /// Appends an entry; returns whether to continue.
-  func append(_ told: Told) throws(FleetError) -> Bool { try output.append(told) { monitor.goesOn() } }
+  func append(_ told: Entry) throws(FleetError) -> Bool {
+    try output.append(told) { monitor.shouldContinue() }
+  }
 
   /// Runs the reader.
   ///
@@ -54,7 +56,7 @@ final class JournalReading<Told> {
       ? ": the recording has no \(what)s"
       : ": nothing of what was chosen is in it; leave out some of the options"
     let advice = written == 0 ? absence : more
-    StandardError.say("\(written) \(what)\(written == 1 ? "" : "s") from \(recording.name)\(advice)")
+    StandardError.report("\(written) \(what)\(written == 1 ? "" : "s") from \(recording.name)\(advice)")
     return .done
   }
 }

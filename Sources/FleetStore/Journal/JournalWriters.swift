@@ -32,24 +32,24 @@ extension JournalFormat {
   /// Returns the writer of the format.
   ///
   /// - Parameter text: the writer for the text format.
-  func writer<Told: JournalEntry>(text: any JournalWriter<Told>) -> any JournalWriter<Told> {
+  func writer<Entry: JournalEntry>(text: any JournalWriter<Entry>) -> any JournalWriter<Entry> {
     switch self {
     case .text: text
-    case .csv: JournalCSVWriter<Told>()
-    case .jsonl: JournalJSONLinesWriter<Told>()
-    case .geojson: JournalGeoJSONWriter<Told>()
-    case .gpx: JournalGPXWriter<Told>()
+    case .csv: JournalCSVWriter<Entry>()
+    case .jsonl: JournalJSONLinesWriter<Entry>()
+    case .geojson: JournalGeoJSONWriter<Entry>()
+    case .gpx: JournalGPXWriter<Entry>()
     }
   }
 }
 
 /// A CSV writer: a header, and a line for each entry.
-struct JournalCSVWriter<Told: JournalEntry>: JournalWriter {
+struct JournalCSVWriter<Entry: JournalEntry>: JournalWriter {
   var bytes: [UInt8] = []
 
-  mutating func begin() { write("fleet,vehicle," + Told.columns + "\n") }
+  mutating func begin() { write("fleet,vehicle," + Entry.columns + "\n") }
 
-  mutating func append(_ told: Told) {
+  mutating func append(_ told: Entry) {
     let vehicle = [CSVWriter.quoted(told.vehicle.fleet), CSVWriter.quoted(told.vehicle.vehicle)]
     write((vehicle + told.fields).joined(separator: ",") + "\n")
   }
@@ -58,23 +58,23 @@ struct JournalCSVWriter<Told: JournalEntry>: JournalWriter {
 }
 
 /// A JSON lines writer: the original message with fleet and vehicle.
-struct JournalJSONLinesWriter<Told: JournalEntry>: JournalWriter {
+struct JournalJSONLinesWriter<Entry: JournalEntry>: JournalWriter {
   var bytes: [UInt8] = []
 
   mutating func begin() {}
-  mutating func append(_ told: Told) { bytes.append(json: told.payload, of: told.vehicle) }
+  mutating func append(_ told: Entry) { bytes.append(json: told.payload, of: told.vehicle) }
   mutating func end() {}
 }
 
 /// A GeoJSON writer: a FeatureCollection with one feature per line and the message's members as properties. A
 /// feature without a position has no geometry.
-struct JournalGeoJSONWriter<Told: JournalEntry>: JournalWriter {
+struct JournalGeoJSONWriter<Entry: JournalEntry>: JournalWriter {
   var bytes: [UInt8] = []
   private var isFirst = true
 
   mutating func begin() { write("{\"type\":\"FeatureCollection\",\"features\":[") }
 
-  mutating func append(_ told: Told) {
+  mutating func append(_ told: Entry) {
     write(isFirst ? "\n" : ",\n")
     isFirst = false
     let places = told.places
@@ -95,7 +95,7 @@ struct JournalGeoJSONWriter<Told: JournalEntry>: JournalWriter {
           json.value(JSONValue.null)
         }
         json.field("properties") { json in
-          json.write(told.payload, of: told.vehicle, without: Told.geometryMembers.union(["epoch", "seq"]))
+          json.write(told.payload, of: told.vehicle, without: Entry.geometryMembers.union(["epoch", "seq"]))
           told.writeProperties(to: &json)
         }
       })
@@ -105,11 +105,11 @@ struct JournalGeoJSONWriter<Told: JournalEntry>: JournalWriter {
 }
 
 /// A GPX 1.1 writer (Topografix, gpx.xsd).
-struct JournalGPXWriter<Told: JournalEntry>: JournalWriter {
+struct JournalGPXWriter<Entry: JournalEntry>: JournalWriter {
   var bytes: [UInt8] = []
 
   mutating func begin() { write(GPXText.head) }
-  mutating func append(_ told: Told) { if let gpx = told.gpx { write(gpx) } }
+  mutating func append(_ told: Entry) { if let gpx = told.gpx { write(gpx) } }
   mutating func end() { write("</gpx>\n") }
 }
 

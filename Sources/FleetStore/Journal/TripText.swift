@@ -14,7 +14,7 @@ struct TripLinesWriter: JournalWriter {
 
   mutating func begin() { write(columns.head(rest: "KIND") + "\n") }
 
-  mutating func append(_ told: ToldTrip) {
+  mutating func append(_ told: ReportedTrip) {
     let trip = told.trip
     var rest = [trip.kind.name]
     if trip.phase != .ended { rest.append(told.isUnfinished ? "end not received" : trip.phase.rawValue) }
@@ -39,7 +39,7 @@ struct TripSheetWriter: JournalWriter {
 
   mutating func begin() {}
 
-  mutating func append(_ told: ToldTrip) {
+  mutating func append(_ told: ReportedTrip) {
     let trip = told.trip
     write(JournalText.plain("\(told.vehicle)  trip \(trip.trip.number)  \(trip.kind.name)") + "\n")
     let isEnded = trip.phase == .ended

@@ -8,12 +8,12 @@ extension JournalFormat {
   /// Returns the writer of the format.
   ///
   /// - Parameter isSheet: true for all details of a single trip as text, false for a line per trip.
-  func tripWriter(isSheet: Bool) -> any JournalWriter<ToldTrip> {
+  func tripWriter(isSheet: Bool) -> any JournalWriter<ReportedTrip> {
     writer(text: isSheet ? TripSheetWriter() : TripLinesWriter())
   }
 }
 
-extension ToldTrip: JournalEntry {
+extension ReportedTrip: JournalEntry {
   /// The columns of the table `trips`.
   static var columns: String {
     "series,number,revision,phase,kind,"

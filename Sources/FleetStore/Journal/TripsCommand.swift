@@ -49,10 +49,10 @@ package enum TripsCommand {
     let format = try options.journal.format()
     signal(SIGPIPE, SIG_IGN)
     if let place = options.journal.recording { return try read(options, selection, format, place) }
-    let follower = JournalFollower<ToldTrip>(
+    let follower = JournalFollower<ReportedTrip>(
       options: options.journal, broker: options.broker, kind: .trip, vehicles: selection.part.vehicles,
       read: { vehicle, payload in
-        guard let told = ToldTrip(vehicle: vehicle, payload: payload), selection.contains(told) else {
+        guard let told = ReportedTrip(vehicle: vehicle, payload: payload), selection.contains(told) else {
           return nil
         }
         return format.isDocument && told.trip.phase != .ended ? nil : told
@@ -69,7 +69,7 @@ package enum TripsCommand {
       var metres = 0.0
       let distances = format == .text ? try distancesSince(selection, reading.recording) : [:]
       // Only one query runs at a time: a complete trip is assembled before it is written.
-      var sheets: [ToldTrip] = []
+      var sheets: [ReportedTrip] = []
       try reading.recording.readTrips(selection) { recorded throws(FleetError) in
         var told = recorded
         if format == .text, told.trip.phase != .ended {
@@ -79,13 +79,14 @@ package enum TripsCommand {
         metres += told.trip.distance + told.distanceSince
         guard isSheet else { return try reading.append(told) }
         sheets.append(told)
-        return reading.goesOn
+        return reading.shouldContinue
       }
-      for var told in sheets where reading.goesOn {
+      for var told in sheets where reading.shouldContinue {
         try addEvents(to: &told, from: reading.recording)
         _ = try reading.append(told)
       }
-      guard let number = options.number, let vehicle = options.vehicle, reading.written == 0, reading.goesOn
+      guard let number = options.number, let vehicle = options.vehicle, reading.written == 0,
+        reading.shouldContinue
       else { return ", \(QuantityText.distance(metres))" }
       throw .usage(
         "find", "trip \(number) of \(vehicle)",
@@ -100,7 +101,7 @@ package enum TripsCommand {
     _ selection: TripSelection, _ recording: any Recording
   ) throws(FleetError) -> [VehicleKey: [JournalNumber: Double]] {
     let limit = Moment.now.time.advanced(bySeconds: -86_400)
-    var open: [ToldTrip] = []
+    var open: [ReportedTrip] = []
     try recording.readTrips(selection) { told in
       if told.trip.phase != .ended, told.trip.end.time > limit { open.append(told) }
       return true
@@ -122,11 +123,12 @@ package enum TripsCommand {
     return distances
   }
 
-  private static func addEvents(to told: inout ToldTrip, from recording: any Recording) throws(FleetError) {
+  private static func addEvents(to told: inout ReportedTrip, from recording: any Recording) throws(FleetError)
+  {
     var selection = DrivingEventSelection()
     (selection.part.fleets, selection.part.vehicles) = ([told.vehicle.fleet], [told.vehicle.vehicle])
     selection.trip = told.trip.trip
-    var events: [ToldDrivingEvent] = []
+    var events: [ReportedDrivingEvent] = []
     try recording.readDrivingEvents(selection) { event in
       events.append(event)
       return true

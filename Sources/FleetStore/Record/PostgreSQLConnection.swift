@@ -29,10 +29,10 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
 /// A connection to a PostgreSQL server; calls block. The corresponding C type is `PGconn`.
 @safe struct PostgreSQLConnection: ~Copyable {
   private let handle: OpaquePointer
-  private let goesOn: () -> Bool
+  private let shouldContinue: () -> Bool
 
   /// The time limit in ns for a server to cancel a command.
-  private static let patience: Int64 = 500_000_000
+  private static let cancelTimeout: Int64 = 500_000_000
 
   /// The rows of a query as text.
   struct Rows {
@@ -46,13 +46,13 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   /// - Parameters:
   ///   - address: a URL or `key=value` pairs, as in all PostgreSQL clients; `PGPASSWORD`, `~/.pgpass` and
   ///     similar apply. Each of several servers has the full connection timeout.
-  ///   - goesOn: called several times a second while waiting for the server; the command is cancelled if it
+  ///   - shouldContinue: called several times a second while waiting for the server; the command is cancelled if it
   ///     returns false.
-  init(_ address: String, goesOn: @escaping () -> Bool = { true }) throws(PostgreSQLError) {
+  init(_ address: String, shouldContinue: @escaping () -> Bool = { true }) throws(PostgreSQLError) {
     var problems: [String] = []
-    for host in PostgreSQLHosts.attempts(address) where problems.isEmpty || goesOn() {
+    for host in PostgreSQLHosts.attempts(address) where problems.isEmpty || shouldContinue() {
       do throws(PostgreSQLError) {
-        self = try PostgreSQLConnection(address, host, goesOn)
+        self = try PostgreSQLConnection(address, host, shouldContinue)
         return
       } catch {
         if !problems.contains(error.message) { problems.append(error.message) }
@@ -65,7 +65,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
   ///
   /// - Parameter host: parameters that replace those of the address.
   private init(
-    _ address: String, _ host: [(key: String, value: String)], _ goesOn: @escaping () -> Bool
+    _ address: String, _ host: [(key: String, value: String)], _ shouldContinue: @escaping () -> Bool
   ) throws(PostgreSQLError) {
     // The address takes precedence over these defaults. A server whose machine is gone is detected within 25
     // s.
@@ -79,7 +79,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     guard let handle = unsafe PQconnectStartParams(keys.pointers, values.pointers, 1) else {
       throw PostgreSQLError(state: "", message: "out of memory")
     }
-    let end = unsafe Self.connect(handle, goesOn)
+    let end = unsafe Self.connect(handle, shouldContinue)
     guard end == .connected else {
       let seconds = unsafe Self.timeout(of: handle)
       let server = host.filter { $0.key.hasPrefix("host") || $0.key == "port" }.map(\.value)
@@ -90,7 +90,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
       throw PostgreSQLError(state: "", message: message)
     }
     unsafe self.handle = unsafe handle
-    self.goesOn = goesOn
+    self.shouldContinue = shouldContinue
     // Notices, such as about an existing table, are not printed.
     unsafe PQsetNoticeProcessor(handle, { _, _ in }, nil)
   }
@@ -102,7 +102,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
     case silent
   }
 
-  private static func connect(_ handle: OpaquePointer, _ goesOn: () -> Bool) -> Attempt {
+  private static func connect(_ handle: OpaquePointer, _ shouldContinue: () -> Bool) -> Attempt {
     let deadline = unsafe SystemClock.monotonic + timeout(of: handle) * 1_000_000_000
     var wanted = PGRES_POLLING_WRITING
     while unsafe PQstatus(handle) != CONNECTION_BAD {
@@ -110,7 +110,7 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
       guard wanted != PGRES_POLLING_FAILED else { return .failed }
       while unsafe !waits(handle, for: wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT) {
         guard SystemClock.monotonic < deadline else { return .silent }
-        guard goesOn() else { return .failed }
+        guard shouldContinue() else { return .failed }
       }
       wanted = unsafe PQconnectPoll(handle)
     }
@@ -231,8 +231,8 @@ struct PostgreSQLError: Error, Hashable, CustomStringConvertible {
         guard unsafe PQconsumeInput(handle) == 1 else { break }
       } else if let limit {
         guard SystemClock.monotonic < limit else { return nil }
-      } else if !goesOn() {
-        limit = SystemClock.monotonic + Self.patience
+      } else if !shouldContinue() {
+        limit = SystemClock.monotonic + Self.cancelTimeout
         cancel()
       }
     }

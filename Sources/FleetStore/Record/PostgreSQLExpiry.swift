@@ -11,7 +11,7 @@ enum PostgreSQLExpiry {
   static let lock = PostgreSQLSchema.lock + 2
 
   /// The lock timeout, for which all others wait if a query blocks it.
-  private static let patience = "200ms"
+  private static let lockTimeout = "200ms"
 
   /// The maximum number of attempts per partition, and of failures in total.
   private static let rounds = 3
@@ -36,7 +36,7 @@ enum PostgreSQLExpiry {
       for name in left where failures < mostFailures {
         do throws(PostgreSQLError) {
           _ = try run(
-            "BEGIN; SET LOCAL lock_timeout = '\(patience)'; DROP TABLE odograph.\(name); COMMIT")
+            "BEGIN; SET LOCAL lock_timeout = '\(lockTimeout)'; DROP TABLE odograph.\(name); COMMIT")
           dropped += 1
         } catch {
           guard !error.state.isEmpty else { throw error }

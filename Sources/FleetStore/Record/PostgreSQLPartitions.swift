@@ -28,11 +28,11 @@ struct PostgreSQLPartitions {
 
   /// The lock timeout for writers to the default partition, whose commits are shorter than a second, but not
   /// for readers.
-  private static let patience = "800ms"
+  private static let lockTimeout = "800ms"
 
   /// The lock timeout for another recorder that creates the same partitions, which itself waits at most
-  /// `patience`.
-  private static let patienceWithOthers = "10s"
+  /// `timeout`.
+  private static let recorderLockTimeout = "10s"
 
   /// Creates the state.
   ///
@@ -102,8 +102,8 @@ struct PostgreSQLPartitions {
   private static func make(_ days: [Day], of table: String, _ run: Run) throws(PostgreSQLError) {
     _ = try run(
       """
-      BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '\(patienceWithOthers)';
-      SELECT pg_advisory_xact_lock(\(PostgreSQLSchema.lock)); SET LOCAL lock_timeout = '\(patience)'
+      BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '\(recorderLockTimeout)';
+      SELECT pg_advisory_xact_lock(\(PostgreSQLSchema.lock)); SET LOCAL lock_timeout = '\(lockTimeout)'
       """)
     let known = try run(PostgreSQLSchema.partitions(of: table)).compactMap(\.first)
     let missing = days.filter { !known.contains(PostgreSQLSchema.partitionName(of: table, day: $0)) }

@@ -36,7 +36,7 @@ final class PostgreSQLStore: MessageStore {
   ///   - announce: called with a sentence before long operations, and about delayed ones.
   init(
     address: String, partitioned: PartitionedDays = PartitionedDays(), partitionPause: Double = 60,
-    stall: Double = 60, announce: @escaping (String) -> Void = { StandardError.say($0) }
+    stall: Double = 60, announce: @escaping (String) -> Void = { StandardError.report($0) }
   ) {
     self.stall = stall
     partitions = PostgreSQLPartitions(partitioned, pause: partitionPause)
@@ -219,7 +219,7 @@ final class PostgreSQLStore: MessageStore {
   /// Creates the index of traces while others record. If a long query blocks it, the next start continues.
   private func makeTraceIndex() throws(PostgreSQLError) {
     guard try answer("SELECT pg_try_advisory_lock(\(PostgreSQLTraceIndex.lock))") == "t" else { return }
-    try connection?.run("SET lock_timeout = \(PostgreSQLTraceIndex.patience)")
+    try connection?.run("SET lock_timeout = \(PostgreSQLTraceIndex.lockTimeout)")
     var attempts = PostgreSQLTraceIndex.attempts
     var isAnnounced = false
     while attempts > 0 {

@@ -9,7 +9,7 @@ enum PostgreSQLTraceIndex {
   static let lock = PostgreSQLSchema.lock + 1
 
   /// The lock timeout in ms: commits of recorders take less than a second, an export can take hours.
-  static let patience = 10_000
+  static let lockTimeout = 10_000
 
   /// The maximum number of attempts; one fails if a recorder creates a new day's partition simultaneously,
   /// which happens once a day.

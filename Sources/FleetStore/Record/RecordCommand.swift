@@ -142,7 +142,7 @@ package enum RecordCommand {
   /// The time limit in seconds for an orderly end.
   private static let drain = 60.0
   /// The time in ns without a commit after which a signal ends the command immediately.
-  private static let patience: Int64 = 700_000_000
+  private static let commitTimeout: Int64 = 700_000_000
 
   /// Runs until the count, the time limit or a signal.
   /// - Throws: `FleetError` for invalid options, an unreachable broker and a store that cannot be opened.
@@ -161,7 +161,7 @@ package enum RecordCommand {
     }
     let store = RecordingAddress.store(for: plan.store, keep: plan.keptDays, isQuiet: plan.isQuiet)
     try store.open()
-    if let advice = store.advice, !options.isQuiet { StandardError.say(advice) }
+    if let advice = store.advice, !options.isQuiet { StandardError.report(advice) }
     if options.prepares { return try prepare(store, Retention(days: plan.keptDays), options) }
     plan.qos = try options.quality.level()
     let source: RecordEntry
@@ -230,7 +230,7 @@ package enum RecordCommand {
     thread.detach()
     var commits = recorder.current.commits
     var lastCommit = SystemClock.monotonic
-    while SystemClock.monotonic - lastCommit < patience {
+    while SystemClock.monotonic - lastCommit < commitTimeout {
       if let isClean = outcome.withLock({ $0 }) { return isClean }
       if waiter.newSignal(within: 0.02) != nil { return false }
       guard commits != recorder.current.commits else { continue }
@@ -250,7 +250,7 @@ package enum RecordCommand {
         "; " + Retention.sentence(try store.expire(before: due.limit, today: due.today), before: due.limit)
     }
     store.close()
-    if !options.isQuiet { StandardError.say(done) }
+    if !options.isQuiet { StandardError.report(done) }
     return .done
   }
 
@@ -268,7 +268,7 @@ package enum RecordCommand {
         "no such queue; check --queue, and the virtual host at the end of --from")
     }
     if !options.isQuiet {
-      StandardError.say("queue \(queue.queue) and its messages were deleted")
+      StandardError.report("queue \(queue.queue) and its messages were deleted")
     }
     return .done
   }
@@ -305,7 +305,7 @@ package enum RecordCommand {
           "no such session at the broker; check --client-id and --broker, or it has expired")
       }
       guard !options.isQuiet else { continue }
-      StandardError.say(
+      StandardError.report(
         wasThere
           ? "session \(name) and its queued messages were deleted"
           : "the broker no longer has the session \(name)")
@@ -313,7 +313,7 @@ package enum RecordCommand {
     for slot in slots { slot.forget() }
     mark?.forgetFilters()
     if names.isEmpty, !options.isQuiet {
-      StandardError.say(
+      StandardError.report(
         "nothing to forget: this machine has no session for \(PostgreSQLStore.withoutSecrets(options.store)) "
           + "with these options at this broker, or its recorder runs")
     }

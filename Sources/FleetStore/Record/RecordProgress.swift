@@ -36,8 +36,8 @@ struct RecordProgress {
   mutating func finish(_ counts: RecordCounts, left: String?) {
     finish(counts)
     guard !options.isJSON, !options.isQuiet else { return }
-    StandardError.say("\(Self.sentence(counts)) in \(PostgreSQLStore.withoutSecrets(options.store))")
-    if let left { StandardError.say(left) }
+    StandardError.report("\(Self.sentence(counts)) in \(PostgreSQLStore.withoutSecrets(options.store))")
+    if let left { StandardError.report(left) }
   }
 
   /// Prints the end of a recording that did not reach its broker; the error follows.

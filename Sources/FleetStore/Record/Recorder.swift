@@ -109,8 +109,8 @@ final class Recorder: Sendable {
     do throws(FleetError) {
       let expiry = try store.expire(before: due.limit, today: due.today)
       guard expiry != StoreExpiry(), !plan.isQuiet else { return }
-      StandardError.say("\(store.name): \(Retention.sentence(expiry, before: due.limit))")
-    } catch { StandardError.say("\(error); what is too old stays for another hour") }
+      StandardError.report("\(store.name): \(Retention.sentence(expiry, before: due.limit))")
+    } catch { StandardError.report("\(error); what is too old stays for another hour") }
   }
 
   /// Stores rows, with retries for as long as necessary; nil if it was abandoned.
@@ -123,7 +123,7 @@ final class Recorder: Sendable {
           defer { counts.isInterrupted = false }
           return counts.isInterrupted
         }
-        if wasInterrupted { StandardError.say("writing to \(store.name) again") }
+        if wasInterrupted { StandardError.report("writing to \(store.name) again") }
         return added
       } catch {
         let isNew = counts.withLock { counts in
@@ -132,10 +132,11 @@ final class Recorder: Sendable {
           return !counts.isInterrupted
         }
         if isNew {
-          StandardError.say("\(error); nothing is acknowledged to the broker until it is available")
+          StandardError.report("\(error); nothing is acknowledged to the broker until it is available")
         }
         if abandoned.wait(seconds: backoff.next()) || isAbandoned.withLock({ $0 }) {
-          StandardError.say("\(rows.count) messages were not stored; they are not acknowledged to the broker")
+          StandardError.report(
+            "\(rows.count) messages were not stored; they are not acknowledged to the broker")
           return nil
         }
       }

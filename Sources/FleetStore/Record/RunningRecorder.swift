@@ -9,12 +9,12 @@ internal import Platform
 struct RecordEntry: Sendable {
   let source: any RecordSource
   /// The storage that remains at the broker; nil for none.
-  private var keeper: Keeper?
+  private var keeper: BrokerStorage?
   /// The locks of the session's name.
   private var slot: SessionSlot?
   private var mark: SessionMark?
 
-  private enum Keeper: Sendable {
+  private enum BrokerStorage: Sendable {
     case session(name: String, expiry: UInt32, FleetSubscriber)
     case queue(String)
   }
@@ -47,7 +47,7 @@ struct RecordEntry: Sendable {
 
   /// A detector of frequent disconnections without a reason: under MQTT 3.1.1 a client is not told that
   /// another one with the same identifier has replaced it.
-  private struct WordlessEnds: Sendable {
+  private struct SilentDisconnects: Sendable {
     private static let most = 3
     /// Nanoseconds.
     private static let span: Int64 = 60_000_000_000
@@ -69,7 +69,7 @@ struct RecordEntry: Sendable {
     "the broker ends the connection again and again: perhaps another client has this name; give each recorder its own "
     + "--client-id"
 
-  static let vainExpiry =
+  static let unusedExpiryNotice =
     "--session-expiry has no effect with MQTT 3.1.1: the broker decides how long it keeps the session without "
     + "a recorder; record --forget deletes it"
 
@@ -100,26 +100,26 @@ struct RecordEntry: Sendable {
     session.endsUnreached = !waits
     let owner = Locked(WeakSubscriber())
     // Reported once.
-    let isVain = Locked(plan.sessionExpiry != nil)
-    let ends = Locked(WordlessEnds())
+    let hasUnusedExpiry = Locked(plan.sessionExpiry != nil)
+    let ends = Locked(SilentDisconnects())
     let subscriber = try FleetSubscriber(broker: broker, filters: plan.filters, session: session) { change in
       connection(change)
       if case .disconnected(let reason) = change, ends.withLock({ $0.isFrequent(reason) }) {
-        StandardError.say(Self.otherClient)
+        StandardError.report(Self.otherClient)
       }
       guard change == .connected, owner.withLock({ $0.subscriber })?.protocolLevel == 4 else { return }
-      let isNews = isVain.withLock { isVain in
-        defer { isVain = false }
-        return isVain
+      let isNews = hasUnusedExpiry.withLock { hasUnusedExpiry in
+        defer { hasUnusedExpiry = false }
+        return hasUnusedExpiry
       }
-      if isNews { StandardError.say(Self.vainExpiry) }
+      if isNews { StandardError.report(Self.unusedExpiryNotice) }
     }
     owner.withLock { $0.subscriber = subscriber }
     source = subscriber
     if let earlier = mark?.replaceFilters(with: plan.filters) {
       try subscriber.unsubscribe(earlier.former, session: session)
       if !earlier.last.isEmpty, !plan.isQuiet {
-        StandardError.say(
+        StandardError.report(
           "session \(session.clientID ?? "") had other topics: unsubscribes \(earlier.last.joined(separator: ", "))"
         )
       }

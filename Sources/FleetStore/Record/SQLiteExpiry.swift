@@ -35,7 +35,7 @@ struct SQLiteExpiry {
         rows += try delete(from: table, where: isOld, vehicle: vehicle, fleet: fleet, database)
       }
     }
-    let slot = SQLitePlaces.slot
+    let slot = SQLitePositionIndex.slot
     try database.execute(
       """
       DELETE FROM latest WHERE received < \(limit) OR (time >= \(believed.lowerBound) AND time < \(limit));

@@ -9,7 +9,8 @@ enum SQLiteSchema {
 
   /// The steps from each version to the next.
   static let steps = [
-    messages, identityWithTime, SQLitePlaces.step, SQLitePlaces.sources, SQLiteJournal.step, traces,
+    messages, identityWithTime, SQLitePositionIndex.step, SQLitePositionIndex.sources, SQLiteJournal.step,
+    traces,
   ]
 
   /// Fills tables after a step, in its transaction.

@@ -39,7 +39,7 @@ final class SQLiteStore: MessageStore {
     if !isNew, try !SQLiteSchema.isRecording(database) {
       return "the file is a database of another program; name another file"
     }
-    guard try SQLitePlaces.areAvailable(database) else {
+    guard try SQLitePositionIndex.areAvailable(database) else {
       return "this SQLite library has no R*Tree module; use one that was built with SQLITE_ENABLE_RTREE"
     }
     // Messages acknowledged to the broker must survive a power loss.

@@ -15,15 +15,15 @@ final class SQLiteTables {
   private var place: StatementWriter
   private var journal: SQLiteJournal
   /// The last stored visit of each vehicle.
-  private var known: [VehicleKey: SQLitePlaces.Visit] = [:]
+  private var known: [VehicleKey: SQLitePositionIndex.Visit] = [:]
 
   init(_ database: consuming Database) throws(SQLiteError) {
     message = StatementWriter(try database.prepare(SQLiteSchema.insertMessage))
     fix = StatementWriter(try database.prepare(SQLiteSchema.insertFix))
     latest = StatementWriter(try database.prepare(SQLiteSchema.updateLatest))
-    visit = StatementWriter(try database.prepare(SQLitePlaces.insertVisit))
-    visited = try database.prepare(SQLitePlaces.isVisited)
-    place = StatementWriter(try database.prepare(SQLitePlaces.insertPlace))
+    visit = StatementWriter(try database.prepare(SQLitePositionIndex.insertVisit))
+    visited = try database.prepare(SQLitePositionIndex.isVisited)
+    place = StatementWriter(try database.prepare(SQLitePositionIndex.insertPlace))
     journal = try SQLiteJournal(database)
     self.database = database
   }
@@ -59,13 +59,13 @@ final class SQLiteTables {
       return true
     }
     let key = VehicleKey(fleet: fleet, vehicle: vehicle)
-    try SQLitePlaces.Visit.forEach(of: recorded) { one throws(SQLiteError) in
+    try SQLitePositionIndex.Visit.forEach(of: recorded) { one throws(SQLiteError) in
       if known[key] != one { try insert(one, by: key) }
     }
     return true
   }
 
-  private func insert(_ one: SQLitePlaces.Visit, by vehicle: VehicleKey) throws(SQLiteError) {
+  private func insert(_ one: SQLitePositionIndex.Visit, by vehicle: VehicleKey) throws(SQLiteError) {
     if known.count > MessageRecording.mostTopics { known.removeAll() }
     known[vehicle] = one
     // The visits are searched for the cell, which is cheaper than searching the R*Tree.

@@ -27,7 +27,7 @@ package final class SideRecorder: Sendable {
     plan.keptDays = try keep.map { text throws(FleetError) in try RecordPlan.days(text) }
     let opened = RecordingAddress.store(for: store, keep: plan.keptDays)
     try opened.open()
-    if let advice = opened.advice { StandardError.say(advice) }
+    if let advice = opened.advice { StandardError.report(advice) }
     let entry = try RecordEntry(plan, broker, waits: true, connection: connection)
     return SideRecorder(try RunningRecorder.start(plan, into: opened, from: entry))
   }

@@ -6,7 +6,7 @@ internal import Spatial
 final class PostgreSQLRecording: RecordingTables {
   let name: String
   let address: String
-  private let goesOn: () -> Bool
+  private let shouldContinue: () -> Bool
   var line: PostgreSQLLine?
   /// The second connection for tracks.
   var secondLine: PostgreSQLLine?
@@ -24,9 +24,9 @@ final class PostgreSQLRecording: RecordingTables {
   /// The maximum number of attempts for a query that a replica interrupts before its first row.
   private static let mostAttempts = 4
 
-  init(address: String, goesOn: @escaping () -> Bool = { true }) {
+  init(address: String, shouldContinue: @escaping () -> Bool = { true }) {
     self.address = address
-    self.goesOn = goesOn
+    self.shouldContinue = shouldContinue
     name = PostgreSQLStore.withoutSecrets(address)
   }
 
@@ -50,7 +50,7 @@ final class PostgreSQLRecording: RecordingTables {
   }
 
   func connected() throws(PostgreSQLError) -> PostgreSQLLine {
-    let connection = try PostgreSQLConnection(address, goesOn: goesOn)
+    let connection = try PostgreSQLConnection(address, shouldContinue: shouldContinue)
     // JIT compilation takes longer than these queries.
     try connection.run("SET jit = off; SET cursor_tuple_fraction = 1; \(Self.memory)")
     return PostgreSQLLine(connection)

@@ -100,7 +100,7 @@ protocol Recording: AnyObject {
 
   /// Returns a vehicle's region events, newest first.
   func transitions(
-    _ span: TrackSpan, after: JournalPlace?, limit: Int
+    _ span: TrackSpan, after: JournalPosition?, limit: Int
   ) throws(FleetError) -> [PagedEntry]
 
   /// Returns the sums of trips by vehicle, day and kind.
@@ -121,11 +121,12 @@ protocol Recording: AnyObject {
   ) throws(FleetError)
 
   /// Passes trips to `body`, sorted by vehicle and start, until it returns false.
-  func readTrips(_ selection: TripSelection, _ body: (ToldTrip) throws(FleetError) -> Bool) throws(FleetError)
+  func readTrips(_ selection: TripSelection, _ body: (ReportedTrip) throws(FleetError) -> Bool)
+    throws(FleetError)
 
   /// Passes driving events to `body`, sorted by vehicle and start, until it returns false.
   func readDrivingEvents(
-    _ selection: DrivingEventSelection, _ body: (ToldDrivingEvent) throws(FleetError) -> Bool
+    _ selection: DrivingEventSelection, _ body: (ReportedDrivingEvent) throws(FleetError) -> Bool
   ) throws(FleetError)
 }
 
@@ -172,7 +173,7 @@ enum RecordingAddress {
   static func store(for text: String, keep: Int? = nil, isQuiet: Bool = false) -> any MessageStore {
     guard isPostgreSQL(text) else { return SQLiteStore(path: text) }
     return PostgreSQLStore(address: text, partitioned: PartitionedDays(keep: keep)) {
-      if !isQuiet { StandardError.say($0) }
+      if !isQuiet { StandardError.report($0) }
     }
   }
 
@@ -187,16 +188,17 @@ enum RecordingAddress {
 
   /// Opens a recording.
   ///
-  /// - Parameter goesOn: called several times a second while the database works; reading fails if it returns
+  /// - Parameter shouldContinue: called several times a second while the database works; reading fails if it returns
   ///   false.
   /// - Throws: `FleetError` if it does not exist or is not a recording.
-  static func open(_ text: String, goesOn: @escaping () -> Bool = { true }) throws(FleetError)
+  static func open(_ text: String, shouldContinue: @escaping () -> Bool = { true }) throws(FleetError)
     -> any Recording
   {
     try check(text)
     let recording: any Recording =
       isPostgreSQL(text)
-      ? PostgreSQLRecording(address: text, goesOn: goesOn) : SQLiteRecording(path: text, goesOn: goesOn)
+      ? PostgreSQLRecording(address: text, shouldContinue: shouldContinue)
+      : SQLiteRecording(path: text, shouldContinue: shouldContinue)
     try recording.open()
     return recording
   }

@@ -22,11 +22,11 @@ final class SQLiteRecording: RecordingTables {
     earliest: "-9000000000000000",
     parameter: { number, _ in "?\(number)" })
 
-  private let goesOn: () -> Bool
+  private let shouldContinue: () -> Bool
 
-  init(path: String, goesOn: @escaping () -> Bool = { true }) {
+  init(path: String, shouldContinue: @escaping () -> Bool = { true }) {
     self.path = path
-    self.goesOn = goesOn
+    self.shouldContinue = shouldContinue
     name = path
   }
 
@@ -51,7 +51,8 @@ final class SQLiteRecording: RecordingTables {
   ///
   /// - Returns: the reason why it is unusable; nil if it is usable.
   private func open(_ access: Database.Access) throws(SQLiteError) -> String? {
-    let opened = try Database(path: path, access: access, busyTimeout: .seconds(10), goesOn: goesOn)
+    let opened = try Database(
+      path: path, access: access, busyTimeout: .seconds(10), shouldContinue: shouldContinue)
     let refusal = try Self.refusal(opened)
     version = try SQLiteSchema.version(opened)
     database = consume opened

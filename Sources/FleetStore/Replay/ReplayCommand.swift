@@ -135,7 +135,7 @@ package enum ReplayCommand {
     _ options: ReplayOptions, _ selection: RecordingSelection, _ times: ReplayOptions.Times, _ speed: Double?,
     _ waiter: CommandWaiter, _ monitor: WorkMonitor
   ) throws(FleetError) -> ExitStatus {
-    let recording = try RecordingAddress.open(options.part.place) { monitor.goesOn() }
+    let recording = try RecordingAddress.open(options.part.place) { monitor.shouldContinue() }
     let extent = try recording.extent(selection)
     guard let received = extent.received else {
       throw .usage(
@@ -193,13 +193,13 @@ package enum ReplayCommand {
         let isFull = link.queue.pending + batch.count >= capacity
         guard left > 0 || isFull else { break }
         handOver()
-        guard goesOn(after: isFull ? 0.005 : min(left, 0.5)) else { return false }
+        guard shouldContinue(after: isFull ? 0.005 : min(left, 0.5)) else { return false }
       }
       batch.append(rewriter.message(message, clock))
       played += 1
       guard batch.count >= portion else { return true }
       handOver()
-      return goesOn(after: 0)
+      return shouldContinue(after: 0)
     }
 
     mutating func handOver() {
@@ -208,7 +208,7 @@ package enum ReplayCommand {
       batch.removeAll(keepingCapacity: true)
     }
 
-    private func goesOn(after seconds: Double) -> Bool {
+    private func shouldContinue(after seconds: Double) -> Bool {
       monitor.show { ProgressBar.text(played, of: total, unit: "messages") }
       return !monitor.waits(seconds: seconds)
     }
@@ -237,7 +237,7 @@ package enum ReplayCommand {
       text += ", \(counters.rejected) refused by the broker; check its access list for this user"
     }
     if leftOut > 0 { text += "; \(leftOut) to vehicles left out, which --orders plays too" }
-    StandardError.say(text)
+    StandardError.report(text)
     return true
   }
 }

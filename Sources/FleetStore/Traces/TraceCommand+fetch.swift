@@ -43,9 +43,9 @@ extension TraceCommand {
     let form = try options.output.form()
     signal(SIGPIPE, SIG_IGN)
     let monitor = WorkMonitor(try CommandWaiter(), isQuiet: options.output.isQuiet)
-    let recording = try RecordingAddress.open(options.place) { monitor.goesOn() }
+    let recording = try RecordingAddress.open(options.place) { monitor.shouldContinue() }
     var output = try options.output.open(inputs: RecordingAddress.files(of: options.place)) {
-      monitor.goesOn()
+      monitor.shouldContinue()
     }
     var selection = TraceSelection(number: options.number, series: options.series)
     (selection.part.vehicles, selection.part.fleets) = ([options.vehicle], options.fleet.map { [$0] } ?? [])
@@ -59,12 +59,12 @@ extension TraceCommand {
       throw error
     }
     monitor.clear()
-    guard try output.write(document, goesOn: { monitor.goesOn() }) else {
+    guard try output.write(document, shouldContinue: { monitor.shouldContinue() }) else {
       return try monitor.ending?.status() ?? .done
     }
     try output.finish()
     if !options.output.isQuiet {
-      StandardError.say(
+      StandardError.report(
         "trace \(options.number) of \(options.vehicle), \(document.count) bytes of \(form.rawValue)")
     }
     return .done

@@ -78,7 +78,7 @@ extension TraceCommand {
     switch try question.answer(within: options.timeout) {
     case .interrupted(let status): return status
     case .timedOut:
-      StandardError.say(
+      StandardError.report(
         "\(question.vehicle) has not answered within \(options.timeout) s; see with odograph watch whether it is online"
       )
       return .timedOut
@@ -88,7 +88,7 @@ extension TraceCommand {
     case .result(let result):
       try CommandOutput.print(try line(result, of: question.vehicle, asJSON: options.json))
       if !options.json {
-        StandardError.say(
+        StandardError.report(
           "odograph trace wait \(question.vehicle.vehicle) \(result["number"]?.double.map { "\(Int($0))" } ?? "") waits for it"
         )
       }

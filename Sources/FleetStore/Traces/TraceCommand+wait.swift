@@ -65,7 +65,7 @@ extension TraceCommand {
     let waiting = state.withLock { $0 }
     guard let (told, bytes) = waiting.whole, case .ended(.done) = ending else {
       if case .timedOut = ending {
-        StandardError.say(
+        StandardError.report(
           "the time is over: \(waiting.progress); wait longer, or see with odograph watch whether it is online"
         )
       }
@@ -96,8 +96,8 @@ extension TraceCommand {
 private struct TraceWaiting: Sendable {
   let number: Int64?
   private var assembly = TraceAssembly()
-  private var told: [TraceKey: ToldTrace] = [:]
-  private(set) var whole: (ToldTrace, [UInt8])?
+  private var told: [TraceKey: ReportedTrace] = [:]
+  private(set) var whole: (ReportedTrace, [UInt8])?
 
   init(number: Int64?) { self.number = number }
 
@@ -114,7 +114,8 @@ private struct TraceWaiting: Sendable {
         key = TraceKey(vehicle: address.key, trace: piece.trace)
         bytes = assembly.add(piece, of: address.key)
       } else if address.kind == .trace {
-        guard let new = ToldTrace(vehicle: address.key, payload: message.payload), isWanted(new.trace.trace)
+        guard let new = ReportedTrace(vehicle: address.key, payload: message.payload),
+          isWanted(new.trace.trace)
         else { continue }
         key = new.key
         if new.isNewer(than: told[new.key]) { told[new.key] = new }

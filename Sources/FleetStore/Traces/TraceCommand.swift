@@ -78,19 +78,19 @@ package enum TraceCommand {
           arrived[TraceKey(vehicle: vehicle, trace: piece.trace), default: [:]][piece.pieces, default: []]
             .insert(
               piece.piece)
-          return reading.goesOn
+          return reading.shouldContinue
         }
-        for var told in traces where reading.goesOn {
+        for var told in traces where reading.shouldContinue {
           told.arrived = told.trace.pieces.map { arrived[told.key]?[$0]?.count ?? 0 }
           _ = try reading.append(told)
         }
         return ""
       }
     }
-    let follower = JournalFollower<ToldTrace>(
+    let follower = JournalFollower<ReportedTrace>(
       options: options.journal, broker: options.broker, kind: .trace, vehicles: selection.part.vehicles,
       read: { vehicle, payload in
-        guard let told = ToldTrace(vehicle: vehicle, payload: payload), selection.contains(told) else {
+        guard let told = ReportedTrace(vehicle: vehicle, payload: payload), selection.contains(told) else {
           return nil
         }
         return format.isDocument && told.trace.state == .recording ? nil : told
@@ -123,7 +123,7 @@ package enum TraceCommand {
     guard try output.write(document) else { return .done }
     try output.finish()
     if !options.output.isQuiet {
-      StandardError.say("\(trace.samples.count) samples, \(document.count) bytes of \(form.rawValue)")
+      StandardError.report("\(trace.samples.count) samples, \(document.count) bytes of \(form.rawValue)")
     }
     return .done
   }

@@ -63,8 +63,8 @@ package struct TraceOutputArguments: ParsableArguments {
   }
 
   /// Opens the output before anything is fetched.
-  func open(inputs: [String] = [], goesOn: () -> Bool = { true }) throws(FleetError) -> OutputFile {
-    try OutputFile(path: output, replaces: force, inputs: inputs, goesOn: goesOn)
+  func open(inputs: [String] = [], shouldContinue: () -> Bool = { true }) throws(FleetError) -> OutputFile {
+    try OutputFile(path: output, replaces: force, inputs: inputs, shouldContinue: shouldContinue)
   }
 }
 
@@ -79,7 +79,7 @@ enum TraceDocument {
   ) throws(FleetError) -> [UInt8] {
     if form == .odotrace { return bytes }
     let trace = try TraceReading(bytes, of: name)
-    if let damage = trace.damage { StandardError.say("\(name): \(damage); the intact part is written") }
+    if let damage = trace.damage { StandardError.report("\(name): \(damage); the intact part is written") }
     if form == .mcap { return TraceMCAP.bytes(trace.head, trace.samples) }
     guard let text = TraceCSV.text(trace, title: title) else {
       throw .usage(

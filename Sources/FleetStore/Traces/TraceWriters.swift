@@ -5,7 +5,7 @@ internal import Spatial
 internal import Telemetry
 
 extension JournalFormat {
-  var traceWriter: any JournalWriter<ToldTrace> { writer(text: TraceLinesWriter()) }
+  var traceWriter: any JournalWriter<ReportedTrace> { writer(text: TraceLinesWriter()) }
 }
 
 /// A text writer with a line for each trace.
@@ -18,10 +18,10 @@ struct TraceLinesWriter: JournalWriter {
 
   mutating func begin() { write(columns.head(rest: "WHAT IS KNOWN") + "\n") }
 
-  mutating func append(_ told: ToldTrace) { write(line(told)) }
+  mutating func append(_ told: ReportedTrace) { write(line(told)) }
 
   /// Returns a line.
-  mutating func line(_ told: ToldTrace) -> String {
+  mutating func line(_ told: ReportedTrace) -> String {
     let trace = told.trace
     return columns.line(
       [
@@ -35,7 +35,7 @@ struct TraceLinesWriter: JournalWriter {
 
 /// Texts about traces.
 enum TraceText {
-  static func details(_ told: ToldTrace) -> [String] {
+  static func details(_ told: ReportedTrace) -> [String] {
     let trace = told.trace
     var parts: [String?] = [size(trace)]
     if let pieces = trace.pieces, let arrived = told.arrived {
@@ -75,7 +75,7 @@ enum TraceText {
   }
 }
 
-extension ToldTrace: JournalEntry {
+extension ReportedTrace: JournalEntry {
   static var columns: String {
     "series,number,revision,time,cause,state,before,after,size,pieces,arrived,checksum,latitude,longitude,"
       + "accuracy,severity,speed_before,change_right,change_forward,change_up,frame,direction,peak,clipped,duration,"

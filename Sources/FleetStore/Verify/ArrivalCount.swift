@@ -8,7 +8,7 @@ struct ArrivalCount {
     var epoch: String
   }
 
-  private let told: [ToldNumbers]
+  private let told: [SentNumbers]
   private let places: [Series: Int]
   /// The number of arrivals of each sent number, from 1; 255 means that or more.
   private var counts: [[UInt8]]
@@ -18,7 +18,7 @@ struct ArrivalCount {
   /// Creates the comparison.
   ///
   /// - Throws: `FleetError` if the files contain the same series of a vehicle twice.
-  init(_ told: [ToldNumbers]) throws(FleetError) {
+  init(_ told: [SentNumbers]) throws(FleetError) {
     self.told = told
     var places: [Series: Int] = [:]
     for (place, one) in told.enumerated()

@@ -35,7 +35,7 @@ struct LineInput: ~Copyable {
 
   /// Returns the next line without its line break; nil at the end and after an interruption.
   /// - Throws: `FleetError` for an unreadable file.
-  mutating func next(while goesOn: () -> Bool) throws(FleetError) -> [UInt8]? {
+  mutating func next(while shouldContinue: () -> Bool) throws(FleetError) -> [UInt8]? {
     var looked = place
     while true {
       if let end = bytes[looked...].firstIndex(of: 0x0a) {
@@ -50,15 +50,15 @@ struct LineInput: ~Copyable {
       }
       bytes.removeFirst(place)
       (looked, place) = (looked - place, 0)
-      guard try fill(while: goesOn) else { return nil }
+      guard try fill(while: shouldContinue) else { return nil }
     }
   }
 
   /// Reads more data.
   ///
   /// - Returns: true unless interrupted.
-  private mutating func fill(while goesOn: () -> Bool) throws(FleetError) -> Bool {
-    while goesOn() {
+  private mutating func fill(while shouldContinue: () -> Bool) throws(FleetError) -> Bool {
+    while shouldContinue() {
       var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       let count = unsafe poll(&waiting, 1, Self.pause)
       guard count >= 0 || errno == EINTR else { throw Self.failure(path, errno) }

@@ -47,9 +47,9 @@ package enum VerifyCommand {
     guard options.lines == nil || options.recording.isEmpty else {
       throw .usage("use", "--lines", "it cannot be combined with --recording")
     }
-    var told: [ToldFile] = []
+    var told: [SentNumbersFile] = []
     for path in options.told {
-      told.append(try ToldFile(try InputFile.read(path, limit: longestFile), of: path))
+      told.append(try SentNumbersFile(try InputFile.read(path, limit: longestFile), of: path))
     }
     let monitor = WorkMonitor(try CommandWaiter(), isQuiet: options.isJSON)
     var count = try ArrivalCount(told.flatMap(\.numbers))
@@ -78,11 +78,11 @@ package enum VerifyCommand {
   private static func read(
     recording place: String, into count: inout ArrivalCount, _ monitor: WorkMonitor
   ) throws(FleetError) {
-    let recording = try RecordingAddress.open(place) { monitor.goesOn() }
+    let recording = try RecordingAddress.open(place) { monitor.shouldContinue() }
     var numbers: ArrivalCount = count
     try recording.readNumbers(of: count.fleets) { vehicle, epoch, seq throws(FleetError) in
       numbers.observe(vehicle, epoch: epoch, seq: seq)
-      return monitor.goesOn()
+      return monitor.shouldContinue()
     }
     count = numbers
   }
@@ -93,7 +93,7 @@ package enum VerifyCommand {
   ) throws(FleetError) {
     var input = try LineInput(path)
     var number = 0
-    while let bytes = try input.next(while: { monitor.goesOn() }) {
+    while let bytes = try input.next(while: { monitor.shouldContinue() }) {
       number += 1
       guard let json = try? JSONValue(parsing: bytes), let topic = json["topic"]?.string else {
         throw .usage("read", "\(path), line \(number)", "not a line of odograph tail")
@@ -114,8 +114,8 @@ package enum VerifyCommand {
     var text = ""
     for odd in result.odd {
       let parts = [("missing", odd.missing), ("doubled", odd.doubled), ("never told", odd.untold)]
-      let said = parts.filter { !$0.1.isEmpty }.map { "\($0.0) \(ArrivalResult.text($0.1))" }
-      text += "\(odd.vehicle), epoch \(odd.epoch): \(said.joined(separator: "; "))\n"
+      let counts = parts.filter { !$0.1.isEmpty }.map { "\($0.0) \(ArrivalResult.text($0.1))" }
+      text += "\(odd.vehicle), epoch \(odd.epoch): \(counts.joined(separator: "; "))\n"
     }
     return text + result.sentence + "\n"
   }

@@ -86,7 +86,7 @@ package final class AccessControl: Sendable {
       audit =
         isAuditSaid
         ? try AuditLog(path: configuration.auditFile)
-        : try AuditLog(path: configuration.auditFile, said: nil)
+        : try AuditLog(path: configuration.auditFile, report: nil)
       passwords = try PasswordChecker()
     } catch {
       var failure = FleetError(error)

@@ -74,38 +74,39 @@ package final class AuditLog: Sendable {
   ///
   /// - Parameters:
   ///   - path: the file to append to, created with mode 0600; nil for none.
-  ///   - said: prints each line once, immediately and in order, even if the file is not writable; nil for
+  ///   - report: prints each line once, immediately and in order, even if the file is not writable; nil for
   ///     none.
   /// - Throws: `SystemError` if the file is not writable or a thread cannot be created.
   package init(
-    path: String?, said: (@Sendable (String) -> Void)? = { StandardError.say("audit \($0)") }
+    path: String?, report: (@Sendable (String) -> Void)? = { StandardError.report("audit \($0)") }
   ) throws(SystemError) {
     if let path { try Self.append([], to: path) }
     let state = Monitor(State(path: path))
     self.state = state
-    thread = try .start(name: "audit") { Self.write(state, said) }
+    thread = try .start(name: "audit") { Self.write(state, report) }
   }
 
-  private static func write(_ state: Monitor<State>, _ say: (@Sendable (String) -> Void)?) {
+  private static func write(_ state: Monitor<State>, _ report: (@Sendable (String) -> Void)?) {
     // The number of waiting lines that were printed.
-    var said = 0
+    var written = 0
     // The time of the next attempt (monotonic ns); nil while the file is writable.
     var retry: Int64?
     while true {
       let (lines, path, isLast) =
-        state.wait(until: retry) { [said] state in
-          state.waiting.count > said || state.isStopped ? (state.waiting, state.path, state.isStopped) : nil
+        state.wait(until: retry) { [written] state in
+          state.waiting.count > written || state.isStopped
+            ? (state.waiting, state.path, state.isStopped) : nil
         } ?? state.withLock { ($0.waiting, $0.path, $0.isStopped) }
-      if let say { for line in lines.dropFirst(said) { say(line) } }
-      said = lines.count
+      if let report { for line in lines.dropFirst(written) { report(line) } }
+      written = lines.count
       if !isLast, let retry, SystemClock.monotonic < retry { continue }
       do throws(SystemError) {
         if let path, !lines.isEmpty { try append(lines, to: path) }
-        if retry != nil, let path { StandardError.say("audit: \(path) is written again") }
-        (retry, said) = (nil, 0)
+        if retry != nil, let path { StandardError.report("audit: \(path) is written again") }
+        (retry, written) = (nil, 0)
         state.update { $0.waiting.removeFirst(lines.count) }
       } catch {
-        if retry == nil { StandardError.say("audit: \(error); tried again each second") }
+        if retry == nil { StandardError.report("audit: \(error); tried again each second") }
         retry = SystemClock.monotonic + pause
       }
       // Lines after the call of `stop` were not accepted.

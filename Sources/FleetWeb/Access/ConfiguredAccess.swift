@@ -14,7 +14,7 @@ package final class ConfiguredAccess: AccessPolicy, ServePart {
   private let certificates: CertificateStore?
   private let file: SettingsFile?
   private let address: ListenAddress
-  private let keeper = Locked<AccessKeeper?>(nil)
+  private let keeper = Locked<AccessMaintenance?>(nil)
 
   /// Creates the policy.
   ///
@@ -61,12 +61,12 @@ package final class ConfiguredAccess: AccessPolicy, ServePart {
   }
 
   package func start() throws(FleetError) {
-    let started = try AccessKeeper(
+    let started = try AccessMaintenance(
       control, certificates: certificates, file: file, address: address)
     keeper.withLock { $0 = started }
     if !control.configuration.hasLogin { return }
     if control.configuration.stateFolder == nil {
-      StandardError.say(
+      StandardError.report(
         "sessions and links end with the server; state in [access] names a folder that stores them")
     }
   }
@@ -75,7 +75,7 @@ package final class ConfiguredAccess: AccessPolicy, ServePart {
   package func know(_ isThere: @escaping @Sendable (VehicleKey) -> Bool) { control.know(isThere) }
 
   /// Requests to reload users, tokens and the certificate, then other parts. Can be called from any thread.
-  package func reload(_ others: @escaping AccessKeeper.Reload) { keeper.withLock { $0 }?.reload(others) }
+  package func reload(_ others: @escaping AccessMaintenance.Reload) { keeper.withLock { $0 }?.reload(others) }
 
   package func stop() {
     keeper.withLock { keeper in

@@ -16,7 +16,7 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
   init?(_ file: SettingsFile, _ context: ServeContext) throws(FleetError) {
     guard let settings = try AlertSettings(file) else { return nil }
     service = AlertService(settings, profile: context.selection.profile, root: context.selection.root) {
-      StandardError.say($0)
+      StandardError.report($0)
     }
   }
 
@@ -41,21 +41,21 @@ struct AlertPart: ServePart, StreamSource, MetricsSource {
         throw .usage("use", file.path, "it has no alerts any more; this requires a restart")
       }
       service.reload(settings)
-      StandardError.say(
+      StandardError.report(
         "uses rules and receivers of \(file.path) as they are now: \(settings.rules.count) rules")
-      if settings.store != running.store { StandardError.say("alerts: another store requires a restart") }
+      if settings.store != running.store { StandardError.report("alerts: another store requires a restart") }
     } catch {
-      StandardError.say("continues with the previous rules and receivers: \(error)")
+      StandardError.report("continues with the previous rules and receivers: \(error)")
     }
   }
 
   /// Warns that a restart is required if `[alerts]` was added to the file after the start without it.
-  static func sayWhatWantsARestart(_ file: SettingsFile) {
+  static func logSettingsThatNeedARestart(_ file: SettingsFile) {
     do throws(FleetError) {
       guard try AlertSettings(file) != nil else { return }
-      StandardError.say(
+      StandardError.report(
         "alerts: \(file.path) has some now; this requires a restart")
-    } catch { StandardError.say("continues without alerts: \(error)") }
+    } catch { StandardError.report("continues without alerts: \(error)") }
   }
 
   func write(to metrics: inout MetricsText) { metrics.append(service.metrics) }
@@ -107,7 +107,7 @@ final class AlertEvents: ServePart {
   func reload() {
     guard session.withLock({ $0.kinds != service.eventKinds }) else { return }
     stop()
-    do throws(FleetError) { try start() } catch { StandardError.say("alerts: what happens: \(error)") }
+    do throws(FleetError) { try start() } catch { StandardError.report("alerts: what happens: \(error)") }
   }
 
   func stop() {

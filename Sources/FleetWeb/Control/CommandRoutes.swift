@@ -44,7 +44,7 @@ package struct CommandRoutes: RouteGroup {
     let timeout = try Self.timeout(members["timeout"])
     let sleeps = vehicle.state == .asleep
     var sent = arguments
-    sent["timeout"] = command.patience(of: sleeps ? Self.largestTimeout : timeout)
+    sent["timeout"] = command.fixTimeout(of: sleeps ? Self.largestTimeout : timeout)
     let lifetime = sleeps ? Self.lifetime(vehicle) : timeout
     let detail = JSONValue.object(arguments).text
     return try await desk.changing(

@@ -36,7 +36,7 @@ package final class ManagementSession: Sendable {
   package static let largestQueue = 20_000
   package static let largestWait = 1_000
   /// The seconds to wait for the broker's acknowledgement.
-  package static let patience = 10.0
+  package static let timeout = 10.0
 
   package let root: String
   private let state: Locked<State>
@@ -109,9 +109,9 @@ package final class ManagementSession: Sendable {
   }
 
   /// The seconds to wait for a connection, so that an unreachable broker is reported soon.
-  private static let connectionPatience = 2.0
+  private static let connectionTimeout = 2.0
 
-  /// Waits until all retained messages were read, but no longer than `connectionPatience` for a connection.
+  /// Waits until all retained messages were read, but no longer than `connectionTimeout` for a connection.
   /// - Throws: 503 after the time limit.
   package func waitUntilRead(seconds: Double = 10) async throws {
     let began = SystemClock.monotonic
@@ -124,7 +124,7 @@ package final class ManagementSession: Sendable {
         return (state.isRead, state.isConnected)
       }
       if isRead { return }
-      guard now - began < Int64((isConnected ? seconds : min(seconds, Self.connectionPatience)) * 1e9) else {
+      guard now - began < Int64((isConnected ? seconds : min(seconds, Self.connectionTimeout)) * 1e9) else {
         throw WebError(
           .serviceUnavailable, "not-read", "The vehicles' retained messages have not been read yet.",
           remedy: "Ask again in a few seconds; if it stays so, look whether the broker can be reached.",
@@ -168,7 +168,7 @@ package final class ManagementSession: Sendable {
     }
     guard isTaken else { throw WebError.busy("Too many messages wait for the broker.") }
     session.wakeUp()
-    _ = await reply.value(within: Self.patience)
+    _ = await reply.value(within: Self.timeout)
     let known = outcomes.withLock { $0 }
     return Dictionary(messages.map { ($0.0, known[$0.0] ?? .unsent) }) { first, _ in first }
   }
@@ -220,7 +220,7 @@ package final class ManagementSession: Sendable {
     }
     guard let token else { throw WebError.busy("Too many commands wait for their answers.") }
     session.wakeUp()
-    let answer = await reply.value(within: seconds == 0 ? Self.patience : seconds)
+    let answer = await reply.value(within: seconds == 0 ? Self.timeout : seconds)
     return state.withLock { state in
       state.answers[id] = nil
       let known = answer ?? state.management.request(id) ?? request

@@ -26,7 +26,7 @@ package struct ManagementState: Sendable {
   /// The topic of responses to commands.
   package static let answers = "command/+/response"
 
-  private struct Kept: Sendable {
+  private struct StoredMessages: Sendable {
     var payloads: [String: [UInt8]] = [:]
     /// The paths whose message exceeded the limit.
     var missing: Set<String> = []
@@ -36,7 +36,7 @@ package struct ManagementState: Sendable {
 
   package let root: String
   private let largestTotal: Int
-  private var vehicles: [VehicleKey: Kept] = [:]
+  private var vehicles: [VehicleKey: StoredMessages] = [:]
   /// True if there are vehicles about which nothing is stored for lack of space, not even that something is
   /// missing.
   private var isOverfull = false
@@ -92,7 +92,7 @@ package struct ManagementState: Sendable {
       isOverfull = isOverfull || !payload.isEmpty
       return
     }
-    var kept = vehicles[key] ?? Kept()
+    var kept = vehicles[key] ?? StoredMessages()
     if let old = kept.payloads.removeValue(forKey: path) { size -= Self.cost(old, path, of: key) }
     kept.missing.remove(path)
     if !payload.isEmpty {
@@ -155,7 +155,7 @@ package struct ManagementState: Sendable {
   package mutating func add(_ request: CommandRequest) {
     requests[request.id] = request
     order.append(request.id)
-    vehicles[request.vehicle, default: Kept()].requests.append(request.id)
+    vehicles[request.vehicle, default: StoredMessages()].requests.append(request.id)
     if let own = vehicles[request.vehicle]?.requests, own.count > Self.requestsPerVehicle {
       forget(own[0])
     }

@@ -52,7 +52,7 @@ extension RegionRoutes {
     }
 
     /// True if the change is based on the current desired regions.
-    var readsWhatIsWanted: Bool { if case .set = self { false } else { true } }
+    var needsDesiredDocument: Bool { if case .set = self { false } else { true } }
 
     /// The text for the audit.
     var detail: String {

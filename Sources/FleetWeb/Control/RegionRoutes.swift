@@ -83,12 +83,12 @@ package struct RegionRoutes: RouteGroup {
     let vehicles = try keys.map(desk.vehicle)
     let change = try Change(members)
     return try await desk.changing("regions", keys, detail: change.detail, context) {
-      if change.readsWhatIsWanted { try await desk.session.waitUntilRead() }
+      if change.needsDesiredDocument { try await desk.session.waitUntilRead() }
       try await desk.turns.begin(keys)
       defer { desk.turns.end(keys) }
       let managed = vehicles.filter(\.isManaged).map(\.key)
       let known =
-        try change.readsWhatIsWanted ? managed.map { ($0, try desk.documents(.regions, of: $0)) } : []
+        try change.needsDesiredDocument ? managed.map { ($0, try desk.documents(.regions, of: $0)) } : []
       // Thousands of documents are parsed, so not on the cooperative pool.
       let wanted = try await desk.threads.run { change.wanted(of: managed, known) }
       let (version, messages) = try await messages(wanted)

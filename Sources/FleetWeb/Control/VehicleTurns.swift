@@ -8,14 +8,14 @@ package final class VehicleTurns: Sendable {
   private let waiting = Locked<[VehicleKey: [CheckedContinuation<Void, Never>]]>([:])
 
   /// The time limit in ns: as long as one change waits for the broker.
-  private static let patience: Int64 = 10_000_000_000
+  private static let timeout: Int64 = 10_000_000_000
 
   package init() {}
 
   /// Locks some vehicles, each named once; `end` unlocks them.
   /// - Throws: 503 after the time limit; nothing is locked then.
   package func begin(_ keys: [VehicleKey]) async throws(WebError) {
-    let limit = SystemClock.monotonic + Self.patience
+    let limit = SystemClock.monotonic + Self.timeout
     for key in keys.sorted() {
       await withCheckedContinuation { continuation in
         let isFree = waiting.withLock { waiting in

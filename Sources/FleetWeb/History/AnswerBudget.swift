@@ -13,15 +13,15 @@ final class AnswerBudget: Sendable {
   }
 
   private let most: Int
-  private let patience: Int64
+  private let timeout: Int64
   private let held = Locked<[ObjectIdentifier: Held]>([:])
 
   /// Creates a budget.
   ///
   /// - Parameters:
   ///   - most: the total in bytes. A single response can be larger if there is no other.
-  ///   - patience: the seconds for which a client's space is guaranteed.
-  init(most: Int, patience: Double) { (self.most, self.patience) = (most, Int64(patience * 1e9)) }
+  ///   - timeout: the seconds for which a client's space is guaranteed.
+  init(most: Int, timeout: Double) { (self.most, self.timeout) = (most, Int64(timeout * 1e9)) }
 
   var bytes: Int { held.withLock { $0.values.reduce(0) { $0 + $1.bytes } } }
 
@@ -43,7 +43,7 @@ final class AnswerBudget: Sendable {
         let own = held.values.reduce(0) { $0 + ($1.asker == asker ? $1.bytes : 0) }
         guard own + count <= most / 2 else { return false }
       }
-      let fresh = Held(pipe: pipe, asker: pipe.asker, until: SystemClock.monotonic + patience)
+      let fresh = Held(pipe: pipe, asker: pipe.asker, until: SystemClock.monotonic + timeout)
       held[key, default: fresh].bytes += count
       return true
     }

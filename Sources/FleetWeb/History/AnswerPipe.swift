@@ -139,14 +139,14 @@ final class AnswerPipe: Sendable {
     }
   }
 
-  private enum Taken {
+  private enum ReadResult {
     case whole(length: Int, tag: String)
     case failure(WebError)
     case gone
     case nothing
   }
 
-  private var taken: Taken {
+  private var taken: ReadResult {
     state.withLock { state in
       if let failure = state.failure { return .failure(failure) }
       if state.isCancelled { return .gone }

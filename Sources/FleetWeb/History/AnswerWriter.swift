@@ -17,7 +17,7 @@ final class AnswerWriter {
   init(_ pipe: AnswerPipe, deadline: Int64) { (self.pipe, self.deadline) = (pipe, deadline) }
 
   /// True while the request is waiting and the deadline has not passed.
-  var goesOn: Bool { !pipe.isCancelled && SystemClock.monotonic < deadline }
+  var shouldContinue: Bool { !pipe.isCancelled && SystemClock.monotonic < deadline }
 
   /// Sends the buffered bytes if there are many.
   /// - Throws: `CancellationError` if the request was cancelled, `WebError` if too many responses are
@@ -32,7 +32,7 @@ final class AnswerWriter {
   }
 
   private func hand(_ bytes: [UInt8]) throws {
-    guard goesOn else { throw CancellationError() }
+    guard shouldContinue else { throw CancellationError() }
     hash.combine(bytes)
     try pipe.put(bytes)
     hasBegun = true

@@ -130,9 +130,9 @@ struct HistoryQuery {
   // MARK: Pages
 
   /// Returns the position in `after`, which is `next` of the previous page.
-  func after() throws(WebError) -> JournalPlace? {
+  func after() throws(WebError) -> JournalPosition? {
     guard let text = try text("after") else { return nil }
-    guard let place = JournalPlace(word: text) else {
+    guard let place = JournalPosition(word: text) else {
       throw .parameter(
         "after", "not a valid page", remedy: "use the value of next of the previous page")
     }
@@ -144,7 +144,7 @@ extension RecordingScope {
   init(_ scope: Scope) { self.init(fleets: scope.fleets?.sorted(), vehicles: scope.vehicles.sorted()) }
 }
 
-extension JournalPlace {
+extension JournalPosition {
   /// The position as text for a URL.
   var word: String {
     let text = "\(time)/\(number.series)/\(number.number)/\(vehicle.fleet)/\(vehicle.vehicle)"

@@ -20,7 +20,7 @@ package final class HistoryReaders: Sendable {
     /// further ones are rejected.
     package var bytes = 64 << 20
     /// The seconds after which a client that has not read its response loses it, if others need the space.
-    package var patience = 60.0
+    package var readTimeout = 60.0
 
     package init() {}
   }
@@ -43,7 +43,7 @@ package final class HistoryReaders: Sendable {
     let deadline: Int64
     let work: Work
 
-    var goesOn: Bool { !pipe.isCancelled && SystemClock.monotonic < deadline }
+    var shouldContinue: Bool { !pipe.isCancelled && SystemClock.monotonic < deadline }
   }
 
   private struct State: Sendable {
@@ -66,7 +66,7 @@ package final class HistoryReaders: Sendable {
   package init(_ address: String, limits: Limits = Limits()) throws(FleetError) {
     self.address = address
     self.limits = limits
-    budget = AnswerBudget(most: limits.bytes, patience: limits.patience)
+    budget = AnswerBudget(most: limits.bytes, timeout: limits.readTimeout)
     // Reports a wrong option now instead of at the first request.
     _ = try HistoryReader(address)
     for _ in 0..<max(1, limits.threads) {
@@ -125,7 +125,7 @@ package final class HistoryReaders: Sendable {
     var reader: HistoryReader?
     while let job = next() {
       current.job = job
-      if job.goesOn {
+      if job.shouldContinue {
         let keepsReader = answer(job, &reader, current)
         if !keepsReader { reader = nil }
       } else {
@@ -155,7 +155,7 @@ package final class HistoryReaders: Sendable {
         if reader?.isCurrent != true {
           isFresh = true
           reader = try HistoryReader(address) {
-            !(current.readers?.isStopping ?? true) && current.job?.goesOn ?? false
+            !(current.readers?.isStopping ?? true) && current.job?.shouldContinue ?? false
           }
         }
         guard let reader else { return false }
@@ -170,7 +170,7 @@ package final class HistoryReaders: Sendable {
         job.pipe.fail(error)
         return true
       } catch let error as FleetError {
-        guard job.goesOn, !isStopping else {
+        guard job.shouldContinue, !isStopping else {
           interrupted(job)
           return false
         }
@@ -201,6 +201,6 @@ package final class HistoryReaders: Sendable {
       defer { state.complaint = sentence }
       return state.complaint != sentence
     }
-    if isNew { StandardError.say(sentence) }
+    if isNew { StandardError.report(sentence) }
   }
 }

@@ -34,21 +34,21 @@ extension HistoryRoutes {
     router.get("ways") { request, context in
       let principal = try context.requirePrincipal()
       let query = try HistoryQuery(request, ["bounds", "zoom"])
-      let bounds = try WayBounds(query)
+      let bounds = try ViewBounds(query)
       let zoom = Double(try query.integer("zoom", 0...22) ?? 12)
       guard let canvas = bounds.canvas(zoom: zoom) else {
         throw WebError.parameter(
-          "bounds", "they are empty, or more than \(Int(WayCanvas.mostPixels)) pixels at zoom \(Int(zoom))",
+          "bounds", "they are empty, or more than \(Int(TrackCanvas.mostPixels)) pixels at zoom \(Int(zoom))",
           remedy: "set the bounds of the map")
       }
       let scope = RecordingScope(principal.scope)
       return try await answer(request, context, "application/json") { reader, writer in
-        let lines = try ways.lines(scope, from: reader) { writer.goesOn }
+        let lines = try ways.lines(scope, from: reader) { writer.shouldContinue }
         var canvas = canvas
         writer.json.openObject()
         writer.json.key("ways")
         writer.json.openArray()
-        for way in 0..<lines.wayCount where canvas.hasRoom && writer.goesOn {
+        for way in 0..<lines.wayCount where canvas.hasRoom && writer.shouldContinue {
           for part in canvas.draw(lines[way]) { Self.write(part, to: &writer.json) }
         }
         writer.json.closeArray()
@@ -84,7 +84,7 @@ extension DrivenDay {
 }
 
 /// The visible part of a map in degrees: west, south, east, north.
-struct WayBounds: Sendable {
+struct ViewBounds: Sendable {
   private let west: Double
   private let south: Double
   private let east: Double
@@ -107,7 +107,7 @@ struct WayBounds: Sendable {
   private static let form = "write them as west,south,east,north in degrees, as 11.3,48.0,11.8,48.3"
 
   /// Returns a canvas; nil for a map larger than a screen.
-  func canvas(zoom: Double) -> WayCanvas? {
-    WayCanvas(west: west, south: south, east: east, north: north, zoom: zoom)
+  func canvas(zoom: Double) -> TrackCanvas? {
+    TrackCanvas(west: west, south: south, east: east, north: north, zoom: zoom)
   }
 }

@@ -52,10 +52,10 @@ extension HistoryRoutes {
         var stops: [Stop] = []
         try reader.readTrack(span) { sample in
           if let stop = finder.process(sample) { stops.append(stop) }
-          return writer.goesOn
+          return writer.shouldContinue
         }
         stops += [finder.finish()].compactMap(\.self)
-        guard writer.goesOn else { throw CancellationError() }
+        guard writer.shouldContinue else { throw CancellationError() }
         writer.json.openObject()
         writer.json.field("seconds", Int(limits.duration))
         writer.json.field("radius", Int(limits.radius))
@@ -101,10 +101,10 @@ extension HistoryRoutes {
       try reader.readTrack(span) { sample in
         thinner.process(sample)
         count += 1
-        return count % 1024 != 0 || writer.goesOn
+        return count % 1024 != 0 || writer.shouldContinue
       }
-      let result = thinner.finish { writer.goesOn }
-      guard writer.goesOn else { throw CancellationError() }
+      let result = thinner.finish { writer.shouldContinue }
+      guard writer.shouldContinue else { throw CancellationError() }
       return result
     }
   }

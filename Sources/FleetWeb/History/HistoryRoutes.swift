@@ -10,11 +10,11 @@ internal import Telemetry
 /// and statistics.
 package struct HistoryRoutes: RouteGroup {
   private let readers: HistoryReaders?
-  let ways = RecordedWays()
+  let ways = RecordedTracks()
 
   /// The time after which the client's connection is monitored during a query. Until then it can be reused
   /// for further requests.
-  private static let patience = Duration.milliseconds(250)
+  private static let pollTimeout = Duration.milliseconds(250)
 
   /// Creates the routes.
   ///
@@ -65,7 +65,7 @@ package struct HistoryRoutes: RouteGroup {
     let owner = PipeOwner(try readers.begin(for: context.principal?.asker, work))
     var headers: HTTPFields = [.contentType: type, .cacheControl: "private, no-cache"]
     if let name { headers[.contentDisposition] = "attachment; filename=\"\(PathName.safe(name))\"" }
-    if await !owner.pipe.hasNews(within: Self.patience) {
+    if await !owner.pipe.hasNews(within: Self.pollTimeout) {
       // Monitoring the client's end uses the connection up, so it cannot be reused.
       headers[.connection] = "close"
       try await request.body.consumeWithCancellationOnInboundClose { _ in

@@ -22,7 +22,7 @@ package final class HistoryService: ServePart, MetricsSource {
         into: recording, keep: configuration.keep, selection: context.selection, broker: context.broker,
         connection: { connection in
           guard case .refused(let filter, let reason) = connection else { return }
-          StandardError.say(
+          StandardError.report(
             "\(FleetError.refused(filter: filter, reason: reason)); nothing is recorded of it")
         }) : nil
     do throws(FleetError) {

@@ -65,11 +65,11 @@ package struct TrackThinner: Sendable {
 
   /// Returns the result.
   ///
-  /// - Parameter goesOn: called now and then; if it returns false, the result is unusable.
-  package mutating func finish(goesOn: () -> Bool = { true }) -> Result {
+  /// - Parameter shouldContinue: called now and then; if it returns false, the result is unusable.
+  package mutating func finish(shouldContinue: () -> Bool = { true }) -> Result {
     if !done.isEmpty, !fresh.isEmpty { condense() }
     let rest = done.isEmpty ? fresh : done
-    let result = Self.thinned(rest, to: points, goesOn: goesOn)
+    let result = Self.thinned(rest, to: points, shouldContinue: shouldContinue)
     return Result(
       samples: result.samples, tolerance: doneTolerance + result.tolerance, count: count)
   }
@@ -77,7 +77,7 @@ package struct TrackThinner: Sendable {
   // MARK: One part
 
   private static func thinned(
-    _ samples: [TrackSample], to points: Int, goesOn: () -> Bool = { true }
+    _ samples: [TrackSample], to points: Int, shouldContinue: () -> Bool = { true }
   ) -> (samples: [TrackSample], tolerance: Double) {
     guard samples.count > points else { return (samples, 0) }
     let line = TimedLine(samples)
@@ -93,7 +93,7 @@ package struct TrackThinner: Sendable {
     var turns = 0
     while left > 0, let worst = heap.top, worst.error > leastError {
       turns += 1
-      if turns % 256 == 0, !goesOn() { break }
+      if turns % 256 == 0, !shouldContinue() { break }
       heap.pop()
       isKept[worst.index] = true
       left -= 1

@@ -142,7 +142,7 @@ package final class FleetFeed: Sendable {
   package func link(at now: Moment) -> BrokerLink {
     state.withLock { state in
       if !state.link.isComplete, state.link.isConnected,
-        let outcome = state.reading?.outcome(at: now.timestamp.nanoseconds), outcome != .goesOn
+        let outcome = state.reading?.outcome(at: now.timestamp.nanoseconds), outcome != .pending
       {
         state.link.isComplete = true
       }

@@ -35,16 +35,16 @@ final class StreamEvents {
   private let keepsPlain: Bool
   private let table: SummaryTable
   private var changes: [StreamPlan.Changes: [StreamFrame]] = [:]
-  private var details: [ToldVehicle: (frame: StreamFrame, revision: UInt64)] = [:]
-  private var told: [ToldKey: StreamFrame?] = [:]
+  private var details: [DetailKey: (frame: StreamFrame, revision: UInt64)] = [:]
+  private var told: [SourceKey: StreamFrame?] = [:]
   private(set) var pieces: [StreamPieces.Key: StreamPieces.Piece]
 
-  private struct ToldVehicle: Hashable {
+  private struct DetailKey: Hashable {
     var key: VehicleKey
     var isLink: Bool
   }
 
-  private struct ToldKey: Hashable {
+  private struct SourceKey: Hashable {
     var source: Int
     var principal: Principal
   }
@@ -214,7 +214,7 @@ final class StreamEvents {
     of key: VehicleKey, after revision: UInt64, forLink isLink: Bool
   ) -> (frame: StreamFrame, revision: UInt64)? {
     guard let place = table.place(of: key), table.entries[place].detailRevision > revision else { return nil }
-    let told = ToldVehicle(key: key, isLink: isLink)
+    let told = DetailKey(key: key, isLink: isLink)
     if let made = details[told] { return made }
     guard let found = fleet.details(of: key, at: now, forLink: isLink) else { return nil }
     let made = (frame: StreamFrame(event: "vehicle", json: found.json), revision: found.revision)
@@ -223,7 +223,7 @@ final class StreamEvents {
   }
 
   private func frame(of source: Int, _ principal: Principal) -> StreamFrame? {
-    let key = ToldKey(source: source, principal: principal)
+    let key = SourceKey(source: source, principal: principal)
     if let made = told[key] { return made }
     let frame = sources[source].json(for: principal).map {
       StreamFrame(event: sources[source].event, json: $0)

@@ -14,7 +14,7 @@ package final class StreamHub: Sendable {
     /// The maximum number of streams.
     package var clients = 256
     /// The seconds without progress after which a client is dropped.
-    package var patience = 30.0
+    package var clientTimeout = 30.0
     /// The seconds without an event after which an empty one is sent.
     package var heartbeat = 10.0
 
@@ -87,9 +87,9 @@ package final class StreamHub: Sendable {
   }
 
   /// Ends the streams of some principals, for example after a logout.
-  package func end(reason: String, where isMeant: (Principal) -> Bool) {
+  package func end(reason: String, where isSelected: (Principal) -> Bool) {
     state.update { state in
-      for (id, client) in state.clients where isMeant(client.principal) {
+      for (id, client) in state.clients where isSelected(client.principal) {
         state.clients[id]?.farewell = reason
       }
       state.hasUrgent = true
@@ -281,9 +281,9 @@ package final class StreamHub: Sendable {
         state.hasUrgent = true
       }
       // The first update continues immediately, also if this client cannot see some vehicles.
-      let goesOn = isChanged || client.cursor.next != nil
-      if goesOn { state.hasUrgent = true }
-      client.dueAt = goesOn ? 0 : StreamClient.due(after: now, interval: client.view.interval)
+      let shouldContinue = isChanged || client.cursor.next != nil
+      if shouldContinue { state.hasUrgent = true }
+      client.dueAt = shouldContinue ? 0 : StreamClient.due(after: now, interval: client.view.interval)
       let waiting = buffers.isEmpty ? nil : current.waiting
       client.waiting = buffers.isEmpty ? current.waiting : nil
       if !buffers.isEmpty { client.handedAt = now }
@@ -297,7 +297,7 @@ package final class StreamHub: Sendable {
 
   /// Drops stuck clients.
   private func dropStuck() {
-    let limit = SystemClock.monotonic - Int64(limits.patience * 1e9)
+    let limit = SystemClock.monotonic - Int64(limits.clientTimeout * 1e9)
     let stuck = state.update { state in
       let stuck = state.clients.filter { $0.value.waiting == nil && $0.value.handedAt < limit }
       for id in stuck.keys { state.clients[id] = nil }

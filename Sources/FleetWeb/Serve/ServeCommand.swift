@@ -21,7 +21,7 @@ package enum ServeCommand {
     let descriptors = DescriptorLimit.raise()
     let room = DescriptorLimit.connections(within: descriptors)
     if configuration.connections > room {
-      StandardError.say(
+      StandardError.report(
         "accepts \(room) connections instead of \(configuration.connections): the process may open \(descriptors) "
           + "files; raise LimitNOFILE of the service, or ulimit -n")
       configuration.connections = room
@@ -36,7 +36,7 @@ package enum ServeCommand {
     // Starts threads, so it comes after the waiter has blocked its signals.
     let access = try ConfiguredAccess(configuration.file, listening: configuration.address)
     defer { access.stop() }
-    if let warning = try configuration.check(access) { StandardError.say(warning) }
+    if let warning = try configuration.check(access) { StandardError.report(warning) }
     var parts = try ServeParts(context)
     let feed = FleetFeed(roster(context), observers: parts.observers)
     let fleet = LiveFleet(feed)
@@ -52,19 +52,19 @@ package enum ServeCommand {
       roots: [HealthRoutes(feed)] + parts.roots, files: PageFiles(leaflet: leaflet), access: access)
     server.imageOrigins = parts.imageOrigins
     server.roots.append(MetricsRoutes(hub, sources: [server.counts] + parts.metrics))
-    if let problem = leaflet.problem { StandardError.say("\(problem); \(LeafletFiles.remedy)") }
+    if let problem = leaflet.problem { StandardError.report("\(problem); \(LeafletFiles.remedy)") }
     try access.start()
     for part in parts.parts { try part.start() }
     defer { for part in parts.parts.reversed() { part.stop() } }
     try hub.start()
     let scheme = access.isSecure ? "https" : "http"
     let listener = try WebListener(
-      server, configuration, started: { StandardError.say("the page is at \(scheme)://\($0.text)/") },
+      server, configuration, started: { StandardError.report("the page is at \(scheme)://\($0.text)/") },
       failed: { waiter.end(.failed($0)) })
     try subscriber.start()
     let ending = waiter.wait(seconds: timeout)
     hub.stop(reason: "the server ends")
-    listener.stop(patience: farewell)
+    listener.stop(timeout: farewell)
     subscriber.stop(drain: 0.5)
     return ending.isTimeOver ? .done : try ending.status()
   }
@@ -81,11 +81,11 @@ package enum ServeCommand {
       for message in beginning.messages {
         roster.apply(topic: message.topic, payload: message.payload, retained: true, at: .now)
       }
-      if beginning.newest != nil { StandardError.say(beginning.sentence(at: Moment.now.time)) }
+      if beginning.newest != nil { StandardError.report(beginning.sentence(at: Moment.now.time)) }
     } catch {
       // A recorder that starts together with the server makes the file a moment later.
       if !context.configuration.records {
-        StandardError.say("\(error); starts without positions of the past")
+        StandardError.report("\(error); starts without positions of the past")
       }
     }
     return roster
@@ -104,11 +104,11 @@ package enum ServeCommand {
       .init(
         received: {
           feed.receive($0)
-          if let notice = feed.noticeOfRefused(at: $0.receivedAt) { StandardError.say(notice) }
+          if let notice = feed.noticeOfRefused(at: $0.receivedAt) { StandardError.report(notice) }
           return .kept
         },
         connection: { connection in
-          if let news = feed.observe(connection, at: .now) { StandardError.say(news) }
+          if let news = feed.observe(connection, at: .now) { StandardError.report(news) }
         }), queue: nil,
       mark: RetainedReading.mark(behind: filters).map { (filter: $0, answered: { feed.markKept(at: .now) }) })
   }

@@ -41,7 +41,7 @@ package struct ServeParts: Sendable {
   /// The additional origins of map tiles, such as `https://tile.example.org`.
   package var imageOrigins: [String] = []
   /// The actions for SIGHUP after the reloaded file was checked.
-  package var reloads: [AccessKeeper.Reload] = []
+  package var reloads: [AccessMaintenance.Reload] = []
   /// Returns the progress of recording; nil if there is none.
   package var recording: @Sendable () -> SideRecorder.Progress? = { nil }
   /// The alerts; nil without rules.
@@ -75,7 +75,7 @@ package struct ServeParts: Sendable {
         events.reload()
       }
     } else {
-      reloads.append { AlertPart.sayWhatWantsARestart($0) }
+      reloads.append { AlertPart.logSettingsThatNeedARestart($0) }
     }
     try addControl(fleet.feed, context)
   }

@@ -27,7 +27,7 @@ struct ErrorAnswers: RouterMiddleware {
       return try WebError.busy("the server ends").response(from: request, context: context)
     } catch {
       // An unexpected error is logged, and not sent to the client.
-      StandardError.say("\(request.method.rawValue) \(request.uri.path.prefix(200)): \(error)")
+      StandardError.report("\(request.method.rawValue) \(request.uri.path.prefix(200)): \(error)")
       return try WebError(.internalServerError, "failed", "the server failed; see its log")
         .response(from: request, context: context)
     }

@@ -54,10 +54,10 @@ package final class WebListener: Sendable {
   }
 
   /// Stops accepting connections, and lets active requests finish.
-  /// - Parameter patience: the time limit in seconds.
-  package func stop(patience: Double) {
+  /// - Parameter timeout: the time limit in seconds.
+  package func stop(timeout: Double) {
     Task.detached { [group] in await group.triggerGracefulShutdown() }
-    _ = ended.wait(seconds: patience)
+    _ = ended.wait(seconds: timeout)
   }
 
   private static func cause(of error: any Error, _ address: ListenAddress) -> FleetError {

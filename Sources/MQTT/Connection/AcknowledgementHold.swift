@@ -17,7 +17,7 @@ struct AcknowledgementHold {
   }
 
   /// Time in ns after which reading resumes although the portion is not stored.
-  static let patience: Int64 = 250_000_000
+  static let timeout: Int64 = 250_000_000
 
   private let bounds: Bounds
   /// Number of the newest unstored batch of this connection; 0 for none.
@@ -49,7 +49,7 @@ struct AcknowledgementHold {
     last = max(last, number)
     self.count += count
     self.bytes += bytes
-    if pauseEnd == nil, self.count >= bounds.portion { pauseEnd = now + Self.patience }
+    if pauseEnd == nil, self.count >= bounds.portion { pauseEnd = now + Self.timeout }
   }
 
   /// Records that all batches up to this number are stored.

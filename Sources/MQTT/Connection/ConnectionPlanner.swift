@@ -39,7 +39,7 @@ struct ConnectionPlanner {
   private let protocolVersion: MQTTConfiguration.ProtocolVersion
   private let limit: Double
   private var backoff: Backoff
-  private var speaks311: [Bool]
+  private var usesVersion311: [Bool]
   /// Brokers that were tried with version 5.
   private var asked: [Bool]
   private var broker = 0
@@ -57,7 +57,7 @@ struct ConnectionPlanner {
     limit = backoffLimit
     backoff = Backoff(floor: min(0.1, backoffBase), base: backoffBase, limit: backoffLimit)
     asked = Array(repeating: false, count: max(1, brokerCount))
-    speaks311 = Array(repeating: protocolVersion == .v311, count: max(1, brokerCount))
+    usesVersion311 = Array(repeating: protocolVersion == .v311, count: max(1, brokerCount))
   }
 
   /// Restarts with another configuration.
@@ -81,20 +81,20 @@ struct ConnectionPlanner {
     // Repetition does not correct wrong credentials, and many brokers ban clients that repeat them.
     if wait == nil && refusedForGood { seconds = Double.random(in: limit / 2...limit, using: &generator) }
     wait = 0
-    let isTrial = protocolVersion == .automatic && !speaks311[broker] && !asked[broker]
+    let isTrial = protocolVersion == .automatic && !usesVersion311[broker] && !asked[broker]
     return Attempt(
-      broker: broker, version311: speaks311[broker], onlyIPv4: onlyIPv4, wait: seconds, isTrial: isTrial)
+      broker: broker, version311: usesVersion311[broker], onlyIPv4: onlyIPv4, wait: seconds, isTrial: isTrial)
   }
 
   /// The next attempt as far as it is determined. A wait that must still be drawn is infinity.
   var peek: Attempt {
     Attempt(
-      broker: broker, version311: speaks311[broker], onlyIPv4: onlyIPv4, wait: wait ?? .infinity)
+      broker: broker, version311: usesVersion311[broker], onlyIPv4: onlyIPv4, wait: wait ?? .infinity)
   }
 
   /// Updates the plan after an ending.
   mutating func ended(_ ending: Ending) {
-    if ending.phase >= .connect, !speaks311[broker] { asked[broker] = true }
+    if ending.phase >= .connect, !usesVersion311[broker] { asked[broker] = true }
     if ending.cause == .clockNotSet {
       wait = Self.clockInterval
       return
@@ -146,8 +146,8 @@ struct ConnectionPlanner {
 
   private mutating func changesVersion(at broker: Int) -> Bool {
     guard protocolVersion == .automatic else { return false }
-    speaks311[broker].toggle()
-    return speaks311[broker]
+    usesVersion311[broker].toggle()
+    return usesVersion311[broker]
   }
 
   /// Returns whether a refusal can be ended only by an operator. A missing file is not included, because the

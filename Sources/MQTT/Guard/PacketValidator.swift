@@ -315,7 +315,7 @@ struct PacketValidator {
   private mutating func lookInProperties(at byte: UInt8) throws(Violation) {
     switch place {
     case .propertyLength:
-      guard try goesOn(byte) else {
+      guard try hasContinuationByte(byte) else {
         propertyRest = Int(number) + 1
         if propertyRest > rest { throw violation("properties that are longer than the packet") }
         place = .property
@@ -327,7 +327,7 @@ struct PacketValidator {
       number = number << 8 | UInt64(byte)
       count -= 1
       if count == 0 { try endNumber() }
-    case .variableInteger: if try !goesOn(byte) { try endNumber() }
+    case .variableInteger: if try !hasContinuationByte(byte) { try endNumber() }
     case .lengthLow:
       count |= Int(byte)
       if count > propertyRest - 1 { throw violation("a value that is longer than its properties") }
@@ -344,7 +344,7 @@ struct PacketValidator {
   }
 
   /// Processes a byte of a variable byte integer. Returns true if more bytes follow.
-  private mutating func goesOn(_ byte: UInt8) throws(Violation) -> Bool {
+  private mutating func hasContinuationByte(_ byte: UInt8) throws(Violation) -> Bool {
     if shift > 21 { throw violation("a number above four bytes") }
     number |= UInt64(byte & 127) << UInt64(shift)
     if byte & 128 != 0 {

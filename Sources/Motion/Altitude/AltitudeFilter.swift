@@ -100,7 +100,7 @@ public struct AltitudeFilter: Sendable {
     let white = Self.whiteShare * deviation
     let variance = (row * gain).sum() + white * white + Self.cabin * Self.cabin
     let residual = altitude - height - (row * state).sum()
-    if residual * residual > Self.gate * variance, !isBelievedAfterAll(residual, at: time) { return }
+    if residual * residual > Self.gate * variance, !isConfirmedChange(residual, at: time) { return }
     (refusedSince, refusedCount, lastFix) = (nil, 0, time)
     correct(residual: residual, row: row, noise: white * white + Self.cabin * Self.cabin)
   }
@@ -198,7 +198,7 @@ public struct AltitudeFilter: Sendable {
 
   /// Returns true if an altitude has contradicted the filter for so long that it is accepted. Either the
   /// pressure offset has changed, or earlier altitudes were wrong.
-  private mutating func isBelievedAfterAll(_ residual: Double, at time: Double) -> Bool {
+  private mutating func isConfirmedChange(_ residual: Double, at time: Double) -> Bool {
     let since = refusedSince ?? time
     refusedSince = since
     refusedCount += 1

@@ -62,7 +62,7 @@ public struct MotionManager: Sendable {
   private static let silence = 2.0
   /// Seconds of waiting for the requested frame before a fallback is used: without a magnetometer, and with
   /// one that is not yet usable.
-  private static let framePatience = (withoutMagnetometer: 1.0, withMagnetometer: 5.0)
+  private static let frameTimeout = (withoutMagnetometer: 1.0, withMagnetometer: 5.0)
 
   /// - Parameter calibration: calibration of an earlier run; nil to start without one.
   public init(frame: AttitudeReferenceFrame, calibration: MotionCalibration? = nil) {
@@ -179,7 +179,7 @@ public struct MotionManager: Sendable {
     if isAvailable(.gyroscope) { return scan.contains(.gyroscope) }
     // At the start, the first gyroscope sample may still be on its way.
     return scan.contains(.accelerometer)
-      && scan.timestamp.seconds(since: start ?? scan.timestamp) >= Self.framePatience.withoutMagnetometer
+      && scan.timestamp.seconds(since: start ?? scan.timestamp) >= Self.frameTimeout.withoutMagnetometer
   }
 
   /// Clears the queue after time went back, because earlier scans cannot be ordered among later ones.
@@ -310,10 +310,10 @@ public struct MotionManager: Sendable {
 
   private func bestAttitude(at now: Timestamp) -> (AttitudeReferenceFrame, Attitude)? {
     if let attitude = attitude(in: frame), isServed(frame) { return (frame, attitude) }
-    let patience =
+    let timeout =
       isAvailable(.magnetometer) && frame.needsMagnetometer && filter.quaternion9D == nil
-      ? Self.framePatience.withMagnetometer : Self.framePatience.withoutMagnetometer
-    guard let fusedSince, now.seconds(since: fusedSince) >= patience else { return nil }
+      ? Self.frameTimeout.withMagnetometer : Self.frameTimeout.withoutMagnetometer
+    guard let fusedSince, now.seconds(since: fusedSince) >= timeout else { return nil }
     for frame in frame.withFallbacks.dropFirst() where isServed(frame) {
       if let attitude = attitude(in: frame) { return (frame, attitude) }
     }

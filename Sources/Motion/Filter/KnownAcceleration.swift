@@ -47,7 +47,7 @@ struct AccelerationHistory: Sendable {
   /// Spacing of stored entries in s, for a history of 1.5 s.
   private static let spacing = 0.045
   /// Validity in s of an entry without a successor.
-  private static let patience = 0.5
+  private static let validity = 0.5
 
   /// Appends an acceleration at `time` in s. Values that are not finite or older than the newest are ignored.
   mutating func append(_ vector: Vector3, deviation: Double, at time: Double) {
@@ -63,11 +63,11 @@ struct AccelerationHistory: Sendable {
   /// there is none.
   func acceleration(at time: Double) -> (vector: Vector3, deviation: Double)? {
     var later = entries[head]
-    guard time - later.time <= Self.patience else { return nil }
+    guard time - later.time <= Self.validity else { return nil }
     if time >= later.time { return (later.vector, later.deviation) }
     for back in 1..<32 {
       let earlier = entries[(head + 32 - back) & 31]
-      guard later.time - earlier.time <= Self.patience else { return nil }
+      guard later.time - earlier.time <= Self.validity else { return nil }
       if earlier.time <= time {
         let part = (time - earlier.time) / (later.time - earlier.time)
         return (

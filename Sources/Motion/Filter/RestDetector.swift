@@ -50,7 +50,7 @@ struct RestDetector: Sendable {
   /// `restRate` and `restForce`; and the factor of the required duration.
   private static let scatter = 0.2
   private static let vibration = (rate: 2.5, force: 1.0)
-  private static let patience = 2.0
+  private static let durationFactor = 2.0
 
   /// Processes the statistics of a block.
   mutating func process(_ block: FilterBlock, _ parameters: AttitudeFilter.Parameters) {
@@ -76,7 +76,8 @@ struct RestDetector: Sendable {
     } else {
       vibrating = Run()
     }
-    let isSteady = vibrating.duration >= Self.patience * parameters.restTime && !hasScattered(parameters)
+    let isSteady =
+      vibrating.duration >= Self.durationFactor * parameters.restTime && !hasScattered(parameters)
     isStill = quiet.blocks > 0 || isSteady
     isAtRest = quiet.duration >= parameters.restTime || isSteady
   }

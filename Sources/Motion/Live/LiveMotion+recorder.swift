@@ -49,7 +49,7 @@ extension LiveMotion {
     _ period: inout RecordingPeriod, _ clock: (@Sendable () -> Timestamp)?, _ utcOffset: () -> Int64?
   ) throws(SystemError) {
     recording: while true {
-      switch samples.outcome(within: period.patience(at: clock?())) {
+      switch samples.outcome(within: period.timeout(at: clock?())) {
       case .element(let sample):
         guard period.contains(sample.timestamp) else { break recording }
         try recorder.record([sample], utcOffset: utcOffset())
@@ -93,7 +93,7 @@ struct RecordingPeriod: Sendable {
   func isOver(at now: Timestamp?) -> Bool { secondsLeft(at: now).map { $0 <= 0 } ?? false }
 
   /// Seconds to wait for the next sample; nil for no limit.
-  func patience(at now: Timestamp?) -> Double? {
+  func timeout(at now: Timestamp?) -> Double? {
     secondsLeft(at: now).map { isVirtual ? Self.pause : max(0, $0) }
   }
 

@@ -41,7 +41,7 @@ struct ScanMerger: Sendable {
 
   /// Multiple of the time between blocks after which a sensor counts as silent. Network devices deliver some
   /// blocks late.
-  private static let patience = 3.0
+  private static let silenceFactor = 3.0
   /// Maximum waiting time in s, regardless of the blocks.
   private static let longestWait = 2.0
   /// Number of returned scans after which the array is compacted.
@@ -159,8 +159,8 @@ struct ScanMerger: Sendable {
     guard let newest = sensor.newest ?? (sensor.isExpected ? start : nil),
       newest < time || sensor.newest == nil
     else { return false }
-    let patience = sensor.isExpected ? Self.longestWait : Self.patience * sensor.spacing
-    return front.seconds(since: newest) <= min(patience, Self.longestWait)
+    let timeout = sensor.isExpected ? Self.longestWait : Self.silenceFactor * sensor.spacing
+    return front.seconds(since: newest) <= min(timeout, Self.longestWait)
   }
 }
 

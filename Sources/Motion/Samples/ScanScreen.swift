@@ -113,7 +113,7 @@ public struct ScanScreen: Hashable, Sendable {
     var verdict = Verdict()
     if let rate = scan.rotationRate {
       if gyroscope.admit(rate, at: time) {
-        bearWitness(rate, at: time)
+        recordMotion(rate, at: time)
         if gyroscope.isDoubtful(at: time, beside: accelerometer, magnetometer) {
           verdict.doubts.insert(.gyroscope)
         }
@@ -123,7 +123,7 @@ public struct ScanScreen: Hashable, Sendable {
     }
     if let force = scan.specificForce {
       if accelerometer.admit(force, at: time) {
-        bearWitness(force: force, at: time)
+        recordMotion(force: force, at: time)
         if accelerometer.isDoubtful(at: time, beside: gyroscope, magnetometer) {
           verdict.doubts.insert(.accelerometer)
         }
@@ -147,7 +147,7 @@ public struct ScanScreen: Hashable, Sendable {
   /// Returns the visible change of a direction. A rotation about the measured direction itself does not
   /// change it.
   @inline(__always)
-  private mutating func bearWitness(_ rate: Vector3, at time: Timestamp) {
+  private mutating func recordMotion(_ rate: Vector3, at time: Timestamp) {
     defer { lastTurn = time }
     guard accelerometer.isRepeating || magnetometer.isRepeating, let lastTurn,
       rate.length > Self.certainRotation
@@ -164,7 +164,7 @@ public struct ScanScreen: Hashable, Sendable {
   /// Checks whether the gyroscope is stuck: it repeats a small value while gravity changes its direction in
   /// the device. Braking tilts the reading by at most 45°, so only larger changes count.
   @inline(__always)
-  private mutating func bearWitness(force: Vector3, at time: Timestamp) {
+  private mutating func recordMotion(force: Vector3, at time: Timestamp) {
     // A first-order low-pass at 0.5 Hz without the exponential, because this runs for every scan.
     let gain = min(1, .pi * (lastForceTime.map { time.seconds(since: $0) } ?? 0))
     let before = smoothForce ?? force
@@ -223,7 +223,7 @@ struct SensorScreen: Hashable, Sendable {
   private static let doubtfulTime = 2.0
   /// Number of out-of-order samples, in order among themselves, after which time went back. If they would
   /// fill a gap they may be a delayed block; then this time in s must pass as well.
-  private static let patience = (count: 5, inHole: 2.0)
+  private static let timeStepEvidence = (count: 5, inHole: 2.0)
 
   init(plausible: Double) { self.plausible = plausible }
 
@@ -294,9 +294,9 @@ struct SensorScreen: Hashable, Sendable {
     }
     refusedInOrder += 1
     lastRefused = timestamp
-    guard let refusedSince, refusedInOrder >= Self.patience.count else { return }
+    guard let refusedSince, refusedInOrder >= Self.timeStepEvidence.count else { return }
     let fillsHole = holeStart.map { refusedSince > $0 } ?? false
-    hasTimeGoneBack = !fillsHole || timestamp.seconds(since: refusedSince) >= Self.patience.inHole
+    hasTimeGoneBack = !fillsHole || timestamp.seconds(since: refusedSince) >= Self.timeStepEvidence.inHole
   }
 
   /// Reports a rotation by `angle` rad measured by another sensor, which must change the direction of this one.

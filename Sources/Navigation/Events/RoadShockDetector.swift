@@ -32,7 +32,7 @@ struct RoadShockDetector: Sendable {
   /// The share of the vertical force that the lateral force of a side impact must reach.
   private static let sideways = 0.7
 
-  private struct Blow {
+  private struct Shock {
     var start: Timestamp
     var last: Timestamp
     var peak: Double
@@ -53,7 +53,7 @@ struct RoadShockDetector: Sendable {
   /// The sample interval in s.
   private var interval = 0.0
   private var seconds = 0.0
-  private var open: Blow?
+  private var open: Shock?
 
   init(limits: DrivingEventLimits) { self.limits = limits }
 
@@ -126,7 +126,7 @@ struct RoadShockDetector: Sendable {
     guard isLoud, speed >= Self.slowest, seconds > 3 * Self.memory, interval < 1 / Self.lowestRate else {
       return nil
     }
-    open = Blow(
+    open = Shock(
       start: timestamp, last: timestamp, peak: max(abs(quick.z), side), side: side, limit: base * factor,
       shaking: shaking, speed: speed, coordinate: situation.coordinate,
       lean: step * SIMD2(rate.x, rate.y))
@@ -134,7 +134,7 @@ struct RoadShockDetector: Sendable {
   }
 
   /// Returns the event of an impact; nil if it left no lean and is below the limit of a pothole.
-  private func event(_ blow: Blow) -> DrivingEvent? {
+  private func event(_ blow: Shock) -> DrivingEvent? {
     let leant = (blow.lean * blow.lean).sum().squareRoot()
     let isSlow = blow.speed <= Self.fastestKerb
     let isKerb = isSlow && (leant >= Self.lean || blow.side >= Self.sideways * blow.peak)

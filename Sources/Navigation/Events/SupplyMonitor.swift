@@ -18,7 +18,7 @@ struct SupplyMonitor: Sendable {
   private var events: [DrivingEvent.Kind: DrivingEvent] = [:]
   private var least = Double.infinity
   /// The last reported values.
-  private var said: (hasPower: Bool?, voltage: Double?) = (nil, nil)
+  private var reported: (hasPower: Bool?, voltage: Double?) = (nil, nil)
   var place: Coordinate?
 
   init(limit: Double) { self.limit = limit }
@@ -27,7 +27,7 @@ struct SupplyMonitor: Sendable {
   ///
   /// - Parameter hasPower: nil if unknown. A device that was never connected is not reported as unplugged.
   mutating func observe(hasExternalPower hasPower: Bool?, at now: Timestamp) -> DrivingEvent? {
-    said.hasPower = hasPower
+    reported.hasPower = hasPower
     if hasPower == true { hadPower = true }
     guard hadPower else { return nil }
     switch unplugged.update(hasPower.map { !$0 }, at: now) {
@@ -46,7 +46,7 @@ struct SupplyMonitor: Sendable {
   /// - Parameter voltage: the voltage of the vehicle's battery or the device's supply, V.
   mutating func observe(voltage: Double, at now: Timestamp) -> DrivingEvent? {
     guard voltage.isFinite, voltage > 0 else { return nil }
-    said.voltage = voltage
+    reported.voltage = voltage
     let holds = voltage < limit + (isLow.isOn ? Self.recovery : 0)
     if holds { least = min(least, voltage) } else if !isLow.isOn { least = .infinity }
     events[.lowSupply]?.peak = least
@@ -65,8 +65,8 @@ struct SupplyMonitor: Sendable {
   /// Advances time with the last reported values.
   mutating func advance(to now: Timestamp) -> [DrivingEvent] {
     [
-      observe(hasExternalPower: said.hasPower, at: now),
-      said.voltage.flatMap { observe(voltage: $0, at: now) },
+      observe(hasExternalPower: reported.hasPower, at: now),
+      reported.voltage.flatMap { observe(voltage: $0, at: now) },
     ]
     .compactMap { $0 }
   }

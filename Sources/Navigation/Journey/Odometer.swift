@@ -5,10 +5,10 @@ internal import Spatial
 ///
 /// - The speed is navigation's if it is aligned, otherwise the receiver's, otherwise the wheels' with the scale
 ///   calibrated by satellites (`WheelDistance`).
-/// - A vehicle at rest adds nothing (`StandingTest`). A jump of the position adds nothing, because positions are
+/// - A vehicle at rest adds nothing (`StandstillDetector`). A jump of the position adds nothing, because positions are
 ///   not summed.
 /// - A gap without measurements, or while the agent was not running, is filled with the most plausible distance
-///   between the positions before and after it (`PlausibleWay`), which is also counted in `estimated`. Between two
+///   between the positions before and after it (`PlausibleDistance`), which is also counted in `estimated`. Between two
 ///   stops it is filled only if the positions differ by more than their errors.
 /// - With a receiver that reports no speed, only positions are available (`positionMotion`). The distance is the
 ///   straight line between positions that differ by more than their errors, and is also counted in `estimated`.
@@ -24,7 +24,7 @@ public struct Odometer: Hashable, Sendable {
   public private(set) var offset = 0.0
 
   private var anchor: Anchor?
-  private var standing = StandingTest()
+  private var standing = StandstillDetector()
   private var wheels = WheelDistance()
 
   /// The state at the end of the counted distance.
@@ -114,9 +114,9 @@ public struct Odometer: Hashable, Sendable {
     }
     let isStopped = sample.isStopped || wheels.areStanding(at: sample.timestamp, receiver: speed)
     let next = Anchor(sample, isStopped: isStopped)
-    let motion = StandingTest.Motion(speed: next.speed ?? 0, velocity: next.velocity)
+    let motion = StandstillDetector.Motion(speed: next.speed ?? 0, velocity: next.velocity)
     let earlier =
-      before.speed.map { StandingTest.Motion(speed: $0, velocity: before.velocity) } ?? motion
+      before.speed.map { StandstillDetector.Motion(speed: $0, velocity: before.velocity) } ?? motion
     let way = standing.process(earlier, motion, seconds: step, isStopped: isStopped)
     if sample.isReceiverInUse, !standing.isStanding, before.place != nil {
       wheels.learn(way: way, seconds: step)
@@ -210,7 +210,7 @@ public struct Odometer: Hashable, Sendable {
         // The odometer continues from the new position.
       } else if isMoving || chord.magnitude > error {
         add(
-          estimated: PlausibleWay(
+          estimated: PlausibleDistance(
             chord: chord, before: before.velocity, after: next.velocity, seconds: seconds
           ).length)
       } else {

@@ -3,7 +3,7 @@ public import Spatial
 // Lasting driving events. They are stored, so that each one is reported as ended even if the agent is killed.
 extension TripRecorder {
   /// Stores a lasting event before it is published.
-  public mutating func keep(_ event: KeptEvent) {
+  public mutating func keep(_ event: StoredEvent) {
     if let index = state.lasting.firstIndex(where: { $0.number == event.number }) {
       state.lasting[index] = event
     } else {
@@ -23,7 +23,7 @@ extension TripRecorder {
   /// Ends the events that were ongoing when the agent was killed, at the last stored time. Events that
   /// already ended are unchanged.
   /// - Returns: all events to publish, again or for the first time.
-  public mutating func finishLasting() -> [KeptEvent] {
+  public mutating func finishLasting() -> [StoredEvent] {
     guard !state.lasting.isEmpty else { return [] }
     for index in state.lasting.indices { state.lasting[index].finish(seen: state.seen?.time) }
     milestones += 1

@@ -144,7 +144,7 @@ extension TripRecorder {
     var start = before
     start.time = sample.time?.advanced(bySeconds: -since)
     open(.driven, at: start, elapsed: since, origin: before.distance)
-    goOnMoving(sample, moving: since)
+    continueMoving(sample, moving: since)
     state.trip?.observe(speed: sample.speed)
     promote(sample)
   }
@@ -166,7 +166,7 @@ extension TripRecorder {
     let moving = min(max(took, since ?? took), (sample.distance - origin.distance) / Self.townSpeed)
     if moving > took { start.time = sample.time?.advanced(bySeconds: -moving) }
     open(isOff ? .carried : .unobserved, at: start, elapsed: max(took, moving), origin: before.distance)
-    goOnMoving(sample, moving: moving)
+    continueMoving(sample, moving: moving)
     state.trip?.track = TripTrack()
     promote(sample, as: isOff ? .carried : .unobserved)
     if !isOff { finish() }
@@ -188,7 +188,7 @@ extension TripRecorder {
     open(.driven, at: start, elapsed: trip.elapsed, origin: sample.distance)
   }
 
-  private mutating func goOnMoving(_ sample: TripSample, moving: Double) {
+  private mutating func continueMoving(_ sample: TripSample, moving: Double) {
     guard var trip = state.trip else { return }
     trip.hasMoved = true
     trip.moving = moving

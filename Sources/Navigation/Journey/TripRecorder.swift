@@ -262,8 +262,8 @@ public struct TripRecorder: Hashable, Sendable {
     guard var trip = state.trip, trip.number == nil, sample.distance - trip.origin >= Self.leastWay else {
       return
     }
-    let isOnWheelsThatStand = sample.wheelSpeed == 0 && (sample.speed ?? 0) > Self.clearSpeed
-    trip.kind = kind ?? (isOff || isOnWheelsThatStand ? .carried : .driven)
+    let isAtRestByWheels = sample.wheelSpeed == 0 && (sample.speed ?? 0) > Self.clearSpeed
+    trip.kind = kind ?? (isOff || isAtRestByWheels ? .carried : .driven)
     state.count += 1
     trip.number = state.count
     state.trip = trip

@@ -14,8 +14,8 @@ extension TripState {
   /// The state as UTF-8 text; numbers have all digits, except those of tracks (1 cm, 1 ms).
   public var text: String {
     var lines = [Self.firstLine, "series \(String(series, radix: 16))", "count \(count)", "events \(events)"]
-    func add(_ key: String, _ write: (inout TripWords) -> Void) {
-      var words = TripWords()
+    func add(_ key: String, _ write: (inout TripFields) -> Void) {
+      var words = TripFields()
       write(&words)
       lines.append("\(key) \(words.text)")
     }
@@ -49,8 +49,8 @@ extension TripState {
     self.init(series: series)
     for (index, line) in lines.enumerated().dropFirst(2) {
       guard let space = line.firstIndex(of: " ") else { continue }
-      var words = TripWords(line[line.index(after: space)...])
-      do throws(TripWords.Failure) {
+      var words = TripFields(line[line.index(after: space)...])
+      do throws(TripFields.Failure) {
         switch line[..<space] {
         case "count": count = try words.integer(in: 0...Int(Int32.max))
         case "events": events = try words.integer(in: 0...Int(Int32.max))
@@ -61,7 +61,7 @@ extension TripState {
         case "driver": driver = try words.string()
         case "purpose": purpose = try words.string()
         case "trip": trip = try OpenTrip(&words)
-        case "lasting": lasting.append(try KeptEvent(&words))
+        case "lasting": lasting.append(try StoredEvent(&words))
         case "told": unconfirmed.append(try TripRecord(&words))
         default: break
         }
@@ -76,7 +76,7 @@ extension TripState {
 }
 
 extension OpenTrip {
-  fileprivate func write(to words: inout TripWords) {
+  fileprivate func write(to words: inout TripFields) {
     words.write(number.map(Double.init))
     words.write(Double(revision))
     words.write(kind.rawValue)
@@ -92,7 +92,7 @@ extension OpenTrip {
     words.write(track)
   }
 
-  fileprivate init(_ words: inout TripWords) throws(TripWords.Failure) {
+  fileprivate init(_ words: inout TripFields) throws(TripFields.Failure) {
     let number = try words.optional(in: 1...Double(Int32.max)).map { Int($0) }
     let revision = try words.integer(in: 0...Int(Int32.max))
     let kind = try words.kind()
@@ -119,7 +119,7 @@ extension OpenTrip {
 }
 
 extension TripRecord {
-  fileprivate func write(to words: inout TripWords) {
+  fileprivate func write(to words: inout TripFields) {
     words.write(String(series, radix: 16))
     words.write(Double(number))
     words.write(Double(revision))
@@ -134,11 +134,11 @@ extension TripRecord {
     words.write(track)
   }
 
-  fileprivate init(_ words: inout TripWords) throws(TripWords.Failure) {
-    guard let series = UInt64(try words.string(), radix: 16) else { throw TripWords.Failure() }
+  fileprivate init(_ words: inout TripFields) throws(TripFields.Failure) {
+    guard let series = UInt64(try words.string(), radix: 16) else { throw TripFields.Failure() }
     let number = try words.integer(in: 1...Int(Int32.max))
     let revision = try words.integer(in: 1...Int(Int32.max))
-    guard let phase = Phase(rawValue: try words.string()) else { throw TripWords.Failure() }
+    guard let phase = Phase(rawValue: try words.string()) else { throw TripFields.Failure() }
     let kind = try words.kind()
     self.init(
       series: series, number: number, revision: revision, phase: phase, kind: kind, start: try words.point(),

@@ -21,7 +21,7 @@ public struct TripState: Hashable, Sendable {
   /// The highest driving event number that can have been assigned.
   public internal(set) var events = 0
   /// Driving events that are ongoing or whose end is not confirmed in the outbox, oldest first.
-  public internal(set) var lasting: [KeptEvent] = []
+  public internal(set) var lasting: [StoredEvent] = []
   /// Records that are not confirmed in the outbox, oldest first.
   public internal(set) var unconfirmed: [TripRecord] = []
 

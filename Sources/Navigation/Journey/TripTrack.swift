@@ -66,10 +66,10 @@ public struct TripTrack: Hashable, Sendable {
     guard point.coordinate.isValid, point.elapsed.isFinite else { return }
     // Rounded to the stored digits, so that a record published again after a restart is identical.
     let point = Point(
-      elapsed: (point.elapsed * TripWords.seconds).rounded() / TripWords.seconds,
+      elapsed: (point.elapsed * TripFields.seconds).rounded() / TripFields.seconds,
       coordinate: Coordinate(
-        latitude: (point.coordinate.latitude * TripWords.degrees).rounded() / TripWords.degrees,
-        longitude: (point.coordinate.longitude * TripWords.degrees).rounded() / TripWords.degrees))
+        latitude: (point.coordinate.latitude * TripFields.degrees).rounded() / TripFields.degrees,
+        longitude: (point.coordinate.longitude * TripFields.degrees).rounded() / TripFields.degrees))
     add(point)
     if kept.count >= Self.capacity - 1 { thin() }
   }

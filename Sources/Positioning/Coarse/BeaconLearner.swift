@@ -114,9 +114,9 @@ public struct BeaconLearner: Sendable {
     let farthest = min(technology.farthest, max(5 * before.place.reach, technology.farthest / 2))
     let distance = before.place.coordinate.distance(to: place)
     // A beacon heard there on contested days belongs there, rather than slightly off its old position.
-    let isAtOther =
+    let isAtOtherPosition =
       before.other.map { $0.contestedDays > 0 && $0.coordinate.distance(to: place) < distance } ?? false
-    if before.isTravelling || distance > farthest || isAtOther {
+    if before.isTravelling || distance > farthest || isAtOtherPosition {
       return elsewhere(before, at: place, variance: variance, day: day)
     }
     let age = Double(max(0, day - before.place.lastSeen))
@@ -168,7 +168,7 @@ public struct BeaconLearner: Sendable {
   }
 
   private static func isSame(
-    _ other: LearnedBeacon.OtherPlace, _ place: Coordinate, _ technology: Beacon.Technology
+    _ other: LearnedBeacon.OtherPosition, _ place: Coordinate, _ technology: Beacon.Technology
   ) -> Bool { other.coordinate.distance(to: place) <= technology.farthest }
 
   /// Updates an entry after a sighting outside of its reach.
@@ -178,7 +178,7 @@ public struct BeaconLearner: Sendable {
     var beacon = before
     beacon.place.lastSeen = max(before.place.lastSeen, day)
     guard var other = before.other, isSame(other, place, before.place.beacon.technology) else {
-      beacon.other = LearnedBeacon.OtherPlace(coordinate: place, sightings: 1, since: day)
+      beacon.other = LearnedBeacon.OtherPosition(coordinate: place, sightings: 1, since: day)
       beacon.moves = min(travels, before.moves + 1)
       beacon.isTravelling = before.isTravelling || beacon.moves >= travels
       return beacon
@@ -191,7 +191,7 @@ public struct BeaconLearner: Sendable {
       (other.contestedDays, other.since) = (other.contestedDays + 1, day)
     }
     let frame = LocalFrame(origin: other.coordinate)
-    other.sightings = min(LearnedBeacon.OtherPlace.mostSightings, other.sightings + 1)
+    other.sightings = min(LearnedBeacon.OtherPosition.mostSightings, other.sightings + 1)
     let middle = frame.coordinate(at: frame.offset(of: place) / Double(other.sightings))
     if middle.isValid { other.coordinate = middle }
     beacon.other = other

@@ -60,7 +60,7 @@ package struct CoarsePositioning: Sendable {
   /// The position from all scans so far.
   private var position: CoarsePosition?
   /// Time of the last complete answer of the radios, and the number of answers in succession without a useful position.
-  package private(set) var answered: (at: Timestamp, vain: Int)?
+  package private(set) var answered: (at: Timestamp, failedScans: Int)?
   /// Time of the last answer by cells that was no useful position.
   private var cellsFailed: Timestamp?
 
@@ -153,7 +153,7 @@ package struct CoarsePositioning: Sendable {
       // Access points are requested too, or next.
       if areAsked || !isGood { return }
     }
-    answered = (timestamp, isGood ? 0 : min(100, (answered?.vain ?? 0) + 1))
+    answered = (timestamp, isGood ? 0 : min(100, (answered?.failedScans ?? 0) + 1))
   }
 
   /// Returns a location if an accuracy of a kilometre suffices, or if the receiver has had no fix since the
@@ -197,7 +197,7 @@ package struct CoarsePositioning: Sendable {
     return CoarseSupply(
       radios: asked, joules: joules(of: asked), receiverPower: figures.power[.receiver] ?? 0,
       timestamp: position?.timestamp, radius: position?.horizontalAccuracy ?? .infinity,
-      answered: answered?.at, vain: answered?.vain ?? 0, isLearning: isLearning)
+      answered: answered?.at, failedScans: answered?.failedScans ?? 0, isLearning: isLearning)
   }
 
   private func areCellsTried(at now: Timestamp) -> Bool {

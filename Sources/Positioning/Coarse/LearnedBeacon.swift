@@ -12,11 +12,11 @@ public struct LearnedBeacon: Hashable, Sendable {
   /// Standard deviation (per axis) in m of the mean of the positions where it was heard.
   var centreDeviation: Double
   /// Another position where it was heard, too far away for the same transmitter; nil if there is none.
-  var other: OtherPlace?
+  var other: OtherPosition?
   /// Number of relocations to a new position.
   var moves = 0
 
-  struct OtherPlace: Hashable, Sendable {
+  struct OtherPosition: Hashable, Sendable {
     var coordinate: Coordinate
     /// Number of consecutive sightings there, 1 ... 63.
     var sightings: Int
@@ -84,13 +84,14 @@ extension LearnedBeacon {
     bytes.append(little: UInt16(clamped: Double(place.lastSeen)))
     bytes.append(little: UInt16(clamped: centreDeviation * 10))
     let away =
-      other ?? OtherPlace(coordinate: Coordinate(latitude: -90, longitude: -180), sightings: 0, since: 0)
+      other ?? OtherPosition(coordinate: Coordinate(latitude: -90, longitude: -180), sightings: 0, since: 0)
     for degrees in [away.coordinate.latitude + 90, away.coordinate.longitude + 180] {
       let number = UInt32(clamped: degrees * Self.rough)
       for shift in [0, 8, 16] { bytes.append(UInt8(truncatingIfNeeded: min(number, 0xff_ffff) >> shift)) }
     }
     bytes.append(
-      UInt8(min(max(away.sightings, 0), OtherPlace.mostSightings)) | UInt8(min(max(away.contestedDays, 0), 3))
+      UInt8(min(max(away.sightings, 0), OtherPosition.mostSightings)) | UInt8(
+        min(max(away.contestedDays, 0), 3))
         << 6)
     bytes.append(little: UInt16(clamped: Double(away.since)))
     return bytes
@@ -121,9 +122,9 @@ extension LearnedBeacon {
     let away = Coordinate(
       latitude: Double(north) / Self.rough - 90, longitude: Double(east) / Self.rough - 180)
     let isContestable = version == Self.version
-    let heard = min(Int(isContestable ? bytes[31] & 63 : bytes[31]), OtherPlace.mostSightings)
+    let heard = min(Int(isContestable ? bytes[31] & 63 : bytes[31]), OtherPosition.mostSightings)
     guard away.isValid, heard > 0 else { return nil }
-    other = OtherPlace(
+    other = OtherPosition(
       coordinate: away, sightings: heard, since: Int(UInt16(little: bytes, at: 32)),
       contestedDays: isContestable ? Int(bytes[31] >> 6) : 0)
   }

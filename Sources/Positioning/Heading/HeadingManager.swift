@@ -67,7 +67,7 @@ public struct HeadingManager: Sendable {
     let candidate = Heading(
       timestamp: timestamp, magneticHeading: normalizedDegrees(trueHeading - declination),
       trueHeading: normalizedDegrees(trueHeading), headingAccuracy: accuracy)
-    guard isWorthTelling(candidate) else { return nil }
+    guard isReportable(candidate) else { return nil }
     heading = candidate
     return candidate
   }
@@ -97,12 +97,12 @@ public struct HeadingManager: Sendable {
     }
     candidate.isCalibrationWanted =
       calibration == .uncalibrated || (candidate.headingAccuracy ?? 0) > Self.worstAccuracy
-    guard isWorthTelling(candidate) else { return nil }
+    guard isReportable(candidate) else { return nil }
     heading = candidate
     return candidate
   }
 
-  private func isWorthTelling(_ candidate: Heading) -> Bool {
+  private func isReportable(_ candidate: Heading) -> Bool {
     guard let headingFilter, let heading else { return true }
     return candidate.contradictsCourse != heading.contradictsCourse
       || candidate.isCalibrationWanted != heading.isCalibrationWanted

@@ -435,7 +435,7 @@ extension LocationNeeds {
     union.distance = distance.flatMap { first in other.distance.map { min(first, $0) } }
     union.notBefore = notBefore.flatMap { first in other.notBefore.map { min(first, $0) } }
     union.deadline = [deadline, other.deadline].compactMap { $0 }.min()
-    union.patience = min(patience, other.patience)
+    union.maxFixDelay = min(maxFixDelay, other.maxFixDelay)
     union.isHeadingWanted = isHeadingWanted || other.isHeadingWanted
     union.isPaused = isPaused && other.isPaused
     return union

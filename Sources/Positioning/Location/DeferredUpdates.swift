@@ -10,7 +10,7 @@ package struct DeferralLimits: Hashable, Sendable {
   package init(distance: Double?, timeout: Double?) { (self.distance, self.timeout) = (distance, timeout) }
 
   /// Maximum waiting time in s of the first fix.
-  var patience: Double {
+  var maxFixDelay: Double {
     max(0, min(DeferredUpdates.longestWait, (timeout ?? .infinity) - DeferredUpdates.reserve))
   }
 }
@@ -56,7 +56,7 @@ struct DeferredUpdates: Sendable {
   }
 
   /// Returns the time in s for which the next fixes may wait and still be included before the deadline.
-  func patience(after location: Location?) -> Double {
+  func maxFixDelay(after location: Location?) -> Double {
     guard let deadline else { return Self.longestWait }
     guard let location else { return 0 }
     return max(0, min(Self.longestWait, deadline.seconds(since: location.timestamp) - Self.reserve))

@@ -57,7 +57,7 @@ public struct LocationManager: Sendable {
   private var blindSince: Timestamp?
 
   /// Seconds without a position after which a failure is reported: a cold start takes as long.
-  private static let patience = 60.0
+  private static let positionTimeout = 60.0
 
   public init(
     desiredAccuracy: DesiredAccuracy = .best, distanceFilter: Double? = nil,
@@ -153,7 +153,7 @@ public struct LocationManager: Sendable {
   public mutating func observeNoPosition(at timestamp: Timestamp) -> [LocationEvent] {
     let since = blindSince ?? timestamp
     blindSince = since
-    guard timestamp.seconds(since: since) >= Self.patience else { return [] }
+    guard timestamp.seconds(since: since) >= Self.positionTimeout else { return [] }
     return fail(.positionUnknown(since: since))
   }
 
@@ -197,7 +197,7 @@ public struct LocationManager: Sendable {
     {
       needs.request = LocationNeeds.Request(accuracy: finest.desiredAccuracy, deadline: last)
     } else if isFollowing {
-      if !isMonitoringSignificantChanges { needs.patience = patience }
+      if !isMonitoringSignificantChanges { needs.maxFixDelay = maxFixDelay }
       // A single deferral collects every fix.
       let isFiltered = deferral == nil || continuousDeferral != nil
       needs.distance = isFiltered && desiredAccuracy != .bestForNavigation ? distanceToTell : nil
@@ -212,11 +212,11 @@ public struct LocationManager: Sendable {
 
   /// Seconds that a fix may wait because it is only collected. A receiver that sleeps between two fixes is
   /// read immediately.
-  private var patience: Double {
+  private var maxFixDelay: Double {
     guard desiredAccuracy.meters == nil, distanceFilter == nil else { return 0 }
-    if let deferral { return deferral.patience(after: exact) }
+    if let deferral { return deferral.maxFixDelay(after: exact) }
     guard let continuousDeferral, exact != nil else { return 0 }
-    return continuousDeferral.patience
+    return continuousDeferral.maxFixDelay
   }
 
   /// Metres up to the end of the distance filter; nil if every fix passes.

@@ -16,13 +16,13 @@ public struct CoarseSupply: Hashable, Sendable {
   /// Time of their last answer, with or without a position; nil before the first.
   public var answered: Timestamp?
   /// Number of consecutive answers without a position.
-  public var vain: Int
+  public var failedScans: Int
   /// True if a scan now can be used for learning.
   public var isLearning: Bool
 
   public init(
     radios: Set<SensorKind>, joules: Double = 0, receiverPower: Double = 0, timestamp: Timestamp? = nil,
-    radius: Double = .infinity, answered: Timestamp? = nil, vain: Int = 0, isLearning: Bool = false
+    radius: Double = .infinity, answered: Timestamp? = nil, failedScans: Int = 0, isLearning: Bool = false
   ) {
     self.radios = radios
     self.joules = joules
@@ -30,7 +30,7 @@ public struct CoarseSupply: Hashable, Sendable {
     self.timestamp = timestamp
     self.radius = radius
     self.answered = answered
-    self.vain = vain
+    self.failedScans = failedScans
     self.isLearning = isLearning
   }
 }
@@ -122,8 +122,9 @@ struct RadioPlan: Sendable {
   private func earliest(_ supply: CoarseSupply) -> Timestamp {
     var earliest = notBefore ?? Timestamp(nanoseconds: .min)
     if let answered = supply.answered {
-      let doubled = Self.pause * Double(1 << min(max(supply.vain, 1) - 1, 10))
-      let pause = supply.vain == 0 || supply.isLearning ? Self.spacing : min(Self.longestPause, doubled)
+      let doubled = Self.pause * Double(1 << min(max(supply.failedScans, 1) - 1, 10))
+      let pause =
+        supply.failedScans == 0 || supply.isLearning ? Self.spacing : min(Self.longestPause, doubled)
       earliest = max(earliest, answered.advanced(bySeconds: pause))
     }
     return earliest

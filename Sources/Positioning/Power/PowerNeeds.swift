@@ -55,7 +55,7 @@ public struct PowerNeeds: Hashable, Sendable {
   /// Maximum delay of a fix in s. Regions, error bounds and headings require immediate delivery.
   var latency: Double {
     let isWaitedFor = distanceToBoundary != nil || errorBound != nil || location.isHeadingWanted
-    return isWaitedFor ? 1 : max(1, location.patience)
+    return isWaitedFor ? 1 : max(1, location.maxFixDelay)
   }
 
   var isPositionWanted: Bool { location.isWanted || distanceToBoundary != nil }
@@ -127,7 +127,7 @@ public struct LocationNeeds: Hashable, Sendable {
   /// planned again then. Nil if nothing is due.
   public var deadline: Timestamp?
   /// Maximum delay of a fix in s while fixes are only collected; 0 if each is required immediately.
-  public var patience = 0.0
+  public var maxFixDelay = 0.0
   /// True if headings are published.
   public var isHeadingWanted = false
   /// True if locations are paused at rest: nothing is due until the accelerometer detects motion.

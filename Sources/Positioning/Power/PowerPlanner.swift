@@ -65,7 +65,7 @@ public struct PowerPlanner: Sendable {
   /// Interval in s between radio positions before the receiver's first fix.
   private static let blindScans = 30.0
   /// Time in s without a fix after which radios are scanned, too.
-  private static let searchPatience = 15.0
+  private static let searchTimeout = 15.0
   /// Typical duration in s of a sleep in motion.
   private static let briefSleep = 30.0
   /// Margin in s when the receiver is powered.
@@ -88,7 +88,7 @@ public struct PowerPlanner: Sendable {
   private var radios = RadioPlan()
   /// The newest fixes, and whether the previous one confirms the newest.
   private var newest: (seen: Timestamp, speed: Double?)?
-  private var isBorneOut = true
+  private var isCorroborated = true
   /// Learned time to fix of the receiver.
   public private(set) var fixTime: FixTimeEstimate
   /// The next time at which `demands` may change without an event; nil if only an event can change them.
@@ -161,9 +161,9 @@ public struct PowerPlanner: Sendable {
     case .off: return nil
     case .awake(let since, _):
       // The search for satellites has lasted longer than it should.
-      return since.advanced(bySeconds: Self.searchPatience)
+      return since.advanced(bySeconds: Self.searchTimeout)
     case .asleep(let since, let atRest):
-      guard isWorthAsking(coarse, atRest: atRest) else { return nil }
+      guard isQueryUseful(coarse, atRest: atRest) else { return nil }
       if isRequested(needs, at: time) { return time }
       if atRest, rest?.isAtRest != true { return time }
       return wakeTime(needs, slept: time.seconds(since: since))?.advanced(bySeconds: -RadioPlan.lead(coarse))
@@ -172,7 +172,7 @@ public struct PowerPlanner: Sendable {
 
   /// Returns whether radios cost less energy than the fix that they replace. If the receiver finds none, they
   /// always do.
-  private func isWorthAsking(_ coarse: CoarseSupply, atRest: Bool) -> Bool {
+  private func isQueryUseful(_ coarse: CoarseSupply, atRest: Bool) -> Bool {
     let sleep = atRest ? Self.longestSleep : Self.briefSleep
     let seconds = fixTime.seconds(afterSleeping: sleep) + Self.reserve
     return pausedUntil != nil || coarse.receiverPower == 0 || coarse.joules <= coarse.receiverPower * seconds
@@ -235,12 +235,12 @@ public struct PowerPlanner: Sendable {
     guard let seen = location.timestamp else { return }
     let before = newest
     newest = (seen, location.speed)
-    isBorneOut = true
+    isCorroborated = true
     guard let speed = location.speed else { return }
     if let before, case let step = seen.seconds(since: before.seen), step > 0, step <= Self.comparable {
-      if let known = before.speed, abs(speed - known) > Self.hardestBraking * step { isBorneOut = false }
+      if let known = before.speed, abs(speed - known) > Self.hardestBraking * step { isCorroborated = false }
     } else if speed < Self.restSpeed, rest?.isAtRest == false {
-      isBorneOut = false
+      isCorroborated = false
     }
   }
 
@@ -349,7 +349,7 @@ public struct PowerPlanner: Sendable {
 
   private func isGoodEnough(_ needs: PowerNeeds) -> Bool {
     if needs.isSeenByRadios { return true }
-    guard isBorneOut else { return false }
+    guard isCorroborated else { return false }
     if let speed = needs.location.speed, speed > mobility.topSpeed { return false }
     return 2 * (needs.location.horizontalAccuracy ?? Self.horizontalAccuracy) <= max(needs.tolerance, 20) / 2
   }

@@ -3,13 +3,13 @@ internal import Spatial
 
 /// States that a monitor preserves across a restart, by identifier.
 struct RegionMemory: Hashable, Sendable {
-  struct Stay: Hashable, Sendable {
+  struct Dwell: Hashable, Sendable {
     /// Civil time of entry; nil if unknown.
     var since: UTCTime?
     var hasDwelt: Bool
   }
 
-  var stays: [String: Stay] = [:]
+  var stays: [String: Dwell] = [:]
   /// Hashes of the identifiers of regions that the vehicle was outside of: 100,000 of them require 400 kB.
   /// The values are civil times in ns since when, or the smallest number if unknown.
   var outside: [UInt32: Int64] = [:]
@@ -76,7 +76,7 @@ struct RegionMemory: Hashable, Sendable {
       place += length
       let since = try get(Int64.self)
       let hasDwelt = try get(UInt8.self) != 0
-      stays[identifier] = Stay(
+      stays[identifier] = Dwell(
         since: since == .min ? nil : UTCTime(nanoseconds: since), hasDwelt: hasDwelt)
     }
     for _ in 0..<(isOld ? 1 : try get(UInt32.self)) {

@@ -62,7 +62,7 @@ public struct RegionMonitor: Sendable {
   public func state(of identifier: String) -> RegionState? { places[identifier].map { states[$0].told } }
 
   /// True if states of regions that are not monitored (any more) are preserved.
-  public var remembersOthers: Bool { !memory.isEmpty }
+  public var hasOtherStates: Bool { !memory.isEmpty }
 
   /// Identifiers of the regions whose decided state is inside, sorted.
   public var inside: [String] { placesInside.map { regions[$0].identifier }.sorted() }
@@ -323,7 +323,7 @@ public struct RegionMonitor: Sendable {
   public var encoded: [UInt8] {
     var all = memory
     for (place, track) in tracks where states[place] == .inside {
-      all.stays[regions[place].identifier] = RegionMemory.Stay(
+      all.stays[regions[place].identifier] = RegionMemory.Dwell(
         since: track.sinceTime, hasDwelt: track.hasDwelt)
     }
     for place in regions.indices where states[place].isOutside {

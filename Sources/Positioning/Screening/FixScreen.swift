@@ -47,12 +47,12 @@ public struct FixScreen: Sendable {
   /// The newest accepted location, and the velocity from the positions before it.
   private var last: Location?
   private var motion: SIMD2<Double>?
-  private var rest = RestingPlace()
+  private var rest = RestPosition()
   private var candidate: Candidate?
 
   /// Fixes that agree with each other and contradict `last`.
   private struct Candidate {
-    var doubt: Doubt
+    var doubt: OutlierKind
     /// Metres above the possible distance; 0 for a contradiction of velocities.
     var excess: Double
     var first: Location
@@ -80,7 +80,7 @@ public struct FixScreen: Sendable {
   /// The longest interval in seconds whose path can be calculated from the velocities at both ends.
   static let longestStep = 5.0
 
-  private enum Doubt { case jump, overconfidence }
+  private enum OutlierKind { case jump, overconfidence }
 
   public init(activity: ActivityType = .automotive, clock: ReceiverClock = ReceiverClock()) {
     self.activity = activity
@@ -191,7 +191,7 @@ public struct FixScreen: Sendable {
     counts.confirmed += confirmed.count
     // The velocities do not explain the way to the candidate.
     witness.interrupt()
-    rest = RestingPlace()
+    rest = RestPosition()
     (candidate, last) = (nil, nil)
     if let location { confirmed.append(location) }
     return accept(confirmed)
@@ -237,7 +237,8 @@ public struct FixScreen: Sendable {
   }
 
   /// - Parameter motion: the velocity from the positions before `last`.
-  private func doubt(about location: Location, after last: Location, _ motion: SIMD2<Double>?) -> Doubt? {
+  private func doubt(about location: Location, after last: Location, _ motion: SIMD2<Double>?) -> OutlierKind?
+  {
     if excess(of: location, after: last) > 0 { return .jump }
     let step = max(location.seconds(since: last), 0)
     guard step <= Self.longestStep,

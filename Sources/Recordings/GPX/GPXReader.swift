@@ -167,15 +167,15 @@ struct GPXPoint: Sendable, Hashable {
   /// The reason why the point cannot be used; nil for a valid one.
   var fault: RecordingError?
   /// Values from the file; the timestamp is added later.
-  private var said: PositionFix
+  private var parsed: PositionFix
 
-  var time: UTCTime? { said.time }
+  var time: UTCTime? { parsed.time }
 
-  var hasPosition: Bool { said.mode != .noFix }
+  var hasPosition: Bool { parsed.mode != .noFix }
 
   init(line: Int, coordinate: Coordinate) {
     self.line = line
-    said = PositionFix(timestamp: Timestamp(nanoseconds: 0), coordinate: coordinate)
+    parsed = PositionFix(timestamp: Timestamp(nanoseconds: 0), coordinate: coordinate)
   }
 
   /// Sets the value of an element within the point, by its name without prefix. Returns the problem; nil if
@@ -183,22 +183,22 @@ struct GPXPoint: Sendable, Hashable {
   mutating func set(_ text: [UInt8], of element: String) -> String? {
     let value = DecimalText.number(text.span)
     switch element {
-    case "ele": said.altitudeMeanSeaLevel = value
-    case "hdop": said.horizontalDilution = value.flatMap { $0 >= 0 ? $0 : nil }
-    case "sat": said.satellitesUsed = DecimalText.integer(text.span)
-    case "speed": said.speed = value.flatMap { $0 >= 0 ? $0 : nil }
-    case "course": said.course = value.map(normalizedDegrees)
+    case "ele": parsed.altitudeMeanSeaLevel = value
+    case "hdop": parsed.horizontalDilution = value.flatMap { $0 >= 0 ? $0 : nil }
+    case "sat": parsed.satellitesUsed = DecimalText.integer(text.span)
+    case "speed": parsed.speed = value.flatMap { $0 >= 0 ? $0 : nil }
+    case "course": parsed.course = value.map(normalizedDegrees)
     case "fix":
       switch String(decoding: text, as: UTF8.self) {
-      case "none": said.mode = .noFix
-      case "2d": said.mode = .twoDimensional
-      case "3d", "dgps", "pps": said.mode = .threeDimensional
+      case "none": parsed.mode = .noFix
+      case "2d": parsed.mode = .twoDimensional
+      case "3d", "dgps", "pps": parsed.mode = .threeDimensional
       default: return "<fix> is \"\(excerpt(text))\""
       }
     case "time":
       let string = String(decoding: text, as: UTF8.self)
       // GPX requires UTC, but some writers omit the Z.
-      said.time = UTCTime(rfc3339: string) ?? UTCTime(rfc3339: string + "Z")
+      parsed.time = UTCTime(rfc3339: string) ?? UTCTime(rfc3339: string + "Z")
       return time == nil ? "<time> is \"\(excerpt(text))\"" : nil
     default: return nil
     }
@@ -208,13 +208,13 @@ struct GPXPoint: Sendable, Hashable {
 
   /// Returns the report of this point. A position written by a receiver without a fix is ignored.
   func fix(at timestamp: Timestamp) -> PositionFix {
-    var fix = said
+    var fix = parsed
     fix.timestamp = timestamp
-    if said.mode == .noFix {
+    if parsed.mode == .noFix {
       fix = PositionFix(timestamp: timestamp, time: time, mode: .noFix)
-      fix.satellitesUsed = said.satellitesUsed
+      fix.satellitesUsed = parsed.satellitesUsed
     }
-    fix.mode = said.mode ?? (said.altitudeMeanSeaLevel == nil ? .twoDimensional : .threeDimensional)
+    fix.mode = parsed.mode ?? (parsed.altitudeMeanSeaLevel == nil ? .twoDimensional : .threeDimensional)
     return fix
   }
 }

@@ -3,7 +3,7 @@ public import Sensors
 public import Spatial
 
 /// Reads position fixes from a GPX 1.0 or 1.1 file: its track points; without any its route points; without
-/// those its way points. (Inputs repeat a single way point as a fixed position: `SimulatedPlace`.)
+/// those its way points. (Inputs repeat a single way point as a fixed position: `FixedReceiver`.)
 ///
 /// - `PositionFix.time` is as recorded; `timestamp` is the time since the first point, plus `startingAt`. It
 ///   is constant while the recorded time runs backwards (`RecordingClock`).

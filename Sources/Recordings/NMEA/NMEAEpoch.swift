@@ -19,7 +19,7 @@ struct NMEAEpoch {
   private var decimals = -1
   private var geoidSeparation: Double?
   /// Position data; the timestamp is added later.
-  private var said = PositionFix(timestamp: Timestamp(nanoseconds: 0))
+  private var parsed = PositionFix(timestamp: Timestamp(nanoseconds: 0))
 
   private static let positioning: Set<String> = ["RMC", "GGA", "GNS", "GLL"]
   private static let metresPerSecondPerKnot = 1852.0 / 3600
@@ -38,7 +38,7 @@ struct NMEAEpoch {
   }
 
   /// True if a sentence reported a position or its absence.
-  var speaksOfPosition: Bool { !typesSeen.isDisjoint(with: Self.positioning) }
+  var hasPosition: Bool { !typesSeen.isDisjoint(with: Self.positioning) }
 
   /// Adds a sentence; types without position data are ignored.
   mutating func add(_ sentence: NMEASentence) {
@@ -58,16 +58,16 @@ struct NMEAEpoch {
 
   /// Returns the report of this epoch, without its time.
   func fix(at timestamp: Timestamp) -> PositionFix {
-    var fix = said
+    var fix = parsed
     fix.timestamp = timestamp
-    guard said.coordinate != nil, hasFix == true else {
+    guard parsed.coordinate != nil, hasFix == true else {
       fix = PositionFix(timestamp: timestamp, mode: hasFix == nil ? nil : .noFix)
-      fix.satellitesUsed = said.satellitesUsed
+      fix.satellitesUsed = parsed.satellitesUsed
       return fix
     }
-    let isThreeDimensional = solutionMode.map { $0 >= 3 } ?? (said.altitudeMeanSeaLevel != nil)
+    let isThreeDimensional = solutionMode.map { $0 >= 3 } ?? (parsed.altitudeMeanSeaLevel != nil)
     fix.mode = isThreeDimensional ? .threeDimensional : .twoDimensional
-    if let altitude = said.altitudeMeanSeaLevel, let geoidSeparation {
+    if let altitude = parsed.altitudeMeanSeaLevel, let geoidSeparation {
       fix.altitudeEllipsoidal = altitude + geoidSeparation
     }
     return fix
@@ -79,9 +79,9 @@ struct NMEAEpoch {
     // Field 12 was added in NMEA 2.3; "not valid" there overrides an A in field 2.
     conclude(fix: sentence.letter(2) == UInt8(ascii: "A") && sentence.letter(12) != UInt8(ascii: "N"))
     keep(sentence.coordinate(3))
-    said.quality = said.quality ?? sentence.letter(12).flatMap(FixQuality.init(nmeaMode:))
-    said.speed = sentence.number(7).map { $0 * Self.metresPerSecondPerKnot } ?? said.speed
-    said.course = sentence.number(8).map(normalizedDegrees) ?? said.course
+    parsed.quality = parsed.quality ?? sentence.letter(12).flatMap(FixQuality.init(nmeaMode:))
+    parsed.speed = sentence.number(7).map { $0 * Self.metresPerSecondPerKnot } ?? parsed.speed
+    parsed.course = sentence.number(8).map(normalizedDegrees) ?? parsed.course
   }
 
   private mutating func parseGGA(_ sentence: NMEASentence) {
@@ -89,10 +89,10 @@ struct NMEAEpoch {
     keep(sentence.coordinate(2))
     conclude(fix: (sentence.integer(6) ?? 0) > 0)
     // GGA is more exact: older receivers report only A, D or E in RMC.
-    said.quality = sentence.integer(6).flatMap(FixQuality.init(nmeaIndicator:)) ?? said.quality
-    said.satellitesUsed = sentence.integer(7) ?? said.satellitesUsed
-    said.horizontalDilution = sentence.number(8) ?? said.horizontalDilution
-    said.altitudeMeanSeaLevel = sentence.number(9) ?? said.altitudeMeanSeaLevel
+    parsed.quality = sentence.integer(6).flatMap(FixQuality.init(nmeaIndicator:)) ?? parsed.quality
+    parsed.satellitesUsed = sentence.integer(7) ?? parsed.satellitesUsed
+    parsed.horizontalDilution = sentence.number(8) ?? parsed.horizontalDilution
+    parsed.altitudeMeanSeaLevel = sentence.number(9) ?? parsed.altitudeMeanSeaLevel
     geoidSeparation = sentence.number(11) ?? geoidSeparation
   }
 
@@ -106,9 +106,9 @@ struct NMEAEpoch {
     } else if hasFix == nil {
       hasFix = false
     }
-    said.satellitesUsed = said.satellitesUsed ?? sentence.integer(7)
-    said.horizontalDilution = said.horizontalDilution ?? sentence.number(8)
-    said.altitudeMeanSeaLevel = said.altitudeMeanSeaLevel ?? sentence.number(9)
+    parsed.satellitesUsed = parsed.satellitesUsed ?? sentence.integer(7)
+    parsed.horizontalDilution = parsed.horizontalDilution ?? sentence.number(8)
+    parsed.altitudeMeanSeaLevel = parsed.altitudeMeanSeaLevel ?? sentence.number(9)
     geoidSeparation = geoidSeparation ?? sentence.number(10)
   }
 
@@ -120,14 +120,14 @@ struct NMEAEpoch {
 
   private mutating func parseGSA(_ sentence: NMEASentence) {
     if let mode = sentence.integer(2), (2...3).contains(mode) { solutionMode = max(solutionMode ?? 0, mode) }
-    said.horizontalDilution = said.horizontalDilution ?? sentence.number(16)
+    parsed.horizontalDilution = parsed.horizontalDilution ?? sentence.number(16)
   }
 
   private mutating func parseVTG(_ sentence: NMEASentence) {
     guard sentence.letter(9) != UInt8(ascii: "N") else { return }
-    said.course = said.course ?? sentence.number(1).map(normalizedDegrees)
-    said.speed =
-      said.speed ?? sentence.number(5).map { $0 * Self.metresPerSecondPerKnot }
+    parsed.course = parsed.course ?? sentence.number(1).map(normalizedDegrees)
+    parsed.speed =
+      parsed.speed ?? sentence.number(5).map { $0 * Self.metresPerSecondPerKnot }
       ?? sentence.number(7).map { $0 / 3.6 }
   }
 
@@ -147,7 +147,7 @@ struct NMEAEpoch {
   /// Stores the position with the most decimals, because many receivers shorten it in RMC.
   private mutating func keep(_ position: (coordinate: Coordinate, decimals: Int)?) {
     guard let position, position.decimals > decimals else { return }
-    (said.coordinate, decimals) = position
+    (parsed.coordinate, decimals) = position
   }
 }
 

@@ -100,7 +100,7 @@ public struct NMEARecording: SensorRecording {
     let ended = epoch
     epoch = NMEAEpoch()
     satellites.update(ended.satellitesVisible)
-    guard ended.speaksOfPosition else { return nil }
+    guard ended.hasPosition else { return nil }
     let moment = calendar.moment(timeOfDay: ended.timeOfDay, date: ended.date, shifting: &clock)
     let timestamp = clock.timestamp(for: moment?.time)
     lastTimestamp = timestamp

@@ -45,7 +45,7 @@ struct OBDRequester: Sendable {
   /// Duration in s of a silence after which new traffic counts as a wakeup.
   private static let longSleep = 60.0
   /// Time in s without a sign of an engine after which only probes are sent.
-  private static let patience = 30.0
+  private static let engineTimeout = 30.0
   /// Number of unanswered requests after which a parameter is requested rarely, at this interval in s.
   private static let (mostMisses, rareInterval) = (3, 60.0)
   /// Voltage in V above which an alternator or a converter charges a 12 V battery; 24 V systems have twice
@@ -76,7 +76,7 @@ struct OBDRequester: Sendable {
     settle(at: now)
     let isCharging = voltage.map(Self.isCharging) ?? false
     if isCharging { lastRunning = now }
-    let runs = lastRunning.map { now.seconds(since: $0) <= Self.patience } ?? false
+    let runs = lastRunning.map { now.seconds(since: $0) <= Self.engineTimeout } ?? false
     let next: Phase = runs ? .asking : isBusAwake ? .probing : .asleep
     if next != phase {
       // A bus that wakes after a long sleep, or whose engine has stopped, is probed soon; occasional traffic

@@ -140,7 +140,7 @@ struct ReadingThinning: Sendable {
   /// Interval in s, slightly below 0.1, so that readings at 10 Hz pass.
   private static let interval = 0.095
   /// Time in s without the preferred group after which another is used.
-  private static let patience = 2.0
+  private static let sourceTimeout = 2.0
 
   mutating func admits(_ reading: VehicleReading) -> Bool {
     if let last = last[reading.path] {
@@ -156,7 +156,7 @@ struct ReadingThinning: Sendable {
   mutating func isBest(
     _ parameter: J1939Parameter, from source: UInt8, hasValue: Bool, at time: Timestamp
   ) -> Bool {
-    if let known = best[parameter.path], time.seconds(since: known.time) <= Self.patience,
+    if let known = best[parameter.path], time.seconds(since: known.time) <= Self.sourceTimeout,
       known.rank < parameter.rank || known.rank == parameter.rank && known.source != source
     {
       return false

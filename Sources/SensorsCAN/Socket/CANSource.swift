@@ -68,7 +68,7 @@ struct CANWorker: ~Copyable {
   private var requester: OBDRequester?
   private var surroundings: BusSurroundings
   private var socket: CANSocket?
-  private var said: SourceStatus.State?
+  private var reported: SourceStatus.State?
 
   /// Interval in s between attempts to open a missing interface.
   private static let retryInterval = 5.0
@@ -89,12 +89,12 @@ struct CANWorker: ~Copyable {
     do throws(CANError) {
       if socket == nil {
         socket = try plan.open(decoder.filters)
-        say(.active(rates: [:]))
+        report(.active(rates: [:]))
       }
       try serve()
     } catch {
       socket = nil
-      say(.unavailable(reason: "\(error)"))
+      report(.unavailable(reason: "\(error)"))
       _ = wake.wait(seconds: Self.retryInterval)
     }
   }
@@ -132,7 +132,7 @@ struct CANWorker: ~Copyable {
         observe(error)
         continue
       }
-      if case .unavailable? = said { say(.active(rates: [:])) }
+      if case .unavailable? = reported { report(.active(rates: [:])) }
       readings += try take(frame, at: time(of: stamp))
     }
     if !readings.isEmpty { sink(.vehicle(readings)) }
@@ -176,26 +176,26 @@ struct CANWorker: ~Copyable {
   private mutating func observe(_ error: CANBusError) {
     switch error {
     case .busOff:
-      say(
+      report(
         .unavailable(
           reason:
             "\(plan.bus.interface): the controller is off the bus after too many errors; check the bit rate and the "
             + "wiring, and let it restart automatically (ip link set \(plan.bus.interface) type can restart-ms 100)"
         ))
     case .errorPassive:
-      say(
+      report(
         .unavailable(
           reason:
             "\(plan.bus.interface): the controller sees only errors; check the bit rate, the wiring and the terminators"
         ))
-    case .restarted: say(.active(rates: [:]))
+    case .restarted: report(.active(rates: [:]))
     }
   }
 
   /// Reports each change once.
-  private mutating func say(_ state: SourceStatus.State) {
-    guard state != said else { return }
-    said = state
+  private mutating func report(_ state: SourceStatus.State) {
+    guard state != reported else { return }
+    reported = state
     sink(.status(SourceStatus(timestamp: now, source: "can:\(plan.bus.interface)", kinds: [], state: state)))
   }
 

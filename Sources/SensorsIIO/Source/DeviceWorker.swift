@@ -149,22 +149,22 @@ final class DeviceWorker: Sendable {
       rates[.thermometer] = min(configuration.temperatureFrequency, phase.hertz)
     }
     for sensor in polled { rates[sensor.sensor.kind] = 1 / sensor.interval }
-    let patience = max(configuration.timeout, 3 * phase.latency)
+    let timeout = max(configuration.timeout, 3 * phase.latency)
     var lastArrival = SystemClock.boottime
     var isSilent = true
 
     while !isStopping, isCurrent(phase) {
       heartbeat.beat()
       let now = SystemClock.boottime
-      let next = polled.map(\.due).min().map { Double($0 - now) * 1e-9 } ?? patience
-      let limit = max(0, min(next, patience, phase.until.map { Double($0 - now) * 1e-9 } ?? patience))
+      let next = polled.map(\.due).min().map { Double($0 - now) * 1e-9 } ?? timeout
+      let limit = max(0, min(next, timeout, phase.until.map { Double($0 - now) * 1e-9 } ?? timeout))
       let count = try capture.collect(from: device, into: &block, wake: wake, limit: limit)
       if count > 0 {
         lastArrival = SystemClock.boottime
         if isSilent { report(.active(rates: rates), opened) }
         isSilent = false
         progress.withLock { $0.hasDelivered = true }
-      } else if Double(SystemClock.boottime - lastArrival) * 1e-9 > patience {
+      } else if Double(SystemClock.boottime - lastArrival) * 1e-9 > timeout {
         // Sensors that report only changes are silent at rest; a sensor whose buffer is enabled works.
         guard try device.file("buffer/enable") != "0" else {
           throw IIOError(

@@ -26,7 +26,7 @@ public final class IIOSource: SensorSource {
 
   /// The time limit in s for stopping the threads. A thread that waits for a host without an answer is then
   /// abandoned.
-  private static let patience = 2.0
+  private static let stopTimeout = 2.0
 
   /// Creates a source.
   ///
@@ -62,7 +62,7 @@ public final class IIOSource: SensorSource {
   /// Powers the hardware down and returns when the threads have ended: within a block's length. Threads that wait for a host
   /// that does not answer are left after two seconds, and nothing comes from them any more; they end when libiio gives up.
   public func stop() {
-    thread.stop(patience: Self.patience)
+    thread.stop(timeout: Self.stopTimeout)
     hasEnded.withLock { $0 = true }
     discovery.end()
     board.removeListener(thread.wake)

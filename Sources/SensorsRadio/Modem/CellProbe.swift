@@ -13,7 +13,7 @@ public struct CellProbe: Hashable, Sendable {
   /// Queries ModemManager; normally takes at most some seconds.
   /// - Throws: `RadioError` with the remedy.
   public static func run() throws(RadioError) -> CellProbe {
-    guard let result = try ModemScanner().scan(ScanWait.patient()) else {
+    guard let result = try ModemScanner().scan(ScanWait.uninterrupted()) else {
       throw ModemScanner.explanation(.abandoned)
     }
     return CellProbe(
@@ -25,12 +25,14 @@ public struct CellProbe: Hashable, Sendable {
 extension Modem {
   /// Returns ModemManager's modems, sorted by path.
   /// - Throws: `RadioError` with the remedy.
-  public static func all() throws(RadioError) -> [Modem] { try ModemScanner().modems(ScanWait.patient()) }
+  public static func all() throws(RadioError) -> [Modem] {
+    try ModemScanner().modems(ScanWait.uninterrupted())
+  }
 }
 
 extension ScanWait {
   /// Waits without a time limit.
-  static func patient() throws(RadioError) -> ScanWait {
+  static func uninterrupted() throws(RadioError) -> ScanWait {
     do throws(SystemError) {
       return ScanWait(wake: try EventDescriptor(), beat: {}, expectPause: { _ in }, isWanted: { true })
     } catch {

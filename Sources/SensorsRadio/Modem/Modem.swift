@@ -52,7 +52,7 @@ public struct Modem: Hashable, Sendable {
     locationSources = location?["Enabled"]?.unsigned ?? 0
     signalsLocation = location?["SignalsLocation"]?.flag ?? false
     technology = Self.technology(modem["AccessTechnologies"]?.unsigned ?? 0)
-    timingAdvance = Self.speaksQMI(modem) ? .microseconds : .steps
+    timingAdvance = Self.usesQMI(modem) ? .microseconds : .steps
   }
 
   /// Decodes the flags of MMModemAccessTechnology. If LTE and NR are combined, the cell is that of LTE.
@@ -66,7 +66,7 @@ public struct Modem: Hashable, Sendable {
   }
 
   /// Returns whether the primary port uses QMI (MM_MODEM_PORT_TYPE_QMI).
-  private static func speaksQMI(_ modem: DBusValue) -> Bool {
+  private static func usesQMI(_ modem: DBusValue) -> Bool {
     guard let primary = modem["PrimaryPort"]?.text else { return false }
     return modem["Ports"]?.list.contains { $0.list.first?.text == primary && $0.list.last?.unsigned == 6 }
       ?? false

@@ -83,7 +83,7 @@ public final class RadioSource: SensorSource {
 
   /// Stops the thread, with a time limit: a bus that accepts a connection but never answers blocks the thread
   /// inside the library.
-  public func stop() { thread.stop(patience: 5) }
+  public func stop() { thread.stop(timeout: 5) }
 
   private func run(_ sink: @escaping SensorSink, _ heartbeat: Heartbeat) {
     let wait = ScanWait(
@@ -109,7 +109,7 @@ struct RadioWorker: ~Copyable {
 
   private var schedule = ScanSchedule()
   private var generator = SystemRandomNumberGenerator()
-  private var said: SourceStatus.State?
+  private var reported: SourceStatus.State?
 
   init(
     name: String, kind: SensorKind, scan: @escaping Scan, wait: ScanWait, sink: @escaping SensorSink
@@ -125,7 +125,7 @@ struct RadioWorker: ~Copyable {
   mutating func work(demand: SensorDemand) {
     schedule.setDemand(demand, at: now)
     guard let due = schedule.due else {
-      if case .active? = said { say(.idle) }
+      if case .active? = reported { report(.idle) }
       _ = waitUntilReadable([wait.wake.descriptor])
       wait.wake.drain()
       return
@@ -144,21 +144,21 @@ struct RadioWorker: ~Copyable {
       }
       schedule.succeed()
       if let notice = result.notice {
-        say(.unavailable(reason: "\(notice)"))
+        report(.unavailable(reason: "\(notice)"))
       } else {
-        say(.active(rates: schedule.interval.map { [kind: 1 / $0] } ?? [:]))
+        report(.active(rates: schedule.interval.map { [kind: 1 / $0] } ?? [:]))
       }
       sink(.radio([result.scan]))
     } catch {
       schedule.fail(at: now, using: &generator)
-      say(.unavailable(reason: "\(error)"))
+      report(.unavailable(reason: "\(error)"))
     }
   }
 
   /// Reports each change of the state once.
-  private mutating func say(_ state: SourceStatus.State) {
-    guard state != said else { return }
-    said = state
+  private mutating func report(_ state: SourceStatus.State) {
+    guard state != reported else { return }
+    reported = state
     sink(.status(SourceStatus(timestamp: now, source: name, kinds: [kind], state: state)))
   }
 

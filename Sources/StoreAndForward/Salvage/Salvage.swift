@@ -296,10 +296,10 @@ struct Salvage {
 
   private mutating func flush(_ portion: inout [OutboxRecord], _ body: ([OutboxRecord]) -> Bool) -> Bool {
     guard !portion.isEmpty else { return true }
-    let goesOn = body(portion)
-    if goesOn { result.records += portion.count } else { result.isCancelled = true }
+    let shouldContinue = body(portion)
+    if shouldContinue { result.records += portion.count } else { result.isCancelled = true }
     portion = []
-    return goesOn
+    return shouldContinue
   }
 
   /// Reads a record again.

@@ -17,7 +17,7 @@ struct Renumbering {
     self.overtakings = overtakings
   }
 
-  mutating func write(to store: Store, _ places: inout Places) throws(SQLiteError) {
+  mutating func write(to store: Store, _ places: inout RecordPositions) throws(SQLiteError) {
     var rest = overtakings.sorted { $0.place < $1.place }
     for var record in records {
       while let index = rest.firstIndex(where: { $0.lane == record.lane && $0.place < record.seq }) {

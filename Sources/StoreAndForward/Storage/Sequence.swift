@@ -40,7 +40,7 @@ struct Sequence: Equatable {
 ///
 /// A moved record receives a new place. Places are not sequence numbers, because consumers count a skipped
 /// sequence number as a lost message.
-struct Places {
+struct RecordPositions {
   private var last: UInt64 = 0
 
   /// Marks a place as used.

@@ -80,7 +80,7 @@ public struct SamplePiece: Hashable, Sendable {
     }
     guard let place else { return }
     series[place].times.append((time.nanoseconds &- start.nanoseconds) / 1000)
-    let scale = WayEncoder.scale(kind.decimals)
+    let scale = TrackEncoder.scale(kind.decimals)
     for (column, value) in values.enumerated() {
       series[place].values[column].append(Int64((max(-1e12, min(1e12, value)) * scale).rounded()))
     }

@@ -62,12 +62,12 @@ public struct TrackMessage: Hashable, Sendable {
   /// reduced by this amount.
   public static func roundingError(precision: Int) -> Double {
     // Half a unit north and half a unit east, at most 111.7 km per degree.
-    0.5 * 2.0.squareRoot() * 111_700 / WayEncoder.scale(precision)
+    0.5 * 2.0.squareRoot() * 111_700 / TrackEncoder.scale(precision)
   }
 
   /// Encoded payload.
   public var payload: [UInt8] {
-    var way = WayEncoder(start: fixes.first?.time ?? UTCTime(nanoseconds: 0), precision: precision)
+    var way = TrackEncoder(start: fixes.first?.time ?? UTCTime(nanoseconds: 0), precision: precision)
     var (accuracies, altitudes, speeds) = (DeltaEncoder(), DeltaEncoder(), DeltaEncoder())
     for fix in fixes {
       way.append(fix.coordinate, at: fix.time)
@@ -106,7 +106,7 @@ public struct TrackMessage: Hashable, Sendable {
     isCorrection = json["correction"]?.bool ?? false
     odometer = OdometerReading(json: json)
     identity = json.identity
-    var way = try WayDecoder(json: json, start: start, count: count, precision: precision)
+    var way = try TrackDecoder(json: json, start: start, count: count, precision: precision)
     let accuracies =
       json["accuracies"] == nil ? nil : try DeltaDecoder.numbers(json, "accuracies", count: count)
     let altitudes = json["altitudes"] == nil ? nil : try DeltaDecoder.numbers(json, "altitudes", count: count)

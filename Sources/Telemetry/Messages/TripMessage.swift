@@ -153,7 +153,7 @@ public struct TripMessage: Hashable, Sendable {
       json.field("driver", driver)
       json.field("purpose", purpose)
       if let first = way.first {
-        var encoder = WayEncoder(start: first.time, precision: Self.precision)
+        var encoder = TrackEncoder(start: first.time, precision: Self.precision)
         for place in way { encoder.append(place.coordinate, at: place.time) }
         json.field("way") { json in
           json.field("time", encoder.start.rfc3339)
@@ -201,7 +201,7 @@ public struct TripMessage: Hashable, Sendable {
     way = []
     guard let track = json["way"] else { return }
     let count = Int(try track.required("count", in: 0...Double(Self.largestCount)))
-    var places = try WayDecoder(
+    var places = try TrackDecoder(
       json: track, start: try track.requiredTime("time"), count: count,
       precision: Int(try track.required("precision", in: 1...8)))
     way.reserveCapacity(count)

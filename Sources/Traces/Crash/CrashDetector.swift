@@ -35,7 +35,7 @@ public struct CrashDetector: Sendable {
 
   private let settings: Settings
   private var limit = Double.infinity
-  private var level = LevelKeeper()
+  private var level = VerticalFilter()
   private var course = VelocityCourse()
   private var pulse: Pulse?
   private var last: Timestamp?
@@ -96,7 +96,7 @@ public struct CrashDetector: Sendable {
     guard (0...Self.gap).contains(step) else {
       (pulse, weightlessSince, fell, lastAcceleration) = (nil, nil, nil, .zero)
       course.removeAll()
-      level = LevelKeeper()
+      level = VerticalFilter()
       level.process(force, rate: lastRate, seconds: 0, corrects: true)
       return nil
     }
@@ -173,7 +173,7 @@ public struct CrashDetector: Sendable {
 
 /// A complementary filter for the vertical: the gyroscope rotates it, and the accelerometer corrects it
 /// within seconds.
-struct LevelKeeper: Sendable {
+struct VerticalFilter: Sendable {
   /// The rotation from the device frame to level, with an arbitrary heading.
   private(set) var attitude: Quaternion?
 

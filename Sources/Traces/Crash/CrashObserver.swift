@@ -95,9 +95,10 @@ public struct CrashObserver: Sendable {
 
   /// Returns the last speed reported before a time.
   private func before(_ moment: Timestamp) -> Double? {
-    guard let said = earlier.last(where: { $0.at <= moment }), moment.seconds(since: said.at) <= Self.speedAge
+    guard let sample = earlier.last(where: { $0.at <= moment }),
+      moment.seconds(since: sample.at) <= Self.speedAge
     else { return nil }
-    return said.value
+    return sample.value
   }
 
   private mutating func follow(at now: Timestamp) {

@@ -23,7 +23,7 @@ import Testing
     #expect(try brokers("--broker", "a,b:1", "--ca", "x").map(\.port) == [8883, 1])
     // Of one, too: a failure at MQTT 5 is none while there is 3.1.1 to try.
     for text in ["a", "a,b"] {
-      #expect(try !BrokerArguments.parse(["--broker", text]).configuration().tellsEachBroker)
+      #expect(try !BrokerArguments.parse(["--broker", text]).configuration().reportsEachBroker)
     }
   }
 

@@ -20,7 +20,7 @@ import Testing
     return try SimulatedFleet(options, start: noon)
   }
 
-  private func say(_ fleet: inout SimulatedFleet, until seconds: Double) -> [SimulatedFleet.Output] {
+  private func report(_ fleet: inout SimulatedFleet, until seconds: Double) -> [SimulatedFleet.Output] {
     var outputs: [SimulatedFleet.Output] = []
     fleet.advance(to: seconds, into: &outputs)
     return outputs
@@ -28,7 +28,7 @@ import Testing
 
   @Test func reportsAreEvenlySpreadAndInOrder() throws {
     var fleet = try fleet { $0.rate = 2 }
-    let outputs = say(&fleet, until: 9.999)
+    let outputs = report(&fleet, until: 9.999)
     #expect(outputs.count == 400)
     for vehicle in 0..<20 {
       let own = try outputs.filter { $0.vehicle == vehicle }.map {
@@ -40,7 +40,8 @@ import Testing
     // Whether it is asked often or seldom, the same is said.
     var again = try self.fleet { $0.rate = 2 }
     let parts =
-      stride(from: 0.37, to: 10, by: 0.37).flatMap { say(&again, until: $0) } + say(&again, until: 9.999)
+      stride(from: 0.37, to: 10, by: 0.37).flatMap { report(&again, until: $0) }
+      + report(&again, until: 9.999)
     #expect(parts.map(\.message.topic) == outputs.map(\.message.topic))
   }
 
@@ -57,7 +58,7 @@ import Testing
       $0.outagesPerHour = 3600
       $0.outageSeconds = 1000
     }
-    _ = say(&lost, until: 60)
+    _ = report(&lost, until: 60)
     let out = Set(lost.vehicles.indices.filter { lost.vehicles[$0].isOut })
     #expect(!out.isEmpty)
     let others = lost.statusAgain(at: noon) { _ in true }
@@ -76,7 +77,7 @@ import Testing
 
   @Test func vehiclesMoveAsTheySay() throws {
     var fleet = try fleet { $0.vehicles = 3 }
-    let outputs = say(&fleet, until: 120)
+    let outputs = report(&fleet, until: 120)
     for vehicle in 0..<3 {
       let own = try outputs.filter { $0.vehicle == vehicle }.map {
         try LocationMessage(json: JSONValue(parsing: $0.message.payload)).location
@@ -96,7 +97,7 @@ import Testing
     }
     var courses: [Double?] = []
     var headings: [Double] = []
-    for output in say(&fleet, until: 60) {
+    for output in report(&fleet, until: 60) {
       let json = try JSONValue(parsing: output.message.payload)
       if output.message.topic.hasSuffix("/location") {
         courses.append(try LocationMessage(json: json).location.course)
@@ -118,7 +119,7 @@ import Testing
       $0.outagesPerHour = 60
       $0.outageSeconds = 30
     }
-    let outputs = say(&fleet, until: 600)
+    let outputs = report(&fleet, until: 600)
     let kinds = outputs.map { String($0.message.topic.split(separator: "/").last ?? "") }
     let lost = try #require(kinds.firstIndex(of: "status"))
     #expect(Array(kinds[lost..<(lost + 4)]) == ["status", "status", "track", "location"])
@@ -138,7 +139,7 @@ import Testing
   @Test func equalSeedsDriveEqually() throws {
     func places(_ seed: UInt64) throws -> [Coordinate] {
       var fleet = try fleet { $0.seed = seed }
-      return try say(&fleet, until: 3).map {
+      return try report(&fleet, until: 3).map {
         try LocationMessage(json: JSONValue(parsing: $0.message.payload)).location.coordinate
       }
     }

@@ -61,22 +61,22 @@ import Testing
 
   @Test func toldNumbersComeBack() throws {
     let van = VehicleKey(fleet: "a", vehicle: "ü\"b")
-    let told = ToldFile(
+    let told = SentNumbersFile(
       root: "odograph/v1",
       numbers: [
-        ToldNumbers(vehicle: van, epoch: "e", last: 12, unacknowledged: [2...2, 5...12]),
-        ToldNumbers(vehicle: van, epoch: "f", last: 0),
+        SentNumbers(vehicle: van, epoch: "e", last: 12, unacknowledged: [2...2, 5...12]),
+        SentNumbers(vehicle: van, epoch: "f", last: 0),
       ])
-    let read = try ToldFile(told.bytes, of: "told.jsonl")
+    let read = try SentNumbersFile(told.bytes, of: "told.jsonl")
     #expect(read.numbers == told.numbers && read.root == told.root)
     // Cut anywhere, it is no such file, or says in which line it ends.
     for count in 0..<(told.bytes.count - 1) {
       let error = #expect(throws: FleetError.self) {
-        try ToldFile(Array(told.bytes.prefix(count)), of: "told.jsonl")
+        try SentNumbersFile(Array(told.bytes.prefix(count)), of: "told.jsonl")
       }
       #expect(error?.object.hasPrefix("told.jsonl, line ") == true)
     }
     let wrong = String(decoding: told.bytes, as: UTF8.self).replacing("[2,2]", with: "[2,13]")
-    #expect(throws: FleetError.self) { try ToldFile(Array(wrong.utf8), of: "told.jsonl") }
+    #expect(throws: FleetError.self) { try SentNumbersFile(Array(wrong.utf8), of: "told.jsonl") }
   }
 }

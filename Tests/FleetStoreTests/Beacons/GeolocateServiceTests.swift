@@ -34,13 +34,13 @@ import Transfers
   /// Asks so many questions, of three unknown access points each, beside a map of one other.
   private func run(
     _ scene: String, _ count: Int = 6, cache name: String? = nil, address: GeolocateAddress? = nil,
-    goesOn: @escaping () -> Bool = { true }
+    shouldContinue: @escaping () -> Bool = { true }
   ) throws -> (found: [FleetBeacon], counts: GeolocateRun.Counts, said: String, fault: String?) {
     let address = try address ?? self.address(scene)
     var limits = GeolocatePace.Limits()
     (limits.interval, limits.backoff, limits.longest) = (0.001, 0.001, 0.01)
     let client = try #require(
-      GeolocateClient(address, .init(connect: 2000, total: 600), goesOn: goesOn))
+      GeolocateClient(address, .init(connect: 2000, total: 600), shouldContinue: shouldContinue))
     var run = try GeolocateRun(
       service: address.host,
       cache: try GeolocateCache(path: directory.file(name ?? scene + ".sqlite"), day: Scene.day),
@@ -53,8 +53,8 @@ import Transfers
         now += seconds
         return false
       }
-      let goesOn = try run.process(question, ask: client.ask, now: { now }, waits: wait)
-      if !goesOn { break }
+      let shouldContinue = try run.process(question, ask: client.ask, now: { now }, waits: wait)
+      if !shouldContinue { break }
     }
     let found = run.found
     return (found, run.counts, run.summary(found.count), run.fault)

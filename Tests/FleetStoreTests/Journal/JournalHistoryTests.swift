@@ -9,11 +9,11 @@ import Testing
 /// Trips and driving events of recordings that had no tables for them, and those that are too old.
 @Suite struct JournalHistoryTests {
   private typealias Rows = RecordedRows
-  private typealias Told = JournalMessages
+  private typealias Entry = JournalMessages
 
   private let told = [
-    Told.trip(1, revision: 2, phase: .ended), Told.trip(1, revision: 1, phase: .started),
-    Told.trip(2, revision: 1, phase: .underway, start: 3600), Told.event(1, ongoing: true), Told.event(1),
+    Entry.trip(1, revision: 2, phase: .ended), Entry.trip(1, revision: 1, phase: .started),
+    Entry.trip(2, revision: 1, phase: .underway, start: 3600), Entry.event(1, ongoing: true), Entry.event(1),
     ("van/trip", #"{"number":3,"time":"2026-11-21T12:00:00.000Z"}"#),
     ("van/motion", #"{"epoch":"e","seq":99}"#),
   ]
@@ -83,17 +83,17 @@ import Testing
     let edge = -90 * Rows.day - 0.5 * Rows.day
     let old = Rows.of(
       [
-        Told.trip(1, start: -100 * Rows.day), Told.trip(2, start: edge - 601),
-        Told.trip(3, start: edge - 300),
-        Told.trip(4, start: -20_000 * Rows.day), Told.trip(5, start: 40_000 * Rows.day),
-        Told.event(1, at: edge - 1), Told.event(2, at: edge),
+        Entry.trip(1, start: -100 * Rows.day), Entry.trip(2, start: edge - 601),
+        Entry.trip(3, start: edge - 300),
+        Entry.trip(4, start: -20_000 * Rows.day), Entry.trip(5, start: 40_000 * Rows.day),
+        Entry.event(1, at: edge - 1), Entry.event(2, at: edge),
       ], at: -95 * Rows.day)
     let new = Rows.of([
-      Told.trip(6), Told.trip(7, start: -20_001 * Rows.day), Told.event(3),
-      Told.event(4, at: 40_000 * Rows.day),
+      Entry.trip(6), Entry.trip(7, start: -20_001 * Rows.day), Entry.event(3),
+      Entry.event(4, at: 40_000 * Rows.day),
     ])
     // One that goes on over the limit was told after it.
-    let over = Rows.of([Told.trip(8, start: edge - 300)])
+    let over = Rows.of([Entry.trip(8, start: edge - 300)])
     for store in [SQLiteStore(path: path), PostgreSQLStore(address: server.url)] as [any MessageStore] {
       try store.open()
       _ = try store.store(old)

@@ -10,7 +10,7 @@ import Testing
 
 /// Trips and driving events that are played back as if they happened now are others than those of the recording.
 @Suite struct JournalReplayTests {
-  private typealias Told = JournalMessages
+  private typealias Entry = JournalMessages
 
   private func played(_ message: (String, String), speed: Double) throws -> JSONValue {
     let path = String(message.0.dropFirst("van/".count))
@@ -25,9 +25,9 @@ import Testing
   }
 
   @Test(arguments: [1.0, 10]) func allTimesOfATripMove(speed: Double) throws {
-    let read = try TripMessage(json: played(Told.trip(3, revision: 2, driver: "ann"), speed: speed))
+    let read = try TripMessage(json: played(Entry.trip(3, revision: 2, driver: "ann"), speed: speed))
     let original = try TripMessage(
-      json: JSONValue(parsing: Array(Told.trip(3, revision: 2, driver: "ann").1.utf8)))
+      json: JSONValue(parsing: Array(Entry.trip(3, revision: 2, driver: "ann").1.utf8)))
     func moved(_ time: UTCTime) -> UTCTime {
       noon.advanced(bySeconds: 86_400 + time.seconds(since: noon) / speed)
     }
@@ -46,8 +46,8 @@ import Testing
 
   /// Trip and event are of the same series afterwards too.
   @Test func anEventStaysWithItsTrip() throws {
-    let event = try DrivingEventMessage(json: played(Told.event(5, .kerb, trip: 3), speed: 1))
-    let trip = try TripMessage(json: played(Told.trip(3), speed: 1))
+    let event = try DrivingEventMessage(json: played(Entry.event(5, .kerb, trip: 3), speed: 1))
+    let trip = try TripMessage(json: played(Entry.trip(3), speed: 1))
     #expect(event.journal.series == trip.trip.series && event.trip == 3 && event.journal.number == 5)
     #expect(event.time == noon.advanced(bySeconds: 86_400))
   }

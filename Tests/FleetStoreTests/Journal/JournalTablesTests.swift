@@ -11,7 +11,7 @@ import Testing
 /// Trips and driving events have a row each, the one that holds, in both databases.
 @Suite struct JournalTablesTests {
   private typealias Rows = RecordedRows
-  private typealias Told = JournalMessages
+  private typealias Entry = JournalMessages
 
   /// Stores messages in any order, in batches of any size, each up to three times.
   private func store(
@@ -75,7 +75,7 @@ import Testing
 
   @Test func anyOrderAndRepetitionsGiveTheSameTablesInSQLite() throws {
     var generator = SeededGenerator.announced()
-    let messages = Rows.of(Told.all(&generator))
+    let messages = Rows.of(Entry.all(&generator))
     var tables: Set<[[String]]> = []
     for round in 0..<8 {
       let directory = try TemporaryDirectory()
@@ -94,7 +94,7 @@ import Testing
 
   @Test(.needs(.postgreSQL)) func anyOrderAndRepetitionsGiveTheSameTablesInPostgreSQL() throws {
     var generator = SeededGenerator.announced()
-    let messages = Rows.of(Told.all(&generator))
+    let messages = Rows.of(Entry.all(&generator))
     let directory = try TemporaryDirectory()
     let path = directory.file("fleet.sqlite")
     let reference = SQLiteStore(path: path)
@@ -118,8 +118,8 @@ import Testing
     let server = try PostgreSQLFixture()
     let path = directory.file("fleet.sqlite")
     let messages = Rows.of([
-      Told.trip(7, revision: 3, seq: 5, driver: "anna"),
-      Told.event(2, .overSpeed, trip: 7, severity: .high, seq: 6, region: "depot"),
+      Entry.trip(7, revision: 3, seq: 5, driver: "anna"),
+      Entry.event(2, .overSpeed, trip: 7, severity: .high, seq: 6, region: "depot"),
     ])
     for store in [SQLiteStore(path: path), PostgreSQLStore(address: server.url)] as [any MessageStore] {
       try store.open()
@@ -132,7 +132,7 @@ import Testing
         idling, greatest_speed, mean_speed, fuel, electricity, driver, purpose, epoch, seq FROM #trips
       """
     let columns = [
-      "demo", "van", Told.series, "7", "3", "ended", "driven", "48.125", "11.5", "2.5", "1200.5", "48.25",
+      "demo", "van", Entry.series, "7", "3", "ended", "driven", "48.125", "11.5", "2.5", "1200.5", "48.25",
       "11.75", "",
       "1700.5", "500", "12.5", "540", "60", "8.5", "13.25", "1", "0.125", "-0.5", "anna", "delivery", "e",
       "5",
@@ -142,7 +142,7 @@ import Testing
         severity, confidence, region, epoch, seq FROM #driving_events
       """
     let eventColumns = [
-      "demo", "van", Told.series, "2", "overSpeed", "7", "48.125", "11.5", "2.5", "12.5", "4.25", "3", "1.5",
+      "demo", "van", Entry.series, "2", "overSpeed", "7", "48.125", "11.5", "2.5", "12.5", "4.25", "3", "1.5",
       "high",
       "0.875", "depot", "e", "6",
     ]
@@ -169,7 +169,7 @@ import Testing
   @Test(.needs(.postgreSQL)) func hostileMessagesHoldNothingUp() throws {
     let directory = try TemporaryDirectory()
     let server = try PostgreSQLFixture()
-    let good = Told.trip(1)
+    let good = Entry.trip(1)
     let zero = (
       "van/trip",
       good.1.replacing(#""number":1"#, with: #""number":2"#)
@@ -178,12 +178,12 @@ import Testing
     )
     let largest = (
       "van/driving/event",
-      Told.event(1).1.replacing(#""number":1"#, with: #""number":9223372036854775807"#)
+      Entry.event(1).1.replacing(#""number":1"#, with: #""number":9223372036854775807"#)
     )
     let wrong = [
       ("van/trip", #"{"time":"2026-11-21T12:00:00.000Z","series":"0123456789abcdef","number":3}"#),
       ("van/trip", "no JSON"), ("van/driving/event", "[]"),
-      ("van/driving/event", Told.event(4).1.replacing(#""severity":"medium""#, with: #""severity":"sad""#)),
+      ("van/driving/event", Entry.event(4).1.replacing(#""severity":"medium""#, with: #""severity":"sad""#)),
     ]
     let path = directory.file("fleet.sqlite")
     for store in [SQLiteStore(path: path), PostgreSQLStore(address: server.url)] as [any MessageStore] {

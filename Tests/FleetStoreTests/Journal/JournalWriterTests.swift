@@ -11,20 +11,21 @@ import Testing
 
 /// Trips and driving events as text, CSV, JSON lines, GeoJSON and GPX.
 @Suite struct JournalWriterTests {
-  private typealias Told = JournalMessages
+  private typealias Entry = JournalMessages
 
   private let van = VehicleKey(fleet: "demo", vehicle: "van")
 
-  private func trip(_ message: (String, String), _ vehicle: VehicleKey? = nil) throws -> ToldTrip {
-    try #require(ToldTrip(vehicle: vehicle ?? van, payload: Array(message.1.utf8)))
+  private func trip(_ message: (String, String), _ vehicle: VehicleKey? = nil) throws -> ReportedTrip {
+    try #require(ReportedTrip(vehicle: vehicle ?? van, payload: Array(message.1.utf8)))
   }
 
-  private func event(_ message: (String, String), _ vehicle: VehicleKey? = nil) throws -> ToldDrivingEvent {
-    try #require(ToldDrivingEvent(vehicle: vehicle ?? van, payload: Array(message.1.utf8)))
+  private func event(_ message: (String, String), _ vehicle: VehicleKey? = nil) throws -> ReportedDrivingEvent
+  {
+    try #require(ReportedDrivingEvent(vehicle: vehicle ?? van, payload: Array(message.1.utf8)))
   }
 
-  private func text<Told>(_ writer: any JournalWriter<Told>, _ all: [Told]) -> String {
-    func written(_ given: some JournalWriter<Told>) -> String {
+  private func text<Entry>(_ writer: any JournalWriter<Entry>, _ all: [Entry]) -> String {
+    func written(_ given: some JournalWriter<Entry>) -> String {
       var writer = given
       writer.begin()
       for told in all { writer.append(told) }
@@ -36,7 +37,7 @@ import Testing
 
   @Test func csvHasTheColumnsOfTheTables() throws {
     let trips = text(
-      JournalFormat.csv.tripWriter(isSheet: false), [try trip(Told.trip(7, driver: #"Ann "A", B"#))])
+      JournalFormat.csv.tripWriter(isSheet: false), [try trip(Entry.trip(7, driver: #"Ann "A", B"#))])
     let lines = trips.split(separator: "\n")
     #expect(
       lines == [
@@ -55,7 +56,7 @@ import Testing
     let others = ["received", "epoch", "seq"]
     #expect(lines[0].split(separator: ",") == names.filter { !others.contains(String($0)) })
     let events = text(
-      JournalFormat.csv.drivingEventWriter, [try event(Told.event(2, .overSpeed, region: "a,b"))]
+      JournalFormat.csv.drivingEventWriter, [try event(Entry.event(2, .overSpeed, region: "a,b"))]
     ).split(separator: "\n")
     #expect(
       events[1]
@@ -67,7 +68,7 @@ import Testing
 
   /// What a message says of itself is no proof of whose it is.
   @Test func jsonLinesAreTheMessagesWithWhoseTheyAre() throws {
-    var message = Told.trip(7)
+    var message = Entry.trip(7)
     message.1.removeLast()
     message.1 += #","fleet":"other","vehicle":"other","later":{"a":[1]}}"#
     let line = text(JournalFormat.jsonl.tripWriter(isSheet: false), [try trip(message)])
@@ -76,13 +77,13 @@ import Testing
     #expect(json["vehicle"]?.string == "van" && json["fleet"]?.string == "demo")
     #expect(json["distance"]?.double == 500 && json["later"]?["a"]?.array?.count == 1)
     #expect(try TripMessage(json: json).way.count == 3)
-    let other = text(JournalFormat.jsonl.drivingEventWriter, [try event(Told.event(2))])
+    let other = text(JournalFormat.jsonl.drivingEventWriter, [try event(Entry.event(2))])
     #expect(try JSONValue(parsing: Array(other.utf8))["event"]?.string == "harshBraking")
   }
 
   @Test func geoJSONHasTheWayWithItsTimes() throws {
     let way = #""way":{"#
-    let told = Told.trip(7)
+    let told = Entry.trip(7)
     let start = try #require(told.1.range(of: way))
     let end = try #require(told.1.range(of: "},", range: start.upperBound..<told.1.endIndex))
     let without = told.1.replacingCharacters(in: start.lowerBound..<end.upperBound, with: "")
@@ -104,7 +105,7 @@ import Testing
       ])
     #expect(document.contains(#""geometry":null"#) && features[1]["properties"]?["number"]?.integer == 7)
     let events = text(
-      JournalFormat.geojson.drivingEventWriter, [try event(Told.event(2)), try event(Told.event(3))])
+      JournalFormat.geojson.drivingEventWriter, [try event(Entry.event(2)), try event(Entry.event(3))])
     let points = try JSONValue(parsing: Array(events.utf8))["features"]?.array ?? []
     #expect(
       points.count == 2 && points[0]["geometry"]?["coordinates"] == .array([.number(11.5), .number(48.125)]))
@@ -115,20 +116,20 @@ import Testing
   @Test func gpxHasATrackForEachTrip() throws {
     let odd = VehicleKey(fleet: "a<b", vehicle: "c&\u{1B}d")
     let document = text(
-      JournalFormat.gpx.tripWriter(isSheet: false), [try trip(Told.trip(7)), try trip(Told.trip(8), odd)])
+      JournalFormat.gpx.tripWriter(isSheet: false), [try trip(Entry.trip(7)), try trip(Entry.trip(8), odd)])
     let found = try XMLReading(document)
     #expect(found.names == ["demo/van 7", "a<b/c&\u{FFFD}d 8"])
     #expect(
       found.elements.filter { $0 == "trkpt" }.count == 6 && found.elements.filter { $0 == "trk" }.count == 2)
     #expect(
       document.contains(#"<trkpt lat="48.1875" lon="11.625"><time>2026-11-21T12:05:00.000Z</time></trkpt>"#))
-    let events = try XMLReading(text(JournalFormat.gpx.drivingEventWriter, [try event(Told.event(2), odd)]))
+    let events = try XMLReading(text(JournalFormat.gpx.drivingEventWriter, [try event(Entry.event(2), odd)]))
     #expect(events.names == ["harshBraking"] && events.elements.contains("wpt"))
   }
 
   @Test func textIsForAPerson() throws {
-    let moving = try trip(Told.trip(8, phase: .underway, driver: "\u{1B}[2Jann"))
-    let lines = text(JournalFormat.text.tripWriter(isSheet: false), [try trip(Told.trip(7)), moving])
+    let moving = try trip(Entry.trip(8, phase: .underway, driver: "\u{1B}[2Jann"))
+    let lines = text(JournalFormat.text.tripWriter(isSheet: false), [try trip(Entry.trip(7)), moving])
       .split(separator: "\n")
     #expect(lines.count == 3 && lines[0].hasPrefix("VEHICLE "))
     #expect(
@@ -136,8 +137,8 @@ import Testing
         == "demo/van              7  2026-11-21T12:00:00Z  10 min     500 m    3.6 km/h   47.7 km/h  driven  2 harshBraking, 1 kerb  delivery"
     )
     #expect(lines[2].contains("driven  underway  2 harshBraking, 1 kerb  \u{FFFD}[2Jann  delivery"))
-    var told = try trip(Told.trip(7, driver: "ann"))
-    told.drivingEvents = [try event(Told.event(2)), try event(Told.event(3, .idling, ongoing: true))]
+    var told = try trip(Entry.trip(7, driver: "ann"))
+    told.drivingEvents = [try event(Entry.event(2)), try event(Entry.event(3, .idling, ongoing: true))]
     #expect(
       text(JournalFormat.text.tripWriter(isSheet: true), [told]) == """
         demo/van  trip 7  driven
@@ -171,13 +172,13 @@ import Testing
   @Test func whatComesLateOrTwiceIsNotNew() throws {
     var order = JournalOrder()
     let trips = [
-      Told.trip(1, revision: 1, phase: .started), Told.trip(1, revision: 3, phase: .ended),
-      Told.trip(1, revision: 2, phase: .underway), Told.trip(1, revision: 3, phase: .ended), Told.trip(2),
+      Entry.trip(1, revision: 1, phase: .started), Entry.trip(1, revision: 3, phase: .ended),
+      Entry.trip(1, revision: 2, phase: .underway), Entry.trip(1, revision: 3, phase: .ended), Entry.trip(2),
     ]
     #expect(try trips.map { order.isNew(try trip($0)) } == [true, true, false, false, true])
     let events = [
-      Told.event(1, ongoing: true), Told.event(1), Told.event(1, ongoing: true), Told.event(1),
-      Told.event(1, vehicle: "car", series: "fedcba9876543210"),
+      Entry.event(1, ongoing: true), Entry.event(1), Entry.event(1, ongoing: true), Entry.event(1),
+      Entry.event(1, vehicle: "car", series: "fedcba9876543210"),
     ]
     #expect(try events.map { order.isNew(try event($0)) } == [true, true, false, false, true])
   }

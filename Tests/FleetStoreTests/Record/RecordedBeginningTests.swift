@@ -191,13 +191,13 @@ import Testing
   }
 
   @Test func theLastWordDoesNotDependOnTheOrder() {
-    func word(_ received: Double, _ said: Double?, _ isNumbered: Bool) -> LastWords.Word {
-      LastWords.Word(
+    func word(_ received: Double, _ said: Double?, _ isNumbered: Bool) -> RetainedMessages.Entry {
+      RetainedMessages.Entry(
         received: moment(received).time, time: said.map { moment($0).time }, isNumbered: isNumbered,
         message: MQTTMessage(topic: "t", text: "\(received)"))
     }
     // The numbered one that was said last, unless something without a number came after it.
-    let cases: [(words: [LastWords.Word], last: String)] = [
+    let cases: [(words: [RetainedMessages.Entry], last: String)] = [
       ([word(9, 9, true), word(12, 5, true), word(10, 0, false)], "10.0"),
       ([word(11, 9, true), word(12, 5, true), word(10, 0, false)], "11.0"),
       ([word(1, nil, false), word(3, nil, false), word(2, nil, false)], "3.0"),
@@ -205,7 +205,7 @@ import Testing
     for (words, last) in cases {
       for rotation in words.indices {
         for order in [words, words.reversed()] {
-          var heard = LastWords()
+          var heard = RetainedMessages()
           for index in order.indices { heard.hear(order[(index + rotation) % order.count], kind: "status") }
           #expect(heard.kept.map(\.message.payload) == [Array(last.utf8)])
         }

@@ -10,8 +10,8 @@ import Testing
 
   @Test func eachNumberIsAccountedFor() throws {
     var count = try ArrivalCount([
-      ToldNumbers(vehicle: van, epoch: "e", last: 10, unacknowledged: [3...4, 9...9]),
-      ToldNumbers(vehicle: van, epoch: "f", last: 2),
+      SentNumbers(vehicle: van, epoch: "e", last: 10, unacknowledged: [3...4, 9...9]),
+      SentNumbers(vehicle: van, epoch: "f", last: 2),
     ])
     for number in [1, 2, 3, 5, 5, 7, 10, 11, 0] as [Int64] { count.observe(van, epoch: "e", seq: number) }
     for number in [1, 2] as [Int64] { count.observe(van, epoch: "f", seq: number) }
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test func theSameTwiceIsRefused() throws {
-    let told = ToldNumbers(vehicle: van, epoch: "e", last: 1)
+    let told = SentNumbers(vehicle: van, epoch: "e", last: 1)
     let error = try #require(throws: FleetError.self) { try ArrivalCount([told, told]) }
     #expect("\(error)".contains("name each file once"))
   }
@@ -39,7 +39,7 @@ import Testing
     var random = SplitMix.announced()
     for _ in 0..<50 {
       let last = Int64.random(in: 1...300, using: &random)
-      var count = try ArrivalCount([ToldNumbers(vehicle: van, epoch: "e", last: last)])
+      var count = try ArrivalCount([SentNumbers(vehicle: van, epoch: "e", last: last)])
       var (missing, doubled): ([Int64], [Int64]) = ([], [])
       var arrivals: [Int64] = []
       for number in 1...last {

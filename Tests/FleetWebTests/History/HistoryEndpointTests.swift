@@ -175,7 +175,7 @@ import Testing
 
       // A place whose names are as long as names may be, in a script of three bytes a character.
       let name = String(repeating: "界", count: 200)
-      let place = JournalPlace(
+      let place = JournalPosition(
         time: 0, vehicle: VehicleKey(fleet: name, vehicle: name),
         number: JournalNumber(series: HistoryRows.series, number: 1))
       #expect(try trips("after=\(place.word)").isEmpty)

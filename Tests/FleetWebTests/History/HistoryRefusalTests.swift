@@ -239,7 +239,7 @@ import Testing
   /// What waits for clients has a bound, of all together; who has not taken an answer for long makes room.
   @Test func whatWaitsForClientsIsBounded() async throws {
     let piece = [UInt8](repeating: 0x61, count: 64 << 10)
-    let budget = AnswerBudget(most: 1 << 20, patience: 600)
+    let budget = AnswerBudget(most: 1 << 20, timeout: 600)
     var first: AnswerPipe? = AnswerPipe(budget)
     let second = AnswerPipe(budget)
     // One alone may be longer.
@@ -258,7 +258,7 @@ import Testing
     #expect(budget.bytes == 0)
     first = nil
 
-    let impatient = AnswerBudget(most: 1 << 20, patience: -1)
+    let impatient = AnswerBudget(most: 1 << 20, timeout: -1)
     let (old, new) = (AnswerPipe(impatient), AnswerPipe(impatient))
     for _ in 0..<16 { try old.put(piece) }
     old.finish(tag: "t")
@@ -270,7 +270,7 @@ import Testing
   /// One login that takes nothing leaves room for the others, and its questions leave places.
   @Test func aLoginHasItsShare() async throws {
     let piece = [UInt8](repeating: 0x61, count: 64 << 10)
-    let budget = AnswerBudget(most: 1 << 20, patience: 600)
+    let budget = AnswerBudget(most: 1 << 20, timeout: 600)
     let greedy = (0..<3).map { _ in AnswerPipe(budget, asker: "ann") }
     let other = AnswerPipe(budget, asker: "bob")
     for _ in 0..<4 { try greedy[0].put(piece) }

@@ -146,8 +146,8 @@ import Testing
     let begin = SystemClock.monotonic
     try fault.begin()
     var allowed = 0
-    func publishWhile(_ goesOn: (Double) -> Bool) async throws {
-      while case let seconds = Double(SystemClock.monotonic - begin) * 1e-9, goesOn(seconds) {
+    func publishWhile(_ shouldContinue: (Double) -> Bool) async throws {
+      while case let seconds = Double(SystemClock.monotonic - begin) * 1e-9, shouldContinue(seconds) {
         let due = Int(seconds * Double(rate))
         load.publish(due - allowed)
         allowed = due

@@ -17,9 +17,9 @@ import Traces
   private let broker: BrokerFixture
   private let state: TemporaryDirectory
   private let drive: [TraceSample]
-  private let told: Told
+  private let told: Entry
 
-  private struct Told {
+  private struct Entry {
     var bytes: [UInt8]
     var message: TraceMessage
     var pieces: [TracePieceMessage]
@@ -55,7 +55,7 @@ import Traces
   }
 
   /// As the vehicle packs it, cuts it and tells of it.
-  private static func tell(_ samples: [TraceSample]) throws -> Told {
+  private static func tell(_ samples: [TraceSample]) throws -> Entry {
     var ring = TraceRing()
     for sample in samples { ring.append(sample) }
     let times = try #require(ring.times)
@@ -85,7 +85,7 @@ import Traces
         severity: .moderate, speedBefore: 13.88, changeOfVelocity: Vector3(-0.42, -7.31, 0.15),
         isInVehicleFrame: true, direction: 3.3, peak: 112.4, duration: 0.118))
     message.identity = MessageIdentity(epoch: "e", seq: 2)
-    return Told(bytes: bytes, message: message, pieces: pieces)
+    return Entry(bytes: bytes, message: message, pieces: pieces)
   }
 
   private var recording: TraceMessage {

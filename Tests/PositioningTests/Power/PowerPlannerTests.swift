@@ -270,14 +270,14 @@ import Testing
   @Test func fixesWaitOnlyWhereNobodyWaitsForThem() {
     var planner = planner()
     var patient = needs(.best, seen: 10)
-    patient.location.patience = 10
+    patient.location.maxFixDelay = 10
     func latency(_ needs: PowerNeeds) -> SensorDemand? {
       planner.demands(for: needs, at: Timestamp(seconds: 11))[.positioning]
     }
     #expect(latency(patient) == .rate(hertz: 1, latency: .seconds(10)))
     let changes: [(inout PowerNeeds) -> Void] = [
       { $0.distanceToBoundary = 5000 }, { $0.errorBound = 20 }, { $0.location.isHeadingWanted = true },
-      { $0.location.patience = 0.5 },
+      { $0.location.maxFixDelay = 0.5 },
     ]
     for change in changes {
       var impatient = patient

@@ -37,7 +37,7 @@ extension PlaneTrack {
 }
 
 /// What a monitor told, in a form that a table can hold.
-struct Told: Equatable, CustomStringConvertible {
+struct Entry: Equatable, CustomStringConvertible {
   var text: String
 
   init(_ event: RegionEvent, digits: Double = 1) {
@@ -50,7 +50,7 @@ struct Told: Equatable, CustomStringConvertible {
 
 extension RegionMonitor {
   mutating func run(_ plane: PlaneTrack, _ lines: [Line]) -> [String] {
-    lines.flatMap { process(plane.location($0)) }.map { Told($0, digits: 10).text }
+    lines.flatMap { process(plane.location($0)) }.map { Entry($0, digits: 10).text }
   }
 }
 

@@ -164,7 +164,7 @@ import Testing
       var location = later.location(Line(Double(second), 300, speed: 0))
       location.time = PlaneTrack.start.advanced(bySeconds: 6000 + Double(second))
       told += monitor.process(location).map {
-        Told($0).text + " \($0.time?.seconds(since: PlaneTrack.start).rounded() ?? -1)"
+        Entry($0).text + " \($0.time?.seconds(since: PlaneTrack.start).rounded() ?? -1)"
       }
     }
     #expect(told == ["dwell a -5390.0 late 610.0", "dwell b 10.0 6010.0"])

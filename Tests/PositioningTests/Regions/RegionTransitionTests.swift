@@ -217,7 +217,7 @@ import Testing
     #expect(monitor.nextDeadline.map { abs($0.seconds - 70) < 0.01 } == true)
     #expect(monitor.advance(to: Timestamp(seconds: 69)).isEmpty)
     let events = monitor.advance(to: Timestamp(seconds: 71))
-    #expect(events.map { Told($0).text } == ["dwell a 70.0"])
+    #expect(events.map { Entry($0).text } == ["dwell a 70.0"])
     #expect(events[0].time.map { abs($0.seconds(since: PlaneTrack.start) - 70) < 0.01 } == true)
     #expect(monitor.nextDeadline == nil && monitor.advance(to: Timestamp(seconds: 500)).isEmpty)
   }

@@ -103,7 +103,7 @@ struct GeolocateCache: ~Copyable {
   func keep(_ outcome: GeolocateOutcome, of question: Int64, _ service: String, day: Int) throws(FleetError) {
     var answer: GeolocateAnswer?
     switch outcome {
-    case .answered(let said): answer = said
+    case .answered(let stored): answer = stored
     case .unknown: break
     case .busy, .failed, .refused, .interrupted: return
     }

@@ -9,12 +9,13 @@ final class GeolocateClient {
 
   /// Creates a client.
   ///
-  /// - Parameter goesOn: called several times a second; the query is aborted if it returns false.
+  /// - Parameter shouldContinue: called several times a second; the query is aborted if it returns false.
   /// - Returns: nil if libcurl cannot be used.
   init?(
-    _ address: GeolocateAddress, _ limits: TransferLimits = TransferLimits(), goesOn: @escaping () -> Bool
+    _ address: GeolocateAddress, _ limits: TransferLimits = TransferLimits(),
+    shouldContinue: @escaping () -> Bool
   ) {
-    guard let transfer = WebTransfer(limits, goesOn: goesOn) else { return nil }
+    guard let transfer = WebTransfer(limits, shouldContinue: shouldContinue) else { return nil }
     (self.address, self.transfer) = (address, transfer)
   }
 

@@ -138,7 +138,7 @@ struct Visitor {
 
   func checkProof(_ proof: String?) throws(WebError) {
     guard let proof else { return }
-    guard let said = request.value(.csrfToken), SecretDigest(of: said) == SecretDigest(of: proof) else {
+    guard let token = request.value(.csrfToken), SecretDigest(of: token) == SecretDigest(of: proof) else {
       throw .tokenMissing
     }
   }

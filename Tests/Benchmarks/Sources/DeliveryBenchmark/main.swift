@@ -18,19 +18,19 @@ let broker = Broker(in: directory)
 defer { broker.end() }
 let size = 200
 
-say("publisher,window,messages_per_second")
+printLine("publisher,window,messages_per_second")
 for window in windows {
   // Warm up, then take turns: other work on the machine hits all alike.
   _ = publish_minimal("127.0.0.1", Int32(broker.port), 1, Int32(window), Int32(count / 10), Int32(size))
   for _ in 0..<3 {
     let seconds = publish_minimal(
       "127.0.0.1", Int32(broker.port), 1, Int32(window), Int32(count), Int32(size))
-    say("minimal-c,\(window),\(Int(Double(count) / seconds))")
-    say("session,\(window),\(Int(Double(count) / publishFromMemory(broker.port, window, count, size)))")
-    say("agent,\(window),\(Int(Double(count) / drainOutbox(broker.port, window, count, size)))")
+    printLine("minimal-c,\(window),\(Int(Double(count) / seconds))")
+    printLine("session,\(window),\(Int(Double(count) / publishFromMemory(broker.port, window, count, size)))")
+    printLine("agent,\(window),\(Int(Double(count) / drainOutbox(broker.port, window, count, size)))")
   }
 }
-say("subscriber,qos,messages_per_second")
+printLine("subscriber,qos,messages_per_second")
 for qos in [QoS.atMostOnce, .atLeastOnce] {
-  say("session,\(qos.rawValue),\(Int(Double(count) / receive(broker.port, qos, count, size)))")
+  printLine("session,\(qos.rawValue),\(Int(Double(count) / receive(broker.port, qos, count, size)))")
 }

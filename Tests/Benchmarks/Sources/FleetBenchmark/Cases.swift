@@ -18,7 +18,7 @@ import Support
   let seconds = now() - start
   if !isComplete { complain("\(name): \(reader) did not get everything") }
   let rate = isComplete ? "\(Int(Double(messages) / seconds))" : "nan"
-  say("\(name),\(reader),\(rate),\(tenths(child.peakResident))")
+  printLine("\(name),\(reader),\(rate),\(tenths(child.peakResident))")
   broker.end()
   // Of the processes that share the machine, which works how much: seconds of processor time.
   let perMessage = (child.processorTime * 1e7 / Double(messages)).rounded() / 10
@@ -115,13 +115,13 @@ func tenths(_ value: Double) -> String { value.isFinite ? "\((value * 10).rounde
     let count = tenth == 9 ? memoryMessages - first : portion
     let begin = now()
     _ = publish_fleet("127.0.0.1", Int32(broker.port), 1, 500, Int32(first), Int32(count))
-    say(
+    printLine(
       "memory-\(first + count),odograph-sqlite,\(Int(Double(count) / (now() - begin))),\(tenths(child.highWater))"
     )
   }
   let isComplete = child.wait(atMost: 3600)
   if !isComplete { complain("memory: record did not get everything") }
-  say(
+  printLine(
     "memory-all,odograph-sqlite,\(Int(Double(memoryMessages) / (now() - start))),\(tenths(child.peakResident))"
   )
 }

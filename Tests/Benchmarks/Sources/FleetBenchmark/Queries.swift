@@ -161,7 +161,7 @@ private func median(_ output: String, after mark: String, scale: Double) -> Doub
 
 @MainActor func measureQueries(_ databases: [String]) {
   let fleet = Fleet(rows: rowCount)
-  say("database,question,before_ms,after_ms,ratio")
+  printLine("database,question,before_ms,after_ms,ratio")
   if databases.contains("postgresql") { queryPostgreSQL(fleet) }
   if databases.contains("sqlite") { querySQLite(fleet) }
 }
@@ -193,15 +193,15 @@ private func median(_ output: String, after mark: String, scale: Double) -> Doub
   report("postgresql", before) { time($0, isFormer: false) }
   let today = Question.allCases.map { rows($0, isFormer: false) }
   complain("rows found before and after: \(found) \(today)")
-  say("postgresql,megabytes,\(formerSize),\(size()),")
-  say("postgresql,migration_s,,\(tenths(prepare)),")
+  printLine("postgresql,megabytes,\(formerSize),\(size()),")
+  printLine("postgresql,migration_s,,\(tenths(prepare)),")
   _ = run(psql, "SET client_min_messages = error; CREATE EXTENSION IF NOT EXISTS postgis")
   let index = seconds { prepareStore(server.url) }
   _ = run(psql, "VACUUM ANALYZE")
   report("postgresql-postgis", before) { time($0, isFormer: false) }
   let placed = [Question.near, .hour].map { rows($0, isFormer: false) }
   complain("rows found with PostGIS: \(placed); its index took \(tenths(index)) s")
-  say("postgresql-postgis,megabytes,\(formerSize),\(size()),")
+  printLine("postgresql-postgis,megabytes,\(formerSize),\(size()),")
 }
 
 @MainActor private func querySQLite(_ fleet: Fleet) {
@@ -230,14 +230,14 @@ private func median(_ output: String, after mark: String, scale: Double) -> Doub
   report("sqlite", before) { time($0, isFormer: false) }
   let today = Question.allCases.map { rows($0, isFormer: false) }
   complain("rows found before and after: \(found) \(today)")
-  say("sqlite,megabytes,\(formerSize),\(size()),")
-  say("sqlite,migration_s,,\(tenths(prepare)),")
+  printLine("sqlite,megabytes,\(formerSize),\(size()),")
+  printLine("sqlite,migration_s,,\(tenths(prepare)),")
 }
 
 @MainActor private func report(_ database: String, _ before: [Double], _ after: (Question) -> Double) {
   for (question, former) in zip(Question.allCases, before) {
     let today = after(question)
-    say(
+    printLine(
       "\(database),\(question.rawValue),\(tenths(former)),\((today * 100).rounded() / 100),\(tenths(former / today))"
     )
   }

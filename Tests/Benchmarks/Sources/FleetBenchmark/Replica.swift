@@ -83,15 +83,15 @@ private struct Latency {
     psql(replica), "SELECT round(extract(epoch FROM now() - pg_last_xact_replay_timestamp())::numeric, 3)"
   ).split(separator: "\n").first.map(String.init)
   let rate = Double(stored(primary) - before) / (now() - begin)
-  say("question,alone_ms,worst,replica_ms,worst,replica_beside_recorders_ms,worst,ratio")
+  printLine("question,alone_ms,worst,replica_ms,worst,replica_beside_recorders_ms,worst,ratio")
   for (index, question) in Question.allCases.enumerated() {
     let (one, two, three) = (alone[index], idle[index], beside[index])
     let figures = [one.median, one.worst, two.median, two.worst, three.median, three.worst]
     let ratio = (three.median / one.median * 100).rounded() / 100
-    say("\(question.rawValue),\(figures.map(tenths).joined(separator: ",")),\(ratio)")
+    printLine("\(question.rawValue),\(figures.map(tenths).joined(separator: ",")),\(ratio)")
   }
-  say("recorded_per_second,\(Int(rate))")
-  say("replica_behind_s,\(behind ?? "nan")")
+  printLine("recorded_per_second,\(Int(rate))")
+  printLine("replica_behind_s,\(behind ?? "nan")")
 }
 
 @MainActor private func psql(_ server: PostgreSQL) -> String {

@@ -36,7 +36,8 @@ private struct Parts {
 @MainActor func measureScaling() {
   guard let database = PostgreSQL(in: directory) else { return complain("no PostgreSQL is installed") }
   defer { database.end() }
-  say("way,recorders,messages_per_second,ratio,broker_s,recorders_s,database_s,lock_waits,disk_waits,limit")
+  printLine(
+    "way,recorders,messages_per_second,ratio,broker_s,recorders_s,database_s,lock_waits,disk_waits,limit")
   for _ in 1...max(1, rounds) {
     var single: Double?
     for way in Way.allCases {
@@ -110,7 +111,7 @@ private struct Parts {
   let ratio = single.map { tenths($0 > 0 ? rate / $0 * 10 : .nan) }.map { text in
     Double(text).map { "\(($0 * 10).rounded() / 100)" } ?? "nan"
   }
-  say(
+  printLine(
     "\(way.rawValue),\(count),\(Int(rate)),\(ratio ?? "1"),\(tenths(used[0])),\(tenths(used[1])),\(tenths(used[2])),"
       + "\(Int((share.locks * 100).rounded())) %,\(Int((share.disk * 100).rounded())) %,\(limit(used, seconds, share, way))"
   )

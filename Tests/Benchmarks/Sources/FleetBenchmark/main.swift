@@ -49,7 +49,7 @@ if cases.first == "query" {
 } else if cases.first == "replica" {
   measureReplica()
 } else {
-  say("case,reader,messages_per_second,peak_rss_mb")
+  printLine("case,reader,messages_per_second,peak_rss_mb")
   if cases.contains("record") { measureRecord() }
   if cases.contains("tail") { measureTail() }
   if cases.contains("stats") { measureStats() }

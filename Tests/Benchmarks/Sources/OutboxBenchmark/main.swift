@@ -15,7 +15,7 @@ if arguments.count == 5, let count = Int(arguments[2]) {
 } else {
   let count = arguments.count > 1 ? Int(arguments[1]) ?? 1_000_000 : 1_000_000
   let folder = arguments.count > 2 ? arguments[2] : "/tmp"
-  say("case,records,records_per_second,commits,peak_rss_mb")
+  printLine("case,records,records_per_second,commits,peak_rss_mb")
   for (name, records, group) in [
     ("accept-events-single", 2000, 1), ("accept-events-group", 100_000, 100),
     ("accept-tracks-single", 20_000, 1),
@@ -77,7 +77,7 @@ func runCase(_ name: String, _ count: Int, _ group: Int, folder: String) {
     }
     let seconds = now() - start
     let memory = (peakMemory() * 10).rounded() / 10
-    say("\(name),\(count),\(Int(Double(count) / seconds)),\(outbox.status.commits),\(memory)")
+    printLine("\(name),\(count),\(Int(Double(count) / seconds)),\(outbox.status.commits),\(memory)")
     outbox.close()
   } catch {
     complain("\(error)")

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Prints a line at once: stdout is buffered in a pipe.
-package func say(_ line: String) {
+package func printLine(_ line: String) {
   print(line)
   fflush(nil)
 }

@@ -26,7 +26,7 @@ import Support
 
   func run() {
     let databases = options.cases.isEmpty ? ["sqlite", "postgresql"] : options.cases
-    say("database,question,median_ms,worst_ms,processor_ms,megabytes,resident_mb,limit_ms,verdict")
+    printLine("database,question,median_ms,worst_ms,processor_ms,megabytes,resident_mb,limit_ms,verdict")
     let broker = Broker(in: options.directory)
     defer { broker.end() }
     if databases.contains("sqlite") { runSQLite(broker) }
@@ -109,8 +109,8 @@ import Support
     let command =
       "\(Self.python) \(Self.script) http://127.0.0.1:\(server.port)/ \(peer) \(options.rounds) >\(output)"
     let drawn = Child(["sh", "-c", command]).wait(atMost: 600)
-    say("\(database) in the browser,median_ms,worst_ms,limit_ms,verdict")
-    for line in contents(of: output).split(separator: "\n") { say(String(line)) }
+    printLine("\(database) in the browser,median_ms,worst_ms,limit_ms,verdict")
+    for line in contents(of: output).split(separator: "\n") { printLine(String(line)) }
     if !drawn { complain("\(database): the page is too late, or was not drawn") }
   }
 
@@ -135,7 +135,7 @@ import Support
     let sorted = times.sorted()
     guard let worst = sorted.last else { return }
     func tenths(_ number: Double) -> Double { (number * 10).rounded() / 10 }
-    say(
+    printLine(
       "\(database),\(name),\(tenths(sorted[sorted.count / 2])),\(tenths(worst)),\(tenths(processor)),"
         + "\((Double(bytes) / 1e6 * 1000).rounded() / 1000),\(tenths(resident)),"
         + (name.hasPrefix("day_of_")

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// What outlives a request: files, restarts, reloads.
-struct KeeperTests {
+struct AccessMaintenanceTests {
   private let here = Address(bytes: [127, 0, 0, 1])
 
   private func control(_ folder: String, _ more: String = "") throws -> AccessControl {
@@ -20,7 +20,7 @@ struct KeeperTests {
     let address = try ListenAddress(parsing: "127.0.0.1:0")
     let van = VehicleKey(fleet: "delivery", vehicle: "van-1")
     let first = try control(folder.path)
-    let keeper = try AccessKeeper(first, certificates: nil, file: nil, address: address)
+    let keeper = try AccessMaintenance(first, certificates: nil, file: nil, address: address)
     let ann = try await first.logIn(name: "ann", password: AccessFixture.password, from: here, replacing: nil)
     let bob = try await first.logIn(name: "bob", password: AccessFixture.password, from: here, replacing: nil)
     let out = try await first.logIn(name: "ann", password: AccessFixture.password, from: here, replacing: nil)
@@ -41,7 +41,7 @@ struct KeeperTests {
     let settings = AccessFixture.settings("[access]\nstate = \"\(folder.path)\"")
       .replacing("fleets = [\"taxi\"]", with: "fleets = [\"other\"]")
     let second = try AccessControl(AccessFixture.configuration(settings), isAuditSaid: false)
-    let next = try AccessKeeper(second, certificates: nil, file: nil, address: address)
+    let next = try AccessMaintenance(second, certificates: nil, file: nil, address: address)
     let now = SystemClock.realtime
     #expect(second.principal(of: ann.identity, at: now) == ann.principal)
     #expect(
@@ -59,14 +59,14 @@ struct KeeperTests {
     let path = folder.file("new/state")
     let control = try control(path)
     defer { control.stop() }
-    let keeper = try AccessKeeper(control, certificates: nil, file: nil, address: address)
+    let keeper = try AccessMaintenance(control, certificates: nil, file: nil, address: address)
     keeper.stop()
     var status = stat()
     #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o700)
     #expect(try AtomicFile.read(path + "/access.json") != nil)
     try folder.write("file", "")
     let error = #expect(throws: FleetError.self) {
-      _ = try AccessKeeper(
+      _ = try AccessMaintenance(
         self.control(folder.file("file/state")), certificates: nil, file: nil, address: address)
     }
     #expect(error?.description.contains("file/state") == true, "\(String(describing: error))")
@@ -79,7 +79,7 @@ struct KeeperTests {
     defer { control.stop() }
     let address = try ListenAddress(parsing: "127.0.0.1:0")
     let error = #expect(throws: FleetError.self) {
-      try AccessKeeper(control, certificates: nil, file: nil, address: address)
+      try AccessMaintenance(control, certificates: nil, file: nil, address: address)
     }
     #expect(error?.description.contains("delete it") == true)
   }
@@ -90,7 +90,7 @@ struct KeeperTests {
     let file = try folder.write("serve.toml", AccessFixture.settings())
     let address = try ListenAddress(parsing: "0.0.0.0:0")
     let control = try control(folder.path)
-    let keeper = try AccessKeeper(
+    let keeper = try AccessMaintenance(
       control, certificates: nil, file: SettingsFile(path: file), address: address)
     let bob = try await control.logIn(
       name: "bob", password: AccessFixture.password, from: here, replacing: nil)
@@ -125,7 +125,7 @@ struct KeeperTests {
     let path = try write("[server]\nstreams = 100\n[map]")
     let control = try control(folder.path)
     let said = Locked<[String]>([])
-    let keeper = try AccessKeeper(
+    let keeper = try AccessMaintenance(
       control, certificates: nil, file: SettingsFile(path: path),
       address: ListenAddress(parsing: "127.0.0.1:0")
     ) { line in said.withLock { $0.append(line) } }
@@ -169,7 +169,7 @@ struct KeeperTests {
     #expect(mkdir(place, 0o700) == 0)
     let control = try control(place)
     let said = Locked<[String]>([])
-    let keeper = try AccessKeeper(
+    let keeper = try AccessMaintenance(
       control, certificates: nil, file: nil, address: ListenAddress(parsing: "127.0.0.1:0")
     ) { line in said.withLock { $0.append(line) } }
     #expect(rename(place, place + ".away") == 0)

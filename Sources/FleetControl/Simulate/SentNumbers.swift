@@ -3,7 +3,7 @@ internal import JSON
 
 /// The numbers that a simulated vehicle has sent in a run, from 1, and those that the broker never
 /// acknowledged. The latter may be lost; all others must arrive.
-package struct ToldNumbers: Hashable, Sendable {
+package struct SentNumbers: Hashable, Sendable {
   package var vehicle: VehicleKey
   package var epoch: String
   /// The last number; 0 for none.
@@ -55,12 +55,12 @@ package struct ToldNumbers: Hashable, Sendable {
 
 /// The numbers sent by a process of `odograph simulate`, as a file of JSON lines: a header, and a line for
 /// each vehicle.
-package struct ToldFile: Sendable {
+package struct SentNumbersFile: Sendable {
   /// The topic root.
   package var root: String
-  package var numbers: [ToldNumbers]
+  package var numbers: [SentNumbers]
 
-  package init(root: String, numbers: [ToldNumbers]) { (self.root, self.numbers) = (root, numbers) }
+  package init(root: String, numbers: [SentNumbers]) { (self.root, self.numbers) = (root, numbers) }
 
   private static let version: Int64 = 1
 
@@ -89,7 +89,7 @@ package struct ToldFile: Sendable {
     else { throw wrong(1, "invalid first line") }
     self.init(root: root, numbers: [])
     for (place, line) in lines.enumerated() {
-      guard let json = try? JSONValue(parsing: Array(line)), let told = ToldNumbers(json) else {
+      guard let json = try? JSONValue(parsing: Array(line)), let told = SentNumbers(json) else {
         throw wrong(place + 2, "the sequence numbers of a vehicle are missing")
       }
       numbers.append(told)

@@ -9,7 +9,7 @@ internal import Telemetry
 /// creates one for tens of positions. The positions of a visit are found by the index on vehicle and time.
 /// The R*Tree contains neither times nor vehicles: an entry costs about 20 µs of processor time, more than
 /// the row of a message, and an entry of a visit about 5.
-enum SQLitePlaces {
+enum SQLitePositionIndex {
   /// Ten minutes in milliseconds.
   static let slot: Int64 = 600_000
   /// The number of cells per degree.
@@ -26,8 +26,8 @@ enum SQLitePlaces {
 
     /// The same arithmetic as in the views: a position must be in the cell under which it is stored.
     init(time: UTCTime, latitude: Double, longitude: Double) {
-      cell = Int64((latitude + 90) * cells) * SQLitePlaces.stride + Int64((longitude + 180) * cells)
-      slot = time.milliseconds / SQLitePlaces.slot
+      cell = Int64((latitude + 90) * cells) * SQLitePositionIndex.stride + Int64((longitude + 180) * cells)
+      slot = time.milliseconds / SQLitePositionIndex.slot
     }
 
     /// Passes the visits of a message's positions to `body`.
@@ -143,21 +143,21 @@ enum SQLitePlaces {
 }
 
 extension StatementWriter {
-  /// Writes the columns in the order of `SQLitePlaces.insertVisit`.
-  mutating func columns(of visit: SQLitePlaces.Visit, by vehicle: VehicleKey) {
+  /// Writes the columns in the order of `SQLitePositionIndex.insertVisit`.
+  mutating func columns(of visit: SQLitePositionIndex.Visit, by vehicle: VehicleKey) {
     bigint(visit.cell)
     bigint(visit.slot)
     text(vehicle.fleet)
     text(vehicle.vehicle)
   }
 
-  /// Writes the columns in the order of `SQLitePlaces.insertPlace`.
+  /// Writes the columns in the order of `SQLitePositionIndex.insertPlace`.
   mutating func columns(ofCell cell: Int64) {
-    let (row, column) = (Double(cell / SQLitePlaces.stride), Double(cell % SQLitePlaces.stride))
+    let (row, column) = (Double(cell / SQLitePositionIndex.stride), Double(cell % SQLitePositionIndex.stride))
     bigint(cell)
-    double(row / SQLitePlaces.cells - 90)
-    double((row + 1) / SQLitePlaces.cells - 90)
-    double(column / SQLitePlaces.cells - 180)
-    double((column + 1) / SQLitePlaces.cells - 180)
+    double(row / SQLitePositionIndex.cells - 90)
+    double((row + 1) / SQLitePositionIndex.cells - 90)
+    double(column / SQLitePositionIndex.cells - 180)
+    double((column + 1) / SQLitePositionIndex.cells - 180)
   }
 }

@@ -3,7 +3,7 @@ internal import SQLite
 internal import Telemetry
 
 /// State behind the outbox's lock: the store, or its replacement in memory while the disk is not writable.
-final class Keeper {
+final class OutboxState {
   /// Maximum number of acknowledged records deleted in one commit.
   private static let removalGroup = 1024
   /// Interval in s between attempts to write to an unwritable disk.
@@ -16,7 +16,7 @@ final class Keeper {
   var drain = Drain()
   var agenda = Agenda()
   private var temporary = TemporarySequence()
-  private var places = Places()
+  private var places = RecordPositions()
   private var documents = PreservedDocuments()
   /// The reason why the disk is not writable; nil if it is.
   private var degradation: String?
@@ -169,7 +169,7 @@ final class Keeper {
         limit: limit, store: store, memory: unstored.lanes, limits: configuration, now: SystemClock.monotonic,
         into: &result)
     }
-    if !drain.removals.isEmpty { agenda.schedule(seconds: Agenda.patience) }
+    if !drain.removals.isEmpty { agenda.schedule(seconds: Agenda.maxDelay) }
     return result
   }
 
@@ -191,7 +191,7 @@ final class Keeper {
     if drain.removals.count >= Self.removalGroup {
       tidy()
     } else if !drain.removals.isEmpty {
-      agenda.schedule(seconds: Agenda.patience)
+      agenda.schedule(seconds: Agenda.maxDelay)
     }
   }
 

@@ -3,7 +3,7 @@ internal import Positioning
 package import Spatial
 
 /// Navigation state that is stored across restarts.
-package struct KeptNavigation: Sendable {
+package struct StoredNavigation: Sendable {
   package var calibration: NavigationCalibration
   /// Time of the last state on the device's time line; nil if unknown or without a state.
   package var timestamp: Timestamp?
@@ -17,7 +17,7 @@ package struct KeptNavigation: Sendable {
   package var isStopped: Bool { calibration.lastState?.isStopped == true }
 
   /// Returns the state without its position, if that is private.
-  func shown(_ privacy: PrivacyPolicy, isReduced: Bool) -> KeptNavigation {
+  func shown(_ privacy: PrivacyPolicy, isReduced: Bool) -> StoredNavigation {
     guard let timestamp, let place = calibration.lastState?.coordinate else { return self }
     let shown = privacy.shown(Location(timestamp: timestamp, coordinate: place))
     guard isReduced || shown?.coordinate != place else { return self }
@@ -29,8 +29,8 @@ package struct KeptNavigation: Sendable {
 
 extension VehicleNavigation {
   /// State at the newest scan to store across restarts; nil before the mounting is known.
-  var kept: KeptNavigation? {
+  var kept: StoredNavigation? {
     guard let newestScan, let calibration else { return nil }
-    return KeptNavigation(calibration: calibration, timestamp: newestScan)
+    return StoredNavigation(calibration: calibration, timestamp: newestScan)
   }
 }

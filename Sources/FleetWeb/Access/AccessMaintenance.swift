@@ -4,7 +4,7 @@ internal import Platform
 
 /// A thread that saves sessions and links, reloads the configuration on request, and reloads the certificate
 /// when its files change.
-package final class AccessKeeper: Sendable {
+package final class AccessMaintenance: Sendable {
   private let control: AccessControl
   private let certificates: CertificateStore?
   /// The initial configuration.
@@ -15,7 +15,7 @@ package final class AccessKeeper: Sendable {
   /// The reason of the last failed save; each reason is reported once.
   private let problem = Locked<String?>(nil)
   private let thread: ServiceThread
-  private let say: @Sendable (String) -> Void
+  private let report: @Sendable (String) -> Void
 
   /// The interval in seconds between checks for changes; a crash loses at most the sessions and links of this
   /// time.
@@ -26,13 +26,13 @@ package final class AccessKeeper: Sendable {
   /// Restores the stored state and starts the thread.
   /// - Parameters:
   ///   - file: the configuration; nil if there is none.
-  ///   - say: logs problems with saving.
+  ///   - report: logs problems with saving.
   /// - Throws: `FleetError` if the folder is not usable.
   package init(
     _ control: AccessControl, certificates: CertificateStore?, file: SettingsFile?,
-    address: ListenAddress, say: @escaping @Sendable (String) -> Void = { StandardError.say($0) }
+    address: ListenAddress, report: @escaping @Sendable (String) -> Void = { StandardError.report($0) }
   ) throws(FleetError) {
-    self.say = say
+    self.report = report
     (self.control, self.certificates) = (control, certificates)
     (self.file, self.address) = (file, address)
     store = control.configuration.stateFolder.map { AccessStore(folder: $0) }
@@ -90,28 +90,28 @@ package final class AccessKeeper: Sendable {
       let isSaved = try store.save(control)
       guard isSaved, problem.withLock({ $0 }) != nil else { return }
       problem.withLock { $0 = nil }
-      say("sessions and links are stored again")
+      report("sessions and links are stored again")
     } catch {
       let sentence = "\(error); sessions and links are stored as soon as this is fixed"
       let isNew = problem.withLock { problem in
         defer { problem = sentence }
         return problem != sentence
       }
-      if isNew { say(sentence) }
+      if isNew { report(sentence) }
     }
   }
 
   private func renewCertificate() {
     do throws(FleetError) {
-      if try certificates?.reloadIfChanged() == true { StandardError.say("reads the new certificate") }
+      if try certificates?.reloadIfChanged() == true { StandardError.report("reads the new certificate") }
     } catch {
-      StandardError.say("continues with the previous certificate: \(error)")
+      StandardError.report("continues with the previous certificate: \(error)")
     }
   }
 
   private func readAgain(_ others: Reload) {
     do throws(FleetError) { try certificates?.reload() } catch {
-      StandardError.say("continues with the previous certificate: \(error)")
+      StandardError.report("continues with the previous certificate: \(error)")
     }
     guard let begun = file else { return }
     do throws(FleetError) {
@@ -124,17 +124,17 @@ package final class AccessKeeper: Sendable {
         throw .usage(
           "use", begun.path, "all logins would be removed; a server without a login requires a restart")
       }
-      let losesProxy = configuration.proxyAddresses.isEmpty && !control.configuration.proxyAddresses.isEmpty
-      if losesProxy, certificates == nil, !address.isLoopback {
+      let removesProxy = configuration.proxyAddresses.isEmpty && !control.configuration.proxyAddresses.isEmpty
+      if removesProxy, certificates == nil, !address.isLoopback {
         throw .usage(
           "use", begun.path, "TLS would be removed; a server without [proxy] requires a restart")
       }
       control.use(configuration)
       control.audit.record(
         AuditEntry(action: "reload", who: "SIGHUP", from: "this machine", outcome: "done"))
-      say("uses users and tokens of \(begun.path) as they are now")
+      report("uses users and tokens of \(begun.path) as they are now")
       if !waiting.isEmpty {
-        say("\(waiting.joined(separator: ", ")) of \(begun.path): changes take effect after a restart")
+        report("\(waiting.joined(separator: ", ")) of \(begun.path): changes take effect after a restart")
       }
       others(file)
     } catch {
@@ -142,7 +142,7 @@ package final class AccessKeeper: Sendable {
         AuditEntry(
           action: "reload", who: "SIGHUP", from: "this machine", outcome: "refused", detail: error.description
         ))
-      say("continues with the previous users, tokens, rules and receivers: \(error)")
+      report("continues with the previous users, tokens, rules and receivers: \(error)")
     }
   }
 }

@@ -2,7 +2,7 @@ internal import Platform
 internal import SQLite
 
 /// Handling of rejected records.
-extension Keeper {
+extension OutboxState {
   /// Handles a record that must not be published at the moment. It becomes a dead letter if it has waited too
   /// long or cannot wait. Returns nil if it was not handed out.
   func refuse(_ seq: UInt64, reason: String, isLasting: Bool) -> OutboxRefusal? {

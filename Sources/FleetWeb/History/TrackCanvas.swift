@@ -6,7 +6,7 @@ internal import Glibc
 /// The map is divided into cells of some pixels. Parts of a route through cells of earlier routes are
 /// omitted. A year of trips over the same road is therefore one line, and the response is bounded by the size
 /// of the map.
-struct WayCanvas {
+struct TrackCanvas {
   /// The size of a cell in pixels; closer lines are indistinguishable.
   private static let cell = 4.0
   /// The maximum size of a map in pixels: twice a screen of 3,840.

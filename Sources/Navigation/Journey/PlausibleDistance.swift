@@ -18,7 +18,7 @@ internal import Spatial
 /// 1 to 3 (2 to 9), 20 s 2 to 10 (5 to 19), 40 s 6 to 18 (9 to 30), 80 s 9 to 27 (15 to 43), 160 s 18 to 51
 /// (15 to 64). `journey-benchmark --gaps` prints these values. The assumption of rest improves gaps up to 40
 /// s by up to half a point, and worsens those of 80 and 160 s in a town with its short stops by two points.
-struct PlausibleWay: Hashable, Sendable {
+struct PlausibleDistance: Hashable, Sendable {
   /// The most plausible length and the straight line in m.
   var length: Double
   var least: Double

@@ -7,7 +7,7 @@ internal import Glibc
 /// cancels. A displacement beyond the noise counts as distance. While driving, the contribution of noise to
 /// the speed is subtracted. The noise level is estimated, because receivers sometimes overstate it many
 /// times, and a test against the stated value would take driving for rest.
-struct StandingTest: Hashable, Sendable {
+struct StandstillDetector: Hashable, Sendable {
   private(set) var isStanding = true
   /// The variance on each axis at rest, and that of the change between two velocities at low speed, (m/s)².
   private var restVariance = Self.firstDeviation * Self.firstDeviation

@@ -39,8 +39,8 @@ import Testing
     return fix
   }
 
-  private static func vouchers(_ heard: Range<Int> = 0..<10, at east: Double = 0) -> FixVouchers {
-    var vouchers = FixVouchers(mobility: .vehicle)
+  private static func vouchers(_ heard: Range<Int> = 0..<10, at east: Double = 0) -> FixCorroboration {
+    var vouchers = FixCorroboration(mobility: .vehicle)
     vouchers.observe(fix(0, east), by: scan(heard), map, within: 300)
     return vouchers
   }
@@ -53,23 +53,23 @@ import Testing
     ] as [(Double, Double, Bool)])
   func theyVouchAnHourWithinReach(seconds: Double, metres: Double, isVouched: Bool) {
     let fix = Self.fix(seconds, metres)
-    #expect(Self.vouchers().vouch(for: fix, against: Self.scan(50..<60)) == isVouched)
+    #expect(Self.vouchers().corroborates(for: fix, against: Self.scan(50..<60)) == isVouched)
   }
 
   @Test func nobodyVouchesAgainstItself() {
     let fix = Self.fix(60, 500)
-    #expect(!FixVouchers(mobility: .vehicle).vouch(for: fix, against: Self.scan(50..<60)))
-    #expect(!Self.vouchers().vouch(for: fix, against: Self.scan(0..<10)))
-    #expect(!Self.vouchers().vouch(for: fix, against: Self.scan(0..<8)))
-    #expect(Self.vouchers().vouch(for: fix, against: Self.scan(0..<7)))
+    #expect(!FixCorroboration(mobility: .vehicle).corroborates(for: fix, against: Self.scan(50..<60)))
+    #expect(!Self.vouchers().corroborates(for: fix, against: Self.scan(0..<10)))
+    #expect(!Self.vouchers().corroborates(for: fix, against: Self.scan(0..<8)))
+    #expect(Self.vouchers().corroborates(for: fix, against: Self.scan(0..<7)))
   }
 
   /// What is not known, or known elsewhere, has borne nothing out.
   @Test func onlyBeaconsOfThePlaceVouch() {
     let fix = Self.fix(60, 500)
-    #expect(!Self.vouchers(8..<30).vouch(for: fix, against: Self.scan(50..<60)))
-    #expect(Self.vouchers(7..<30).vouch(for: fix, against: Self.scan(50..<60)))
-    #expect(!Self.vouchers(at: 400).vouch(for: fix, against: Self.scan(50..<60)))
+    #expect(!Self.vouchers(8..<30).corroborates(for: fix, against: Self.scan(50..<60)))
+    #expect(Self.vouchers(7..<30).corroborates(for: fix, against: Self.scan(50..<60)))
+    #expect(!Self.vouchers(at: 400).corroborates(for: fix, against: Self.scan(50..<60)))
   }
 
   @Test func aDateThatJumpsIsNotLearnedWithForADay() {

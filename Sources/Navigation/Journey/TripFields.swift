@@ -1,7 +1,7 @@
 internal import Spatial
 
 /// A reader and writer of the words in a line of stored trips.
-struct TripWords {
+struct TripFields {
   struct Failure: Error {}
 
   private(set) var text = ""

@@ -2,7 +2,7 @@ public import Sensors
 public import Spatial
 
 /// A receiver at a fixed position: the same fix every second, without motion sensors.
-public struct SimulatedPlace: SensorRecording {
+public struct FixedReceiver: SensorRecording {
   public let name = "simulated place"
   public let kinds: Set<SensorKind> = [.positioning]
 

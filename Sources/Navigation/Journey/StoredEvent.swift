@@ -1,7 +1,7 @@
 public import Spatial
 
 /// The last published message of a lasting driving event, stored until its end is in the outbox.
-public struct KeptEvent: Hashable, Sendable {
+public struct StoredEvent: Hashable, Sendable {
   public var number: Int
   /// A name of `DrivingEvent.Kind`.
   public var kind: String
@@ -46,8 +46,8 @@ public struct KeptEvent: Hashable, Sendable {
   }
 }
 
-extension KeptEvent {
-  func write(to words: inout TripWords) {
+extension StoredEvent {
+  func write(to words: inout TripFields) {
     words.write(Double(number))
     words.write(kind)
     words.write(isOngoing)
@@ -61,7 +61,7 @@ extension KeptEvent {
     words.write(trip.map(Double.init))
   }
 
-  init(_ words: inout TripWords) throws(TripWords.Failure) {
+  init(_ words: inout TripFields) throws(TripFields.Failure) {
     self.init(
       number: try words.integer(in: 1...Int(Int32.max)), kind: try words.string(),
       isOngoing: try words.flag(), start: try words.requiredTime(),

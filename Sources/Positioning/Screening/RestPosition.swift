@@ -4,7 +4,7 @@ internal import Spatial
 ///
 /// A fix outside the usual variation of a receiver contradicts rest, regardless of the time: after minutes
 /// between two fixes every distance is possible, and a single fix would move a parked vehicle.
-struct RestingPlace {
+struct RestPosition {
   private var first: Location?
   private var isEstablished = false
 

@@ -5,7 +5,7 @@ internal import Spatial
 // differences.
 
 /// Encodes the positions of a route with their times.
-struct WayEncoder {
+struct TrackEncoder {
   /// Start of the route in milliseconds, rounded down.
   let start: UTCTime
   private let scale: Double
@@ -40,7 +40,7 @@ struct WayEncoder {
 }
 
 /// Decodes the positions of a route.
-struct WayDecoder {
+struct TrackDecoder {
   private let start: UTCTime
   private let scale: Double
   private let degrees, steps: [Int64]
@@ -51,7 +51,7 @@ struct WayDecoder {
   ///   `count`.
   init(json: JSONValue, start: UTCTime, count: Int, precision: Int) throws(JSONError) {
     self.start = start
-    scale = WayEncoder.scale(precision)
+    scale = TrackEncoder.scale(precision)
     degrees = try DeltaDecoder.numbers(json, "points", count: 2 * count, stride: 2)
     steps = try DeltaDecoder.numbers(json, "times", count: count)
   }

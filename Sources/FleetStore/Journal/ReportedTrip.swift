@@ -4,13 +4,13 @@ internal import Spatial
 internal import Telemetry
 
 /// The last message about a trip, from a recording or live.
-struct ToldTrip: Hashable, Sendable {
+struct ReportedTrip: Hashable, Sendable {
   var vehicle: VehicleKey
   var trip: TripMessage
   /// The original message, including unknown members.
   var payload: [UInt8]
   /// The events of the trip; empty if not requested.
-  var drivingEvents: [ToldDrivingEvent] = []
+  var drivingEvents: [ReportedDrivingEvent] = []
   /// Distance in m of the positions since the last message of a recorded trip under way; otherwise 0.
   var distanceSince = 0.0
   /// True for a recorded trip whose end was not received within a day.
@@ -26,7 +26,7 @@ struct ToldTrip: Hashable, Sendable {
 }
 
 /// The last message about a driving event, from a recording or live.
-struct ToldDrivingEvent: Hashable, Sendable {
+struct ReportedDrivingEvent: Hashable, Sendable {
   var vehicle: VehicleKey
   var event: DrivingEventMessage
   /// The original message, including unknown members.
@@ -52,7 +52,7 @@ struct TripSelection: Sendable {
   /// True if nothing is excluded.
   var isAll: Bool { part.isAll && number == nil && kinds.isEmpty }
 
-  func contains(_ told: ToldTrip) -> Bool {
+  func contains(_ told: ReportedTrip) -> Bool {
     if let number, told.trip.trip.number != number { return false }
     return kinds.isEmpty || kinds.contains(told.trip.kind.name)
   }
@@ -71,7 +71,7 @@ struct DrivingEventSelection: Sendable {
   /// True if nothing is excluded.
   var isAll: Bool { part.isAll && events.isEmpty && severities.isEmpty && trip == nil }
 
-  func contains(_ told: ToldDrivingEvent) -> Bool {
+  func contains(_ told: ReportedDrivingEvent) -> Bool {
     guard events.isEmpty || events.contains(told.event.event.name) else { return false }
     if let trip, told.event.trip != trip.number || told.event.journal.series != trip.series { return false }
     return severities.isEmpty || severities.contains(told.event.severity.rawValue)
@@ -80,7 +80,7 @@ struct DrivingEventSelection: Sendable {
 
 extension RecordingTables {
   func readTrips(
-    _ selection: TripSelection, _ body: (ToldTrip) throws(FleetError) -> Bool
+    _ selection: TripSelection, _ body: (ReportedTrip) throws(FleetError) -> Bool
   ) throws(FleetError) {
     let table = JournalTable.trips
     let condition = selection.part.condition(
@@ -89,13 +89,13 @@ extension RecordingTables {
         ("number", selection.number.map { [.number($0)] } ?? []), ("kind", selection.kinds.map { .text($0) }),
       ], Self.dialect.parameter)
     try read(table, condition) { vehicle, payload throws(FleetError) in
-      guard let told = ToldTrip(vehicle: vehicle, payload: payload) else { return true }
+      guard let told = ReportedTrip(vehicle: vehicle, payload: payload) else { return true }
       return try body(told)
     }
   }
 
   func readDrivingEvents(
-    _ selection: DrivingEventSelection, _ body: (ToldDrivingEvent) throws(FleetError) -> Bool
+    _ selection: DrivingEventSelection, _ body: (ReportedDrivingEvent) throws(FleetError) -> Bool
   ) throws(FleetError) {
     let table = JournalTable.drivingEvents
     let condition = selection.part.condition(
@@ -106,7 +106,7 @@ extension RecordingTables {
         ("series", selection.trip.map { [.text($0.series)] } ?? []),
       ], Self.dialect.parameter)
     try read(table, condition) { vehicle, payload throws(FleetError) in
-      guard let told = ToldDrivingEvent(vehicle: vehicle, payload: payload) else { return true }
+      guard let told = ReportedDrivingEvent(vehicle: vehicle, payload: payload) else { return true }
       return try body(told)
     }
   }

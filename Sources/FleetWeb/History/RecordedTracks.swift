@@ -5,7 +5,7 @@ internal import Spatial
 internal import Telemetry
 
 /// The driven routes for the map's background, newest first. Positions are in millionths of a degree.
-struct WayLines: Sendable {
+struct TrackLines: Sendable {
   /// Alternating latitudes and longitudes.
   private(set) var numbers: [Int32] = []
   /// The start of each route in `numbers`.
@@ -42,9 +42,9 @@ struct WayLines: Sendable {
 }
 
 /// A cache of driven routes by scope: reading takes seconds, and a map requests them at each movement.
-final class RecordedWays: Sendable {
+final class RecordedTracks: Sendable {
   private struct Held: Sendable {
-    var lines: WayLines
+    var lines: TrackLines
     /// The time of reading (`SystemClock.monotonic`, ns).
     var time: Int64
   }
@@ -68,14 +68,14 @@ final class RecordedWays: Sendable {
   /// Returns the cached routes, or reads them.
   /// - Throws: `FleetError` if the recording is unreadable.
   func lines(
-    _ scope: RecordingScope, from reader: HistoryReader, goesOn: () -> Bool
-  ) throws -> WayLines {
+    _ scope: RecordingScope, from reader: HistoryReader, shouldContinue: () -> Bool
+  ) throws -> TrackLines {
     let now = SystemClock.monotonic
     if let known = held.withLock({ $0[scope] }), now - known.time < Self.lifetime { return known.lines }
-    var lines = WayLines()
-    let recorded = try Self.append(positionsOf: scope, to: &lines, reader, goesOn)
-    try Self.append(tripsOf: scope, without: recorded, to: &lines, reader, goesOn)
-    guard goesOn() else { throw CancellationError() }
+    var lines = TrackLines()
+    let recorded = try Self.append(positionsOf: scope, to: &lines, reader, shouldContinue)
+    try Self.append(tripsOf: scope, without: recorded, to: &lines, reader, shouldContinue)
+    guard shouldContinue() else { throw CancellationError() }
     held.withLock { held in
       if held[scope] == nil, held.count >= Self.mostScopes,
         let oldest = held.min(by: { $0.value.time < $1.value.time })?.key
@@ -92,18 +92,19 @@ final class RecordedWays: Sendable {
 
   /// Appends the lines of all positions of each vehicle, newest first.
   private static func append(
-    positionsOf scope: RecordingScope, to lines: inout WayLines, _ reader: HistoryReader, _ goesOn: () -> Bool
+    positionsOf scope: RecordingScope, to lines: inout TrackLines, _ reader: HistoryReader,
+    _ shouldContinue: () -> Bool
   ) throws -> Spans {
     var spans: Spans = [:]
     var left = mostPositions
     let newest = try reader.newest(scope).sorted { $0.time > $1.time }
-    for (place, (vehicle, time)) in newest.enumerated() where goesOn() && lines.hasRoom {
+    for (place, (vehicle, time)) in newest.enumerated() where shouldContinue() && lines.hasRoom {
       guard let first = try reader.extent(of: vehicle, from: nil, to: nil)?.from else { continue }
       var share = left / (newest.count - place)
       left -= share
       var end = time.advanced(bySeconds: 0.001)
       var days = 1.0
-      while end > first, share > 0, goesOn(), lines.hasRoom {
+      while end > first, share > 0, shouldContinue(), lines.hasRoom {
         let begin = end.advanced(bySeconds: -days * 86_400)
         var thinner = TrackThinner(points: pointsOfDay)
         var earliest: TrackSample?
@@ -111,9 +112,9 @@ final class RecordedWays: Sendable {
           earliest = earliest ?? sample
           thinner.process(sample)
           share -= 1
-          return goesOn()
+          return shouldContinue()
         }
-        for segment in TrackSegments.of(thinner.finish(goesOn: goesOn).samples).reversed() {
+        for segment in TrackSegments.of(thinner.finish(shouldContinue: shouldContinue).samples).reversed() {
           // A single position is no line.
           guard segment.count > 1, let first = segment.first, let last = segment.last else { continue }
           spans[vehicle, default: []].append(first.time...last.time)
@@ -131,13 +132,14 @@ final class RecordedWays: Sendable {
 
   /// Appends the tracks of trips of which no positions were recorded, newest first.
   private static func append(
-    tripsOf scope: RecordingScope, without recorded: Spans, to lines: inout WayLines, _ reader: HistoryReader,
-    _ goesOn: () -> Bool
+    tripsOf scope: RecordingScope, without recorded: Spans, to lines: inout TrackLines,
+    _ reader: HistoryReader,
+    _ shouldContinue: () -> Bool
   ) throws {
     var query = JournalQuery(.trips, limit: tripsOfPage)
     query.part.scope = scope
     guard reader.hasJournal else { return }
-    for _ in 0..<mostTrips / tripsOfPage where goesOn() {
+    for _ in 0..<mostTrips / tripsOfPage where shouldContinue() {
       let page = try reader.page(query)
       for entry in page {
         let start = entry.place.time - 60_000...entry.place.time + 300_000

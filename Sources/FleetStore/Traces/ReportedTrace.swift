@@ -4,7 +4,7 @@ internal import Spatial
 internal import Telemetry
 
 /// The last message about a trace, from a recording or live.
-struct ToldTrace: Hashable, Sendable {
+struct ReportedTrace: Hashable, Sendable {
   var vehicle: VehicleKey
   var trace: TraceMessage
   /// The original message, including unknown members.
@@ -39,19 +39,20 @@ struct TraceSelection: Sendable {
     (number == nil || number == trace.number) && (series == nil || series == trace.series)
   }
 
-  func contains(_ told: ToldTrace) -> Bool {
+  func contains(_ told: ReportedTrace) -> Bool {
     contains(told.trace.trace) && (causes.isEmpty || causes.contains(told.trace.cause.name))
   }
 }
 
 extension Recording {
   /// Returns the last message about each trace, sorted by vehicle and time of the event.
-  func traces(_ selection: TraceSelection) throws(FleetError) -> [ToldTrace] {
-    var traces: [TraceKey: ToldTrace] = [:]
+  func traces(_ selection: TraceSelection) throws(FleetError) -> [ReportedTrace] {
+    var traces: [TraceKey: ReportedTrace] = [:]
     var part = selection.part
     part.kinds = [MessageKind.trace.rawValue]
     try readMessages(part) { message throws(FleetError) in
-      guard let vehicle = message.vehicle, let told = ToldTrace(vehicle: vehicle, payload: message.payload),
+      guard let vehicle = message.vehicle,
+        let told = ReportedTrace(vehicle: vehicle, payload: message.payload),
         selection.contains(told), told.isNewer(than: traces[told.key])
       else { return true }
       traces[told.key] = told
@@ -79,9 +80,9 @@ extension Recording {
   }
 }
 
-extension ToldTrace {
+extension ReportedTrace {
   /// Returns whether it is a newer revision of the trace.
-  func isNewer(than other: ToldTrace?) -> Bool {
+  func isNewer(than other: ReportedTrace?) -> Bool {
     guard let other else { return true }
     return (trace.revision, trace.size == nil ? 0 : 1) > (
       other.trace.revision, other.trace.size == nil ? 0 : 1

@@ -7,7 +7,7 @@ internal import Spatial
 ///
 /// Beacons of an office that has moved contradict all fixes near them, in the same way as they contradict a
 /// spoofed receiver. A receiver that was recently right elsewhere is more likely to be right here.
-struct FixVouchers: Sendable {
+struct FixCorroboration: Sendable {
   private let mobility: Mobility
   private var last: (fix: Location, witnesses: Set<Beacon>)?
 
@@ -33,7 +33,7 @@ struct FixVouchers: Sendable {
   }
 
   /// - Parameter scan: the contradicting scan, whose beacons do not confirm the fix.
-  func vouch(for fix: Location, against scan: RadioScan) -> Bool {
+  func corroborates(for fix: Location, against scan: RadioScan) -> Bool {
     guard let last, case let age = fix.timestamp.seconds(since: last.fix.timestamp),
       (0...Self.memory).contains(age)
     else { return false }
