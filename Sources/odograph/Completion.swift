@@ -15,7 +15,8 @@ struct Completion: ParsableCommand {
         odograph completion fish >~/.config/fish/completions/odograph.fish
 
       bash requires the package bash-completion. For zsh, ~/.zshrc must contain these \
-      lines: fpath=(~/.zfunc $fpath) and autoload -Uz compinit && compinit.
+      lines: fpath=(~/.zfunc $fpath) and autoload -Uz compinit && compinit. The script for the \
+      agent is printed by odographd --generate-completion-script SHELL.
 
       Examples:
         odograph completion bash >odograph.bash
