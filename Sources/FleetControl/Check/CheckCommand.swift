@@ -49,7 +49,8 @@ package enum CheckCommand {
     } else {
       try CommandOutput.print(findings.map(\.line), styles: CommandOutput.usesStyles)
     }
-    failure.map(options.broker.advice)?.forEach(StandardError.say)
+    // Programs that read the JSON often read both outputs.
+    if let failure, !options.json { options.broker.advice(on: failure).forEach(StandardError.say) }
     return findings.contains { $0.verdict == .failed } ? .unavailable : .done
   }
 
