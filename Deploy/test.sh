@@ -154,8 +154,10 @@ waiting=(
 )
 suites() { local IFS='|'; echo "^IntegrationTests\\.($*)/"; }
 documentation() {
-  local pages=$results/pages
-  check Deploy/documentation.sh Deploy/documentation.sh "$pages"
+  local pages=$results/pages status=0
+  check Deploy/documentation.sh Deploy/documentation.sh "$pages" || status=1
+  check Deploy/quickstarts-check.sh Deploy/quickstarts-check.sh --programs .build/debug || status=1
+  return $status
 }
 # With the lowest priority, as all that computes: daemons and their tests are not to wait for it.
 compute() {

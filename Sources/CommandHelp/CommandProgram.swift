@@ -38,8 +38,8 @@ package enum CommandProgram {
           + "  See '\(name) -h' for the commands.\n")
       root.exit(withError: ExitCode.validationFailure)
     }
-    if let script = bashScript(for: words, of: root) {
-      print(script)
+    if words == ["--generate-completion-script", "bash"] {
+      print(completionScript(of: root, for: .bash))
       return
     }
     root.main(nil)
@@ -124,12 +124,15 @@ package enum CommandProgram {
     return Int(window.ws_col)
   }
 
-  /// Returns the parser's script for bash, modified to add no blank after a completion that a value follows,
-  /// as in `speed=` or `battery,`; nil for other shells.
-  private static func bashScript<Root: ParsableCommand>(for words: [String], of root: Root.Type) -> String? {
-    guard words == ["--generate-completion-script", "bash"] else { return nil }
+  /// Returns the parser's completion script for a shell. That for bash is modified to add no blank after a
+  /// completion that a value follows, as in `speed=` or `battery,`.
+  package static func completionScript<Root: ParsableCommand>(
+    of root: Root.Type, for shell: CompletionShell
+  ) -> String {
+    let script = root.completionScript(for: shell)
+    guard shell == .bash else { return script }
     let name = root._commandName
-    return root.completionScript(for: .bash) + """
+    return script + """
 
       _\(name)_without_blank() {
           _\(name) "$@"

@@ -32,6 +32,16 @@ public struct FleetError: Error, Hashable, Sendable, CustomStringConvertible {
   public var cause: String
   /// The exit status of a command that stops because of this error.
   public var exit: ExitStatus
+  /// The kind of failure to connect to the broker; nil for other errors.
+  package var link: LinkFailure?
+
+  /// A kind of failure to connect to the broker.
+  package enum LinkFailure: Hashable, Sendable {
+    /// No broker answers at the address.
+    case unreachable
+    /// A program answers at the address, but the session cannot be used.
+    case unusable
+  }
 
   public init(operation: String, object: String, cause: String, exit: ExitStatus) {
     self.operation = operation
@@ -73,5 +83,16 @@ extension FleetError {
     self.init(
       operation: "reach", object: "the broker",
       cause: reason.description + (reason.remedy.map { "; \($0)" } ?? ""), exit: .unavailable)
+    link = reason.phase <= .tcp && reason.cause.isWithoutAnswer ? .unreachable : .unusable
+  }
+}
+
+extension MQTTDisconnection.Cause {
+  /// True if nothing answered.
+  fileprivate var isWithoutAnswer: Bool {
+    switch self {
+    case .unreachable, .timedOut: true
+    default: false
+    }
   }
 }

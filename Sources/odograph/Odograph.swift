@@ -11,7 +11,8 @@ struct Odograph: ParsableCommand {
     commandName: "odograph",
     abstract: "Fleet command line and server for vehicles that run odographd.",
     discussion: """
-      Vehicles publish below odograph/v1/FLEET/VEHICLE; odograph subscribes to these topics at the broker.
+      Vehicles publish below odograph/v1/FLEET/VEHICLE; odograph subscribes to these topics at the broker. \
+      odograph completion prints the script that completes commands and options in bash, zsh or fish.
 
       Examples:
         odograph watch                          # the fleet on the local broker
@@ -44,21 +45,27 @@ struct Odograph: ParsableCommand {
       CommandGroup(
         name: "Broker: test, load, clean up",
         subcommands: [Check.self, Simulate.self, Verify.self, Forget.self]),
+      CommandGroup(name: "Shell", subcommands: [Completion.self]),
     ])
 
   static func main() { CommandProgram.main(Self.self) }
 }
 
-/// Runs a command with its options, and ends the process as it came out.
+/// Runs a command with its options, and ends the process with its exit status. A failure to connect to the
+/// broker is reported with the origin of the address and the next steps.
 func perform<Options>(
   _ command: (Options) throws(FleetError) -> ExitStatus,
   _ options: @autoclosure () throws(FleetError) -> Options
 ) throws {
+  var given: Options?
   let status: ExitStatus
   do throws(FleetError) {
-    status = try command(options())
+    let parsed = try options()
+    given = parsed
+    status = try command(parsed)
   } catch {
     StandardError.report(error.description)
+    (given as? any BrokerOptions)?.advice(on: error).forEach(StandardError.report)
     status = error.exit
   }
   if status != .done { throw ExitCode(status.rawValue) }

@@ -205,7 +205,8 @@ class Examples:
         faults = []
         for block in found:
             whole = f"{block.language} {block.detail}"
-            if block.detail and self.exceptions.cover(whole):
+            # An exception for a language is none for a block of it that is compared.
+            if block.detail and whole not in kinds and self.exceptions.cover(whole):
                 continue
             kind = kinds.get(whole) or kinds.get(block.language)
             if kind:

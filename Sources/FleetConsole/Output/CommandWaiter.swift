@@ -187,10 +187,12 @@ package final class CommandWaiter: Sendable {
 extension FleetError {
   /// Creates the error for a time limit that expired before the broker accepted the connection.
   package static func unanswered(within limit: Double) -> FleetError {
-    FleetError(
+    var error = FleetError(
       operation: "reach", object: "the broker",
       cause: "no answer within \(limit) s; check that the port speaks MQTT, or wait longer",
       exit: .unavailable)
+    error.link = .unusable
+    return error
   }
 }
 

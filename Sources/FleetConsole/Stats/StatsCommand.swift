@@ -6,7 +6,7 @@ internal import Platform
 internal import Spatial
 
 /// The options of `odograph stats`.
-package struct StatsOptions: ParsableArguments {
+package struct StatsOptions: BrokerOptions {
   @OptionGroup package var vehicles: VehicleArguments
 
   @Flag(help: "Count for 10 s (or --seconds, --count), print the table and exit.")

@@ -5,7 +5,7 @@ internal import MQTT
 internal import Platform
 
 /// The options of `odograph tail`.
-package struct TailOptions: ParsableArguments {
+package struct TailOptions: BrokerOptions {
   @OptionGroup package var topics: TopicArguments
 
   @Option(

@@ -6,7 +6,7 @@ internal import Platform
 internal import Spatial
 
 /// The options of `odograph watch`.
-package struct WatchOptions: ParsableArguments {
+package struct WatchOptions: BrokerOptions {
   @OptionGroup package var vehicles: VehicleArguments
 
   @Option(

@@ -8,7 +8,7 @@ internal import Spatial
 internal import Telemetry
 
 /// The options of `odograph check`.
-package struct CheckOptions: ParsableArguments {
+package struct CheckOptions: BrokerOptions {
   @Option(help: "Fleet whose topics to test (default: all); repeat for several.")
   package var fleet: [String] = []
 
@@ -35,7 +35,8 @@ package enum CheckCommand {
   package static func run(_ options: CheckOptions) throws(FleetError) -> ExitStatus {
     var findings: [CheckFinding] = []
     let broker = try options.broker.configuration()
-    if let properties = try reach(broker, &findings) {
+    var failure: FleetError.LinkFailure?
+    if let properties = try reach(broker, &findings, &failure) {
       limits(properties, &findings)
       try rights(options, broker, properties, &findings)
     }
@@ -48,12 +49,14 @@ package enum CheckCommand {
     } else {
       try CommandOutput.print(findings.map(\.line), styles: CommandOutput.usesStyles)
     }
+    // Programs that read the JSON often read both outputs.
+    if let failure, !options.json { options.broker.advice(on: failure).forEach(StandardError.report) }
     return findings.contains { $0.verdict == .failed } ? .unavailable : .done
   }
 
   /// Checks DNS lookup, TCP, TLS and login.
   private static func reach(
-    _ broker: MQTTConfiguration, _ findings: inout [CheckFinding]
+    _ broker: MQTTConfiguration, _ findings: inout [CheckFinding], _ failure: inout FleetError.LinkFailure?
   ) throws(FleetError) -> MQTTServerProperties? {
     let certificateFile = broker.tls?.identity?.certificateFile
     let outcome: BrokerProbe.Finding?
@@ -76,9 +79,11 @@ package enum CheckCommand {
           : CheckFinding("login", .ok, "let in \(who)"))
       return properties
     case .refused(let reason):
+      failure = .unusable
       findings.append(CheckFinding("reach", .ok, "\(reason.broker) answers"))
       findings.append(CheckFinding("login", .failed, reason.description, remedy: reason.remedy))
     case .unreachable(let reason):
+      failure = FleetError(reason).link
       let subject = reason.phase == .tls ? "tls" : "reach"
       if reason.phase == .tls { findings.append(CheckFinding("reach", .ok, "\(reason.broker) accepts TCP")) }
       var remedy = reason.remedy

@@ -7,7 +7,7 @@ internal import MQTT
 internal import Telemetry
 
 /// The options of `odograph command`.
-package struct CommandOptions: ParsableArguments {
+package struct CommandOptions: BrokerOptions {
   @Argument(
     help: ArgumentHelp("\(CommandOptions.names.joined(separator: ", ")).", valueName: "command"),
     completion: .list(CommandOptions.names))

@@ -7,7 +7,7 @@ internal import Spatial
 internal import Telemetry
 
 /// The options of `odograph config set`.
-package struct ConfigSetOptions: ParsableArguments {
+package struct ConfigSetOptions: BrokerOptions {
   @Argument(
     help:
       "Settings, as in location.distance_filter=50; an array as in 'motion.events=[\"impact\", \"shake\"]'.",
@@ -41,6 +41,8 @@ package struct ConfigSetOptions: ParsableArguments {
   @OptionGroup var change: VehicleChangeOptions
 
   package init() {}
+
+  package var broker: BrokerArguments { change.broker }
 
   /// The settings that can be changed remotely.
   private static var keys: [String] {

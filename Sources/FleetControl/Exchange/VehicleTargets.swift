@@ -90,7 +90,7 @@ extension VehicleKey {
 }
 
 /// The options of a command that reads vehicles' retained messages.
-package struct VehicleQueryOptions: ParsableArguments {
+package struct VehicleQueryOptions: BrokerOptions {
   @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
   @OptionGroup package var beginning: BeginningArguments
   @Flag(help: "Print a JSON line for each vehicle.") package var json = false

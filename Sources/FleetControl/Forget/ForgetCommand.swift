@@ -7,7 +7,7 @@ internal import Platform
 internal import Telemetry
 
 /// The options of `odograph forget`.
-package struct ForgetOptions: ParsableArguments {
+package struct ForgetOptions: BrokerOptions {
   @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
   @Flag(help: "Delete the retained messages (default: only list them).")
   var yes = false

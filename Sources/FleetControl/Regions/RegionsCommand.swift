@@ -8,7 +8,7 @@ internal import Spatial
 internal import Telemetry
 
 /// The options of `odograph regions push`.
-package struct RegionsPushOptions: ParsableArguments {
+package struct RegionsPushOptions: BrokerOptions {
   @Argument(help: "A GeoJSON, KML, KMZ or WKT file; - is standard input.", completion: .file()) package
     var file: String
   @Flag(help: "Add to the desired regions; a region of the same name is replaced.") package var add = false
@@ -21,10 +21,12 @@ package struct RegionsPushOptions: ParsableArguments {
   @OptionGroup var change: VehicleChangeOptions
 
   package init() {}
+
+  package var broker: BrokerArguments { change.broker }
 }
 
 /// The options of `odograph regions remove`.
-package struct RegionsRemoveOptions: ParsableArguments {
+package struct RegionsRemoveOptions: BrokerOptions {
   @Argument(help: "Names of regions.") package var names: [String] = []
   @Flag(help: "Remove all regions.") package var all = false
 
@@ -32,13 +34,15 @@ package struct RegionsRemoveOptions: ParsableArguments {
 
   package init() {}
 
+  package var broker: BrokerArguments { change.broker }
+
   package func validate() throws {
     if names.isEmpty != all { throw ValidationError("name the regions to remove, or say --all; not both") }
   }
 }
 
 /// The options of `odograph regions diff`.
-package struct RegionsDiffOptions: ParsableArguments {
+package struct RegionsDiffOptions: BrokerOptions {
   @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments
   @Argument(
     help: "A GeoJSON, KML, KMZ or WKT file (default: the desired regions of each vehicle).",

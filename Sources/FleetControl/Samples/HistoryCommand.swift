@@ -6,7 +6,7 @@ internal import Spatial
 internal import Telemetry
 
 /// The options of `odograph history`.
-package struct HistoryOptions: ParsableArguments {
+package struct HistoryOptions: BrokerOptions {
   @OptionGroup(title: "Vehicle") package var vehicles: VehicleArguments
 
   @Option(help: ArgumentHelp("Start, RFC 3339.", valueName: "time"))

@@ -6,7 +6,7 @@ internal import Spatial
 internal import Telemetry
 
 /// The options of `odograph samples`.
-package struct SamplesOptions: ParsableArguments {
+package struct SamplesOptions: BrokerOptions {
   @OptionGroup(title: "Vehicle") package var vehicles: VehicleArguments
 
   @Option(help: ArgumentHelp("Duration; the vehicle limits it.", valueName: "seconds"))

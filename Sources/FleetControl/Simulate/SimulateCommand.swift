@@ -9,7 +9,7 @@ internal import Spatial
 internal import Telemetry
 
 /// The options of `odograph simulate`.
-package struct SimulateOptions: ParsableArguments {
+package struct SimulateOptions: BrokerOptions {
   @Option(
     parsing: .unconditional, help: ArgumentHelp("Number of vehicles.", valueName: "number"))
   package var vehicles = 10

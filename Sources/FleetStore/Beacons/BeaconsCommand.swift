@@ -29,7 +29,7 @@ package struct BeaconsBuildOptions: ParsableArguments {
 }
 
 /// The options of `odograph beacons serve`.
-package struct BeaconsServeOptions: ParsableArguments {
+package struct BeaconsServeOptions: BrokerOptions {
   @Argument(help: "The map, as odograph beacons build writes it.", completion: .file())
   package var map: String
   @OptionGroup(title: "Vehicles") package var vehicles: VehicleArguments

@@ -5,7 +5,7 @@ internal import Glibc
 internal import Telemetry
 
 /// The options of `odograph events`.
-package struct EventsOptions: ParsableArguments {
+package struct EventsOptions: BrokerOptions {
   @Argument(help: ArgumentHelp("Only this vehicle.", valueName: "vehicle"))
   var vehicle: String?
 

@@ -6,7 +6,7 @@ internal import Spatial
 internal import Telemetry
 
 /// The options of `odograph trips`.
-package struct TripsOptions: ParsableArguments {
+package struct TripsOptions: BrokerOptions {
   @Argument(help: ArgumentHelp("Only this vehicle.", valueName: "vehicle"))
   var vehicle: String?
 

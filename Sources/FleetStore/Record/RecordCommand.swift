@@ -9,7 +9,7 @@ internal import Platform
 internal import Spatial
 
 /// The options of `odograph record`.
-package struct RecordOptions: ParsableArguments {
+package struct RecordOptions: BrokerOptions {
   @Argument(
     help: ArgumentHelp("An SQLite file, or a postgres:// URL (ODOGRAPH_STORE).", valueName: "store"),
     completion: .file())

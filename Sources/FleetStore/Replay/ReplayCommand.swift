@@ -10,7 +10,7 @@ internal import Spatial
 internal import Telemetry
 
 /// The options of `odograph replay`.
-package struct ReplayOptions: ParsableArguments {
+package struct ReplayOptions: BrokerOptions {
   /// The handling of times in messages.
   enum Times: String, Hashable, Sendable, CaseIterable {
     /// Times are shifted to now; messages are new ones, with new epochs.

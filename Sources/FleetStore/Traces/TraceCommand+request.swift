@@ -7,7 +7,7 @@ internal import JSON
 internal import Spatial
 
 /// The options of `odograph trace request`.
-package struct TraceRequestOptions: ParsableArguments {
+package struct TraceRequestOptions: BrokerOptions {
   @Argument(help: ArgumentHelp("The vehicle.", valueName: "vehicle"))
   var vehicle: String
 

@@ -8,7 +8,7 @@ internal import Platform
 internal import Telemetry
 
 /// The options of `odograph trace wait`.
-package struct TraceWaitOptions: ParsableArguments {
+package struct TraceWaitOptions: BrokerOptions {
   @Argument(help: ArgumentHelp("The vehicle.", valueName: "vehicle"))
   package var vehicle: String
 

@@ -8,7 +8,7 @@ internal import Telemetry
 internal import Traces
 
 /// The options of `odograph trace list`.
-package struct TraceListOptions: ParsableArguments {
+package struct TraceListOptions: BrokerOptions {
   @Argument(help: ArgumentHelp("Only this vehicle.", valueName: "vehicle"))
   var vehicle: String?
 

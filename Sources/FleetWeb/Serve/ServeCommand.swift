@@ -45,7 +45,7 @@ package enum ServeCommand {
     let reloads = parts.reloads
     waiter.onHangUp { access.reload { file in for reload in reloads { reload(file) } } }
     let hub = StreamHub(fleet, sources: parts.sources, limits: configuration.streams)
-    let subscriber = try subscriber(of: feed, context)
+    let subscriber = try subscriber(of: feed, context, options)
     var server = WebServer(
       subjects: [LiveRoutes(fleet), StreamRoutes(hub), StatisticsRoutes(hub, recording: parts.recording)]
         + parts.subjects,
@@ -92,7 +92,7 @@ package enum ServeCommand {
   }
 
   private static func subscriber(
-    of feed: FleetFeed, _ context: ServeContext
+    of feed: FleetFeed, _ context: ServeContext, _ options: ServeOptions
   ) throws(FleetError) -> FleetSubscriber {
     let filters = try context.selection.filters()
     var configuration = context.broker
@@ -107,8 +107,16 @@ package enum ServeCommand {
           if let notice = feed.noticeOfRefused(at: $0.receivedAt) { StandardError.report(notice) }
           return .kept
         },
-        connection: { connection in
+        connection: { [needsAdvice = Locked(true)] connection in
           if let news = feed.observe(connection, at: .now) { StandardError.report(news) }
+          // Advice helps before the first connection; later the address is correct.
+          let isFirst = needsAdvice.withLock { needed in
+            defer { needed = false }
+            return needed
+          }
+          if isFirst, case .disconnected(let reason) = connection {
+            options.advice(on: FleetError(reason)).forEach(StandardError.report)
+          }
         }), queue: nil,
       mark: RetainedReading.mark(behind: filters).map { (filter: $0, answered: { feed.markKept(at: .now) }) })
   }

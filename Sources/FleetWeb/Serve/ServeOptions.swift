@@ -5,7 +5,7 @@ package import FleetConsole
 internal import FleetStore
 
 /// The options of `odograph serve`, which take precedence over the configuration file.
-package struct ServeOptions: ParsableArguments {
+package struct ServeOptions: BrokerOptions {
   @Option(
     help: ArgumentHelp(
       "Configuration file: users, alerts, maps. Without one only this machine is served.",

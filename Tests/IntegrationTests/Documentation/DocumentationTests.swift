@@ -12,7 +12,8 @@ import Testing
     let counts = ContractScript.counts(run.output)
     print("examples run: \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })")
     for kind in [
-      "commands", "configurations", "messages", "programs", "programs in python", "programs in javascript",
+      "commands", "outputs", "configurations", "messages", "programs", "programs in python",
+      "programs in javascript",
       "programs in sql",
     ] {
       #expect(counts[kind] ?? 0 > 0, "no \(kind) found")

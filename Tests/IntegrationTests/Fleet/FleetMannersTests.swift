@@ -59,6 +59,39 @@ import Testing
     let script = try await OdographProcess.run(["--generate-completion-script", shell])
     #expect(
       script.status == 0 && script.output.contains("simulate") && script.output.contains("password-file"))
+    let command = try await OdographProcess.run(["completion", shell])
+    #expect(command.status == 0 && command.output == script.output)
+    let help = try await OdographProcess.run(["completion", "--help"])
+    #expect(help.output.contains("odograph completion \(shell) >~/."))
+  }
+
+  @Test(.timeLimit(.minutes(6))) func completionRequiresAKnownShell() async throws {
+    let result = try await OdographProcess.run(["completion", "tcsh"])
+    #expect(result.status == 64 && result.output.contains("'bash', 'zsh' or 'fish'"))
+  }
+
+  /// Each command that connects names the origin of the address and the next steps.
+  @Test(
+    .timeLimit(.minutes(6)),
+    arguments: [
+      ["watch"], ["watch", "--once"], ["tail"], ["stats"], ["check"], ["record"],
+      ["trips"], ["events"], ["simulate"], ["forget", "--vehicle", "a"],
+      ["command", "locate", "--vehicle", "a"],
+      ["config", "show"], ["config", "diff"], ["config", "set", "location.error_bound=50", "--vehicle", "a"],
+      ["regions", "list"], ["regions", "remove", "--all", "--vehicle", "a"], ["samples", "--vehicle", "a"],
+      ["history", "--vehicle", "a", "--from", "2026-11-21T08:00:00Z", "--to", "2026-11-21T08:01:00Z"],
+      ["trace", "request", "a"],
+    ])
+  func anUnreachableBrokerIsExplained(command: [String]) async throws {
+    let port: Int = try FreePort.next()
+    let directory = try TemporaryDirectory()
+    let store = command == ["record"] ? [directory.file("fleet.sqlite")] : []
+    let result = try await OdographProcess.run(command + store + ["--broker", "mqtt://127.0.0.1:\(port)"])
+    #expect(result.status == 69, "\(result.output)")
+    #expect(
+      result.output.contains("the address 127.0.0.1:\(port) is from --broker; no profile is used"),
+      "\(result.output)")
+    #expect(result.output.contains("start a broker with: mosquitto -p \(port); or "), "\(result.output)")
   }
 
   @Test(.timeLimit(.minutes(6))) func aProfileSparesTyping() async throws {

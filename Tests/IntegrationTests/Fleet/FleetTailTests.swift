@@ -73,10 +73,14 @@ import Testing
     let port: Int = try FreePort.next()
     let result = try await OdographProcess.run(["tail", "--host", "127.0.0.1", "--port", "\(port)"])
     #expect(result.status == 69)
-    #expect(result.lines.count == 1)
+    #expect(result.lines.count == 3)
     #expect(
       result.output.hasPrefix("odograph: cannot reach the broker: ") && result.output.contains("\(port)"))
     #expect(result.output.contains("check that the broker runs"))
+    #expect(
+      result.lines[1] == "odograph: the address 127.0.0.1:\(port) is from --host; no profile is used")
+    #expect(
+      result.lines[2].hasPrefix("odograph: next steps: start a broker with: mosquitto -p \(port); or "))
   }
 
   @Test(.timeLimit(.minutes(6))) func aWrongPasswordIsRefused() async throws {
