@@ -41,7 +41,7 @@ import Testing
     try loop.run()
   }
 
-  @Test func historyIsReadBackByTimeAcrossARestart() throws {
+  @Test func historyIsReadableByTimeAfterARestart() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "odograph-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -70,7 +70,7 @@ import Testing
     #expect(try history("2026-11-21T08:10:00Z", "2026-11-21T08:50:00Z").samples.isEmpty)
   }
 
-  @Test func aFileThatCannotBeHadIsSaidAtTheStart() throws {
+  @Test func unavailableFileIsReportedAtTheStart() throws {
     let configuration = try configuration(
       ["recorder.enabled=true", "recorder.path=/nonexistent/history", "simulation.duration=1"])
     do {

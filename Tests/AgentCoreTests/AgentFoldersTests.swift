@@ -14,25 +14,25 @@ import Testing
     "HOME": "/home/ann", "XDG_STATE_HOME": "/s", "XDG_RUNTIME_DIR": "/run/user/7", "XDG_CONFIG_HOME": "/c",
   ]
 
-  @Test func rootHasTheSystemsWhateverTheEnvironmentSays() {
+  @Test func rootUsesSystemFoldersRegardlessOfTheEnvironment() {
     let folders = Self.folders(Self.own, isRoot: true)
     #expect(folders.state == "/var/lib/odographd" && folders.socket == "/run/odographd/control.socket")
     #expect(folders.configurations == ["/etc/odographd/odograph.toml"])
     #expect(folders.newConfiguration == "/etc/odographd/odograph.toml")
   }
 
-  @Test func theServicesUserHasWhatSystemdMade() {
+  @Test func serviceUserUsesSystemdFolders() {
     let folders = Self.folders(["STATE_DIRECTORY": "/var/lib/a:/var/lib/b", "RUNTIME_DIRECTORY": "/run/a"])
     #expect(folders.state == "/var/lib/a" && folders.socket == "/run/a/control.socket")
   }
 
   /// Without a service manager, as in a container: the folders that the package made are that user's.
-  @Test func theServicesUserWithoutSystemdHasTheSystemsFolders() {
+  @Test func serviceUserWithoutSystemdUsesSystemFolders() {
     let folders = Self.folders(Self.own, writable: ["/var/lib/odographd", "/run/odographd"])
     #expect(folders.state == "/var/lib/odographd" && folders.socket == "/run/odographd/control.socket")
   }
 
-  @Test func anybodyElseHasTheirOwn() {
+  @Test func otherUsersHaveTheirOwnFolders() {
     let folders = Self.folders(Self.own)
     #expect(folders.state == "/s/odograph" && folders.socket == "/run/user/7/odographd.socket")
     #expect(folders.sockets == [folders.socket, "/run/odographd/control.socket"])
@@ -45,7 +45,7 @@ import Testing
   }
 
   /// The XDG specification: a path that is not absolute is to be ignored.
-  @Test func whatIsNoAbsolutePathIsNone() {
+  @Test func relativePathsAreIgnored() {
     let folders = Self.folders([
       "HOME": "", "XDG_STATE_HOME": "s", "XDG_CONFIG_HOME": ".", "XDG_RUNTIME_DIR": "r",
     ])
@@ -54,7 +54,7 @@ import Testing
   }
 
   /// Only what is below the user's own folder is made as a whole.
-  @Test func whatMayBeMadeAboveAFolder() {
+  @Test func onlyParentsBelowTheHomeFolderAreCreated() {
     let plain = Self.folders(["HOME": "/home/ann"])
     #expect(plain.parents(of: plain.state) == ["/home/ann/.local", "/home/ann/.local/state"])
     #expect(

@@ -13,7 +13,7 @@ import Testing
 
   /// Two threads flood it, one with sensor events and one with requests. Whoever takes ten inputs after a stop was pushed has
   /// it, and inputs of both kinds come through.
-  @Test func aStopComesThroughTwoFloods() throws {
+  @Test func stopPassesTwoFloods() throws {
     let inbox = AgentInbox()
     let isOver = Locked(false)
     func flood(_ name: String, _ input: AgentInput) throws -> DedicatedThread {
@@ -44,7 +44,7 @@ import Testing
     #expect(isStopped)
   }
 
-  @Test func nothingWithinTheTimeIsNothing() {
+  @Test func waitReturnsNilAfterTheTimeout() {
     let inbox = AgentInbox()
     let (late, none) = (inbox.pop(until: SystemClock.monotonic + 1_000_000), inbox.poll())
     #expect(late == nil && none == nil)

@@ -47,7 +47,7 @@ import Testing
       link: LinkReport(broker: "b:1883", isConnected: true, keepAlive: 30, isInBursts: false))
   }
 
-  @Test func saysWhatTheSnapshotSays() {
+  @Test func metricsMatchTheSnapshot() {
     let text = MetricsText(snapshot).text
     for line in [
       "odograph_build_info{version=\"1.2\",vehicle=\"f/v\"} 1", "odograph_uptime_seconds 86400.5",
@@ -65,7 +65,7 @@ import Testing
   }
 
   /// The rules of the text format and of Prometheus' naming, without its own parser.
-  @Test func keepsTheRulesOfTheFormat() throws {
+  @Test func metricsFollowTheFormat() throws {
     var types: [Substring: Substring] = [:]
     var helped: Set<Substring> = []
     var series: Set<Substring> = []
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func isWrittenWholeAndReadableForAll() throws {
+  @Test func metricsFileIsWrittenAtomicallyAndWorldReadable() throws {
     let folder = try TemporaryDirectory()
     let path = folder.file("odograph.prom")
     let log = AgentLog.make(level: "error")
@@ -110,7 +110,7 @@ import Testing
     MetricsFile(path: folder.file("none/odograph.prom"), interval: 1).write(snapshot, log: log)
   }
 
-  @Test func theNameOfTheFileIsOneThatIsRead() throws {
+  @Test func metricsFileNameIsValidated() throws {
     #expect(throws: ConfigurationError.self) {
       try AgentConfiguration(
         layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "metrics.file=/tmp/metrics"])], file: nil)

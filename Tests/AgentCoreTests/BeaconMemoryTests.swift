@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func whatADriveHearsIsOnTheMapAndNobodyIsTold() throws {
+  @Test func learnedBeaconsAreMappedAndNotShared() throws {
     let told = try drive(.init(store: store(), log: log), seconds: 300)
     #expect(told.isEmpty)
     let found = store().lookUp(try (5..<155).map(Self.beacon))
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func whatIsSharedIsWhatIsLearned() throws {
+  @Test func sharedBeaconsEqualLearnedOnes() throws {
     var plan = BeaconMemory.Plan(store: store(), log: log)
     (plan.learns, plan.shares) = (false, true)
     let told = try drive(plan, ["beacons.learn=false", "beacons.share=true"], seconds: 300)
@@ -98,7 +98,7 @@ import Testing
   }
 
   /// A network that says no after it was learned leaves the map and what is about to be told.
-  @Test func whatOptsOutLaterIsLearnedAndToldNoMore() throws {
+  @Test func beaconsThatOptOutAreNoLongerLearnedOrShared() throws {
     var plan = BeaconMemory.Plan(store: store(), log: log)
     plan.shares = true
     let gone = Set(try [5, 6, 7].map(Self.beacon))
@@ -109,7 +109,7 @@ import Testing
   }
 
   /// Neither the map nor what is told has anything of a privacy zone.
-  @Test func nothingOfAZoneIsLearnedOrShared() throws {
+  @Test func beaconsInPrivacyZonesAreNeitherLearnedNorShared() throws {
     var plan = BeaconMemory.Plan(store: store(), log: log)
     plan.shares = true
     let told = try drive(
@@ -121,7 +121,7 @@ import Testing
     #expect(!store().lookUp(try (80..<155).map(Self.beacon)).isEmpty)
   }
 
-  @Test func whatIsSwitchedOffIsNotAskedFor() throws {
+  @Test func learningFollowsItsSettings() throws {
     func isLearning(_ settings: String...) throws -> Bool {
       try AgentConfiguration(
         layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil
@@ -150,7 +150,7 @@ import Testing
         ["radio.wifi=wlan0", "radio.modem=true", "input.mode=simulation"], [], "no addresses and cell numbers"
       ),
     ] as [([String], Set<SensorKind>, String?)])
-  func checkSaysWhatLeavesTheVehicle(settings: [String], radios: Set<SensorKind>, text: String?) throws {
+  func checkListsPublishedBeaconData(settings: [String], radios: Set<SensorKind>, text: String?) throws {
     let configuration = try AgentConfiguration(
       layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil)
     #expect(configuration.pipeline.coarse.radios == radios)

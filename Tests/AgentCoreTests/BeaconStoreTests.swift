@@ -65,7 +65,7 @@ import Testing
     store.lookUp(numbers.compactMap(Self.beacon))
   }
 
-  @Test func twentyThousandTakeLessThanAMegabyteAndAScanTwentyReads() throws {
+  @Test func storeOf20000IsBelowAMegabyteAndAScanNeeds20Reads() throws {
     let store = store()
     write(store, turn: 0)
     for start in stride(from: 0, to: 20_000, by: 100) {
@@ -90,7 +90,7 @@ import Testing
     print("a map of 20,000 beacons: \(size) bytes")
   }
 
-  @Test func whatWasLearnedIsThereAfterARestart() throws {
+  @Test func learnedDataSurvivesARestart() throws {
     let first = store()
     learn(0..<20, in: first)
     #expect(known(0..<25, first).count == 20)
@@ -105,7 +105,7 @@ import Testing
     #expect(known(0..<20, second).allSatisfy { $0.sightings == 2 && $0.lastSeen == Self.day + 1 })
   }
 
-  @Test func aQuestionMakesNoFile() {
+  @Test func lookupCreatesNoFile() {
     let store = store()
     #expect(known(0..<20, store).isEmpty && store.versions().isEmpty)
     write(store, turn: 0)
@@ -114,7 +114,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
-  @Test func theLeastHeardAndTheOldestMakeRoom() throws {
+  @Test func rareAndOldBeaconsAreReplaced() throws {
     let store = store(limit: 1000)
     write(store, turn: 0)
     // Heard each day for ten days, and once long ago.
@@ -131,7 +131,7 @@ import Testing
     #expect(known(2100..<2200, store).count >= 90)
   }
 
-  @Test func whatIsNotHeardForLongIsForgotten() throws {
+  @Test func beaconsUnseenForLongAreRemoved() throws {
     let store = store(forgetAfter: 30)
     write(store, turn: 0)
     learn(0..<100, in: store, day: Self.day - 40)
@@ -143,7 +143,7 @@ import Testing
     #expect(known(0..<200, store).isEmpty && store.work?.beacons == 0)
   }
 
-  @Test func nothingLearnedInAZoneOutlivesItsMaking() throws {
+  @Test func newZoneRemovesBeaconsInside() throws {
     let home = Coordinate(latitude: 48.2, longitude: 11.6)
     let first = store()
     write(first, turn: 0)
@@ -165,7 +165,7 @@ import Testing
     #expect(recorder.lines.contains { $0.contains("beacons in privacy zones forgotten") })
   }
 
-  @Test func theFleetsWordIsNotBelievedAgainstOnesOwn() throws {
+  @Test func ownBeaconsPrecedeThoseOfTheFleet() throws {
     let store = store()
     write(store, turn: 0)
     learn(0..<10, in: store)
@@ -203,7 +203,7 @@ import Testing
   }
 
   /// Eight pieces are written with what was learned, each row once, and are used before.
-  @Test func piecesAreWrittenInTheirTurn() throws {
+  @Test func piecesAreWrittenInOrder() throws {
     let store = store()
     write(store, turn: 0)
     learn(0..<100, in: store)
@@ -229,7 +229,7 @@ import Testing
   }
 
   /// A map that is larger than what is kept is not taken for whole.
-  @Test func cellsThatHadToMakeRoomAreNotWhole() throws {
+  @Test func evictedCellsAreIncomplete() throws {
     let store = store(limit: 1000)
     write(store, turn: 0)
     store.accept(told(0..<800))
@@ -244,7 +244,7 @@ import Testing
   }
 
   /// What a service says of a place counts for less than having been there.
-  @Test func aWordOfOneSightingIsReplacedByOnesOwn() throws {
+  @Test func singleSightingIsReplacedByOwnObservation() throws {
     let store = store()
     write(store, turn: 0)
     let off = Coordinate(latitude: Self.place.latitude + 0.003, longitude: Self.place.longitude)
@@ -255,7 +255,7 @@ import Testing
     for beacon in known(10..<20, store) { #expect(beacon.coordinate.distance(to: Self.place) > 100) }
   }
 
-  @Test func whatIsNotToBeOnMapsIsDroppedAtOnceAndForGood() throws {
+  @Test func optedOutBeaconsAreRemovedPermanently() throws {
     let store = store()
     write(store, turn: 0)
     learn(0..<10, in: store)
@@ -270,7 +270,7 @@ import Testing
   }
 
   /// A zone is searched for also in where a beacon was heard meanwhile, and what nobody can search is deleted.
-  @Test func aNewZoneFindsTheOtherPlaceAndWhatIsDamaged() throws {
+  @Test func newZoneRemovesOtherPositionsAndDamagedEntries() throws {
     let home = Coordinate(latitude: 48.2, longitude: 11.6)
     let first = store()
     learn(0..<20, in: first)
@@ -288,7 +288,7 @@ import Testing
     #expect(recorder.lines.contains { $0.contains("damaged maps of beacons deleted") })
   }
 
-  @Test func versionsOfCellsAreKept() {
+  @Test func cellVersionsAreStored() {
     let first = store()
     write(first, turn: 0)
     first.setVersion("0123456789abcdef", of: "u281")
@@ -297,7 +297,7 @@ import Testing
   }
 
   /// A million beacons in a scan, and a thousand addresses made for one row of the file.
-  @Test func hostileScansAreBounded() throws {
+  @Test func hugeScansAreBounded() throws {
     let store = store(limit: 1000)
     write(store, turn: 0)
     learn(0..<1_000_000, in: store)
@@ -319,7 +319,7 @@ import Testing
 
   enum Damage: CaseIterable { case header, page, row, text }
 
-  @Test(arguments: Damage.allCases) func aDamagedFileIsSetAsideAndLearnedAnew(damage: Damage) throws {
+  @Test(arguments: Damage.allCases) func damagedFileIsSetAsideAndReplaced(damage: Damage) throws {
     let first = store()
     write(first, turn: 0)
     learn(0..<128, in: first)
@@ -347,7 +347,7 @@ import Testing
     #expect(recorder.lines.count { $0.contains("set aside") } == 1)
   }
 
-  @Test func aDiskThatTakesNothingIsToldOnceAndTriedAgain() throws {
+  @Test func unwritableDiskIsReportedOnceAndRetried() throws {
     let folder = directory.file("missing")
     let store = BeaconStore(
       .init(path: folder + "/beacons.sqlite"),

@@ -49,7 +49,7 @@ import Testing
     try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
   }
 
-  @Test func whatWasLearnedIsThereAfterARestart() throws {
+  @Test func learnedDataSurvivesARestart() throws {
     try withFolder { folder in
       var first = store(folder + "/calibration")
       let nothing = first.load(now: Self.start)
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func aLevelIsKeptAtOnceAndSoIsItsEnd() throws {
+  @Test func levelChangesAreStoredImmediately() throws {
     try withFolder { folder in
       let path = folder + "/calibration"
       func kept() -> LevelCalibration? {
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func savesAtACalmPaceAndAtOnceWhenSomethingIsDiscarded() throws {
+  @Test func savesPeriodicallyAndImmediatelyAfterADiscard() throws {
     try withFolder { folder in
       var store = store(folder + "/calibration")
       var pipeline = try pipeline(nil)
@@ -125,7 +125,7 @@ import Testing
   }
 
   @Test(arguments: ["", "odograph-calibration 1\ngyro", "\u{0}\u{1}", String(repeating: "x", count: 100_000)])
-  func aDamagedFileIsSetAside(text: String) throws {
+  func damagedFileIsSetAside(text: String) throws {
     try withFolder { folder in
       let path = folder + "/calibration"
       try Data(text.utf8).write(to: URL(filePath: path))
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func aDiskThatFailsCostsOnlyTheCalibration() throws {
+  @Test func diskFailureLosesOnlyTheCalibration() throws {
     var store = store("/nonexistent/calibration")
     let loaded = store.load(now: Self.start)
     #expect(loaded == nil)
@@ -154,7 +154,7 @@ import Testing
       (["store.path=outbox"], "calibration"), (["calibration.path=none"], nil),
       (["calibration.path=/etc/c"], "/etc/c"),
     ] as [([String], String?)])
-  func thePathIsBesideTheStoreUnlessSaid(settings: [String], path: String?) throws {
+  func defaultPathIsBesideTheStore(settings: [String], path: String?) throws {
     let configuration = try AgentConfiguration(
       layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil)
     #expect(configuration.calibrationPath == path)

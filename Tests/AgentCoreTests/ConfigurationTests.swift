@@ -35,7 +35,7 @@ import Testing
     ("speed = \"Vehicle Speed\"", "; did you mean Vehicle.Speed?"),
     ("signals = [\"Engine.Torque\"]", "\"Vehicle.Speed = EngineData.Speed\""),
   ])
-  func aMistypedSignalIsAnsweredWithTheNearestPath(line: String, ending: String) {
+  func mistypedSignalSuggestsTheNearestPath(line: String, ending: String) {
     let problem = problem("[vehicle]\nid = \"v\"\n[can]\ninterface = \"can0\"\n\(line)")
     #expect(problem.hasSuffix(ending), "\(problem)")
   }
@@ -47,7 +47,7 @@ import Testing
       ([], true), (["altitude.interval=5"], false), (["iio.barometer=press"], false),
       (["altitude.interval=5", "altitude.enabled=false"], true),
     ])
-  func aBarometerIsMissedWhereItWasAskedFor(settings: [String], isHelper: Bool) throws {
+  func missingBarometerIsReportedIfRequired(settings: [String], isHelper: Bool) throws {
     let configuration = try AgentConfiguration(
       layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil)
     #expect(configuration.iio.allSatisfy { $0.helpers.contains(.barometer) == isHelper })
@@ -59,7 +59,7 @@ import Testing
     (#"["48.1, 11.5 300 blur", "a]b"]"#, ["48.1, 11.5 300 blur", "a]b"]), (#""impact""#, ["impact"]),
     ("impact, shake", ["impact", "shake"]), ("", []), ("a[b],c", ["a[b]", "c"]),
   ])
-  func arraysAreWrittenAsInAFile(text: String, texts: [String]) throws {
+  func arraysInTheEnvironmentUseFileSyntax(text: String, texts: [String]) throws {
     let flags = try ConfigurationLayer(assignments: ["motion.events=\(text)"])
     #expect(flags["motion.events"]?.value == .texts(texts))
     let environment = try ConfigurationLayer(environment: ["ODOGRAPH_MOTION_EVENTS": text])
@@ -75,7 +75,7 @@ import Testing
     (#"[["impact"]]"#, "is not an array of strings", "or one string"),
     (#"["impcat"]"#, "\"impcat\" is not one of", "\"shake\""),
   ])
-  func aWrongArrayNamesItsPlaceAndTheRemedy(text: String, problem: String, remedy: String) {
+  func invalidArrayNamesPositionAndRemedy(text: String, problem: String, remedy: String) {
     let toml = "[vehicle]\nid = \"v\""
     for (place, said) in [
       ("--set motion.events: ", self.problem(toml, flags: ["motion.events=\(text)"])),
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func flagsOverrideTheEnvironmentOverridesTheFile() throws {
+  @Test func optionsPrecedeTheEnvironmentAndTheFile() throws {
     let toml = "[vehicle]\nid = \"file\"\nfleet = \"file\"\n[gpsd]\nport = 1\nhost = \"file\""
     let configuration = try load(
       toml, environment: ["ODOGRAPH_VEHICLE_FLEET": "env", "ODOGRAPH_GPSD_PORT": "2", "HOME": "/"],
@@ -164,13 +164,13 @@ import Testing
     ("[vehicle", "test.toml:1:9: not TOML"), ("[=]", "test.toml:1:2: not TOML: a name is missing here"),
     ("a = 1\n[[ .x", "test.toml:2:4: not TOML: a name is missing here"),
   ])
-  func errorsNamePlaceKeyAndRemedy(toml: String, expected: String) {
+  func errorsNamePositionKeyAndRemedy(toml: String, expected: String) {
     let message = problem(toml)
     #expect(message.hasPrefix(expected), "\(message)")
   }
 
   /// Ignored, as it may be another program's; but not silently.
-  @Test func aVariableThatNamesNoKeyIsWarnedOf() throws {
+  @Test func unknownVariableIsReported() throws {
     let layers = try ConfigurationLayers(
       file: nil,
       environment: ["ODOGRAPH_GPSD_PROT": "1", "ODOGRAPH_BROKER": "x", "GPSD_PROT": "1", "HOME": "/"],
@@ -182,7 +182,7 @@ import Testing
       ], "\(lines)")
   }
 
-  @Test func errorsNameTheVariableAndTheFlag() {
+  @Test func errorsNameTheVariableOrTheOption() {
     let toml = "[vehicle]\nid = \"v\""
     #expect(
       problem(toml, environment: ["ODOGRAPH_GPSD_PORT": "many"])
@@ -191,14 +191,14 @@ import Testing
     #expect(problem(toml, flags: ["gpsd.prot=1"]) == "--set: unknown key gpsd.prot; did you mean gpsd.port?")
   }
 
-  @Test func readsAMountMatrix() throws {
+  @Test func mountMatrixIsRead() throws {
     let toml = "[vehicle]\nid = \"v\"\n[iio]\nmount_matrix = [\"imu = 0, 1, 0; -1, 0, 0; 0, 0, 1\"]"
     let matrix = try #require(try load(toml).iio.first?.mountMatrices["imu"])
     #expect(matrix.rows * Vector3(1, 2, 3) == Vector3(2, -1, 3))
   }
 
   /// The example is the documentation: it loads, names every key there is, and states each default truly.
-  @Test func theExampleNamesEveryKeyWithItsDefault() throws {
+  @Test func exampleListsEveryKeyWithItsDefault() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
     let text = try String(contentsOf: root.appending(path: "Config/odograph.toml"), encoding: .utf8)

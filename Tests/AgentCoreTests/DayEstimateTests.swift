@@ -27,7 +27,7 @@ import Testing
     return try #require(Double(words[index + 1]))
   }
 
-  @Test(arguments: Preset.allCases) func theHeadCommentIsWhatTheCheckPrints(preset: Preset) throws {
+  @Test(arguments: Preset.allCases) func presetHeadCommentsMatchTheEstimate(preset: Preset) throws {
     let text = preset.text
     let hours = try Self.hours(preset)
     #expect(text.contains("--set preset=\(preset.rawValue) --set vehicle.id="))
@@ -41,7 +41,7 @@ import Testing
   }
 
   /// Whoever sets nothing is told what a car's day costs, not a laboratory's.
-  @Test func theDefaultsAreACarsOfLittleDataAndEnergy() throws {
+  @Test func defaultsUseLittleDataAndEnergy() throws {
     let plain = try AgentConfiguration(layers: [ConfigurationLayer(assignments: ["vehicle.id=v"])], file: nil)
     #expect(try plain == Self.configuration(.car))
     let day = try SimulatedDay.use(plain, drivingHours: 2)
@@ -56,7 +56,7 @@ import Testing
     try SimulatedDay.use(configuration(preset, settings), drivingHours: hours)
   }
 
-  @Test func aRadioThatIsNeverAskedSleeps() throws {
+  @Test func unusedRadioSleeps() throws {
     let rare = try Self.use(.assetTracker, ["mqtt.burst_interval=86400"], hours: 0)
     let often = try Self.use(.assetTracker, hours: 0)
     // A burst at the beginning of the day and one at its end.
@@ -65,7 +65,7 @@ import Testing
     #expect(try #require(often.messages["status"]) > 20 * (try #require(rare.messages["status"])) / 3)
   }
 
-  @Test func moreOnTheWayCostsMoreAndTheHoursAreThoseOfADay() throws {
+  @Test func longerDrivingCostsMoreAndHoursSumToADay() throws {
     let (one, three) = (try Self.use(.person, hours: 1), try Self.use(.person, hours: 3))
     #expect(three.total > one.total)
     #expect(three.bytes > one.bytes)
@@ -75,7 +75,7 @@ import Testing
 
   /// Repeated laps use what the whole way uses in the agent's ledger, within 3 %.
   @Test(arguments: Shared.isFullRun ? Preset.allCases : [.car, .assetTracker])
-  func theEstimateOfTheWayIsThatOfTheLedger(preset: Preset) throws {
+  func drivingEstimateMatchesTheLedger(preset: Preset) throws {
     let configuration = try Self.configuration(preset)
     let seconds = try Self.hours(preset) * 3600
     let estimate = try SimulatedDay.driving(configuration, seconds: seconds)
@@ -91,7 +91,7 @@ import Testing
   }
 
   /// What repeats itself at rest need not be simulated.
-  @Test(arguments: [Preset.car, .assetTracker]) func settledRestNeedsNoSamples(preset: Preset) throws {
+  @Test(arguments: [Preset.car, .assetTracker]) func longRestNeedsNoSamples(preset: Preset) throws {
     let configuration = try Self.configuration(preset)
     let parked = try SimulatedStretch(configuration, .parked)
     let settled = try parked.advance(to: 600)

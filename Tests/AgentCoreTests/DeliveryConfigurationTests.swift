@@ -34,7 +34,7 @@ import Testing
     #expect(configuration.mqtt.messageExpiry == 55)
   }
 
-  @Test func aPreSharedKeyStandsForCertificates() throws {
+  @Test func preSharedKeyReplacesCertificates() throws {
     let configuration = try load(
       "mqtt.broker=mqtts://a", "mqtt.psk_identity=v", "mqtt.psk_file=/psk", "mqtt.session_expiry=0")
     let client = configuration.mqtt.client
@@ -42,14 +42,14 @@ import Testing
     #expect(client.cleanStart && client.linkPolicy == .standing)
   }
 
-  @Test func theStandardConfigurationIsTheLayersOwn() throws {
+  @Test func defaultConfigurationMatchesTheModules() throws {
     let configuration = try load()
     #expect(configuration.store.outbox == OutboxConfiguration())
     #expect(configuration.mqtt.messageExpiry == nil)
     try configuration.mqtt.client.validate()
   }
 
-  @Test func everyKeyOfTheStoreReachesIt() throws {
+  @Test func everyStoreKeyReachesTheStore() throws {
     let outbox =
       try load(
         "store.sync=everything", "store.events_megabytes=1", "store.events_days=2",
@@ -85,7 +85,7 @@ import Testing
     (["store.sync=never"], "\"never\" is not one of \"everything\""),
     (["store.events_megabytes=0"], "\"0\" is not a number from 0.01"),
   ])
-  func mistakesAreNamedWithTheirRemedy(settings: [String], expected: String) {
+  func invalidSettingsNameTheirRemedy(settings: [String], expected: String) {
     do {
       _ = try AgentConfiguration(
         layers: [ConfigurationLayer(assignments: ["vehicle.id=v"] + settings)], file: nil)

@@ -33,9 +33,9 @@ import Testing
     return examples
   }()
 
-  @Test func thereAreSome() { #expect(Self.examples.count > 10) }
+  @Test func examplesExist() { #expect(Self.examples.count > 10) }
 
-  @Test(arguments: examples) func whatIsCommentedOutWorks(_ example: Example) throws {
+  @Test(arguments: examples) func commentedOutExamplesAreValid(_ example: Example) throws {
     // What an example goes by: the vehicle's name, and TLS where its files are named.
     let needed = example.table == "[vehicle]" ? "" : "[vehicle]\nid = \"v\"\n"
     let usesTLS = example.keys.contains {

@@ -20,7 +20,7 @@ import Testing
     (["preset=person"], ["location.reporting=bounded"], "bounded"), (["preset=person"], [], "distance"),
     (["preset=truck"], ["location.distance_filter=50"], "distance"),
   ])
-  func aDistanceFilterSelectsDistanceReporting(file: [String], flags: [String], reporting: String) throws {
+  func distanceFilterSelectsDistanceReporting(file: [String], flags: [String], reporting: String) throws {
     let layers = ConfigurationLayers(
       flags: try ConfigurationLayer(assignments: ["vehicle.id=v"] + flags), environment: ConfigurationLayer(),
       file: try ConfigurationLayer(assignments: file), fileName: nil)
@@ -63,7 +63,7 @@ import Testing
   }
 
   /// Set remotely, too.
-  @Test func aRemoteDistanceFilterSelectsDistanceReporting() throws {
+  @Test func remoteDistanceFilterSelectsDistanceReporting() throws {
     let remote: [String: ConfigurationKey.Value] = ["location.distance_filter": .number(50)]
     func layers(_ file: String...) throws -> ConfigurationLayers {
       ConfigurationLayers(
@@ -106,7 +106,7 @@ import Testing
     ("motion.impact_threshold=3", "", nil), ("metrics.interval=5", "", "metrics.file is not set"),
     ("can.interval=5", "", "neither can.interface nor replay.can is set"), ("iio.rate=50", "", nil),
   ])
-  func aSettingWithoutEffectIsReported(setting: String, other: String, cause: String?) throws {
+  func settingWithoutEffectIsReported(setting: String, other: String, cause: String?) throws {
     let layers = try ConfigurationLayers(
       file: nil, environment: [:], assignments: ["vehicle.id=v", setting] + (other.isEmpty ? [] : [other]))
     let key = String(setting.prefix { $0 != "=" })

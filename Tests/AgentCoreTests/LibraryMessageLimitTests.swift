@@ -6,7 +6,7 @@ import Testing
 @Suite struct LibraryMessageLimitTests {
   private static let second: Int64 = 1_000_000_000
 
-  @Test func aTextIsSaidOnceAnHourWithWhatWasLeftOut() {
+  @Test func messageIsLoggedOncePerHourWithSuppressedCount() {
     var limit = LibraryMessageLimit()
     #expect(limit.admit("timeout", at: 0) == .init(text: "timeout", leftOut: 0))
     for second in 1..<3600 { #expect(limit.admit("timeout", at: Int64(second) * Self.second) == nil) }
@@ -14,7 +14,7 @@ import Testing
     #expect(limit.leftOut == 0)
   }
 
-  @Test func tenTextsAtOnceAndThenOneAMinute() {
+  @Test func tenMessagesAreLoggedImmediatelyThenOnePerMinute() {
     var limit = LibraryMessageLimit()
     var said = 0
     for index in 0..<100_000 where limit.admit("line \(index)", at: 0) != nil { said += 1 }
@@ -35,7 +35,7 @@ import Testing
       ([UInt8](repeating: 0x61, count: 5000), String(repeating: "a", count: 300)),
       ([], ""), ([0x20, 0x0D], ""),
     ] as [([UInt8], String)])
-  func noControlCharacterAndNoLongLineReachesTheLog(bytes: [UInt8], text: String) {
+  func controlCharactersAndLongLinesAreRemoved(bytes: [UInt8], text: String) {
     #expect(LibraryMessageLimit.cleaned(bytes) == text)
   }
 }

@@ -29,7 +29,7 @@ import Testing
   }
 
   /// Live values neither hold a link open nor open one, and are lost while it is closed.
-  @Test func liveValuesDoNotKeepALinkOpen() throws {
+  @Test func liveValuesDoNotKeepTheLinkOpen() throws {
     var link = try link("mqtt.link=bursts", "mqtt.burst_interval=600", "mqtt.burst_linger=5")
     for second in 0..<600 {
       link.advance(to: Timestamp(seconds: Double(second)), isAtRest: false)
@@ -40,7 +40,7 @@ import Testing
   }
 
   /// At rest the link follows after its patience, whatever live values come.
-  @Test func aParkedLinkSleepsAlthoughLiveValuesCome() throws {
+  @Test func parkedLinkSleepsDespiteLiveValues() throws {
     var link = try link("mqtt.link=bursts-at-rest", "mqtt.burst_interval=1800")
     for second in 0..<3000 {
       link.advance(to: Timestamp(seconds: Double(second)), isAtRest: true)
@@ -72,7 +72,7 @@ import Testing
     ["mqtt.link=bursts", "mqtt.burst_interval=600"], ["mqtt.link=always", "mqtt.keepalive=30"],
     ["mqtt.link=bursts-at-rest", "mqtt.burst_interval=700", "mqtt.keepalive_at_rest=300"],
   ])
-  func useDoesNotDependOnTheStep(settings: [String]) throws {
+  func linkUseIsIndependentOfTheStep(settings: [String]) throws {
     func use(step: Int) throws -> EnergyAccount {
       var link = try link(settings[0], settings[1], settings.last ?? "")
       for second in stride(from: 0, through: 7200, by: step) {

@@ -11,7 +11,7 @@ import Testing
     return LinkPlan(configuration.mqtt)
   }
 
-  @Test func theLinkFollowsALongRestAndTheFirstMovement() throws {
+  @Test func linkSettingsFollowLongRestAndFirstMovement() throws {
     var plan = try plan(
       "mqtt.link=bursts-at-rest", "mqtt.burst_interval=900", "mqtt.burst_linger=3",
       "mqtt.keepalive_at_rest=240")
@@ -27,7 +27,8 @@ import Testing
     }
   }
 
-  @Test(arguments: ["always", "bursts"]) func withoutAnythingForARestNothingChanges(link: String) throws {
+  @Test(arguments: ["always", "bursts"]) func linkSettingsAreUnchangedWithoutRestSettings(link: String) throws
+  {
     var plan = try plan("mqtt.link=\(link)")
     for seconds in [0.0, 400, 800] {
       #expect(plan.observe(isAtRest: true, at: Timestamp(seconds: seconds)) == nil)

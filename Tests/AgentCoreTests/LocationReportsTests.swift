@@ -63,7 +63,7 @@ import Testing
 
   // MARK: Deferral
 
-  @Test func aDeferralTellsOneTrackWithEveryFixAndTheLastKnown() throws {
+  @Test func deferralPublishesOneTrackAndTheLastLocation() throws {
     var pipeline = try pipeline("location.deferral_timeout=60", "location.deferral_distance=1000")
     let messages = run(&pipeline, (0...60).map { fix(Double($0), 10 * Double($0), speed: 10) })
     #expect(messages.map(\.kind) == [.track, .location])
@@ -82,7 +82,7 @@ import Testing
   }
 
   /// Each batch starts where the last one ended, whatever the jitter of the fixes: no fix is in two batches or alone in one.
-  @Test(arguments: [0.0, 0.35, 0.9]) func batchesFollowEachOtherWithoutAGap(phase: Double) throws {
+  @Test(arguments: [0.0, 0.35, 0.9]) func tracksAreContiguous(phase: Double) throws {
     var pipeline = try pipeline("location.deferral_timeout=60")
     let jitter = [0.0, 0.02, -0.03, 0.01, -0.02]
     let fixes = (0..<600).map { second in
@@ -97,7 +97,7 @@ import Testing
   }
 
   /// A batch is due by time, and the next starts at that time, also where the time passes between two fixes.
-  @Test func batchesAreTheSameWhetherTimeOrAFixEndsThem() throws {
+  @Test func tracksAreEqualIfEndedByTimeOrByAFix() throws {
     func counts(isWoken: Bool) throws -> [Int] {
       var pipeline = try pipeline("location.deferral_timeout=60", "status.interval=86400")
       var messages: [VehicleMessage] = []
@@ -115,7 +115,7 @@ import Testing
   }
 
   /// After a silence that is longer than the timeout a batch starts with the next fix.
-  @Test func aBatchAfterASilenceStartsWithItsFirstFix() throws {
+  @Test func trackAfterASilenceStartsWithItsFirstFix() throws {
     var pipeline = try pipeline("location.deferral_timeout=60", "location.pauses_automatically=false")
     let times = Array(0...30) + Array(500...620)
     let messages = run(&pipeline, times.map { fix(Double($0), 10 * Double($0), speed: 10) })
@@ -126,7 +126,7 @@ import Testing
   }
 
   /// A pause ends a batch; the first fix after it starts the next one.
-  @Test func aBatchStartsWithTheFirstFixAfterAPause() throws {
+  @Test func trackStartsWithTheFirstFixAfterAPause() throws {
     var pipeline = try pipeline("location.deferral_timeout=60")
     let fixes: [SensorEvent] = (0..<500).map { (second: Int) -> SensorEvent in
       let time = Double(second)
@@ -142,7 +142,7 @@ import Testing
   }
 
   /// With a distance filter a batch has the fixes that pass it, and states no bound.
-  @Test func aFilterAppliesToBatches() throws {
+  @Test func distanceFilterAppliesToTracks() throws {
     var pipeline = try pipeline(
       "location.deferral_timeout=60", "location.distance_filter=195", "location.track_error=10")
     let messages = run(&pipeline, (0...60).map { fix(Double($0), 10 * Double($0), speed: 10) })
@@ -152,7 +152,7 @@ import Testing
     #expect(pipeline.demands[.positioning] == .off)
   }
 
-  @Test func aBatchIsDueWithoutAFix() throws {
+  @Test func trackIsDueWithoutAFix() throws {
     var pipeline = try pipeline("location.deferral_timeout=10", "status.interval=3600")
     _ = run(&pipeline, (0...3).map { fix(Double($0), 0) })
     #expect(pipeline.nextDeadline == Timestamp(seconds: 10))
@@ -164,7 +164,7 @@ import Testing
   @Test(
     .needs(.recordings("tracks")), arguments: [10.0, 20, 50],
     ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"])
-  func aThinnedTrackKeepsItsBound(bound: Double, track: String) throws {
+  func thinnedTrackKeepsItsErrorBound(bound: Double, track: String) throws {
     let fixes = try recorded(track)
     var pipeline = try pipeline(
       "location.deferral_timeout=300", "location.track_error=\(bound)", "location.pauses_automatically=false",
@@ -195,14 +195,14 @@ import Testing
 
   // MARK: Policies
 
-  @Test func significantChangesAreFarAndRare() throws {
+  @Test func significantChangesAreDistantAndRare() throws {
     var pipeline = try pipeline("location.reporting=significant")
     let messages = run(&pipeline, (0...1000).map { fix(Double($0), 20 * Double($0), speed: 20) })
     let times = try messages.map { try LocationMessage(json: json($0)).time.seconds(since: Self.start) }
     #expect(times == [0, 300, 600, 900])
   }
 
-  @Test func aParkedVehicleIsToldWhereAndThenNoMore() throws {
+  @Test func parkedVehicleIsPublishedOnce() throws {
     var pipeline = try pipeline("location.distance_filter=50")
     let messages = run(
       &pipeline, [fix(0, 0, speed: 9)] + (1...600).map { fix(Double($0), 30) })
@@ -212,7 +212,7 @@ import Testing
     #expect(run(&pipeline, [fix(610, 81, speed: 9)]).count == 1)
   }
 
-  @Test func reducedAccuracyTellsNoAddress() throws {
+  @Test func reducedAccuracyPublishesNoAddress() throws {
     var pipeline = try pipeline("location.desired_accuracy=reduced")
     let messages = try run(&pipeline, (0...20).map { fix(Double($0), Double($0), speed: 1) }).map {
       try LocationMessage(json: json($0)).location
@@ -221,7 +221,7 @@ import Testing
     #expect(messages.allSatisfy { $0.speed == nil && (2500...3600).contains($0.horizontalAccuracy ?? 0) })
   }
 
-  @Test func theSwitchTurnsEverythingOff() throws {
+  @Test func disabledLocationPublishesNothing() throws {
     var pipeline = try pipeline("location.enabled=false", "motion.events=")
     #expect(pipeline.demands[.positioning]?.isOn != true)
     var messages: [VehicleMessage] = []
@@ -232,7 +232,7 @@ import Testing
     #expect(status.services["location"]?.contains("location.enabled") == true)
   }
 
-  @Test func theStatusSaysWhatIsAvailable() throws {
+  @Test func statusListsAvailableServices() throws {
     var pipeline = try pipeline()
     pipeline.observe(deniedNodes: [:])
     var messages: [VehicleMessage] = []
@@ -262,7 +262,7 @@ import Testing
     (["location.reporting=often"], "bounded"),
     (["location.error_bound=0"], "0.1"),
   ])
-  func contradictionsAreRefused(settings: [String], word: String) {
+  func contradictorySettingsAreRejected(settings: [String], word: String) {
     let error = #expect(throws: ConfigurationError.self) { try configuration(settings) }
     #expect("\(error.map(String.init(describing:)) ?? "")".contains(word))
   }
@@ -331,7 +331,7 @@ import Testing
     .needs(.recordings("tracks")),
     arguments: [(10.0, 0.0), (10, 2.5), (10, 5), (20, 5), (50, 10)],
     ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"])
-  func whatASubscriberShowsIsNeverMoreThanTheBoundWrong(bounds: (Double, Double), track: String) throws {
+  func subscriberPositionStaysWithinTheErrorBound(bounds: (Double, Double), track: String) throws {
     let fixes = try recorded(track)
     var random = SeededGenerator.announced()
     let (bound, delay) = bounds
@@ -388,7 +388,7 @@ import Testing
 
   /// A vehicle that parks where only a receiver sees it, which is switched off: it stands where it was last, and nothing is
   /// promised of that.
-  @Test func aPauseLeavesAPositionThatPromisesNothing() throws {
+  @Test func pauseLeavesAPositionWithoutErrorBound() throws {
     var pipeline = try pipeline(
       "location.reporting=bounded", "location.error_bound=20", "location.delay_bound=5")
     var subscriber = Subscriber()
@@ -407,7 +407,7 @@ import Testing
     }
   }
 
-  @Test func reportsGoWithTracks() throws {
+  @Test func boundedReportsWorkWithTracks() throws {
     var pipeline = try pipeline(
       "location.reporting=bounded", "location.deferral_timeout=60", "location.pauses_automatically=false",
       "location.displacement_bound=0")
@@ -420,7 +420,7 @@ import Testing
 
   /// A limit on the displacement causes the same reports for every size of the receiver's blocks.
   @Test(arguments: [2, 7, 50])
-  func blocksOfFixesGiveTheSameReports(size: Int) throws {
+  func blocksOfFixesYieldEqualReports(size: Int) throws {
     let fixes = (0...200).flatMap { second -> [PositionFix] in
       guard case .position(let fixes) = fix(Double(second), 12 * Double(second), speed: 12) else { return [] }
       return fixes
@@ -438,7 +438,7 @@ import Testing
     #expect(try reports(size) == expected && expected.count > 15)
   }
 
-  @Test func aClockThatGoesBackBeginsAnew() throws {
+  @Test func clockStepBackRestartsReporting() throws {
     var reports = BoundedReports(error: 10, delay: 0)
     var location = Location(
       timestamp: Timestamp(seconds: 100), coordinate: Coordinate(latitude: 1, longitude: 1))

@@ -8,7 +8,7 @@ import Testing
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 
-  @Test func eachNameIsGoodAndDocumentedOnce() throws {
+  @Test func eachEventNameIsValidAndDocumentedOnce() throws {
     let page = try String(contentsOf: Self.root.appending(path: "Config/log-events.md"), encoding: .utf8)
     let documented = page.split(separator: "\n").compactMap { line in
       line.wholeMatch(of: /\| `([^`]+)` \| (debug|info|notice|warning|error) \| .+ \|/).map { String($0.1) }
@@ -20,7 +20,7 @@ import Testing
   }
 
   /// Level and values stand in the page as they are in the calls.
-  @Test func eachLineCarriesWhatThePageSays() throws {
+  @Test func eachLogLineHasTheDocumentedFields() throws {
     let page = try String(contentsOf: Self.root.appending(path: "Config/log-events.md"), encoding: .utf8)
     var documented: [String: (level: String, text: String)] = [:]
     for line in page.split(separator: "\n") {
@@ -55,7 +55,7 @@ import Testing
   }
 
   /// Every message of the agent has a name, and every name has a message.
-  @Test func noMessageIsWithoutAName() throws {
+  @Test func everyLogMessageHasAnEventName() throws {
     let folder = Self.root.appending(path: "Sources/AgentCore")
     var used: Set<String> = []
     let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)

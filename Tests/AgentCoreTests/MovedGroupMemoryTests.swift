@@ -122,7 +122,7 @@ import Testing
     return agent
   }
 
-  @Test func theMapFollowsAnOfficeInThreeDays() throws {
+  @Test func mapFollowsAMovedOfficeWithinThreeDays() throws {
     let first = try day(0, office: Self.old, to: 2600)
     #expect(known(Self.office).count == 8 && !first.isContradicted)
     for place in known(Self.office) { #expect(place.coordinate.distance(to: Self.east(Self.old)) < 30) }
@@ -146,7 +146,7 @@ import Testing
   }
 
   /// Days on which an office moves are days on which a receiver can be deceived: in the street it is told as before.
-  @Test func aDeceivedReceiverIsToldMeanwhile() throws {
+  @Test func spoofedReceiverIsReportedMeanwhile() throws {
     _ = try day(0, office: Self.old, to: 2600)
     for number in 1...3 {
       let agent = try day(number, office: Self.new, to: 1500) { agent in
@@ -165,7 +165,7 @@ import Testing
   }
 
   /// As `Config/fleet.md` says: two days hide, three move, and home again they are told as before.
-  @Test func slowDeceptionOnTwoDaysHidesOnly() throws {
+  @Test func slowSpoofingOnTwoDaysOnlyHidesBeacons() throws {
     _ = try day(0, office: Self.old, to: 2600)
     for number in 1...2 {
       _ = try day(number, office: 0, to: 1500) { agent in
@@ -203,7 +203,7 @@ import Testing
   }
 
   /// A doubted word of the fleet is replaced by its next one, whether the doubt was written or not; three days need no word.
-  @Test(arguments: [true, false]) func aDoubtedWordIsReplacedByTheNext(isWritten: Bool) {
+  @Test(arguments: [true, false]) func contestedFleetEntryIsReplacedByTheNext(isWritten: Bool) {
     let store = BeaconStore(.init(path: path), log: log)
     advance(store, turn: 0)
     store.accept(Self.told(at: Self.old))
@@ -226,7 +226,7 @@ import Testing
   }
 
   /// The fleet's word is no secret of the vehicle's; where it was heard here instead is one.
-  @Test func aContestedPlaceInAZoneIsForgotten() throws {
+  @Test func contestedPositionInAZoneIsRemoved() throws {
     let store = BeaconStore(.init(path: path), log: log)
     advance(store, turn: 0)
     store.accept(Self.told(at: Self.old))

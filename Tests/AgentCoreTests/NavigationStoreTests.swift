@@ -70,7 +70,7 @@ import Testing
   }
 
   /// Killed in the middle of a tunnel, it goes on a second later from what was in memory, within what it states.
-  @Test func aKilledAgentGoesOnInATunnel() throws {
+  @Test func killedAgentResumesNavigationInATunnel() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
     // Where it is fast: nobody knows how a slow vehicle turns meanwhile.
@@ -108,7 +108,7 @@ import Testing
   }
 
   /// On the disk it says that the vehicle stands only while it does.
-  @Test func stopsAreOnTheDiskWhileTheyLast() throws {
+  @Test func stopsAreStoredDuringTheStop() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 260, mounting: generator.nextRotation()).samples(&generator)
     let stop = stop(samples)
@@ -140,7 +140,7 @@ import Testing
   }
 
   /// After another start of the machine only a place where it stood is worth something, and it is ten minutes ago at least.
-  @Test(arguments: [true, false]) func anotherStartOfTheMachineTrustsStopsAlone(isStopped: Bool) throws {
+  @Test(arguments: [true, false]) func afterARebootOnlyStopsAreResumed(isStopped: Bool) throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 200, mounting: generator.nextRotation()).samples(&generator)
     try withFolders { disk, memory in
@@ -170,7 +170,7 @@ import Testing
     "privacy.zones=\(SyntheticDrive.origin.latitude) \(SyntheticDrive.origin.longitude) 100000 withhold",
     "privacy.zones=\(SyntheticDrive.origin.latitude) \(SyntheticDrive.origin.longitude) 100000 blur",
   ])
-  func noPlaceIsKeptThatMayNotBeTold(setting: String) throws {
+  func withheldPositionsAreNotStored(setting: String) throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 200, mounting: generator.nextRotation()).samples(&generator)
     try withFolders { disk, memory in
@@ -191,7 +191,7 @@ import Testing
   }
 
   /// A zone that is made around the place forgets it at once, before anything is aligned.
-  @Test func aNewZoneForgetsThePlace() throws {
+  @Test func newZoneRemovesTheStoredPosition() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 200, mounting: generator.nextRotation()).samples(&generator)
     try withFolders { disk, memory in

@@ -160,7 +160,7 @@ import Testing
   }
 
   /// At most ten metres are lost or counted twice at each of 200 kills, and nothing that is told goes back.
-  @Test(arguments: [false, true]) func twoHundredKillsLoseNothing(isPowerCut: Bool) throws {
+  @Test(arguments: [false, true]) func twoHundredKillsLoseNoDistance(isPowerCut: Bool) throws {
     let way = Way(seconds: 4000)
     var random = SeededGenerator(seed: 21)
     var kills: Set<Int> = []
@@ -183,7 +183,7 @@ import Testing
   }
 
   /// A vehicle that drives back while its agent is away: the way there is counted, though the gap is short.
-  @Test func aWayBackWithoutTheAgentIsNoDecrease() throws {
+  @Test func returnWithoutTheAgentDoesNotDecreaseTheOdometer() throws {
     try withFolders { disk, memory in
       var store = self.store(disk, memory)
       var pipeline = try self.pipeline()
@@ -213,7 +213,7 @@ import Testing
   }
 
   /// A file in shared memory does not bring back an odometer whose files were deleted, and is deleted at a clean stop.
-  @Test func sharedMemoryBelongsToTheFileOnDisk() throws {
+  @Test func sharedMemoryMatchesTheFileOnDisk() throws {
     try withFolders { disk, memory in
       func shared() -> OdometerStore {
         OdometerStore(
@@ -237,7 +237,7 @@ import Testing
   }
 
   /// Without a kill all is measured, and in a town the disk is written once in some seconds at most.
-  @Test func keepingItWearsLittle() throws {
+  @Test func storingCausesLittleWear() throws {
     let way = Way(seconds: 3600)
     let run = try drive(way, kills: [], isPowerCut: false)
     let truth = try #require(way.states.last).distance
@@ -256,7 +256,7 @@ import Testing
   }
 
   /// At rest nothing is written on the disk but once.
-  @Test func aParkedVehicleWritesNothing() throws {
+  @Test func parkedVehicleWritesNothing() throws {
     try withFolders { disk, _ in
       var store = self.store(disk)
       var pipeline = try self.pipeline()
@@ -277,7 +277,7 @@ import Testing
   }
 
   /// A damaged file is set aside, and the metres of the last stop are there all the same.
-  @Test func aDamagedFileCostsOnlyTheWaySinceTheLastStop() throws {
+  @Test func damagedFileLosesOnlyTheDistanceSinceTheLastStop() throws {
     try withFolders { disk, _ in
       let kept = OdometerState(distance: 5000, estimated: 10, offset: 80_000_000)
       var store = self.store(disk)
@@ -297,7 +297,7 @@ import Testing
   }
 
   /// A disk that takes nothing costs what is kept, not what is told.
-  @Test func aDiskThatFailsIsNoObstacle() throws {
+  @Test func diskFailureDoesNotStopTheOdometer() throws {
     var store = self.store("/proc/none/odometer")
     var pipeline = try self.pipeline()
     var random = SeededGenerator(seed: 2)
@@ -318,7 +318,7 @@ import Testing
   }
 
   /// What somebody sets is kept at once.
-  @Test func aReadingThatWasSetIsKeptAtOnce() throws {
+  @Test func setReadingIsStoredImmediately() throws {
     try withFolders { disk, _ in
       var store = self.store(disk)
       var pipeline = try self.pipeline(kept: OdometerState(distance: 1000))
@@ -337,7 +337,7 @@ import Testing
   }
 
   /// A place in a privacy zone is not kept, and one that was kept before the zone was made goes.
-  @Test func aPlaceThatNobodyMayKnowIsNotKept() throws {
+  @Test func withheldPositionIsNotStored() throws {
     try withFolders { disk, _ in
       let kept = OdometerState(
         distance: 1000, place: .init(coordinate: Coordinate(latitude: 48, longitude: 11), radius: 3))

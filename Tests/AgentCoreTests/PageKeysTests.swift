@@ -11,7 +11,7 @@ import Testing
     "README.md", "Config/troubleshooting.md", "Config/hardware.md", "Config/fleet.md", "Config/messages.md",
     "Config/mosquitto/README.md", "Config/examples/drive/README.md", "Config/examples/consumers/README.md",
   ])
-  func everyKeyIsThere(page: String) throws {
+  func pageKeysAreComplete(page: String) throws {
     let text = try String(contentsOf: Self.root.appending(path: page), encoding: .utf8)
     let tables = Set(ConfigurationKey.all.map { $0.path.prefix { $0 != "." } })
     for match in text.matches(of: /`([a-z]+)\.([a-z_]+)( = [^`]*)?`/) where tables.contains(match.1) {

@@ -33,7 +33,7 @@ import Testing
   /// The acceptance of the limits: at most 100 m at 95 % on each drive, and not beyond what `odographd check` prints, except for
   /// a few outliers of the receivers: Kingston's is wrong by up to 79 m, and Munich's jumps.
   @Test(.needs(.recordings("tracks")), arguments: PublicDrive.recorded + PublicDrive.simulated)
-  func plainConsumersAreWithinTheirBound(_ drive: PublicDrive) throws {
+  func plainConsumersStayWithinTheirBound(_ drive: PublicDrive) throws {
     for (preset, _) in Self.presets {
       for (format, settings) in Self.formats {
         let (shown, hours) = try PlainConsumer.run(drive, Self.configuration(preset, settings))
@@ -47,11 +47,11 @@ import Testing
     }
   }
 
-  /// Prints limits against messages, bytes and error: `ODOGRAPH_LIMITS="0:0 50:1 70:1" swift test --filter theTableOfLimits`.
+  /// Prints limits against messages, bytes and error: `ODOGRAPH_LIMITS="0:0 50:1 70:1" swift test --filter displacementLimitTable`.
   @Test(
     .needs(.recordings("tracks")),
     .enabled(if: Self.limits != nil, "a table; ODOGRAPH_LIMITS=\"METRES:SECONDS …\" prints it"))
-  func theTableOfLimits() throws {
+  func displacementLimitTable() throws {
     print("| preset | format | limit | drive | messages/h | kB/day | median, m | 95 %, m | max, m |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for (preset, hoursOfDay) in Self.presets {

@@ -43,7 +43,7 @@ import Testing
   private static let place = SimulatedDrive.Configuration().route.waypoints[0].coordinate
 
   /// Ten minutes, driving and parked.
-  @Test(arguments: DesiredAccuracy.allCases) func blurringCostsNoPower(accuracy: DesiredAccuracy) throws {
+  @Test(arguments: DesiredAccuracy.allCases) func blurringUsesNoEnergy(accuracy: DesiredAccuracy) throws {
     for scenario in [SimulatedDrive.Scenario.drive, .parked] {
       let exact = try receiverJoules(accuracy, .exact, scenario)
       for disclosure in [Disclosure.blurredEverywhere, .inABlurZone] {
@@ -54,7 +54,7 @@ import Testing
   }
 
   /// A coarser accuracy never costs more, and `reduced`, whose cells are kilometres wide, costs as little as three kilometres.
-  @Test func coarserIsCheaper() throws {
+  @Test func coarserAccuracyUsesLessEnergy() throws {
     for scenario in [SimulatedDrive.Scenario.drive, .parked] {
       let tiers = try DesiredAccuracy.allCases.map { try receiverJoules($0, .exact, scenario) }
       for (fine, coarse) in zip(tiers, tiers.dropFirst()) { #expect(coarse <= 1.02 * fine + 0.1) }

@@ -23,7 +23,7 @@ import Testing
       ], file: "test.toml")
   }
 
-  @Test func theFilesOfTheTreeAreTheOnesInTheProgram() throws {
+  @Test func presetFilesMatchTheProgram() throws {
     let folder = Self.root.appending(path: "Config/presets")
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     #expect(names == Preset.allCases.map { $0.rawValue + ".toml" }.sorted())
@@ -34,7 +34,7 @@ import Testing
   }
 
   /// A line that says what is so anyway would hide what a preset is about; and names and brokers are each vehicle's own.
-  @Test(arguments: Preset.allCases) func aPresetSaysOnlyWhatDiffers(preset: Preset) throws {
+  @Test(arguments: Preset.allCases) func presetContainsOnlyDifferences(preset: Preset) throws {
     let layer = try preset.layer()
     #expect(layer.settings.isEmpty == (preset == .usual))
     for (path, setting) in layer.settings {
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func aFileOverridesOnlyWhatDiffers() throws {
+  @Test func fileOverridesOnlyItsOwnKeys() throws {
     let truck = try Self.load("preset = \"truck\"")
     #expect(truck.preset == .truck && truck.pipeline.location.desiredAccuracy == .bestForNavigation)
     #expect(truck.pipeline.location.bounds == [50, 10])
@@ -53,7 +53,7 @@ import Testing
     #expect(other.store == truck.store && other.mqtt == truck.mqtt)
   }
 
-  @Test func itIsChosenByFlagOverEnvironmentOverFile() throws {
+  @Test func presetOptionPrecedesEnvironmentAndFile() throws {
     let file = "preset = \"truck\""
     #expect(try Self.load(file, environment: ["ODOGRAPH_PRESET": "person"]).preset == .person)
     let flagged = try Self.load(
@@ -63,7 +63,7 @@ import Testing
   }
 
   /// What is set from afar goes over the file and so over the preset; the preset itself stays the vehicle's own.
-  @Test func remoteSettingsLieOverIt() throws {
+  @Test func remoteSettingsOverrideThePreset() throws {
     let layers = try ConfigurationLayers(
       file: nil, environment: [:], assignments: ["vehicle.id=v", "preset=truck"])
     let configuration = try layers.configuration(remote: ["location.error_bound": .number(80)])
@@ -72,7 +72,7 @@ import Testing
   }
 
   /// A preset that the file chooses anew takes a restart; until then the vehicle goes on under the old one.
-  @Test func anotherPresetWaitsForARestart() throws {
+  @Test func changedPresetRequiresARestart() throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "odograph-\(UUID()).toml")
     defer { try? FileManager.default.removeItem(at: directory) }
     func write(_ text: String) throws { try Data(text.utf8).write(to: directory) }
@@ -98,14 +98,14 @@ import Testing
     ("[preset]\nname = \"car\"", "key preset: a table is not one of \"car\""),
     ("prest = \"car\"", "did you mean preset?"),
   ])
-  func aWrongOneNamesPlaceAndRemedy(toml: String, expected: String) {
+  func unknownPresetNamesPositionAndRemedy(toml: String, expected: String) {
     do {
       _ = try Self.load(toml)
       Issue.record("accepted \(toml)")
     } catch { #expect("\(error)".contains(expected), "\(error)") }
   }
 
-  @Test func aWrongOneInAFlagIsNamedToo() {
+  @Test func unknownPresetInAnOptionIsNamed() {
     do {
       _ = try Self.load(flags: ["preset=cra"])
       Issue.record("accepted")
@@ -116,7 +116,7 @@ import Testing
   }
 
   /// Only secrets and positions are redacted: the mounting has as many decimals as a position.
-  @Test func theSupportReportRedactsSecretsAndPositionsAlone() throws {
+  @Test func supportReportRedactsOnlySecretsAndPositions() throws {
     let directory = try TemporaryDirectory()
     let password = try directory.write("password", "hunter2")
     let layers = try ConfigurationLayers(
@@ -142,7 +142,7 @@ import Testing
     #expect(!lines.contains { $0.contains("hunter2") || $0.contains("48.1") })
   }
 
-  @Test func theSupportReportShowsWhereAValueIsFrom() throws {
+  @Test func supportReportShowsTheOriginOfValues() throws {
     let layers = try ConfigurationLayers(
       file: nil, environment: [:], assignments: ["vehicle.id=v", "preset=truck", "location.error_bound=7"])
     let lines = RedactedConfiguration(layers).lines

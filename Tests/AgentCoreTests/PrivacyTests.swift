@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func inAZoneThatWithholdsNoPositionIsHandedOut() throws {
+  @Test func withholdingZonePublishesNoPosition() throws {
     let zone = Coordinate(latitude: 48.02, longitude: 11.00777)
     let told = try latitudes(
       drive(configuration("privacy.zones=48.02 11.00777 500 withhold", "location.distance_filter=0")))
@@ -68,7 +68,7 @@ import Testing
     #expect((88...92).contains(all.count - told.count))
   }
 
-  @Test func inAZoneThatBlursOnlyTheCellIsTold() throws {
+  @Test func blurringZonePublishesOnlyTheCell() throws {
     let messages = try drive(configuration("privacy.zones=48.02 11.00777 5000 blur"))
     #expect(messages.contains { $0.kind == .location })
     for message in messages {
@@ -78,7 +78,7 @@ import Testing
     #expect(Set(try latitudes(messages)).count <= 2)
   }
 
-  @Test func reducedAccuracyHoldsEverywhere() throws {
+  @Test func reducedAccuracyAppliesToAllOutputs() throws {
     let messages = try drive(configuration("privacy.accuracy=3000"))
     #expect(Set(try latitudes(messages)).count <= 3)
     for message in messages where message.kind == .location {
@@ -91,7 +91,7 @@ import Testing
     "48 11", "48 11 x", "91 11 100", "48 181 100", "48 11 0", "48 11 100 hide", "48 11 100 blur more", "",
     "nan 11 100",
   ])
-  func zonesThatAreNone(text: String) {
+  func invalidZonesAreRejected(text: String) {
     let layer = ConfigurationLayer(
       ["vehicle.id": .text("v"), "privacy.zones": .texts([text])], place: "test.toml:1")
     do {
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  @Test func zonesOfAllForms() throws {
+  @Test func allZoneFormsAreAccepted() throws {
     let layer = ConfigurationLayer(
       [
         "vehicle.id": .text("v"),
@@ -129,7 +129,7 @@ import Testing
     return try configuration("privacy.path=\(path)", "privacy.zones=0 0 100")
   }
 
-  @Test func aFileHasZonesOfAnyShape() throws {
+  @Test func zoneFileHasAllShapes() throws {
     let configuration = try zones(
       #"{"type":"Feature","id":"yard","properties":null,\#(Self.yard)}"#
         + #",{"type":"Feature","id":"home","properties":{"radius":50,"privacy":"blur"},"geometry":{"type":"Point","coordinates":[12,49]}}"#
@@ -147,13 +147,13 @@ import Testing
       "feature 0 (\"p\")"
     ),
   ])
-  func aFaultyZoneIsNotLeftOut(feature: String, problem: String) {
+  func invalidZoneIsNotIgnored(feature: String, problem: String) {
     let error = #expect(throws: ConfigurationError.self) { try zones(feature) }
     #expect(error?.description.contains(problem) == true, "\(String(describing: error))")
     #expect(error?.description.contains("private.geojson") == true)
   }
 
-  @Test func aFileThatIsNotThereIsNoFileWithoutZones() {
+  @Test func missingZoneFileIsAnError() {
     let error = #expect(throws: ConfigurationError.self) {
       try configuration("privacy.path=/nowhere/private.geojson")
     }
@@ -163,7 +163,7 @@ import Testing
   // MARK: Regions
 
   /// Regions within a private place, around it, across its edge and far from it.
-  @Test(arguments: [false, true]) func regionsTellNothingOfAPrivatePlace(isPrivate: Bool) throws {
+  @Test(arguments: [false, true]) func regionsRevealNoPrivatePosition(isPrivate: Bool) throws {
     var pipeline = AgentPipeline(
       configuration: try isPrivate
         ? configuration("privacy.zones=48.02 11.00777 500 withhold").pipeline : configuration().pipeline,
@@ -198,7 +198,7 @@ import Testing
   }
 
   /// Subscribers of a vehicle that drives into a private place see it stand at its edge, not driving on for ever.
-  @Test func aBoundedPredictionEndsWhereThePrivatePlaceBegins() throws {
+  @Test func boundedPredictionEndsAtThePrivacyZone() throws {
     var pipeline = AgentPipeline(
       configuration: try configuration(
         "privacy.zones=48.02 11.00777 500 withhold", "location.reporting=bounded", "location.delay_bound=0"

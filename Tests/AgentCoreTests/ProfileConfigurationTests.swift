@@ -8,7 +8,7 @@ import Testing
     ("owntracks.tid=abc", "one or two characters"), ("owntracks.user=a/b", "must not hold \"/\""),
     ("homeassistant.enabled=true", "add \"native\""),
   ])
-  func profilesThatCannotBeAreRefused(flag: String, problem: String) throws {
+  func invalidProfilesAreRejected(flag: String, problem: String) throws {
     let flags = ["vehicle.id=v"] + (flag.hasPrefix("mqtt") ? [] : ["mqtt.profile=owntracks"]) + [flag]
     let layers = try ConfigurationLayers(file: nil, environment: [:], assignments: flags)
     do throws(ConfigurationError) {
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: [("van-1", "n1"), ("a", "a"), ("bus_12", "12"), ("--", "--"), ("x.-y-", "xy")])
-  func theTrackerIDIsOfLettersAndDigits(vehicle: String, trackerID: String) throws {
+  func trackerIDHasLettersAndDigits(vehicle: String, trackerID: String) throws {
     let layers = try ConfigurationLayers(
       file: nil, environment: [:], assignments: ["vehicle.id=\(vehicle)", "mqtt.profile=owntracks"])
     #expect(try layers.configuration().profiles.ownTracks?.trackerID == trackerID)

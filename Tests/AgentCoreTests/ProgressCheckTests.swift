@@ -14,7 +14,7 @@ import Testing
       excusedUntil: Int64(excusedUntil * 1e9))
   }
 
-  @Test func onlyWhoDoesNotAnswerIsStuck() {
+  @Test func onlyUnresponsiveThreadsAreStuck() {
     var check = ProgressCheck(limit: 1)
     func look(_ second: Double, _ signs: ProgressCheck.Sign...) -> [String] {
       check.check(signs, at: Int64(second * 1e9))
@@ -32,7 +32,7 @@ import Testing
     #expect(look(15.9, sign(a, 3), sign(b, 6)) == [])
   }
 
-  @Test func anExcuseHoldsForItsTime() {
+  @Test func excuseExpires() {
     var check = ProgressCheck(limit: 1)
     func look(_ second: Double) -> [String] {
       check.check([sign(a, 7, excusedUntil: 30)], at: Int64(second * 1e9))
@@ -50,7 +50,7 @@ import Testing
       (["NOTIFY_SOCKET": "@n", "WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "8"], true, nil),
       (["NOTIFY_SOCKET": "@n", "WATCHDOG_USEC": "-1"], true, nil),
     ] as [([String: String], Bool?, Double?)])
-  func theEnvironmentSaysWhoListens(variables: [String: String], listens: Bool?, watchdog: Double?) {
+  func watchdogIsReadFromTheEnvironment(variables: [String: String], listens: Bool?, watchdog: Double?) {
     let notifier = ServiceNotifier(environment: variables, processID: 7)
     #expect((notifier != nil) == (listens ?? false))
     #expect(notifier?.watchdog == watchdog)

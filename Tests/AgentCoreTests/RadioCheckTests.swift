@@ -5,7 +5,7 @@ import Testing
 
 /// Whether the unit that is installed lets the agent scan.
 @Suite struct RadioCheckTests {
-  @Test func theDropInGivesTheUnitTheRight() throws {
+  @Test func dropInGrantsThePermission() throws {
     let folder = try TemporaryDirectory()
     let unit = try folder.write("odographd.service", "[Service]\nAmbientCapabilities=\n")
     func isWithoutRight() -> Bool { RadioCheck.isUnitWithoutRight(unit: unit, dropIns: folder.file("d")) }

@@ -15,7 +15,7 @@ import Testing
     return lines[(start + 1)...].prefix { !$0.hasPrefix("#") }.joined(separator: "\n")
   }
 
-  @Test func everyFigureIsInTheResults() throws {
+  @Test func readmeFiguresAreInTheResults() throws {
     let results = try Self.text("Tests/Benchmarks/RESULTS.md")
     let lines = try Self.text("README.md").split(separator: "\n").compactMap {
       $0.wholeMatch(of: /- (.*) \(\[(.*)\]\(Tests\/Benchmarks\/RESULTS\.md\)\)/)

@@ -4,7 +4,7 @@ import Testing
 @testable import AgentCore
 
 @Suite struct RefusalLogTests {
-  @Test func theFirstIsSaidAtOnceAndTheOthersInSums() {
+  @Test func firstRejectionIsLoggedAndOthersSummarized() {
     var log = RefusalLog()
     let hour: Int64 = 3_600_000_000_000
     let denied = OutboxRefusal(topic: "a", isKept: true)
@@ -16,7 +16,7 @@ import Testing
     #expect(log.observe(denied, reason: "no", at: hour + 1) == nil)
   }
 
-  @Test func statusSaysWhatIsRefusedUntilItIsNot() {
+  @Test func statusListsCurrentRejections() {
     var log = RefusalLog()
     #expect(log.problem(waiting: [], at: 0) == nil)
     _ = log.observe(.init(topic: "a", isKept: true), reason: "not authorized (0x87)", at: 0)

@@ -72,7 +72,7 @@ import Testing
     """#
 
   /// A region's name and when it was made go with what is told of it; the file's own time stands for what it does not say.
-  @Test func whatIsToldNamesTheRegionAndWhenItWasMade() throws {
+  @Test func eventNamesTheRegionAndItsTime() throws {
     let text = geojson.replacing(#""dwell":10"#, with: #""dwell":10,"name":"The yard","tst":1767323045"#)
     let path = try file("regions.geojson", text)
     let written = UTCTime(secondsSince1970: 1_790_000_000)
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func aDriveThroughRegionsIsToldInOrder() throws {
+  @Test func driveThroughRegionsIsReportedInOrder() throws {
     var pipeline = try pipeline(path: file("regions.geojson", geojson))
     let told = try messages(&pipeline, drive(0...100))
     #expect(
@@ -99,7 +99,7 @@ import Testing
     #expect(told.allSatisfy { $0.horizontalAccuracy.map { (2...6).contains($0) } == true })
   }
 
-  @Test func aStayIsToldWhenTimePassesWithoutAFix() throws {
+  @Test func dwellIsReportedWithoutAFix() throws {
     var pipeline = try pipeline("status.interval=86400", path: file("regions.geojson", geojson))
     #expect(try messages(&pipeline, drive(0...25)).count == 1)
     let deadline = try #require(pipeline.nextDeadline)
@@ -109,14 +109,14 @@ import Testing
     #expect(kinds.contains(.region))
   }
 
-  @Test func withheldPlacesStayWithheld() throws {
+  @Test func withheldPositionsStayWithheld() throws {
     var pipeline = try pipeline(
       "privacy.zones=48.003 11 400 withhold", path: file("regions.geojson", geojson))
     let told = try messages(&pipeline, drive(0...100))
     #expect(told.allSatisfy { $0.region == "gate" })
   }
 
-  @Test func whatHappenedWhileTheAgentWasDownIsToldOnce() throws {
+  @Test func transitionsDuringDowntimeAreReportedOnce() throws {
     let path = try file("regions.geojson", geojson)
     let states = folder.appending(path: "regions.state").path
     var first = try pipeline(path: path)
@@ -136,7 +136,7 @@ import Testing
     #expect(third.regions.inside == ["gate"])
   }
 
-  @Test func aDamagedStateFileIsNoObstacle() throws {
+  @Test func damagedStateFileDoesNotPreventTheStart() throws {
     var pipeline = try pipeline(path: file("regions.geojson", geojson))
     let states = try file("regions.state", "nonsense")
     let keeper = RegionStateFile(path: states, log: log)
@@ -153,7 +153,7 @@ import Testing
     RegionStateFile(path: folder.path + "/none/regions.state", log: log).keep(pipeline.regions.encoded)
   }
 
-  @Test func badFilesAreNamedWithPlaceAndRemedy() throws {
+  @Test func invalidFilesNamePositionAndRemedy() throws {
     func problem(_ path: String) -> String {
       do {
         _ = try RegionFile(path)

@@ -111,7 +111,7 @@ import Testing
 
   /// At each second around a crossing, and at each step within it.
   @Test(arguments: [19, 20, 21, 22, 29, 30, 31, 49, 50, 51, 52, 53, 73, 74, 75, 76, 85, 86, 87, 88, 89])
-  func aKillTellsNothingTwiceAndLosesNothing(second: Int) throws {
+  func killNeitherRepeatsNorLosesEvents(second: Int) throws {
     for moment in Moment.allCases {
       let told = try drive(killedAfter: second, moment)
       // A stay that is under way goes on by civil time; a crossing is told once, late where nobody saw it.
@@ -122,7 +122,7 @@ import Testing
   }
 
   /// A region that is watched no more and comes back after a restart is another one: nothing is told of the stay of old.
-  @Test func regionsThatWereGivenUpAreForgotten() throws {
+  @Test func statesOfRemovedRegionsAreDeleted() throws {
     let regions = try { () throws in
       var pipeline = try pipeline(at: 0)
       for now in 0...30 { pipeline.process(fix(now)) { _ in } }
@@ -144,7 +144,7 @@ import Testing
   }
 
   /// The loop hands the states over together with the messages that follow from them.
-  @Test func theLoopHandsOverStatesWithTheirEvents() throws {
+  @Test func statesAreStoredWithTheirEvents() throws {
     let recorder = RecordingDelivery()
     let feed = try SensorFeed(simulation())
     let (start, time) = try feed.startOfTime(simulation().sensorInput)

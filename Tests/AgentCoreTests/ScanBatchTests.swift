@@ -19,7 +19,7 @@ import Testing
       time: UTCTime(nanoseconds: 1_795_248_930_000_000_000))
   }
 
-  @Test func eightAreAMessageAndTheRestIsToldInHalfAnHourOrAtTheEnd() {
+  @Test func eightScansMakeAMessageAndOthersWaitHalfAnHour() {
     var batch = ScanBatch()
     #expect(batch.due(at: Timestamp(seconds: 0)) == nil && batch.drain() == nil)
     for number in 0..<8 {
@@ -34,7 +34,7 @@ import Testing
     #expect(batch.drain()?.scans.count == 1 && batch.drain() == nil)
   }
 
-  @Test func whatCannotBeToldIsLeftOut() {
+  @Test func unpublishableScansAreOmitted() {
     var batch = ScanBatch()
     batch.append(scan(accuracy: 40), at: Timestamp(seconds: 0))
     batch.append(scan(beacons: 0), at: Timestamp(seconds: 0))
@@ -42,7 +42,7 @@ import Testing
   }
 
   /// A kernel's list of access points is of half a minute, and a vehicle has gone on since.
-  @Test func whatWasHeardElsewhereIsLeftOut() {
+  @Test func scansFromElsewhereAreOmitted() {
     var (batch, heard) = (ScanBatch(), scan(beacons: 6))
     for index in 0..<6 { heard.scan.sightings[index].age = [0, 4.9, 5.1, 30, 5, 60][index] }
     batch.append(heard, at: Timestamp(seconds: 0))

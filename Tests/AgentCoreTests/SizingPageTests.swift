@@ -42,7 +42,7 @@ import Testing
     (Preset.car, "a car, 2 h"), (.truck, "a truck, 9 h"), (.person, "a person, 1.5 h"),
     (.assetTracker, "an asset tracker, 0.5 h"), (.testBench, "a test bench, all day"),
   ])
-  func dataOfAPresetIsThatOfItsFile(preset: Preset, vehicle: String) throws {
+  func presetDataMatchesItsFile(preset: Preset, vehicle: String) throws {
     let source =
       preset == .car
       ? "`odographd check --estimate` with `presets/car.toml`"
@@ -51,7 +51,7 @@ import Testing
   }
 
   /// To two digits, as the page is about orders of magnitude.
-  @Test func messagesOfACarAreThoseOfTheEstimate() throws {
+  @Test func carMessagesMatchTheEstimate() throws {
     let configuration = try AgentConfiguration(
       layers: [ConfigurationLayer(assignments: ["vehicle.id=v", "preset=car"])], file: nil)
     let counted = try SimulatedDay.use(configuration, drivingHours: 2).counts.values.reduce(0, +)
@@ -59,7 +59,7 @@ import Testing
     #expect(try figure("messages a day of a car") == Double(rounded), "write \(rounded)")
   }
 
-  @Test func theExampleFollowsFromTheFigures() throws {
+  @Test func exampleFollowsFromTheFigures() throws {
     // Half of them at once, a message in 4 s each, machines at half of what was measured.
     let broker = try figure("messages/s of a mosquitto node to one recorder") / 2
     let recorder = try figure("messages/s of one recorder into") / 2

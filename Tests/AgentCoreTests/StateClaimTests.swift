@@ -57,7 +57,7 @@ import Testing
   @Test(arguments: [
     ([], "DEFAULT"), (["state.path=/data/a"], "/data/a"), (["store.path=/data/b/outbox.sqlite"], "/data/b"),
   ])
-  func everyFileFollowsTheFolder(settings: [String], folder: String) throws {
+  func allFilesAreInTheStateFolder(settings: [String], folder: String) throws {
     let configuration = try AgentConfiguration(
       layers: [
         ConfigurationLayer(
@@ -80,7 +80,7 @@ import Testing
       ])
   }
 
-  @Test func anotherVehicleIsRefusedAndNothingIsLost() throws {
+  @Test func otherVehicleIsRejectedWithoutLoss() throws {
     let folder = directory.file("state")
     do {
       let claims = try claim(configuration("state.path=\(folder)"))
@@ -116,7 +116,7 @@ import Testing
     #expect(refusal(other) == nil)
   }
 
-  @Test func aSecondAgentIsRefusedWhileTheFirstRuns() throws {
+  @Test func secondAgentIsRejectedWhileTheFirstRuns() throws {
     let settings = "state.path=\(directory.file("state"))"
     let first = try claim(configuration(settings))
     #expect(

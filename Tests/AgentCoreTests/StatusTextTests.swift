@@ -11,20 +11,20 @@ import Testing
     return StatusText.lines(try JSONValue(parsing: Array(text.utf8)))
   }
 
-  @Test func theLevelInForceAndTheOrientationAreShown() throws {
+  @Test func levelAndOrientationAreShown() throws {
     let shown = try lines(#""orientation":"faceUp","level":{"tilt":20.01,"gravity":[0,0.34,-0.94]}"#)
     #expect(
       shown.contains("attitude      known, in xMagneticNorthZVertical, at rest, faceUp")
         && shown.contains("level         the device's tilt of 20.01° is removed"), "\(shown)")
   }
 
-  @Test func thePresetIsSaidWithTheVehicle() throws {
+  @Test func presetIsShownWithTheVehicle() throws {
     let text = #"{"vehicle":"f/van","preset":"truck","version":"1"}"#
     let shown = StatusText.lines(try JSONValue(parsing: Array(text.utf8)))
     #expect(shown.first == "agent         f/van, preset truck, version 1")
   }
 
-  @Test func theVehiclesBusIsShown() throws {
+  @Test func vehicleBusIsShown() throws {
     let time = #""time":"2026-11-23T08:00:00.000Z""#
     let bus =
       #"{\#(time),"signals":{"Vehicle.Speed":{"value":52.31,\#(time)},"Vehicle.IsMoving":{"value":true,\#(time)}}}"#
@@ -34,7 +34,7 @@ import Testing
     #expect(try !lines(#""uptime":1"#).contains { $0.hasPrefix("vehicle bus") })
   }
 
-  @Test func theOdometerIsShown() throws {
+  @Test func odometerIsShown() throws {
     let shown = try lines(#""odometer":48213406,"odometerEstimated":1280,"odometerDisagreement":0.061"#)
     #expect(
       shown.contains("odometer      48213.4 km, 1.3 km of it estimated, the vehicle's own says 6.1 % less"),
@@ -42,7 +42,7 @@ import Testing
     #expect(try !lines(#""uptime":1"#).contains { $0.hasPrefix("odometer") })
   }
 
-  @Test func withoutThemNothingIsSaid() throws {
+  @Test func missingValuesAreNotShown() throws {
     let shown = try lines(#""uptime":1"#)
     #expect(shown.contains("attitude      known, in xMagneticNorthZVertical, at rest"), "\(shown)")
     #expect(!shown.contains { $0.hasPrefix("level") })

@@ -8,7 +8,7 @@ import Testing
   private let free = OutboxNotice.recovered(records: 6)
   private func seconds(_ seconds: Int64) -> Int64 { seconds * 1_000_000_000 }
 
-  @Test func aDiskThatIsFullEveryTenSecondsIsSaidOnce() {
+  @Test func repeatedFullDiskIsReportedOnce() {
     var notices = StoreNotices()
     var said: [OutboxNotice] = []
     func observe(_ notice: OutboxNotice, at time: Int64) {
@@ -30,7 +30,7 @@ import Testing
     #expect(notices.observe(free, at: seconds(end + 200)) == free)
   }
 
-  @Test func theRestIsSaidAsItComes() {
+  @Test func otherNoticesAreReportedImmediately() {
     var notices = StoreNotices()
     for time in 0..<3 { #expect(notices.observe(.newEpoch("a"), at: Int64(time)) == .newEpoch("a")) }
     #expect(notices.due(at: seconds(100)) == nil)

@@ -26,7 +26,7 @@ import Testing
 
   private static let supply = "sys/class/power_supply"
 
-  @Test func aBoardOnABattery() throws {
+  @Test func boardOnABatteryIsRead() throws {
     let health = try probe([
       "proc/device-tree/model": "Raspberry Pi 4 Model B Rev 1.4\0",
       "sys/class/dmi/id/product_name": "not looked at\n",
@@ -79,7 +79,7 @@ import Testing
     ),
     (["B/type": "Battery", "B/capacity": "rubbish"], DeviceHealth.Battery(), nil),
   ])
-  func powerSupplies(files: [String: String], battery: DeviceHealth.Battery?, external: Bool?) throws {
+  func powerSuppliesAreRead(files: [String: String], battery: DeviceHealth.Battery?, external: Bool?) throws {
     let health = try probe(
       Dictionary(uniqueKeysWithValues: files.map { ("\(Self.supply)/\($0)", $1 + "\n") }))
     #expect(health.battery == battery)
@@ -90,20 +90,20 @@ import Testing
     ("LENOVO", "20XW", "LENOVO 20XW"), ("To Be Filled By O.E.M.", "Default string", nil),
     ("System manufacturer", "NUC7", "NUC7"),
   ])
-  func modelsOfPCs(vendor: String, product: String, expected: String?) throws {
+  func modelsOfPCsAreRead(vendor: String, product: String, expected: String?) throws {
     let health = try probe([
       "sys/class/dmi/id/sys_vendor": vendor + "\n", "sys/class/dmi/id/product_name": product + "\n",
     ])
     #expect(health.model == expected)
   }
 
-  @Test func aMachineThatTellsNothing() throws {
+  @Test func machineWithoutInformationIsEmpty() throws {
     var health = try probe([:])
     health.storage = nil
     #expect(health == DeviceHealth())
   }
 
-  @Test func whatIsReadSurvivesTheWire() throws {
+  @Test func readingsRoundTripThroughTheMessage() throws {
     var message = StatusMessage(
       state: .asleep, time: .init(nanoseconds: 1_795_248_000_000_000_000),
       sessionStart: .init(nanoseconds: 1_795_247_000_000_000_000))

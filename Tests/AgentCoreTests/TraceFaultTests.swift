@@ -15,7 +15,7 @@ import Traces
 /// Traces on disks that fill up, in outboxes that are not safe yet, and under a privacy that has become stricter.
 @Suite struct TraceFaultTests {
   /// A disk that is full for a while, and a kill at a hundred moments: whatever of it a restart finds, nothing is told twice with other bytes.
-  @Test(.needs(.mounting)) func aFullDiskTellsNothingTwiceDifferently() throws {
+  @Test(.needs(.mounting)) func fullDiskCausesNoContradictoryMessages() throws {
     var random = SeededGenerator.announced()
     let steps = try TraceDrive.steps(TraceDrive.drive(seed: 7))
     for number in 0..<100 {
@@ -64,7 +64,7 @@ import Traces
   }
 
   /// Nothing is kept: what is told later of the vehicle's rest leaves no trace behind that a restart would tell.
-  @Test func nothingComesBackThatWasDeleted() throws {
+  @Test func deletedTracesStayDeleted() throws {
     let steps = try TraceDrive.steps(TraceDrive.drive(seed: 8))
     try TraceDrive.withFolder { folder in
       var (store, told) = (TraceDrive.store(folder, count: 0), ToldTraces())
@@ -82,7 +82,7 @@ import Traces
   }
 
   /// As long as the outbox has them in memory only, the pieces stay, and a restart tells them again, as they were.
-  @Test func piecesStayUntilTheOutboxIsSafe() throws {
+  @Test func piecesAreStoredUntilTheOutboxHasThem() throws {
     let steps = try TraceDrive.steps(TraceDrive.drive(seed: 9))
     try TraceDrive.withFolder { folder in
       for (isStored, settlingTime) in [(false, 0.0), (true, 3600)] {
@@ -105,7 +105,7 @@ import Traces
     }
   }
 
-  @Test func whatALossOfPowerLeavesIsDeleted() throws {
+  @Test func remainsOfAPowerLossAreDeleted() throws {
     try TraceDrive.withFolder { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       for name in [
@@ -144,7 +144,7 @@ import Traces
     file.samples.compactMap { if case .fix(let fix) = $0 { fix } else { nil } }
   }
 
-  @Test(arguments: [62.0, 70, 76]) func aZoneThatIsNewReachesWhatIsKept(kill: Double) throws {
+  @Test(arguments: [62.0, 70, 76]) func newZoneAppliesToStoredTraces(kill: Double) throws {
     let steps = try TraceDrive.steps(TraceDrive.drive(seed: 11))
     try TraceDrive.withFolder { folder in
       let settings = try withheld(folder)
@@ -176,7 +176,7 @@ import Traces
   }
 
   /// While it runs: what was recorded loses its places, and what was told long ago is no longer there.
-  @Test func privacyThatIsNewReachesARecording() throws {
+  @Test func newPrivacyAppliesToActiveRecordings() throws {
     let events = TraceDrive.drive(seed: 12)
     try TraceDrive.withFolder { folder in
       var pipeline = AgentPipeline(

@@ -12,7 +12,7 @@ import Traces
 
 /// Traces from the sensors to what the broker is told, through kills and losses of power.
 @Suite struct TraceStoreTests {
-  @Test func anImpactLeavesAWholeTraceAndItsSummaryAtOnce() throws {
+  @Test func impactStoresTraceAndPublishesSummaryImmediately() throws {
     let events = TraceDrive.drive(seed: 5)
     try TraceDrive.withFolder { folder in
       var (store, told) = (TraceDrive.store(folder), ToldTraces())
@@ -59,7 +59,7 @@ import Traces
 
   /// A kill or a loss of power at a hundred moments around an impact, before or after the outbox has what was told: there is one trace or
   /// none, none without a message, and no more is missing of it than its last second.
-  @Test(arguments: [UInt64(1), 2]) func aHundredKillsLoseNothing(seed: UInt64) throws {
+  @Test(arguments: [UInt64(1), 2]) func hundredKillsLoseNoTrace(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let events = TraceDrive.drive(seed: seed)
     let steps = try TraceDrive.steps(events)
@@ -113,7 +113,7 @@ import Traces
     }
   }
 
-  @Test func noNumberComesTwiceAndTheOldestMakeRoom() throws {
+  @Test func numbersAreUniqueAndOldestTracesAreEvicted() throws {
     let steps = try TraceDrive.steps(TraceDrive.drive(seed: 9)).flatMap(\.steps)
     try TraceDrive.withFolder { folder in
       var told = ToldTraces()
@@ -140,7 +140,7 @@ import Traces
   }
 
   /// A disk that takes nothing costs what a restart would find, and not the trace.
-  @Test func withoutADiskTheTraceIsToldAllTheSame() throws {
+  @Test func traceIsPublishedWithoutADisk() throws {
     let events = TraceDrive.drive(seed: 3)
     var (store, told) = (TraceDrive.store("/proc/nothing/traces"), ToldTraces())
     for (_, steps) in try TraceDrive.steps(events) {
@@ -153,7 +153,7 @@ import Traces
       in: TraceDrive.scans(try told.file(trace)), "no disk")
   }
 
-  @Test func whatNobodyMayKnowIsNotInATrace() throws {
+  @Test func withheldPositionsAreNotInTraces() throws {
     let steps = try TraceDrive.steps(TraceDrive.drive(seed: 4), ["location.desired_accuracy=reduced"])
       .flatMap(\.steps)
     var blocks: [[UInt8]] = []
@@ -173,7 +173,7 @@ import Traces
     #expect(!fixes.isEmpty && fixes.allSatisfy { $0.coordinate == nil && $0.speed == nil })
   }
 
-  @Test func nothingIsKeptUnlessItIsWanted() throws {
+  @Test func disabledTracesStoreNothing() throws {
     let steps = try TraceDrive.steps(TraceDrive.drive(seed: 4), ["trace.severity=severe"]).flatMap(\.steps)
     #expect(steps.isEmpty)
     let off = try TraceDrive.steps(TraceDrive.drive(seed: 4), ["trace.enabled=false"]).flatMap(\.steps)

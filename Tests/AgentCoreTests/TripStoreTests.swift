@@ -82,7 +82,7 @@ import Testing
 
   /// Three drives with 200 kills or losses of power in them, some before what was to be told is safe: each trip is there once and whole, and
   /// each interruption costs less than 10 m.
-  @Test(arguments: [false, true]) func twoHundredInterruptionsLoseNothing(isPowerCut: Bool) throws {
+  @Test(arguments: [false, true]) func twoHundredInterruptionsLoseNoTrip(isPowerCut: Bool) throws {
     try withFolders { disk, memory in
       var random = SeededGenerator(seed: 21)
       var agent = try Agent(disk, memory, at: 0)
@@ -136,7 +136,7 @@ import Testing
   }
 
   /// A zone that is new at a start takes the places in it out of the file before anything else is told, and leaves the others.
-  @Test func aNewZoneClearsWhatWasKept() throws {
+  @Test func newZoneClearsStoredTrips() throws {
     try withFolders { disk, memory in
       var random = SeededGenerator(seed: 4)
       var agent = try Agent(disk, memory, at: 0)
@@ -175,7 +175,7 @@ import Testing
     }
   }
 
-  @Test func anotherFileIsAnotherSeries() throws {
+  @Test func newFileStartsANewSeries() throws {
     try withFolders { disk, memory in
       let first = try Agent(disk, memory, at: 0).pipeline.tripsToKeep?.series
       #expect(try Agent(disk, memory, at: 0).pipeline.tripsToKeep?.series != first)

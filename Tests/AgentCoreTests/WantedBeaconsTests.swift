@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func asksForTheCellsAroundAndOnceMoreWithWhatCame() throws {
+  @Test func requestsNearbyCellsAndRepeatsWithVersions() throws {
     var wanted = WantedBeacons(versions: [:])
     #expect(due(&wanted, 0, nil) == nil)
     let cells = try #require(due(&wanted, 0))
@@ -60,14 +60,14 @@ import Testing
     #expect(moved.keys.contains("u284"))
   }
 
-  @Test func asksAgainWhereNobodyAnswers() throws {
+  @Test func unansweredRequestIsRepeated() throws {
     var wanted = WantedBeacons(versions: [:])
     let first = try #require(due(&wanted, 0))
     #expect(due(&wanted, 3599) == nil)
     #expect(due(&wanted, 3601) == first)
   }
 
-  @Test func takesNothingThatWasNotAskedForAndSaysSo() throws {
+  @Test func unrequestedPiecesAreRejectedWithAReport() throws {
     var wanted = WantedBeacons(versions: [:])
     let piece = try #require(try pieces(5, of: "u281").first)
     #expect(throws: JSONError.self) { try wanted.accept(piece.payload, at: Timestamp(seconds: 0)) }
@@ -84,7 +84,7 @@ import Testing
     #expect(wanted.due(at: Timestamp(seconds: 200), place: Self.place, time: Self.time) == nil)
   }
 
-  @Test func takesAnHoursPiecesAtMost() throws {
+  @Test func piecesPerHourAreLimited() throws {
     var wanted = WantedBeacons(versions: [:])
     _ = due(&wanted, 0)
     var taken = 0
@@ -98,7 +98,7 @@ import Testing
   }
 
   /// Dense country: the cells around have eight pieces each, and an hour later others.
-  @Test func allOfDenseCountryIsTakenInAnHour() throws {
+  @Test func denseCellIsCompletedWithinAnHour() throws {
     var wanted = WantedBeacons(versions: [:])
     for (turn, place) in [Self.place, Coordinate(latitude: 48.5, longitude: 11.575490)].enumerated() {
       let time = Double(turn) * 900
@@ -114,7 +114,7 @@ import Testing
   }
 
   /// A road that goes to and fro over where a cell comes near asks once.
-  @Test func aCellIsLeftFartherOutThanItIsEntered() throws {
+  @Test func cellBoundaryHasHysteresis() throws {
     // 48.164 is the northern border of u281; u284 lies beyond.
     func place(_ metres: Double) -> Coordinate {
       Coordinate(latitude: 48.1640625 - metres / 111_195, longitude: 11.5755)
@@ -130,7 +130,7 @@ import Testing
   }
 
   /// What had to make room is asked for again, but not while the vehicle is there: it would have to make room again.
-  @Test func whatMadeRoomIsAskedForWhenTheVehicleComesBack() throws {
+  @Test func evictedCellIsRequestedOnReturn() throws {
     var wanted = WantedBeacons(versions: ["u281": "0123456789abcdef", "9q8y": "0123456789abcdef"])
     #expect(try #require(due(&wanted, 0))["u281"] == "0123456789abcdef")
     wanted.forget(["u281", "9q8y", "no cell"])

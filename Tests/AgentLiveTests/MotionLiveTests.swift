@@ -32,7 +32,7 @@ import Testing
 
   /// ±80° at 0.9 Hz, in blocks of 0.1 s and of half a second, of one chip and of two.
   @Test(.timeLimit(.minutes(2)), arguments: [(false, "0.01"), (false, "0.5"), (true, "0.5")])
-  func aRotationIsNoShake(hasTwoChips: Bool, interval: String) throws {
+  func rotationIsNoShake(hasTwoChips: Bool, interval: String) throws {
     let server = try EmulatedIIOD(hasTwoChips ? Self.twoChips : Self.imu) { time in
       let (amplitude, turn) = (80.0.radians, 2 * Double.pi * 0.9)
       return Self.turned(amplitude * sin(turn * time), amplitude * turn * cos(turn * time))

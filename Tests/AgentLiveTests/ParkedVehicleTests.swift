@@ -109,7 +109,7 @@ import Testing
     + #"{"type":"Feature","id":"away","properties":{"radius":100},"geometry":{"type":"Point","coordinates":[11,48.1]}}]}"#
 
   /// The log names it at the start, and `config/reported` after a remote change.
-  @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func aSettingWithoutEffectIsReported() throws {
+  @Test(.timeLimit(.minutes(5)), .needs(.gpsd)) func settingWithoutEffectIsReported() throws {
     let vehicle = try Vehicle(["location.reporting": "significant", "location.distance_filter": "50"])
     let controller = vehicle.controller
     #expect(waitUntil { controller.state == "online" }, "\(vehicle.agent.log)")

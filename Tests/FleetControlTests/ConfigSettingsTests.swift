@@ -45,7 +45,7 @@ import Testing
     (#"["impact","shake"]"#, ["impact", "shake"]), ("['impact', 'shake',]", ["impact", "shake"]), ("[]", []),
     ("impact, shake", ["impact", "shake"]), ("impact", ["impact"]), (#""impact""#, ["impact"]),
   ])
-  func arraysAreWrittenAsInAFile(text: String, texts: [String]) throws {
+  func arraysInTheEnvironmentUseFileSyntax(text: String, texts: [String]) throws {
     #expect(
       try settings("motion.events=\(text)").values == ["motion.events": .array(texts.map(JSONValue.string))])
   }

@@ -101,7 +101,7 @@ import Testing
   }
 
   /// Accuracy, filter and handler of each consumer are its own.
-  @Test func consumersHaveSettingsOfTheirOwn() async throws {
+  @Test func consumersHaveIndependentSettings() async throws {
     let receiver = try receiver()
     let device = try device(receiver)
     let all = device.location.liveUpdates()

@@ -34,7 +34,7 @@ import Testing
 
   /// Everything that a sample can lead to: blocks, rest, motion, gaps, saturation, hard and soft iron, jumps, refusals.
   @Test(.enabled(if: isCounted, "a sanitizer has taken the allocator's place"))
-  func theFilterAllocatesNothingForASample() {
+  func filterAllocatesNothingPerSample() {
     var simulation = FilterSimulation(seed: 51)
     simulation.rotation = 3
     simulation.hardIron = Vector3(8, -6, 10)
@@ -67,7 +67,7 @@ import Testing
 
   /// The same for whole blocks through the manager.
   @Test(.enabled(if: isCounted && isOptimized, "iterators allocate in a debug build"))
-  func theManagerAllocatesNothingForASample() {
+  func managerAllocatesNothingPerSample() {
     let samples = FilterSimulation(seed: 52).samples(20)
     var manager = MotionManager(frame: .xMagneticNorthZVertical)
     let rates = samples.map { InertialScan(timestamp: $0.time, rotationRate: $0.rate) }

@@ -18,7 +18,7 @@ import Testing
   }
 
   /// As `CMAltitudeData`: metres since the start, kilopascals.
-  @Test func heightSinceTheStartAndPressure() throws {
+  @Test func relativeAltitudeAndPressureAreReported() throws {
     var altimeter = Altimeter()
     #expect(altimeter.altitudeData == nil && !altimeter.isRelativeAltitudeAvailable)
     for second in 0..<10 { altimeter.process(sample(Double(second), 300)) }
@@ -32,7 +32,7 @@ import Testing
   }
 
   /// A climb is followed without delay, at 1 Hz and at 25.
-  @Test(arguments: [1.0, 25]) func aClimbIsFollowed(rate: Double) throws {
+  @Test(arguments: [1.0, 25]) func climbIsFollowed(rate: Double) throws {
     var altimeter = Altimeter()
     for index in 0..<Int(60 * rate) {
       let time = Double(index) / rate
@@ -44,7 +44,7 @@ import Testing
   }
 
   /// A door that falls shut shows for a second or two and is no height.
-  @Test(arguments: [1.0, 10, 25]) func aDoorIsNoHeight(rate: Double) throws {
+  @Test(arguments: [1.0, 10, 25]) func doorPressureIsNoAltitudeChange(rate: Double) throws {
     var altimeter = Altimeter()
     for index in 0..<Int(60 * rate) {
       let time = Double(index) / rate
@@ -58,7 +58,7 @@ import Testing
 
   /// The stated accuracy holds in hills with weather, fan, wind and a receiver that errs for minutes and leaps, with and
   /// without a fix.
-  @Test func theAccuracyCanBeBelieved() {
+  @Test func accuracyIsCalibrated() {
     var generator = SeededGenerator.announced()
     var (count, inside68, inside95, covered, covered95) = (0.0, 0.0, 0.0, 0.0, 0.0)
     var (squares, receiverSquares, largest) = (0.0, 0.0, 0.0)
@@ -92,7 +92,7 @@ import Testing
   }
 
   /// A leap of the receiver is refused; one that stays is believed within half a minute.
-  @Test func aLeapIsRefusedUntilItLasts() throws {
+  @Test func jumpIsRejectedUntilItLasts() throws {
     var altimeter = Altimeter()
     func play(_ seconds: Range<Int>, receiver: Double) {
       for second in seconds {
@@ -111,7 +111,7 @@ import Testing
   }
 
   /// Eight hours of weather on one place are no change of height, whether the barometer went on or slept.
-  @Test(arguments: [true, false]) func whatRestsStaysWhereItIs(isBarometerOn: Bool) throws {
+  @Test(arguments: [true, false]) func altitudeIsConstantAtRest(isBarometerOn: Bool) throws {
     var altimeter = Altimeter()
     for second in 0..<300 {
       altimeter.process(sample(Double(second), 300))
@@ -138,7 +138,7 @@ import Testing
   }
 
   /// Whatever comes in, what comes out is finite and in its range.
-  @Test func nothingBreaksIt() {
+  @Test func invalidInputIsHandled() {
     var generator = SeededGenerator.announced()
     var (altitudes, floors) = (0, 0)
     for _ in 0..<20 {
@@ -180,7 +180,7 @@ import Testing
 
   /// Nothing is allocated for a pressure or an altitude.
   @Test(.enabled(if: allocation_is_counted(), "a sanitizer has taken the allocator's place"))
-  func nothingIsAllocated() {
+  func altimeterAllocatesNothing() {
     var generator = SeededGenerator.announced()
     let seconds = AltitudeSimulation().seconds(&generator)
     func feed(_ altimeter: inout Altimeter) {

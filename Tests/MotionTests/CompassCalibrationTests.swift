@@ -95,7 +95,7 @@ import Testing
   }
 
   /// After half a minute of figures of eight.
-  @Test func headingsAreRightAfterAFigureOfEight() throws {
+  @Test func headingsAreAccurateAfterAFigureOfEight() throws {
     var results: [(error: Double, accuracy: Double)] = []
     var before: [Double] = []
     for seed in 1...20 as ClosedRange<UInt64> {
@@ -124,7 +124,7 @@ import Testing
     #expect(accuracies[80] < 4)
   }
 
-  @Test func aCalibrationIsRestored() throws {
+  @Test func calibrationIsRestored() throws {
     var manager = MotionManager(frame: .xMagneticNorthZVertical)
     var hand = Hand(seed: 3)
     turn(&manager, &hand, seconds: 30)
@@ -138,7 +138,7 @@ import Testing
 
   /// In a vehicle that only turns about the vertical.
   @Test(arguments: 1...5 as ClosedRange<UInt64>)
-  func aLevelCircleCalibratesLevelHeadings(seed: UInt64) throws {
+  func levelCircleCalibratesLevelHeadings(seed: UInt64) throws {
     var manager = MotionManager(frame: .xMagneticNorthZVertical)
     var hand = Hand(seed: seed)
     for index in 0..<150 {
@@ -153,7 +153,7 @@ import Testing
   }
 
   /// A magnet that is attached later contradicts the calibration, and the next turns find it.
-  @Test func newMagnetismIsFound() throws {
+  @Test func changedMagnetismIsDetected() throws {
     var manager = MotionManager(frame: .xMagneticNorthZVertical)
     var hand = Hand(seed: 5)
     turn(&manager, &hand, seconds: 30)
@@ -180,7 +180,7 @@ import Testing
   }
 
   /// Without an accelerometer, and in hardware faults, nothing is claimed.
-  @Test func nothingIsClaimedWithoutAnAccelerometer() {
+  @Test func calibrationRequiresAnAccelerometer() {
     var manager = MotionManager(frame: .xMagneticNorthZVertical)
     var hand = Hand(seed: 1)
     for _ in 0..<1500 {

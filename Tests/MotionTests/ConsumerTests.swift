@@ -9,7 +9,7 @@ import Testing
       timestamp: Timestamp(nanoseconds: 0), source: "iio", kinds: [.accelerometer, .gyroscope], state: state)
   }
 
-  @Test func aSensorThatNobodyUsesIsOff() {
+  @Test func unusedSensorIsOff() {
     var manager = MotionManager(frame: .xArbitraryZVertical)
     #expect(manager.demands.values.allSatisfy { !$0.isOn })
     let first = manager.startUpdates(MotionRequest(.accelerometer, interval: 0.02, latency: 1))
@@ -28,7 +28,7 @@ import Testing
     (AttitudeReferenceFrame.xArbitraryZVertical, false), (.xArbitraryCorrectedZVertical, true),
     (.xMagneticNorthZVertical, true), (.xTrueNorthZVertical, true),
   ])
-  func deviceMotionDemandsWhatItsFrameNeeds(frame: AttitudeReferenceFrame, magnetometer: Bool) {
+  func deviceMotionDemandsTheSensorsOfItsFrame(frame: AttitudeReferenceFrame, magnetometer: Bool) {
     var manager = MotionManager(frame: frame)
     _ = manager.startUpdates(MotionRequest(.deviceMotion, interval: 1))
     #expect(manager.demands[.gyroscope] == .rate(hertz: 100, latency: .seconds(0.1)))
@@ -66,7 +66,7 @@ import Testing
     for name in missing { #expect(check.complaint?.contains(name) ?? false) }
   }
 
-  @Test func saysWhichOutputsAreUnavailableOrDegraded() {
+  @Test func unavailableAndDegradedOutputsAreListed() {
     func outputs(_ present: Set<SensorKind>) -> (unavailable: Set<MotionOutput>, degraded: Set<MotionOutput>)
     {
       let limitations = CapabilityCheck(required: [], present: present).limitations

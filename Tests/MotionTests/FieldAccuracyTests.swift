@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(arguments: cases)
-  func plantedHardIronIsNeverDenied(handling: Handling, seed: UInt64) {
+  func simulatedHardIronIsAlwaysDetected(handling: Handling, seed: UInt64) {
     var random = SplitMix(seed: seed)
     var simulation = FilterSimulation(seed: seed)
     simulation.rate = 100

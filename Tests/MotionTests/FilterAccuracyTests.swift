@@ -26,7 +26,7 @@ import Testing
 
   static let seeds: [UInt64] = [1, 2, 3]
 
-  @Test(arguments: seeds) func ordinarySensors(seed: UInt64) {
+  @Test(arguments: seeds) func typicalSensorsAreAccurate(seed: UInt64) {
     var filter = ScreenedFilter()
     let error = Self.error(&filter, FilterSimulation(seed: seed).samples(60))
     #expect(error < 1.5, "seed \(seed)")
@@ -45,7 +45,7 @@ import Testing
     #expect((filter.gyroscopeBias - simulation.gyroscopeBias).length < 0.002, "seed \(seed)")
   }
 
-  @Test(arguments: seeds) func startInMotion(seed: UInt64) {
+  @Test(arguments: seeds) func alignsInMotion(seed: UInt64) {
     var simulation = FilterSimulation(seed: seed)
     simulation.restTime = 0
     var filter = ScreenedFilter()
@@ -96,7 +96,7 @@ import Testing
     #expect(Self.error(&filter, samples) < 1.2, "seed \(seed)")
   }
 
-  @Test(arguments: seeds) func aSaturatedGyroscopeIsMended(seed: UInt64) {
+  @Test(arguments: seeds) func saturatedGyroscopeIsCorrected(seed: UInt64) {
     var simulation = FilterSimulation(seed: seed)
     simulation.rotation = 3
     let limit = Vector3(repeating: 7)
@@ -114,7 +114,7 @@ import Testing
   }
 
   /// A magnetometer at 20 Hz on a device of its own, late and with a clock of its own.
-  @Test(arguments: seeds) func separateSensors(seed: UInt64) {
+  @Test(arguments: seeds) func separateSensorsAreAccurate(seed: UInt64) {
     let samples = FilterSimulation(seed: seed).samples(60)
     var filter = ScreenedFilter()
     var worst = 0.0

@@ -3,7 +3,7 @@ import Spatial
 import Testing
 
 @Suite struct FilterCalibrationTests {
-  @Test func keptCalibrationIsUsed() {
+  @Test func storedCalibrationIsUsed() {
     var simulation = FilterSimulation(seed: 5)
     simulation.hardIron = Vector3(8, -6, 10)
     simulation.magnetometerLag = 0.02
@@ -17,7 +17,7 @@ import Testing
     #expect(!second.flags.hasDiscardedCalibration)
   }
 
-  @Test func calibrationThatNoLongerFitsIsDiscarded() {
+  @Test func outdatedCalibrationIsDiscarded() {
     var calibration = MotionCalibration()
     calibration.magnetometer = .init(
       hardIron: Vector3(30, -20, 10), hardIronDeviation: Vector3(repeating: 0.3))
@@ -35,7 +35,7 @@ import Testing
   }
 
   /// At rest nothing is learned of the device's magnetism, so nothing is kept, however sure the filter is of itself.
-  @Test func onlyWhatWasObservedIsKept() {
+  @Test func onlyObservedParametersAreStored() {
     var simulation = FilterSimulation(seed: 7)
     simulation.restTime = 100
     simulation.hardIron = Vector3(8, -6, 10)

@@ -15,7 +15,7 @@ import Testing
   }
 
   /// One sample in 2,000 at 30 rad/s (before: 100° and more).
-  @Test(arguments: seeds) func singleSamplesOfRubbishAreLeftOut(seed: UInt64) {
+  @Test(arguments: seeds) func singleInvalidSamplesAreIgnored(seed: UInt64) {
     var random = SplitMix(seed: seed)
     var samples = FilterSimulation(seed: seed).samples(60)
     var count = 0
@@ -29,7 +29,7 @@ import Testing
   }
 
   /// A blow is no rubbish: its second sample bears the first out.
-  @Test func aBlowIsIntegrated() {
+  @Test func impactIsIntegrated() {
     var filter = ScreenedFilter()
     func run(_ rates: [Double], from: Int) {
       for (i, rate) in rates.enumerated() {
@@ -47,7 +47,7 @@ import Testing
   }
 
   /// A clock set back by half a second (before: 22°).
-  @Test(arguments: seeds) func aClockThatIsSetBackCostsNothing(seed: UInt64) {
+  @Test(arguments: seeds) func clockStepBackLosesNoAccuracy(seed: UInt64) {
     var samples = FilterSimulation(seed: seed).samples(60)
     for i in (samples.count / 2)..<samples.count {
       samples[i].time = samples[i].time.advanced(bySeconds: -0.5)
@@ -56,7 +56,7 @@ import Testing
   }
 
   /// Eight samples with the stamp of the last (before: seven of them refused, up to five times the error).
-  @Test(arguments: seeds) func samplesWithOneStampAreSpread(seed: UInt64) {
+  @Test(arguments: seeds) func samplesWithOneTimestampAreSpread(seed: UInt64) {
     var samples = FilterSimulation(seed: seed).samples(60)
     let times = samples.map(\.time)
     for i in samples.indices { samples[i].time = times[min(samples.count - 1, i / 8 * 8 + 7)] }
@@ -66,7 +66,7 @@ import Testing
   }
 
   /// Values at the limit of the range vary by 0.2 % (before: never recognized).
-  @Test(arguments: seeds) func anUnevenLimitIsRecognized(seed: UInt64) {
+  @Test(arguments: seeds) func asymmetricLimitIsDetected(seed: UInt64) {
     var random = SplitMix(seed: seed)
     var simulation = FilterSimulation(seed: seed)
     simulation.rotation = 3
@@ -87,7 +87,7 @@ import Testing
 
   /// A driver that says where the range ends makes a single sample there count (before: three had to be equal), and is overruled
   /// by samples beyond it.
-  @Test func theEndOfTheRangeIsToldByTheDriver() {
+  @Test func rangeIsReadFromTheDriver() {
     func flags(told range: Double?, peak: Double) -> [Bool] {
       var monitor = SaturationMonitor(range: nil, smallestLimit: 1.7, greatestExcess: 1)
       if let range { monitor.expect(range) }
@@ -111,7 +111,7 @@ import Testing
   }
 
   /// Ranges reach the filter with the source's word of itself: peaks of which one or two samples are cut off count as such.
-  @Test func aSourceTellsItsRanges() throws {
+  @Test func sourceReportsItsRanges() throws {
     func yaw(told range: Double?) throws -> Double {
       var manager = MotionManager(frame: .xArbitraryZVertical)
       var status = SourceStatus(
@@ -134,7 +134,7 @@ import Testing
   }
 
   /// Fast rotation within the range is not taken for its end.
-  @Test(arguments: seeds) func peaksAreNoLimits(seed: UInt64) {
+  @Test(arguments: seeds) func peaksAreNotSaturation(seed: UInt64) {
     var simulation = FilterSimulation(seed: seed)
     simulation.rotation = 3
     var filter = ScreenedFilter()
@@ -143,7 +143,7 @@ import Testing
   }
 
   /// A gyroscope read slowly is not filtered more slowly: the attitude is carried forward by 5 ms (before: by the period, 25 ms).
-  @Test func theLatencyDoesNotGrowWithThePeriod() {
+  @Test func latencyIsIndependentOfThePeriod() {
     var filter = ScreenedFilter()
     var rate = 0.0
     for i in 0..<80 {
@@ -162,7 +162,7 @@ import Testing
   // MARK: Magnets
 
   /// A magnet that is brought and taken away (before: up to 20° for a minute and more).
-  @Test(arguments: seeds) func aMagnetThatComesAndGoes(seed: UInt64) {
+  @Test(arguments: seeds) func temporaryMagnetIsRejected(seed: UInt64) {
     var samples = FilterSimulation(seed: seed).samples(120)
     for i in samples.indices {
       let t = Double(i) / 200
@@ -173,7 +173,7 @@ import Testing
   }
 
   /// An uneven room is no iron: its field differs by 1.2 µT from place to place (before: 0.9 to 1.3 µT of iron imagined).
-  @Test(arguments: seeds) func anUnevenRoomIsNoIron(seed: UInt64) {
+  @Test(arguments: seeds) func inhomogeneousFieldIsNoHardIron(seed: UInt64) {
     var random = SplitMix(seed: seed)
     var samples = FilterSimulation(seed: seed).samples(60)
     var room = Vector3.zero
@@ -194,7 +194,7 @@ import Testing
   // MARK: Stated deviations
 
   /// Nineteen of twenty are meant: of all seeds together at least 93 %, of each, where errors last for seconds, 88.
-  @Test func errorsAreInsideTwoStatedDeviations() {
+  @Test func errorsAreWithinTwoStandardDeviations() {
     var all = Vector3.zero
     for seed in Self.seeds {
       let inside = insideTwoDeviations(seed)

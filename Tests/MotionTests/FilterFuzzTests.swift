@@ -34,7 +34,7 @@ import Testing
     Vector3(component(scale, &random), component(scale, &random), component(scale, &random))
   }
 
-  @Test(arguments: [11, 12, 13, 14] as [UInt64]) func millionOfRandomSamples(seed: UInt64) {
+  @Test(arguments: [11, 12, 13, 14] as [UInt64]) func millionRandomSamplesStayFinite(seed: UInt64) {
     var random = SplitMix(seed: seed)
     var filter = ScreenedFilter()
     var time: Int64 = 0
@@ -61,7 +61,7 @@ import Testing
 
   /// After nonsense the filter finds back, in the worst of 25 seeds in three minutes: what 80 s of it have taught about bias
   /// and iron has to be unlearned.
-  @Test(arguments: [21, 22] as [UInt64]) func recovers(seed: UInt64) {
+  @Test(arguments: [21, 22] as [UInt64]) func recoversAfterRandomSamples(seed: UInt64) {
     var random = SplitMix(seed: seed)
     var filter = ScreenedFilter()
     for i in 0..<20_000 {

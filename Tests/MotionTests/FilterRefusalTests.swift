@@ -30,7 +30,7 @@ import Testing
     #expect(filter.count(\.outOfOrder) == 6)
   }
 
-  @Test func aHeldMagnetometerIsUsedOnce() {
+  @Test func repeatedMagnetometerValueIsUsedOnce() {
     var filter = ScreenedFilter()
     for i in 0..<100 {
       let t = time(Int64(i) * 5)
@@ -43,7 +43,7 @@ import Testing
   }
 
   /// Constant samples are stuck only while others vary: a simulated device at rest is not.
-  @Test func stuckSensors() {
+  @Test func stuckSensorsAreExcluded() {
     var filter = ScreenedFilter()
     func run(_ range: Range<Int>, varying: Bool) {
       for i in range {
@@ -62,7 +62,7 @@ import Testing
     #expect(!filter.flags.isAccelerometerStuck)
   }
 
-  @Test func aLongGapStartsOver() {
+  @Test func longGapRestartsTheFilter() {
     var filter = ScreenedFilter()
     for i in 0..<400 {
       let t = time(Int64(i) * 10 + (i < 200 ? 0 : 60_000))

@@ -67,7 +67,9 @@ import Testing
   }
 
   /// 30° that no sensor saw are found at rest within 10 s (before: 25 to 30° were left after 30 s).
-  @Test(arguments: seeds, [0.0, 0.05]) func anUnseenTiltIsFoundAtRest(seed: UInt64, vibration: Double) {
+  @Test(arguments: seeds, [0.0, 0.05]) func tiltChangedInAGapIsCorrectedAtRest(
+    seed: UInt64, vibration: Double
+  ) {
     var drive = Drive(seed: seed)
     drive.vibration = vibration
     drive.go(30)
@@ -78,7 +80,7 @@ import Testing
   }
 
   /// A train that gains speed as smoothly as if it stood is not taken for a tilt at once.
-  @Test func aSmoothTrainIsNoTilt() {
+  @Test func smoothTrainAccelerationIsNoTilt() {
     var drive = Drive(seed: 4)
     drive.go(60)
     drive.go(10) { _ in 1.2 }
@@ -86,7 +88,7 @@ import Testing
   }
 
   /// An engine that makes the samples of a block scatter by 2.2 °/s (before: never rest).
-  @Test(arguments: seeds) func anIdlingEngineIsRest(seed: UInt64) {
+  @Test(arguments: seeds) func idlingEngineIsRest(seed: UInt64) {
     var drive = Drive(seed: seed)
     drive.vibration = 2.2 * 1.414 * .pi / 180
     drive.noise = 0.12
@@ -96,7 +98,7 @@ import Testing
   }
 
   /// On the road the engine runs too: a slow bend is not taken for bias.
-  @Test(arguments: seeds) func aSlowBendIsNoBias(seed: UInt64) {
+  @Test(arguments: seeds) func slowBendIsNoBias(seed: UInt64) {
     var drive = Drive(seed: seed)
     drive.vibration = 2.2 * 1.414 * .pi / 180
     drive.go(36)
@@ -107,7 +109,7 @@ import Testing
   }
 
   /// Nor a turntable that turns slowly for twenty seconds, once the bias has been seen.
-  @Test(arguments: seeds) func aSlowTurnIsNoBias(seed: UInt64) {
+  @Test(arguments: seeds) func slowTurnIsNoBias(seed: UInt64) {
     var drive = Drive(seed: seed)
     drive.go(20)
     drive.go(20, turn: 0.7 * .pi / 180)
@@ -115,7 +117,7 @@ import Testing
   }
 
   /// Ten minutes of a drive without a stop do not move the bias without end (before: by up to 3.3 °/s on a real drive).
-  @Test(arguments: seeds) func theBiasDoesNotRunAway(seed: UInt64) {
+  @Test(arguments: seeds) func biasStaysBounded(seed: UInt64) {
     var drive = Drive(seed: seed)
     drive.go(20)
     drive.noise = 0.3
@@ -125,7 +127,7 @@ import Testing
   }
 
   /// A start while the vehicle gains speed: what lasts reopens the tilt.
-  @Test(arguments: seeds) func aStartWhileDrivingIsPutRight(seed: UInt64) {
+  @Test(arguments: seeds) func alignmentWhileDrivingIsCorrected(seed: UInt64) {
     var drive = Drive(seed: seed)
     drive.noise = 0.3
     drive.go(8) { _ in 2 }
@@ -136,7 +138,7 @@ import Testing
 
   // MARK: Known accelerations
 
-  @Test(arguments: seeds) func aKnownAccelerationIsNotTakenForGravity(seed: UInt64) {
+  @Test(arguments: seeds) func knownAccelerationIsSeparatedFromGravity(seed: UInt64) {
     func run(aided: Bool) -> Double {
       var drive = Drive(seed: seed)
       drive.go(10)
@@ -153,7 +155,7 @@ import Testing
   }
 
   /// It holds for half a second, and one that is no number or old is left out.
-  @Test func aKnownAccelerationEnds() {
+  @Test func knownAccelerationExpires() {
     var drive = Drive(seed: 5)
     drive.go(10)
     func tell(_ vector: Vector3, after seconds: Double = 0, deviation: Double = 0.05) {
@@ -173,7 +175,7 @@ import Testing
     #expect(drive.tiltError() < 1)
   }
 
-  @Test func aKnownAccelerationInTheEarthFrameIsTurned() {
+  @Test func knownAccelerationInTheEarthFrameIsRotated() {
     let attitude = Quaternion(angle: 1, axis: Vector3(0, 0, 1))
     let known = KnownAcceleration(
       timestamp: Timestamp(seconds: 1), eastNorthUp: Vector3(1, 2, 3), attitude: attitude, deviation: 0.1)

@@ -33,7 +33,7 @@ import Testing
   }
 
   /// The stated level is right as often as it says.
-  @Test func theLevelIsRightAsOftenAsItSays() {
+  @Test func levelConfidenceIsCalibrated() {
     var generator = SeededGenerator.announced()
     var (stated, right, expected, all) = (0.0, 0.0, 0.0, 0.0)
     for run in 0..<300 {
@@ -51,7 +51,7 @@ import Testing
   }
 
   /// Under the sky there is no level, and none where nobody knows how the vehicle came under a roof.
-  @Test func nothingIsSaidOfWhatIsNotKnown() {
+  @Test func unknownLevelIsNotReported() {
     var generator = SeededGenerator(seed: 1)
     #expect(drive(to: -2, &generator, noise: 0).floor?.level == -2)
     // A tunnel is entered faster, and what does not know its speed may be in one.
@@ -76,7 +76,7 @@ import Testing
   }
 
   /// Parked in the street with the receiver asleep is no level 0.
-  @Test func aSleepingReceiverIsNoRoof() {
+  @Test func sleepingReceiverIsNoRoof() {
     var altimeter = Altimeter()
     for second in 0..<100 {
       let time = Timestamp(seconds: Double(second))

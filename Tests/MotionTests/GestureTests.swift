@@ -21,7 +21,7 @@ import Testing
     return events
   }
 
-  @Test func aShakeBeginsAndEnds() {
+  @Test func shakeStartsAndEnds() {
     let events = run([1, -1, 1, -1, 1, -1])
     #expect(
       events == [
@@ -29,7 +29,7 @@ import Testing
       ])
   }
 
-  @Test func aBumpAndItsReboundAreCancelled() {
+  @Test func bumpAndItsReboundAreCancelled() {
     #expect(
       run([1, -1])
         == [
@@ -39,7 +39,7 @@ import Testing
   }
 
   /// As UIKit's `motionCancelled`: what lasts for more than a second is no gesture.
-  @Test func whatLastsLongerThanASecondIsCancelledOnceAndNeedsQuiet() {
+  @Test func longShakingIsCancelledOnceAndRequiresQuiet() {
     let swings = (0..<30).map { $0.isMultiple(of: 2) ? 1.0 : -1.0 }
     let events = run(swings)
     #expect(
@@ -50,7 +50,7 @@ import Testing
   }
 
   /// The quiet that ends it is no part of the shake.
-  @Test func whatLastsLessThanASecondIsNotCancelledByTheQuietAfterIt() {
+  @Test func shortShakeIsNotCancelledByFollowingQuiet() {
     let events = run((0..<7).map { $0.isMultiple(of: 2) ? 1.0 : -1.0 })
     #expect(events.last == .ended(Timestamp(seconds: 1.3), swings: 7, axis: nil))
   }
@@ -78,7 +78,7 @@ import Testing
     (0.0, ShakeDetector.Axis.vertical), (40, .vertical), (50, .horizontal), (90, .horizontal),
     (130, .horizontal), (140, .vertical), (180, .vertical),
   ])
-  func horizontalAndVerticalAreToldApart(degrees: Double, axis: ShakeDetector.Axis) {
+  func horizontalAndVerticalShakesAreDistinguished(degrees: Double, axis: ShakeDetector.Axis) {
     var generator = SplitMix(seed: 5)
     for _ in 0..<20 {
       let held = Quaternion(
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func theOtherLineIsNotLookedAtWhereOneIsChosen() {
+  @Test func onlyTheChosenDirectionIsDetected() {
     let down = Vector3(0, 0, -1)
     let vertical = settings { $0.axes = [.vertical] }
     let horizontal = settings { $0.axes = [.horizontal] }
@@ -105,7 +105,7 @@ import Testing
     #expect(shake(along: down, gravity: .zero, vertical).isEmpty)
   }
 
-  @Test func everySettingIsObeyed() {
+  @Test func everySettingIsEffective() {
     let (line, down) = (Vector3(1, 0, 0), Vector3(0, 0, -1))
     #expect(shake(along: line, gravity: down, settings { $0.threshold = 2.1 }).isEmpty)
     #expect(shake(along: line, gravity: down, settings { $0.swingInterval = 0.1 }).isEmpty)
@@ -125,13 +125,13 @@ import Testing
     #expect(run([1, -1, 1, -1, 1, -1], period: 0.6).isEmpty)
   }
 
-  @Test func twoShakesAreTwo() {
+  @Test func twoShakesAreSeparate() {
     let events = run([1, -1, 1, -1, 0, 0, 0, 0, 1, -1, 1, -1])
     #expect(events.count == 4)
     #expect(events.last == .ended(Timestamp(seconds: 2.05), swings: 4, axis: nil))
   }
 
-  @Test func itEndsThoughSamplesStop() {
+  @Test func shakeEndsWithoutSamples() {
     var detector = ShakeDetector()
     for index in 0..<5 {
       _ = detector.process(
@@ -148,7 +148,7 @@ import Testing
   }
 
   /// Whatever comes in: began and its end alternate, times do not go back.
-  @Test func everyBeginningHasOneEnd() {
+  @Test func everyStartHasOneEnd() {
     var generator = SplitMix.announced()
     for _ in 0..<200 {
       var detector = ShakeDetector()

@@ -36,7 +36,7 @@ import Testing
     (Vector3(1, 0, 0), .right), (Vector3(0, 0, 1), .top), (Vector3(0, 0, -1), .bottom),
     (Vector3(0.6, 0.8, 0), .front), (Vector3(-0.8, 0.6, 0), .left),
   ])
-  func theStruckSideAndThePeak(direction: Vector3, side: Impact.Side) throws {
+  func sideAndPeakAreReported(direction: Vector3, side: Impact.Side) throws {
     // The rebound is larger than the blow: it must not decide.
     let impacts = run(blow(direction, peak: 5, rebound: 7))
     #expect(impacts.count == 1)
@@ -47,7 +47,7 @@ import Testing
     #expect(abs(impact.timestamp.seconds - 0.11) < 0.006)
   }
 
-  @Test func ringingIsOneEvent() {
+  @Test func ringingIsOneImpact() {
     let samples = (0..<400).map { index -> (Double, Vector3) in
       let time = Double(index) / 200
       let sign = index.isMultiple(of: 4) ? 1.0 : -1.0
@@ -56,16 +56,16 @@ import Testing
     #expect(run(samples).count == 1)
   }
 
-  @Test func twoBlowsAreTwo() {
+  @Test func twoImpactsAreSeparate() {
     let second = blow(Vector3(1, 0, 0), peak: 4, rebound: 1).map { ($0.0 + 2, $0.1) }
     #expect(run(blow(Vector3(0, 1, 0), peak: 5, rebound: 3) + second).map(\.side) == [.front, .right])
   }
 
-  @Test func brakingIsNone() {
+  @Test func brakingIsNoImpact() {
     #expect(run(blow(Vector3(0, 1, 0), peak: 1.2, rebound: 0.5)).isEmpty)
   }
 
-  @Test func aBlowIsReportedThoughSamplesStop() {
+  @Test func impactIsReportedWithoutFurtherSamples() {
     var detector = ImpactDetector()
     #expect(detector.process(userAcceleration: Vector3(0, 0, -8), at: Timestamp(seconds: 1)) == nil)
     #expect(detector.advance(to: Timestamp(seconds: 1.1)) == nil)
@@ -74,7 +74,7 @@ import Testing
     #expect(detector.advance(to: Timestamp(seconds: 9)) == nil)
   }
 
-  @Test func whateverComesInPeaksAreAboveTheThreshold() {
+  @Test func reportedPeaksExceedTheThreshold() {
     var generator = SplitMix.announced()
     var detector = ImpactDetector()
     var last: Impact?
@@ -112,7 +112,7 @@ import Testing
   @Test(
     arguments: [0.02, 0.06, 0.1, 0.2, 0.5, 1.0],
     [Impact.Side.left, .right, .top])
-  func aSlapAfterAStrongStartOffNamesItsOwnSide(duration: Double, side: Impact.Side) throws {
+  func impactSideIsRightAfterStrongAcceleration(duration: Double, side: Impact.Side) throws {
     let line = side == .top ? Vector3(0, 0, 1) : Vector3(side == .left ? -1 : 1, 0, 0)
     for hertz in [100.0, 200, 1000] {
       // While it still starts off, as that ends, and a little later.
@@ -129,13 +129,13 @@ import Testing
     }
   }
 
-  @Test func aBlowFromAcrossThatIsTheHarderOneNamesTheSideOfBoth() {
+  @Test func strongerOppositeImpactDeterminesTheSide() {
     var samples = blow(Vector3(0, 1, 0), peak: 2.7, rebound: 0)
     for index in samples.indices where (0.12..<0.16).contains(samples[index].0) { samples[index].1.x = -4 }
     #expect(run(samples).map(\.side) == [.left])
   }
 
-  @Test func aLightSlapIsToldWhereTheThresholdIsLower() throws {
+  @Test func lightImpactIsReportedWithLowerThreshold() throws {
     var settings = ImpactDetector.Settings()
     for hertz in [100.0, 200, 1000] {
       let slap = startOff(for: 0, slap: Vector3(-1, 0, 0), of: 1.2, at: 1, hertz: hertz)
@@ -187,7 +187,7 @@ import Testing
   /// An impact from 12 directions, after a start-off below, at and above the threshold, along the same line in both senses and
   /// across it, of half a second or one.
   @Test(arguments: Array(stride(from: 0, to: 360, by: 30)), Shape.allCases)
-  func theSideIsRightAfterAStartOff(degrees: Int, shape: Shape) throws {
+  func impactSideIsRightAfterAcceleration(degrees: Int, shape: Shape) throws {
     let direction = Self.horizontal(degrees)
     let side = Impact.Side(direction: direction)
     for push in [0.8 * 2.5, 2.5, 1.2 * 2.5, 3.2] {
@@ -212,7 +212,7 @@ import Testing
 
   /// A short start-off, then an impact from the other side that is too hard for its rebound. The peak is right within 10 %.
   @Test(arguments: [(1.2, -2.0, 1.0), (3, -8, 2.5), (1.2, -2.0, 1.2), (0.9, -2.0, 1.0), (3, -8, 4)])
-  func anImpactFromTheOtherSideIsNoRebound(push: Double, peak: Double, threshold: Double) throws {
+  func oppositeImpactIsNoRebound(push: Double, peak: Double, threshold: Double) throws {
     var settings = ImpactDetector.Settings()
     settings.threshold = threshold
     for duration in [0.06, 0.1, 0.2, 0.3, 0.5, 1] {
@@ -225,7 +225,7 @@ import Testing
     }
   }
 
-  @Test func everySettingIsObeyed() {
+  @Test func everySettingIsEffective() {
     let hit = blow(Vector3(-1, 0, 0), peak: 4, rebound: 1)
     func count(_ samples: [(Double, Vector3)], _ change: (inout ImpactDetector.Settings) -> Void) -> Int {
       var settings = ImpactDetector.Settings()

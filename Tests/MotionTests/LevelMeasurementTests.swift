@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: [(0.0, 0.0), (0.05, -0.03), (-0.4, 0.2), (0.1, 1.3), (3.0, -0.2)])
-  func aLevelIsMeasuredAtRestAndTakenOff(roll: Double, pitch: Double) throws {
+  func levelIsMeasuredAtRestAndSubtracted(roll: Double, pitch: Double) throws {
     var generator = SeededGenerator.announced()
     let mounted = gravity(roll: roll, pitch: pitch)
     guard case .done(let calibration)? = measure(mounted, &generator) else {
@@ -53,7 +53,7 @@ import Testing
       abs((told?.roll ?? 9) - expected.roll) < 0.002 && abs((told?.pitch ?? 9) - expected.pitch) < 0.002)
   }
 
-  @Test func aDeviceThatMovesIsNotMeasured() {
+  @Test func movingDeviceIsNotMeasured() {
     var calibrator = LevelCalibrator()
     var outcome = LevelCalibrator.Outcome.measuring(progress: 0)
     for step in 0..<200 {
@@ -71,7 +71,7 @@ import Testing
   }
 
   /// On a surface that is not level itself: two readings, half a turn apart, leave how the device sits.
-  @Test func aSlopeCancelsOut() throws {
+  @Test func slopeCancelsOut() throws {
     let slope = Quaternion(angle: 0.06, axis: Vector3(0, 1, 0))
     let seat = Quaternion(angle: 0.03, axis: Vector3(1, 0, 0))
     func reading(turned angle: Double) -> Vector3 {
@@ -84,7 +84,7 @@ import Testing
     #expect(calibration.gravity.dot(seated) > 1 - 1e-9)
   }
 
-  @Test func withoutADirectionThereIsNoLevel() {
+  @Test func levelRequiresAGravityDirection() {
     #expect(LevelCalibration(gravity: .zero) == nil)
     #expect(LevelCalibration(gravity: Vector3(0, 0, -1), turnedAround: Vector3(0, 0, 1)) == nil)
     #expect(LevelCalibration.none.tilt(of: .zero) == nil)

@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: [(0.0, 0.0), (5, -3), (-30, 10), (0, 89), (90, 0), (175, 4)])
-  func theTiltIsMeasuredToAHundredth(roll: Double, pitch: Double) throws {
+  func tiltIsMeasuredToAHundredthOfADegree(roll: Double, pitch: Double) throws {
     let gravity = tilted(roll: roll, pitch: pitch)
     guard case .done(let level)? = measure(gravity, vibration: 0.1) else {
       Issue.record("not measured")
@@ -45,7 +45,7 @@ import Testing
     #expect((level.corrected(gravity) - Vector3(0, 0, -1)).length < 0.003)
   }
 
-  @Test func aMovementIsToldFromNoise() {
+  @Test func movementIsDistinguishedFromNoise() {
     for seed in 0..<20 as Range<UInt64> {
       guard case .moved(let degrees)? = measure(Vector3(0, 0, -1), turn: 5, seed: seed) else {
         Issue.record("a movement was not seen")
@@ -61,7 +61,7 @@ import Testing
   }
 
   /// However the device is mounted, its top stays ahead as long as it is not upright.
-  @Test func theTopStaysAheadFaceUpAndFaceDown() throws {
+  @Test func topIsForwardFaceUpAndFaceDown() throws {
     for roll in stride(from: -180.0, through: 180, by: 15) where abs(abs(roll) - 90) > 30 {
       for pitch in [-20.0, -1, 0, 1, 20] {
         let level = try #require(LevelCalibration(gravity: tilted(roll: roll, pitch: pitch)))
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func motionIsToldInTheAxesOfTheLevelVehicle(gyroscope: Bool) throws {
+  func motionIsInTheLevelVehicleAxes(gyroscope: Bool) throws {
     let mounting = Quaternion(angle: 30.0.radians, axis: Vector3(1, 0.3, 0))
     let tilted = manager(mounting, level: nil, gyroscope: gyroscope)
     let raw = try #require(tilted.deviceMotion)
@@ -118,7 +118,7 @@ import Testing
     #expect(leveled.calibration.level == level)
   }
 
-  @Test func theLevelOutlivesARestartAndATimeThatGoesBack() throws {
+  @Test func levelSurvivesARestartAndAClockStepBack() throws {
     let level = try #require(LevelCalibration(gravity: Vector3(0.1, -0.2, -1)))
     var manager = manager(.identity, level: nil, gyroscope: true)
     manager.level = level

@@ -22,7 +22,7 @@ import Testing
     return samples
   }
 
-  @Test func everySampleArrivesInOrderWhileTheConsumerIsBusy() throws {
+  @Test func everySampleArrivesInOrderAtABusyConsumer() throws {
     let live = LiveMotion(manager: MotionManager(frame: .xArbitraryZVertical)) { _ in }
     let stream = live.accelerometerStream(capacity: 300)
     let slow = live.accelerometerStream(interval: 0.1)
@@ -33,7 +33,7 @@ import Testing
     #expect(drain(slow).count == 30)
   }
 
-  @Test func whatOverflowsIsCountedAndTheNewestStay() {
+  @Test func overflowIsCountedAndTheNewestAreRetained() {
     let live = LiveMotion(manager: MotionManager(frame: .xArbitraryZVertical)) { _ in }
     let stream = live.accelerometerStream(capacity: 100)
     live.process(block(0..<250))
@@ -93,7 +93,7 @@ import Testing
     #expect(told.withLock { $0.count } == 3 && !live.withManager { $0.isActive(consumer) })
   }
 
-  @Test func pullingPowersTheSensorUntilItIsStopped() {
+  @Test func pullingPowersTheSensorUntilStopped() {
     let told = Locked<[SensorKind: SensorDemand]>([:])
     let live = LiveMotion(manager: MotionManager(frame: .xArbitraryZVertical)) { demands in
       told.withLock { $0 = demands }
@@ -140,7 +140,7 @@ import Testing
   }
 
   /// Gestures are the same for all sizes of blocks, with and without a gyroscope.
-  @Test(arguments: [true, false]) func detectorsDoNotDependOnTheBlock(gyroscope: Bool) async {
+  @Test(arguments: [true, false]) func detectorsAreIndependentOfTheBlockSize(gyroscope: Bool) async {
     let scans = gestures(gyroscope: gyroscope)
     var expected: ([ShakeDetector.Event], [Impact], [DeviceOrientation], [MotionActivity])?
     for size in [1, 7, 50, 100, 800] {
@@ -210,7 +210,7 @@ import Testing
   }
 
   /// Two sources and a consumer that comes and goes, on threads of their own.
-  @Test func threadsMayShareIt() throws {
+  @Test func managerIsThreadSafe() throws {
     let live = LiveMotion(manager: MotionManager(frame: .xArbitraryZVertical)) { _ in }
     let stream = live.accelerometerStream(capacity: 10_000)
     let feed = try DedicatedThread.start(name: "accelerometer") {

@@ -33,7 +33,7 @@ import Testing
     #expect(back.gyroBiases == bare.gyroBiases && back.magnetometer == nil && back.made == nil)
   }
 
-  @Test func everyDamagedByteIsFound() {
+  @Test func everyDamagedByteIsDetected() {
     let bytes = Array(Self.calibration.text.utf8)
     for index in bytes.indices {
       var damaged = bytes
@@ -55,7 +55,7 @@ import Testing
     #expect(abs(bias.bias.x - x) < 1e-12)
   }
 
-  @Test func aLevelGoesWithTheAccelerometerThatItWasMeasuredOn() {
+  @Test func levelBelongsToItsAccelerometer() {
     var calibration = MotionCalibration()
     calibration.level = LevelCalibration(gravity: Vector3(0.1, 0, -1))
     #expect(!calibration.isEmpty)
@@ -65,7 +65,7 @@ import Testing
     #expect(other && calibration.level == nil)
   }
 
-  @Test func oneBiasIsKeptForEachStep() {
+  @Test func oneBiasIsStoredPerTemperatureStep() {
     var calibration = MotionCalibration()
     #expect(calibration.gyroBias(at: 20) == nil && calibration.isEmpty)
     calibration.keep(.init(temperature: 31, bias: Vector3(0.02, 0, 0), deviation: .zero))
@@ -82,7 +82,7 @@ import Testing
   }
 
   /// The ellipsoid is undone.
-  @Test func correctsTheField() {
+  @Test func fieldIsCorrected() {
     let raw = Vector3(30.1, 6.7, 20.7)
     // raw - hardIron = (20, 10, 20)
     let expected = Vector3(20 + 2 + 0.1 + 0.4, 10 + 0.2 - 0.5 + 0.6, 20 + 0.4 + 0.3 - 1)
@@ -90,7 +90,7 @@ import Testing
     #expect((corrected - expected).length < 1e-12)
   }
 
-  @Test func otherHardwareTakesWhatItLearnedAlong() {
+  @Test func otherHardwareDiscardsLearnedParameters() {
     var calibration = Self.calibration
     /// Whether anything was forgotten, and what is left.
     func bind(_ kind: SensorKind, _ device: String) -> Bool { calibration.bind(kind, to: device) }

@@ -47,7 +47,7 @@ import Testing
 
   /// In every frame: the matrix times down is gravity, and a device at rest feels nothing else.
   @Test(arguments: AttitudeReferenceFrame.allCases)
-  func gravityHoldsInEveryFrame(frame: AttitudeReferenceFrame) throws {
+  func gravityIsEqualInEveryFrame(frame: AttitudeReferenceFrame) throws {
     for turn in [
       Quaternion.identity, Quaternion(angle: 1, axis: Vector3(1, 0, 0)),
       Quaternion(angle: 2, axis: Vector3(1, 2, 3)),
@@ -76,14 +76,14 @@ import Testing
   ]
 
   @Test(arguments: frameTable)
-  func framesFollowFromWhatIsThere(
+  func framesFollowFromTheSensors(
     kinds: Set<SensorKind>, declination: Double?, frames: Set<AttitudeReferenceFrame>
   ) {
     let manager = rest(.identity, frame: .xArbitraryZVertical, kinds: kinds, declination: declination)
     #expect(manager.availableAttitudeReferenceFrames == frames)
   }
 
-  @Test func trueNorthTakesTheDeclinationOfThePlace() throws {
+  @Test func trueNorthUsesTheLocalDeclination() throws {
     var manager = rest(.identity, frame: .xTrueNorthZVertical, kinds: Self.all)
     #expect(manager.deviceMotion?.frame == .xMagneticNorthZVertical)
     let time = try #require(UTCTime(rfc3339: "2026-11-21T00:00:00Z"))
@@ -99,7 +99,7 @@ import Testing
     #expect(manager.geomagneticField?.isExpired == true && manager.declination != nil)
   }
 
-  @Test func withoutAGyroscopeItSaysWhatIsMissing() throws {
+  @Test func missingGyroscopeIsReported() throws {
     let turn = Quaternion(angle: 0.5, axis: Vector3(1, 0, 0))
     let motion = try #require(
       rest(turn, frame: .xMagneticNorthZVertical, kinds: [.accelerometer], seconds: 5).deviceMotion)
@@ -113,7 +113,7 @@ import Testing
     (Vector3(0, 3, 0), Vector3(0, -1, 0)), (Vector3(0, -3, 0), Vector3(0, 1, 0)),
     (Vector3(-3, 0, 0), Vector3(1, 0, 0)), (Vector3(0, 0, 3), Vector3(0, 0, -1)),
   ])
-  func userAccelerationHasCoreMotionsSign(kinematic: Vector3, sign: Vector3) throws {
+  func userAccelerationHasTheSignOfCoreMotion(kinematic: Vector3, sign: Vector3) throws {
     var manager = rest(
       .identity, frame: .xArbitraryZVertical, kinds: [.accelerometer, .gyroscope], seconds: 5)
     let force = kinematic + Vector3(0, 0, standardGravity)
@@ -147,7 +147,7 @@ import Testing
   }
 
   /// One stamp far ahead, or a clock that was set back, does not silence a sensor for good.
-  @Test func timeThatGoesBackBeginsAnew() throws {
+  @Test func clockStepBackRestarts() throws {
     var manager = rest(.identity, frame: .xMagneticNorthZVertical, kinds: Self.all)
     let future = Timestamp(seconds: 1e9)
     manager.process([InertialScan(timestamp: future, rotationRate: .zero)])
@@ -164,7 +164,7 @@ import Testing
     #expect((200...201).contains(manager.health(of: .gyroscope)?.outOfOrder ?? 0))
   }
 
-  @Test func rubbishIsRefusedCountedAndHarmless() throws {
+  @Test func invalidSamplesAreRejectedAndCounted() throws {
     var manager = rest(.identity, frame: .xMagneticNorthZVertical, kinds: Self.all)
     let before = try #require(manager.deviceMotion)
     for (index, bad) in [Double.nan, .infinity, -.infinity, 1e300].enumerated() {

@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(arguments: DeviceOrientation.allCases)
-  func theSideIsProjectedAsItLies(orientation: DeviceOrientation) throws {
+  func sideIsProjectedHorizontally(orientation: DeviceOrientation) throws {
     for heading in [0.0, 77, 200, 359] {
       for pitch in stride(from: -60.0, through: 60, by: 15) {
         for roll in stride(from: -60.0, through: 60, by: 15) {
@@ -40,7 +40,7 @@ import Testing
   }
 
   /// What a flat device's projected angle was taken for before: the side's own is up to 31° from it.
-  @Test func aFixedOffsetWouldBeWrong() {
+  @Test func fixedOffsetWouldBeWrong() {
     #expect(abs(rightSide(pitch: 45, roll: 40) - 90) > 27)
   }
 
@@ -52,7 +52,7 @@ import Testing
     (.portrait, -90, 0, 0), (.portraitUpsideDown, 90, 0, 180), (.landscapeLeft, 0, 90, 90),
     (.landscapeRight, 0, -90, 270),
   ])
-  func uprightItIsTheBackThatIsAhead(
+  func uprightDeviceUsesItsBack(
     orientation: DeviceOrientation, pitch: Double, roll: Double, turn: Double
   )
     throws
@@ -68,14 +68,14 @@ import Testing
     }
   }
 
-  @Test func faceDownTheTopIsAhead() throws {
+  @Test func faceDownDeviceUsesItsTop() throws {
     let told = try #require(attitude(120, pitch: 0, roll: 180).heading(for: .faceDown))
     #expect(abs(signedDegrees(from: 120, to: told)) < 1e-6)
   }
 
   /// Set upright by and by, a little askew: nowhere a jump, nowhere nothing.
   @Test(arguments: DeviceOrientation.allCases, [-8.0, 0, 8])
-  func theHeadingGoesOnAsTheDeviceIsSetUpright(orientation: DeviceOrientation, askew: Double) throws {
+  func headingIsContinuousWhileTheDeviceIsRaised(orientation: DeviceOrientation, askew: Double) throws {
     let isSideways = orientation == .landscapeLeft || orientation == .landscapeRight
     let sign: Double = orientation == .portraitUpsideDown || orientation == .landscapeLeft ? -1 : 1
     var last: Double?

@@ -26,14 +26,14 @@ import Testing
   }
 
   @Test(arguments: table)
-  func theSixOrientations(orientation: DeviceOrientation, gravity: Vector3) {
+  func sixOrientationsAreDetected(orientation: DeviceOrientation, gravity: Vector3) {
     var detector = OrientationDetector()
     #expect(settle(&detector, gravity, at: 0) == orientation)
     #expect(detector.orientation == orientation)
     #expect(orientation.gravity == gravity)
   }
 
-  @Test func aTurnedDeviceMatchesItsName() throws {
+  @Test func rotatedDeviceMatchesItsOrientation() throws {
     // Held upright, then turned a quarter counter-clockwise as seen from the front: the top points left.
     let upright = Attitude(eulerAngles: EulerAngles(roll: 0, pitch: .pi / 2, yaw: 0))
     let turned = Attitude(
@@ -42,7 +42,7 @@ import Testing
     #expect(settle(&detector, turned.gravity, at: 0) == .landscapeLeft)
   }
 
-  @Test func thereIsHysteresisAt45Degrees() {
+  @Test func orientationHasHysteresisAt45Degrees() {
     var detector = OrientationDetector()
     _ = settle(&detector, Vector3(0, 0, -1), at: 0)
     func tilted(_ degrees: Double) -> Vector3 {
@@ -54,7 +54,7 @@ import Testing
     #expect(settle(&detector, tilted(37), at: 4) == .faceUp)
   }
 
-  @Test func aSwingThroughAnOrientationIsNotOne() {
+  @Test func shortSwingIsNoOrientation() {
     var detector = OrientationDetector()
     _ = settle(&detector, Vector3(0, 0, -1), at: 0)
     #expect(detector.process(gravity: Vector3(0, -1, 0), at: Timestamp(seconds: 1)) == nil)
@@ -65,7 +65,7 @@ import Testing
     #expect(detector.process(gravity: Vector3(0, -1, 0), at: Timestamp(seconds: 1.66)) == .portrait)
   }
 
-  @Test func nothingWithoutADirection() {
+  @Test func orientationIsUnknownWithoutGravity() {
     var detector = OrientationDetector()
     #expect(settle(&detector, .zero, at: 0) == nil)
     #expect(settle(&detector, Vector3(.nan, 0, -1), at: 1) == nil)

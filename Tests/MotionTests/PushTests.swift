@@ -31,7 +31,7 @@ import Testing
     return collected
   }
 
-  @Test func everySampleArrivesAtATaskInOrder() async {
+  @Test func everySampleArrivesInOrder() async {
     let live = live()
     let accelerometer = live.accelerometerUpdates(capacity: 400)
     let gyro = live.gyroUpdates(capacity: 400)
@@ -48,7 +48,7 @@ import Testing
     #expect(live.withManager { $0.demands.values.allSatisfy { !$0.isOn } })
   }
 
-  @Test func whatATaskCannotHoldIsCountedAndTheNewestStay() async {
+  @Test func overflowIsCountedAndTheNewestAreRetained() async {
     let live = live()
     let samples = live.accelerometerUpdates(capacity: 100)
     #expect(samples.capacity == 100)
@@ -59,7 +59,7 @@ import Testing
   }
 
   /// Whatever way a loop ends, its consumer is counted out, and the sensor sleeps.
-  @Test func aLoopThatEndsCountsItsConsumerOut() async throws {
+  @Test func endedLoopRemovesItsConsumer() async throws {
     let live = live()
     do {
       let samples = live.gyroUpdates()
@@ -88,7 +88,7 @@ import Testing
     #expect(!live.isGyroActive)
   }
 
-  @Test func aHandlerGetsEverySampleInOrder() throws {
+  @Test func handlerReceivesEverySampleInOrder() throws {
     let live = live()
     let seen = Locked<[Timestamp]>([])
     let gate = Locked(false)
@@ -116,7 +116,7 @@ import Testing
     #expect(seen.withLock { $0.count } == 400)
   }
 
-  @Test func theEffectiveIntervalIsReported() throws {
+  @Test func effectiveIntervalIsReported() throws {
     let live = live()
     let quick = live.accelerometerStream(interval: 0.001)
     let slow = live.accelerometerUpdates(interval: 0.5)
@@ -133,7 +133,7 @@ import Testing
     #expect(quick.effectiveInterval == nil)
   }
 
-  @Test func theLatestCanBePulled() {
+  @Test func latestSampleCanBePulled() {
     let live = live(.xMagneticNorthZVertical)
     #expect(live.accelerometerData == nil && live.gyroData == nil && live.magnetometerData == nil)
     #expect(live.deviceMotion == nil && !live.isDeviceMotionAvailable)

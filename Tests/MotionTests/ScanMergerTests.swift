@@ -47,7 +47,7 @@ import Testing
 
   /// What the manager hands on is as of one chip, however the blocks of two devices come.
   @Test(arguments: [[Sensor.gyroscope, .accelerometer], [.accelerometer, .gyroscope]])
-  func twoDevicesAreHandedOnAsOne(_ order: [Sensor]) {
+  func twoDevicesAreMergedIntoOne(_ order: [Sensor]) {
     var manager = MotionManager(frame: .xArbitraryZVertical)
     var handed: [InertialScan] = []
     for block in 0..<4 {
@@ -71,7 +71,7 @@ import Testing
   }
 
   /// A chip with two sensors and another device beside it; a block may hold what was polled in between.
-  @Test func aScanStaysWhole() {
+  @Test func scanStaysComplete() {
     func both(_ times: [Int]) -> [InertialScan] {
       times.map { time in
         var scan = Sensor.gyroscope.scan(at: time)
@@ -86,7 +86,7 @@ import Testing
     #expect(give(&merger, [Sensor.magnetometer.scan(at: 40)] + both([40, 35])) == "ga20 ga30 ga35 ga40 m40")
   }
 
-  @Test func aSampleWaitsForTheOthersOfItsTime() {
+  @Test func sampleWaitsForOthersOfItsTime() {
     var merger = ScanMerger()
     // Who has never spoken is not waited for.
     #expect(give(&merger, .gyroscope, [0, 10]) == "g0 g10")
@@ -99,7 +99,7 @@ import Testing
     #expect(give(&merger, .accelerometer, [55]) == "g50")
   }
 
-  @Test func whoIsSilentIsNotWaitedForLong() {
+  @Test func silentSensorIsAwaitedBriefly() {
     var merger = ScanMerger()
     _ = give(&merger, .gyroscope, [0, 10])
     _ = give(&merger, .accelerometer, [0, 10])
@@ -114,7 +114,7 @@ import Testing
   }
 
   /// A slow magnetometer of its own, sample by sample or in blocks, is awaited like the other sensors.
-  @Test func aSlowMagnetometerIsAwaited() {
+  @Test func slowMagnetometerIsAwaited() {
     var merger = ScanMerger()
     merger.expect([.gyroscope, .accelerometer, .magnetometer])
     func giveBoth(_ time: Int) -> String {
@@ -131,7 +131,7 @@ import Testing
     #expect(giveBoth(2100) == "m60 g2100 a2100")
   }
 
-  @Test func inALongRunNothingIsLostOrOutOfOrder() {
+  @Test func longRunLosesNothingAndStaysInOrder() {
     var random = SplitMix.announced()
     var merger = ScanMerger()
     var next = [0, 3, 7]
@@ -156,7 +156,7 @@ import Testing
   }
 
   /// Blocks of a tenth of a second and of a second, each sensor's at times of its own, arriving in any order.
-  @Test(arguments: [10, 20, 200]) func theOrderOfBlocksDoesNotChangeTheAttitude(length: Int) {
+  @Test(arguments: [10, 20, 200]) func attitudeIsIndependentOfTheBlockOrder(length: Int) {
     var random = SplitMix.announced()
     var simulation = FilterSimulation(seed: 5)
     simulation.rotation = 3

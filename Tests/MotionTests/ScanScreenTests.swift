@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: [SensorKind.accelerometer, .gyroscope, .magnetometer])
-  func aStuckSensorIsFoundAndTheOthersAreNotBlamed(kind: SensorKind) throws {
+  func stuckSensorIsDetectedAndOthersAreNot(kind: SensorKind) throws {
     let screen = run(stuck: kind)
     let health = try #require(screen.health(of: kind))
     #expect(health.state == .stuck)
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func nothingIsStuckAtRestOrInMotion() {
+  @Test func workingSensorsAreNotStuckAtRestOrInMotion() {
     for screen in [run(stuck: nil), run(stuck: nil, turning: false)] {
       for kind in [SensorKind.accelerometer, .gyroscope, .magnetometer] {
         #expect(screen.health(of: kind)?.refused == 0)
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func aSensorRecovers() {
+  @Test func sensorRecovers() {
     var guardian = SensorScreen(plausible: 1000)
     for index in 0..<200 {
       _ = guardian.admit(Vector3(0, 0, -1), at: Timestamp(seconds: Double(index) / 100))
@@ -64,7 +64,7 @@ import Testing
 }
 
 @Suite struct FilterTests {
-  @Test func theCutoffDoesNotMoveWithTheSampleTimes() {
+  @Test func cutoffIsIndependentOfTheSampleTimes() {
     var generator = SplitMix.announced()
     var (even, jittered) = (LowPassFilter(cutoff: 0.5), LowPassFilter(cutoff: 0.5))
     even.process(.zero, at: Timestamp(seconds: 0))
@@ -80,7 +80,7 @@ import Testing
     #expect(abs((jittered.value?.x ?? 0) - 0.956786) < 1e-5)
   }
 
-  @Test func rubbishChangesNothing() {
+  @Test func invalidSamplesChangeNothing() {
     var low = LowPassFilter(cutoff: 2)
     low.process(Vector3(1, 2, 3), at: Timestamp(seconds: 1))
     low.process(Vector3(2, 2, 3), at: Timestamp(seconds: 2))
@@ -90,7 +90,7 @@ import Testing
     #expect(low == before)
   }
 
-  @Test func thePairSeparatesGravityFromABump() throws {
+  @Test func lowAndHighPassSeparateGravityFromABump() throws {
     var separator = GravitySeparator()
     for index in 0..<1000 {
       let time = Double(index) / 100

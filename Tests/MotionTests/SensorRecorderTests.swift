@@ -44,7 +44,7 @@ import Testing
   }
 
   /// Piece by piece it is what it is as a whole, those that wait for a full segment and a clock that was set back included.
-  @Test func piecesMakeUpTheWhole() throws {
+  @Test func segmentsFormTheWholeRecording() throws {
     try withFolder { folder in
       var recorder = try SensorRecorder(path: folder + "/a", boot: Self.boot, settings: settings(slots: 20))
       try recorder.record((0..<2000).map(sample), utcOffset: Self.offset)
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func readsBackWhatWasRecordedByTime() throws {
+  @Test func recordingIsReadableByTime() throws {
     try withFolder { folder in
       let path = folder + "/a"
       try fill(path, slots: 10, count: 1200)
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func theRingKeepsItsSizeAndTheNewest() throws {
+  @Test func ringRetainsItsSizeAndTheNewest() throws {
     try withFolder { folder in
       let path = folder + "/a"
       for count in [1, 2, 3, 4, 7, 9] {
@@ -115,7 +115,7 @@ import Testing
   }
 
   /// Cut off at every byte of the last segment: it opens, and at most that segment is lost; it can go on.
-  @Test func aTornTailCostsOneSegment() throws {
+  @Test func truncatedEndLosesOneSegment() throws {
     try withFolder { folder in
       let path = folder + "/a"
       try fill(path, slots: 5, count: 3 * Self.perSlot)
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  @Test func aDamagedSegmentHurtsNoOther() throws {
+  @Test func damagedSegmentAffectsNoOther() throws {
     var generator = SplitMix.announced()
     try withFolder { folder in
       let path = folder + "/a"
@@ -165,7 +165,7 @@ import Testing
     }
   }
 
-  @Test func historyOutlivesARestart() throws {
+  @Test func historySurvivesARestart() throws {
     try withFolder { folder in
       let path = folder + "/a"
       try fill(path, slots: 10, count: 100)
@@ -183,7 +183,7 @@ import Testing
     }
   }
 
-  @Test func aRunWithoutAClockIsCountedNotInvented() throws {
+  @Test func samplesWithoutAClockAreCountedOnly() throws {
     try withFolder { folder in
       var recorder = try SensorRecorder(path: folder + "/a", boot: Self.boot, settings: settings(slots: 4))
       try recorder.record((0..<50).map(sample), utcOffset: nil)
@@ -193,7 +193,7 @@ import Testing
     }
   }
 
-  @Test func gapsRubbishAndTheIntervalAreRespected() throws {
+  @Test func gapsInvalidSamplesAndIntervalAreRespected() throws {
     try withFolder { folder in
       var recorder = try SensorRecorder(path: folder + "/a", boot: Self.boot, settings: settings(slots: 4))
       let quick = (0..<100).map {
@@ -214,7 +214,7 @@ import Testing
     }
   }
 
-  @Test func onlyOneWrites() throws {
+  @Test func onlyOneWriterIsAllowed() throws {
     try withFolder { folder in
       let first = try SensorRecorder(path: folder + "/a", boot: Self.boot)
       do {
@@ -235,7 +235,7 @@ import Testing
   }
 
   /// A file system of 40 kB, really full.
-  @Test(.needs(.mounting)) func aFullDiskShortensTheRing() throws {
+  @Test(.needs(.mounting)) func fullDiskShortensTheRing() throws {
     let disk = try SmallFileSystem(size: "40k")
     var recorder = try SensorRecorder(path: disk.file("a"), boot: Self.boot, settings: settings(slots: 1000))
     try recorder.record((0..<30 * Self.perSlot).map(sample), utcOffset: Self.offset)
@@ -252,7 +252,7 @@ import Testing
         < 1e-5)
   }
 
-  @Test func bootIdentities() {
+  @Test func bootIdentitiesAreDistinguished() {
     #expect(
       BootIdentity("01234567-89ab-cdef-0011-223344556677\n")
         == BootIdentity(high: 0x0123_4567_89AB_CDEF, low: 0x0011_2233_4455_6677))

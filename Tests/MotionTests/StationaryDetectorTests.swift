@@ -33,7 +33,9 @@ import Testing
   }
 
   @Test(arguments: [(0.03, 0.0, 0.002), (0.03, 0.1, 0.002), (0.06, 0.05, 0.004)], [false, true])
-  func standsMovesAndStands(motion: (sway: Double, engine: Double, noise: Double), useGyro: Bool) throws {
+  func restMotionAndRestAreDetected(motion: (sway: Double, engine: Double, noise: Double), useGyro: Bool)
+    throws
+  {
     let changes = run(sway: motion.sway, engine: motion.engine, noise: motion.noise, useGyro: useGyro)
     try #require(changes.map(\.1) == [.stationary, .moving, .stationary])
     #expect(changes[0].0 < 6)
@@ -41,17 +43,17 @@ import Testing
     #expect((42..<47).contains(changes[2].0))
   }
 
-  @Test func anEngineAloneIsRest() {
+  @Test func runningEngineIsRest() {
     #expect(run(sway: 0, engine: 0.15, noise: 0.003, useGyro: true).map(\.1) == [.stationary])
   }
 
-  @Test func aNoisySensorRaisesItsThresholdWithinBounds() {
+  @Test func noisySensorRaisesItsThresholdWithinLimits() {
     // 12 mg of white noise put 6 mg into the band: rest. A motion of ten times that is seen all the same.
     let changes = run(sway: 0.1, engine: 0, noise: 0.012)
     #expect(changes.map(\.1) == [.stationary, .moving, .stationary])
   }
 
-  @Test func silenceAndRubbishDecideNothing() {
+  @Test func silenceAndInvalidSamplesDecideNothing() {
     var detector = StationaryDetector()
     #expect(detector.process(acceleration: Vector3(.nan, 0, 0), at: Timestamp(seconds: 0)) == nil)
     #expect(detector.process(rotationRate: Vector3(.infinity, 0, 0), at: Timestamp(seconds: 0)) == nil)
@@ -85,7 +87,7 @@ import Testing
     return told
   }
 
-  @Test func evenBrakingIsTakenForRestWithoutAReceiverAlone() throws {
+  @Test func steadyBrakingIsRestOnlyWithoutAReceiver() throws {
     let alone = try #require(brake(from: 15, interval: nil).first)
     #expect(alone.speed > 5)
   }
@@ -94,7 +96,7 @@ import Testing
     arguments: [0.1, 1, 5, 10],
     // What gpsd says of it, derived from positions, is far too much.
     [0.1, 8.5, nil])
-  func noRestBeginsWhileTheReceiverSaysOtherwise(interval: Double, accuracy: Double?) throws {
+  func restDoesNotStartAgainstTheReceiver(interval: Double, accuracy: Double?) throws {
     let told = brake(from: 15, interval: interval, accuracy: accuracy)
     #expect(told.allSatisfy { $0.speed < 0.6 }, "\(told)")
     let rest = try #require(told.first)
@@ -103,7 +105,7 @@ import Testing
   }
 
   /// In a tunnel the last fix is stale after a few seconds, and the sensors decide alone again.
-  @Test func aReceiverThatFallsSilentHasNoSay() {
+  @Test func silentReceiverIsIgnored() {
     var detector = StationaryDetector()
     for index in 0..<1000 {
       let time = Double(index) / 100
@@ -118,7 +120,7 @@ import Testing
     #expect(detector.state == .stationary)
   }
 
-  @Test func nonsenseFromAReceiverDecidesNothing() {
+  @Test func invalidReceiverSpeedsDecideNothing() {
     var detector = StationaryDetector()
     detector.observe(speed: .nan, accuracy: nil, at: Timestamp(seconds: 1))
     detector.observe(speed: .infinity, accuracy: .nan, at: Timestamp(seconds: 1))
@@ -129,7 +131,7 @@ import Testing
 
   /// A recorded drive of nine minutes with centimetre-accurate speed beside it.
   @Test(.needs(.recordings("gnss-imu-drive")), arguments: [false, true])
-  func agreesWithARealDrive(useGyro: Bool) throws {
+  func matchesARecordedDrive(useGyro: Bool) throws {
     let imu = try Self.rows("imu.csv")
     let gnss = try Self.rows("gnss.csv")
     var detector = StationaryDetector()

@@ -24,7 +24,7 @@ import Testing
     #expect(try NavigationCalibration(text: kept.text) == kept)
   }
 
-  @Test func everyDamagedByteIsFound() throws {
+  @Test func everyDamagedByteIsDetected() throws {
     let bytes = Array(try #require(Self.calibration).text.utf8)
     for index in bytes.indices {
       var damaged = bytes
@@ -52,7 +52,7 @@ import Testing
     ("odograph-navigation 1", "odograph-navigation 2", "not a navigation calibration of this version"),
     ("mounting ", "made soon\nmounting ", "nanoseconds since 1970"),
   ])
-  func faultsAreNamed(_ old: String, _ new: String, _ message: String) throws {
+  func invalidLinesAreNamed(_ old: String, _ new: String, _ message: String) throws {
     var kept = try #require(Self.calibration)
     kept.lastState?.isStopped = false
     var body = kept.text.split(separator: "\n").dropLast().joined(separator: "\n") + "\n"

@@ -10,7 +10,7 @@ import Testing
 @Suite struct DriveTests {
   /// However the device lies, attitude, heading and mounting are found, and a minute without a receiver is bridged.
   @Test(arguments: 0..<6)
-  func anyMountingIsFound(_ number: Int) throws {
+  func anyMountingIsEstimated(_ number: Int) throws {
     var generator = SeededGenerator.announced()
     var drive = SyntheticDrive()
     drive.mounting = number == 0 ? .identity : generator.nextRotation()
@@ -48,7 +48,7 @@ import Testing
 
   /// From 25 Hz to 1 kHz the result is the same.
   @Test(arguments: [25.0, 100, 1000])
-  func everyRateWillDo(_ rate: Double) throws {
+  func everyRateWorks(_ rate: Double) throws {
     var generator = SeededGenerator.announced()
     var drive = SyntheticDrive()
     // 1 kHz is slow in a debug build.
@@ -63,7 +63,7 @@ import Testing
   }
 
   /// Force and rate in separate scans, the rate twice as fast.
-  @Test func sensorsMayComeApart() throws {
+  @Test func separateSensorsWork() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 150).samples(&generator)
     var filter = NavigationFilter()
@@ -81,7 +81,7 @@ import Testing
 
   /// Clocks that are a quarter of a second apart: the latency is found.
   @Test(arguments: [-0.25, 0.25])
-  func latencyIsFound(_ offset: Double) throws {
+  func latencyIsEstimated(_ offset: Double) throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(offset: offset).samples(&generator)
     var filter = NavigationFilter()
@@ -91,7 +91,7 @@ import Testing
   }
 
   /// Wheels make a long outage short.
-  @Test func wheelsHelp() throws {
+  @Test func wheelSpeedReducesTheError() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 400).samples(&generator)
     var plain = NavigationFilter()
@@ -106,7 +106,7 @@ import Testing
   }
 
   /// Stops without a receiver are seen, and none while it drives.
-  @Test func stopsAreStopsAndDrivesAreNot() {
+  @Test func stopsAreDetectedAndDrivesAreNot() {
     var generator = SeededGenerator.announced()
     let drive = SyntheticDrive(length: 400)
     var filter = NavigationFilter()

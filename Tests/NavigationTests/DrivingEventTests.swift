@@ -27,7 +27,7 @@ import Testing
   }
 
   /// A blow under the front axle and one under the rear, on an ordinary road.
-  @Test func aPotholeIsOneBlow() throws {
+  @Test func potholeIsOneShock() throws {
     var drive = try drive()
     var played = EventPlay(kinds: [.pothole, .kerb], seed: 4)
     var hit: Timestamp?
@@ -46,7 +46,7 @@ import Testing
   }
 
   /// Slow, and it leans afterwards: 10 cm under the wheels of one side.
-  @Test func aKerbLeavesALean() throws {
+  @Test func kerbLeavesATilt() throws {
     var drive = try drive()
     var played = EventPlay(kinds: [.pothole, .kerb], seed: 4)
     var hit: Timestamp?
@@ -63,7 +63,7 @@ import Testing
     #expect(played.events.map(\.kind) == [.kerb])
   }
 
-  @Test func anOrdinaryDriveHasNone() throws {
+  @Test func ordinaryDriveHasNoEvents() throws {
     for seed: UInt64 in 1...2 {
       var drive = try drive(seed: seed, seconds: 1800)
       var played = EventPlay(seed: seed)
@@ -74,7 +74,7 @@ import Testing
   }
 
   /// The receiver is 120 m aside for 8 s.
-  @Test func aReceiverThatJumpsIsContradicted() throws {
+  @Test func jumpingReceiverIsContradicted() throws {
     var drive = try drive()
     var played = EventPlay(seed: 4)
     played.play(
@@ -91,7 +91,7 @@ import Testing
   }
 
   /// Wheels alone know that the vehicle stands.
-  @Test func aReceiverThatDrivesWithoutTheWheelsIsContradicted() {
+  @Test func receiverMovingWithoutTheWheelsIsContradicted() {
     var detector = DrivingEventDetector()
     var events: [DrivingEvent] = []
     for second in 0...90 {
@@ -110,7 +110,7 @@ import Testing
     return speeds.enumerated().flatMap { detector.process(fix(Double($0), speed: $1), nil) }
   }
 
-  @Test func overSpeedIsToldWhenItBeginsAndWhenItIsOver() throws {
+  @Test func speedingIsReportedAtItsStartAndEnd() throws {
     var limits = DrivingEventLimits()
     limits.speed = 20
     let drive =
@@ -123,7 +123,7 @@ import Testing
     #expect(over.start == time(10) && abs(over.duration - 30) < 1e-6 && over.region == nil)
   }
 
-  @Test func overtakingAndASpeedometersErrorAreNone() {
+  @Test func overtakingAndSpeedometerErrorAreNoSpeeding() {
     var limits = DrivingEventLimits()
     limits.speed = 20
     let brief = [Double](repeating: 19, count: 10) + [25, 25, 25, 25] + [Double](repeating: 19, count: 10)
@@ -132,7 +132,7 @@ import Testing
     #expect(speeds(DrivingEventLimits(), [Double](repeating: 60, count: 60)).isEmpty)
   }
 
-  @Test func aRegionsLimitCountsWhileTheVehicleIsInIt() {
+  @Test func regionLimitAppliesWhileInside() {
     var detector = DrivingEventDetector()
     var events: [DrivingEvent] = []
     for second in 0...40 {
@@ -149,7 +149,7 @@ import Testing
 
   // MARK: At rest
 
-  @Test func idlingIsToldAfterFiveMinutes() {
+  @Test func idlingIsReportedAfterFiveMinutes() {
     var detector = DrivingEventDetector()
     var events = detector.observe(ignition: true, isEngineRunning: true, at: time(0))
     for second in 0..<700 {
@@ -162,7 +162,7 @@ import Testing
     #expect(events.last?.duration == 600)
   }
 
-  @Test func withoutAnEngineThatIsKnownThereIsNoIdling() {
+  @Test func idlingRequiresAKnownEngineState() {
     var detector = DrivingEventDetector()
     let events = (0..<900).flatMap { detector.process(fix(Double($0), speed: 0), nil) }
     #expect(events.isEmpty)
@@ -190,7 +190,7 @@ import Testing
     return events
   }
 
-  @Test(arguments: [1.0, 12.5, 100]) func aLiftIsFoundWithinAMinuteAtAnyRate(rate: Double) throws {
+  @Test(arguments: [1.0, 12.5, 100]) func liftIsDetectedWithinAMinuteAtAnyRate(rate: Double) throws {
     // 2.1° about an axis that is 73° from the vertical are 2.0°.
     let events = parked(seconds: 600, rate: rate) { min(2.1, max(0, ($0 - 300) / 5)) }
     let event = try #require(events.first)
@@ -200,26 +200,26 @@ import Testing
     #expect(event.peak > 1.6 && event.limit == 2 && event.unit == "°")
   }
 
-  @Test func setDownAgainItIsOver() {
+  @Test func liftEndsWhenSetDown() {
     let events = parked(seconds: 900) { $0 > 300 && $0 < 600 ? 3 : 0 }
     #expect(events.map(\.isOngoing) == [true, false] && events.map(\.number) == [1, 1])
   }
 
   /// A vehicle without a word on its ignition is parked after three minutes.
-  @Test func withoutIgnitionStandingIsParked() {
+  @Test func restWithoutIgnitionSignalIsParking() {
     #expect(parked(seconds: 700, ignition: nil) { $0 > 400 ? 3 : 0 }.count == 1)
     #expect(parked(seconds: 150, ignition: nil) { $0 > 100 ? 3 : 0 }.isEmpty)
     #expect(parked(seconds: 700, ignition: true) { $0 > 400 ? 3 : 0 }.isEmpty)
   }
 
-  @Test func windPeopleAndTheDaysWarmthAreNone() {
+  @Test func windPeopleAndWarmthAreNoTow() {
     #expect(parked(seconds: 3600) { 1.5 * sin(2 * .pi * 1.3 * $0) + sin(2 * .pi * $0 / 25) }.isEmpty)
     // Somebody sits down for 20 s, a zero that drifts by 1.5° in two hours.
     #expect(parked(seconds: 900) { $0 > 400 && $0 < 420 ? 2.5 : 0 }.isEmpty)
     #expect(parked(seconds: 14_400, rate: 2) { 1.5 * sin(2 * .pi * $0 / 28_800) }.isEmpty)
   }
 
-  @Test func aTowIsToldOnlyWhereTheIgnitionIsKnownToBeOff() {
+  @Test func towRequiresIgnitionKnownToBeOff() {
     for ignition in [false, true, nil] {
       var detector = DrivingEventDetector()
       var events = detector.observe(ignition: ignition, isEngineRunning: nil, at: time(0))
@@ -236,7 +236,7 @@ import Testing
 
   // MARK: Supply
 
-  @Test func aSupplyThatIsTakenAwayIsTold() {
+  @Test func lostSupplyIsReported() {
     var detector = DrivingEventDetector()
     func report(_ power: Bool?, _ seconds: Double) -> [DrivingEvent] {
       detector.observe(hasExternalPower: power, at: time(seconds))
@@ -251,7 +251,7 @@ import Testing
     #expect(events.last?.start == time(50) && events.last?.duration == 50)
   }
 
-  @Test func aLowVoltageThatLastsIsTold() throws {
+  @Test func lastingLowVoltageIsReported() throws {
     var detector = DrivingEventDetector()
     var events: [DrivingEvent] = []
     for second in 0..<600 {
@@ -264,7 +264,7 @@ import Testing
     #expect(event.peak == 11.2 && event.limit == 11.8 && event.duration == 200 && event.severity == .medium)
   }
 
-  @Test func whatIsNotWantedIsNotTold() {
+  @Test func disabledEventsAreNotReported() {
     var limits = DrivingEventLimits()
     limits.speed = 5
     var detector = DrivingEventDetector(limits: limits, kinds: [.idling])

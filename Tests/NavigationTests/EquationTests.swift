@@ -74,7 +74,7 @@ import Testing
   }
 
   /// The transition of a step carries every error as two states that differ by it part.
-  @Test func transitionIsTheDerivativeOfTheMechanization() {
+  @Test func transitionMatrixIsTheDerivativeOfTheMechanization() {
     var generator = SeededGenerator.announced()
     let earth = Earth(latitude: 48, altitude: 500)
     let start = state(&generator)
@@ -179,7 +179,7 @@ import Testing
   }
 
   /// The radius that holds a share of a normal distribution, by drawing from it.
-  @Test func radiiHoldTheirShare() {
+  @Test func radiiContainTheirShareOfErrors() {
     var generator = SeededGenerator.announced()
     for (east, north, covariance) in [(1.0, 1.0, 0.0), (4.0, 1.0, 0.0), (4.0, 1.0, 1.5), (9.0, 0.01, 0.0)] {
       let (radius68, radius95) = ErrorRadius.radii(east: east, north: north, covariance: covariance)

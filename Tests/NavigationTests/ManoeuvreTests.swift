@@ -35,7 +35,7 @@ import Testing
     { $0 > start && $0 <= end ? size : 0 }
   }
 
-  @Test func harshBrakingIsToldOnceWithTimePlacePeakAndSpeed() throws {
+  @Test func harshBrakingIsReportedOnceWithDetails() throws {
     let events = events(forward: pulse(-4.2, from: 5, to: 8))
     let event = try #require(events.first)
     #expect(events.count == 1 && event.kind == .braking && !event.isOngoing)
@@ -47,11 +47,11 @@ import Testing
   }
 
   @Test(arguments: [(4.0, DrivingEvent.Severity.low), (4.5, .medium), (6.0, .high)])
-  func severityGrowsWithThePeak(size: Double, severity: DrivingEvent.Severity) {
+  func severityIncreasesWithThePeak(size: Double, severity: DrivingEvent.Severity) {
     #expect(events(forward: pulse(-size, from: 5, to: 7)).map(\.severity) == [severity])
   }
 
-  @Test func whatIsShortOrWeakIsNone() {
+  @Test func shortOrWeakManoeuvresAreIgnored() {
     #expect(events(forward: pulse(-3.3, from: 5, to: 9)).isEmpty)
     // A bump of a quarter of a second, and vibration.
     #expect(events(forward: pulse(-12, from: 5, to: 5.25)).isEmpty)
@@ -60,26 +60,26 @@ import Testing
     #expect(events(speed: 1, forward: pulse(-4, from: 5, to: 5.9)).isEmpty)
   }
 
-  @Test func aGearChangeDoesNotEndAManoeuvre() {
+  @Test func gearChangeDoesNotEndAManoeuvre() {
     let both: (Double) -> Double = { $0 > 4 && $0 < 6 || $0 > 7 && $0 < 9 ? 3.6 : 0 }
     let events = events(speed: 5, forward: both)
     #expect(events.map(\.kind) == [.acceleration])
     #expect(events.allSatisfy { $0.duration > 4 })
   }
 
-  @Test func twoOfThemAreTwo() {
+  @Test func twoManoeuvresAreSeparate() {
     let both: (Double) -> Double = { $0 > 4 && $0 < 6 || $0 > 12 && $0 < 14 ? -4 : 0 }
     #expect(events(speed: 30, forward: both).map(\.kind) == [.braking, .braking])
   }
 
-  @Test(arguments: [-1.0, 1.0]) func corneringIsToldToBothSides(side: Double) {
+  @Test(arguments: [-1.0, 1.0]) func corneringIsReportedToBothSides(side: Double) {
     let events = events(right: pulse(side * 4, from: 5, to: 9))
     #expect(events.map(\.kind) == [.cornering])
     #expect(events.allSatisfy { abs($0.peak - 4) < 0.1 })
   }
 
   /// One manoeuvre, though both halves of it are as hard as a curve.
-  @Test func aSwerveIsNoCornering() {
+  @Test func swerveIsNoCornering() {
     let events = events(right: { $0 > 5 && $0 <= 6 ? 6 : $0 > 6 && $0 <= 7 ? -6 : 0 })
     #expect(events.map(\.kind) == [.swerve])
     #expect(events.allSatisfy { $0.peak > 5 && $0.speed == 20 })
@@ -91,7 +91,7 @@ import Testing
     #expect(events.map(\.kind) == [.cornering, .cornering])
   }
 
-  @Test func aSecondSourceDecides() {
+  @Test func secondSourceConfirmsOrRejects() {
     let braking = pulse(-4, from: 5, to: 8)
     // Speeds that fall along make it more certain, speeds that stay deny it: a device that comes loose tilts.
     let alone = events(forward: braking)
@@ -101,14 +101,14 @@ import Testing
     #expect(agreed[0].confidence > alone[0].confidence)
   }
 
-  @Test func uncertainTiltMakesItLessCertain() {
+  @Test func uncertainTiltReducesTheConfidence() {
     let sure = events(forward: pulse(-3.6, from: 5, to: 8))
     let unsure = events(deviation: 0.5, forward: pulse(-3.6, from: 5, to: 8))
     #expect(sure.count == 1 && unsure.count == 1)
     #expect(sure[0].confidence > unsure[0].confidence)
   }
 
-  @Test func everyClassHasItsLimits() {
+  @Test func everyVehicleClassHasItsLimits() {
     let classes = DrivingEventLimits.VehicleClass.allCases
     for vehicle in classes {
       let limits = DrivingEventLimits(vehicle)
@@ -125,7 +125,7 @@ import Testing
   // MARK: With navigation
 
   /// A drive of 20 minutes with a mounting that nobody knows, against the truth by the same definition.
-  @Test(arguments: [UInt64(1), 2, 3]) func navigationTellsWhatTheTruthTells(seed: UInt64) throws {
+  @Test(arguments: [UInt64(1), 2, 3]) func navigationYieldsTheEventsOfTheTruth(seed: UInt64) throws {
     var configuration = SimulatedDrive.Configuration()
     (configuration.seed, configuration.duration) = (seed, 1200)
     configuration.style.braking = 3.2

@@ -10,13 +10,13 @@ import Testing
     velocity: SIMD2(-3.25, 12.5), time: UTCTime(nanoseconds: 1_795_248_000_123_456_789),
     reported: 48_213_380.5)
 
-  @Test func everyDigitComesBack() throws {
+  @Test func stateRoundTripsExactly() throws {
     #expect(try OdometerState(text: state.text) == state)
     let bare = OdometerState(distance: 3)
     #expect(try OdometerState(text: bare.text) == bare)
   }
 
-  @Test func aDamagedTextNamesItsLine() throws {
+  @Test func damagedTextNamesItsLine() throws {
     let text = state.text
     for index in text.indices {
       var damaged = text
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func theVehiclesOdometerIsFollowedBetweenItsSteps() {
+  @Test func vehicleOdometerIsFollowedBetweenItsSteps() {
     var (odometer, vehicle, time) = (Odometer(), VehicleOdometer(), 0.0)
     // One word that is far off may be nonsense; two that agree are not.
     vehicle.process(metres: 84_200_000, step: 100, &odometer)
@@ -65,7 +65,7 @@ import Testing
   }
 
   /// Tyres of another size: the panel is followed, and what is wrong with it is told.
-  @Test func aDisagreementIsTold() throws {
+  @Test func disagreementIsReported() throws {
     var (odometer, vehicle, time) = (Odometer(), VehicleOdometer(), 0.0)
     for kilometre in 0...11 {
       vehicle.process(metres: 920 * Double(kilometre), step: 5, &odometer)

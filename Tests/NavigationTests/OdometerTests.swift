@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func aSteadyDriveIsItsSpeedTimesItsTime() {
+  @Test func steadyDriveIsSpeedTimesTime() {
     var odometer = Odometer()
     drive(&odometer, from: 0, to: 1000, speed: 20)
     #expect(abs(odometer.distance - 20_000) < 5)
@@ -42,7 +42,7 @@ import Testing
   }
 
   /// A start is seen late and counted all the same.
-  @Test(arguments: [0.3, 0.6, 1.2]) func aVehicleThatCreepsIsCounted(speed: Double) {
+  @Test(arguments: [0.3, 0.6, 1.2]) func creepingVehicleIsCounted(speed: Double) {
     for course in [0.0, nil] {
       var odometer = Odometer()
       for time in 0...60 { odometer.process(sample(Double(time), speed: 0.02, course: course)) }
@@ -53,7 +53,7 @@ import Testing
 
   /// Noise of good and of bad receivers, white and filtered, through a day. The first seconds of a bad one may pass for a start.
   @Test(arguments: [(0.02, 0.8), (0.05, 0.8), (0.1, 0), (0.1, 0.8)])
-  func aParkedDayAddsNothing(deviation: Double, correlation: Double) {
+  func parkedDayAddsNothing(deviation: Double, correlation: Double) {
     var random = SeededGenerator(seed: 7)
     var (odometer, velocity) = (Odometer(), SIMD2(0.0, 0))
     let fresh = (1 - correlation * correlation).squareRoot() * deviation
@@ -69,7 +69,7 @@ import Testing
     #expect(odometer.isStanding)
   }
 
-  @Test func aVehicleThatIsKnownToStandAddsNothing() {
+  @Test func vehicleAtRestAddsNothing() {
     var odometer = Odometer()
     drive(&odometer, from: 0, to: 10, speed: 10)
     let before = odometer.distance
@@ -80,7 +80,7 @@ import Testing
     #expect(abs(odometer.distance - before - 5) < 0.1)
   }
 
-  @Test func aJumpOfThePlaceAddsNothing() {
+  @Test func positionJumpAddsNothing() {
     var (odometer, jumped) = (Odometer(), Odometer())
     for time in 0...200 {
       let north = 10 * Double(time)
@@ -96,7 +96,7 @@ import Testing
   // MARK: Gaps
 
   /// At least the straight line, at most the speeds times the time, and told apart.
-  @Test func aGapIsClosedByThePlausibleWay() {
+  @Test func gapIsClosedByThePlausibleDistance() {
     var odometer = Odometer()
     drive(&odometer, from: 0, to: 100, speed: 10)
     let before = odometer.distance
@@ -109,7 +109,7 @@ import Testing
     #expect(abs(way - 314) < 15)
   }
 
-  @Test func aGapOnAStraightRoadIsItsLength() {
+  @Test func gapOnAStraightRoadIsItsLength() {
     var odometer = Odometer()
     drive(&odometer, from: 0, to: 100, speed: 20)
     let before = odometer.distance
@@ -119,7 +119,7 @@ import Testing
 
   /// A receiver that woke when the vehicle was on its way already, or fell asleep before it stood: no vehicle drives back first.
   @Test(arguments: [60.0, 90, 600], [50.0, 200, 400])
-  func aStartOrAStopThatWasSleptThroughIsTheRoad(gap: Double, metres: Double) {
+  func missedStartOrStopCountsTheDistance(gap: Double, metres: Double) {
     var (woken, asleep) = (Odometer(), Odometer())
     for time in 0...30 { woken.process(sample(Double(time), north: 0, speed: 0)) }
     woken.process(sample(30 + gap, north: metres, speed: 14))
@@ -130,7 +130,7 @@ import Testing
   }
 
   /// A receiver that sleeps beside a parked vehicle finds another place each time.
-  @Test func wanderingPlacesAroundARestAddNothing() {
+  @Test func wanderAtRestAddsNothing() {
     var random = SeededGenerator(seed: 3)
     var odometer = Odometer()
     for wake in 0..<288 {
@@ -145,7 +145,7 @@ import Testing
   }
 
   /// Towed by night: seen once it is beyond the errors, however small the steps.
-  @Test func aWayWithinTheErrorsIsSeenInTheEnd() {
+  @Test func distanceWithinTheErrorsIsEventuallyCounted() {
     var odometer = Odometer()
     for wake in 0...30 { odometer.process(sample(Double(300 * wake), north: 5 * Double(wake), speed: 0)) }
     #expect(odometer.distance > 130 && odometer.distance < 151)
@@ -153,7 +153,7 @@ import Testing
   }
 
   /// Where no speed is told, all of the way is an estimate.
-  @Test func placesAloneAreAnEstimate() {
+  @Test func positionsAloneGiveAnEstimate() {
     var odometer = Odometer()
     for time in 0...600 { odometer.process(sample(Double(time), north: 10 * Double(time), speed: nil)) }
     #expect(odometer.distance > 5900 && odometer.distance <= 6000.1)
@@ -179,7 +179,7 @@ import Testing
   }
 
   /// Wheels that stand end the noise; those that contradict the receiver, as of a vehicle that is towed, do not.
-  @Test func wheelsThatStandAreBelieved() {
+  @Test func stationaryWheelsAreBelieved() {
     var (parked, towed) = (Odometer(), Odometer())
     for time in 0...300 {
       parked.process(wheel(Double(time), 0))
@@ -193,7 +193,7 @@ import Testing
 
   // MARK: Restarts
 
-  @Test func aRestartClosesTheWayUntilTheFirstPlace() {
+  @Test func restartCountsTheDistanceToTheFirstPosition() {
     var first = Odometer()
     drive(&first, from: 0, to: 100, speed: 10)
     var second = Odometer(first.state)
@@ -211,7 +211,7 @@ import Testing
     #expect(abs(third.distance - first.distance - 300) < 1)
   }
 
-  @Test func aParkedVehicleStartsWhereItWas() {
+  @Test func parkedVehicleResumesAtItsPosition() {
     var first = Odometer()
     drive(&first, from: 0, to: 100, speed: 10)
     for time in 101...110 { first.process(sample(Double(time), north: 1000, speed: 0)) }
@@ -226,7 +226,7 @@ import Testing
 
   // MARK: Bad input
 
-  @Test func whatNoVehicleSaysIsPassedOver() {
+  @Test func implausibleInputIsIgnored() {
     var odometer = Odometer()
     drive(&odometer, from: 0, to: 10, speed: 10)
     let before = odometer
@@ -240,7 +240,7 @@ import Testing
   }
 
   /// Whatever comes, it goes forward by finite steps, and no part is more than the whole.
-  @Test func anyInputKeepsItSound() {
+  @Test func randomInputKeepsTheStateValid() {
     var random = SeededGenerator(seed: 11)
     var (odometer, last, time) = (Odometer(), 0.0, 0.0)
     for _ in 0..<20_000 {

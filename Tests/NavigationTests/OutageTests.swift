@@ -9,7 +9,7 @@ import Testing
 /// What a receiver does not see or sees wrongly.
 @Suite struct OutageTests {
   /// Ten seconds after an outage the way through it is far better known, and its radius says how well.
-  @Test func theWayThroughAnOutageIsCorrected() throws {
+  @Test func trackThroughAnOutageIsCorrected() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive().samples(&generator)
     var filter = NavigationFilter()
@@ -40,7 +40,7 @@ import Testing
   }
 
   /// A very long outage keeps its whole way in bounded memory.
-  @Test func aLongWayGetsCoarser() {
+  @Test func longTrackGetsCoarser() {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 560).samples(&generator)
     var filter = NavigationFilter()
@@ -52,7 +52,7 @@ import Testing
   }
 
   /// Single positions that are far off change nothing and are told.
-  @Test func outliersAreRefused() throws {
+  @Test func outliersAreRejected() throws {
     var generator = SeededGenerator.announced()
     var samples = SyntheticDrive().samples(&generator)
     var count = 0
@@ -70,7 +70,7 @@ import Testing
   }
 
   /// A receiver that goes on saying another position is believed in the end, and the jump is told.
-  @Test func aLastingJumpIsBelieved() throws {
+  @Test func lastingJumpIsAccepted() throws {
     var generator = SeededGenerator.announced()
     var samples = SyntheticDrive(length: 260).samples(&generator)
     for index in samples.indices where samples[index].truth.time > 200 {
@@ -89,7 +89,7 @@ import Testing
   }
 
   /// Missing inertial samples are counted; what they cost is in the radius; many end the alignment with the reason.
-  @Test func gapsAreTold() throws {
+  @Test func gapsAreReported() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive().samples(&generator)
     func gap(_ length: Double) -> NavigationFilter {
@@ -107,7 +107,7 @@ import Testing
   }
 
   /// After hours without a receiver there is no position any more rather than a wrong one.
-  @Test func uncertaintyEndsIt() {
+  @Test func largeUncertaintyEndsNavigation() {
     var generator = SeededGenerator.announced()
     var parameters = NavigationFilter.Parameters()
     parameters.largestRadius = 3

@@ -63,7 +63,7 @@ import Testing
 
   /// One drive at 10 m/s, after and before a rest of five minutes.
   @Test(arguments: [0.1, 1, 5, 12, 30, 60, 120], [nil, 3, 15] as [Double?])
-  func aDriveWithoutSpeedsIsOneTrip(interval: Double, accuracy: Double?) throws {
+  func driveWithoutSpeedsIsOneTrip(interval: Double, accuracy: Double?) throws {
     var vehicle = Vehicle()
     for step in 0...Int(1800 / interval) {
       let seconds = Double(step) * interval
@@ -79,7 +79,7 @@ import Testing
   }
 
   /// A fast drive with a position a minute, with measured speeds.
-  @Test(arguments: [30, 60, 120]) func seldomPositionsOfAFastDriveAreOneTrip(interval: Int) throws {
+  @Test(arguments: [30, 60, 120]) func rarePositionsOfAFastDriveAreOneTrip(interval: Int) throws {
     var vehicle = Vehicle()
     for step in 0...(3600 / interval) {
       let seconds = Double(step * interval)
@@ -93,7 +93,7 @@ import Testing
   }
 
   /// Noise of a parked receiver is no trip.
-  @Test func aParkedVehicleMakesNoTrip() {
+  @Test func parkedVehicleMakesNoTrip() {
     var random = SplitMix.announced()
     for interval in [1.0, 10, 60] {
       var vehicle = Vehicle()
@@ -145,7 +145,7 @@ import Testing
   }
 
   /// A drive without a stop is one trip; a gap may end one. Case 01 was a trip every 12 s.
-  @Test func aRandomDriveWithoutStopsIsOneTrip() throws {
+  @Test func randomDriveWithoutStopsIsOneTrip() throws {
     var random = SplitMix.announced()
     for number in 0..<150 {
       var vehicle = Vehicle()

@@ -58,7 +58,7 @@ import Testing
   }
 
   /// The ramp of a garage during an outage of two minutes: the height is within its stated accuracy with and without a barometer.
-  @Test func aRampInAnOutage() throws {
+  @Test func barometerMeasuresARampInAnOutage() throws {
     var generator = SeededGenerator.announced()
     for hertz in [1.0, 20, 1, 20] {
       let samples = samples(&generator, length: 300)
@@ -72,7 +72,7 @@ import Testing
   }
 
   /// In twelve minutes on wheels alone the height is better known with a barometer, and as well as it says.
-  @Test func aLongOutage() throws {
+  @Test func barometerLimitsAltitudeErrorInALongOutage() throws {
     var generator = SeededGenerator.announced()
     for hertz in [1.0, 20] {
       let samples = samples(&generator, length: 900)
@@ -84,7 +84,7 @@ import Testing
   }
 
   /// While there is a receiver, pressure changes nothing: not a bit of the estimate.
-  @Test func nothingChangesWhileThereIsAReceiver() throws {
+  @Test func barometerChangesNothingWithAReceiver() throws {
     var generator = SeededGenerator(seed: 5)
     let samples = samples(&generator, length: 240)
     let plain = try #require(play(samples, hertz: nil, errors: &generator, isSeen: true))

@@ -41,7 +41,7 @@ import Testing
   }
 
   /// Killed in the middle of a tunnel and there again seconds later: the radius holds what nobody saw.
-  @Test func aTunnelGoesOn() throws {
+  @Test func navigationResumesInATunnel() throws {
     var generator = SeededGenerator.announced()
     var points: [Point] = []
     var resumed = 0
@@ -65,7 +65,7 @@ import Testing
   }
 
   /// Parked below ground, three days without power, another temperature: it drives off without sky.
-  @Test func aParkedVehicleDrivesOff() throws {
+  @Test func parkedVehicleResumesWithItsAlignment() throws {
     var generator = SeededGenerator.announced()
     var (resting, points): ([Point], [Point]) = ([], [])
     for _ in 0..<24 {
@@ -138,7 +138,7 @@ import Testing
   }
 
   /// The receiver comes back and agrees: no new alignment, and the way since the restart is corrected.
-  @Test func fixesConfirmIt() throws {
+  @Test func fixesConfirmTheResumption() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
     let kept = try #require(keep(samples, outage: 160, at: 190))
@@ -153,7 +153,7 @@ import Testing
 
   /// It was driven or carried elsewhere meanwhile: two fixes end it, and nothing of the wrong place is in what follows.
   @Test(arguments: [(300.0, 0.0), (0.0, 120.0), (200_000.0, 0.0)])
-  func fixesContradictIt(_ distance: Double, _ turn: Double) throws {
+  func fixesContradictTheResumption(_ distance: Double, _ turn: Double) throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 260, mounting: generator.nextRotation()).samples(&generator)
     var kept = try #require(keep(samples, outage: 1000, at: 200))
@@ -184,7 +184,7 @@ import Testing
   }
 
   /// Where nothing can be known it waits for the receiver as before.
-  @Test func itWaitsWhereNothingIsKnown() throws {
+  @Test func resumptionWaitsWithoutStoredState() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 260).samples(&generator)
     for obstacle in Obstacle.allCases {

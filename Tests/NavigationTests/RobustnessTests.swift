@@ -22,7 +22,7 @@ import Testing
   }
 
   /// Good samples with every kind of nonsense between them.
-  @Test func nonsenseNeitherTrapsNorLasts() {
+  @Test func invalidInputNeitherTrapsNorPersists() {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 200).samples(&generator)
     var filter = NavigationFilter()
@@ -70,7 +70,7 @@ import Testing
 
   /// A clock that is set back or ahead: navigation begins anew and is right again.
   @Test(arguments: [-500.0, -0.5, 0.5, 3600])
-  func clocksMayJump(_ step: Double) throws {
+  func clockJumpsAreHandled(_ step: Double) throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 300).samples(&generator)
     var filter = NavigationFilter()
@@ -91,7 +91,7 @@ import Testing
   @Test(
     .enabled(if: allocation_is_counted(), "a sanitizer has taken the allocator's place"),
     .enabled(if: isOptimized, "ranges and closures allocate in a debug build"))
-  func nothingIsAllocatedForASample() {
+  func filterAllocatesNothingPerSample() {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 240).samples(&generator)
     func feed(_ filter: inout NavigationFilter) {

@@ -9,7 +9,7 @@ import Testing
 /// Starts, restarts, and devices that are no part of a vehicle.
 @Suite struct StartTests {
   /// What was kept makes a start of the first course; nothing else is needed.
-  @Test func aWarmStartNeedsNoDriving() throws {
+  @Test func warmStartNeedsNoDriving() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
     var first = NavigationFilter()
@@ -35,7 +35,7 @@ import Testing
 
   /// A mounting that follows from the attitude shares its error. Taken for one of its own, the vehicle's constraints made the heading
   /// look better known than it was: the mean square was 1.4, and one drive of thirty was off by 2.9 deviations.
-  @Test func aYoungAlignmentIsNoSurerThanItIs() throws {
+  @Test func newAlignmentHasAdequateUncertainty() throws {
     var squares: [String: [Double]] = [:]
     for seed in UInt64(1)...30 {
       var generator = SeededGenerator(seed: seed)
@@ -72,7 +72,7 @@ import Testing
   }
 
   /// gpsd's first report has a place and no height yet; what is assumed until then must not pull the filter down from a hill.
-  @Test(arguments: [0.5, 60]) func theHeightMayComeLater(_ time: Double) throws {
+  @Test(arguments: [0.5, 60]) func altitudeMayFollowLater(_ time: Double) throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
     var filter = NavigationFilter()
@@ -92,7 +92,7 @@ import Testing
 
   /// A device that was turned since is found out, at once or from how it moves.
   @Test(arguments: [Vector3(0, 1, 0), Vector3(0, 0, 1)])
-  func aTurnedDeviceStartsAnew(_ axis: Vector3) throws {
+  func rotatedDeviceRestarts(_ axis: Vector3) throws {
     var generator = SeededGenerator.announced()
     var drive = SyntheticDrive(length: 400)
     drive.mounting = .identity
@@ -108,7 +108,7 @@ import Testing
   }
 
   /// Nonsense that was kept is not used.
-  @Test func brokenCalibrationsAreInvalid() throws {
+  @Test func damagedCalibrationsAreInvalid() throws {
     var generator = SeededGenerator.announced()
     var first = NavigationFilter()
     first.play(SyntheticDrive(length: 200).samples(&generator))
@@ -129,7 +129,7 @@ import Testing
   }
 
   /// Without one of the sensors, or without motion, the state says what is missing.
-  @Test func statesGiveReasons() {
+  @Test func statesHaveReasons() {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 60).samples(&generator)
     var filter = NavigationFilter()
@@ -158,7 +158,7 @@ import Testing
 
   /// A person with the device in the hand: steps, and a direction that has nothing to do with where it points.
   @Test(arguments: [false, true])
-  func aWalkIsNeverBridged(_ afterDrive: Bool) {
+  func walkIsNeverBridged(_ afterDrive: Bool) {
     var generator = SeededGenerator.announced()
     let drive = SyntheticDrive(length: afterDrive ? 200 : 1).samples(&generator)
     var filter = NavigationFilter()

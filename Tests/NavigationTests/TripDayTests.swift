@@ -15,10 +15,10 @@ import Testing
   /// Of each of four seeds.
   private static let days = 50
 
-  @Test(arguments: [11, 12, 13]) func everyTripIsFound(seed: UInt64) { check(seed: seed) }
+  @Test(arguments: [11, 12, 13]) func everyTripIsDetected(seed: UInt64) { check(seed: seed) }
 
   /// As others have it: each run draws its own days.
-  @Test func everyTripIsFoundOnDaysOfAnySeed() {
+  @Test func everyTripIsDetectedForAnySeed() {
     var random = SeededGenerator.announced()
     check(seed: random.next())
   }

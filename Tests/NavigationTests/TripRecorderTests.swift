@@ -54,7 +54,7 @@ import Testing
     var ended: [TripRecord] { told.filter { $0.phase == .ended } }
   }
 
-  @Test func aTripIsFromTheFirstMotionToTheStandstill() throws {
+  @Test func tripLastsFromFirstMotionToRest() throws {
     var road = Road()
     road.go(100)
     road.go(600, speed: 10)
@@ -70,7 +70,7 @@ import Testing
   }
 
   /// A stop is part of the trip when it is shorter than what is configured.
-  @Test(arguments: [(299, 1), (302, 2)]) func aStopEndsATripByItsLength(stop: Int, trips: Int) {
+  @Test(arguments: [(299, 1), (302, 2)]) func longStopEndsATrip(stop: Int, trips: Int) {
     var road = Road()
     road.go(10)
     road.go(100, speed: 10)
@@ -83,7 +83,7 @@ import Testing
   }
 
   /// Time alone ends it, where the receiver sleeps.
-  @Test func timeEndsATrip() throws {
+  @Test func elapsedTimeEndsATrip() throws {
     var road = Road()
     road.go(10)
     road.go(100, speed: 10)
@@ -94,7 +94,7 @@ import Testing
     #expect(road.recorder.drain().map(\.phase) == [.ended])
   }
 
-  @Test func theIgnitionBeginsAndEndsATripAndCountsIdling() throws {
+  @Test func ignitionStartsAndEndsTripsAndCountsIdling() throws {
     var road = Road()
     road.ignition = false
     road.fuelRate = 3.6
@@ -118,7 +118,7 @@ import Testing
   }
 
   /// A bus that falls silent in motion is lost, and says nothing of the ignition.
-  @Test func aBusThatIsLostBreaksNothing() {
+  @Test func lostBusDoesNotAffectTheTrip() {
     var road = Road()
     road.ignition = true
     road.go(10)
@@ -130,7 +130,7 @@ import Testing
     #expect(road.ended.map(\.distance) == [4000])
   }
 
-  @Test func whatMovesWithItsIgnitionOffIsCarried() {
+  @Test func movementWithIgnitionOffIsCarried() {
     var road = Road()
     road.ignition = true
     road.go(10)
@@ -150,7 +150,7 @@ import Testing
     #expect(road.ended[1].start.time == road.time(215))
   }
 
-  @Test func aRestartGoesOnWithTheTrip() throws {
+  @Test func restartContinuesTheTrip() throws {
     var road = Road()
     road.go(10)
     for _ in 0..<200 {
@@ -165,7 +165,7 @@ import Testing
   }
 
   /// Of a run that lasts five seconds only what is kept at once is there in the next one.
-  @Test func aStopEndsATripThroughOneKillAfterTheOther() throws {
+  @Test func stopEndsATripAcrossRepeatedKills() throws {
     var road = Road()
     road.go(100)
     road.go(300, speed: 10)
@@ -189,7 +189,7 @@ import Testing
     #expect(road.recorder.state.trip == nil)
   }
 
-  @Test func whatNobodyWatchedIsATripOfItsOwn() throws {
+  @Test func unobservedMovementIsASeparateTrip() throws {
     var road = Road()
     road.go(10)
     road.go(100, speed: 10)
@@ -202,7 +202,7 @@ import Testing
   }
 
   /// A car that is moved in its yard makes no trip; the metres are the next trip's.
-  @Test func aFewMetresAreNoTrip() {
+  @Test func fewMetresAreNoTrip() {
     var road = Road()
     road.go(10)
     road.go(10, speed: 2)
@@ -215,7 +215,7 @@ import Testing
   }
 
   /// Whatever the clock does, no trip ends before it begins.
-  @Test func aClockThatIsSetBackMovesTheStart() throws {
+  @Test func clockStepBackMovesTheStart() throws {
     var road = Road()
     road.clock = 1e8
     road.go(10)
@@ -227,7 +227,7 @@ import Testing
     #expect(trip.start.time == road.time(10) && trip.end.time == road.time(210))
   }
 
-  @Test func driverPurposeAndEventsAreTold() throws {
+  @Test func driverPurposeAndEventsAreReported() throws {
     var road = Road()
     road.recorder.set(driver: "M. Øst, 3%")
     road.recorder.set(purpose: "delivery")
@@ -244,7 +244,7 @@ import Testing
     #expect(road.recorder.state.driver == "M. Øst, 3%" && road.recorder.state.purpose == nil)
   }
 
-  @Test func whatWasNotConfirmedIsKept() throws {
+  @Test func unconfirmedTripsAreStored() throws {
     var road = Road()
     road.go(10)
     road.go(100, speed: 10)
@@ -257,7 +257,7 @@ import Testing
     #expect(kept.unconfirmed.first?.distance == 1000)
   }
 
-  @Test func anotherOdometerEndsTheTripAndBeginsAnew() {
+  @Test func changedOdometerEndsTheTripAndStartsANewOne() {
     var road = Road()
     road.go(10)
     road.go(100, speed: 10)
@@ -269,7 +269,7 @@ import Testing
 
   // MARK: Text
 
-  @Test func aTextComesBackAndADamagedOneNamesItsLine() throws {
+  @Test func textRoundTripsAndDamagedTextNamesItsLine() throws {
     var road = Road()
     road.ignition = true
     road.go(10)
@@ -289,7 +289,7 @@ import Testing
   // MARK: Track
 
   /// Every place that was left out lies within the bound of the line at its time, however long the way.
-  @Test(arguments: [600, 20_000]) func theTrackStaysWithinItsBound(seconds: Int) throws {
+  @Test(arguments: [600, 20_000]) func trackStaysWithinItsErrorBound(seconds: Int) throws {
     var random = SeededGenerator(seed: 5)
     var (track, place, course) = (TripTrack(), SIMD2(0.0, 0), 0.0)
     var places: [TripTrack.Point] = []
@@ -324,7 +324,7 @@ import Testing
   }
 
   /// A way that no bound of metres can hold, as of a receiver that jumps.
-  @Test func aTrackOfJumpsIsBoundedToo() {
+  @Test func trackOfJumpsIsBounded() {
     var random = SeededGenerator.announced()
     var track = TripTrack()
     for second in 0..<3000 {
@@ -336,7 +336,7 @@ import Testing
   }
 
   /// Of what is told again after a restart, every digit is as it was.
-  @Test func aTrackIsKeptAsItIs() throws {
+  @Test func trackIsStoredUnchanged() throws {
     var random = SeededGenerator.announced()
     var track = TripTrack()
     let origin = Coordinate(latitude: -33.8, longitude: 151.2)

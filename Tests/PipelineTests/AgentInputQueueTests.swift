@@ -44,7 +44,7 @@ import Testing
     return names
   }
 
-  @Test func aFloodOfSensorEventsDropsItsOldestAndNothingElse() {
+  @Test func sensorEventFloodDropsOnlyItsOldestEvents() {
     var queue = AgentInputQueue()
     add(Self.request(1), to: &queue)
     add(.link(.lost(reason: "a")), to: &queue)
@@ -59,7 +59,7 @@ import Testing
     #expect(sensors == (10..<(AgentInputQueue.sensorCapacity + 10)).map { "sensor \($0)" })
   }
 
-  @Test func aFloodOfRequestsIsRefusedAndCostsNoSensorEventAndNoStop() {
+  @Test func requestFloodIsRejectedWithoutLossOfSensorEventsOrStop() {
     var queue = AgentInputQueue()
     for number in 0..<5 { add(Self.sensor(number), to: &queue) }
     let accepted = (0..<1000).count { queue.append(Self.request($0)) }
@@ -75,7 +75,7 @@ import Testing
     #expect(names.count { $0.hasPrefix("request") } == AgentInputQueue.requestCapacity)
   }
 
-  @Test func requestsAndLinkChangesKeepTheirOrder() {
+  @Test func requestsAndLinkChangesStayInOrder() {
     var queue = AgentInputQueue()
     let inputs: [AgentInput] = [
       .link(.connected(sessionStart: nil)), Self.request(1), .link(.lost(reason: "x")),
@@ -85,14 +85,14 @@ import Testing
     #expect(Self.drain(&queue) == ["connected", "request 1", "lost x", "connected", "request 2"])
   }
 
-  @Test func aLinkThatFlapsKeepsTheNewestChanges() {
+  @Test func flappingLinkRetainsNewestChanges() {
     var queue = AgentInputQueue()
     for number in 0..<100 { add(.link(.lost(reason: "\(number)")), to: &queue) }
     #expect(Self.drain(&queue) == (84..<100).map { "lost \($0)" })
   }
 
   /// A snapshot that is asked for after a reload shows what the reload did, even if one was waiting before.
-  @Test func snapshotRequestsAndReloadsWaitOnceEachBehindWhatCameBefore() {
+  @Test func snapshotRequestsAndReloadsAreQueuedOnceInOrder() {
     var queue = AgentInputQueue()
     for input in [AgentInput.snapshotRequest, .tick, .reload, .tick, .snapshotRequest, .tick] {
       add(input, to: &queue)

@@ -56,7 +56,7 @@ import Testing
     try JSONValue(parsing: message.encode(identity: MessageIdentity(epoch: "e", seq: 1)))
   }
 
-  @Test func everyFixIsToldAndStatusComesFirstAndThenAtItsInterval() throws {
+  @Test func everyFixIsPublishedAndStatusAtItsInterval() throws {
     var pipeline = try pipeline("status.interval=10", "heading.enabled=false", "attitude.enabled=false")
     let messages = run(&pipeline, (0...25).map { fix(at: Double($0), latitude: 48 + Double($0) * 1e-5) })
     #expect(messages.count { $0.kind == .location } == 26)
@@ -68,21 +68,21 @@ import Testing
     #expect(try LocationMessage(json: json(first)).time == Self.start)
   }
 
-  @Test func theDistanceFilterHolds() throws {
+  @Test func distanceFilterIsApplied() throws {
     var pipeline = try pipeline("location.distance_filter=50")
     // A hundred-thousandth of a degree of latitude is 1.11 m here.
     let messages = run(&pipeline, (0...100).map { fix(at: Double($0), latitude: 48 + Double($0) * 1e-5) })
     #expect(messages.count { $0.kind == .location } == 3)
   }
 
-  @Test func aFixWithoutATimeTakesItFromTheTimeBase() throws {
+  @Test func fixWithoutTimeUsesTheTimeBase() throws {
     var pipeline = try pipeline()
     let messages = run(&pipeline, [fix(at: 0, latitude: 48), fix(at: 5, latitude: 48.0001, time: false)])
     let last = try #require(messages.last { $0.kind == .location })
     #expect(try LocationMessage(json: json(last)).time == Self.start.advanced(bySeconds: 5))
   }
 
-  @Test func attitudeAndHeadingComeAtTheirIntervals() throws {
+  @Test func attitudeAndHeadingArePublishedAtTheirIntervals() throws {
     var pipeline = try pipeline("attitude.interval=0.5", "heading.interval=1", "heading.filter=0")
     let messages = run(&pipeline, (0...500).flatMap { rest(at: Double($0) / 100) })
     // The north frame needs a moment to be found.
@@ -107,7 +107,7 @@ import Testing
   }
 
   /// What the command `zero` asks for: the turn since then, beside the attitude itself.
-  @Test func attitudesRelativeToAMoment() throws {
+  @Test func attitudesAreRelativeToTheReferenceTime() throws {
     var pipeline = try pipeline("attitude.interval=0.1", "attitude.frame=xArbitraryZVertical")
     let none = pipeline.zeroAttitude()
     #expect(none == nil)
@@ -131,7 +131,7 @@ import Testing
     #expect(last.relative == nil)
   }
 
-  @Test func trueHeadingNeedsAPlace() throws {
+  @Test func trueHeadingRequiresAPosition() throws {
     var pipeline = try pipeline("heading.interval=0.1", "heading.filter=0")
     let messages = run(
       &pipeline, [fix(at: 0, latitude: 48)] + (0...100).flatMap { rest(at: Double($0) / 100) })
@@ -151,7 +151,7 @@ import Testing
     #expect(none.demands.values.allSatisfy { $0 == .off })
   }
 
-  @Test func aSourceThatIsLostIsInTheNextStatusOnce() throws {
+  @Test func lostSourceIsInTheNextStatusOnce() throws {
     var pipeline = try pipeline("status.interval=60")
     func status(_ seconds: Double, _ state: SourceStatus.State) -> SensorEvent {
       .status(

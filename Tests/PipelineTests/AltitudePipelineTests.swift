@@ -70,7 +70,7 @@ import Testing
 
   /// Locations have the altitude of both, better than the receiver's, above both surfaces; without a barometer, or with the key
   /// off, not a bit of them changes.
-  @Test func altitudesOfLocationsAreBettered() throws {
+  @Test func barometerImprovesLocationAltitudes() throws {
     var with = try pipeline()
     let bettered = locations(play(&with, seconds: 300)).suffix(100)
     #expect(bettered.count == 100 && bettered.allSatisfy { $0.altitudeSource == .fused && $0.floor == nil })
@@ -88,7 +88,7 @@ import Testing
   }
 
   /// In a garage the level is told when it changes, in a message that the broker keeps, and taken back under the sky.
-  @Test func theLevelOfAGarage() throws {
+  @Test func parkingLevelIsReported() throws {
     var pipeline = try pipeline()
     var told = altitudes(play(&pipeline, fall: 8.7))
     let first = try #require(told.first)
@@ -118,7 +118,7 @@ import Testing
     #expect(told.count == 1 && told.first?.floor == nil, "\(told)")
   }
 
-  @Test func messagesComeAtTheirInterval() throws {
+  @Test func messagesArePublishedAtTheirInterval() throws {
     var pipeline = try pipeline("altitude.interval=20")
     let told = altitudes(play(&pipeline, seconds: 300))
     #expect((15...17).contains(told.count), "\(told.count)")
@@ -135,7 +135,7 @@ import Testing
     "privacy.zones=48 11 50000 withhold", "privacy.zones=48 11 50000 blur", "privacy.accuracy=500",
     "location.desired_accuracy=reduced",
   ])
-  func nothingIsToldOfWhatIsPrivate(setting: String) throws {
+  func privatePositionsPublishNoAltitude(setting: String) throws {
     var pipeline = try pipeline(setting, "altitude.interval=1")
     let messages = play(&pipeline, fall: 8.7)
     #expect(altitudes(messages).isEmpty)
@@ -143,7 +143,7 @@ import Testing
   }
 
   /// The barometer is on at 1 Hz while the vehicle moves, and off at rest, and where nobody wants it.
-  @Test func theBarometerIsWantedWhileItMoves() throws {
+  @Test func barometerIsDemandedWhileMoving() throws {
     var pipeline = try pipeline()
     #expect(pipeline.demands[.barometer] == .rate(hertz: 1, latency: .milliseconds(500)))
     for index in 0..<6000 {
@@ -158,7 +158,7 @@ import Testing
   }
 
   /// `status` says whether there is a barometer, and why not.
-  @Test func statusSaysWhatIsMissing() throws {
+  @Test func statusListsMissingRequirements() throws {
     func service(_ pipeline: AgentPipeline) -> String? {
       pipeline.report(.online, at: Timestamp(seconds: 400)).services["altitude"]
     }
@@ -171,7 +171,7 @@ import Testing
   }
 
   /// What was found out goes on under another configuration.
-  @Test func anotherConfigurationForgetsNothing() throws {
+  @Test func reconfigurationPreservesState() throws {
     var pipeline = try pipeline()
     _ = play(&pipeline, fall: 5.8)
     pipeline.reconfigure(

@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func everyAxisCounts() {
+  @Test func everyAxisIsCompared() {
     for axis in [Vector3(1, 0, 0), Vector3(0, 1, 0), Vector3(0, 0, 1)] {
       var gate = AttitudeGate(interval: 1, filter: 5)
       let isFirst = gate.isOpen(at: time(0), attitude: yaw(40), gravity: Self.down, Self.plain)
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func anotherStateAlwaysPasses() {
+  @Test func changedStateAlwaysPasses() {
     var gate = AttitudeGate(interval: 1, filter: 5)
     var state = Self.plain
     func isOpen(_ second: Double) -> Bool {
@@ -62,7 +62,7 @@ import Testing
     #expect(isOpen(10) && !isOpen(11))
   }
 
-  @Test func gravityAloneIsFilteredByItsAngle() {
+  @Test func gravityWithoutAttitudeIsFilteredByAngle() {
     var gate = AttitudeGate(interval: 1, filter: 5)
     let state = AttitudeGate.State(frame: nil, axes: .device, degradation: "no gyroscope")
     for (second, degrees, isOpen) in [(0.0, 0.0, true), (1, 4.9, false), (2, 5.1, true), (3, 9, false)] {
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func withoutAFilterEveryIntervalPasses() {
+  @Test func everyIntervalPassesWithoutFilter() {
     var gate = AttitudeGate(interval: 1, filter: 0)
     let open = (0..<100).count {
       gate.isOpen(at: time(Double($0) / 10), attitude: yaw(0), gravity: Self.down, Self.plain)

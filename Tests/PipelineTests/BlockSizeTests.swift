@@ -115,7 +115,7 @@ import Traces
 
   /// An accelerometer, a gyroscope and a slower magnetometer as three devices: the size of their blocks makes no difference, also if
   /// the magnetometer delivers each sample by itself.
-  @Test(arguments: [1, 5, 10]) func aMagnetometerOfItsOwnYieldsTheSameMessages(spacing: Int) throws {
+  @Test(arguments: [1, 5, 10]) func separateMagnetometerYieldsEqualMessagesInBlocks(spacing: Int) throws {
     var generator = SeededGenerator.announced()
     let settings = [
       "attitude.interval=0.01", "attitude.filter=0", "attitude.frame=xMagneticNorthZVertical",
@@ -147,7 +147,7 @@ import Traces
   }
 
   /// What is recorded around an impact, and its direction in the vehicle.
-  @Test(arguments: [false, true]) func anImpactYieldsTheSameTrace(asDevices: Bool) throws {
+  @Test(arguments: [false, true]) func impactYieldsEqualTraceInBlocks(asDevices: Bool) throws {
     func trace(_ block: Int) throws -> (messages: [TraceMessage], samples: Set<TraceSample>) {
       var generator = SeededGenerator(seed: 8)
       var samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
@@ -211,7 +211,7 @@ import Traces
     "heading.enabled=false",
   ]
 
-  @Test func aThousandRandomMotionsYieldTheSameMessagesInBlocksOfAnySize() throws {
+  @Test func randomMotionsYieldEqualMessagesForAnyBlockSize() throws {
     var generator = SeededGenerator.announced()
     let fresh = try pipeline(Self.everything, at: 100)
     var (events, attitudes, different) = ([String: Int](), 0, 0)
@@ -249,7 +249,7 @@ import Traces
   }
 
   /// Turned to and fro by 80°, 0.9 times a second, in blocks of half a second.
-  @Test(arguments: [1, 50]) func aRotationIsNoShake(block: Int) throws {
+  @Test(arguments: [1, 50]) func rotationIsNoShake(block: Int) throws {
     var pipeline = try pipeline(
       [
         "motion.events=shake,impact", "motion.impact_threshold=1", "heading.enabled=false",
@@ -269,7 +269,7 @@ import Traces
   }
 
   /// Half a turn within half a second.
-  @Test(arguments: [1, 50]) func aHalfTurnIsNoImpact(block: Int) throws {
+  @Test(arguments: [1, 50]) func halfTurnIsNoImpact(block: Int) throws {
     var pipeline = try pipeline(
       [
         "motion.events=shake,impact", "motion.impact_threshold=1", "heading.enabled=false",
@@ -290,7 +290,7 @@ import Traces
 
   /// Each sample of a block is a message of its own time, at any interval that the sensors allow.
   @Test(arguments: [(10, 0.01, 100), (50, 0.01, 100), (10, 0.02, 50), (50, 0.1, 10), (1, 0.01, 100)])
-  func attitudesComeAtTheirIntervalOutOfBlocks(block: Int, interval: Double, perSecond: Int) throws {
+  func attitudeIntervalIsIndependentOfBlocks(block: Int, interval: Double, perSecond: Int) throws {
     var pipeline = try pipeline(
       [
         "attitude.interval=\(interval)", "attitude.filter=0", "attitude.frame=xArbitraryZVertical",
@@ -312,7 +312,7 @@ import Traces
   }
 
   /// All messages of a drive through a tunnel, but for `status`, which time alone makes due.
-  @Test(arguments: [5, 25, 50]) func aDriveYieldsTheSameMessagesInBlocksOfAnySize(block: Int) throws {
+  @Test(arguments: [5, 25, 50]) func driveYieldsEqualMessagesForAnyBlockSize(block: Int) throws {
     func messages(_ block: Int) throws -> [MessageKind: [VehicleMessage]] {
       var generator = SeededGenerator(seed: 8)
       let samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)

@@ -50,7 +50,7 @@ import Testing
 
   /// A car that leaves after one to twenty minutes, at any phase of the receiver's sleep.
   @Test(arguments: Self.paused)
-  func aPauseNeverBreaksWhatIsPromised(_ drive: Case) throws {
+  func pauseNeverViolatesTheErrorBound(_ drive: Case) throws {
     var run = try PromiseRun(drive, tunnels: false)
     try run.drive()
     expectKept(run, drive)
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(arguments: Self.felt)
-  func theAccelerometerWatchesOverARest(_ drive: Case) throws {
+  func accelerometerMonitorsRest(_ drive: Case) throws {
     var run = try PromiseRun(drive, tunnels: false)
     try run.drive()
     expectKept(run, drive)
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: Self.unseen)
-  func tunnelsAndSleepEndWhatIsPromised(_ drive: Case) throws {
+  func tunnelsAndSleepEndTheErrorBound(_ drive: Case) throws {
     var run = try PromiseRun(drive, tunnels: true)
     try run.drive()
     expectKept(run, drive)
@@ -80,7 +80,7 @@ import Testing
 
   /// The receiver dies on the way; nothing is said of it but that it is silent.
   @Test(arguments: Self.few)
-  func aDeadReceiverPromisesNothing(_ drive: Case) throws {
+  func failedReceiverEndsTheErrorBound(_ drive: Case) throws {
     var run = try PromiseRun(drive, tunnels: false)
     run.receiverEnd = 200
     try run.drive(until: 800)
@@ -90,7 +90,7 @@ import Testing
 
   /// The link dies, or the agent: no message says so, but each said for how long it was good.
   @Test(arguments: Self.few)
-  func aDeadLinkEndsThePromise(_ drive: Case) throws {
+  func lostLinkEndsTheErrorBound(_ drive: Case) throws {
     var run = try PromiseRun(drive, tunnels: false)
     run.linkEnd = 150
     try run.drive(until: 900)
@@ -99,7 +99,7 @@ import Testing
 
   /// A clean stop withdraws what nobody will watch over.
   @Test(arguments: Self.few)
-  func aCleanStopEndsThePromise(_ drive: Case) throws {
+  func cleanStopEndsTheErrorBound(_ drive: Case) throws {
     var run = try PromiseRun(drive, tunnels: false)
     try run.drive(until: 170)
     run.finish()

@@ -91,7 +91,7 @@ import Testing
   /// With room for an error the receiver sleeps while navigation carries the position on; what is told stays as exact as was asked
   /// for, says what it comes from, and is not told again afterwards.
   @Test(arguments: [("nearestTenMeters", 10.0), ("hundredMeters", 100.0)])
-  func theReceiverSleepsOnTheWay(_ accuracy: String, _ meters: Double) throws {
+  func receiverSleepsWhileDriving(_ accuracy: String, _ meters: Double) throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 420, mounting: generator.nextRotation()).samples(&generator)
     let settings = [
@@ -116,7 +116,7 @@ import Testing
   /// These two drives are aligned by a dozen fixes, of which the mounting is known to four degrees: of a receiver that slept at
   /// once, one was soon 18 m off and said to be good to 8.
   @Test(arguments: [9, 17_674_161_698_852_711_627])
-  func theReceiverStaysUntilTheMountingIsKnown(_ seed: UInt64) throws {
+  func receiverStaysOnUntilMountingIsEstimated(_ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let samples = SyntheticDrive(length: 110, mounting: generator.nextRotation()).samples(&generator)
     let configuration = try AgentConfiguration(
@@ -147,7 +147,7 @@ import Testing
   }
 
   /// Nothing carries a position on when the scans stay away: the receiver is woken without another event.
-  @Test func silentSensorsWakeTheReceiver() throws {
+  @Test func silentMotionSensorsWakeTheReceiver() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 240, mounting: generator.nextRotation()).samples(&generator)
     let configuration = try AgentConfiguration(
@@ -180,7 +180,7 @@ import Testing
     .needs(.recordings("gnss-imu-drive")), .needs(.recordings("kingston-2008")),
     .enabled(if: Shared.isFullRun, "two drives of an hour; ODOGRAPH_FULL=1 runs it"),
     arguments: ["gnss-imu-drive", "kingston-2008"])
-  func recordedDrivesAreCheaper(_ folder: String) throws {
+  func recordedDrivesUseLessEnergy(_ folder: String) throws {
     let moments = try recorded("data/" + folder)
     for (accuracy, distance) in [("nearestTenMeters", 20), ("hundredMeters", 100)] {
       let settings = [
@@ -248,7 +248,7 @@ import Testing
   }
 
   /// A promised bound is watched over by navigation as well as by the receiver.
-  @Test(arguments: [20]) func aBoundIsKeptWhileTheReceiverSleeps(_ bound: Int) throws {
+  @Test(arguments: [20]) func errorBoundHoldsWhileTheReceiverSleeps(_ bound: Int) throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 420, mounting: generator.nextRotation()).samples(&generator)
     let settings = [

@@ -177,7 +177,7 @@ import Testing
 
   private static let week = 7 * 86_400.0
 
-  @Test func aParkedWeekTakesAThird() throws {
+  @Test func parkedWeekUsesAThirdOfTheEnergy() throws {
     let today = try run([], radios: [], until: Self.week)
     for radios in [Set([SensorKind.cellular]), [.cellular, .wifi]] {
       let coarse = try run([], radios: radios, until: Self.week)
@@ -188,7 +188,7 @@ import Testing
   }
 
   /// Two hours on the way: to work and back.
-  @Test func aDayAtThreeKilometresTakesAThird() throws {
+  @Test func dayAtThreeKilometresUsesAThirdOfTheEnergy() throws {
     let trips = [3600.0, 36_000]
     let today = try run([], radios: [], until: 86_400, trips: trips)
     let coarse = try run([], radios: [.cellular, .wifi], until: 86_400, trips: trips)
@@ -202,7 +202,7 @@ import Testing
 
   /// Where no sky is, the receiver searches in vain again and again: a scan of access points each half hour is cheaper, with the
   /// figures as they are.
-  @Test func aWeekInAGarageTakesAThirdByAccessPointsAlone() throws {
+  @Test func garageWeekWithAccessPointsUsesAThirdOfTheEnergy() throws {
     let today = try run([], radios: [], until: Self.week, hasSky: false)
     let coarse = try run([], radios: [.wifi], until: Self.week, hasSky: false)
     print("week in a garage: today \(today); coarse \(coarse)")
@@ -212,7 +212,7 @@ import Testing
 
   /// What learning costs in two hours on the way at the accuracy of the defaults: at most the share and the reserve of
   /// `LearningSchedule`, and where the map knows all, a scan each eight minutes. A scan each half minute would take 280 J.
-  @Test func learningTakesLittleOfTheDay() throws {
+  @Test func learningUsesLittleEnergy() throws {
     let settings = ["location.desired_accuracy=best"]
     func learning(isKnown: Bool, _ radios: Set<SensorKind> = [.wifi]) throws -> Result {
       try run(
@@ -234,7 +234,7 @@ import Testing
   }
 
   /// What costs more than the fix that it spares is not asked for.
-  @Test func underTheSkyADearScanIsNotWorthIt() throws {
+  @Test func expensiveScanIsSkippedWithGNSSReception() throws {
     let today = try run([], radios: [], until: 86_400)
     let coarse = try run([], radios: [.wifi], until: 86_400)
     // Beside the first.

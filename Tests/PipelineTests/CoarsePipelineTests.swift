@@ -81,7 +81,7 @@ import Testing
 
   /// A start in a garage: the radio is asked at once, and what it hears after four seconds is told then.
   @Test(arguments: ["best", "hundredMeters", "kilometer", "threeKilometers", "reduced"])
-  func aStartWithoutSkyTellsAPositionWithinFiveSeconds(accuracy: String) throws {
+  func coarsePositionFollowsStartWithoutGNSSWithinFiveSeconds(accuracy: String) throws {
     var pipeline = try pipeline("location.desired_accuracy=\(accuracy)")
     let demand = try #require(pipeline.drainDemands()?[.wifi])
     #expect(demand.isOn)
@@ -98,7 +98,7 @@ import Testing
   }
 
   /// The receiver is told what it does not know itself: at a start without sky, and far from its last fix.
-  @Test func aReceiverIsToldWhereItIsAbout() throws {
+  @Test func receiverGetsTheCoarsePositionAsAssistance() throws {
     var pipeline = try pipeline("location.desired_accuracy=best")
     let before = pipeline.drainAid()
     _ = run(&pipeline, [try scan(4, at: 2)])
@@ -118,7 +118,7 @@ import Testing
   }
 
   /// A scan that was broken off is no answer, and is booked.
-  @Test func aBrokenOffScanAnswersNothing() throws {
+  @Test func abortedScanYieldsNoPosition() throws {
     var pipeline = try pipeline("location.desired_accuracy=kilometer")
     let broken = RadioScan(
       timestamp: Timestamp(seconds: 2), sightings: [], kind: .wifi, duration: 1.5, isComplete: false)
@@ -130,7 +130,7 @@ import Testing
     #expect(pipeline.demands[.wifi] == .off)
   }
 
-  @Test func withBoundsNothingIsPromisedOfIt() throws {
+  @Test func coarsePositionHasNoErrorBound() throws {
     var pipeline = try pipeline("location.reporting=bounded")
     var messages: [LocationMessage] = []
     for event in [try scan(4, at: 2)] + (10...40).map({ fix(Double($0), 1000) }) {
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func aTrackHoldsNone() throws {
+  @Test func tracksContainNoCoarsePositions() throws {
     var pipeline = try pipeline("location.desired_accuracy=best", "location.deferral_timeout=60")
     var messages: [VehicleMessage] = []
     for event in [try scan(4, at: 2)] + (10...80).map({ fix(Double($0), 1000) }) {
@@ -163,7 +163,7 @@ import Testing
 
   // MARK: Never worse than a fix
 
-  @Test func aFreshFixWins() throws {
+  @Test func freshFixPrecedesCoarsePosition() throws {
     var pipeline = try pipeline("location.desired_accuracy=kilometer")
     #expect(run(&pipeline, [fix(10, 1000, speed: 10)]).count == 1)
     // After a second the vehicle is within metres of the fix, after a minute it may be a kilometre away.
@@ -175,28 +175,28 @@ import Testing
     #expect(back.count == 1 && back[0].positionSource != .coarse)
   }
 
-  @Test func whoWantsTheBestGetsNoCoarsePositionInATunnel() throws {
+  @Test func bestAccuracyGetsNoCoarsePositionInATunnel() throws {
     var pipeline = try pipeline("location.desired_accuracy=best")
     _ = run(&pipeline, [fix(10, 0, speed: 10)])
     let told = run(&pipeline, [try scan(100, at: 2)])
     #expect(told.isEmpty)
   }
 
-  @Test func aDistanceFilterAsksForMoreThanTheRadius() throws {
+  @Test func distanceFilterRequiresMoreThanTheRadius() throws {
     var pipeline = try pipeline("location.desired_accuracy=kilometer", "location.distance_filter=10")
     let told = run(
       &pipeline, [try scan(4, at: 2), try scan(40, at: 2), try scan(80, at: 2), try scan(120, at: 3)])
     #expect(told.count == 2)
   }
 
-  @Test func aSignificantChangeIsToldByRadios() throws {
+  @Test func radiosReportSignificantChanges() throws {
     var pipeline = try pipeline("location.reporting=significant")
     let told = run(
       &pipeline, [try scan(4, at: 0), try scan(100, at: 1), try scan(400, at: 2), try scan(800, at: 4)])
     #expect(told.map(\.positionSource) == [.coarse, .coarse, .coarse])
   }
 
-  @Test func privacyHoldsForThemToo() throws {
+  @Test func privacyAppliesToCoarsePositions() throws {
     // The zone ends 20 m before the estimate: the vehicle may be inside.
     var pipeline = try pipeline(
       "location.desired_accuracy=kilometer", "privacy.zones=48 11 980")
@@ -206,7 +206,7 @@ import Testing
     #expect(away.count == 1)
   }
 
-  @Test func withoutARadioNothingIsAskedAndNothingTold() throws {
+  @Test func withoutRadioNothingIsScannedOrPublished() throws {
     var pipeline = try pipeline("location.desired_accuracy=kilometer", radios: [])
     let told = run(&pipeline, [try scan(4, at: 2)])
     #expect(told.isEmpty && pipeline.demands[.wifi] == .off && pipeline.demands[.cellular] == .off)
@@ -214,7 +214,7 @@ import Testing
 
   // MARK: Learning
 
-  @Test func scansBesideGoodFixesAreHandedOut() throws {
+  @Test func scansNearGoodFixesAreForwardedForLearning() throws {
     var pipeline = try pipeline(
       "location.desired_accuracy=best", "privacy.zones=48 11 300", isLearning: true, map: TableMap())
     // Within the zone, beside a fix, beside it again at once, long after one.
@@ -233,7 +233,7 @@ import Testing
     #expect(again.isEmpty)
   }
 
-  @Test func onTheWayTheRadioIsAskedWhileThereIsSomethingToLearn() throws {
+  @Test func radioScansOnTheMoveWhileBeaconsAreUnlearned() throws {
     var pipeline = try pipeline("location.desired_accuracy=best", isLearning: true, map: TableMap())
     _ = run(&pipeline, [try scan(1, at: 0)])
     var asked: [Double] = []
@@ -249,7 +249,7 @@ import Testing
 
   // MARK: Witness
 
-  @Test func aReceiverThatIsDeceivedIsTold() throws {
+  @Test func spoofedReceiverIsReported() throws {
     var pipeline = try pipeline("location.desired_accuracy=best", isLearning: true)
     let sound = run(&pipeline, [fix(10, 1000), try scan(11, at: 2), fix(12, 1000)])
     #expect(sound.allSatisfy { !$0.contradictsBeacons })
@@ -275,7 +275,7 @@ import Testing
   }
 
   /// In country without known beacons nothing can take a doubt back: it ends by itself, ten minutes after the last reason for it.
-  @Test func aDoubtEndsWhereNothingIsKnown() throws {
+  @Test func suspicionExpiresWithoutKnownBeacons() throws {
     var pipeline = try pipeline("location.desired_accuracy=best", isLearning: true)
     var told: [Location] = []
     for step in 0...60 {
@@ -300,7 +300,7 @@ import Testing
     #expect(pipeline.drainLearnable().map(\.scan.timestamp.seconds).last == 700.5)
   }
 
-  @Test func aSingleBeaconContradictsNobody() throws {
+  @Test func singleBeaconContradictsNoFix() throws {
     var pipeline = try pipeline("location.desired_accuracy=best")
     _ = run(&pipeline, [fix(10, 0)])
     for second in [10.5, 20.5, 30.5] {

@@ -39,7 +39,7 @@ import Testing
     return told
   }
 
-  @Test func manoeuvresAreToldOnceWithTimeAndPlace() throws {
+  @Test func manoeuvresArePublishedOnceWithTimeAndPosition() throws {
     var pipeline = try pipeline("events.braking=1.8", "events.acceleration=1.5", "events.cornering=1.5")
     let told = try play(&pipeline)
     #expect(told.count >= 5)
@@ -55,7 +55,7 @@ import Testing
   }
 
   /// An event names the trip in which it was, the trip counts it, and a run after a loss of power gives out other numbers.
-  @Test func tripsCountThemAndNoNumberComesTwice() throws {
+  @Test func tripsCountEventsAndNumbersAreUnique() throws {
     let settings = ["events.braking=1.8", "events.acceleration=1.5", "events.cornering=1.5"]
     var pipeline = try pipeline(settings[0], settings[1], settings[2])
     let first = try play(&pipeline)
@@ -77,23 +77,23 @@ import Testing
   }
 
   /// The limits are the preset's.
-  @Test func aTruckHasOtherLimits() throws {
+  @Test func truckHasItsOwnLimits() throws {
     let truck = try pipeline("preset=truck").configuration.events.limits
     let car = try pipeline().configuration.events.limits
     #expect(truck.braking < car.braking && truck.supply > 20 && car.supply < 13)
   }
 
-  @Test func anOrdinaryDriveTellsNone() throws {
+  @Test func ordinaryDriveHasNoEvents() throws {
     var pipeline = try pipeline()
     #expect(try play(&pipeline).isEmpty)
   }
 
-  @Test func whatIsNotWantedIsNotTold() throws {
+  @Test func disabledEventsAreNotReported() throws {
     var pipeline = try pipeline("events.braking=1.8", "events.kinds=overSpeed")
     #expect(try play(&pipeline).isEmpty)
   }
 
-  @Test func placesAreShownAsThePrivacyPolicySays() throws {
+  @Test func eventPositionsFollowThePrivacyPolicy() throws {
     for settings in [["privacy.zones=48.1381 11.5812 20000 withhold"], ["location.desired_accuracy=reduced"]]
     {
       var pipeline = try pipeline("events.braking=1.8", settings[0])
@@ -105,7 +105,7 @@ import Testing
     for message in told { #expect(message.speed == nil && (message.horizontalAccuracy ?? 0) > 100) }
   }
 
-  @Test func overSpeedIsToldWhenItBeginsAndWhenItIsOver() throws {
+  @Test func speedingIsReportedAtItsStartAndEnd() throws {
     var pipeline = try pipeline("events.speed_limit=40", "events.kinds=overSpeed")
     let told = try play(&pipeline)
     #expect(told.count >= 2)
@@ -116,7 +116,7 @@ import Testing
   }
 
   /// The limit of a GeoJSON region holds while the vehicle is in it, by the same decision that `region` tells.
-  @Test(arguments: [true, false]) func aRegionsLimitHoldsInside(isLimited: Bool) throws {
+  @Test(arguments: [true, false]) func regionSpeedLimitAppliesInside(isLimited: Bool) throws {
     var pipeline = try pipeline("events.kinds=overSpeed")
     let limit = isLimited ? #","speedLimit":8"# : ""
     let text =
@@ -159,7 +159,7 @@ import Testing
     return told
   }
 
-  @Test func whatGoesOnIsOverAtACleanStop() throws {
+  @Test func cleanStopEndsActiveEvents() throws {
     var pipeline = try pipeline("events.speed_limit=40", "events.kinds=overSpeed")
     #expect(speed(&pipeline, seconds: 0..<60).map(\.isOngoing) == [true])
     var told: [DrivingEventMessage] = []
@@ -173,7 +173,7 @@ import Testing
     #expect(pipeline.tripsToKeep?.lasting.isEmpty == true)
   }
 
-  @Test func whatGoesOnIsOverWhenTheLimitsChange() throws {
+  @Test func changedLimitsEndActiveEvents() throws {
     var pipeline = try pipeline("events.speed_limit=40", "events.kinds=overSpeed")
     let begun = try #require(speed(&pipeline, seconds: 0..<60).first)
     var told: [DrivingEventMessage] = []
@@ -198,7 +198,7 @@ import Testing
   }
 
   /// After a kill the next run ends what went on, once, with the same words whenever it says so.
-  @Test func whatGoesOnIsOverAfterAKill() throws {
+  @Test func activeEventsEndAfterAKill() throws {
     var first = try pipeline("events.speed_limit=40", "events.kinds=overSpeed")
     let begun = try #require(speed(&first, seconds: 0..<60).first)
     // A loss of power before the outbox has it.
@@ -230,7 +230,7 @@ import Testing
     #expect(speed(&last, seconds: 0..<5).isEmpty && kept.lasting.isEmpty)
   }
 
-  @Test func theBusTellsIgnitionEngineAndVoltage() throws {
+  @Test func busProvidesIgnitionEngineAndVoltage() throws {
     var pipeline = try pipeline("can.interface=can0", "events.idling=60")
     var told: [DrivingEventMessage] = []
     func send(_ readings: [VehicleReading]) {

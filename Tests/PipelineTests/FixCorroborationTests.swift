@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite struct FixVouchersTests {
+@Suite struct FixCorroborationTests {
   private static let frame = LocalFrame(origin: Coordinate(latitude: 48, longitude: 11))
 
   private struct TableMap: BeaconMap {
@@ -51,12 +51,12 @@ import Testing
       (10, 170, true), (10, 230, false), (600, 30_000, true), (600, 36_000, false), (3600, 10_000, true),
       (3601, 10_000, false), (-1, 0, false),
     ] as [(Double, Double, Bool)])
-  func theyVouchAnHourWithinReach(seconds: Double, metres: Double, isVouched: Bool) {
+  func confirmationLastsAnHourWithinReach(seconds: Double, metres: Double, isVouched: Bool) {
     let fix = Self.fix(seconds, metres)
     #expect(Self.vouchers().corroborates(for: fix, against: Self.scan(50..<60)) == isVouched)
   }
 
-  @Test func nobodyVouchesAgainstItself() {
+  @Test func contradictingBeaconsConfirmNothing() {
     let fix = Self.fix(60, 500)
     #expect(!FixCorroboration(mobility: .vehicle).corroborates(for: fix, against: Self.scan(50..<60)))
     #expect(!Self.vouchers().corroborates(for: fix, against: Self.scan(0..<10)))
@@ -65,14 +65,14 @@ import Testing
   }
 
   /// What is not known, or known elsewhere, has borne nothing out.
-  @Test func onlyBeaconsOfThePlaceVouch() {
+  @Test func onlyBeaconsNearTheFixConfirmIt() {
     let fix = Self.fix(60, 500)
     #expect(!Self.vouchers(8..<30).corroborates(for: fix, against: Self.scan(50..<60)))
     #expect(Self.vouchers(7..<30).corroborates(for: fix, against: Self.scan(50..<60)))
     #expect(!Self.vouchers(at: 400).corroborates(for: fix, against: Self.scan(50..<60)))
   }
 
-  @Test func aDateThatJumpsIsNotLearnedWithForADay() {
+  @Test func learningPausesForADayAfterADateJump() {
     let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
     func isSound(_ screen: inout DateScreen, at seconds: Double, ahead: Double = 0) -> Bool {
       screen.process(start.advanced(bySeconds: seconds + ahead), at: Timestamp(seconds: seconds))

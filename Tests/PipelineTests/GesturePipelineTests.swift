@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [false, true]) func aLightSlapIsToldWithALowThreshold(hasGyroscope: Bool) throws {
+  @Test(arguments: [false, true]) func lightImpactIsReportedWithLowThreshold(hasGyroscope: Bool) throws {
     func told(_ settings: String...) throws -> [JSONValue] {
       var pipeline = try pipeline(["motion.events=impact"] + settings)
       return try play(&pipeline, to: 6, hasGyroscope: hasGyroscope) {
@@ -61,7 +61,7 @@ import Testing
   }
 
   /// Right after a start-off that gravity, too, has been dragged along by where there is no gyroscope.
-  @Test(arguments: [false, true]) func theSideOfASlapAfterAStartOff(hasGyroscope: Bool) throws {
+  @Test(arguments: [false, true]) func impactSideIsRightAfterAcceleration(hasGyroscope: Bool) throws {
     var pipeline = try pipeline(["motion.events=impact"])
     let told = try play(&pipeline, to: 6, hasGyroscope: hasGyroscope) {
       (4.5..<4.54).contains($0) ? Vector3(-4, 0, 0) : (4..<4.5).contains($0) ? Vector3(0, -2.7, 0) : .zero
@@ -79,7 +79,7 @@ import Testing
   }
 
   /// A device that stands upright: its y axis is the vertical.
-  @Test func shakesAreToldWithTheirLineAndCancelledAfterASecond() throws {
+  @Test func shakesHaveADirectionAndAreCancelledAfterASecond() throws {
     let upright = Vector3(0, -1, 0)
     func told(_ line: Vector3, count: Int = 6, _ settings: String...) throws -> [[String?]] {
       var pipeline = try pipeline(["motion.events=shake"] + settings)
@@ -104,7 +104,7 @@ import Testing
     ("motion.impact_sides=middle", "motion.impact_sides"),
     ("motion.orientations=flat", "motion.orientations"),
   ])
-  func settingsThatMakeNoSenseAreRefused(setting: String, key: String) throws {
+  func invalidSettingsAreRejected(setting: String, key: String) throws {
     let error = #expect(throws: ConfigurationError.self) { try pipeline([setting]) }
     #expect(error?.description.contains(key) == true)
   }
@@ -113,7 +113,7 @@ import Testing
     pipeline.report(.online, at: Timestamp(seconds: time)).orientation
   }
 
-  @Test func theOrientationIsInStatusWhetherItIsToldOrNot() throws {
+  @Test func statusHasOrientationEvenIfItsEventsAreOff() throws {
     var pipeline = try pipeline(["motion.events=", "motion.orientation_duration=1"])
     #expect(orientation(pipeline, at: 0) == nil)
     #expect(try play(&pipeline, to: 0.6).isEmpty)
@@ -131,7 +131,7 @@ import Testing
     #expect(orientation(pipeline, at: 3) == nil)
   }
 
-  @Test func orientationsThatAreNotToldApartLeaveTheLast() throws {
+  @Test func undecidedOrientationKeepsTheLastOne() throws {
     var pipeline = try pipeline(["motion.events=orientation", "motion.orientations=faceUp,portrait"])
     var told = try play(&pipeline, to: 2)
     told += try play(&pipeline, from: 2, to: 12, gravity: Vector3(1, 0, 0))
@@ -141,7 +141,7 @@ import Testing
 
   /// Whatever the sensors feel, `stationary` is not told while the receiver says that the vehicle drives.
   @Test(arguments: 2...6 as ClosedRange<UInt64>, [1.0, 0.2])
-  func aSimulatedDriveIsNeverStationaryInMotion(seed: UInt64, fixRate: Double) throws {
+  func simulatedDriveIsNeverStationaryWhileMoving(seed: UInt64, fixRate: Double) throws {
     var configuration = SimulatedDrive.Configuration()
     configuration.seed = seed
     configuration.rates.accelerometer = 25

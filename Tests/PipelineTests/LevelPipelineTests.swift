@@ -64,7 +64,7 @@ import Testing
     return level
   }
 
-  @Test func theTiltIsMeasuredAtRestAndTakenOff() throws {
+  @Test func levelIsMeasuredAtRestAndSubtracted() throws {
     var pipeline = try pipeline()
     let before = play(&pipeline, from: 0, to: 4) { scan($0) }
     #expect(try #require(before.last?.gravity).z > -0.95)
@@ -99,7 +99,7 @@ import Testing
   }
 
   /// What is hit is the side of the vehicle, however the device is mounted in it.
-  @Test func impactsAreToldInTheVehiclesAxes() throws {
+  @Test func impactsAreInVehicleAxes() throws {
     var pipeline = try pipeline("motion.events=impact")
     let upright = Quaternion(angle: 70.0.radians, axis: Vector3(1, 0, 0))
     func sides(from start: Double) -> [Impact.Side] {
@@ -123,7 +123,7 @@ import Testing
     #expect(sides(from: 20) == [.top])
   }
 
-  @Test func theZeroGoesOnFromTheSameMoment() throws {
+  @Test func attitudeReferenceIsUnchangedByLeveling() throws {
     var pipeline = try pipeline()
     _ = play(&pipeline, from: 0, to: 4) { scan($0) }
     let zero = pipeline.zeroAttitude()
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func eachReasonAgainstItIsNamed() throws {
+  @Test func eachObstacleIsNamed() throws {
     func failure(_ pipeline: AgentPipeline) -> LevelFailure? {
       if case .failed(let failure)? = pipeline.lastLevel.outcome { failure } else { nil }
     }
@@ -215,7 +215,7 @@ import Testing
   }
 
   /// At rest, where the sensors would sleep, the accelerometer is woken for it and let go of again.
-  @Test func theAccelerometerIsWokenForIt() throws {
+  @Test func levelCommandPowersTheAccelerometer() throws {
     var pipeline = try pipeline(
       "location.desired_accuracy=hundredMeters", "heading.enabled=false", "attitude.enabled=false",
       "motion.events=activity")

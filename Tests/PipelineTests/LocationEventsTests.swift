@@ -58,7 +58,7 @@ import Testing
     return told
   }
 
-  @Test func aLostReceiverIsToldAtOnceWithItsRemedy() throws {
+  @Test func lostReceiverIsReportedImmediatelyWithRemedy() throws {
     var pipeline = try pipeline("status.interval=3600")
     let told = run(
       &pipeline,
@@ -73,14 +73,14 @@ import Testing
     #expect(message.remedy?.contains("gpsd runs") == true)
   }
 
-  @Test func aReceiverWithoutAFixIsToldAfterAMinuteOnce() throws {
+  @Test func missingFixIsReportedOnceAfterAMinute() throws {
     var pipeline = try pipeline()
     let told = run(&pipeline, (0...200).map { fix(Double($0), nil) })
     #expect(told.map { $0.at.rounded() } == [60] && told.first?.message.error == "positionUnknown", "\(told)")
     #expect(told.first?.message.remedy == "check that its antenna sees the sky")
   }
 
-  @Test func pausesAndResumptionsAreToldWhenTheyHappen() throws {
+  @Test func pausesAndResumptionsAreReported() throws {
     var pipeline = try pipeline("location.pauses_automatically=true")
     // Drives, stands for twenty minutes, drives on.
     let drive = (0..<60).map { fix(Double($0), 10 * Double($0), speed: 10) }
@@ -93,7 +93,7 @@ import Testing
   }
 
   /// One that ends in good order says so by its track.
-  @Test func aDeferralThatEndsOtherwiseIsToldAfterItsTrack() throws {
+  @Test func interruptedDeferralIsReportedAfterItsTrack() throws {
     var pipeline = try pipeline("location.deferral_timeout=60")
     var messages: [VehicleMessage] = []
     for second in 0...90 {
@@ -110,7 +110,7 @@ import Testing
   }
 
   /// A receiver that comes and goes each second for an hour: six at once, one a minute, and the last of all.
-  @Test func aReceiverThatFlapsFloodsNothing() throws {
+  @Test func flappingReceiverIsRateLimited() throws {
     var pipeline = try pipeline("status.interval=3600")
     var events: [SensorEvent] = []
     for second in 0..<3600 {
@@ -134,7 +134,7 @@ import Testing
     #expect(!after.contains { $0.kind == .locationEvent })
   }
 
-  @Test func whatIsHeldBackComesBeforeAStop() {
+  @Test func heldBackEventsArePublishedBeforeAStop() {
     var events = LocationEvents()
     let zero = Timestamp(nanoseconds: 0)
     for second in 0..<9 {
@@ -150,7 +150,7 @@ import Testing
 
   /// The compass in status and heading, with what to do about it.
   @Test(arguments: [("automotive", "drive slowly in a full circle"), ("other", "figure of eight")])
-  func aCalibrationThatIsWantedSaysWhatToDo(activity: String, instruction: String) throws {
+  func calibrationRequestHasInstructions(activity: String, instruction: String) throws {
     var pipeline = try pipeline("heading.enabled=true", "heading.filter=0", "location.activity=\(activity)")
     var messages: [VehicleMessage] = []
     for step in 0...300 {
@@ -172,7 +172,7 @@ import Testing
     }
   }
 
-  @Test func withoutAMagnetometerThereIsNoCompass() throws {
+  @Test func compassRequiresAMagnetometer() throws {
     let pipeline = try pipeline()
     #expect(pipeline.report(.online, at: Timestamp(seconds: 0)).compass == nil)
   }

@@ -72,7 +72,7 @@ import Testing
   }
 
   /// Through a minute without a receiver positions go on, each within what it states, and say what they come from.
-  @Test func aTunnelIsBridged() throws {
+  @Test func tunnelIsBridged() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(mounting: generator.nextRotation()).samples(&generator)
     var pipeline = try pipeline()
@@ -117,7 +117,7 @@ import Testing
 
   /// Accelerometer and gyroscope as devices of their own, each with blocks of half a second, in either order.
   @Test(arguments: [SensorKind.accelerometer, .gyroscope])
-  func twoDevicesWithBlocksBridgeATunnelAsOneDoes(_ first: SensorKind) throws {
+  func twoDevicesInBlocksBridgeATunnelLikeOne(_ first: SensorKind) throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 200).samples(&generator)
     var pipeline = try pipeline()
@@ -157,7 +157,7 @@ import Testing
   }
 
   /// On a loaded machine reports come up to half a second late, each by another time. They say themselves of when they are.
-  @Test func reportsThatComeLateDoNotMoveTheVehicle() throws {
+  @Test func lateFixesDoNotMoveTheVehicle() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 200).samples(&generator)
     // A recording's time is the receiver's, whenever it comes.
@@ -188,7 +188,7 @@ import Testing
   }
 
   /// Without a magnetometer, heading and attitude against north are there once the vehicle is aligned, and services say so.
-  @Test func sixAxesHaveAHeading() throws {
+  @Test func headingIsAvailableWithSixAxes() throws {
     var generator = SeededGenerator.announced()
     var drive = SyntheticDrive(length: 150)
     drive.mounting = .identity
@@ -220,7 +220,7 @@ import Testing
   }
 
   /// However the device sits, what is told of turning and of blows is in the axes of the vehicle once they are known, and says so.
-  @Test func whatIsToldIsOfTheVehicle() throws {
+  @Test func publishedMotionIsInVehicleAxes() throws {
     var generator = SeededGenerator.announced()
     let mounting = generator.nextRotation()
     var samples = SyntheticDrive(length: 180, mounting: mounting).samples(&generator)
@@ -258,7 +258,7 @@ import Testing
 
   /// The attitude filter does not take bends and braking for gravity where navigation knows them, though samples come in blocks of
   /// half a second: the tilt in a frame without north, which is the filter's own.
-  @Test func gravityIsFoundWhileDriving() throws {
+  @Test func gravityIsEstimatedWhileDriving() throws {
     var generator = SeededGenerator.announced()
     var drive = SyntheticDrive(length: 240)
     drive.mounting = .identity
@@ -295,7 +295,7 @@ import Testing
 
   /// Switched off, on foot, or without inertial sensors, the receiver's positions are told as they come and say nothing new.
   @Test(arguments: ["navigation.enabled=false", "location.activity=pedestrian", ""])
-  func whereNothingIsNavigatedNothingChanges(_ setting: String) throws {
+  func fixesAreUnchangedWithoutNavigation(_ setting: String) throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 120).samples(&generator)
     var pipeline = try setting.isEmpty ? pipeline() : pipeline(setting)
@@ -313,7 +313,7 @@ import Testing
   }
 
   /// Scans that stop while a fix waits for them cost nothing but a moment.
-  @Test func aFixThatWaitsForScansInVainIsToldAsItIs() throws {
+  @Test func fixIsPublishedUnchangedIfItsScansAreMissing() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 150).samples(&generator)
     var pipeline = try pipeline()
@@ -337,8 +337,8 @@ import Testing
     #expect(locations(messages).count == 2)
   }
 
-  /// What is dead reckoning without a receiver is bounded only as far as its accuracy reaches; then the bound is withdrawn.
-  @Test func aBoundIsWithdrawnWhereTheAccuracyEnds() throws {
+  /// Dead reckoning is bounded only while its accuracy suffices; then the bound is withdrawn.
+  @Test func errorBoundIsWithdrawnWithInsufficientAccuracy() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive().samples(&generator)
     var pipeline = try pipeline(
@@ -354,7 +354,7 @@ import Testing
   }
 
   /// The receiver is not let sleep because a tunnel is bridged.
-  @Test func theReceiverGoesOnSearchingInATunnel() throws {
+  @Test func receiverContinuesSearchingInATunnel() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive().samples(&generator)
     var pipeline = try pipeline("location.distance_filter=100", "location.desired_accuracy=nearestTenMeters")
@@ -363,7 +363,7 @@ import Testing
   }
 
   /// A configuration from afar keeps what was found out.
-  @Test func anotherConfigurationKeepsTheAlignment() throws {
+  @Test func reconfigurationPreservesTheAlignment() throws {
     var generator = SeededGenerator.announced()
     let samples = SyntheticDrive(length: 200).samples(&generator)
     var pipeline = try pipeline()

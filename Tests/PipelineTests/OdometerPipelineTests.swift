@@ -39,7 +39,7 @@ import Testing
     ])
   }
 
-  @Test func locationsTracksAndStatusCarryIt() throws {
+  @Test func locationsTracksAndStatusHaveTheOdometer() throws {
     var pipeline = try pipeline(["location.reporting=distance", "location.deferral_timeout=60"])
     var (locations, tracks): ([LocationMessage], [TrackMessage]) = ([], [])
     for second in 0...200 {
@@ -67,7 +67,7 @@ import Testing
   }
 
   /// Half a kilometre aside that is believed in the end adds nothing.
-  @Test func aJumpAddsNothing() throws {
+  @Test func jumpAddsNoDistance() throws {
     var pipeline = try pipeline()
     for second in 0...200 { pipeline.process(fix(second, jump: second < 100 ? 0 : 456)) { _ in } }
     let odometer = try #require(pipeline.report(.online, at: Timestamp(seconds: 200)).odometer)
@@ -75,7 +75,7 @@ import Testing
     #expect(odometer.estimated == 0)
   }
 
-  @Test func theVehiclesOwnOdometerIsFollowed() throws {
+  @Test func vehicleOdometerIsFollowed() throws {
     var pipeline = try pipeline(["can.interface=can0", "can.obd=11-bit"])
     for second in 0...1300 {
       if second % 10 == 0 {
@@ -92,7 +92,7 @@ import Testing
   }
 
   /// Where places are told in cells, a way to the metre would tell the road.
-  @Test func privacyHoldsForItToo() throws {
+  @Test func privacyAppliesToTheOdometer() throws {
     var pipeline = try pipeline(["location.desired_accuracy=reduced"])
     var locations: [LocationMessage] = []
     for second in 0...700 {
@@ -106,7 +106,7 @@ import Testing
     #expect(pipeline.odometerToKeep?.place == nil)
   }
 
-  @Test func theCommandSetsIt() throws {
+  @Test func commandSetsTheOdometer() throws {
     var pipeline = try pipeline()
     for second in 0...100 { pipeline.process(fix(second)) { _ in } }
     let before = pipeline.setOdometer(reading: 48_213_400)

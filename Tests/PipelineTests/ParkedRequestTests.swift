@@ -27,7 +27,7 @@ import Testing
     Row(testDescription: "warm", slept: 2700, timeToFix: 6),
     Row(testDescription: "cold", slept: 10_800, timeToFix: 35),
   ])
-  func aRequestPowersTheReceiverOfAParkedVehicle(row: Row) throws {
+  func requestPowersTheReceiverOfAParkedVehicle(row: Row) throws {
     var vehicle = try ParkedVehicle(hasAccelerometer: row.hasAccelerometer)
     vehicle.park()
     vehicle.skip(row.slept)
@@ -45,7 +45,7 @@ import Testing
       "\(vehicle.receiver.joules - before.joules) J")
   }
 
-  @Test func aPositionConfirmedByRestAnswersImmediately() throws {
+  @Test func positionConfirmedByRestAnswersImmediately() throws {
     var vehicle = try ParkedVehicle()
     vehicle.park()
     vehicle.skip(600)
@@ -62,7 +62,7 @@ import Testing
 
   /// In a garage the request ends without a fix, and the receiver returns to sleep.
   @Test(arguments: ["best", "hundredMeters", "kilometer"])
-  func aReceiverWithoutAFixReturnsToSleep(accuracy: String) throws {
+  func receiverWithoutFixReturnsToSleep(accuracy: String) throws {
     var vehicle = try ParkedVehicle("location.desired_accuracy=\(accuracy)")
     vehicle.park()
     vehicle.skip(2700)
@@ -76,7 +76,7 @@ import Testing
   }
 
   /// A withheld position confirms nothing: the answer is the last one that was shown.
-  @Test func aWithheldPositionAnswersNothing() throws {
+  @Test func withheldPositionAnswersNoRequest() throws {
     var vehicle = try ParkedVehicle("privacy.zones=48 11 300 withhold")
     vehicle.drive(from: 1000, to: 0)
     vehicle.park()
@@ -106,7 +106,7 @@ import Testing
     #expect(vehicle.regionEvents == ["dwell home 60.0"])
   }
 
-  @Test func aResetDecidesRegionsImmediately() throws {
+  @Test func resetDecidesRegionsImmediately() throws {
     var vehicle = try ParkedVehicle()
     vehicle.watch(["home": 0, "away": 5000])
     vehicle.park()
@@ -119,7 +119,7 @@ import Testing
   }
 
   /// Where positions are withheld, no region is decided.
-  @Test func aWithheldPositionDecidesNoRegion() throws {
+  @Test func withheldPositionDecidesNoRegion() throws {
     var vehicle = try ParkedVehicle("privacy.zones=48 11 300 withhold")
     vehicle.drive(from: 1000, to: 0)
     vehicle.park()
@@ -130,7 +130,7 @@ import Testing
   }
 
   /// A search for satellites that was given up is resumed for a new region, for a limited time.
-  @Test func withoutAPositionTheReceiverIsPowered() throws {
+  @Test func receiverIsPoweredWithoutAPosition() throws {
     var vehicle = try ParkedVehicle("location.desired_accuracy=hundredMeters", "location.reporting=distance")
     vehicle.run(until: { !$0.isReceiverOn }, atMost: 200, timeToFix: .infinity)
     #expect(!vehicle.isReceiverOn)
@@ -146,7 +146,7 @@ import Testing
   }
 
   /// The position of a moving vehicle decides what it surely has not left or reached since.
-  @Test func theNewestPositionOfAMovingVehicleDecidesWhatIsFar() throws {
+  @Test func newestPositionDecidesDistantRegionsWhileMoving() throws {
     var vehicle = try ParkedVehicle()
     vehicle.drive(from: 2000, to: 500)
     vehicle.watch(["here": 500, "far": 20_000])

@@ -24,7 +24,7 @@ import Testing
     // Metres of the fixes at seconds 1, 2, 3, …; seconds of the answer; which fix; whether it suffices.
     ([180.0, 60, 30, 10], 3.0, 3.0, true), ([20], 1, 1, true), ([180, 90, 120, 90, 200], 10, 4, false),
   ])
-  func theFirstThatIsGoodEnoughOrTheBest(radii: [Double], answered: Double, which: Double, isSufficient: Bool)
+  func firstSufficientFixOrBestAnswers(radii: [Double], answered: Double, which: Double, isSufficient: Bool)
     throws
   {
     var commands = PendingCommands()
@@ -44,7 +44,7 @@ import Testing
 
   /// A position from before the command is sufficient only while rest confirms it.
   @Test(arguments: [(5.0, true), (50, true), (51, false), (nil, false)])
-  func withoutANewFixTheLastKnownIsToldAsSuch(radius: Double?, isAccurate: Bool) throws {
+  func lastKnownPositionAnswersWithoutNewFix(radius: Double?, isAccurate: Bool) throws {
     for isConfirmed in [true, false] {
       var commands = PendingCommands()
       commands.observe(fix(1), radius: radius)
@@ -57,7 +57,7 @@ import Testing
   }
 
   /// A position that was measured before the command and arrives after it is not fresh.
-  @Test func aPositionFromBeforeTheCommandIsNotFresh() throws {
+  @Test func positionBeforeTheCommandIsNotFresh() throws {
     var commands = PendingCommands()
     commands.locate(sender, accuracy: 50, since: at(2), until: at(10))
     commands.observe(fix(1), radius: 5)
@@ -68,7 +68,7 @@ import Testing
   }
 
   /// A receiver that starts cold finds a position within the default time.
-  @Test func theDefaultTimeAllowsAColdStart() throws {
+  @Test func defaultTimeoutAllowsAColdStart() throws {
     guard case .locate(_, let timeout) = try RemoteCommand(name: "locate", arguments: .object([:])) else {
       Issue.record("not locate")
       return
@@ -76,7 +76,7 @@ import Testing
     #expect(timeout >= FixDelay().cold + 10)
   }
 
-  @Test func aFixThatDoesNotSayHowExactItIsSufficesForNobody() throws {
+  @Test func fixWithoutAccuracySatisfiesNoRequest() throws {
     var commands = PendingCommands()
     commands.locate(sender, accuracy: 50, since: at(0.5), until: at(10))
     commands.observe(fix(2), radius: nil)
@@ -86,7 +86,7 @@ import Testing
   }
 
   /// A measurement takes up to twenty seconds, in which anybody may ask for it as often as the broker lets through.
-  @Test func tooManyDoNotWaitForTheLevel() {
+  @Test func waitingLevelRequestsAreLimited() {
     var commands = PendingCommands()
     var taken = 0
     for _ in 0..<1000 where commands.awaitLevel(sender, after: 3) { taken += 1 }

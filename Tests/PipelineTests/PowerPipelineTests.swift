@@ -52,7 +52,7 @@ import Testing
     return wakes
   }
 
-  @Test func aParkedVehicleSleepsUntilItSetsOff() throws {
+  @Test func parkedVehicleSleepsUntilItMoves() throws {
     var pipeline = try pipeline("location.desired_accuracy=hundredMeters")
     let first = pipeline.drainDemands()
     #expect(first?[.positioning]?.isOn == true && first?[.gyroscope]?.isOn == true)
@@ -93,7 +93,7 @@ import Testing
   }
 
   /// A parked vehicle is hit. With the accelerometer at its watching rate that is chance; kept at its rate, it is told.
-  @Test(arguments: [false, true]) func aBlowAtRestIsToldWhereItIsWatchedFor(isWatched: Bool) throws {
+  @Test(arguments: [false, true]) func impactAtRestIsReportedIfMonitored(isWatched: Bool) throws {
     var pipeline = try pipeline(
       "location.desired_accuracy=hundredMeters", "motion.events_at_rest=\(isWatched)")
     func watch(_ hertz: Double) -> SensorDemand {
@@ -122,7 +122,7 @@ import Testing
     #expect((blows > 0) == isWatched)
   }
 
-  @Test func withoutAnAccelerometerNobodyRests() throws {
+  @Test func restRequiresAnAccelerometer() throws {
     var pipeline = try pipeline("location.desired_accuracy=hundredMeters")
     _ = drive(&pipeline, from: 0, to: 5, isMoving: false)
     pipeline.process(fix(at: 5, speed: 0)) { _ in }
@@ -136,7 +136,7 @@ import Testing
   }
 
   /// Fixes that come together, some seconds late, make the same batches as those that come one by one.
-  @Test func fixesThatWaitedMakeTheSameBatches() throws {
+  @Test func delayedFixesYieldTheSameBatches() throws {
     func batches(of size: Int) throws -> [[UTCTime]] {
       var pipeline = try pipeline(
         "location.deferral_timeout=30", "heading.enabled=false", "motion.events=", "input.mode=replay",
@@ -166,7 +166,7 @@ import Testing
     #expect(try batches(of: 8) == single)
   }
 
-  @Test func theBestAccuracyNeverSleeps() throws {
+  @Test func receiverNeverSleepsWithBestAccuracy() throws {
     var pipeline = try pipeline("location.pauses_automatically=false")
     let demands = pipeline.demands
     _ = drive(&pipeline, from: 0, to: 5, isMoving: false)

@@ -3,7 +3,7 @@ import Testing
 
 /// That the pipeline does no I/O is compiled, not promised. `Deploy/pure.sh` looks at the symbols as well.
 @Suite struct PureModuleTests {
-  @Test func thePipelineImportsNothingThatDoesIO() throws {
+  @Test func pipelineImportsNoModuleWithIO() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
     let sources = root.appending(path: "Sources/Pipeline")

@@ -43,7 +43,7 @@ import Testing
     return (parts, samples)
   }
 
-  @Test(arguments: [10.0, 25, 50, 100, 1000]) func theRateAndTheTimeAreKept(rate: Double) {
+  @Test(arguments: [10.0, 25, 50, 100, 1000]) func rateAndDurationAreObserved(rate: Double) {
     // A sensor of 100 Hz with jitter.
     let events = (0...1000).map { scan(Double($0) * 0.01 + Double($0 % 3) * 0.0004) }
     let (parts, left) = run(RawSamples.Request(seconds: 4, rate: rate, kinds: [.accelerometer]), events)
@@ -60,7 +60,7 @@ import Testing
     #expect(times.first == Self.start.nanoseconds / 1000)
   }
 
-  @Test func onlyWhatIsWantedIsTold() {
+  @Test func onlyRequestedKindsAreSent() {
     let events = (0...300).flatMap {
       [scan(Double($0) * 0.01, [.accelerometer, .gyroscope, .magnetometer])]
         + [.barometer([PressureData(timestamp: Timestamp(seconds: Double($0) * 0.01), pressure: 1e5)])]
@@ -81,7 +81,7 @@ import Testing
     #expect((10...11).contains(counts[.accelerometer] ?? 0) && (10...11).contains(counts[.magnetometer] ?? 0))
   }
 
-  @Test func aSensorThatSaysNothingEndsAtItsTime() {
+  @Test func silentSensorEndsAtTheDeadline() {
     var samples = RawSamples()
     let hasBegun = samples.begin(.init(seconds: 2, rate: 10, kinds: [.barometer]), sender("a"), at: zero)
     #expect(hasBegun && samples.nextDeadline == Timestamp(seconds: 12))
@@ -92,7 +92,7 @@ import Testing
     #expect(samples.nextDeadline == nil)
   }
 
-  @Test func fourAreToldAtOnce() {
+  @Test func fourRecordingsRunSimultaneously() {
     var samples = RawSamples()
     for index in 0..<5 {
       let request = RawSamples.Request(seconds: 2, rate: Double(index + 1), kinds: [.accelerometer])
@@ -103,7 +103,7 @@ import Testing
   }
 
   /// The sensors run at the rate meanwhile, at rest and for a coarse accuracy, too, and no longer.
-  @Test func sensorsAreDemandedMeanwhile() throws {
+  @Test func sensorsAreDemandedDuringTheRecording() throws {
     let configuration = try AgentConfiguration(
       layers: [
         ConfigurationLayer(

@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test(arguments: [10.0, 100, 1000], subsets)
-  func everySetOfSensorsDoesItsBest(rate: Double, sensors: Set<SensorKind>) throws {
+  func everySensorSetYieldsItsBestOutputs(rate: Double, sensors: Set<SensorKind>) throws {
     let expected = Expectation(sensors)
     let messages = try drive(sensors, rate: rate)
     var attitudes: [AttitudeMessage] = []
@@ -171,7 +171,7 @@ import Testing
   }
 
   /// Without attitudes nothing publishes gravity and rotation rate, and without locations no fix is to come.
-  @Test func servicesThatAreSwitchedOffNameTheirKeys() throws {
+  @Test func disabledServicesNameTheirKeys() throws {
     let configuration = try AgentConfiguration(
       layers: [
         ConfigurationLayer(assignments: [
@@ -210,7 +210,7 @@ import Testing
   }
 
   /// What is asked for and cannot be told is named, and nothing else.
-  @Test func whatAMissingSensorCostsIsNamed() throws {
+  @Test func missingSensorNamesAffectedOutputs() throws {
     let configuration = try AgentConfiguration(
       layers: [
         ConfigurationLayer(assignments: [

@@ -80,7 +80,9 @@ import Testing
   private static let street = Region(
     identifier: "street", center: origin.destination(distance: 500, bearing: 90), radius: 2000)
 
-  @Test(arguments: policies, [3, 4]) func aFewFarFixesAreNotPublished(settings: [String], count: Int) throws {
+  @Test(arguments: policies, [3, 4]) func fewDistantFixesAreNotPublished(settings: [String], count: Int)
+    throws
+  {
     var pipeline = try pipeline(settings, regions: [Self.street])
     let output = run(
       &pipeline, (0..<100).map { fix($0, north: (50..<(50 + count)).contains($0) ? 5500 : 0) })
@@ -89,7 +91,7 @@ import Testing
     #expect(output.events.allSatisfy { $0.event != .suspect } && output.regions.isEmpty)
   }
 
-  @Test(arguments: policies) func aFarJumpIsFlaggedAndMovesNoRegion(settings: [String]) throws {
+  @Test(arguments: policies) func distantJumpIsFlaggedAndTriggersNoRegion(settings: [String]) throws {
     var pipeline = try pipeline(settings, regions: [Self.street])
     let output = run(&pipeline, (0..<100).map { fix($0, north: (50..<70).contains($0) ? 111_000 : 0) })
     let far = output.locations.filter { north($0) > 1000 }
@@ -114,7 +116,7 @@ import Testing
   }
 
   /// A ferry without a receiver, or a first position that was wrong.
-  @Test(arguments: policies) func aJumpThatStaysIsAccepted(settings: [String]) throws {
+  @Test(arguments: policies) func lastingJumpIsAccepted(settings: [String]) throws {
     var pipeline = try pipeline(settings, regions: [Self.street])
     let output = run(&pipeline, (0..<150).map { fix($0, north: $0 >= 50 ? 20_000 : 0) })
     #expect(output.suspicions.map(\.event) == [.suspect, .plausible])
@@ -125,7 +127,7 @@ import Testing
     #expect(north(try #require(output.locations.last)) > 19_000)
   }
 
-  @Test func aDriftAgainstTheVelocityIsFlagged() throws {
+  @Test func driftAgainstTheVelocityIsFlagged() throws {
     var pipeline = try pipeline(["location.reporting=bounded"], regions: [Self.street])
     let output = run(&pipeline, (0..<190).map { fix($0, north: 3 * Double(max(0, $0 - 60))) })
     let event = try #require(output.events.first { $0.event == .suspect })
@@ -134,7 +136,7 @@ import Testing
   }
 
   /// Wheels that agreed with the receiver, and then do not.
-  @Test(arguments: [true, false]) func aContradictionOfTheWheelsIsFlagged(hasAgreed: Bool) throws {
+  @Test(arguments: [true, false]) func contradictionByWheelsIsFlagged(hasAgreed: Bool) throws {
     var pipeline = try pipeline(["location.reporting=distance", "can.interface=can0"])
     var output = Output()
     for second in 0..<200 {
@@ -154,7 +156,7 @@ import Testing
     #expect(output.locations.contains { $0.location.suspicion != nil } == hasAgreed)
   }
 
-  @Test func nullIslandStartsNothing() throws {
+  @Test func nullIslandIsNoStart() throws {
     var pipeline = try pipeline(["location.reporting=distance", "trips.enabled=true", "trips.interval=60"])
     var payloads: [String] = []
     for second in 0..<200 {
@@ -172,7 +174,7 @@ import Testing
   }
 
   /// Single outliers while updates are paused, in every phase.
-  @Test func anOutlierDoesNotEndAPause() throws {
+  @Test func outlierDoesNotEndAPause() throws {
     var random = SeededGenerator.announced()
     let circle = Region(identifier: "office", center: Self.origin, radius: 50)
     var pipeline = try pipeline(

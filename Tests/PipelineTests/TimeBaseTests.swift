@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: [-year, -60, 60, year, -56 * year])
-  func aWrongClockIsLeftForTheReceivers(by wrong: Double) {
+  func wrongClockIsReplacedByTheReceiverTime(by wrong: Double) {
     var base = self.wrong(by: wrong)
     #expect(base.clock == .unsynchronized)
     #expect(abs(error(base, 5) - wrong) < 1e-6)
@@ -43,7 +43,7 @@ import Testing
     #expect(base.regressions == (wrong > 0 ? 1 : 0))
   }
 
-  @Test func aClockThatSomethingKeepsRightIsNotLeft() {
+  @Test func synchronizedClockIsNotReplaced() {
     var base = wrong(by: 0.5, isSynchronized: true)
     #expect(base.clock == .system)
     base.observe(right(10), at: at(10), hasFix: true)
@@ -56,7 +56,7 @@ import Testing
     #expect(abs(error(base, 22)) < 2e-3)
   }
 
-  @Test func aClockThatIsSetIsFollowed() {
+  @Test func clockStepIsFollowed() {
     var base = wrong(by: -Self.year)
     base.observe(SystemTime(time: right(5 - Self.year), isSynchronized: false), at: at(5))
     #expect(base.clock == .unsynchronized)
@@ -69,7 +69,7 @@ import Testing
     #expect(base.clock == .system && abs(error(base, 8)) < 1e-6)
   }
 
-  @Test func aClockThatWasNeverSetIsNotSynchronizedWhateverTheKernelSays() {
+  @Test func implausibleClockIsUnsynchronizedDespiteTheKernel() {
     var base = TimeBase(
       timestamp: at(0), system: SystemTime(time: UTCTime(nanoseconds: 0), isSynchronized: true),
       isVirtual: false)
@@ -80,14 +80,14 @@ import Testing
     #expect(base.clock == .receiver && base.knownOffset(at: at(1)) != nil)
   }
 
-  @Test func aTimeWithoutAPositionIsNotBelievedAgainstAClock() {
+  @Test func receiverTimeWithoutPositionDoesNotOverrideTheClock() {
     var base = wrong(by: 60)
     base.observe(right(1), at: at(1), hasFix: false)
     #expect(base.clock == .unsynchronized)
   }
 
   /// Reports come late by turns; time runs by the quickest, and follows a machine whose crystal is off.
-  @Test func theReceiversTimeRunsSmoothly() {
+  @Test func receiverTimeIsSmooth() {
     var base = wrong(by: -Self.year)
     var random = SplitMix(seed: 7)
     for second in 1...3600 {
@@ -102,7 +102,7 @@ import Testing
   }
 
   /// Whatever the clocks do, time goes back only where a new epoch begins.
-  @Test(arguments: 0..<200) func timeNeverGoesBackWithinAnEpoch(seed: UInt64) {
+  @Test(arguments: 0..<200) func timeIsMonotonicWithinAnEpoch(seed: UInt64) {
     var random = SplitMix(seed: seed)
     var base = wrong(by: Double.random(in: -10...10, using: &random))
     var last = base.utc(at: at(0))
@@ -124,7 +124,7 @@ import Testing
   }
 
   /// The whole pipeline on hardware: `status` follows the fix, says so at once, and how far time was off.
-  @Test func statusFollowsTheBetterClock() throws {
+  @Test func statusUsesTheBetterClock() throws {
     let configuration = try AgentConfiguration(
       layers: [ConfigurationLayer(assignments: ["vehicle.id=v"])], file: nil)
     var pipeline = AgentPipeline(

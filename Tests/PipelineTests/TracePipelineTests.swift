@@ -105,7 +105,7 @@ import Traces
     if case .refused(let reason) = answer { reason } else { "begun" }
   }
 
-  @Test func aMomentIsKept() throws {
+  @Test func traceOfARequestedTimeIsStored() throws {
     var vehicle = try Vehicle(seed: 1)
     vehicle.run(until: 80)
     // Now, and on: as long as configured.
@@ -138,7 +138,7 @@ import Traces
     expectWhole(vehicle.scans(past.run), from: 85, to: 94, "past")
   }
 
-  @Test func whatIsNotInMemoryIsRefused() throws {
+  @Test func timeBeyondTheBufferIsRejected() throws {
     var vehicle = try Vehicle(seed: 2)
     #expect(refusal(vehicle.pipeline.requestTrace(TraceRequest())).contains("nothing has been measured"))
     vehicle.run(until: 100)
@@ -161,7 +161,7 @@ import Traces
   }
 
   /// A vehicle without inertial sensors has positions, and a trace of them ends, too.
-  @Test func withoutInertialSensorsPositionsAreKept() throws {
+  @Test func positionsAreStoredWithoutInertialSensors() throws {
     var vehicle = try Vehicle(seed: 3)
     for second in 40...80 {
       var fix = PositionFix(
@@ -182,7 +182,7 @@ import Traces
   }
 
   /// A blow while a moment is being kept, and another after its long time has begun: each has its own trace, and each is whole.
-  @Test func noTraceEndsBecauseAnotherBegins() throws {
+  @Test func overlappingTracesAreComplete() throws {
     var vehicle = try Vehicle(["trace.after=60"], seed: 4)
     vehicle.acceleration = { Self.blow(80)($0) + Self.blow(120)($0) }
     vehicle.run(until: 75)
@@ -197,7 +197,7 @@ import Traces
   }
 
   /// Power that fails during a blow: it is one already when enough of it has come, and it is kept at once.
-  @Test(arguments: [(0.02, false), (0.06, true)]) func aBlowIsKeptWhilePowerFails(
+  @Test(arguments: [(0.02, false), (0.06, true)]) func impactIsStoredDuringPowerFailure(
     after: Double, isKept: Bool
   ) throws {
     for isStop in [false, true] {
@@ -220,7 +220,7 @@ import Traces
   }
 
   /// What a second's writing has not yet taken is written when power fails.
-  @Test func whatIsUnderWayIsWrittenWhenPowerFails() throws {
+  @Test func activeTraceIsWrittenAtPowerFailure() throws {
     var vehicle = try Vehicle(seed: 6)
     vehicle.acceleration = Self.blow(80)
     vehicle.run(until: 85.5)
@@ -231,7 +231,7 @@ import Traces
   }
 
   /// A position is where the blow was while it is new, or while the vehicle has rested since.
-  @Test func anOldPositionIsNotWhereTheBlowWas() throws {
+  @Test func oldPositionIsNotUsedForAnImpact() throws {
     var vehicle = try Vehicle(["navigation.enabled=false"], seed: 7)
     vehicle.acceleration = Self.blow(80)
     vehicle.run(until: 74)
@@ -258,7 +258,7 @@ import Traces
 
   /// Only where its driver says where the sensor ends, it is told that it was there.
   @Test(arguments: [(nil, false), (9.0 * standardGravity, true), (16 * standardGravity, false)])
-  func aSensorAtItsLimitIsTold(range: Double?, isClipped: Bool) throws {
+  func sensorSaturationIsReported(range: Double?, isClipped: Bool) throws {
     var vehicle = try Vehicle(seed: 10)
     vehicle.pipeline.process(
       .status(

@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func aTripIsToldAtItsStartAtIntervalsAndAtItsEnd() throws {
+  @Test func tripIsPublishedAtStartIntervalsAndEnd() throws {
     var drive = try Drive()
     drive.go(60)
     drive.go(700, speed: 10)
@@ -107,7 +107,7 @@ import Testing
   }
 
   /// At the end of a recording, and before a restart, an open trip is published with all of its distance.
-  @Test func anOpenTripIsPublishedBeforeACleanStop() throws {
+  @Test func openTripIsPublishedBeforeACleanStop() throws {
     var drive = try Drive()
     drive.hasSpeed = false
     drive.go(40, speed: 10)
@@ -125,7 +125,7 @@ import Testing
     #expect(quiet.told.map(\.phase) == [.started])
   }
 
-  @Test func theConfiguredStopEndsIt() throws {
+  @Test func configuredStopEndsTheTrip() throws {
     var (short, long) = (try Drive(["trips.stop=60", "trips.interval=0"]), try Drive(["trips.stop=600"]))
     for seconds in [60, 120] {
       short.go(200, speed: 10)
@@ -137,7 +137,7 @@ import Testing
     #expect(long.told.filter { $0.phase == .ended }.isEmpty)
   }
 
-  @Test func theBusTellsOfIgnitionFuelAndBattery() throws {
+  @Test func busProvidesIgnitionFuelAndBattery() throws {
     var drive = try Drive(["can.interface=can0", "can.obd=11-bit"])
     drive.go(60)
     drive.bus("Vehicle.LowVoltageSystemState", .text("ON"))
@@ -157,7 +157,7 @@ import Testing
     #expect(abs((trip.fuel ?? 0) - 0.6) < 0.05 && abs((trip.electricity ?? 0) - 0.3) < 0.03)
   }
 
-  @Test func whereNobodyMayKnowThePlaceNoneIsToldNorKept() throws {
+  @Test func withheldTripPositionsAreNeitherPublishedNorStored() throws {
     var drive = try Drive([
       "privacy.zones=48 11 500 withhold", "trips.interval=0",
     ])
@@ -173,7 +173,7 @@ import Testing
     #expect(drive.pipeline.tripsToKeep?.text.contains(" 48.000") == false)
   }
 
-  @Test func reducedAccuracyTellsCellsAndKilometres() throws {
+  @Test func reducedAccuracyPublishesCellsAndKilometres() throws {
     var drive = try Drive(["location.desired_accuracy=reduced"])
     drive.go(60)
     drive.go(300, speed: 20)
@@ -183,7 +183,7 @@ import Testing
     #expect(trip.start.coordinate.map { Self.origin.distance(to: $0) > 100 } ?? true)
   }
 
-  @Test func switchedOffNothingIsTold() throws {
+  @Test func disabledTripsAreNotPublished() throws {
     for setting in ["trips.enabled=false", "location.enabled=false"] {
       var drive = try Drive([setting])
       drive.go(300, speed: 10)
@@ -195,7 +195,7 @@ import Testing
   }
 
   /// What may have been lost with the outbox is told again, word for word.
-  @Test func whatWasNotConfirmedIsToldAgain() throws {
+  @Test func unconfirmedTripIsPublishedAgain() throws {
     var drive = try Drive()
     drive.go(60)
     drive.go(100, speed: 10)
@@ -210,7 +210,7 @@ import Testing
     #expect(quiet.told.isEmpty)
   }
 
-  @Test func theCommandSaysWhoDrives() throws {
+  @Test func commandSetsTheDriver() throws {
     func command(_ text: String) throws -> RemoteCommand {
       try RemoteCommand(name: "set-trip", arguments: JSONValue(parsing: Array(text.utf8)))
     }

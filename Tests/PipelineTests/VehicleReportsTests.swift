@@ -45,7 +45,7 @@ import Testing
     return told
   }
 
-  @Test func numbersAreToldAtTheInterval() throws {
+  @Test func numbersArePublishedAtTheInterval() throws {
     var pipeline = try pipeline("can.interval=10")
     let told = run(
       &pipeline, (0...600).map { reading(Double($0) / 10, "Vehicle.Speed", .number(Double($0))) })
@@ -55,7 +55,7 @@ import Testing
     #expect(told[1].message.time == Self.start.advanced(bySeconds: 11))
   }
 
-  @Test func aStateIsToldWithinASecondAndNotMoreOften() throws {
+  @Test func stateChangesArePublishedAtMostOncePerSecond() throws {
     var pipeline = try pipeline("can.interval=60")
     var readings = [reading(0, "Vehicle.IsMoving", .flag(false))]
     for tick in 1...100 { readings.append(reading(Double(tick) / 10, "Vehicle.Speed", .number(5))) }
@@ -73,7 +73,7 @@ import Testing
     #expect((4...6).contains(told.count - 2))
   }
 
-  @Test func aSilentBusTellsNothingAndWhatHasNoValueIsLeftOut() throws {
+  @Test func silentBusPublishesNothingAndMissingValuesAreOmitted() throws {
     var pipeline = try pipeline("can.interval=10")
     #expect(
       pipeline.nextDeadline.map { $0 > Timestamp(seconds: 100) } ?? true
@@ -93,7 +93,7 @@ import Testing
     #expect(told.map(\.message.signals.count) == [1])
   }
 
-  @Test func whatWasNotToldIsToldAtTheEnd() throws {
+  @Test func pendingSignalsArePublishedAtTheEnd() throws {
     var pipeline = try pipeline()
     _ = run(&pipeline, [reading(0, "Vehicle.Speed", .number(5))])
     var last: [VehicleSignals] = []
@@ -103,7 +103,7 @@ import Testing
 
   // MARK: The speed that navigation takes
 
-  @Test func aSpeedIsTakenInMetresPerSecondWithItsExactness() throws {
+  @Test func speedIsInMetresPerSecondWithAccuracy() throws {
     let reports = try #require(try pipeline().vehicle)
     let speeds = reports.wheelSpeeds([
       reading(1, "Vehicle.Speed", .number(36), resolution: 1.0 / 256),
@@ -117,14 +117,14 @@ import Testing
     #expect(speeds.map { $0.deviation != nil } == [false, true, true])
   }
 
-  @Test func anotherSpeedOrNoneCanBeTaken() throws {
+  @Test func speedSignalIsConfigurable() throws {
     let wheel = "Vehicle.Chassis.Axle.Row2.Wheel.Left.Speed"
     let readings = [reading(1, "Vehicle.Speed", .number(36)), reading(1, wheel, .number(18))]
     #expect(try #require(pipeline("can.speed=\(wheel)").vehicle).wheelSpeeds(readings).map(\.speed) == [5])
     #expect(try #require(pipeline("can.speed=none").vehicle).wheelSpeeds(readings).isEmpty)
   }
 
-  @Test func withoutABusThereIsNothing() throws {
+  @Test func nothingIsPublishedWithoutABus() throws {
     let configuration = try AgentConfiguration(
       layers: [ConfigurationLayer(assignments: ["vehicle.id=v"])], file: nil)
     #expect(configuration.can == nil && configuration.pipeline.vehicle == nil)

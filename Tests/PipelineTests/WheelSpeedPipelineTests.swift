@@ -73,7 +73,7 @@ import Testing
     return hypot(offset.x - truth.x, offset.y - truth.y)
   }
 
-  @Test func theBusKeepsATunnelShorter() throws {
+  @Test func wheelSpeedImprovesTunnels() throws {
     var generator = SeededGenerator.announced()
     var (without, wheels, diagnostics) = (0.0, 0.0, 0.0)
     for _ in 0..<6 {

@@ -20,7 +20,7 @@ import Testing
       (nil, 0.8, .realTimeKinematicFloat, 0.555), (nil, 1, .deadReckoning, 8.016),
       (nil, nil, .autonomous, nil),
     ] as [(Double?, Double?, FixQuality?, Double?)])
-  func comesFromTheReceiversWordOrItsDilution(
+  func accuracyComesFromTheReceiverOrItsDilution(
     error: Double?, dilution: Double?, quality: FixQuality?, expected: Double?
   ) {
     let radius = radius(error: error, dilution: dilution, quality: quality)
@@ -36,7 +36,7 @@ import Testing
   }
 
   /// A receiver that says a centimetre while its positions scatter by metres is believed less and less.
-  @Test func contradictionsMakeTheRadiusGrow() throws {
+  @Test func contradictionsIncreaseTheRadius() throws {
     var screen = FixScreen()
     var last: Location?
     for second in 0..<300 {
@@ -50,7 +50,7 @@ import Testing
     #expect((2.0...6).contains(radius), "\(radius)")
   }
 
-  @Test func aConsistentReceiverIsBelieved() {
+  @Test func consistentReceiverKeepsItsAccuracy() {
     var screen = FixScreen()
     let radii = (0..<300).compactMap { second in
       screen.process(Place.fix(Double(second), 15 * Double(second), speed: 15, course: 90)).last?

@@ -20,7 +20,7 @@ import Testing
 
   /// East at 10 m/s; at 20 s the vehicle stands still at once. With 10 m, it is 10 m off at 21 s and 20 m at 22 s.
   @Test(arguments: [0.0, 1, 5])
-  func aReportWaitsAsLongAsItsPromiseAllows(delay: Double) throws {
+  func reportIsDelayedUpToItsBound(delay: Double) throws {
     let track = (0..<40).map {
       plane.location(Double($0), 10 * min(20, Double($0)), speed: $0 < 20 ? 10 : 0, course: 90)
     }
@@ -34,7 +34,7 @@ import Testing
     #expect(second.velocity.x.magnitude < 0.2)
   }
 
-  @Test func theDeadlineIsTheFirstBrokenFixAndTheDelay() {
+  @Test func deadlineIsFirstViolatingFixPlusDelay() {
     var reporter = BoundedReporter(epsilon: 10, delay: 5)
     #expect(reporter.nextDeadline == nil)
     #expect(reporter.process(plane.location(3, 0)).isEmpty)
@@ -44,7 +44,7 @@ import Testing
     #expect(reporter.oldestOpen == nil)
   }
 
-  @Test func aSilenceEndsWithTheReportsThatItDelayed() {
+  @Test func silenceEndsWithDelayedReports() {
     var reporter = BoundedReporter(epsilon: 10, delay: 5)
     _ = reporter.process(plane.location(0, 0, speed: 0, course: 0))
     _ = reporter.process(plane.location(1, 400, speed: 0, course: 0))
@@ -54,7 +54,7 @@ import Testing
     #expect(reporter.nextDeadline == nil)
   }
 
-  @Test func timeThatDoesNotAdvanceIsPassedOver() {
+  @Test func nonIncreasingTimesAreIgnored() {
     var reporter = BoundedReporter(epsilon: 10)
     #expect(reporter.process(plane.location(5, 0)).count == 1)
     #expect(reporter.process(plane.location(5, 500)).isEmpty)
@@ -62,7 +62,7 @@ import Testing
     #expect(reporter.unorderedCount == 2)
   }
 
-  @Test func aReportCarriesWhatTheWireCan() {
+  @Test func reportIsRoundedToTheWirePrecision() {
     let run = ReportingRun(PlaneTrack.random(seed: 4), epsilon: 10, delay: 5)
     for report in run.reports {
       #expect((report.velocity.x * 1000).rounded() / 1000 == report.velocity.x)
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: 1...60)
-  func noFixIsEverFartherOffThanPromised(seed: Int) {
+  func noFixExceedsTheErrorBound(seed: Int) {
     let track = PlaneTrack.random(seed: UInt64(seed))
     for (epsilon, delay) in [(10.0, 0.0), (5, 2), (20, 5), (50, 10), (3, 30)] {
       let run = ReportingRun(track, epsilon: epsilon, delay: delay)
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func aWindowThatIsFullIsDecidedEarly() {
+  @Test func fullWindowIsDecidedEarly() {
     let count = 2 * BoundedReporter.largestWindow
     let track = (0..<count).map { plane.location(Double($0) / 100, Double($0 % 7), speed: 0, course: 0) }
     let run = ReportingRun(track, epsilon: 20, delay: 3600)
@@ -93,7 +93,7 @@ import Testing
   @Test(
     .needs(.recordings("tracks")),
     arguments: [(0.0, [1.0, 1.0, 1.0]), (5.0, [0.64, 0.72, 0.86]), (10.0, [0.51, 0.58, 0.76])])
-  func realDrivesNeedFewReports(delay: Double, shares: [Double]) throws {
+  func recordedDrivesNeedFewReports(delay: Double, shares: [Double]) throws {
     let drives = try ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"].map(PlaneTrack.recorded)
     for ((epsilon, linear), share) in zip([(10.0, 303.0), (20, 209), (50, 118)], shares) {
       let runs = drives.map { ReportingRun($0, epsilon: epsilon, delay: delay) }

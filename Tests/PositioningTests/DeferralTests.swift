@@ -23,7 +23,7 @@ import Testing
   }
 
   /// What is only collected may wait ten seconds, but for the last before the deadline; all else is waited for.
-  @Test func aFixThatIsOnlyCollectedMayWait() {
+  @Test func collectedFixMayBeDelayed() {
     var manager = LocationManager(desiredAccuracy: .best)
     manager.startUpdatingLocation()
     _ = drive(&manager, 0...0)
@@ -59,7 +59,7 @@ import Testing
     Row(testDescription: "both at once", distance: 300, timeout: 30, end: 30),
     Row(testDescription: "no limit", distance: nil, timeout: nil, end: nil),
   ])
-  func endsAtTheFirstOfBoth(row: Row) throws {
+  func endsAtDistanceOrTimeout(row: Row) throws {
     var manager = LocationManager.updating()
     #expect(
       manager.allowDeferredLocationUpdates(
@@ -81,7 +81,7 @@ import Testing
     #expect(row.end == nil)
   }
 
-  @Test func theTimeoutNeedsNoFix() {
+  @Test func timeoutNeedsNoFix() {
     var manager = LocationManager.updating()
     _ = manager.allowDeferredLocationUpdates(untilTraveled: nil, timeout: 60, at: Timestamp(seconds: 0))
     _ = drive(&manager, 0...10)
@@ -92,7 +92,7 @@ import Testing
     #expect(manager.nextDeadline == nil)
   }
 
-  @Test func aFixAfterTheTimeoutIsNotInTheBatch() {
+  @Test func fixAfterTheTimeoutIsNotInTheBatch() {
     var manager = LocationManager.updating()
     _ = manager.allowDeferredLocationUpdates(untilTraveled: nil, timeout: 10, at: Timestamp(seconds: 0))
     _ = drive(&manager, 0...5)
@@ -101,13 +101,13 @@ import Testing
     #expect(events.last == .location(Place.location(90, 900.09, speed: 10)))
   }
 
-  @Test func aDeferralWithoutAFixHasNoBatch() {
+  @Test func deferralWithoutFixHasNoBatch() {
     var manager = LocationManager.updating()
     _ = manager.allowDeferredLocationUpdates(untilTraveled: nil, timeout: 10, at: Timestamp(seconds: 0))
     #expect(manager.advance(to: Timestamp(seconds: 10)) == [.deferredUpdatesFinished(nil)])
   }
 
-  @Test func travelledCountsFromWhereItBegan() {
+  @Test func distanceCountsFromTheStartOfTheDeferral() {
     var manager = LocationManager.updating()
     _ = drive(&manager, 0...100)
     _ = manager.allowDeferredLocationUpdates(untilTraveled: 100, timeout: nil, at: Timestamp(seconds: 100))
@@ -131,7 +131,7 @@ import Testing
       (.updating(.reduced), .accuracyTooLow), (.updating(distanceFilter: 10), .distanceFiltered),
       (.updating(.best), nil), (.updating(.bestForNavigation), nil),
     ] as [(LocationManager, DeferralError?)])
-  func isRefused(manager: LocationManager, error: DeferralError?) {
+  func deferralIsAcceptedOrRejected(manager: LocationManager, error: DeferralError?) {
     var manager = manager
     let events = manager.allowDeferredLocationUpdates(
       untilTraveled: 100, timeout: 100, at: Timestamp(seconds: 0))
@@ -139,7 +139,7 @@ import Testing
     #expect(manager.isDeferring == (error == nil))
   }
 
-  @Test func isRefusedWhilePaused() {
+  @Test func deferralIsRejectedWhilePaused() {
     var manager = LocationManager.updating(pauses: true)
     _ = (0...200).flatMap { manager.process(Place.location(Double($0), 0, speed: 0)) }
     #expect(manager.isPaused)
@@ -148,7 +148,7 @@ import Testing
         == [.notUpdating])
   }
 
-  @Test func isRefusedWithoutAReceiver() {
+  @Test func deferralIsRejectedWithoutAReceiver() {
     var manager = LocationManager.updating()
     _ = manager.fail(.receiverUnavailable(reason: "unplugged"))
     #expect(
@@ -180,7 +180,7 @@ import Testing
       return $0.process(Place.location(6, 60))
     },
   ])
-  func isCutShort(cut: Cut) {
+  func stoppingCancelsTheDeferral(cut: Cut) {
     var manager = LocationManager.updating()
     _ = manager.allowDeferredLocationUpdates(untilTraveled: 1000, timeout: 1000, at: Timestamp(seconds: 0))
     _ = drive(&manager, 0...4)
@@ -193,7 +193,7 @@ import Testing
     }
   }
 
-  @Test func aNewerCallCountsAnew() {
+  @Test func newerCallRestartsTheDeferral() {
     var manager = LocationManager.updating()
     _ = manager.allowDeferredLocationUpdates(untilTraveled: nil, timeout: 10, at: Timestamp(seconds: 0))
     _ = drive(&manager, 0...4)
@@ -202,7 +202,7 @@ import Testing
     #expect(batch(drive(&manager, 15...15)) == (5...15).map(Double.init))
   }
 
-  @Test func aPauseEndsIt() {
+  @Test func pauseEndsTheDeferral() {
     var manager = LocationManager.updating(pauses: true)
     _ = manager.allowDeferredLocationUpdates(untilTraveled: nil, timeout: nil, at: Timestamp(seconds: 0))
     let events = (0...200).flatMap { manager.process(Place.location(Double($0), 0, speed: 0)) }
@@ -210,13 +210,13 @@ import Testing
     #expect(batch(events)?.count == 180)
   }
 
-  @Test func errorsSayWhatIsWrong() {
+  @Test func errorsDescribeTheCause() {
     #expect(DeferralError.allCases.count == 5)
     #expect(Set(DeferralError.allCases.map(\.description)).count == 5)
   }
 
   /// On a real drive: every fix is in exactly one batch, in order.
-  @Test(.needs(.recordings("tracks")), arguments: Place.tracks.prefix(2)) func losesNothingOnARealDrive(
+  @Test(.needs(.recordings("tracks")), arguments: Place.tracks.prefix(2)) func recordedDriveLosesNoFix(
     track: String
   ) throws {
     let locations = try Place.recordedFixes(track).compactMap { Location(fix: $0) }

@@ -42,7 +42,7 @@ import Testing
   }
 
   /// The first report is due at 9.5 s, for the moment 0. The vehicle is 270 m ahead then.
-  @Test func aReportByDeadlineIsFollowedByTheNewestPosition() throws {
+  @Test func reportAtTheDeadlineIsFollowedByTheNewestPosition() throws {
     var reporter = BoundedReporter(epsilon: 20, delay: 9.5, limits: [DisplacementLimit(metres: 50)])
     for second in 0..<10 {
       #expect(
@@ -54,7 +54,7 @@ import Testing
     #expect(last.coordinate.distance(to: plane.location(9, 270).coordinate) < 0.1)
   }
 
-  @Test func theSmallestOfSeveralLimitsApplies() {
+  @Test func smallestLimitApplies() {
     let limits = [
       DisplacementLimit(metres: 400), DisplacementLimit(metres: 100),
       DisplacementLimit(metres: 50, seconds: 60),

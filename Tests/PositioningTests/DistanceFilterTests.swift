@@ -9,7 +9,7 @@ import Testing
     manager.process(location) == [.location(location)]
   }
 
-  @Test func tellsTheFirstAndThenWhatHasMovedFarEnough() {
+  @Test func reportsTheFirstLocationAndThenByDistance() {
     var manager = LocationManager.updating(distanceFilter: 10)
     let easts = [0.0, 4, 9.9, 10.1, 15, 20.0, 20.2]
     let passed = easts.enumerated().filter { step, east in
@@ -19,12 +19,12 @@ import Testing
     #expect(manager.filteredCount == 4)
   }
 
-  @Test func withoutAFilterTellsEveryLocation() {
+  @Test func reportsEveryLocationWithoutFilter() {
     var manager = LocationManager.updating()
     #expect((0..<5).allSatisfy { told(&manager, Place.location(Double($0), 0)) })
   }
 
-  @Test func tellsNothingBeforeTheStartAndAfterTheStop() {
+  @Test func reportsNothingBeforeStartAndAfterStop() {
     var manager = LocationManager()
     #expect(manager.process(Place.location(0, 0)).isEmpty)
     manager.startUpdatingLocation()
@@ -37,7 +37,7 @@ import Testing
   /// The definition, on every recorded track: each location is told if and only if no shorter way than the filter lies
   /// between it and the last one told.
   @Test(.needs(.recordings("tracks")), arguments: Place.tracks, [5.0, 20, 100, 1000])
-  func equalsTheDefinitionOnRecordedTracks(track: String, filter: Double) throws {
+  func matchesTheDefinitionOnRecordedTracks(track: String, filter: Double) throws {
     let locations = try Place.recordedFixes(track).compactMap { Location(fix: $0) }
     var expected: [Location] = []
     for location in locations {
@@ -51,7 +51,7 @@ import Testing
     #expect(manager.filteredCount == locations.count - expected.count)
   }
 
-  @Test func theNeedIsTheWayThatIsLeft() throws {
+  @Test func requiredDistanceIsTheRemainder() throws {
     var manager = LocationManager.updating(.hundredMeters, distanceFilter: 100)
     #expect(manager.needs.distance == 0)
     _ = manager.process(Place.location(0, 0, speed: 10))

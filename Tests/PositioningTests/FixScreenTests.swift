@@ -61,7 +61,7 @@ import Testing
       fixes: [(0, 18), (18, 18), (18, 0), (54, 36), (72, 18)], passed: [[0], [1], [2], [3], [4]]),
   ]
 
-  @Test(arguments: rows) func holdsBackWhatCannotBe(row: Row) {
+  @Test(arguments: rows) func implausibleFixesAreHeldBack(row: Row) {
     var screen = FixScreen()
     for (second, fix) in row.fixes.enumerated() {
       let passed = screen.process(
@@ -74,7 +74,7 @@ import Testing
         == [row.jumps, row.overconfident, row.confirmed, row.refuted])
   }
 
-  @Test func nullIslandIsNoPositionBeforeAnother() {
+  @Test func nullIslandIsNoFirstPosition() {
     var screen = FixScreen()
     var empty = Place.fix(0, 0)
     empty.coordinate = Coordinate(latitude: 0, longitude: 0)
@@ -93,7 +93,7 @@ import Testing
 
   /// One far fix between fixes at rest is never passed on: not at any interval, in any phase, with or without a speed.
   @Test(arguments: [0.1, 0.2, 1, 2, 5, 10, 20, 60, 120], [false, true])
-  func anOutlierAtRestIsNeverPassedOn(interval: Double, hasSpeed: Bool) {
+  func outlierAtRestIsNeverReported(interval: Double, hasSpeed: Bool) {
     var random = SeededGenerator.announced()
     for _ in 0..<40 {
       var screen = FixScreen()
@@ -116,7 +116,7 @@ import Testing
   /// Fixes 5 to 111 km away that contradict their own velocity: a few seconds of them are never passed on; then they are suspect; after
   /// half a minute the position is accepted.
   @Test(arguments: [5500.0, 20_000, 111_000], [0.2, 1, 4])
-  func aFarJumpIsSuspectForHalfAMinute(distance: Double, interval: Double) throws {
+  func distantJumpIsSuspectForHalfAMinute(distance: Double, interval: Double) throws {
     var screen = FixScreen()
     var (firstSuspect, accepted): (Double?, Double?) = (nil, nil)
     for index in 0..<Int(80 / interval) {
@@ -142,7 +142,7 @@ import Testing
   }
 
   /// A far jump that returns within half a minute moves nothing.
-  @Test func aFarJumpThatReturnsLeavesThePositionPlausible() {
+  @Test func distantJumpThatReturnsLeavesThePositionPlausible() {
     var screen = FixScreen()
     for second in 0..<60 {
       let isAway = (20..<45).contains(second)
@@ -157,32 +157,32 @@ import Testing
     (ActivityType.pedestrian, 60.0, false), (.automotive, 60, true), (.automotive, 200, false),
     (.other, 200, true), (.other, 500, false),
   ])
-  func theActivitySaysWhatIsPossible(activity: ActivityType, metres: Double, passes: Bool) {
+  func activityLimitsTheSpeed(activity: ActivityType, metres: Double, passes: Bool) {
     var screen = FixScreen(activity: activity)
     _ = screen.process(Place.fix(0, 0))
     #expect(screen.process(Place.fix(1, metres)).isEmpty != passes)
   }
 
-  @Test func aSilenceMakesAWayPossible() {
+  @Test func silenceAllowsALongerDistance() {
     var screen = FixScreen()
     _ = screen.process(Place.fix(0, 0, speed: 0))
     #expect(screen.process(Place.fix(60, 3000, speed: 0)).count == 1)
   }
 
-  @Test func anImpossibleSpeedIsNotTold() throws {
+  @Test func impossibleSpeedIsNotReported() throws {
     var screen = FixScreen()
     let candidate = screen.process(Place.fix(0, 0, speed: 470, course: 3)).first
     let location = try #require(candidate)
     #expect(location.speed == nil && location.course == nil)
   }
 
-  @Test func aReportWithoutPositionTellsNothing() {
+  @Test func reportWithoutPositionIsIgnored() {
     var screen = FixScreen()
     #expect(screen.process(PositionFix(timestamp: Timestamp(seconds: 0), mode: .noFix)).isEmpty)
     #expect(screen.counts.withoutPosition == 1)
   }
 
-  @Test func aRepeatedReportIsToldOnce() {
+  @Test func repeatedFixIsReportedOnce() {
     var screen = FixScreen()
     var untimed = Place.fix(0, 0)
     untimed.time = nil
@@ -197,7 +197,8 @@ import Testing
   }
 
   /// Munich holds one jump that stays; nothing of either drive is lost, and nothing is told out of order.
-  @Test(.needs(.recordings("tracks")), arguments: Place.tracks.prefix(2)) func everyFixOfARealDriveIsTold(
+  @Test(.needs(.recordings("tracks")), arguments: Place.tracks.prefix(2))
+  func everyFixOfARecordedDriveIsReported(
     track: String
   ) throws {
     let fixes = try Place.recordedFixes(track)
@@ -209,7 +210,7 @@ import Testing
   }
 
   /// Spikes planted into a real drive are never told, whatever their size and place, if nothing could make them.
-  @Test(.needs(.recordings("tracks"))) func plantedSpikesAreNeverTold() throws {
+  @Test(.needs(.recordings("tracks"))) func insertedSpikesAreNeverReported() throws {
     let fixes = try Place.recordedFixes(Place.tracks[0])
     var random = SeededGenerator.announced()
     var spiked = fixes

@@ -23,7 +23,7 @@ import Testing
     (DeviceOrientation.portrait, 30.0), (.landscapeLeft, 120), (.portraitUpsideDown, 210),
     (.landscapeRight, 300), (.faceUp, 30),
   ])
-  func theOrientationTurnsTheReference(orientation: DeviceOrientation, expected: Double) throws {
+  func orientationRotatesTheReference(orientation: DeviceOrientation, expected: Double) throws {
     var manager = HeadingManager(headingOrientation: orientation)
     let flat = Attitude(eulerAngles: EulerAngles(roll: 0, pitch: 0, yaw: (270.0 - 30).radians))
     let candidate = manager.process(attitude: flat, accuracy: 3, at: time(0))
@@ -32,7 +32,7 @@ import Testing
     #expect(heading.trueHeading == nil && heading.headingAccuracy == 3)
   }
 
-  @Test func trueHeadingNeedsADeclination() throws {
+  @Test func trueHeadingRequiresADeclination() throws {
     var manager = HeadingManager(headingFilter: 5)
     let magnetic = manager.process(magneticHeading: 358, accuracy: nil, at: time(0))
     #expect(magnetic?.trueHeading == nil && magnetic?.cardinalPoint == .north)
@@ -44,7 +44,7 @@ import Testing
     #expect(heading.magneticHeading == 358)
   }
 
-  @Test func theFilterCountsFromTheLastOneTold() {
+  @Test func filterCountsFromTheLastReportedHeading() {
     var manager = HeadingManager(headingFilter: 5)
     let turns = [350.0, 354.9, 355.1, 359, 0.2, 4, 356, 355]
     let told = turns.enumerated().compactMap { step, degrees in
@@ -58,7 +58,9 @@ import Testing
       (3.0, MagneticFieldCalibrationAccuracy.high, false), (26, .high, true), (nil, .high, false),
       (nil, nil, false), (3, .uncalibrated, true), (nil, .uncalibrated, true),
     ] as [(Double?, MagneticFieldCalibrationAccuracy?, Bool)])
-  func calibrationIsWanted(accuracy: Double?, level: MagneticFieldCalibrationAccuracy?, wanted: Bool) throws {
+  func calibrationIsRequested(accuracy: Double?, level: MagneticFieldCalibrationAccuracy?, wanted: Bool)
+    throws
+  {
     var manager = HeadingManager()
     let candidate = manager.process(magneticHeading: 0, accuracy: accuracy, calibration: level, at: time(0))
     let heading = try #require(candidate)
@@ -88,7 +90,7 @@ import Testing
     return manager
   }
 
-  @Test func aDisturbanceIsFlaggedAndDropsTheAccuracy() throws {
+  @Test func disturbanceIsFlaggedAndReducesTheAccuracy() throws {
     var manager = manager()
     #expect(drive(&manager, 0..<60, heading: 91)?.contradictsCourse == false)
     // Less than five seconds are a bridge that was passed under.
@@ -106,7 +108,7 @@ import Testing
   @Test(arguments: [
     ("slow", 3.0, 90.0, false), ("reversing", 8, 270, false), ("fast", 15, 90, true),
   ])
-  func onlyADriveCanContradict(name: String, speed: Double, course: Double, contradicts: Bool) {
+  func onlyDrivingContradictsTheHeading(name: String, speed: Double, course: Double, contradicts: Bool) {
     var manager = manager()
     let heading = name == "reversing" ? 92.0 : 140
     #expect(
@@ -114,7 +116,7 @@ import Testing
         == contradicts)
   }
 
-  @Test func aTurnIsNotCompared() {
+  @Test func turnsAreNotCompared() {
     var manager = manager()
     for second in 0..<60 {
       var location = Place.location(Double(second), 0, speed: 10)
@@ -128,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func aSteadyDifferenceIsLearntAndTakenOff() throws {
+  @Test func constantDifferenceIsLearnedAndSubtracted() throws {
     var manager = manager()
     _ = drive(&manager, 0..<20, heading: 98)
     #expect(manager.courseBias == 0)

@@ -24,7 +24,7 @@ import Testing
 
   private func seconds(_ range: Range<Int>) -> [Timestamp] { range.map { Timestamp(seconds: Double($0)) } }
 
-  @Test func everyLocationArrivesInOrderAndTheLastOneToo() async {
+  @Test func everyLocationArrivesInOrder() async {
     let live = LiveLocation()
     let updates = live.liveUpdates()
     drive(live, 0..<100)
@@ -35,7 +35,7 @@ import Testing
     #expect(await collect(live.liveUpdates()).isEmpty, "who comes later finds the end")
   }
 
-  @Test func whatATaskCannotHoldIsCountedAndTheNewestStay() async {
+  @Test func overflowIsCountedAndTheNewestAreRetained() async {
     let live = LiveLocation()
     let updates = live.liveUpdates(capacity: 10)
     drive(live, 0..<100)
@@ -44,7 +44,7 @@ import Testing
     #expect(await collect(updates).map(\.timestamp) == seconds(90..<100))
   }
 
-  @Test func theDistanceFilterOfTheManagerDecides() async {
+  @Test func managerDistanceFilterApplies() async {
     let live = LiveLocation(manager: LocationManager(distanceFilter: 45))
     let (first, second) = (live.liveUpdates(), live.liveUpdates())
     drive(live, 0..<50)
@@ -57,7 +57,7 @@ import Testing
     #expect(live.filteredCount == 40)
   }
 
-  @Test func pausesAreTold() async {
+  @Test func pausesAreReported() async {
     let live = LiveLocation(manager: LocationManager(pausesLocationUpdatesAutomatically: true))
     let updates = live.liveUpdates(capacity: 1000)
     for second in 0..<300 { live.process(.position([Place.fix(Double(second), 0, speed: 0)])) }
@@ -71,7 +71,7 @@ import Testing
     #expect(told.last.map { $0.location != nil && !$0.isStationary } == true)
   }
 
-  @Test func failuresAreToldAndToThoseWhoComeLater() async throws {
+  @Test func failuresAreReportedToCurrentAndLaterConsumers() async throws {
     let live = LiveLocation()
     let early = live.liveUpdates()
     let status = SourceStatus(
@@ -125,7 +125,7 @@ import Testing
   }
 
   /// Whatever way a loop ends, its consumer is counted out.
-  @Test func aLoopThatEndsCountsItsConsumerOut() async throws {
+  @Test func endedLoopRemovesItsConsumer() async throws {
     let live = LiveLocation()
     do {
       let updates = live.liveUpdates()
@@ -151,7 +151,7 @@ import Testing
     #expect(!live.hasConsumers)
   }
 
-  @Test func letGoOfItEndsTheLoops() async {
+  @Test func deinitializationEndsTheLoops() async {
     weak var gone: LiveLocation?
     let updates: AsyncSamples<LocationUpdate>
     do {
@@ -165,7 +165,7 @@ import Testing
   }
 
   /// The fixes of a deferral that nobody ended.
-  @Test func whatWasDeferredIsToldAtTheEnd() async {
+  @Test func deferredLocationsAreReportedAtTheEnd() async {
     let live = LiveLocation()
     let updates = live.liveUpdates()
     drive(live, 0..<1)
@@ -180,7 +180,7 @@ import Testing
   }
 
   /// The end of a deferral and its refusal reach the consumer; no call needs a timestamp.
-  @Test func theEndOfADeferralIsReported() async {
+  @Test func endOfADeferralIsReported() async {
     let live = LiveLocation()
     let updates = live.liveUpdates()
     drive(live, 0..<1)
@@ -196,7 +196,7 @@ import Testing
   }
 
   /// Accuracy, filter and pauses of each consumer are its own; the receiver runs for the most demanding.
-  @Test func consumersHaveSettingsOfTheirOwn() async {
+  @Test func consumersHaveIndependentSettings() async {
     let live = LiveLocation(manager: LocationManager(distanceFilter: 45))
     let shared = live.liveUpdates()
     let all = live.liveUpdates(LocationManager(desiredAccuracy: .bestForNavigation))
@@ -212,7 +212,7 @@ import Testing
   }
 
   /// A second consumer without a filter keeps the receiver on; without it, the coarse one lets it sleep.
-  @Test func theReceiverRunsAtTheUnionOfTheDemands() {
+  @Test func receiverFollowsTheUnionOfDemands() {
     let live = LiveLocation(manager: LocationManager(desiredAccuracy: .kilometer))
     let coarse = live.liveUpdates()
     let fine = live.liveUpdates(LocationManager(desiredAccuracy: .best))
@@ -225,7 +225,7 @@ import Testing
   }
 
   /// The end of a device powers all sensors down, for consumers with settings of their own, too.
-  @Test func theEndRemovesEveryConsumer() throws {
+  @Test func stopRemovesEveryConsumer() throws {
     let calls = Locked(0)
     let live = LiveLocation { calls.withLock { $0 += 1 } }
     let updates = try live.startUpdatingLocation(LocationManager(desiredAccuracy: .best)) { _ in }
@@ -288,7 +288,7 @@ import Testing
   }
 
   /// A consumer of the best accuracy receives a position by radios before the first fix and none after it.
-  @Test func radiosServeTheTimeBeforeTheFirstFix() async throws {
+  @Test func radiosServeUntilTheFirstFix() async throws {
     let live = try withRadios()
     let updates = live.liveUpdates()
     #expect(live.demands(at: Timestamp(seconds: 0))[.wifi]?.isOn == true)
@@ -302,7 +302,7 @@ import Testing
     #expect(sources.dropFirst().allSatisfy { $0 != .coarse })
   }
 
-  @Test func withoutAMapNoRadioIsPowered() throws {
+  @Test func noRadioIsPoweredWithoutAMap() throws {
     let live = LiveLocation()
     let updates = live.liveUpdates(LocationManager(desiredAccuracy: .threeKilometers))
     #expect(live.demands(at: Timestamp(seconds: 0))[.wifi] == .off)
@@ -310,7 +310,7 @@ import Testing
     withExtendedLifetime(updates) {}
   }
 
-  @Test func aRequestIsAnsweredOnce() async throws {
+  @Test func requestIsAnsweredOnce() async throws {
     let live = LiveLocation()
     let request = Task { try await live.requestLocation(accuracy: 20, timeLimit: 10) }
     try await eventually { live.hasConsumers }
@@ -331,7 +331,7 @@ import Testing
   }
 
   /// A request to the shared manager itself is answered to the consumers of updates.
-  @Test func answersOfTheManagerAreUpdates() async {
+  @Test func managerRequestsAreReportedAsUpdates() async {
     let live = LiveLocation(manager: LocationManager(distanceFilter: 1000))
     let updates = live.liveUpdates()
     drive(live, 0..<2)
@@ -376,7 +376,7 @@ import Testing
     #expect(live.locationServicesEnabled)
   }
 
-  @Test func headingConsumersHaveFiltersOfTheirOwn() async {
+  @Test func headingConsumersHaveIndependentFilters() async {
     let live = LiveLocation(heading: HeadingManager(headingFilter: 10))
     let (shared, all) = (live.headingUpdates(), live.headingUpdates(HeadingManager()))
     for degree in 0..<50 {
@@ -405,7 +405,7 @@ import Testing
     #expect(!live.hasConsumers)
   }
 
-  @Test func headingsPassTheFilterOfTheirManager() async {
+  @Test func headingsPassTheManagerFilter() async {
     let live = LiveLocation(heading: HeadingManager(headingFilter: 10))
     let headings = live.headingUpdates()
     drive(live, 0..<1)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct LocationManagerTests {
   // MARK: Desired accuracy
 
-  @Test func accuracyIsNoFilter() {
+  @Test func desiredAccuracyIsNoFilter() {
     for accuracy in DesiredAccuracy.allCases where accuracy != .reduced {
       var manager = LocationManager.updating(accuracy)
       let location = Place.location(0, 0, accuracy: 5000)
@@ -17,7 +17,7 @@ import Testing
       DesiredAccuracy.allCases.map { $0.meters ?? 0 } == [0, 0, 10, 100, 1000, 3000, 3600])
   }
 
-  @Test func reducedTellsTheCentreOfACell() throws {
+  @Test func reducedAccuracyReportsTheCellCentre() throws {
     var manager = LocationManager.updating(.reduced)
     var exact = Place.location(0, 0, speed: 13)
     (exact.course, exact.altitude, exact.source) = (90, 500, "gnss")
@@ -68,7 +68,7 @@ import Testing
       accuracies: Array(repeating: 50, count: 9) + [5], answer: (10, 10)),
     Shot(testDescription: "nothing at all", accuracies: [], answer: nil),
   ])
-  func aRequestReturnsTheBestItSaw(shot: Shot) {
+  func requestReturnsTheBestFix(shot: Shot) {
     var manager = LocationManager()
     manager.requestLocation(accuracy: 10, timeLimit: 10, at: Timestamp(seconds: 0))
     #expect(manager.needs.isWanted && manager.needs.distance == nil)
@@ -97,7 +97,7 @@ import Testing
     #expect(!manager.needs.isWanted && manager.nextDeadline == nil)
   }
 
-  @Test func requestsDoNotDisturbEachOtherOrTheUpdates() {
+  @Test func requestsAreIndependentOfEachOtherAndUpdates() {
     var manager = LocationManager.updating(.kilometer, distanceFilter: 1000)
     manager.requestLocation(accuracy: 5, timeLimit: 60, at: Timestamp(seconds: 0))
     manager.requestLocation(accuracy: 200, timeLimit: 60, at: Timestamp(seconds: 0))
@@ -181,7 +181,7 @@ import Testing
         Step(at: 400, speed: 1, told: "resumed location"),
       ]),
   ])
-  func pausesWhileTheVehicleStands(story: Story) {
+  func pausesWhileTheVehicleIsAtRest(story: Story) {
     var manager = LocationManager.updating(activity: story.activity, pauses: true)
     for step in story.steps {
       let time = Timestamp(seconds: step.at)
@@ -200,7 +200,7 @@ import Testing
     }
   }
 
-  @Test func aPauseTellsThePlaceThatWasNotToldYet() {
+  @Test func pauseReportsTheUnreportedPosition() {
     var manager = LocationManager.updating(distanceFilter: 100, pauses: true)
     _ = manager.process(Place.location(0, 0, speed: 10))
     _ = manager.process(Place.location(5, 50, speed: 0))
@@ -210,7 +210,7 @@ import Testing
     #expect(manager.nextDeadline == nil)
   }
 
-  @Test func nothingPausesUnlessItMay() {
+  @Test func pausesOnlyIfAllowed() {
     var manager = LocationManager.updating()
     _ = manager.observe(.stationary, at: Timestamp(seconds: 0))
     #expect((0...1000).allSatisfy { manager.process(Place.location(Double($0), 0, speed: 0)).count == 1 })
@@ -219,7 +219,7 @@ import Testing
 
   // MARK: Failures
 
-  @Test func aReceiverWithoutAFixIsToldOnceUntilItHasOne() {
+  @Test func missingFixIsReportedOnceUntilThereIsOne() {
     var manager = LocationManager.updating()
     let events = (0...200).flatMap { manager.observeNoPosition(at: Timestamp(seconds: Double($0))) }
     #expect(events == [.failed(.positionUnknown(since: Timestamp(seconds: 0)))])
@@ -229,7 +229,7 @@ import Testing
     #expect(manager.observeNoPosition(at: Timestamp(seconds: 262)).count == 1)
   }
 
-  @Test func aFailureIsToldWhenItIsAnother() {
+  @Test func changedFailureIsReported() {
     var manager = LocationManager.updating()
     let gone = LocationFailure.receiverUnavailable(reason: "unplugged")
     #expect(manager.fail(gone) == [.failed(gone)])

@@ -23,7 +23,7 @@ import Testing
   }
 
   /// A yard in the shape of an L: nothing of its box but the yard itself is private.
-  @Test func aZoneHasAnyShape() throws {
+  @Test func zoneHasAnyShape() throws {
     let frame = LocalFrame(origin: Self.home)
     let corners = [SIMD2(0.0, 0), [200, 0], [200, 50], [50, 50], [50, 200], [0, 200]]
     let yard = Area.polygon(try Polygon([corners.map { frame.coordinate(at: $0) }]))
@@ -38,17 +38,17 @@ import Testing
     }
   }
 
-  @Test func withoutZonesNothingChanges() {
+  @Test func locationsAreUnchangedWithoutZones() {
     #expect(PrivacyPolicy().shown(location(Self.home)) == location(Self.home))
   }
 
-  @Test func aZoneWithholdsTheWholeLocation() throws {
+  @Test func zoneWithholdsTheWholeLocation() throws {
     let policy = PrivacyPolicy(zones: [try zone(300)])
     #expect(policy.shown(location(Self.home)) == nil)
   }
 
   /// On the geodesic, a metre within and a metre without.
-  @Test(arguments: [0.0, 45, 90, 180, 271]) func aZoneEndsAtItsRadius(bearing: Double) throws {
+  @Test(arguments: [0.0, 45, 90, 180, 271]) func zoneEndsAtItsRadius(bearing: Double) throws {
     let policy = PrivacyPolicy(zones: [try zone(300)])
     let within = Self.home.destination(distance: 299, bearing: bearing)
     let without = Self.home.destination(distance: 301, bearing: bearing)
@@ -56,7 +56,7 @@ import Testing
     #expect(policy.shown(location(without)) == location(without))
   }
 
-  @Test func theStricterZoneCounts() throws {
+  @Test func stricterZoneApplies() throws {
     let blurred = try zone(300, .blur)
     let wider = try zone(2000, .blur)
     let withheld = try zone(10)
@@ -66,7 +66,7 @@ import Testing
   }
 
   /// The truth lies within the stated accuracy, everywhere on earth, and all positions of a cell look the same.
-  @Test(arguments: [10.0, 1000, 50_000]) func aBlurredPositionIsItsCell(size: Double) throws {
+  @Test(arguments: [10.0, 1000, 50_000]) func blurredPositionIsTheCellCentre(size: Double) throws {
     var random = SeededGenerator.announced()
     let policy = PrivacyPolicy(accuracy: size)
     for _ in 0..<2000 {
@@ -89,7 +89,7 @@ import Testing
     Coordinate(latitude: 90, longitude: 0), Coordinate(latitude: -90, longitude: 180),
     Coordinate(latitude: 0, longitude: 180), Coordinate(latitude: 0, longitude: -180),
   ])
-  func theEndsOfTheEarth(exact: Coordinate) throws {
+  func blurredPositionsAreValidAtPolesAndAntimeridian(exact: Coordinate) throws {
     for size in [1.0, 1000, 1_000_000] {
       #expect(PrivacyPolicy(accuracy: size).shown(location(exact))?.coordinate.isValid == true)
     }

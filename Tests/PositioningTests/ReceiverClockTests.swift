@@ -52,7 +52,7 @@ import Testing
       hasReference: true),
   ]
 
-  @Test(arguments: rows) func judgesTimes(row: Row) {
+  @Test(arguments: rows) func receiverTimesAreClassified(row: Row) {
     var clock = ReceiverClock()
     var finding = ReceiverClock.Finding.sound
     for (second, offset) in row.offsets.enumerated() {
@@ -68,13 +68,13 @@ import Testing
     #expect(finding == row.last)
   }
 
-  @Test func aRecordingMayBeOfAnyAge() {
+  @Test func recordingMayHaveAnyAge() {
     var clock = ReceiverClock(earliest: nil)
     let old = UTCTime(nanoseconds: 1_000_000_000_000_000_000)
     #expect(clock.process(old, at: Timestamp(seconds: 0)).time == old)
   }
 
-  @Test func theGapOfARecordingPlayedInHasteIsNoJump() {
+  @Test func gapInAFastReplayIsNoJump() {
     var clock = ReceiverClock()
     for second in 0..<20 {
       _ = clock.process(

@@ -15,7 +15,7 @@ import Testing
     #expect(abs(shown.distance(to: Coordinate(latitude: 0, longitude: 179.9999)) - 200) < 0.1)
   }
 
-  @Test func aReportTakesEffectAtItsMoment() {
+  @Test func reportTakesEffectAtItsTime() {
     var follower = ReportFollower()
     #expect(follower.position(now: Timestamp(seconds: 0)) == nil)
     follower.receive(report(20, east: 2))

@@ -25,7 +25,7 @@ import Testing
     return reporter
   }
 
-  @Test(arguments: [0.0, 2, 5]) func aWatchedVehicleRenewsItsPromise(delay: Double) {
+  @Test(arguments: [0.0, 2, 5]) func monitoredVehicleRenewsItsBound(delay: Double) {
     var reporter = BoundedReporter(epsilon: 20, delay: delay)
     var follower = ReportFollower()
     var count = 0
@@ -42,7 +42,7 @@ import Testing
   }
 
   /// The last word comes before a subscriber shows the first moment that is in doubt.
-  @Test(arguments: [2.0, 5, 30]) func aSilenceEndsThePromiseInTime(delay: Double) throws {
+  @Test(arguments: [2.0, 5, 30]) func silenceEndsTheBoundInTime(delay: Double) throws {
     var reporter = driven(0...20, delay: delay)
     // What is still open of the fixes is decided first.
     while reporter.oldestOpen != nil, let open = reporter.nextDeadline { _ = reporter.advance(to: open) }
@@ -60,7 +60,7 @@ import Testing
     #expect(end(again.last).map { $0 > 400 } == true)
   }
 
-  @Test func aMissingFixIsSpannedWhereTheBoundHasRoom() {
+  @Test func missingFixIsBridgedWithinTheBound() {
     // In the middle of 50 m nothing can happen in two seconds.
     var wide = BoundedReporter(epsilon: 50, delay: 5)
     for second in [0.0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11] {
@@ -74,7 +74,7 @@ import Testing
     #expect(end(reports.first).map { $0 < 15 } == true && end(reports.last).map { $0 > 200 } == true)
   }
 
-  @Test func aRestThatIsFeltIsPromised() throws {
+  @Test func detectedRestHasABound() throws {
     var reporter = driven(0...60, delay: 5, speed: 0)
     #expect(reporter.observe(isAtRest: true, since: time(10)).isEmpty)
     let standing = try #require(reporter.stand().last)
@@ -93,7 +93,7 @@ import Testing
     #expect(reporter.nextDeadline == nil)
   }
 
-  @Test func aRestThatIsNotFeltIsNotPromised() {
+  @Test func undetectedRestHasNoBound() {
     // Without an accelerometer; with one, where its word would come too late; and where it feels rest on a fast road.
     for (delay, isFelt, speed) in [(5.0, false, 0.0), (0, true, 0), (5, true, 12)] {
       var reporter = driven(0...60, delay: delay, speed: speed)
@@ -104,14 +104,14 @@ import Testing
     }
   }
 
-  @Test func anAccelerometerThatIsGonePromisesNothing() {
+  @Test func lostAccelerometerEndsTheBound() {
     var reporter = driven(0...60, delay: 5, speed: 0)
     _ = reporter.observe(isAtRest: true, since: time(10))
     _ = reporter.stand()
     #expect(end(reporter.observe(isAtRest: nil, since: time(500)).last) == 500)
   }
 
-  @Test(arguments: [false, true]) func aStopWithdrawsThePromise(isAtRest: Bool) {
+  @Test(arguments: [false, true]) func stopWithdrawsTheBound(isAtRest: Bool) {
     var reporter = driven(0...60, delay: 5, speed: 0)
     if isAtRest {
       _ = reporter.observe(isAtRest: true, since: time(10))
@@ -122,13 +122,13 @@ import Testing
   }
 
   /// Whoever is withheld from view may be anywhere.
-  @Test func aVehicleOutOfSightPromisesNothing() {
+  @Test func unmonitoredVehicleHasNoBound() {
     var reporter = driven(0...60, delay: 5, speed: 0)
     _ = reporter.observe(isAtRest: true, since: time(10))
     #expect(end(reporter.stand(isSeen: false).last).map { $0 < 63 } == true)
   }
 
-  @Test func aLapsedBoundGrows() {
+  @Test func expiredBoundGrows() {
     let report = ReportPredictor(
       moment: time(10), coordinate: plane.origin, velocity: .zero, bound: 20, delay: 0, validity: 5,
       growth: 90)

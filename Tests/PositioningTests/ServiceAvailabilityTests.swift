@@ -15,7 +15,7 @@ import Testing
     #expect(services.authorizationStatus == status)
   }
 
-  @Test func everyServiceIsThereOrSaysWhyNot() {
+  @Test func everyServiceIsAvailableOrHasAReason() {
     let all = ServiceAvailability(deniedNodes: [:])
     #expect(LocationService.allCases.allSatisfy(all.isAvailable))
 

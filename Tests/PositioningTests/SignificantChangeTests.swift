@@ -16,7 +16,7 @@ import Testing
       // The five minutes count from the last one told.
       ([(0, 0), (1000, 600), (1299, 1200), (1300, 1200)], [0, 1000, 1300]),
     ] as [([(Double, Double)], [Double])])
-  func tellsFarAndRarely(fixes: [(Double, Double)], told: [Double]) {
+  func reportsAreDistantAndRare(fixes: [(Double, Double)], told: [Double]) {
     var manager = LocationManager()
     manager.startMonitoringSignificantLocationChanges()
     let events = fixes.flatMap { manager.process(Place.location($0.0, $0.1)) }
@@ -26,7 +26,7 @@ import Testing
       } == told)
   }
 
-  @Test func asksForNextToNothing() throws {
+  @Test func requiresLittlePower() throws {
     var manager = LocationManager()
     manager.startMonitoringSignificantLocationChanges()
     #expect(manager.needs.isWanted && manager.needs.distance == 0 && manager.needs.notBefore == nil)
@@ -39,7 +39,7 @@ import Testing
     #expect(manager.process(Place.location(2000, 5000)).isEmpty && !manager.needs.isWanted)
   }
 
-  @Test func goesOnWhileUpdatesPause() {
+  @Test func continuesWhileUpdatesArePaused() {
     var manager = LocationManager.updating(pauses: true)
     manager.startMonitoringSignificantLocationChanges()
     _ = manager.observe(.stationary, at: Timestamp(seconds: 0))
@@ -49,7 +49,8 @@ import Testing
   }
 
   /// On the recorded drives: by the definition.
-  @Test(.needs(.recordings("tracks")), arguments: Place.tracks) func equalsTheDefinition(track: String) throws
+  @Test(.needs(.recordings("tracks")), arguments: Place.tracks) func matchesTheDefinition(track: String)
+    throws
   {
     let locations = try Place.recordedFixes(track).compactMap { Location(fix: $0) }
     var expected: [Location] = []

@@ -46,14 +46,14 @@ import Testing
     return cost[track.count - 1]
   }
 
-  @Test func aCornerKeepsItsPoint() {
+  @Test func cornerIsRetained() {
     let track = (0...20).map { step in
       plane.location(Double(step), 10 * Double(min(step, 10)), 10 * Double(max(0, step - 10)))
     }
     #expect(thin(track, 1).map(\.timestamp.seconds) == [0, 10, 20])
   }
 
-  @Test func aStopIsSeenInTime() {
+  @Test func stopIsRetainedInTime() {
     // The place alone is a straight line; the minute that the vehicle stands needs both of its ends.
     let track = (0...100).map { step in
       plane.location(Double(step), Double(step < 20 ? step : max(20, step - 60)) * 10)
@@ -61,14 +61,14 @@ import Testing
     #expect(thin(track, 1).map(\.timestamp.seconds) == [0, 20, 80, 100])
   }
 
-  @Test func shortTracksAreKept() {
+  @Test func shortTracksAreUnchanged() {
     #expect(thin([], 10).isEmpty)
     #expect(thin([plane.location(1, 0)], 10).count == 1)
     #expect(thin([plane.location(1, 0), plane.location(2, 0)], 10).count == 2)
     #expect(thin([plane.location(1, 0), plane.location(1, 99)], 10).count == 1)
   }
 
-  @Test func fixesOutOfOrderArePassedOver() {
+  @Test func outOfOrderFixesAreIgnored() {
     let track = [plane.location(1, 0), plane.location(0.5, 70), plane.location(2, 9), plane.location(2, 80)]
     #expect(thin(track, 5).map(\.timestamp.seconds) == [1, 2])
   }
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test(arguments: 1...25)
-  func aSmallBreadthKeepsTheBound(seed: Int) {
+  func smallSearchWidthKeepsTheBound(seed: Int) {
     let track = PlaneTrack.random(seed: UInt64(seed), count: 300)
     for breadth in [4, 8, 20] {
       let kept = thin(track, 25, breadth: breadth)
@@ -96,7 +96,7 @@ import Testing
 
   /// Ten minutes to half an hour of all that is hard: stops, zigzag, circles, gaps, jumps, wandering on foot.
   @Test(arguments: ThinningDrive.Kind.allCases, 1...4)
-  func hardDrivesAreThinnedToTheOptimum(kind: ThinningDrive.Kind, seed: Int) {
+  func difficultDrivesAreThinnedToTheOptimum(kind: ThinningDrive.Kind, seed: Int) {
     let track = ThinningDrive.fixes(kind, seed: UInt64(seed), count: 600)
     for epsilon in [3.0, 15, 60] {
       let kept = thin(track, epsilon)
@@ -130,7 +130,7 @@ import Testing
   }
 
   /// A night in the yard keeps its two ends, whatever its length.
-  @Test func aLongStopKeepsItsEnds() {
+  @Test func longStopRetainsItsEnds() {
     var random = SeededGenerator(seed: 5)
     let track = (0..<12_000).map { second in
       plane.location(Double(second), random.nextNormal(), random.nextNormal())
@@ -143,7 +143,7 @@ import Testing
   @Test(
     .needs(.recordings("tracks")),
     arguments: [("mtv_ublox_f9k_slim2025.nmea", [98, 65, 33]), ("munich_2025.nmea", [78, 52, 32])])
-  func realDrivesAreThinnedToTheOptimum(name: String, optima: [Int]) throws {
+  func recordedDrivesAreThinnedToTheOptimum(name: String, optima: [Int]) throws {
     let track = try PlaneTrack.recorded(name)
     for (epsilon, optimum) in zip([10.0, 20, 50], optima) {
       let kept = thin(track, epsilon)

@@ -34,7 +34,7 @@ import Testing
     )
   }
 
-  @Test(arguments: [0.5, 1, 2], [1, 2, 3] as [UInt64]) func learnsTheNoise(noise: Double, seed: UInt64) {
+  @Test(arguments: [0.5, 1, 2], [1, 2, 3] as [UInt64]) func noiseIsEstimated(noise: Double, seed: UInt64) {
     let result = run(noise: noise, seed: seed)
     #expect(result.deviation > 0.7 * noise && result.deviation < 1.4 * noise, "\(result)")
     #expect(result.error < 0.9 * result.raw, "\(result)")
@@ -42,7 +42,7 @@ import Testing
     #expect(run(noise: noise, seed: seed, jumps: true).deviation < 1.8 * noise)
   }
 
-  @Test func believesSmoothVelocities() {
+  @Test func smoothVelocitiesAreUsed() {
     let result = run(noise: 0, seed: 1)
     #expect(result.deviation < 0.1 && result.error < 0.2, "\(result)")
   }

@@ -113,7 +113,7 @@ import Testing
   }
 
   /// Metres east and north of `Place` are only exact near it; the drives stay within some kilometres.
-  @Test(arguments: receivers) func noFalseAlarms(receiver: Receiver) {
+  @Test(arguments: receivers) func consistentDrivesRaiseNoAlarm(receiver: Receiver) {
     var random = SeededGenerator.announced()
     var alarms = 0
     for _ in 0..<4 {
@@ -127,7 +127,7 @@ import Testing
   }
 
   /// A parked vehicle whose position wanders by many metres in minutes, after a drive that proved its velocity.
-  @Test(arguments: [3.0, 8, 12]) func wanderingAtRestIsNoDrift(wander: Double) {
+  @Test(arguments: [3.0, 8, 12]) func wanderAtRestIsNoDrift(wander: Double) {
     var random = SeededGenerator.announced()
     var screen = FixScreen()
     var slow = SIMD2(0.0, 0)
@@ -142,7 +142,7 @@ import Testing
 
   /// Seconds until a drift to the side is flagged.
   @Test(arguments: [2.0, 3, 5, 10], [0.0, 14, 30])
-  func aDriftIsFlaggedWithinAMinute(drift: Double, fastest: Double) throws {
+  func driftIsFlaggedWithinAMinute(drift: Double, fastest: Double) throws {
     var random = SeededGenerator.announced()
     var worst = 0.0
     for _ in 0..<10 {
@@ -170,7 +170,7 @@ import Testing
   }
 
   /// The suspicion ends a minute after the drift.
-  @Test func aDriftEnds() {
+  @Test func driftEnds() {
     var screen = FixScreen()
     var suspect: [Int] = []
     for second in 0..<400 {
@@ -186,7 +186,7 @@ import Testing
 
   /// The public drives, at their own rate and at lower ones.
   @Test(.needs(.recordings("tracks")), arguments: Place.tracks.prefix(2), [1, 2, 5])
-  func realDrivesAreNeverSuspect(track: String, every: Int) throws {
+  func recordedDrivesAreNeverSuspect(track: String, every: Int) throws {
     var screen = FixScreen()
     var told = 0
     for (index, fix) in try Place.recordedFixes(track).enumerated() where index % every == 0 {

@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func aMapComesBackAsItWasToItsResolution() throws {
+  @Test func mapRoundTripsToItsResolution() throws {
     let cell = try #require(Self.cell)
     let beacons = Self.beacons(7000, in: cell)
     let pieces = BeaconPiece.pieces(of: cell, beacons)
@@ -47,7 +47,7 @@ import Testing
   }
 
   /// 64 kB have room for the pieces of a city; beyond that those are left out that were heard least.
-  @Test func noMoreIsToldThanFits() throws {
+  @Test func leastSeenBeaconsAreOmittedIfTooMany() throws {
     let cell = try #require(Self.cell)
     let beacons = Self.beacons(25_000, in: cell)
     let pieces = BeaconPiece.pieces(of: cell, beacons)
@@ -65,7 +65,7 @@ import Testing
     #expect(BeaconPiece.pieces(of: try #require(Geohash("u28")), beacons).isEmpty)
   }
 
-  @Test func aVersionNamesTheContent() throws {
+  @Test func versionIdentifiesTheContent() throws {
     let cell = try #require(Self.cell)
     let beacons = Self.beacons(100, in: cell)
     let version = try #require(BeaconPiece.pieces(of: cell, beacons).first?.version)
@@ -74,7 +74,7 @@ import Testing
   }
 
   /// Not a number of it is believed when anything is wrong.
-  @Test func hostilePiecesAreRefusedWithAReason() throws {
+  @Test func invalidPiecesAreRejectedWithAReason() throws {
     let cell = try #require(Self.cell)
     let piece = try #require(BeaconPiece.pieces(of: cell, Self.beacons(50, in: cell)).first)
     func refusal(_ change: (inout [String: JSONValue]) -> Void) throws -> String {
@@ -106,7 +106,7 @@ import Testing
     #expect(throws: JSONError.self) { try BeaconPiece(payload: tooLarge) }
   }
 
-  @Test func geohashesAreTheUsualOnes() throws {
+  @Test func geohashesMatchTheStandard() throws {
     // Of the format's inventor.
     let place = Coordinate(latitude: 57.64911, longitude: 10.40744)
     #expect(Geohash(place, length: 11)?.text == "u4pruydqqvj")

@@ -9,7 +9,7 @@ import Testing
 @Suite struct MessageTests {
   private let time = UTCTime(nanoseconds: 1_795_248_930_125_000_000)
 
-  @Test func locationKeepsWhatItKnowsAndLeavesOutTheRest() throws {
+  @Test func unknownLocationFieldsAreOmitted() throws {
     var location = Location(
       timestamp: Timestamp(nanoseconds: 0),
       coordinate: Coordinate(latitude: 48.1635068, longitude: -11.5643883))
@@ -30,7 +30,7 @@ import Testing
     #expect(back.location.altitude == nil)
   }
 
-  @Test func aCoarsePositionAndAContradictedOneSaySo() throws {
+  @Test func coarseAndContradictedPositionsAreMarked() throws {
     var location = Location(
       timestamp: Timestamp(nanoseconds: 0), coordinate: Coordinate(latitude: 48, longitude: 11))
     location.positionSource = .coarse
@@ -50,7 +50,7 @@ import Testing
     (#"{"time":"2026-11-21T08:15:30Z","latitude":1,"longitude":2,"speed":-1}"#, "key \"speed\": -1.0"),
     (#"[1]"#, "key \"latitude\": missing"),
   ])
-  func locationNamesTheKeyThatIsWrong(text: String, problem: String) throws {
+  func invalidLocationNamesTheKey(text: String, problem: String) throws {
     let json = try JSONValue(parsing: Array(text.utf8))
     do {
       _ = try LocationMessage(json: json)
@@ -75,7 +75,7 @@ import Testing
     #expect(try StatusMessage(json: JSONValue(parsing: status.payload)) == status)
   }
 
-  @Test func aWillSaysThatItIsOne() throws {
+  @Test func willMessageHasItsFlag() throws {
     let will = StatusMessage(state: .offline, time: time, sessionStart: time, isWill: true)
     let back = try StatusMessage(json: JSONValue(parsing: will.payload))
     #expect(back.isWill && back.state == .offline)
@@ -112,7 +112,7 @@ import Testing
     #expect(try StatusMessage(json: JSONValue(parsing: status.payload)) == status)
   }
 
-  @Test func aLocationEventRoundTrips() throws {
+  @Test func locationEventRoundTrips() throws {
     var message = LocationEventMessage(
       time: time, event: .failed, error: "positionUnknown", reason: "no fix", remedy: "look up")
     message.suppressed = 3
@@ -123,7 +123,7 @@ import Testing
     #expect(throws: JSONError.self) { try LocationEventMessage(json: JSONValue(parsing: Array("{}".utf8))) }
   }
 
-  @Test func aLineIsOneJSONObject() throws {
+  @Test func lineIsOneJSONObject() throws {
     let message = Publication(
       topic: "a/\"b\"", payload: Array("{\"x\":1}".utf8), lane: .events, retain: true)
     #expect(
@@ -131,7 +131,7 @@ import Testing
         == #"{"topic":"a/\"b\"","qos":1,"retain":true,"payload":{"x":1}}"#)
   }
 
-  @Test func aReasonThatServicesShareIsStatedOnce() throws {
+  @Test func sharedReasonIsListedOnce() throws {
     var status = StatusMessage(
       state: .online, time: UTCTime(nanoseconds: 0), sessionStart: UTCTime(nanoseconds: 0))
     let reason = "no accelerometer and no gyroscope; attach them"

@@ -39,7 +39,7 @@ import Testing
     (#"{"time":"2026-11-21T08:15:30Z","event":"impact","side":"front"}"#, "key \"peak\": missing"),
     (#"{"time":"2026-11-21T08:15:30Z","event":"impact","side":"front","peak":-1}"#, "key \"peak\": -1"),
   ])
-  func namesTheKeyThatIsWrong(text: String, problem: String) throws {
+  func invalidMessageNamesTheKey(text: String, problem: String) throws {
     let json = try JSONValue(parsing: Array(text.utf8))
     do {
       _ = try MotionMessage(json: json)

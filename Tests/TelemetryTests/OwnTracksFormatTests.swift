@@ -16,7 +16,7 @@ import Testing
     publication.map { String(decoding: $0.payload(identity: nil), as: UTF8.self) } ?? "nothing"
   }
 
-  @Test func aLocationBecomesOne() throws {
+  @Test func locationIsEncodedAsOwnTracksLocation() throws {
     var format = try format()
     var location = Location(
       timestamp: Timestamp(nanoseconds: 0),
@@ -39,7 +39,7 @@ import Testing
   }
 
   /// A reader of the format sees the radius; one of ours that it is no fix, too.
-  @Test func aCoarsePositionIsToldFromAFix() throws {
+  @Test func coarsePositionIsDistinguishedFromAFix() throws {
     var format = try format()
     var location = Location(
       timestamp: Timestamp(nanoseconds: 0), coordinate: Coordinate(latitude: 48, longitude: 11))
@@ -64,7 +64,7 @@ import Testing
     ),
     (#""event":"exit","region":"depot""#, "leave", "depot", 0),
   ])
-  func aCrossingBecomesATransitionWithItsName(
+  func regionEventBecomesTransitionWithRegionName(
     fields: String, event: String, name: String, waypointTime: Int
   ) throws {
     var format = try format()
@@ -85,7 +85,7 @@ import Testing
     #expect(text(after.first).contains(names) == (event == "enter"))
   }
 
-  @Test func aBatchBecomesItsPointsNoneOfThemRetained() throws {
+  @Test func trackBecomesUnretainedLocations() throws {
     var format = try format()
     let fixes = (0..<3).map {
       TrackMessage.Fix(
@@ -98,7 +98,7 @@ import Testing
     #expect(text(publications.last).contains(#""tst":1795248932"#))
   }
 
-  @Test func theLastStatusBecomesTheLastWill() throws {
+  @Test func lastStatusBecomesLastWill() throws {
     var format = try format()
     func status(_ state: StatusMessage.State) -> VehicleMessage {
       .status(StatusMessage(state: state, time: Self.time, sessionStart: Self.time))
@@ -133,7 +133,7 @@ import Testing
       "waypoint 0: key \"lat\""
     ),
   ])
-  func refusesWrongCommands(text: String, problem: String) throws {
+  func invalidCommandsAreRejected(text: String, problem: String) throws {
     let json = try JSONValue(parsing: Array(text.utf8))
     do throws(JSONError) {
       _ = try OwnTracksCommand(json: json)

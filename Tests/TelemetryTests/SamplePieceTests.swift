@@ -20,7 +20,7 @@ import Testing
     return piece
   }
 
-  @Test func itIsReadBackAsItWas() throws {
+  @Test func samplePieceRoundTrips() throws {
     let piece = piece(1000)
     #expect(piece.count == 1200 && piece.series.map(\.kind) == [.accelerometer, .barometer])
     #expect(piece.start == UTCTime(nanoseconds: 1_795_248_930_123_000_000))
@@ -33,7 +33,7 @@ import Testing
     #expect(text.utf8.count < 1000 * 12 + 200 * 5 + 500, "\(text.utf8.count)")
   }
 
-  @Test func whatIsNoSampleIsLeftOut() {
+  @Test func invalidSamplesAreOmitted() {
     var piece = SamplePiece(startingAt: Self.start)
     piece.append(.gyroscope, [1, 2], at: Self.start)
     piece.append(.gyroscope, [1, .nan, 2], at: Self.start)
@@ -47,7 +47,7 @@ import Testing
     (#""decimals":5"#, #""decimals":4"#, "with 5 decimals is missing"), (#""gx""#, #""gw""#, "\"gx\""),
     (#""start""#, #""begin""#, "start"), (#""times":"?"#, #""times":"\u0001"#, "broken text"),
   ])
-  func whatIsWrongIsNamed(old: String, new: String, problem: String) throws {
+  func errorNamesTheInvalidKey(old: String, new: String, problem: String) throws {
     var piece = SamplePiece(startingAt: UTCTime(nanoseconds: 0))
     piece.append(.gyroscope, [1, 2, 3], at: UTCTime(nanoseconds: 0))
     let text = piece.json.text
@@ -58,13 +58,13 @@ import Testing
     #expect(error.description.contains(problem), "\(error)")
   }
 
-  @Test func aKindOfTheFutureIsPassedOver() throws {
+  @Test func unknownSampleKindIsIgnored() throws {
     let text = piece(3).json.text.replacing("\"barometer\"", with: "\"hygrometer\"")
     #expect(
       try SamplePiece(json: JSONValue(parsing: Array(text.utf8))).series.map(\.kind) == [.accelerometer])
   }
 
-  @Test func brokenTextNeverTraps() throws {
+  @Test func damagedTextIsRejectedWithoutTrap() throws {
     var generator = SplitMix(seed: 12)
     let whole = Array(piece(20).json.text.utf8)
     for _ in 0..<3000 {
@@ -78,7 +78,7 @@ import Testing
   }
 
   /// Times are added to the start by whoever makes rows of them.
-  @Test func timesBeyondAnyTimeAreRefused() throws {
+  @Test func timesOutOfRangeAreRejected() throws {
     for times in [Int64.max / 1000, .min / 1000, .max] {
       var piece = SamplePiece(
         startingAt: UTCTime(nanoseconds: times < 0 ? -9_000_000_000_000_000_000 : 9_000_000_000_000_000_000))

@@ -36,7 +36,7 @@ import Testing
 
   /// Addresses drawn at random are the hardest: those of one maker, numbered one after the other, are shorter.
   @Test(arguments: [(20, 0), (19, 1), (17, 3), (14, 6), (10, 10), (0, 20)])
-  func aScanOfTwentyTakesTwoHundredBytesAtMost(points: Int, cells: Int) throws {
+  func scanOfTwentyBeaconsFits200Bytes(points: Int, cells: Int) throws {
     var longest = 0
     for seed in 0..<500 {
       var generator = SplitMix(seed: UInt64(seed))
@@ -47,7 +47,7 @@ import Testing
   }
 
   /// With topic, header and properties of MQTT 5: eight scans of twenty in a message.
-  @Test func aBatchTakesLessThanTwoHundredBytesAScanOnTheWire() throws {
+  @Test func batchedScanCostsUnder200BytesOnTheWire() throws {
     var generator = SplitMix(seed: 5)
     let scans = try (0..<8).map { _ in try Self.scan(Self.sightings(20, 0, &generator)) }
     let publication = Publication(
@@ -56,7 +56,7 @@ import Testing
     #expect(packet <= 8 * 200)
   }
 
-  @Test func beaconsAreExactAndTheRestIsRoundedOnce() throws {
+  @Test func beaconsAreExactAndOtherValuesRoundedOnce() throws {
     for seed in 0..<200 {
       var generator = SplitMix(seed: UInt64(seed))
       let heard = Self.sightings(Int(seed % 60), 1 + seed % 14, &generator)
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func ofMoreThanFitTheStrongestAreTold() throws {
+  @Test func strongestBeaconsArePublishedIfTooMany() throws {
     var generator = SplitMix(seed: 3)
     let heard = Self.sightings(200, 30, &generator)
     let scan = try Self.scan(heard + heard)
@@ -86,7 +86,7 @@ import Testing
     #expect(left.allSatisfy { ($0.signal ?? 0) <= weakest + 1 })
   }
 
-  @Test func whatCannotBeToldIsNoScan() throws {
+  @Test func scanWithoutPublishableBeaconsIsNil() throws {
     var generator = SplitMix(seed: 4)
     let heard = Self.sightings(3, 0, &generator)
     func scan(_ place: Coordinate, _ accuracy: Double, _ heard: [BeaconSighting]) -> ScanMessage.Scan? {
@@ -105,7 +105,7 @@ import Testing
     for pole in poles { #expect(scan(pole, 5, heard)?.coordinate.isValid == true) }
   }
 
-  @Test func whatIsNoScanIsRefusedWithAReason() throws {
+  @Test func invalidScanIsRejectedWithAReason() throws {
     let hostile = [
       "{}", #"{"scans":7}"#, #"{"scans":""}"#, #"{"scans":"????"}"#, #"{"scans":"AAAA"}"#,
       "{\"scans\":\"\(String(repeating: "A", count: 200))\"}",
@@ -120,7 +120,7 @@ import Testing
   }
 
   /// Whatever bytes come, reading them ends, and what is read is what would be written.
-  @Test func anyBytesAreRefusedOrReadBack() throws {
+  @Test func randomBytesAreRejectedOrRoundTrip() throws {
     var generator = SplitMix(seed: 9)
     var readable = 0
     let whole = ScanMessage(scans: [try Self.scan(Self.sightings(20, 2, &generator))]).payload

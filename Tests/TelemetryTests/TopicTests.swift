@@ -2,7 +2,7 @@ import Telemetry
 import Testing
 
 @Suite struct TopicTests {
-  @Test func buildsAndTakesApart() throws {
+  @Test func topicsRoundTrip() throws {
     let scheme = try TopicScheme(fleet: "demo", vehicle: "van 1")
     #expect(scheme.topic(.location) == "odograph/v1/demo/van 1/location")
     let address = try #require(TopicAddress(topic: scheme.topic(.location)))
@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(arguments: ["", "a/b", "a+", "#", "a\nb", "x\u{0}", String(repeating: "v", count: 257)])
-  func refusesNamesThatMQTTGivesAMeaningTo(name: String) {
+  func namesWithMQTTWildcardsAreRejected(name: String) {
     #expect(throws: TopicError.self) { try TopicScheme(fleet: "demo", vehicle: name) }
   }
 
@@ -21,11 +21,11 @@ import Testing
     "odograph/v12/f/v/status",
     "other/v1/f/v/status", "odograph/v1/f/v/",
   ])
-  func ignoresTopicsThatAreNotAVehicles(topic: String) {
+  func topicsOutsideVehiclesAreIgnored(topic: String) {
     #expect(TopicAddress(topic: topic) == nil)
   }
 
-  @Test func filtersStandForAll() {
+  @Test func filtersMatchAllVehicles() {
     #expect(TopicScheme.filter() == "odograph/v1/+/+/#")
     #expect(TopicScheme.filter(fleet: "f", kind: .status) == "odograph/v1/f/+/status")
   }

@@ -11,7 +11,7 @@ import Testing
   private let time = UTCTime(nanoseconds: 1_795_248_930_125_000_000)
 
   /// The polyline of the format's own documentation: Google's example has precision 5.
-  @Test func pointsAreAnEncodedPolyline() throws {
+  @Test func pointsAreEncodedAsPolyline() throws {
     let places = [(38.5, -120.2), (40.7, -120.95), (43.252, -126.453)]
     let fixes = places.enumerated().map { index, place in
       TrackMessage.Fix(
@@ -29,7 +29,7 @@ import Testing
     #expect(try TrackMessage(json: JSONValue(parsing: message.payload)) == message)
   }
 
-  @Test func altitudesAndSpeedsAreListsOfTheirOwn() throws {
+  @Test func altitudesAndSpeedsAreSeparateLists() throws {
     let values: [(Double?, Double?)] = [
       (-9999.9, 0), (nil, 13.37), (520.3, nil), (2e5, -1), (99_999.9, 10_000),
     ]
@@ -47,7 +47,7 @@ import Testing
     #expect(back.map(\.speed) == [0, 13.37, nil, nil, 10_000])
   }
 
-  @Test func anEmptyBatchRoundTrips() throws {
+  @Test func emptyTrackRoundTrips() throws {
     let message = TrackMessage(identity: nil, fixes: [])
     let back = try TrackMessage(json: JSONValue(parsing: message.payload))
     #expect(back.fixes.isEmpty && back.bound == nil && back.precision == 7)
@@ -66,7 +66,7 @@ import Testing
     (#""precision":5,"points":"??","times":"~~~~~~~~~~~~~~?""#, "key \"times\": broken text"),
     (#""precision":5,"points":"??","times":"?","accuracies":"??""#, "key \"accuracies\": does not hold"),
   ])
-  func aBrokenTrackNamesItsKey(members: String, problem: String) throws {
+  func invalidTrackNamesTheKey(members: String, problem: String) throws {
     let text = #"{"time":"2026-11-21T08:15:30Z","count":1,"# + members + "}"
     let json = try JSONValue(parsing: Array(text.utf8))
     do {
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test(.needs(.recordings("tracks")), arguments: ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"])
-  func aRealDriveTakesAtMostTwelveBytesAFix(name: String) throws {
+  func recordedDriveTakesAtMost12BytesPerFix(name: String) throws {
     var recording = try NMEARecording(path: Shared.file("data/tracks/\(name)"))
     var fixes: [TrackMessage.Fix] = []
     while let event = try recording.next() {
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func aReportTravelsWithItsPrediction() throws {
+  @Test func predictionRoundTripsWithTheReport() throws {
     var location = Location(
       timestamp: Timestamp(nanoseconds: 0), coordinate: Coordinate(latitude: 48, longitude: 11))
     location.speed = 13

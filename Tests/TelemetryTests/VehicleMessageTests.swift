@@ -153,7 +153,7 @@ import Testing
       ]
     }()
 
-  @Test(arguments: messages.indices) func eachIsReadBackFromItsPathWithItsIdentity(index: Int) throws {
+  @Test(arguments: messages.indices) func everyMessageRoundTripsFromItsTopicWithIdentity(index: Int) throws {
     let (message, path, lane, retained) = Self.messages[index]
     #expect(message.path == path && message.lane == lane && message.isRetained == retained)
     #expect((message.qos == 0) == (path == "heading" || path == "attitude"))
@@ -175,11 +175,11 @@ import Testing
   }
 
   @Test(arguments: ["", "config/desired", "regions/desired", "command/locate", "locations", "status/x"])
-  func whatNoVehicleSaysIsNoMessage(path: String) throws {
+  func topicsNotPublishedByVehiclesAreNoMessages(path: String) throws {
     #expect(try VehicleMessage.decode(path: path, payload: Array("{}".utf8)) == nil)
   }
 
-  @Test func anAnswerGoesWhereItsSenderWantsIt() throws {
+  @Test func responseIsSentToTheRequestedTopic() throws {
     let topics = try TopicScheme(fleet: "f", vehicle: "v")
     var response = CommandResponseMessage(command: "status", time: Self.time, state: .done)
     #expect(
@@ -194,7 +194,7 @@ import Testing
   }
 
   /// What became of remote settings is told natively, whatever else is spoken.
-  @Test func aFormatSpokenAloneLeavesTheAnswersNative() throws {
+  @Test func responsesStayNativeWithASingleFormat() throws {
     var formats = MessageFormats(
       topics: try TopicScheme(fleet: "f", vehicle: "v"), isNative: false,
       ownTracks: OwnTracksFormat(topics: try OwnTracksTopics(user: "f", device: "v"), trackerID: "v"))

@@ -27,7 +27,7 @@ import Testing
     return line
   }
 
-  @Test func readAndSaidAgainItIsTheSame() throws {
+  @Test func decodedAndReencodedMessagesAreEqual() throws {
     // An attitude is retained since it is published on change; discovery messages have no numbers any more.
     let lines = try String(contentsOf: Self.session, encoding: .utf8)
       .replacing("/attitude\",\"qos\":0,\"retain\":false", with: "/attitude\",\"qos\":0,\"retain\":true")

@@ -19,7 +19,7 @@ import Testing
       horizontalAccuracy: second.isMultiple(of: 2) ? 2.5 : nil)
   }
 
-  @Test func readsBackASpanOfTimeAlsoAfterAnEndWithoutAWord() throws {
+  @Test func historyIsReadableAfterAnUncleanEnd() throws {
     do {
       var history = try FixHistory(path: path, limit: 1_000_000)
       for second in 0..<1000 { try history.record(fix(second)) }
@@ -35,7 +35,7 @@ import Testing
     try? FileManager.default.removeItem(atPath: path)
   }
 
-  @Test func theOldestMakeRoomAndADamagedSlotCostsOnlyItself() throws {
+  @Test func oldestAreEvictedAndADamagedSlotLosesOnlyItself() throws {
     let limit = 4 * FixHistory.slotSize
     do {
       var history = try FixHistory(path: path, limit: limit)
@@ -59,7 +59,7 @@ import Testing
     try? FileManager.default.removeItem(atPath: path)
   }
 
-  @Test func randomSlotsNeverTrap() {
+  @Test func randomSlotsAreReadWithoutTrap() {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
     var state = seed

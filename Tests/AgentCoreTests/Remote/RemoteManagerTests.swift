@@ -87,7 +87,7 @@ import Testing
   }
 
   /// A vehicle that sleeps receives as retained what a connected one receives live.
-  @Test(arguments: [false, true]) func aVersionIsJudgedAlikeLiveAndRetained(isRetained: Bool) throws {
+  @Test(arguments: [false, true]) func versionRuleIsEqualForLiveAndRetained(isRetained: Bool) throws {
     var manager = try manager()
     #expect(
       filter(applied(manager.desired(document("16", filter: 20), isRetained: isRetained, at: at(1)))) == 20)
@@ -105,7 +105,7 @@ import Testing
   }
 
   /// A sender whose clock is wrong blocks no later document.
-  @Test(arguments: [false, true]) func aVersionOfTheFutureIsRefused(isRetained: Bool) throws {
+  @Test(arguments: [false, true]) func futureVersionIsRejected(isRetained: Bool) throws {
     let time = try #require(UTCTime(rfc3339: "2026-11-27T12:00:00Z"))
     func decide(_ manager: inout RemoteManager, _ version: String, _ filter: Int, _ civilTime: UTCTime?)
       -> RemoteManager.Report?
@@ -124,13 +124,13 @@ import Testing
     #expect(decide(&manager, "2026-11-27T14:00:00Z", 50, time)?.state == .applied)
   }
 
-  @Test func wholeNumbersAndTimesHaveAnOrder() {
+  @Test func integerAndTimeVersionsAreOrdered() {
     #expect(RemoteSettings.isOlder("9", than: "10") && !RemoteSettings.isOlder("10", than: "9"))
     #expect(RemoteSettings.isOlder("2026-11-26T10:00:00Z", than: "2026-11-26T10:00:00.001Z"))
     #expect(!RemoteSettings.isOlder("a", than: "b") && !RemoteSettings.isOlder("5", than: "5"))
   }
 
-  @Test func whatNeedsNoNewConnectionIsAppliedAtOnceAndConfirmedSoon() throws {
+  @Test func settingsWithoutReconnectionAreAppliedImmediately() throws {
     var manager = try manager()
     let document = Array(
       #"{"version":"a","settings":{"location.distance_filter":20,"heading.enabled":false}}"#.utf8)
@@ -159,7 +159,7 @@ import Testing
   }
 
   /// Whoever set something waits for the word that it is in force.
-  @Test func aDocumentThatChangesNothingIsAppliedThoughTheOneBeforeItSettles() throws {
+  @Test func unchangedDocumentIsAppliedDuringATrial() throws {
     var manager = try manager()
     func document(_ version: String) -> [UInt8] {
       Array(#"{"version":"\#(version)","settings":{"heading.enabled":false}}"#.utf8)
@@ -171,7 +171,7 @@ import Testing
   }
 
   /// A change beside a broker on trial is on trial with it, and the same end tells of both.
-  @Test func aChangeWhileABrokerIsTriedSharesItsTrial() throws {
+  @Test func changeDuringABrokerTrialSharesTheTrial() throws {
     var manager = try manager()
     let broker = Array(#"{"settings":{"mqtt.broker":"mqtt://new"}}"#.utf8)
     #expect(report(manager.desired(broker, isRetained: false, at: at(100)))?.state == .trial)
@@ -189,7 +189,7 @@ import Testing
     (#"{"version":7,"settings":{}}"#, "key \"version\": not a text"),
     ("\u{FFFD}", "line 1"), (String(repeating: " ", count: 70_000), "has 70000 bytes; at most 65536"),
   ])
-  func aBrokenDocumentChangesNothing(text: String, problem: String) throws {
+  func invalidDocumentChangesNothing(text: String, problem: String) throws {
     var manager = try manager()
     let before = manager.active
     let decisions = manager.desired(Array(text.utf8), isRetained: true, at: at(1))
@@ -200,7 +200,7 @@ import Testing
 
   /// Whoever drives has asked for a coarse position; only the vehicle's own file lifts that.
   @Test(arguments: [("reduced", false), ("best", true)])
-  func reducedAccuracyIsLiftedInTheVehicleOnly(own: String, isApplied: Bool) throws {
+  func reducedAccuracyIsLiftedOnlyLocally(own: String, isApplied: Bool) throws {
     let file = Self.file.replacing("distance_filter = 5", with: "desired_accuracy = \"\(own)\"")
       .split(separator: "\n").filter { !$0.hasPrefix("keys") }.joined(separator: "\n")
     var manager = try RemoteManager(layers: layers(file), memory: RemoteMemory(), at: at(0))
@@ -225,7 +225,7 @@ import Testing
     ("motion.events", "[1]", "the value is not an array"),
     ("iio.rate", "50", "--set iio.rate sets it and has precedence"),
   ])
-  func oneBadKeySpoilsTheDocument(key: String, value: String, reason: String) throws {
+  func oneInvalidKeyRejectsTheDocument(key: String, value: String, reason: String) throws {
     var manager = try manager(flags: ["iio.rate=100"])
     let before = manager.active
     let text = #"{"settings":{"\#(key)":\#(value),"mqtt.broker":"mqtt://new"}}"#
@@ -237,7 +237,7 @@ import Testing
     #expect(applied(decisions) == nil && manager.active == before && manager.inForce.values.isEmpty)
   }
 
-  @Test func aValueThatOnlyTheWholeConfigurationRefusesIsRefused() throws {
+  @Test func valueInvalidInCombinationIsRejected() throws {
     var manager = try manager()
     for (text, key, problem) in [
       (
@@ -255,7 +255,7 @@ import Testing
     }
   }
 
-  @Test func aBrokerThatCannotBeReachedIsRolledBackInTime() throws {
+  @Test func unreachableBrokerIsRolledBack() throws {
     var manager = try manager()
     let document = Array(
       #"{"version":"b","settings":{"mqtt.broker":"mqtt://dead","heading.enabled":false}}"#.utf8)
@@ -276,7 +276,7 @@ import Testing
   }
 
   /// Going back needs the file of private places. While it cannot be read, the settings on trial stay rather than none.
-  @Test func aRollbackWaitsForTheFileOfPrivatePlaces() throws {
+  @Test func rollbackWaitsForTheZoneFile() throws {
     let directory = try TemporaryDirectory()
     let none = #"{"type":"FeatureCollection","features":[]}"#
     let path = try directory.write("private.geojson", none)
@@ -289,7 +289,7 @@ import Testing
     #expect(report(manager.advance(to: at(220)))?.state == .rolledBack)
   }
 
-  @Test func aBrokerThatIsReachedIsConfirmed() throws {
+  @Test func reachedBrokerIsConfirmed() throws {
     var manager = try manager()
     let document = Array(#"{"settings":{"mqtt.broker":"mqtt://new"}}"#.utf8)
     _ = manager.desired(document, isRetained: true, at: at(100))
@@ -312,7 +312,7 @@ import Testing
   }
 
   /// The connection that the document came over, and the one that it causes, prove nothing about the next one.
-  @Test func aLongBurstIntervalIsRolledBackWithoutANextConnection() throws {
+  @Test func longBurstIntervalIsRolledBackWithoutAConnection() throws {
     var manager = try linkManager()
     let decisions = manager.desired(Self.oneBurstPerDay, isRetained: true, at: at(100))
     #expect(report(decisions)?.state == .trial)
@@ -330,7 +330,7 @@ import Testing
     #expect(manager.connection.client.linkPolicy == .standing && manager.nextDeadline == nil)
   }
 
-  @Test func aShortBurstIntervalIsConfirmedByTheNextConnection() throws {
+  @Test func shortBurstIntervalIsConfirmedByAConnection() throws {
     var manager = try linkManager()
     let document = Array(#"{"settings":{"mqtt.link":"bursts","mqtt.burst_interval":30}}"#.utf8)
     #expect(report(manager.desired(document, isRetained: true, at: at(100)))?.state == .trial)
@@ -361,7 +361,7 @@ import Testing
   }
 
   /// Withdrawing a schedule on trial is an ordinary change of the connection.
-  @Test func aWithdrawnScheduleIsConfirmedByOneConnection() throws {
+  @Test func removedScheduleIsConfirmedByOneConnection() throws {
     var manager = try linkManager()
     _ = manager.desired(Self.oneBurstPerDay, isRetained: true, at: at(100))
     _ = manager.connectionChanged(isConnected: true, problem: nil, at: at(101))
@@ -373,7 +373,7 @@ import Testing
   }
 
   /// The connection of a restart does not confirm a schedule either.
-  @Test func aRestartContinuesTheTrialOfASchedule() throws {
+  @Test func restartContinuesAScheduleTrial() throws {
     var first = try linkManager()
     let memory = try #require(remembered(first.desired(Self.oneBurstPerDay, isRetained: true, at: at(100))))
     var next = try linkManager(memory: memory)
@@ -438,7 +438,7 @@ import Testing
     #expect(!others.contains { $0.hasSuffix("file") || $0.hasSuffix("path") || $0.hasSuffix("tracks") })
   }
 
-  @Test func aRestartDuringTheTrialGoesOnWithItAndManyEndIt() throws {
+  @Test func restartContinuesTheTrialAndManyEndIt() throws {
     var first = try manager()
     var memory = try #require(
       remembered(
@@ -456,7 +456,7 @@ import Testing
     #expect(report(decisions)?.state == .rolledBack && remembered(decisions)?.trial == nil)
   }
 
-  @Test func whatIsRememberedIsInForceAfterARestartAsFarAsItMayBe() throws {
+  @Test func storedSettingsApplyAfterARestartIfAllowed() throws {
     var memory = RemoteMemory()
     memory.settings.version = "x"
     memory.settings.values = [
@@ -471,7 +471,7 @@ import Testing
     #expect(filter(manager.active) == 7 && manager.active.vehicle == "v")
   }
 
-  @Test func aReloadAppliesWhatItCanAndNamesTheRest() throws {
+  @Test func reloadAppliesChangesAndNamesOthers() throws {
     var manager = try manager()
     let changed =
       Self.file.replacing("distance_filter = 5", with: "distance_filter = 50")
@@ -488,7 +488,7 @@ import Testing
   }
 
   /// Who edits the file is told that what was set remotely, or on the command line, stands over it.
-  @Test func aReloadNamesWhatSomethingElseStandsOver() throws {
+  @Test func reloadNamesOverriddenKeys() throws {
     var memory = RemoteMemory()
     memory.settings.values = ["location.distance_filter": .number(9)]
     var manager = try manager(memory: memory, flags: ["status.interval=11"])
@@ -508,7 +508,7 @@ import Testing
     ("remote.keys=remote.keys", "remote.keys requires a restart"),
     ("remote.keys=store.path", "requires a restart"),
   ])
-  func keysThatCanNeverBeRemoteAreRefusedInTheConfiguration(flag: String, problem: String) throws {
+  func localKeysAreRejectedAsRemoteKeys(flag: String, problem: String) throws {
     let layers = try layers(flags: [flag])
     do throws(ConfigurationError) {
       _ = try layers.configuration()
@@ -516,7 +516,7 @@ import Testing
     } catch { #expect(error.problem.contains(problem), "\(error)") }
   }
 
-  @Test func theUsualKeysHoldNeitherBrokerNorCredentials() {
+  @Test func defaultRemoteKeysExcludeBrokerAndCredentials() {
     for key in RemoteKeys.usual {
       #expect(!key.hasPrefix("mqtt.") && RemoteKeys.problem(with: key) == nil, "\(key)")
     }

@@ -19,7 +19,7 @@ import Testing
   private func time(_ seconds: Double) -> UTCTime { UTCTime(secondsSince1970: seconds) }
 
   /// A region's time is when it was made or changed; one that is as it was keeps it, also through the file.
-  @Test func aRegionKeepsItsTimeUntilItChanges() throws {
+  @Test func regionKeepsItsTimeUntilChanged() throws {
     let first = try RemoteRegions(
       parsing: document("\(circle("a", radius: 50)),\(circle("b", radius: 50))"), at: time(1000))
     #expect(first.collection.regions.map(\.definedAt) == [time(1000), time(1000)])
@@ -32,7 +32,7 @@ import Testing
     #expect(second.collection.regions.map(\.definedAt) == [time(2000), time(1000), time(7)])
   }
 
-  @Test func aFeatureThatIsNoneIsNamedAsItWas() throws {
+  @Test func invalidFeatureIsNamed() throws {
     let regions = try RemoteRegions(
       parsing: document(#"7,\#(circle("a", radius: 50)),{"type":"Feature","id":"x","properties":null}"#),
       at: time(1000))

@@ -9,7 +9,7 @@ import Testing
 /// an IIO server that is late. The real libraries stand in other tests; here every part that decides is the agent's own.
 @Suite(.serialized) struct VirtualDayTests {
   /// Ten days with a fix every two seconds in the full run; ODOGRAPH_SEED plays a day again.
-  @Test(.timeLimit(.minutes(60))) func nothingAcceptedIsLostInADayUnderAttack() throws {
+  @Test(.timeLimit(.minutes(60))) func acceptedMessagesSurviveADayOfFaults() throws {
     var seeds = SplitMix.announced()
     for number in 0..<(Shared.isFullRun ? 10 : 1) {
       let seed = ProcessInfo.processInfo.environment["ODOGRAPH_SEED"].flatMap { UInt64($0) } ?? seeds.next()

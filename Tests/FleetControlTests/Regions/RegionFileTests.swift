@@ -95,7 +95,7 @@ import Testing
       "not longitude,latitude"
     ),
   ])
-  func errorsSayWhatIsWrong(text: String, cause: String) throws {
+  func errorsDescribeTheCause(text: String, cause: String) throws {
     let error = try #require(throws: JSONError.self) { try read(text) }
     #expect(error.description.contains(cause), "\(error)")
   }
@@ -122,7 +122,7 @@ import Testing
     ("urn:ogc:def:crs:EPSG::25832", false), ("EPSG:3857", false), ("", false),
     ("urn:ogc:def:crs:OGC:1.3:CRS84", true), ("EPSG:4326", true), ("urn:ogc:def:crs:EPSG::4326", true),
   ])
-  func aForeignReferenceSystemIsRefused(name: String, isRead: Bool) throws {
+  func otherReferenceSystemIsRejected(name: String, isRead: Bool) throws {
     let text =
       #"{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"\#(name)"}},"features":[{"type":"Feature","id":"a",\#(Self.square)}]}"#
     do throws(JSONError) {

@@ -86,7 +86,7 @@ import Testing
     let good = [
       "`speed`", "``Location/speed``", "``LocationUpdate/location``", "`location.speed`",
       "`odograph watch --sort`, `iio.rate`",
-      "`LocationManagerTests.accuracyIsNoFilter`",
+      "`LocationManagerTests.desiredAccuracyIsNoFilter`",
     ]
     let changes: [(column: Int, text: String, fault: String)] = [
       (1, "`Location.spede`", "no Location.spede (pull)"), (1, "", "column pull has neither"),
@@ -101,7 +101,7 @@ import Testing
       (4, "`iio.pace`", "no iio.pace (command line)"), (4, "", "column command line has neither"),
       (5, "", "column test has neither"), (5, "none: nobody has written one yet", "no test holds it"),
       (5, "`LocationManagerTests.testDescription`", "no LocationManagerTests.testDescription (test)"),
-      (5, "`accuracyIsNoFilter`", "no accuracyIsNoFilter (test)"),
+      (5, "`desiredAccuracyIsNoFilter`", "no desiredAccuracyIsNoFilter (test)"),
     ]
     let reference = try Reference()
     func faults(_ cells: [String]) -> [String] {

@@ -7,7 +7,7 @@ struct SourceIndex {
   enum Subject {
     /// Types and members that are public, as in `Location.speed`.
     case publicSymbols
-    /// Test functions, as in `LocationManagerTests.accuracyIsNoFilter`.
+    /// Test functions, as in `LocationManagerTests.desiredAccuracyIsNoFilter`.
     case tests
   }
 

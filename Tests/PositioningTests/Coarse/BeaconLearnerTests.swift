@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func thePlaceIsWhereItIsHeardBest() throws {
+  @Test func positionIsWhereTheSignalIsStrongest() throws {
     var random = SeededGenerator.announced()
     var known: [Beacon: LearnedBeacon] = [:]
     // A transmitter at (40, 30), heard from two streets that cross.
@@ -37,7 +37,7 @@ import Testing
     #expect((25...90).contains(mapped.reach) && mapped.sightings > 30)
   }
 
-  @Test func aPlaceThatIsNotWellKnownTeachesNothing() {
+  @Test func inaccuratePositionsAreNotLearned() {
     let scan = Radio.scan(0, [BeaconSighting(beacon: beacon, signal: -70)])
     for accuracy in [Double.nan, .infinity, 0, -1, 51] {
       #expect(
@@ -53,7 +53,7 @@ import Testing
     #expect(BeaconLearner.learn(late, at: Place.origin, accuracy: 5, day: Radio.day, known: [:]).isEmpty)
   }
 
-  @Test func whatHasMovedForGoodIsLearnedAnew() throws {
+  @Test func permanentlyMovedBeaconIsRelearned() throws {
     var known: [Beacon: LearnedBeacon] = [:]
     for step in 0..<30 { learn(&known, at: Double(step)) }
     // Heard twice elsewhere, it is not told; heard at home again, it is.
@@ -73,7 +73,7 @@ import Testing
     #expect(known[beacon]?.isTravelling == false)
   }
 
-  @Test func aPhoneInABusIsNowhere() throws {
+  @Test func travellingBeaconHasNoPosition() throws {
     var known: [Beacon: LearnedBeacon] = [:]
     // Heard each 50 m of two kilometres.
     for step in 0..<40 { learn(&known, at: 50 * Double(step), signal: -45) }
@@ -85,7 +85,7 @@ import Testing
     #expect(try #require(known[beacon]?.mapped).coordinate.distance(to: Place.coordinate(5000)) < 20)
   }
 
-  @Test func theNewOutweighsTheOld() throws {
+  @Test func newSightingsOutweighOldOnes() throws {
     var known: [Beacon: LearnedBeacon] = [:]
     for _ in 0..<500 { learn(&known, at: 0) }
     // Next door two years later: 100 m are no other place, and the old is forgotten.
@@ -94,7 +94,7 @@ import Testing
     #expect(mapped.coordinate.distance(to: Place.coordinate(100)) < 30 && mapped.lastSeen == Radio.day + 720)
   }
 
-  @Test func anEntryThatCannotBeTrueIsDropped() {
+  @Test func implausibleEntryIsDropped() {
     var broken = LearnedBeacon(Radio.mapped(beacon, 0))
     broken.place.reach = .nan
     let scan = Radio.scan(0, [BeaconSighting(beacon: beacon, signal: -70)])
@@ -103,7 +103,7 @@ import Testing
     #expect(changes.count == 1 && changes[beacon] == .some(nil))
   }
 
-  @Test func bytesKeepWhatIsKnown() throws {
+  @Test func encodingRoundTrips() throws {
     var random = SeededGenerator.announced()
     var others = 0
     for number in 0..<300 {
@@ -137,7 +137,7 @@ import Testing
     #expect(others > 0)
   }
 
-  @Test func theStrongestSignalIsThatOfThePlace() throws {
+  @Test func strongestSignalBelongsToThePosition() throws {
     var known: [Beacon: LearnedBeacon] = [:]
     for signal in [nil, -80, -66, .nan, 20, -71] as [Double?] { learn(&known, at: 0, signal: signal) }
     #expect(known[beacon]?.mapped?.strongest == -66)
@@ -150,7 +150,7 @@ import Testing
   }
 
   /// Files of before have no strongest signal, and more room for the number of sightings.
-  @Test func bytesOfTheFirstVersionAreRead() throws {
+  @Test func firstVersionIsRead() throws {
     var learned = LearnedBeacon(Radio.mapped(beacon, 0, sightings: 700))
     learned.place.strongest = nil
     var bytes = learned.bytes
@@ -166,7 +166,7 @@ import Testing
     #expect(LearnedBeacon(bytes: bytes) == nil)
   }
 
-  @Test func noBytesAndNoSightingsMakeItFail() {
+  @Test func randomBytesAndSightingsAreHandled() {
     var random = SeededGenerator.announced()
     for _ in 0..<20_000 {
       let count = random.next() % 4 == 0 ? Int(random.next() % 60) : LearnedBeacon.byteCount

@@ -22,7 +22,7 @@ import Testing
     position?.coordinate.distance(to: Place.coordinate(east, north)) ?? .infinity
   }
 
-  @Test func aSingleBeaconGivesItsReach() throws {
+  @Test func singleBeaconYieldsItsRange() throws {
     let found = try #require(position([Radio.mapped(Radio.accessPoint(0), 100)]))
     #expect(distance(found, 100) < 0.1 && found.beacons == 1)
     // 60 m and a tenth of it for the map's own error, at 68 and at 95 %.
@@ -35,7 +35,7 @@ import Testing
     #expect(strong.horizontalAccuracy < found.horizontalAccuracy && strong.horizontalAccuracy > 30)
   }
 
-  @Test func aCellAloneGivesItsCircleAndATimingAdvanceItsRing() throws {
+  @Test func singleCellYieldsACircleAndTimingAdvanceARing() throws {
     let cell = Radio.mapped(Radio.lte(0), 0, reach: 1000)
     let circle = try #require(position([cell], [BeaconSighting(beacon: cell.beacon, signal: -95)]))
     #expect((1400...1700).contains(circle.horizontalAccuracy) && circle.beacons == 1)
@@ -49,7 +49,7 @@ import Testing
     #expect(distance(both, 700) < 60 && both.radius95 < 200)
   }
 
-  @Test func whatHasMovedIsOutvoted() throws {
+  @Test func movedBeaconIsOutvoted() throws {
     var random = SeededGenerator.announced()
     for _ in 0..<200 {
       let count = 5 + Int(random.nextUniform() * 20)
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func placesThatContradictEachOtherAreInsideOfTheRadius() throws {
+  @Test func contradictoryPositionsAreWithinTheRadius() throws {
     // Two and two, five kilometres apart: either may be true.
     let places = [(0, 0.0), (1, 30), (2, 5000), (3, 5030)].map { Radio.mapped(Radio.accessPoint($0.0), $0.1) }
     let found = try #require(position(places))
@@ -78,7 +78,7 @@ import Testing
     #expect(distance(clear, 15) < 40 && clear.radius95 < 300)
   }
 
-  @Test func manyUnknownOnesSayThatNobodyHasLearnedHere() throws {
+  @Test func manyUnknownBeaconsIndicateAnUnlearnedArea() throws {
     var random = SeededGenerator(seed: 3)
     let known = Radio.neighbourhood(10, around: 0, &random)
     func sightings(_ unknown: Int, of places: [MappedBeacon]) -> [BeaconSighting] {
@@ -94,7 +94,7 @@ import Testing
     #expect(position([known[0]], sightings(1, of: [known[0]])) != nil)
   }
 
-  @Test func moreBeaconsAreBetterAndNeverExact() throws {
+  @Test func moreBeaconsImproveTheAccuracyToALimit() throws {
     var random = SeededGenerator(seed: 5)
     let places = Radio.neighbourhood(128, around: 0, &random)
     let radii = try [2, 8, 32, 128].map { try #require(position(Array(places.prefix($0)))).radius95 }
@@ -105,7 +105,7 @@ import Testing
     #expect(try #require(position(same)).radius95 > 15)
   }
 
-  @Test func whatIsOldOrRareOrLongAgoSaysLess() throws {
+  @Test func oldOrRareEntriesHaveLessWeight() throws {
     let place = Radio.mapped(Radio.accessPoint(0), 0)
     func radius(_ place: MappedBeacon, age: Double = 0, speed: Double = 0) throws -> Double {
       var map = TableMap()
@@ -124,7 +124,7 @@ import Testing
     .nan, .infinity, -.infinity, 0, -0.0, 1, -1, 1e-300, 1e300, 90, 180, -180, 360, 48, 11, 60, 1e9,
   ]
 
-  @Test func noMapMakesItFail() {
+  @Test func randomMapsAreHandled() {
     var random = SeededGenerator.announced()
     func number() -> Double { Self.numbers[Int(random.next() % UInt64(Self.numbers.count))] }
     for _ in 0..<3000 {
@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  @Test func aScanOfAMillionIsBounded() throws {
+  @Test func scanOfAMillionIsBounded() throws {
     var random = SeededGenerator(seed: 7)
     var map = TableMap()
     let near = Radio.neighbourhood(20, around: 0, &random)
@@ -168,7 +168,7 @@ import Testing
   }
 
   /// Whatever a service or another's map says of one beacon: on the other side of the world, one metre, many sightings.
-  @Test func oneLiarMovesNothing() throws {
+  @Test func singleOutlierDoesNotMoveThePosition() throws {
     var random = SeededGenerator.announced()
     let near = Radio.neighbourhood(6, around: 0, &random)
     let honest = try #require(position(near))

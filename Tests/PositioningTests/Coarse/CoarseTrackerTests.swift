@@ -16,7 +16,7 @@ import Testing
   }
 
   /// In the mean of many stands: of a single one the mean of all positions so far may itself be half a position's error away.
-  @Test func atRestPositionsAreAveraged() {
+  @Test func positionsAtRestAreAveraged() {
     var random = SeededGenerator.announced()
     var errors = (raw: 0.0, smooth: 0.0)
     for _ in 0..<30 {
@@ -36,14 +36,14 @@ import Testing
     #expect(errors.smooth < 0.5 * errors.raw, "seed \(random.seed): \(errors)")
   }
 
-  @Test func onTheWayThePastSaysLittle() {
+  @Test func pastPositionsHaveLittleWeightWhileMoving() {
     var tracker = CoarseTracker()
     _ = tracker.process(position(0, 0), isAtRest: false)
     let next = tracker.process(position(60, 800), isAtRest: false)
     #expect(next.coordinate.distance(to: Place.coordinate(800)) < 20 && next.horizontalAccuracy <= 60)
   }
 
-  @Test func whereItCannotHaveComeIsNotBelievedAtOnce() {
+  @Test func unreachablePositionIsNotAcceptedImmediately() {
     var tracker = CoarseTracker()
     _ = tracker.process(position(0, 0), isAtRest: false)
     let doubted = tracker.process(position(30, 50_000), isAtRest: false)

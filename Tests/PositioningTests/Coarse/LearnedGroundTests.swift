@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(arguments: [150.0, 600])
-  func theStreetBesideIsInsideOfTheRadius(density: Double) throws {
+  func adjacentStreetIsWithinTheRadius(density: Double) throws {
     var random = SeededGenerator(seed: 1)
     let locator = CoarseLocator()
     for off in [0.0, 60, 120, 180, 240] {
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func aWeakMapOfWhatIsStrongHereIsAnotherStreet() {
+  @Test func strongSignalsMappedAsWeakIndicateAnotherStreet() {
     func distance(strongest: Double?, unknown: Int = 2) -> Double {
       let known = (0..<12).map {
         LearnedGround.Witness(signal: -60 - 2 * Double($0), known: (40, strongest))
@@ -91,7 +91,7 @@ import Testing
     #expect(distance(strongest: nil) < distance(strongest: nil, unknown: 12))
   }
 
-  @Test func whatIsKnownByChanceIsNotNear() {
+  @Test func coincidentalMatchesAreNotNear() {
     func isNear(_ known: Int, of count: Int) -> Bool {
       LearnedGround(
         (0..<count).map { LearnedGround.Witness(signal: -78, known: $0 < known ? (30, -60) : nil) },
@@ -103,7 +103,7 @@ import Testing
     #expect(!isNear(0, of: 1) && !isNear(1, of: 20) && !isNear(1, of: 128))
   }
 
-  @Test func noWitnessesMakeItFail() {
+  @Test func randomWitnessesAreHandled() {
     let numbers: [Double?] = [nil, -150, 0, -0.0, -90, -30]
     var random = SeededGenerator.announced()
     func number() -> Double? { numbers[Int(random.next() % UInt64(numbers.count))] }

@@ -45,7 +45,7 @@ import Testing
     return Array(pauses.dropFirst())
   }
 
-  @Test func whereAllIsKnownPausesDouble() throws {
+  @Test func pausesDoubleInLearnedAreas() throws {
     let doubling = [60.0, 120, 240, 480, 480]
     #expect(try pauses(Map(count: 7), joules: 0.1, power: 0, count: 6) == doubling)
     #expect(try pauses(Map(), joules: 0.1, power: 0, beacons: 0, count: 6) == doubling)
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func newsEndThePause() throws {
+  @Test func newBeaconsEndThePause() throws {
     var schedule = LearningSchedule(receiverPower: 0)
     for second in [0.0, 60, 180] {
       schedule.observe(try scan(second), of: [.wifi], by: Map(count: 10), joules: 1, day: 1000)
@@ -66,7 +66,7 @@ import Testing
   }
 
   /// Both radios are asked at the same time: what one of them knows is no reason not to ask the other.
-  @Test func eachRadioHasItsPause() throws {
+  @Test func eachRadioHasItsOwnPause() throws {
     var schedule = LearningSchedule(receiverPower: 0)
     for (second, map) in [(0.0, Map()), (30, Map()), (60, Map(count: 10))] {
       schedule.observe(try scan(second), of: [.wifi], by: map, joules: 1, day: 1000)
@@ -77,7 +77,7 @@ import Testing
   }
 
   /// 40 J of 1.2 J each, and then a tenth of 87 mW.
-  @Test func scansLiveOnWhatIsSaved() throws {
+  @Test func scansUseTheSavedEnergy() throws {
     let all = try pauses(Map(), joules: 1.2, power: 0.087, count: 200)
     let brisk = all.prefix { $0 == 30 }.count
     #expect((34...46).contains(brisk), "\(brisk)")

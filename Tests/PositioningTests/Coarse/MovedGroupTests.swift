@@ -30,7 +30,7 @@ import Testing
 
   private func told(_ known: [Beacon: LearnedBeacon]) -> [MappedBeacon] { known.values.compactMap(\.mapped) }
 
-  @Test func threeDaysAtOnePlaceMoveIt() {
+  @Test func threeDaysAtOnePositionMoveTheGroup() {
     var known = office()
     for step in 0..<50 { learn(&known, at: 9000 + Double(step), day: 1) }
     #expect(told(known).count == 6, "one day hides nothing")
@@ -45,7 +45,7 @@ import Testing
   }
 
   /// Once the group is hidden nothing contests its new place: that must not be quicker.
-  @Test func hiddenOnesStillTakeThreeDays() {
+  @Test func hiddenBeaconsAlsoNeedThreeDays() {
     var known = office()
     learn(&known, at: 9000, day: 1)
     learn(&known, at: 9000, day: 2)
@@ -56,7 +56,7 @@ import Testing
     #expect(told(known).count == 6)
   }
 
-  @Test func whoeverIsHeardAtHomeHasNotMoved() {
+  @Test func beaconsSeenAtTheirOldPositionHaveNotMoved() {
     var known = office()
     learn(&known, at: 9000, day: 1)
     learn(&known, at: 9000, day: 2)
@@ -68,7 +68,7 @@ import Testing
   }
 
   /// Two days at ever other places are a train's, or of one who deceives: hidden, never moved by that.
-  @Test func otherPlacesEachDayAreNone() {
+  @Test func differentPositionsEachDayAreNoMove() {
     var known = office()
     for day in 1...10 {
       for step in 0..<5 { learn(&known, at: 9000 * Double(day) + 2000 * Double(step), day: day) }
@@ -77,7 +77,7 @@ import Testing
     #expect(known.values.allSatisfy { $0.place.coordinate.distance(to: Place.coordinate(50)) < 60 })
   }
 
-  @Test func ordinarySightingsBeforeDoNotMakeItQuicker() {
+  @Test func earlierSightingsDoNotAccelerateAMove() {
     var known = office()
     for _ in 0..<4 { learn(&known, at: 9000, day: 1, isContested: false) }
     for _ in 0..<20 { learn(&known, at: 9000, day: 1) }
@@ -88,7 +88,7 @@ import Testing
   }
 
   /// Less far than ordinary sightings take for another place.
-  @Test func roundTheCornerIsAMoveToo() {
+  @Test func shortMoveIsDetected() {
     var known = office()
     let reach = known.values.map(\.place.reach).max() ?? 0
     for day in 1...2 { learn(&known, at: 45 + 2.2 * reach, day: day) }
@@ -98,7 +98,7 @@ import Testing
     #expect(told(known).count == 6 && told(known).allSatisfy { $0.sightings == 3 })
   }
 
-  @Test func nothingElseIsLearnedOfAContestedScan() {
+  @Test func contestedScanTeachesNothingElse() {
     var known = office()
     let before = known
     // New ones, and known ones where they are known.
@@ -107,7 +107,7 @@ import Testing
     #expect(known == before)
   }
 
-  @Test func aTravellerIsLeftToItsOwnRule() {
+  @Test func travellingBeaconsFollowTheirOwnRule() {
     var known: [Beacon: LearnedBeacon] = [:]
     for step in 0..<40 { learn(&known, at: 500 * Double(step), day: 0, isContested: false) }
     let before = known
@@ -118,7 +118,7 @@ import Testing
 
   // MARK: Bytes
 
-  @Test func contestedDaysAreKept() throws {
+  @Test func contestedDaysAreStored() throws {
     var known = office()
     for day in 1...2 {
       learn(&known, at: 9000, day: day)
@@ -137,7 +137,7 @@ import Testing
 
   /// Files of before count up to 255 sightings at another place, whose high bits are none of days.
   @Test(arguments: [1, 5, 63, 64, 130, 255] as [UInt8], [1, 2] as [UInt8])
-  func sightingsElsewhereOfOlderVersionsAreRead(count: UInt8, version: UInt8) throws {
+  func otherPositionsOfOlderVersionsAreRead(count: UInt8, version: UInt8) throws {
     var known = office()
     learn(&known, at: 9000, day: 1, isContested: false)
     var bytes = try #require(known[beacons[0]]).bytes
@@ -156,7 +156,7 @@ import Testing
       try #require(known[beacons[0]]?.mapped).coordinate.distance(to: Place.coordinate(9000)) < 10)
   }
 
-  @Test func anOtherPlaceWithoutSightingsIsNoEntry() throws {
+  @Test func otherPositionWithoutSightingsIsNoEntry() throws {
     var known = office()
     learn(&known, at: 9000, day: 1)
     var bytes = try #require(known[beacons[0]]).bytes

@@ -11,7 +11,7 @@ import Testing
 
   private func time(_ seconds: Double) -> Timestamp { Timestamp(seconds: seconds) }
 
-  @Test func theMeterAddsUpWhatIsOn() {
+  @Test func ledgerSumsActiveParts() {
     var meter = OnTimeMeter()
     #expect(meter.total(at: time(5)) == 0)
     meter.set(false, at: time(5))
@@ -24,7 +24,7 @@ import Testing
     #expect(meter.total(at: time(101)) == 5 && meter.starts == 2)
   }
 
-  @Test func powerThatLingersIsCounted() {
+  @Test func tailTimeIsCounted() {
     var meter = OnTimeMeter(linger: 3)
     meter.set(true, at: time(0))
     meter.set(false, at: time(10))
@@ -38,7 +38,7 @@ import Testing
   }
 
   /// A chip reports that it is active with its first block. It is booked from the time at which it was powered.
-  @Test func aSensorIsOnSinceTheTimeThatItsSourceReports() {
+  @Test func sensorIsOnSinceTheReportedTime() {
     var ledger = EnergyLedger(figures: Self.figures)
     ledger.record([.gyroscope: Self.on], at: time(0))
     ledger.record([.gyroscope: Self.on, .positioning: Self.on], at: time(1))
@@ -53,7 +53,7 @@ import Testing
 
   /// A source finishes the current block before it stops; until then the chip has power.
   @Test(arguments: [SourceStatus.State.idle, .unavailable(reason: "lost"), .finished, .active(rates: [:])])
-  func aSensorIsOnUntilItsSourceReportsThatItHasStopped(end: SourceStatus.State) {
+  func sensorIsOnUntilItsSourceReportsStopped(end: SourceStatus.State) {
     var ledger = EnergyLedger(figures: Self.figures)
     ledger.record([.gyroscope: Self.on], at: time(0))
     ledger.observe(
@@ -69,7 +69,7 @@ import Testing
     #expect(accounts[.gyroscope]?.starts == 1 && accounts[.accelerometer]?.seconds == 0)
   }
 
-  @Test func aSensorIsOnWhileItIsDemandedAndThere() throws {
+  @Test func sensorIsOnWhileDemandedAndAvailable() throws {
     var ledger = EnergyLedger(figures: Self.figures)
     // Nobody has seen a magnetometer.
     ledger.record([.positioning: Self.on, .gyroscope: Self.on, .magnetometer: Self.on], at: time(0))
@@ -94,7 +94,7 @@ import Testing
     #expect(accounts[.magnetometer] == EnergyAccount())
   }
 
-  @Test func scansAreBooked() throws {
+  @Test func scansAreCounted() throws {
     var figures = Self.figures
     figures.power[.wifi] = 0.278
     figures.power[.cellular] = 0.12
@@ -122,7 +122,7 @@ import Testing
     #expect(cellular.starts == 2 && cellular.seconds == 3 && abs(cellular.joules - 0.36) < 1e-9)
   }
 
-  @Test func aReceiverThatIsNotThereCostsNothing() throws {
+  @Test func missingReceiverUsesNoEnergy() throws {
     for hasReceiver in [true, false] {
       var ledger = EnergyLedger(figures: Self.figures, hasReceiver: hasReceiver)
       ledger.record([.positioning: Self.on], at: time(0))
@@ -132,7 +132,7 @@ import Testing
   }
 
   /// Two blocks a second of a sensor that is present wake two threads each, a fix and a message four.
-  @Test func anUnmeasuredProcessorIsEstimated() throws {
+  @Test func unmeasuredProcessorIsEstimated() throws {
     var ledger = EnergyLedger(figures: Self.figures)
     ledger.observe(
       SourceStatus(timestamp: time(0), source: "iio", kinds: [.gyroscope], state: .active(rates: [:])))
@@ -148,7 +148,7 @@ import Testing
     #expect(ledger.accounts(at: time(30))[.processor]?.starts == 5)
   }
 
-  @Test func whatIsMeasuredElsewhereIsPriced() throws {
+  @Test func externallyMeasuredUseIsConverted() throws {
     var ledger = EnergyLedger(figures: Self.figures)
     ledger.processor = .init(seconds: 2, starts: 100)
     ledger.radio = .init(seconds: 12, starts: 3, bytes: 1000)

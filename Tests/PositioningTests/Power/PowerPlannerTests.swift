@@ -59,7 +59,7 @@ import Testing
       (.nearestTenMeters, 14, 2, nil, nil, nil), (.best, 0, 1, nil, nil, nil),
       (.bestForNavigation, 0, 1, nil, nil, nil),
     ] as [(DesiredAccuracy, Double, Double, Double?, Double?, Double?)])
-  func theReceiverSleepsForAsLongAsNothingCanHappen(
+  func receiverSleepsUntilTheEarliestEvent(
     accuracy: DesiredAccuracy, speed: Double, sigma: Double, distance: Double?, boundary: Double?,
     sleep: Double?
   ) throws {
@@ -77,7 +77,7 @@ import Testing
     #expect(isOn(&planner, fixed, due.seconds))
   }
 
-  @Test func anUnknownSpeedMayBeTheHighest() throws {
+  @Test func unknownSpeedCountsAsMaximum() throws {
     var planner = planner()
     // 60 m/s at once: 990 m in 16.5 s.
     #expect(!isOn(&planner, needs(.kilometer, seen: 10, speed: nil), 10))
@@ -87,13 +87,13 @@ import Testing
     #expect(isOn(&other, needs(seen: 10, speed: nil), 10))
   }
 
-  @Test func aPoorFixDoesNotSendItToSleep() {
+  @Test func inaccurateFixDoesNotStartSleep() {
     var planner = planner()
     #expect(isOn(&planner, needs(seen: 10, sigma: 26), 10))
     #expect(!isOn(&planner, needs(seen: 11, sigma: 24), 11))
   }
 
-  @Test func anOldFixDoesNotSendItToSleepAgain() {
+  @Test func oldFixDoesNotStartSleep() {
     var planner = planner()
     #expect(!isOn(&planner, needs(seen: 10), 10))
     #expect(isOn(&planner, needs(seen: 10), 16))
@@ -101,7 +101,7 @@ import Testing
     #expect(!isOn(&planner, needs(seen: 18.2), 18.2))
   }
 
-  @Test func nobodyWantsAnything() {
+  @Test func receiverIsOffWithoutDemands() {
     var planner = planner()
     var nothing = PowerNeeds()
     #expect(planner.demands(for: nothing, at: Timestamp(seconds: 1)).values.allSatisfy { $0 == .off })
@@ -114,7 +114,7 @@ import Testing
     #expect(demands[.gyroscope] == .off && demands[.magnetometer] == .off)
   }
 
-  @Test func restPutsEverythingToSleepAndItsEndWakesEverythingAtOnce() throws {
+  @Test func restStopsAllSensorsAndMotionStartsThem() throws {
     var planner = planner()
     // In motion, and before anything is known of motion, the consumers have what they want.
     #expect(
@@ -138,14 +138,14 @@ import Testing
     #expect(demands[.accelerometer] == Self.inertial[.accelerometer])
   }
 
-  @Test func aFixThatMovesContradictsTheAccelerometer() throws {
+  @Test func movingFixContradictsTheAccelerometer() throws {
     var planner = planner()
     planner.observe(isAtRest: true, since: Timestamp(seconds: 2))
     #expect(!isOn(&planner, needs(seen: 10, speed: 20), 10))
     #expect(try #require(planner.nextDeadline).seconds < 17)
   }
 
-  @Test func aReceiverThatHangsIsAskedAgain() {
+  @Test func hangingReceiverIsRestarted() {
     var planner = planner()
     planner.observe(isAtRest: false, since: Timestamp(seconds: 2))
     // It stands, it says, while the vehicle shakes; then it catches up.
@@ -159,7 +159,7 @@ import Testing
     #expect(!isOn(&planner, needs(seen: 21, speed: 0), 21))
   }
 
-  @Test func finerAccuraciesRestOnlyWhenPaused() {
+  @Test func fineAccuraciesSleepOnlyWhilePaused() {
     var planner = planner()
     planner.observe(isAtRest: true, since: Timestamp(seconds: 2))
     var fixed = needs(.best, seen: 10)
@@ -179,7 +179,7 @@ import Testing
     #expect(isOn(&planner, fixed, 20))
   }
 
-  @Test func aPauseWithoutAnAccelerometerIsLookedAfter() {
+  @Test func pauseWithoutAccelerometerIsCheckedPeriodically() {
     var planner = planner()
     var fixed = needs(.best, seen: 10)
     (fixed.location.isPaused, fixed.location.distance) = (true, .infinity)
@@ -194,7 +194,7 @@ import Testing
   @Test(arguments: [
     "paused", "paused without an accelerometer", "at rest", "between two fixes", "search given up",
   ])
-  func aRequestWakesTheReceiverInEveryState(state: String) throws {
+  func requestPowersTheReceiverInEveryState(state: String) throws {
     var planner = planner()
     let isPaused = state.hasPrefix("paused")
     var fixed = needs(
@@ -225,7 +225,7 @@ import Testing
   }
 
   /// A fix answers the request, and the receiver sleeps again; its time to a fix is learned.
-  @Test func anAnsweredRequestEndsWithSleep() {
+  @Test func receiverSleepsAfterAnAnsweredRequest() {
     var planner = planner()
     planner.observe(isAtRest: true, since: Timestamp(seconds: 2))
     #expect(!isOn(&planner, needs(seen: 10), 10))
@@ -239,7 +239,7 @@ import Testing
   }
 
   /// A search for the request is not given up before its time limit.
-  @Test func aRequestKeepsTheSearchGoing() {
+  @Test func requestContinuesTheSearch() {
     var planner = planner()
     var asked = needs()
     asked.location.request = LocationNeeds.Request(
@@ -250,7 +250,7 @@ import Testing
   }
 
   /// Radios that are accurate enough answer first; if they find nothing, the receiver is powered.
-  @Test func radiosAnswerARequestFirst() {
+  @Test func radiosAnswerRequestsFirst() {
     var planner = planner()
     planner.observe(isAtRest: true, since: Timestamp(seconds: 2))
     var fixed = needs(.kilometer, seen: 10)
@@ -267,7 +267,7 @@ import Testing
     #expect(!isOn(&finer, needs(.kilometer, seen: 10), 10) && isOn(&finer, fixed, 400))
   }
 
-  @Test func fixesWaitOnlyWhereNobodyWaitsForThem() {
+  @Test func fixesAreDelayedOnlyIfNoneIsAwaited() {
     var planner = planner()
     var patient = needs(.best, seen: 10)
     patient.location.maxFixDelay = 10
@@ -286,7 +286,7 @@ import Testing
     }
   }
 
-  @Test func aRecorderRecordsRestToo() {
+  @Test func recorderAlsoRecordsRest() {
     var planner = planner()
     planner.observe(isAtRest: true, since: Timestamp(seconds: 2))
     var fixed = needs(seen: 10)
@@ -296,7 +296,7 @@ import Testing
     #expect(demands[.gyroscope] == .off)
   }
 
-  @Test func aPromisedBoundTightensTheTolerance() throws {
+  @Test func errorBoundTightensTheTolerance() throws {
     var planner = planner()
     var fixed = needs(seen: 10, speed: 14)
     fixed.errorBound = 50
@@ -305,7 +305,7 @@ import Testing
     #expect(abs(try #require(planner.nextDeadline).seconds - (10 + 4.504 - 1.3)) < 0.01)
   }
 
-  @Test func significantChangesWaitTheirTime() throws {
+  @Test func significantChangesRespectTheirInterval() throws {
     var planner = planner()
     var fixed = needs(.hundredMeters, seen: 10, speed: 14, distance: 500)
     fixed.location.notBefore = Timestamp(seconds: 310)
@@ -318,7 +318,7 @@ import Testing
   }
 
   /// The accuracy that a region asks for holds near its edge, whatever else is wanted, and makes nothing coarser.
-  @Test func aRegionsOwnAccuracyIsKeptNearItsEdge() throws {
+  @Test func regionAccuracyIsRequiredNearItsBoundary() throws {
     var far = planner()
     #expect(!isOn(&far, needs(.kilometer, seen: 10, speed: 14, boundary: 5000), 10))
     var near = planner()
@@ -345,14 +345,14 @@ import Testing
   }
 
   @Test(arguments: [0.0, 5, 14, 60, 90], [0.0, 1, 13, 30, 600])
-  func whatIsCoveredAndWhenAgree(speed: Double, seconds: Double) {
+  func coverageMatchesItsDeadline(speed: Double, seconds: Double) {
     for mobility in [Mobility.vehicle, .pedestrian, .other] {
       let metres = mobility.metersCovered(in: seconds, startingAt: speed)
       #expect(abs(mobility.secondsToCover(metres, startingAt: speed) - seconds) < 1e-6)
     }
   }
 
-  @Test func aSearchInVainPauses() throws {
+  @Test func failedSearchPauses() throws {
     var planner = planner()
     #expect(isOn(&planner, needs(), 89.9))
     #expect(!isOn(&planner, needs(), 90))
@@ -369,7 +369,7 @@ import Testing
     #expect(isOn(&best, needs(.best), 1000))
   }
 
-  @Test func theReceiverIsWokenByWhatWasLearnedOfIt() {
+  @Test func timeToFixIsEstimatedBySleepDuration() {
     var estimate = FixTimeEstimate(brief: 4, warm: 8)
     estimate.observe(seconds: 2, afterSleeping: 8)
     #expect(estimate.brief == 3.5)
@@ -401,7 +401,7 @@ import Testing
     #expect(planner.fixTime.brief == 1.5)
   }
 
-  @Test func mobilityBoundsTheWay() {
+  @Test func mobilityLimitsTheDistance() {
     let car = Mobility(topSpeed: 10, manoeuvre: 2)
     #expect(car.secondsToCover(25, startingAt: 0) == 5)
     // 5 s to the top in 25 m, then 10 m/s.

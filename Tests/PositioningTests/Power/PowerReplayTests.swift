@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(.needs(.recordings("tracks")), arguments: ["mtv_ublox_f9k_slim2025.nmea", "munich_2025.nmea"])
-  func aThirdOfTheTimeKeepsAHundredMetres(_ name: String) throws {
+  func receiverOnAThirdOfTheTimeStaysWithin100Metres(_ name: String) throws {
     let track = try PlaneTrack.recorded(name)
     for model in [
       Model(timeToFix: 1, hasAccelerometer: true), Model(timeToFix: 2, hasAccelerometer: true),

@@ -10,7 +10,7 @@ import Testing
 @Suite struct RegionNoiseTests {
   /// Four hours of 30 m of noise (68 %), of different memory, at and near boundaries of different kinds.
   @Test(arguments: [(0.0, 0.0), (30, 0), (30, 15), (300, -15), (300, 0), (1800, 0)])
-  func aParkedVehicleNeverFlaps(correlationTime: Double, east: Double) throws {
+  func parkedVehicleCausesNoRepeatedTransitions(correlationTime: Double, east: Double) throws {
     let plane = PlaneTrack()
     var random = SeededGenerator.announced()
     let regions = [
@@ -46,7 +46,7 @@ import Testing
 
   /// It came in, parked at the boundary's inside, and stays in whatever the noise says.
   @Test(arguments: [0.0, 60, 900])
-  func whoHasComeInStaysIn(correlationTime: Double) {
+  func enteredRegionIsNotLeftByNoise(correlationTime: Double) {
     let plane = PlaneTrack()
     var random = SeededGenerator.announced()
     var monitor = RegionMonitor()

@@ -10,7 +10,7 @@ import Testing
     Region(identifier: identifier, rings: [plane.rectangle(east)], dwell: dwell)
   }
 
-  @Test func aSecondRegionReplacesTheFirstAndKeepsItsState() throws {
+  @Test func replacedRegionKeepsItsState() throws {
     var monitor = RegionMonitor()
     try monitor.add(square("a", 100...500, dwell: 100))
     #expect(monitor.run(plane, drive(from: 0, to: 300, speed: 10)) == ["enter a 10.0"])
@@ -31,7 +31,7 @@ import Testing
     #expect(monitor.run(plane, drive(from: 1200, to: 0, speed: 10, at: 300)) == [])
   }
 
-  @Test func aShapeThatMovesOverTheVehicleIsAnEntry() throws {
+  @Test func movedShapeOverTheVehicleIsAnEntry() throws {
     var monitor = RegionMonitor()
     try monitor.add(square("a", 100...500))
     #expect(monitor.run(plane, drive(from: 0, to: 50, speed: 10)) == [])
@@ -43,7 +43,7 @@ import Testing
     #expect(monitor.state(of: "b") == .inside)
   }
 
-  @Test func aSetReplacesAllAndKeepsWhatStays() throws {
+  @Test func replacedSetKeepsUnchangedRegions() throws {
     var monitor = RegionMonitor()
     monitor.replaceAll([square("a", 100...500), square("b", 200...500), square("c", 600...700)])
     #expect(monitor.run(plane, drive(from: 0, to: 300, speed: 10)) == ["enter a 10.0", "enter b 20.0"])
@@ -58,7 +58,7 @@ import Testing
       ])
   }
 
-  @Test func faultyRegionsAreReportedAndTheOthersWork() {
+  @Test func invalidRegionsAreReportedAndOthersMonitored() {
     let bowTie = [plane.place(0, 0), plane.place(100, 100), plane.place(100, 0), plane.place(0, 100)]
     let regions = [
       square("good", 600...700), square("good", 100...500), Region(identifier: "", rings: [bowTie]),
@@ -113,7 +113,7 @@ import Testing
     ("one was taken away meanwhile", 2000, ["outer"], ["exit outer 5000.0 late"]),
     ("a new one was set up around it meanwhile", 300, ["inner", "outer", "new"], []),
   ])
-  func whatHappenedMeanwhileIsToldOnceAsLate(
+  func transitionDuringDowntimeIsReportedOnceAsLate(
     name: String, east: Double, regions: [String], expected: [String]
   ) throws {
     let all = [
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func aCrossingAfterTheRestartIsNotLate() throws {
+  @Test func crossingAfterTheRestartIsNotLate() throws {
     var before = RegionMonitor()
     before.replaceAll([square("a", 100...500)])
     _ = before.run(plane, drive(from: 0, to: 50, speed: 10))
@@ -150,7 +150,7 @@ import Testing
     #expect(monitor.run(plane, drive(from: 90, to: 200, speed: 10, at: 50)) == ["enter a 51.0"])
   }
 
-  @Test func aStayGoesOnAcrossARestart() throws {
+  @Test func dwellContinuesAcrossARestart() throws {
     var before = RegionMonitor()
     before.replaceAll([square("a", 100...500, dwell: 600), square("b", 100...500, dwell: 6000)])
     _ = before.run(plane, drive(from: 0, to: 300, speed: 10))
@@ -170,7 +170,7 @@ import Testing
     #expect(told == ["dwell a -5390.0 late 610.0", "dwell b 10.0 6010.0"])
   }
 
-  @Test func brokenStatesAreRefused() throws {
+  @Test func invalidStatesAreRejected() throws {
     var monitor = RegionMonitor()
     monitor.replaceAll([square("a", -100...100), square("b", 100...500)])
     _ = monitor.run(plane, [Line(0, 0), Line(1, 0)])
@@ -187,7 +187,7 @@ import Testing
     #expect(throws: Never.self) { try monitor.restore(RegionMonitor().encoded) }
   }
 
-  @Test func theNearestBoundaryIsNoFartherThanTold() throws {
+  @Test func nearestBoundaryIsWithinTheReportedDistance() throws {
     var monitor = RegionMonitor()
     #expect(monitor.distanceToNearestBoundary(from: plane.origin) == nil)
     monitor.replaceAll([

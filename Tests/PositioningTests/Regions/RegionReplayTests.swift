@@ -35,7 +35,7 @@ import Testing
 
   /// With fixes that are believed to the micrometre and straight ways between them, the probabilities come down to plain
   /// geometry, which the reference does by brute force.
-  @Test func accurateFixesMakeTheExactTransitions() throws {
+  @Test func accurateFixesYieldExactTransitions() throws {
     let tracks = try Self.recorded.get()
     let rings = Self.plant(100_000, around: tracks)
     var settings = RegionMonitor.Settings()
@@ -63,7 +63,7 @@ import Testing
 
   /// With the accuracy that receivers have, the answer for a region does not depend on the others: each alone, where the
   /// index has nothing to leave out, makes the same events.
-  @Test func theIndexChangesNothing() throws {
+  @Test func indexYieldsEqualTransitions() throws {
     let tracks = try Self.recorded.get()
     let regions = Self.plant(600, around: tracks).enumerated().map {
       Region(identifier: "\($0.offset)", rings: [$0.element], dwell: 20)

@@ -18,7 +18,7 @@ import Testing
     monitor.status(of: identifier)?.since.map { ($0.seconds(since: PlaneTrack.start) * 10).rounded() / 10 }
   }
 
-  @Test func aStateHoldsSinceItsCrossing() {
+  @Test func stateIsDatedToItsCrossing() {
     var monitor = RegionMonitor()
     monitor.replaceAll([square("yard", 100...300), square("far", 5000...5100)])
     #expect(monitor.status(of: "yard")?.state == .unknown && since(monitor, "yard") == nil)
@@ -37,7 +37,7 @@ import Testing
   }
 
   /// The current position decides regions that are new, changed or reset, and no others.
-  @Test func theCurrentPositionDecidesUndecidedRegions() {
+  @Test func currentPositionDecidesUndecidedRegions() {
     var monitor = RegionMonitor()
     monitor.replaceAll([square("yard", 100...300)])
     _ = monitor.run(plane, drive(from: 0, to: 200, speed: 10))
@@ -65,7 +65,7 @@ import Testing
     #expect(monitor.evaluateUndecided(at: place).isEmpty && monitor.state(of: "edge") == .unknown)
   }
 
-  @Test func itIsKnownAcrossARestart() throws {
+  @Test func stateSurvivesARestart() throws {
     var first = RegionMonitor()
     first.replaceAll([square("in", 100...900), square("left", 0...50), square("far", 5000...5100)])
     _ = first.run(plane, drive(from: 20, to: 200, speed: 10))
@@ -84,7 +84,7 @@ import Testing
   }
 
   /// The states that a former version has kept know no time of what is outside.
-  @Test func statesOfTheFirstVersionAreRead() throws {
+  @Test func firstVersionStatesAreRead() throws {
     var bytes = Array("ODRM".utf8) + [1]
     bytes += [0, 0, 0, 0, 1, 0, 0, 0]
     func append(_ number: UInt32) {
@@ -101,7 +101,7 @@ import Testing
   }
 
   /// Of more than fit, those that the vehicle is in, the last entered first, and then the nearest.
-  @Test func ofManyTheMostImportantAreListed() {
+  @Test func mostImportantRegionsAreListed() {
     var regions = (1...400).map { square("r\($0)", Double($0) * 100...Double($0) * 100 + 50) }.shuffled()
     regions += [square("early", -1000...3000), square("late", 500...3000)]
     var monitor = RegionMonitor()
@@ -117,7 +117,7 @@ import Testing
     #expect(Set(monitor.statuses(limit: 401).map(\.identifier)).count == 401)
   }
 
-  @Test func aRegionsOwnAccuracyHoldsNearItsEdge() {
+  @Test func regionAccuracyAppliesNearItsBoundary() {
     var monitor = RegionMonitor()
     monitor.replaceAll([
       square("plain", 0...50), square("gate", 1000...1100, accuracy: 10),
@@ -136,7 +136,7 @@ import Testing
     #expect(acceptance.accepted.isEmpty && acceptance.refused[0].reason == .invalidAccuracy(0))
   }
 
-  @Test func limitsHoldInside() throws {
+  @Test func speedLimitsApplyInside() throws {
     let plane = Coordinate(latitude: 48, longitude: 11)
     func circle(_ name: String, _ radius: Double, limit: Double?) -> Region {
       var region = Region(identifier: name, center: plane, radius: radius)

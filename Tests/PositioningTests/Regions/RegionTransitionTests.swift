@@ -25,7 +25,7 @@ import Testing
   }
 
   /// Found out anew: the regions stay, what is known of them goes, and the next fixes decide without an event.
-  @Test func statesAreForgottenAndDecidedAnew() {
+  @Test func resetStatesAreDecidedAgain() {
     let track = PlaneTrack(origin: Coordinate(latitude: 48, longitude: 11))
     var monitor = RegionMonitor()
     monitor.replaceAll([Self.square("a", 100...500)(track), Self.square("b", 5000...5500)(track)])
@@ -154,7 +154,7 @@ import Testing
   ]
 
   @Test(arguments: cases)
-  func happensAsTheTableSays(_ testCase: Case) {
+  func transitionsMatchTheTable(_ testCase: Case) {
     for origin in Self.origins {
       let plane = PlaneTrack(origin: origin)
       var monitor = RegionMonitor()
@@ -166,7 +166,7 @@ import Testing
 
   /// Over the pole there is no east: up one meridian and down the opposite one.
   @Test(arguments: [1.0, -1.0])
-  func thePolesWork(sign: Double) throws {
+  func regionsAtThePolesWork(sign: Double) throws {
     func place(_ metres: Double) -> Coordinate {
       Coordinate(
         latitude: sign * (90 - abs(metres) / 111_694), longitude: metres < 0 ? 30 : -150)
@@ -192,7 +192,7 @@ import Testing
     #expect(told == ["enter cap 38", "enter pole 130", "exit pole 170", "exit cap 262"])
   }
 
-  @Test func aCrossingHasItsPlaceAccuracyAndConfidence() throws {
+  @Test func crossingHasPositionAccuracyAndConfidence() throws {
     let plane = PlaneTrack()
     var monitor = RegionMonitor()
     monitor.replaceAll([Region(identifier: "a", rings: [plane.rectangle(95...500)])])
@@ -209,7 +209,7 @@ import Testing
     #expect(monitor.state(of: "b") == nil)
   }
 
-  @Test func staysAreToldWithoutAFix() {
+  @Test func dwellIsReportedWithoutAFix() {
     let plane = PlaneTrack()
     var monitor = RegionMonitor()
     monitor.replaceAll([Region(identifier: "a", rings: [plane.rectangle(100...500)], dwell: 60)])
@@ -222,7 +222,7 @@ import Testing
     #expect(monitor.nextDeadline == nil && monitor.advance(to: Timestamp(seconds: 500)).isEmpty)
   }
 
-  @Test func timeThatDoesNotAdvanceIsPassedOver() {
+  @Test func nonIncreasingTimesAreIgnored() {
     let plane = PlaneTrack()
     var monitor = RegionMonitor()
     monitor.replaceAll([Region(identifier: "a", rings: [plane.rectangle(100...500)])])

@@ -38,7 +38,7 @@ import Testing
 
   private static let longest = String(repeating: "e", count: 64)
 
-  @Test func everyFaultyFeatureIsNamedAndTheOthersWork() throws {
+  @Test func invalidFeaturesAreNamedAndOthersAccepted() throws {
     let polygon = #""geometry":{"type":"Polygon","coordinates":[\#(Self.square)]}"#
     let collection = try collection(
       #"{"type":"Feature","id":"good",\#(polygon)}"#,
@@ -81,7 +81,7 @@ import Testing
   }
 
   /// As ogr2ogr writes KML; the file may begin with a byte order mark.
-  @Test(arguments: ["name", "Name"]) func aDisplayNameIsAnIdentifier(key: String) throws {
+  @Test(arguments: ["name", "Name"]) func displayNameIsUsedAsIdentifier(key: String) throws {
     let text =
       "\u{FEFF}"
       + #"{"type":"FeatureCollection","features":[{"type":"Feature","properties":{"\#(key)":"Depot"},"#
@@ -93,7 +93,7 @@ import Testing
   @Test(arguments: [
     ("urn:ogc:def:crs:EPSG::25832", false), ("EPSG:3857", false), ("urn:ogc:def:crs:OGC:1.3:CRS84", true),
   ])
-  func aForeignReferenceSystemIsRefused(name: String, isRead: Bool) throws {
+  func otherReferenceSystemIsRejected(name: String, isRead: Bool) throws {
     let text =
       #"{"type":"FeatureCollection","features":[],"crs":{"type":"name","properties":{"name":"\#(name)"}}}"#
     let json = try JSONValue(parsing: Array(text.utf8))
@@ -101,7 +101,7 @@ import Testing
     #expect((collection != nil) == isRead)
   }
 
-  @Test func aSpeedLimitCanHaveAUnit() throws {
+  @Test func speedLimitCanHaveAUnit() throws {
     for (limit, speed) in [("\"36 km/h\"", 10), ("\"10 m/s\"", 10), ("\"25mph\"", 11.176), ("10", 10.0)] {
       let collection = try collection(
         #"{"type":"Feature","id":"school","properties":{"radius":50,"speedLimit":\#(limit)},"geometry":{"type":"Point","coordinates":[10,48]}}"#
@@ -111,7 +111,7 @@ import Testing
   }
 
   @Test(arguments: ["0", "-8", "\"30\"", "\"-30 km/h\"", "\"0 km/h\"", "\"30 kmh\"", "\"1e3 m/s\"", "true"])
-  func aSpeedLimitIsMoreThanZero(limit: String) throws {
+  func speedLimitMustBePositive(limit: String) throws {
     let collection = try collection(
       #"{"type":"Feature","id":"school","properties":{"radius":50,"speedLimit":\#(limit)},"geometry":{"type":"Point","coordinates":[10,48]}}"#
     )
@@ -126,7 +126,7 @@ import Testing
     (#"{"type":"FeatureCollection"}"#, "key \"features\": missing or not an array"),
     (#"{"type":"FeatureCollection","features":{}}"#, "key \"features\": missing or not an array"),
   ])
-  func whatIsNoCollectionIsRefused(text: String, problem: String) throws {
+  func documentThatIsNoCollectionIsRejected(text: String, problem: String) throws {
     let json = try JSONValue(parsing: Array(text.utf8))
     do {
       _ = try RegionCollection(json: json)

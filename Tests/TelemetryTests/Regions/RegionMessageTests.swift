@@ -14,7 +14,7 @@ import Testing
       confidence: 0.9991234)
   }
 
-  @Test func hasTheFormOfTheContract() throws {
+  @Test func payloadMatchesTheContract() throws {
     var message = RegionMessage(identity: MessageIdentity(epoch: "e", seq: 3), time: time, event: event)
     #expect(
       String(decoding: message.payload, as: UTF8.self)
@@ -51,7 +51,7 @@ import Testing
       "key \"confidence\": 2"
     ),
   ])
-  func namesTheKeyThatIsWrong(text: String, problem: String) throws {
+  func invalidMessageNamesTheKey(text: String, problem: String) throws {
     let json = try JSONValue(parsing: Array(text.utf8))
     do {
       _ = try RegionMessage(json: json)

@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNotKnownIsLeftOut() {
+  @Test func unknownValuesAreOmitted() {
     let message = RegionsStateMessage(
       identity: MessageIdentity(epoch: "e", seq: 4), time: Self.time, source: .remote, count: 2,
       regions: [
@@ -37,7 +37,7 @@ import Testing
 
   /// However many regions there are, and however long their names: what is left out is counted.
   @Test(arguments: [(200, 8, 200), (201, 8, 200), (100_000, 8, 200), (200, 100, 163), (3, 20_000, 0)])
-  func itsSizeIsBounded(count: Int, length: Int, listed: Int) throws {
+  func sizeIsBounded(count: Int, length: Int, listed: Int) throws {
     let message = RegionsStateMessage(
       time: Self.time, source: .file, count: count, regions: many(min(count, 300), length: length))
     #expect(message.regions.count == listed && message.omitted == count - listed)

@@ -10,7 +10,7 @@ import Testing
 @testable import Pipeline
 
 /// When `regions/state` is told, and what of it: by virtual time.
-@Suite struct RegionStatesToldTests {
+@Suite struct RegionStatesTests {
   private static let start = UTCTime(nanoseconds: 1_795_248_000_000_000_000)
 
   /// From 200 to 500 m on a drive to the north, and from 740 to 860 m.
@@ -73,7 +73,7 @@ import Testing
     message.regions.map { "\($0.identifier):\($0.state)" }.joined(separator: " ")
   }
 
-  @Test func itIsToldAfterTheStartAndAfterChanges() throws {
+  @Test func statesArePublishedAtTheStartAndAfterChanges() throws {
     var pipeline = try pipeline(watching: collection(Self.yard, Self.gate))
     var first: [VehicleMessage] = []
     pipeline.advance(to: Timestamp(seconds: 0.1)) { first.append($0) }
@@ -89,7 +89,7 @@ import Testing
       ])
   }
 
-  @Test func changesOfAShortTimeMakeOneMessage() throws {
+  @Test func rapidChangesMakeOneMessage() throws {
     // Two edges are crossed within ten seconds.
     let near = Self.yard.replacing("yard", with: "near").replacing("48.0018", with: "48.0023")
     var pipeline = try pipeline(watching: collection(Self.yard, near))
@@ -98,7 +98,7 @@ import Testing
     #expect(lines.count == 3, "\(lines)")
   }
 
-  @Test func eachEntryTellsSinceWhenAndHowExact() throws {
+  @Test func eachEntryHasItsTimeAndAccuracy() throws {
     var pipeline = try pipeline(watching: collection(Self.yard, Self.gate))
     var messages: [VehicleMessage] = []
     for second in 0...40 { pipeline.process(fix(Double(second))) { messages.append($0) } }
@@ -107,7 +107,7 @@ import Testing
     #expect(last.regions.map(\.desiredAccuracy) == [nil, 8])
   }
 
-  @Test func nothingIsToldWhereNothingIsWatched() throws {
+  @Test func nothingIsPublishedWithoutRegions() throws {
     var pipeline = try pipeline(watching: nil)
     #expect(told(&pipeline, 0...60).isEmpty)
     var rest: [VehicleMessage] = []
@@ -116,7 +116,7 @@ import Testing
   }
 
   /// What the broker has kept of regions that are watched no more is taken back, also where they went while the agent was down.
-  @Test func whatIsWatchedNoMoreIsTakenBack() throws {
+  @Test func removedRegionsAreCleared() throws {
     var first = try pipeline(watching: collection(Self.yard))
     _ = told(&first, 0...30)
     first.regions.replaceAll([])
@@ -133,7 +133,7 @@ import Testing
   }
 
   /// A restart tells what was known, and then what the first fixes show.
-  @Test func aRestartCorrectsWhatWasTold() throws {
+  @Test func restartCorrectsPublishedStates() throws {
     var first = try pipeline(watching: collection(Self.yard))
     _ = told(&first, 0...30)
     var second = try pipeline(watching: collection(Self.yard))
@@ -145,7 +145,7 @@ import Testing
     #expect(told(&second, 60...75) == ["61 yard:outside"])
   }
 
-  @Test func theEndTellsWhatWaits() throws {
+  @Test func pendingStatesArePublishedAtTheEnd() throws {
     var pipeline = try pipeline(watching: collection(Self.yard))
     #expect(told(&pipeline, 0...21).last?.contains("inside") != true)
     var messages: [VehicleMessage] = []
@@ -153,7 +153,7 @@ import Testing
     #expect(states(messages).map(text) == ["yard:inside"])
   }
 
-  @Test func askingTellsItAgain() throws {
+  @Test func requestPublishesStatesAgain() throws {
     var pipeline = try pipeline(watching: collection(Self.yard))
     _ = told(&pipeline, 0...40)
     var messages: [VehicleMessage] = []
@@ -165,7 +165,7 @@ import Testing
   }
 
   /// Who asks in the moment between does not keep the broker from learning that nothing is watched any more.
-  @Test func askingDoesNotKeepTheEndOfRegionsBack() throws {
+  @Test func requestDoesNotDelayTheClearing() throws {
     var pipeline = try pipeline(watching: collection(Self.yard))
     _ = told(&pipeline, 0...40)
     pipeline.regions.replaceAll([])
@@ -177,7 +177,7 @@ import Testing
   }
 
   /// Where positions are withheld no state is decided, and so none is told.
-  @Test func privacyDecidesNoState() throws {
+  @Test func withheldPositionsDecideNoState() throws {
     var pipeline = try pipeline(
       "privacy.zones=48.003 11 400 withhold", watching: collection(Self.yard, Self.gate))
     #expect(told(&pipeline, 0...120).allSatisfy { !$0.contains("yard:inside") })
@@ -187,7 +187,7 @@ import Testing
   }
 
   /// With coarse locations the receiver sleeps, but not near the edge of a region that asks for more.
-  @Test(arguments: [true, false]) func aRegionsOwnAccuracyKeepsTheReceiverAwake(hasOwn: Bool) throws {
+  @Test(arguments: [true, false]) func regionAccuracyKeepsTheReceiverOn(hasOwn: Bool) throws {
     let gate = hasOwn ? Self.gate : Self.gate.replacing(#","desiredAccuracy":8"#, with: "")
     var pipeline = try pipeline("location.desired_accuracy=kilometer", watching: collection(gate))
     var isOn: [Bool] = []
@@ -205,7 +205,7 @@ import Testing
     #expect(pipeline.demands[.positioning]?.isOn == false)
   }
 
-  @Test func theCommandIsChecked() throws {
+  @Test func commandIsValidated() throws {
     func command(_ text: String) throws -> RemoteCommand {
       try RemoteCommand(name: "region-state", arguments: JSONValue(parsing: Array(text.utf8)))
     }
