@@ -29,7 +29,7 @@ struct AMQPAddressTests {
   @Test(arguments: [
     ("mqtt://a", "must start with amqp"), ("amqps://", "it has no host"), ("amqps://a:0", "port"),
     ("amqps://a,,b", "no host"),
-    ("amqps://u:p@a", "--password-file"), ("amqps://@a", "is missing"), ("amqps://a/b/c", "%2F"),
+    ("amqps://u:p@a", "--password-file"), ("amqps://@a", "is no user"), ("amqps://a/b/c", "%2F"),
     ("amqps://a/%zz", "hexadecimal"), ("amqps://a/%+1", "hexadecimal"), ("amqps://a/%C3", "hexadecimal"),
     ("amqps://a/x?heartbeat=1", "no options"), ("amqps://::1", "brackets"), ("amqps://a/%00", "virtual host"),
   ])

@@ -53,7 +53,7 @@ import Testing
   @Test(arguments: [
     (#"["impact""#, "is not TOML", #"write it as in '["a", "b"]'"#),
     (#"["impact" "shake"]"#, "(character 11)", #"write it as in '["a", "b"]'"#),
-    (#"["impact", 5]"#, "it is an array of strings", ""),
+    (#"["impact", 5]"#, "must be an array of strings", ""),
   ])
   func aWrongArrayNamesTheKeyAndTheRemedy(text: String, problem: String, remedy: String) throws {
     let error = try #require(throws: FleetError.self) { try settings("motion.events=\(text)") }

@@ -29,7 +29,8 @@ import Testing
 
   @Test(
     arguments: [
-      ("mqtts://a,mqtts://b", "only before the first node"), ("a,ann@b", "only before the first node"), ("a,,b", "no host"),
+      ("mqtts://a,mqtts://b", "only before the first node"), ("a,ann@b", "only before the first node"),
+      ("a,,b", "no host"),
       ("a,b:x", "port"),
     ])
   func whatIsWrongIsNamed(_ text: String, _ cause: String) {

@@ -55,7 +55,7 @@ import Testing
   /// Each names the file, the line, the column and what to do.
   @Test(arguments: [
     ("[a]\nbrokr = \"x\"", ":2:1", "unknown key brokr; did you mean broker?"),
-    ("[a]\nsomething = \"x\"", ":2:1", "unknown key something; there are broker, user"),
+    ("[a]\nsomething = \"x\"", ":2:1", "unknown key something; available: broker, user"),
     ("[a]\n\nbroker = 5", ":3:10", "key broker: must be a text in quotes"),
     ("broker = \"x\"", ":1:1", "is outside a table; put [default] above it"),
     ("[a]\ntls_minimum = \"1.1\"", ":2:15", #"it is "1.2" or "1.3""#),

@@ -88,11 +88,11 @@ import Transfers
 
   /// By scene, what is told of it.
   private static let hostile: [(scene: String, said: String)] = [
-    ("nan", "is invalid"), ("infinite", "is invalid"), ("outside", "is invalid"),
-    ("quoted", "not a number"), ("inaccurate", "is invalid"), ("endless", "is invalid"),
+    ("nan", "invalid response"), ("infinite", "invalid response"), ("outside", "invalid response"),
+    ("quoted", "not a number"), ("inaccurate", "invalid response"), ("endless", "invalid response"),
     ("rough", "6 answers too rough"), ("antipodes", "5 answers contradict"), ("fallback", "guess"),
-    ("empty", "is invalid"), ("none", "location"), ("large", "more than 65536 bytes"),
-    ("deep", "is invalid"), ("bomb", "is invalid"), ("html", "no JSON"), ("nowhere", "404"),
+    ("empty", "invalid response"), ("none", "location"), ("large", "more than 65536 bytes"),
+    ("deep", "invalid response"), ("bomb", "invalid response"), ("html", "no JSON"), ("nowhere", "404"),
     ("forbidden", "(403: Daily limit exceeded)"), ("invalid", "(400: Missing or invalid API key.)"),
     ("busy", "429"), ("later", "86400 s"), ("broken", "500"), ("gone", "503"), ("teapot", "418"),
     ("redirect", "sends elsewhere"), ("slow", "timed out"), ("hang", "timed out"),

@@ -118,7 +118,7 @@ enum GeolocateScene {
     #expect(pace.step(at: 100.25) == .wait(0.75) && pace.step(at: 101) == .ask)
     pace.observe(.unknown, at: 101)
     guard case .stop(let reason) = pace.step(at: 200) else { return #expect(Bool(false)) }
-    #expect(reason.contains("4 questions a day") && pace.ended == nil)
+    #expect(reason.contains("4 queries a day") && pace.ended == nil)
   }
 
   @Test func aBusyServiceIsAskedLaterAndThenNotAtAll() {

@@ -191,7 +191,9 @@ import Traces
     try await eventually { !waiter.isRunning }
     #expect(waiter.waitForExit() == 0)
     let verified = try await OdographProcess.run(["trace", "verify", file])
-    #expect(verified.status == 0 && verified.output.contains("ok: the checksum of each block"), "\(verified.output)")
+    #expect(
+      verified.status == 0 && verified.output.contains("ok: the checksum of each block"), "\(verified.output)"
+    )
     let long = try await OdographProcess.run(
       ["trace", "request", "van", "--fleet", "test", "--at", "2020-01-01T00:00:00Z"] + address)
     #expect(long.status == 69 && long.output.contains("is not in memory, which has"), "\(long.output)")

@@ -135,7 +135,9 @@ import Traces
     #expect(fetched.status == 0, "\(fetched.output)")
     #expect(try Array(Data(contentsOf: URL(filePath: file))) == told.bytes)
     let verified = try await run(["verify", file])
-    #expect(verified.status == 0 && verified.output.contains("ok: the checksum of each block"), "\(verified.output)")
+    #expect(
+      verified.status == 0 && verified.output.contains("ok: the checksum of each block"), "\(verified.output)"
+    )
     let none = try await run(["fetch", "van-1", "4", "--recording", store, "-o", file, "--force"])
     #expect(none.status == 64 && none.output.contains("cannot find trace 4 of van-1"), "\(none.output)")
   }
