@@ -28,7 +28,7 @@ struct AuditTests {
   @Test func theFileCanBeMovedAway() throws {
     let folder = try TemporaryDirectory()
     let path = folder.file("audit.log")
-    let log = try AuditLog(path: path, said: nil)
+    let log = try AuditLog(path: path, report: nil)
     func record(_ who: String, until file: String, has count: Int) throws {
       log.record(AuditEntry(action: "login", who: who, from: "::1", outcome: "done"))
       while (try lines(file)).count < count { usleep(1000) }
