@@ -123,7 +123,7 @@ import Testing
     let next = try await OdographProcess.run(arguments(broker, "config", "set", "status.interval=30") + van)
     #expect(next.status == 0, "\(next.output)")
     #expect(
-      next.output.contains("location.distance_filter is no longer asked for")
+      next.output.contains("location.distance_filter is no longer requested")
         && next.output.contains("out of range"), "\(next.output)")
     let shown = try await OdographProcess.run(arguments(broker, "config", "show") + van)
     #expect(shown.output.contains("status.interval = 30"))

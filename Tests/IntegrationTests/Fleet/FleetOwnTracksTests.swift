@@ -76,6 +76,6 @@ import Testing
     let kind = try await odograph(broker, "tail", "--kind", "attitude")
     #expect(kind.status == 64 && kind.output.contains("has no such messages"), "\(kind.output)")
     let wrong = try await OdographProcess.run(["watch", "--message-profile", "morse"])
-    #expect(wrong.status == 64 && wrong.output.contains("it is native or owntracks"), "\(wrong.output)")
+    #expect(wrong.status == 64 && wrong.output.contains("must be native or owntracks"), "\(wrong.output)")
   }
 }
