@@ -444,8 +444,8 @@ let modulesTouchingC: Set<String> = [
 // cases. Not without being asked for: others could not use a package with such flags.
 let isOptimized = Context.environment["ODOGRAPH_OPTIMIZED"] != nil
 let modulesThatCompute: Set<String> = [
-  "Motion", "Navigation", "Pipeline", "Positioning", "Recordings", "Sensors", "Simulation", "Spatial",
-  "TestSupport", "Traces",
+  "AgentCore", "Motion", "Navigation", "Pipeline", "Positioning", "Recordings", "Sensors", "Simulation",
+  "Spatial", "TestSupport", "Traces",
   // These count what is allocated.
   "MotionTests", "NavigationTests", "TracesTests",
 ]

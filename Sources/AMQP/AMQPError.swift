@@ -87,7 +87,7 @@ public struct AMQPDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case .refused(403, _): "check the user's permissions for the queue, the exchange and its topics"
     case .refused(404, _): "check the name of the exchange, and that the MQTT plugin uses it (mqtt.exchange)"
     case .refused(405, _), .refused(406, _):
-      "a queue of this name is there and is no durable quorum queue; choose another --queue, or delete that one"
+      "a queue of this name exists, but is not a durable quorum queue; choose another --queue, or delete it"
     case .refused(530, _):
       "check the virtual host at the end of the address, and the user's permissions in it"
     case .refused(540, _), .refused(503, _): "quorum queues require RabbitMQ 3.8 or later; upgrade it"

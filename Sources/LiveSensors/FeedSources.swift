@@ -32,7 +32,7 @@ package struct FeedSources: Sendable {
     activeSources = max(1, sources.count)
   }
 
-  /// The time on the time line.
+  /// The current time: that of the machine for live input, otherwise that of the newest event.
   package var now: Timestamp { isLive ? Timestamp(nanoseconds: SystemClock.boottime) : newest }
 
   /// True if events are pulled rather than pushed.

@@ -112,7 +112,7 @@ extension SensorInput {
       } else {
         throw SensorInputError(
           place: word,
-          problem: "is no input; say gpsd://HOST:PORT, local:, ip:HOST, simulation, or a file named "
+          problem: "is not an input; write gpsd://HOST:PORT, local:, ip:HOST, simulation, or a file named "
             + ".nmea, .gpx, .json or .csv")
       }
     }
@@ -123,10 +123,10 @@ extension SensorInput {
     case (false, true, false): self = .recording(recording)
     case (false, false, true): self = .simulation(SimulatedDrive.Configuration())
     case (false, false, false):
-      throw SensorInputError(place: "input", problem: "nothing is named; say gpsd://127.0.0.1:2947 or a file")
+      throw SensorInputError(place: "input", problem: "required; write gpsd://127.0.0.1:2947 or a file")
     default:
       throw SensorInputError(
-        place: "input", problem: "hardware, recordings and a simulation do not go together; name one of them")
+        place: "input", problem: "hardware, recordings and a simulation cannot be combined; name one of them")
     }
   }
 }

@@ -57,8 +57,8 @@ public struct MQTTConfiguration: Hashable, Sendable {
   /// are settled, the network buffers further messages. The best value is the number of messages stored in
   /// one transaction.
   public var heldPortion = 2000
-  /// Maximum number of unsettled messages, and of bytes in their payloads. Above that nothing is read,
-  /// regardless of the duration.
+  /// Maximum number of unsettled messages, and of bytes in their payloads. Above a limit, reading pauses
+  /// until messages are settled, however long that takes.
   public var heldMessages = 10_000
   public var heldBytes = 16 << 20
   /// Maximum number of unacknowledged QoS 1 messages to the broker, 1...1000, within the broker's own limit.
@@ -91,11 +91,10 @@ public struct MQTTConfiguration: Hashable, Sendable {
 public enum MQTTLinkPolicy: Hashable, Sendable {
   /// A permanent connection, as far as the network allows.
   case standing
-  /// Short connections, so that a modem can sleep in between. `MQTTSession.wakeUp()` opens the link, as does
-  /// the end of `interval` seconds since it was last opened (nil for no interval). All pending messages are
-  /// transferred. After `linger` seconds without activity (time for commands to arrive) the link is closed
-  /// regularly, with the messages of `Handlers.farewell`. Messages of `publishNow` do not keep a link open,
-  /// and are dropped between bursts.
+  /// Short connections, so that a modem can sleep in between. The link opens with `MQTTSession.wakeUp()`, and
+  /// `interval` seconds after it last opened (nil for never). It transfers all pending messages and then waits
+  /// for commands. After `linger` seconds without activity it publishes the messages of `Handlers.farewell`
+  /// and closes. Messages of `publishNow` do not keep it open, and are dropped between bursts.
   case bursts(linger: Double, interval: Double? = nil)
 }
 

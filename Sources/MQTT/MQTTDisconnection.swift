@@ -74,7 +74,8 @@ public struct MQTTDisconnection: Error, Hashable, Sendable, CustomStringConverti
     case .unsuitable(let why): return "\(broker) cannot be used: \(why)"
     case .notCommitted(let why): return "\(place) ended: received messages could not be stored: \(why)"
     case .configuration(let why): return "connection to \(broker) not tried: \(why)"
-    case .clockNotSet: return "\(place) put off: the wall clock is not set, so no certificate can be judged"
+    case .clockNotSet:
+      return "\(place) postponed: the wall clock is not set, so certificates cannot be checked"
     case .asleep: return "\(place) closed until the next burst"
     case .renewing: return "\(place) closed, to reconnect with renewed credentials"
     case .stopped: return "\(place) ended by this side"

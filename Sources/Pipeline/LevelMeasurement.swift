@@ -24,7 +24,7 @@ package enum LevelFailure: Error, Hashable, Sendable, CustomStringConvertible {
     case .silent: "the accelerometer delivers no samples; see sources in status"
     case .undecided: "the vehicle did not come to rest in time; stop on level ground and ask again"
     case .moved(let degrees):
-      "the device turned by \(Self.rounded(degrees))° meanwhile: the vehicle drove off or swayed, or the device was touched; keep both still and try again"
+      "the device turned by \(Self.rounded(degrees))° during the measurement: the vehicle moved or swayed, or the device was touched; keep both still and try again"
     case .noisy(let degrees):
       "the accelerometer is too noisy, readings scatter by \(Self.rounded(degrees))°; switch the engine off or see to its mounting"
     }

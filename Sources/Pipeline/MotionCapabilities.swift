@@ -104,7 +104,8 @@ package struct MotionCapabilities: Hashable, Sendable {
 
   private static func slow(_ interval: Double, _ effective: Double, before reason: String?) -> String {
     let milliseconds = (effective * 1e4).rounded() / 10
-    return "\(slowPrefix)\(milliseconds) ms, the sensor's, instead of \((interval * 1e4).rounded() / 10) ms"
+    return
+      "\(slowPrefix)\(milliseconds) ms, limited by the sensor, instead of \((interval * 1e4).rounded() / 10) ms"
       + (reason.map { "; \($0)" } ?? "")
   }
 }

@@ -21,7 +21,7 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { "\(operation) \(object): \(Self.message(for: code))" }
 
-  /// The code for a FIFO, a socket or a device in place of a file; no `errno` value.
+  /// The code for a FIFO, a socket or a device instead of a file; not an `errno` value.
   public static let notAFile: Int32 = -1
 
   /// The C library's sentence for an `errno` value.

@@ -52,7 +52,7 @@ public protocol SensorRecording: Sendable {
   /// Input that was skipped so far; nil if none was.
   var skipped: SkippedInput? { get }
 
-  /// The next event, nil at the end. The time of an event is never before that of the one before it.
+  /// The next event; nil at the end. Times of events never decrease.
   ///
   /// - Throws: an error with file and line for invalid input.
   mutating func next() throws -> SensorEvent?

@@ -111,7 +111,7 @@ struct DilutionGuess: Sendable {
       lastError = error
       return nil
     }
-    // While parked, the same dilution is repeated and proves nothing more.
+    // While parked, the same dilution is repeated and is no further evidence.
     if error != lastError { hits = min(hits + 1, Self.needed) }
     lastError = error
     return hits >= Self.needed ? hundredths.rounded() / 100 : nil

@@ -116,7 +116,7 @@ struct GPSDSocket: ~Copyable {
       case .timedOut: code = ETIMEDOUT
       case .interrupted:
         close(descriptor)
-        throw failure(.interrupted, "the wait was ended")
+        throw failure(.interrupted, "interrupted")
       }
     }
     guard code == 0 else {

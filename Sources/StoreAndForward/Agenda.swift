@@ -39,7 +39,7 @@ struct Agenda {
     dueAt = time
   }
 
-  /// Monotonic time at which something is due; nil if nothing is.
+  /// Monotonic time of the next due task; nil if there is none.
   var deadline: Int64? { [dueAt, recentDue].compactMap { $0 }.min() }
 
   /// Sets the timer to the deadline if that has changed.

@@ -89,7 +89,7 @@ struct AccessToken: ParsableCommand {
 
   @OptionGroup var options: EntryOptions
 
-  @Option(help: ArgumentHelp("Expiry, as 2027-01-31 (default: never).", valueName: "time"))
+  @Option(help: ArgumentHelp("Expiry, for example 2027-01-31 (default: never).", valueName: "time"))
   var expires: String?
 
   func run() throws {

@@ -54,7 +54,7 @@ struct Init: ParsableCommand {
       }
       // Checked before any question is asked.
       if !force, file.isInUse {
-        throw Failure("\(file.path) is there already; --force replaces it, --config names another")
+        throw Failure("\(file.path) already exists; --force replaces it, --config names another")
       }
       let new = try configuration(environment)
       var check = EnvironmentCheck(new.configuration)

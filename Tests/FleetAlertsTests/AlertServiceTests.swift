@@ -173,7 +173,7 @@ import Testing
     do throws(FleetError) {
       try service(settings(nil)).start()
       Issue.record("it was let in")
-    } catch { #expect(error.cause.contains("another odograph serve has it"), "\(error)") }
+    } catch { #expect(error.cause.contains("another odograph serve uses it"), "\(error)") }
     first.stop()
     let third = service(settings(nil))
     try third.start()

@@ -101,8 +101,11 @@ struct AlertSettingsTests {
     ("[rules.a]\nwhen = \"battery\"\n", "1:1", "below = 0.2 is 20 %"),
     ("[rules.a]\nwhen = \"battery\"\nbelow = 20\n", "3:9", "a number from 0.0 to 1.0"),
     ("[rules.a]\nwhen = \"battery\"\nbelow = 0.2\nuntil = 0.1\n", "4:9", "must not be less than below"),
-    ("[rules.a]\nwhen = \"speed\"\nabove = 30\nuntil = 31\n", "4:9", "must not be more than above"),
-    ("[rules.a]\nwhen = \"speed\"\nabove = 30\nuntil = \"109 km/h\"\n", "4:9", "must not be more than above"),
+    ("[rules.a]\nwhen = \"speed\"\nabove = 30\nuntil = 31\n", "4:9", "must not exceed the value of above"),
+    (
+      "[rules.a]\nwhen = \"speed\"\nabove = 30\nuntil = \"109 km/h\"\n", "4:9",
+      "must not exceed the value of above"
+    ),
     ("[rules.a]\nwhen = \"speed\"\nabove = \"30\"\n", "3:9", "a speed with a unit, as in \"60 km/h\""),
     ("[rules.a]\nwhen = \"speed\"\nabove = \"4000 km/h\"\n", "3:9", "from 0.0 to 1000.0 in m/s"),
     ("[rules.a]\nwhen = \"speed\"\n", "1:1", "above = \"130 km/h\""),

@@ -77,7 +77,7 @@ import Testing
       try output.finish()
     }
     let error = try #require(#expect(throws: FleetError.self) { try race(replaces: false) })
-    #expect("\(error)".contains("another program made it") && "\(error)".contains("--force"))
+    #expect("\(error)".contains("another program has created it") && "\(error)".contains("--force"))
     #expect(error.exit == .outputFailed)
     #expect(try text(path) == "theirs")
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a.csv"])

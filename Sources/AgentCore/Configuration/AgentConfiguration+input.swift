@@ -25,7 +25,7 @@ extension AgentConfiguration {
     package var date: UTCTime?
     /// A log of the vehicle's bus by `candump -l`; nil for none.
     package var can: String?
-    /// A fixed position in place of a track; nil for none.
+    /// A fixed position instead of a track; nil for none.
     package var place: Coordinate?
     /// Seconds after which a fixed position ends; nil for never.
     package var duration: Double?

@@ -17,7 +17,7 @@ extension AgentConfiguration {
       : "set mqtt.certificate_file and mqtt.key_file where the broker asks for a certificate"
     switch end.cause {
     case .configuration(let why):
-      // The first file named in the message; of a key and its certificate, it is the key.
+      // The file that the message names first: the key, if it names a key and its certificate.
       let files = client.credentialKeys.compactMap { key, path in
         why.firstRange(ofText: path).map { (key, $0.lowerBound) }
       }

@@ -37,7 +37,7 @@ final class SimulatedStretch {
         root: configuration.topicRoot, fleet: configuration.fleet, vehicle: configuration.vehicle),
       version: Self.version)
     var decisions = configuration.pipeline
-    // The time of the simulated receiver is exact, and the drive names its sensors.
+    // All times come from the simulated receiver, and no receiver is assumed before the drive reports one.
     (decisions.isVirtual, decisions.hasReceiver) = (true, false)
     delivery = PrintDelivery(
       formats: formats, link: LinkModel(configuration.mqtt, formats: formats, start: start), descriptor: nil)

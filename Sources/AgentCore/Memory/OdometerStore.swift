@@ -132,7 +132,7 @@ struct OdometerStore: Sendable {
     return state
   }
 
-  /// - Parameter isLast: true if nothing is published afterwards.
+  /// - Parameter isLast: true if no message follows.
   private mutating func save(_ state: OdometerState, at timestamp: Timestamp, isLast: Bool = false) -> Outcome
   {
     nextSave = timestamp.advanced(bySeconds: state.place == nil ? Self.hiddenPace : Self.pace)

@@ -70,7 +70,7 @@ final class RegionStateFile: Sendable {
       guard isNew else { return }
       log.warning(
         .regionStatesNotKept,
-        "the copy of region states cannot be written; should the store be lost, what happens meanwhile stays unknown",
+        "the copy of region states cannot be written; if the store is lost, changes since the last copy are lost, too",
         metadata: ["file": "\(path)", "reason": "\(error)"])
     }
   }

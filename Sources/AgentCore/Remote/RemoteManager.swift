@@ -265,7 +265,7 @@ struct RemoteManager: Sendable {
   /// Returns whether the link opens for bursts, at other times than with the settings that a failed trial
   /// restores.
   private func hasNewBursts(_ configuration: AgentConfiguration) -> Bool {
-    // A link that is always in bursts is so at standstill, too.
+    // A link that is always in bursts also is at standstill.
     guard case .bursts = configuration.mqtt.resting.policy else { return false }
     let before = try? layers.configuration(remote: Self.usable(memory.settings, active, layers)).mqtt
     return before.map {

@@ -251,7 +251,8 @@ package enum AlertsCommand {
     guard unsafe access(settings.store, F_OK) == 0 else {
       throw .usage(
         "find the alerts in", settings.store,
-        "\(SystemError.message(for: errno)); odograph serve makes it: name the one that it uses with --store")
+        "\(SystemError.message(for: errno)); odograph serve creates it; name the file that the server uses with --store"
+      )
     }
     return try AlertStore(path: settings.store, isReader: true)
   }

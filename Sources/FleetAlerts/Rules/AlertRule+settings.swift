@@ -138,7 +138,7 @@ extension AlertRule {
     _ table: SettingsTable, _ above: Double, default share: Double, _ given: Double?
   ) throws(FleetError) -> Double {
     let until = given ?? above * share
-    guard until <= above else { throw table.wrong("until", "must not be more than above") }
+    guard until <= above else { throw table.wrong("until", "must not exceed the value of above") }
     return until
   }
 

@@ -80,7 +80,11 @@ package final class EventSession: Sendable {
             defer { before = text }
             return before != text
           }
-          if isNews { service.report("alerts: what happens: \(text ?? "heard again")") }
+          if isNews {
+            service.report(
+              text.map { "alerts: vehicle events unavailable: \($0)" }
+                ?? "alerts: vehicle events available again")
+          }
         }), queue: nil)
     let subscriber = subscriber
     service.source.withLock {

@@ -59,7 +59,7 @@ struct AlertStore: ~Copyable {
             code: .constraint,
             message: isOlder
               ? "no odograph serve of this version has used it yet; start it once"
-              : "no odograph serve has made it; name the one that it uses with --store",
+              : "no odograph serve has created it; name the file that the server uses with --store",
             sql: "open", file: path)
         }
       } else {
@@ -287,7 +287,7 @@ private final class AlertLock: Sendable {
     descriptor = unsafe open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else { return }
     throw .usage(
-      "use the alerts in", path, "another odograph serve has it; end that one, or name another store")
+      "use the alerts in", path, "another odograph serve uses it; stop that one, or name another store")
   }
 
   deinit { if descriptor >= 0 { close(descriptor) } }

@@ -19,7 +19,7 @@ extension BrokerArguments {
       (pskIdentity != nil, "--psk-identity"), (pskFile != nil, "--psk-file"),
     ]
     if let option = wrong.first(where: \.isGiven)?.option {
-      throw .usage("use", option, "it is for MQTT, and --from names a queue of AMQP; leave it out")
+      throw .usage("use", option, "applies to MQTT only, and --from names an AMQP queue; leave it out")
     }
     let profile = try usedProfile()
     let authorities = try trust(profile)

@@ -49,7 +49,7 @@ internal import Platform
     let found = FileState(path)
     if let found {
       if inputs.contains(where: { FileState($0)?.isSameFile(as: found) == true }) {
-        throw .usage("write", path, "it is what is read; name another file")
+        throw .usage("write", path, "the command reads this file; name another one")
       }
       if found.isFolder { throw .usage("write", path, "it is a folder; name a file in it") }
       guard found.isRegular else { return (try open(path, shouldContinue), nil, false) }
@@ -103,7 +103,7 @@ internal import Platform
       guard error.code == EEXIST else { throw Self.failure("write", path, error.code) }
       throw FleetError(
         operation: "write", object: path ?? draft.target,
-        cause: "another program made it meanwhile; name another file, or --force replaces it",
+        cause: "another program has created it; name another file, or replace it with --force",
         exit: .outputFailed)
     }
     close(descriptor)

@@ -240,7 +240,10 @@ internal import Platform
       let file = FileState("\(folder)/\(inner)")
       guard file?.isFolder == false,
         !inputs.contains(where: { FileState($0).map { file?.isSameFile(as: $0) == true } == true })
-      else { throw .usage("write", path, "\(inner) is what is read, or a folder; name another") }
+      else {
+        throw .usage(
+          "write", path, "\(inner) is a folder, or a file that the command reads; name another folder")
+      }
       files.append((part, name))
     }
     // An export creates no empty folders.

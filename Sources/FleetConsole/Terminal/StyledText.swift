@@ -177,7 +177,7 @@ package struct TextStyle: Hashable, Sendable {
 /// The width of characters on a terminal, and whether they are safe.
 enum DisplayWidth {
   /// Returns the width of a character: 0 for a combining mark, 1, or 2 for East Asian and emoji characters.
-  /// Nil for unsafe ones: control characters, and format characters that reorder or hide text.
+  /// Nil for unsafe characters: control characters, and format characters that reorder or hide text.
   ///
   /// The table is that of the C library: wcwidth(3) in the C.UTF-8 locale.
   static func columns(of scalar: Unicode.Scalar) -> Int? {

@@ -40,7 +40,7 @@ final class LiveModel<Value: Sendable>: Sendable {
 
   /// Applies a batch.
   ///
-  /// - Parameter isNews: false to leave `changed` unreadable, for a view with its own redraw interval.
+  /// - Parameter isNews: false to leave `changed` unsignalled, for a view that redraws at its own interval.
   func receive(_ batch: FleetBatch, isNews: Bool = true, _ update: (inout Value, MQTTMessage) -> Void) {
     change(isNews: isNews) { state in
       for message in batch.messages {

@@ -83,9 +83,9 @@ struct VehicleOrder: Hashable, Sendable {
     self.isReversed = isReversed
   }
 
-  /// Parses the order of `--sort`. A plain name starts with what operators look for (`beginsWithMost`); one with `-` before it
-  /// sorts descending, one with `+` ascending.
-  /// - Throws: `FleetError` listing the names, for one that is not among them.
+  /// Parses the order of `--sort`: a name, preceded by `-` for descending or `+` for ascending order. Without a
+  /// sign, `beginsWithMost` determines the direction.
+  /// - Throws: `FleetError` listing the valid names, for an unknown name.
   init(parsing name: String) throws(FleetError) {
     let sign = name.first.flatMap { "+-".contains($0) ? $0 : nil }
     let plain = sign == nil ? name : String(name.dropFirst())

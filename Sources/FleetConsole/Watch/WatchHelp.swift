@@ -26,7 +26,7 @@ enum WatchHelp {
     ("◐ asleep", "disconnected; announced to reconnect"),
     ("○ offline", "disconnected, or the connection was lost"),
     ("· unknown", "no status received yet"),
-    ("~", "before a position: the last known, not live; before a distance: no longer promised"),
+    ("~", "before a position: last known, not live; before a distance: no longer guaranteed"),
     ("–", "not reported, or unknown now"),
     ("▲ ▼", "sorted by this column: values rise, or fall, from row to row"),
     ("◆", "on the map: the chosen vehicle"),

@@ -291,7 +291,7 @@ extension CommandOptions {
     case "set-trip": "set the driver or the purpose, for example --driver \"A. Jansen\""
     case "record": "set a duration, for example --seconds 60"
     case "simulate-location": "give --at LATITUDE,LONGITUDE, --track FILE, --none or --clear"
-    case "track": "say from when on, as in --from 2026-11-21T08:00:00Z"
+    case "track": "set the start, for example --from 2026-11-21T08:00:00Z"
     default: nil
     }
   }

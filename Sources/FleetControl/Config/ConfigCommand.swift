@@ -59,7 +59,7 @@ package struct ConfigSetOptions: BrokerOptions {
   func stages() throws(FleetError) -> [Double] {
     let stages = Self.numbers(stageList ?? "100").compactMap { $0 }
     guard stages.allSatisfy({ $0 > 0 && $0 <= 100 }), stages == stages.sorted() else {
-      throw .usage("use", "--stages", "they are rising percentages, as in 5,25,100")
+      throw .usage("use", "--stages", "must be rising percentages, for example 5,25,100")
     }
     return stages
   }

@@ -105,8 +105,8 @@ package enum SamplesCommand {
       case .interrupted(let status): return try finish(status)
       case .timedOut:
         StandardError.report(
-          "nothing of \(question.vehicle) within \(options.timeout) s; "
-            + "see with odograph watch whether it is there, or wait longer with --timeout")
+          "no samples of \(question.vehicle) within \(options.timeout) s; "
+            + "check with odograph watch whether it is online, or wait longer with --timeout")
         return try finish(.timedOut)
       case .problem(let problem):
         throw FleetError(

@@ -68,7 +68,7 @@ package struct SimulateOptions: BrokerOptions {
 
   @Option(
     help: ArgumentHelp(
-      "Simulate only this part of the vehicles, as 2/4; other processes with the same options and --seed simulate the others.",
+      "Simulate only this part of the vehicles, for example 2/4; run other processes with the same options and --seed for the other parts.",
       valueName: "part"))
   package var part: String?
 

@@ -105,7 +105,7 @@ private struct PieceService {
     do throws(JSONError) {
       wanted = try BeaconsWantedMessage(json: JSONValue(parsing: message.payload))
     } catch {
-      StandardError.report("\(key): \(TopicScheme.beaconsWanted) makes no sense: \(error)")
+      StandardError.report("\(key): invalid \(TopicScheme.beaconsWanted): \(error)")
       return
     }
     for refusal in wanted.refused where !message.retain {

@@ -63,7 +63,7 @@ extension BeaconsCommand {
     guard let beacon = Beacon(text: text.lowercased()) else {
       throw .usage(
         "look for", "\"\(text.prefix(60))\"",
-        "it is neither an access point's address, as b8:27:eb:00:12:34, nor a cell, as lte-262-1-26385410")
+        "neither an access point's address (b8:27:eb:00:12:34) nor a cell (lte-262-1-26385410)")
     }
     return beacon
   }
@@ -76,7 +76,8 @@ extension BeaconsCommand {
       Coordinate(latitude: latitude, longitude: longitude).isValid
     else {
       throw .usage(
-        "use", "--near \(text.prefix(60))", "must be latitude and longitude in degrees, as 48.1371,11.5754")
+        "use", "--near \(text.prefix(60))",
+        "must be latitude and longitude in degrees, for example 48.1371,11.5754")
     }
     return Coordinate(latitude: latitude, longitude: longitude)
   }

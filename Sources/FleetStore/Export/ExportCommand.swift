@@ -88,7 +88,7 @@ extension ExportOptions {
   /// Checks `--update`: it replaces whole days, so a part of a day would remove the rest.
   private func checkUpdate(_ format: ExportFormat) throws(FleetError) {
     guard format == .parquet else {
-      throw .usage("use", "--update", "\(format.rawValue) is a single file; it is for --format parquet")
+      throw .usage("use", "--update", "requires --format parquet; \(format.rawValue) is a single file")
     }
     guard !force else {
       throw .usage("use", "--update", "--force replaces the whole folder; give one of them")

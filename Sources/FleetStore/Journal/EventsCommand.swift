@@ -10,7 +10,7 @@ package struct EventsOptions: BrokerOptions {
   var vehicle: String?
 
   @Option(
-    help: ArgumentHelp("Only these, as harshBraking or tow; repeat for several.", valueName: "event"),
+    help: ArgumentHelp("Only events of this kind, for example tow; may be repeated.", valueName: "event"),
     completion: .list(DrivingEventMessage.Kind.known.map(\.name)))
   var event: [String] = []
 

@@ -24,7 +24,7 @@ package struct JournalOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Started before this time.", valueName: "time"))
   var to: String?
 
-  @Option(help: ArgumentHelp("Started in this month (UTC), as 2026-11.", valueName: "month"))
+  @Option(help: ArgumentHelp("Started in this month (UTC), for example 2026-11.", valueName: "month"))
   var month: String?
 
   @Option(

@@ -4,10 +4,10 @@ extension PostgreSQLError {
   /// True if the role has no permission.
   var isPermissionDenied: Bool { state == "42501" }
 
-  /// The remedy for reading and writing; nil if the server's message is sufficient.
+  /// The remedy for a failed connection; nil if the server's message is sufficient.
   ///
-  /// A failed connection has no code: libpq states the reason only as text. The server's text can be
-  /// localized; then there is no remedy.
+  /// libpq reports the reason of a failed connection as text, without a code. The text is recognized in
+  /// English only; there is no remedy for a localized one.
   var connectionRemedy: String? {
     guard state.isEmpty else { return nil }
     if message.contains(text: "no password supplied") {

@@ -51,8 +51,8 @@ package struct RecordOptions: BrokerOptions {
 
   @Option(
     help: ArgumentHelp(
-      "Delete older messages at the start and every hour: days, as 90d (default: never).", valueName: "days"
-    ))
+      "Delete messages older than this, for example 90d, at the start and every hour (default: never).",
+      valueName: "days"))
   var keep: String?
 
   @Flag(

@@ -8,7 +8,7 @@ internal import Platform
 /// end.
 struct RecordEntry: Sendable {
   let source: any RecordSource
-  /// The storage that remains at the broker; nil for none.
+  /// The session or queue that remains at the broker after the end; nil if none does.
   private var keeper: BrokerStorage?
   /// The locks of the session's name.
   private var slot: SessionSlot?

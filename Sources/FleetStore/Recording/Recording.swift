@@ -141,11 +141,11 @@ extension Recording {
 /// The address of a recording on the command line: a `postgres://` or `postgresql://` URL, or the path of an
 /// SQLite file.
 enum RecordingAddress {
-  /// The cause of an unsupported newer schema.
-  static let newerVersion = "a newer odograph made it; use that or a newer one"
+  /// The cause in an error: the recording has a newer, unsupported schema.
+  static let newerVersion = "created by a newer odograph; use that version or a newer one"
 
-  /// The cause of an unsupported older schema.
-  static let olderVersion = "an older odograph made it; bring it up to date with odograph record --prepare"
+  /// The cause in an error: the recording has an older, unsupported schema.
+  static let olderVersion = "created by an older odograph; update it with odograph record --prepare"
 
   static func isPostgreSQL(_ text: String) -> Bool {
     text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")

@@ -81,7 +81,7 @@ package struct RecordingSelection: Sendable {
   }
 
   /// Reads the polygons, and circles, of a GeoJSON, KML, KMZ or WKT file.
-  /// - Throws: `FleetError` with the file and the region that makes no sense.
+  /// - Throws: `FleetError` with the file and the invalid region.
   package mutating func setRegion(_ path: String) throws(FleetError) {
     let document = try RegionFile.read(path, radius: nil)
     var areas: [Area] = []

@@ -136,9 +136,10 @@ extension RecordingTables {
       """
   }
 
-  /// Returns the query for positions. In SQLite both halves come from their indexes in order and are merged
-  /// without sorting. By day the database sorts, partly on disk. Of equal times, live positions come first:
-  /// where SQLite merges, that is the first half.
+  /// Returns the query for positions. At equal times, live positions precede those of tracks.
+  ///
+  /// SQLite reads each half of the union from an index and merges them without sorting; of equal rows, it
+  /// returns those of the first half first. By day, the database sorts, partly on disk.
   func positionsSQL(where condition: String, isByDay: Bool = false) -> String {
     let dialect = Self.dialect
     // Division rounds towards zero, and there can be times before 1970.

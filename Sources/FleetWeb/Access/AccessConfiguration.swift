@@ -116,7 +116,8 @@ package struct AccessConfiguration: Hashable, Sendable {
       proxyHeader = name
     }
     if proxyHeader != nil, proxyAddresses.isEmpty {
-      throw table.wrong("addresses", "they are missing: whose header is accepted, for example 127.0.0.1")
+      throw table.wrong(
+        "addresses", "required: the addresses from which the header is accepted, for example 127.0.0.1")
     }
   }
 

@@ -107,7 +107,9 @@ final class AlertEvents: ServePart {
   func reload() {
     guard session.withLock({ $0.kinds != service.eventKinds }) else { return }
     stop()
-    do throws(FleetError) { try start() } catch { StandardError.report("alerts: what happens: \(error)") }
+    do throws(FleetError) { try start() } catch {
+      StandardError.report("alerts: vehicle events unavailable: \(error)")
+    }
   }
 
   func stop() {

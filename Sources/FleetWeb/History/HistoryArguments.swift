@@ -15,7 +15,7 @@ package struct HistoryArguments: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "With --record: delete older messages at the start and every hour: days, as 90d (default: never).",
+      "With --record: delete messages older than this, for example 90d, at the start and every hour (default: never).",
       valueName: "days"))
   package var keep: String?
 

@@ -17,7 +17,8 @@ extension HistoryRoutes {
         let days = try reader.drivenDays(part, offset: offset, limit: Self.mostDays + 1)
         guard days.count <= Self.mostDays else {
           throw WebError(
-            .badRequest, "too-much", "the result has more than \(Self.mostDays) days of vehicles",
+            .badRequest, "too-much",
+            "the result has more than \(Self.mostDays) rows, one for each vehicle and day",
             remedy: "request a shorter period, or fewer vehicles")
         }
         writer.json.openObject()
@@ -92,7 +93,7 @@ struct ViewBounds: Sendable {
 
   init(_ query: HistoryQuery) throws(WebError) {
     guard let text = try query.text("bounds") else {
-      throw .parameter("bounds", "they are missing", remedy: Self.form)
+      throw .parameter("bounds", "required", remedy: Self.form)
     }
     let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) ?? .nan }
     guard numbers.count == 4, numbers.allSatisfy(\.isFinite), (-180...180).contains(numbers[0]),
@@ -104,7 +105,7 @@ struct ViewBounds: Sendable {
     (west, south, east, north) = (numbers[0], numbers[1], numbers[2], numbers[3])
   }
 
-  private static let form = "write them as west,south,east,north in degrees, as 11.3,48.0,11.8,48.3"
+  private static let form = "write them as west,south,east,north in degrees, for example 11.3,48.0,11.8,48.3"
 
   /// Returns a canvas; nil for a map larger than a screen.
   func canvas(zoom: Double) -> TrackCanvas? {

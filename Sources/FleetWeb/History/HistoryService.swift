@@ -23,7 +23,7 @@ package final class HistoryService: ServePart, MetricsSource {
         connection: { connection in
           guard case .refused(let filter, let reason) = connection else { return }
           StandardError.report(
-            "\(FleetError.refused(filter: filter, reason: reason)); nothing is recorded of it")
+            "\(FleetError.refused(filter: filter, reason: reason)); its messages are not recorded")
         }) : nil
     do throws(FleetError) {
       return HistoryService(try HistoryReaders(recording), recorder)

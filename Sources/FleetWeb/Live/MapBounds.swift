@@ -23,7 +23,8 @@ package struct MapBounds: Hashable, Sendable {
     let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) ?? .nan }
     guard numbers.count == 4, numbers.allSatisfy({ $0.isFinite && abs($0) <= 1080 }), numbers[1] <= numbers[3]
     else {
-      throw .invalid("bounds", "bounds must be west,south,east,north in degrees, as 11.3,48.0,11.8,48.3")
+      throw .invalid(
+        "bounds", "bounds must be west,south,east,north in degrees, for example 11.3,48.0,11.8,48.3")
     }
     let span = numbers[2] - numbers[0]
     let west = normalizedDegrees(numbers[0] + 180) - 180

@@ -12,7 +12,7 @@ package struct StreamView: Hashable, Sendable {
   /// The minimum interval in seconds between two updates.
   package var interval = 0.25
 
-  /// Seconds; a page cannot draw faster, and a slower one can poll instead.
+  /// The permitted intervals in seconds. A page cannot draw faster, and a slower one can poll instead.
   package static let intervals = 0.1...60
   static let outsideInterval = 5.0
 

@@ -74,7 +74,7 @@ package struct MapRoutes: RouteGroup {
     guard let file else {
       throw WebError(
         .notFound, "no-map", "no map tiles configured",
-        remedy: "name one with --map, or as mbtiles in [map] of the configuration")
+        remedy: "set a file with --map, or with mbtiles in [map] of the configuration")
     }
     guard let tile = try await file.tile(zoom: zoom, column: column, row: row) else {
       // Outside of the file's area there is no error: the page shows a grid.

@@ -73,7 +73,7 @@ package struct MapSettings: Hashable, Sendable {
     guard !host.isEmpty, host.utf8.allSatisfy({ $0.isPartOfHost }) else {
       throw wrong(
         host.contains("{")
-          ? "a part of the host's name is left open; name one host, as browsers are allowed to ask no others"
+          ? "the host's name contains a placeholder; name one host, because browsers may request tiles from it only"
           : "it has no host that can be asked; \(form)")
     }
     guard address.unicodeScalars.allSatisfy({ $0.isASCII && $0.value > 0x20 && $0 != "\"" && $0 != "\\" })

@@ -11,7 +11,8 @@ package struct ListenAddress: Hashable, Sendable {
   /// - Throws: `FleetError` for a text that is not an address with a port.
   package init(parsing text: String) throws(FleetError) {
     let wrong = FleetError.usage(
-      "listen at", "\(text.prefix(80))", "write an address and a port, as 127.0.0.1:8080 or [::1]:8080")
+      "listen at", "\(text.prefix(80))",
+      "write an address and a port, for example 127.0.0.1:8080 or [::1]:8080")
     guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
       (0...65_535).contains(port)
     else { throw wrong }

@@ -116,7 +116,7 @@ package struct ServeConfiguration: Sendable {
       throw .usage("use", "--record", "set the recording with --recording")
     }
     if keep != nil, !records {
-      throw .usage("use", "--keep", "it is for --record; odograph record --keep has it without a server")
+      throw .usage("use", "--keep", "requires --record; without a server, use odograph record --keep")
     }
     leaflet = options.leaflet ?? leaflet
     map = try MapSettings(file, file: options.map)
@@ -139,11 +139,11 @@ package struct ServeConfiguration: Sendable {
     guard allowsPlain else {
       throw .usage(
         "listen at", address.text,
-        "passwords, cookies and tokens would go there in the clear; configure [tls], or the [proxy] that encrypts, listen at "
+        "passwords, cookies and tokens would be sent unencrypted; configure [tls], or the [proxy] that encrypts, listen at "
           + "127.0.0.1:\(address.port), or allow it by plain = true in [server]")
     }
     return
-      "passwords, cookies and tokens are sent unencrypted to \(address.text), as plain in [server] allows"
+      "passwords, cookies and tokens are sent unencrypted to \(address.text), because [server] sets plain = true"
   }
 }
 
@@ -161,7 +161,7 @@ private struct ServerTable {
     let table = try file.table("server", keys: Self.keys)
     listen = try table.text("listen")
     if let listen, (try? ListenAddress(parsing: listen)) == nil {
-      throw table.wrong("listen", "write an address and a port, as 127.0.0.1:8080 or [::1]:8080")
+      throw table.wrong("listen", "write an address and a port, for example 127.0.0.1:8080 or [::1]:8080")
     }
     // The URL of a database is not a path.
     recording =

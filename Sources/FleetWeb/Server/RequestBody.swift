@@ -11,7 +11,7 @@ extension Request {
       let name = PercentEncoding.decoded(part.prefix { $0 != "=" }) ?? String(part)
       guard known.contains(name) else {
         throw .invalid(
-          "query", "\(name.prefix(80)) is not known here",
+          "query", "\(name.prefix(80)): unknown parameter",
           remedy: "available: \(known.joined(separator: ", "))")
       }
     }

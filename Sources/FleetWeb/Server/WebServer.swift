@@ -24,8 +24,8 @@ package struct WebServer: Sendable {
     (self.subjects, self.roots, self.files, self.access) = (subjects, roots, files, access)
   }
 
-  /// Returns the router. A request passes, in this order: counting, security headers, compression, error
-  /// format, the gate, unknown addresses, its route.
+  /// Returns the router. A request passes through the request counter, the security headers, the compression,
+  /// the error format, the access gate, the check for unknown addresses, and then its route.
   package func router() -> Router<WebContext> {
     let router = Router(context: WebContext.self, options: .autoGenerateHeadEndpoints)
     router.add(middleware: CountRequests(counts: counts))

@@ -68,8 +68,8 @@ internal import Glibc
     return body()
   }
 
-  /// Returns valid bytes, as `read(2)` would.
-  /// - Parameter receive: reads the socket, as `read(2)`.
+  /// Reads validated bytes. The result and `errno` are those of `read(2)`.
+  /// - Parameter receive: reads from the socket like `read(2)`.
   func read(
     into output: UnsafeMutableRawBufferPointer, receive: (UnsafeMutableRawBufferPointer) -> Int
   ) -> Int {

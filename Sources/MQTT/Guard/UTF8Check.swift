@@ -1,6 +1,6 @@
 /// Validates text byte by byte: UTF-8 (RFC 3629) without the code points that libmosquitto rejects.
 ///
-/// Those are the code points that MQTT 5 forbids (zero, surrogates) or advises against (control characters,
+/// These are the code points that MQTT 5 forbids (zero, surrogates) or advises against (control characters,
 /// non-characters; section 1.5.4). Each fault contains a replacement byte that removes it without changing
 /// the length of the text.
 struct UTF8Check {

@@ -332,7 +332,7 @@ public struct MotionManager: Sendable {
   }
 
   /// The attitude relative to magnetic north, regardless of `frame`; nil without a magnetometer. Without a
-  /// gyroscope, it is that of a tilt-compensated compass.
+  /// gyroscope, it comes from a tilt-compensated compass.
   public var magneticAttitude: Attitude? {
     let attitude =
       presentSensors.contains(.gyroscope) || isAvailable(.gyroscope)

@@ -107,7 +107,7 @@ public struct Odometer: Hashable, Sendable {
       return process(position: sample, after: before, step: step)
     }
     guard step <= Self.longestStep else { return close(before, sample, seconds: step) }
-    // A report without a speed among others, as of a jump, is waited over.
+    // A single report without a speed, for example after a jump, is skipped.
     guard let speed = sample.speed else {
       positionMotion = .undecided
       return

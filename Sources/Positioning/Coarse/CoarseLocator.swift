@@ -34,7 +34,7 @@ public struct CoarseLocator: Sendable {
   private static let correlation = 0.02
   /// Share of the map's variance that is common to beacons heard together.
   private static let mapCorrelation = 0.5
-  /// Weight of the typical distance of beacons, in beacons.
+  /// The number of beacons that the usual distance counts as, when it is averaged with the measured ones.
   private static let scalePrior = 3.0
   /// Usual share of wrong map entries.
   private static let usuallyWrong = 0.15
@@ -44,7 +44,7 @@ public struct CoarseLocator: Sendable {
   private static let neighbourhood = 1000.0
   /// Step size in m below which the search ends.
   private static let convergence = 0.5
-  /// Weight of the expected scatter, in beacons.
+  /// The number of beacons that the expected scatter counts as, when it is averaged with the measured one.
   private static let scatterPrior = 3.0
 
   public init() {}

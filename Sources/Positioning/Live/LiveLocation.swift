@@ -252,7 +252,7 @@ public final class LiveLocation: Sendable {
 
   // MARK: Regions
 
-  /// Monitors a region, in place of one with the same identifier. The corresponding call of Core Location is
+  /// Monitors a region; it replaces one with the same identifier. The corresponding call of Core Location is
   /// `CLMonitor.add(_:identifier:)`.
   /// - Throws: `RegionError`; the regions are then unchanged.
   public func add(_ region: Region) throws(RegionError) {

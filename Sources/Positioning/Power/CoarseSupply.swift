@@ -49,7 +49,7 @@ extension PowerNeeds {
   /// next one.
   public func coarseLimit(isAtRest: Bool) -> Double { tolerance / (isAtRest ? 2 : 4) }
 
-  /// Returns the needs with the newest radio position in place of the receiver's, if that is older and the
+  /// Returns the needs with the newest radio position instead of the receiver's, if that is older and the
   /// other is sufficient.
   func withCoarsePosition(isAtRest: Bool) -> PowerNeeds {
     guard let coarse, takesCoarsePositions, let seen = coarse.timestamp,

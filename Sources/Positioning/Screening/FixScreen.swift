@@ -215,7 +215,8 @@ public struct FixScreen: Sendable {
     }
   }
 
-  /// Returns the velocity east and north in m/s from the positions; nil after a longer interval.
+  /// Returns the mean velocity between two positions, east and north in m/s; nil if they are more than
+  /// `longestStep` apart in time.
   private static func motion(from last: Location, to location: Location) -> SIMD2<Double>? {
     let step = location.seconds(since: last)
     guard step > 0, step <= longestStep else { return nil }

@@ -24,8 +24,8 @@ struct RestPosition {
     isEstablished = isEstablished || location.seconds(since: first) >= Self.onset
   }
 
-  /// Returns true if the device has rested and the location is elsewhere. At intervals of some seconds the
-  /// start of a drive is observed earlier, so that its speed is valid.
+  /// Returns true if the device was at rest and the fix is away from both its position and the last fix. With
+  /// fixes every few seconds, a drive does not look like this: the speed of its first fixes ends the rest.
   func contradicts(_ location: Location, after last: Location) -> Bool {
     guard isEstablished, let first else { return false }
     return !isNear(location, first) && !isNear(location, last)

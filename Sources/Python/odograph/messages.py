@@ -27,7 +27,7 @@ class AltitudeFloor(Record):
     height: float
     """Metres above that place."""
     height_accuracy: Annotated[float, Limits(minimum=0)]
-    """Metres, one standard deviation of the height."""
+    """Standard deviation of the height in metres."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,17 +40,17 @@ class Altitude(Message):
     time: datetime
     """Time of the measurement."""
     relative_altitude: Annotated[float, Limits(minimum=-20000, maximum=20000)]
-    """Metres above the first pressure since the start of the agent, from pressure alone: weather and the fan of a
-    cabin appear as height.
+    """Metres above the altitude of the first pressure since the start of the agent, from pressure alone. Changes of
+    the weather and a cabin's fan appear as height.
     """
     pressure: Annotated[float, Limits(minimum=0, maximum=200000)]
-    """Pa, without glitches of one or two seconds."""
+    """Air pressure in Pa; glitches of one or two seconds are removed."""
     altitude: Annotated[float, Limits(minimum=-20000, maximum=40000)] | None = None
     """Metres above mean sea level. Absent before the receiver reports an altitude."""
     accuracy: Annotated[float, Limits(minimum=0, maximum=100000)] | None = None
-    """Metres, one standard deviation of `altitude`."""
+    """Standard deviation of `altitude` in metres."""
     precision: Annotated[float, Limits(minimum=0, maximum=100000)] | None = None
-    """Metres, one standard deviation: the difference between altitudes a few seconds apart without movement."""
+    """Standard deviation in metres of the difference between altitudes a few seconds apart, without movement."""
     altitude_source: Literal["fused", "barometric"] | None = None
     """Source of the altitude, if a barometer contributes: receiver and barometer, or the barometer's changes since the
     receiver's last altitude. Absent without a barometer.
@@ -143,7 +143,7 @@ class BeaconsPiece(Message):
     part: Annotated[int, Limits(minimum=1, maximum=8)]
     """Number of this piece within the cell."""
     count: Annotated[int, Limits(minimum=1, maximum=8)]
-    """Pieces of the cell."""
+    """Number of pieces of the cell."""
     beacons: Annotated[str, Limits(shortest=8, longest=65536)]
     """Numbers packed with the high bits first: the day on which the latest was heard (16 bits, days since 1970), how
     many access points (12) and cells (12), the access points and cells as in `scan`, and of each in that order
@@ -161,14 +161,14 @@ class BeaconsWantedCell(Record):
     cell: Annotated[str, Limits(pattern=r"^[0-9b-hjkmnp-z]{4}$")]
     """A geohash: about 20 by 30 km."""
     version: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")] | None = None
-    """Version of which the vehicle has all pieces; absent if none."""
+    """The version whose pieces the vehicle has completely; absent if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeaconsWantedRefused(Record):
 
     cell: Annotated[str, Limits(longest=12)]
-    """From the piece; empty if the piece has none."""
+    """The cell that the piece names; empty if it names none."""
     reason: str
 
 
@@ -185,7 +185,7 @@ class BeaconsWanted(Message):
     time: datetime
     cells: Annotated[tuple[BeaconsWantedCell, ...], Limits(longest=16)]
     refused: Annotated[tuple[BeaconsWantedRefused, ...], Limits(longest=16)] | None = None
-    """Pieces refused since the previous message, the newest ones."""
+    """The newest pieces that were refused since the previous message."""
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
     """Names the vehicle's store: a new store begins a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
@@ -213,13 +213,13 @@ class CommandRequest(Message):
     to: datetime | None = None
     """For track and history: end of the interval; default now."""
     at: datetime | None = None
-    """For trace: the moment, RFC 3339, within the last half minute; default now."""
+    """For trace: the moment as an RFC 3339 time, at most half a minute ago; default now."""
     before: Annotated[float, Limits(minimum=0, maximum=60)] | None = None
     """For trace: seconds before the moment; default trace.before of the vehicle."""
     after: Annotated[float, Limits(minimum=0, maximum=60)] | None = None
     """For trace: seconds after the moment; default trace.after of the vehicle."""
     accuracy: Annotated[float, Limits(minimum=1, maximum=100000)] | None = None
-    """For locate: sufficient accuracy, metres at 68 %; default 50."""
+    """For locate: sufficient accuracy in metres (68 % confidence); default 50."""
     region: Annotated[str, Limits(shortest=1)] | None = None
     """For region-state: the identifier of a region; default all."""
     clear: bool | None = None
@@ -227,18 +227,18 @@ class CommandRequest(Message):
     simulate-location: use the positions of the vehicle's own input.
     """
     latitude: Annotated[float, Limits(minimum=-90, maximum=90)] | None = None
-    """For simulate-location: degrees; with longitude, a fixed position. Vehicles with real sensors refuse the command.
+    """For simulate-location: latitude of a fixed position in degrees. Vehicles with real sensors refuse the command.
     """
     longitude: Annotated[float, Limits(minimum=-180, maximum=180)] | None = None
-    """For simulate-location: degrees; with latitude, a fixed position."""
+    """For simulate-location: longitude of a fixed position in degrees."""
     track: Annotated[str, Limits(shortest=1, longest=255)] | None = None
-    """For simulate-location: a file in the vehicle's folder of tracks (simulation.tracks)."""
+    """For simulate-location: name of a file in the vehicle's folder of tracks (simulation.tracks)."""
     none: bool | None = None
-    """For simulate-location: no fix."""
+    """For simulate-location: true to simulate a receiver without a fix."""
     odometer: Annotated[float, Limits(minimum=0, maximum=10000000000)] | None = None
     """For set-odometer: reading of the instrument panel in metres."""
     driver: Annotated[str, Limits(longest=200)] | None = None
-    """For set-trip: the driver, from the current trip on; empty means unknown."""
+    """For set-trip: driver of the current and all following trips; empty if unknown."""
     purpose: Annotated[str, Limits(longest=200)] | None = None
     """For set-trip: purpose of the current trip, or of the next one; empty removes it."""
     timeout: Annotated[float, Limits(minimum=0, maximum=300)] | None = None
@@ -283,7 +283,7 @@ class Samples(Record):
     """
 
     start: datetime
-    """Start for `times`."""
+    """Time to which the first value of `times` refers."""
     series: tuple[SamplesSeries, ...]
 
 
@@ -324,7 +324,7 @@ class CommandResponseResult(Record):
     more: Literal[True] | None = None
     """For samples: true if another answer follows."""
     series: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")] | None = None
-    """For trace: as in the message of the topic trace."""
+    """For trace: series, as in the message on the topic trace."""
     number: Annotated[int, Limits(minimum=1)] | None = None
     """For trace: number within its series."""
     before: Annotated[float, Limits(minimum=0)] | None = None
@@ -346,7 +346,7 @@ class CommandResponse(Message):
     command: str
     """The command's name."""
     id: Annotated[str, Limits(longest=64)] | None = None
-    """From the request."""
+    """The `id` of the request."""
     time: datetime
     """Time of the answer."""
     state: Literal["done", "refused", "failed"]
@@ -386,7 +386,7 @@ class ConfigDesired(Message):
     version: Annotated[str, Limits(shortest=1, longest=128)] | None = None
     """The sender's name for this document, returned in the answer."""
     settings: Annotated[dict[str, bool | float | str | tuple[str, ...]], Limits(keys=r"^[a-z0-9_]+(\.[a-z0-9_]+)+$")]
-    """By key, as in "location.distance_filter"."""
+    """Values of settings by key, for example "location.distance_filter"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -485,7 +485,7 @@ class DrivingEvent(Message):
     limit: float | None = None
     """The exceeded limit (for supplies, the lower limit), in the unit of the peak."""
     duration: Annotated[float, Limits(minimum=0)] | None = None
-    """Seconds so far; absent without a duration."""
+    """Duration in seconds so far; absent for instantaneous events."""
     severity: Literal["low", "medium", "high"]
     confidence: Annotated[float, Limits(minimum=0, maximum=1)]
     """Probability of the event."""
@@ -512,9 +512,9 @@ class Heading(Message):
     true_heading: Annotated[float, Limits(minimum=0, maximum=360)] | None = None
     """Degrees clockwise from true north; absent without a position."""
     heading_accuracy: Annotated[float, Limits(minimum=0, maximum=360)] | None = None
-    """Degrees, one standard deviation."""
+    """Standard deviation of the heading in degrees."""
     cardinal_point: Literal["N", "NE", "E", "SE", "S", "SW", "W", "NW"] | None = None
-    """Point of the compass: of true north if known, else of magnetic north."""
+    """Point of the compass, relative to true north if that is known, otherwise to magnetic north."""
     calibration_wanted: Literal[True] | None = None
     """True when the magnetometer needs a calibration."""
     contradicts_course: Literal[True] | None = None
@@ -528,7 +528,7 @@ class Heading(Message):
     unknown (uncalibrated).
     """
     calibration_instruction: str | None = None
-    """Instruction for a person to complete the calibration, one sentence."""
+    """Instruction to the operator for completing the calibration, one sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -555,11 +555,11 @@ class LocationEvent(Message):
     velocity, navigation, wheels or beacons, as `suspect` in `location`.
     """
     reason: str | None = None
-    """Reason, one sentence."""
+    """The reason as one sentence."""
     remedy: str | None = None
-    """Remedy."""
+    """What the operator can do about it."""
     suppressed: Annotated[int, Limits(minimum=1)] | None = None
-    """Number of omitted earlier ones because of the rate limit."""
+    """Number of earlier events that the rate limit suppressed."""
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
     """Names the vehicle's store: a new store begins a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
@@ -582,7 +582,7 @@ class LocationFloor(Record):
     height: float
     """Metres above that place."""
     height_accuracy: Annotated[float, Limits(minimum=0)]
-    """Metres, one standard deviation of the height."""
+    """Standard deviation of the height in metres."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -630,19 +630,19 @@ class Location(Message):
     ellipsoidal_altitude: float | None = None
     """Metres above the WGS 84 ellipsoid."""
     horizontal_accuracy: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
-    """Metres: the true position lies within this radius with 68 % confidence."""
+    """Radius in metres around the position that contains the true position with 68 % confidence."""
     vertical_accuracy: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
-    """Metres, one standard deviation."""
+    """Standard deviation of the altitude in metres."""
     speed: Annotated[float, Limits(minimum=0, maximum=100000)] | None = None
     """Metres per second over ground."""
     speed_accuracy: Annotated[float, Limits(minimum=0, maximum=100000)] | None = None
-    """Metres per second, one standard deviation."""
+    """Standard deviation of the speed in metres per second."""
     course: Annotated[float, Limits(minimum=0, maximum=360)] | None = None
     """Direction of travel, degrees clockwise from true north."""
     course_accuracy: Annotated[float, Limits(minimum=0, maximum=360)] | None = None
-    """Degrees, one standard deviation."""
+    """Standard deviation of the course in degrees."""
     source: str | None = None
-    """The receiver or recording of origin."""
+    """Name of the receiver or recording that measured the position."""
     position_source: Literal["gnss", "fused", "inertial", "coarse"] | None = None
     """Source of the position: the receiver alone, receiver and inertial sensors together, inertial sensors while the
     receiver has no fix, or (`coarse`) access points and cells with known places, if no better fix exists. Absent
@@ -675,8 +675,8 @@ class Location(Message):
     contradicts it by more than a kilometre. Absent if nothing is counted, and if positions are blurred.
     """
     odometer_estimated: Annotated[int, Limits(minimum=0)] | None = None
-    """Metres of the distance under this device that were not measured: for each gap, the most plausible way between
-    the places and speeds before and after. Absent for less than a metre.
+    """Part in metres of the distance driven with this device that was estimated: in each gap without measurements,
+    from the positions and speeds before and after. Absent for less than a metre.
     """
     predict: LocationPredict | None = None
     """Of bounded reporting: prediction from this position. Until `validity` seconds after `time` the predicted
@@ -710,13 +710,13 @@ class Motion(Message):
     """Time of the event."""
     event: Literal["shake", "impact", "orientation", "stationary", "moving"]
     phase: Literal["began", "ended", "cancelled"] | None = None
-    """Phase of a shake."""
+    """For a shake: its phase."""
     axis: Literal["horizontal", "vertical"] | None = None
     """For a shake: main direction of the swing."""
     side: Literal["front", "rear", "left", "right", "top", "bottom"] | None = None
     """For an impact: side of the blow."""
     peak: Annotated[float, Limits(minimum=0, maximum=1000000)] | None = None
-    """For an impact: maximum, g."""
+    """For an impact: maximum acceleration in g."""
     direction: tuple[float, float, float] | None = None
     """For an impact: direction towards the origin of the blow, length 1; in the axes named by `axes`."""
     axes: Literal["device", "level", "vehicle"] | None = None
@@ -772,14 +772,14 @@ class RegionsDesiredFeatureProperties(Record):
     radius: Annotated[float, Limits(minimum=0)] | None = None
     """Metres."""
     dwell: Annotated[float, Limits(minimum=0)] | None = None
-    """Seconds inside until a stay is reported."""
+    """Time in seconds inside the region after which a stay is reported."""
     desired_accuracy: Annotated[float, Limits(above=0)] | None = None
-    """Metres at 68 %: required accuracy of fixes while the boundary can be reached within half a minute, regardless of
-    the configuration; absent for the configured value.
+    """Required accuracy of fixes in metres (68 % confidence) while the boundary can be reached within half a minute.
+    It replaces the configured value; absent to use that.
     """
     speed_limit: Annotated[float, Limits(above=0)] | None = None
-    """m/s, the speed limit inside: more is an overSpeed of driving/event with this region. If several apply,
-    `events.speed_limit` included, the lowest is used. Absent if none.
+    """Speed limit in the region in m/s. A higher speed is reported in driving/event as overSpeed with this region. The
+    lowest limit applies, including `events.speed_limit`. Absent if there is none.
     """
     notify_on_entry: bool | None = None
     notify_on_exit: bool | None = None
@@ -797,9 +797,9 @@ class RegionsDesiredFeature(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionsDesired(Message):
-    """To the vehicle, retained, QoS 1: a GeoJSON FeatureCollection (RFC 7946) of all regions to watch; it replaces the
-    previous ones. Of several with one identifier the last is watched, and the others are refused. An empty payload
-    means none. Edges are geodesics.
+    """Sent to the vehicle, retained, QoS 1: a GeoJSON FeatureCollection (RFC 7946) of all regions to monitor. It
+    replaces the previous ones. Of several regions with the same identifier the last one is monitored, and the
+    others are refused. An empty payload removes all. Edges are geodesics.
     """
 
     KIND: ClassVar[str] = "regions/desired"
@@ -832,7 +832,7 @@ class RegionsReported(Message):
     version: Annotated[str, Limits(shortest=1, longest=128)] | None = None
     """The sender's name for this document, returned in the answer."""
     state: Literal["applied", "refused"]
-    """applied: the accepted regions are watched and no others. refused: nothing was changed."""
+    """applied: only the accepted regions are monitored. refused: nothing was changed."""
     source: Literal["file", "remote"] | None = None
     """Source of the regions: the file of regions.path, or regions/desired and commands. Absent from reports of earlier
     agents, which covered only the latter.
@@ -840,7 +840,7 @@ class RegionsReported(Message):
     problem: str | None = None
     """Reason why the whole document was refused."""
     accepted: tuple[str, ...]
-    """Identifiers."""
+    """Identifiers of the accepted regions."""
     refused: tuple[RegionsReportedRefused, ...]
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
     """Names the vehicle's store: a new store begins a new epoch."""
@@ -861,7 +861,8 @@ class RegionsStateRegion(Record):
     """Time of the crossing, or of the location that first determined the state; absent for an unknown state or time.
     """
     desired_accuracy: Annotated[float, Limits(above=0)] | None = None
-    """Metres at 68 %: the region's own; absent when it has none."""
+    """Required accuracy of fixes near this region in metres (68 % confidence); absent if the region does not set it.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -908,13 +909,13 @@ class Scan(Message):
     """Sequence of scans, each from a whole byte on, its numbers packed with the high bits first: seconds since 1970
     (32 bits), latitude from -90° and longitude from -180° as shares of 180° (24) and 360° (25), accuracy of the
     position in metres at 68 % (5, 1 to 31), number of access points (6) and cells (4), the access points, the
-    cells, and of each in that order its signal (5; 0 for none, else -32 dBm minus twice the number). The n access
-    points are addresses without the two bits "group" and "locally administered", as increasing numbers of 46 bits
-    in Elias-Fano form: with l = 46 minus the bits of n - 1 (46 for one), for each the increase of the number's
-    upper bits in zeros and then a one, and after all of these for each its l lower bits. Each cell is a bit that is
-    set if its network is that of the previous cell (not for the first), the network if it is different (23: a
-    technology of 3 bits, 2 GSM, 3 UMTS, 4 LTE, 5 NR, country and network code of 10 each), and its number (40; of
-    GSM the area before 16 bits of cell).
+    cells, and of each in that order its signal (5; 0 for none, else -32 dBm minus twice the number). An access
+    point is its address without the two bits "group" and "locally administered", a number of 46 bits. The n numbers
+    ascend and are Elias-Fano coded: l is 46 minus the bit length of n - 1 (46 if n is 1). First, for each number,
+    come as many zeros as its upper bits exceed those of the previous number, and a one; then, for each, its l lower
+    bits. Each cell is a bit that is set if its network is that of the previous cell (not for the first), the
+    network if it is different (23: a technology of 3 bits, 2 GSM, 3 UMTS, 4 LTE, 5 NR, country and network code of
+    10 each), and its number (40; of GSM the area before 16 bits of cell).
     """
 
 
@@ -924,7 +925,7 @@ class StatusSource(Record):
     name: str
     state: Literal["active", "idle", "unavailable", "finished"]
     rates: dict[str, Annotated[float, Limits(minimum=0)]] | None = None
-    """Hz by kind."""
+    """Sample rates in Hz by kind of sensor."""
     reason: str | None = None
     """Reason for the state unavailable."""
 
@@ -938,7 +939,7 @@ class StatusLevel(Record):
     tilt: Annotated[float, Limits(minimum=0, maximum=180)]
     """Degrees between the device's face and the vehicle's roof."""
     gravity: tuple[float, float, float]
-    """Gravity in the level vehicle, device frame, of length 1."""
+    """Direction of gravity while the vehicle is level: a unit vector in the device frame."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -956,7 +957,7 @@ class StatusCompass(Record):
     calibration_wanted: Literal[True] | None = None
     """True when the magnetometer needs a calibration."""
     calibration_instruction: str | None = None
-    """Instruction for a person to complete the calibration, one sentence."""
+    """Instruction to the operator for completing the calibration, one sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -987,11 +988,11 @@ class StatusNavigation(Record):
     heading: Annotated[float, Limits(minimum=0, maximum=360)] | None = None
     """Direction of the vehicle's front, degrees clockwise from true north."""
     heading_accuracy: Annotated[float, Limits(minimum=0)] | None = None
-    """Degrees, one standard deviation."""
+    """Standard deviation of the heading in degrees."""
     mounting: StatusNavigationMounting | None = None
     """Mounting of the device in the vehicle, rad: rotation from the device's axes to right, forward, up."""
     mounting_accuracy: Annotated[float, Limits(minimum=0)] | None = None
-    """Degrees, one standard deviation of the mounting about its worse axis."""
+    """Standard deviation of the mounting in degrees: the larger of those about the vehicle's right and up axes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -999,7 +1000,7 @@ class StatusSystem(Record):
     """The operating system."""
 
     name: str | None = None
-    """Name and version for people."""
+    """Display name and version."""
     kernel: str | None = None
     """The kernel's release."""
 
@@ -1008,7 +1009,7 @@ class StatusSystem(Record):
 class StatusBattery(Record):
 
     level: Annotated[float, Limits(minimum=0, maximum=1)] | None = None
-    """Share of the full charge."""
+    """Charge of the battery, from 0 to 1."""
     charging: bool | None = None
     voltage: Annotated[float, Limits(minimum=0, maximum=1000)] | None = None
     """Volts."""
@@ -1016,7 +1017,7 @@ class StatusBattery(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusStorage(Record):
-    """Bytes of the file system that holds the store."""
+    """Free and total bytes of the file system with the store."""
 
     free: Annotated[int, Limits(minimum=0)]
     total: Annotated[int, Limits(minimum=0)]
@@ -1027,11 +1028,11 @@ class StatusMemory(Record):
     """Bytes."""
 
     resident: Annotated[int, Limits(minimum=0)] | None = None
-    """Bytes of the agent alone."""
+    """Resident memory of the agent in bytes."""
     available: Annotated[int, Limits(minimum=0)] | None = None
-    """Of the machine, without swapping."""
+    """Memory in bytes that the machine can allocate without swapping."""
     total: Annotated[int, Limits(minimum=0)] | None = None
-    """Of the machine, as far as the kernel uses it."""
+    """Memory of the machine in bytes that the kernel can use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1042,9 +1043,9 @@ class EnergyAccount(Record):
     starts: Annotated[int, Limits(minimum=0)]
     """Number of starts."""
     bytes: Annotated[int, Limits(minimum=0)] | None = None
-    """Sent and received; absent for parts without transmission."""
+    """Bytes sent and received; absent for parts that do not transmit."""
     joules: Annotated[float, Limits(minimum=0)]
-    """Joules, from the configured prices."""
+    """Energy in joules, calculated with the configured prices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1054,7 +1055,7 @@ class StatusEnergy(Record):
     """
 
     total: Annotated[float, Limits(minimum=0)]
-    """Joules, of all parts."""
+    """Energy of all parts in joules."""
     receiver: EnergyAccount | None = None
     accelerometer: EnergyAccount | None = None
     gyroscope: EnergyAccount | None = None
@@ -1063,9 +1064,11 @@ class StatusEnergy(Record):
     processor: EnergyAccount | None = None
     """Seconds of processor time; `starts` are wakeups."""
     radio: EnergyAccount | None = None
-    """The modem or another network device: seconds connected or not yet asleep; `starts` are bursts."""
+    """The modem or another network device: `seconds` is the time of all bursts, each until the device sleeps again;
+    `starts` is their number.
+    """
     wifi: EnergyAccount | None = None
-    """Scans for access points: their duration in seconds; `starts` are scans."""
+    """Scans for access points: `seconds` is their total duration, `starts` their number."""
     cellular: EnergyAccount | None = None
     """Queries of the modem for its cells, in addition to `radio`; `starts` are queries."""
 
@@ -1133,8 +1136,8 @@ class Status(Message):
     Absent if nothing is counted.
     """
     odometer_estimated: Annotated[int, Limits(minimum=0)] | None = None
-    """Metres of the distance under this device that were not measured: for each gap, the most plausible way between
-    the places and speeds before and after. Absent for less than a metre.
+    """Part in metres of the distance driven with this device that was estimated: in each gap without measurements,
+    from the positions and speeds before and after. Absent for less than a metre.
     """
     odometer_disagreement: Annotated[float, Limits(minimum=-1)] | None = None
     """Share by which the measured distance is greater (or, negative, less) than that of the vehicle's own odometer,
@@ -1143,22 +1146,22 @@ class Status(Message):
     navigation: StatusNavigation | None = None
     """State of the vehicle's navigation; absent without inertial sensors, or if it is switched off."""
     next_contact: datetime | None = None
-    """Of a sleeping vehicle: time of its next planned contact; absent if only an event wakes it."""
+    """Time of the next planned contact of a sleeping vehicle; absent if only an event wakes it."""
     model: str | None = None
     """Name of the machine from its firmware."""
     system: StatusSystem | None = None
     """The operating system."""
     processors: Annotated[int, Limits(minimum=1)] | None = None
-    """Processors that are online."""
+    """Number of processors that are online."""
     battery: StatusBattery | None = None
     external_power: bool | None = None
     """True with power from outside."""
     storage: StatusStorage | None = None
-    """Bytes of the file system that holds the store."""
+    """Free and total bytes of the file system with the store."""
     memory: StatusMemory | None = None
     """Bytes."""
     temperature: Annotated[float, Limits(minimum=-273.15, maximum=1000)] | None = None
-    """Degrees Celsius, of the hottest measured part."""
+    """Temperature of the hottest measured part in degrees Celsius."""
     store_problem: str | None = None
     """Reason why accepted messages are only in memory; absent while they are safe on the disk."""
     delivery_problem: str | None = None
@@ -1189,15 +1192,15 @@ class TracePiece(Message):
     time: datetime
     """Time at which the piece was made."""
     series: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
-    """As in `trace`."""
+    """Series of the trace, as in `trace`."""
     number: Annotated[int, Limits(minimum=1)]
     """Number of the trace within its series."""
     piece: Annotated[int, Limits(minimum=1)]
-    """From 1."""
+    """Number of this piece, from 1."""
     pieces: Annotated[int, Limits(minimum=1)]
     """Number of pieces."""
     bytes: Annotated[str, Limits(pattern=r"^[A-Za-z0-9+/]*={0,2}$", longest=21848)]
-    """At most 16,384 of them, as Base64 (RFC 4648)."""
+    """At most 16,384 bytes of the trace in Base64 (RFC 4648)."""
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
     """Names the vehicle's store: a new store begins a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]
@@ -1208,7 +1211,7 @@ class TracePiece(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceImpactRest(Record):
-    """Place and time of the standstill after it; absent before."""
+    """Position and time of the standstill after the impact; absent until then."""
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         RequiredWith("latitude", ("longitude",)),
@@ -1229,27 +1232,28 @@ class TraceImpact(Record):
     severity: Literal["light", "moderate", "severe"]
     """By the change of velocity in the plane: light from 8 km/h on, moderate from 16, severe from 40."""
     speed_before: Annotated[float, Limits(minimum=0, maximum=10000)] | None = None
-    """m/s before it; absent if unknown."""
+    """Speed in m/s before the impact; absent if unknown."""
     change_of_velocity: tuple[float, float, float]
-    """m/s: right, forward, up."""
+    """Change of velocity in m/s: right, forward, up."""
     frame: Literal["vehicle", "device"]
     """Frame of right, forward, up: that of the device while its mounting is unknown."""
     direction: Annotated[float, Limits(minimum=0, maximum=360)]
-    """Direction of the force's origin: degrees clockwise from the front; in the device frame from its y axis."""
+    """Direction from which the force came, in degrees clockwise from the front; in the device frame, from its y axis.
+    """
     peak: Annotated[float, Limits(minimum=0)]
-    """m/s²: the largest mean over 10 ms of the acceleration in the plane."""
+    """Largest mean acceleration in the plane over 10 ms, in m/s²."""
     clipped: Literal[True] | None = None
     """True if the sensor was at its limit, so that the real value is greater: only if its driver reports the limit,
     and for a sensor with the axes of the device.
     """
     duration: Annotated[float, Limits(minimum=0, maximum=60)]
-    """Seconds of the pulse."""
+    """Duration of the pulse in seconds."""
     largest_tilt: Annotated[float, Limits(minimum=0, maximum=180)]
-    """Degrees between up of the vehicle and up of before the blow, the largest so far."""
+    """Largest tilt so far in degrees of the vehicle's upward axis, compared with before the impact."""
     rolled_over: Literal[True] | None = None
     """True if the vehicle lay on its side or roof."""
     rest: TraceImpactRest | None = None
-    """Place and time of the standstill after it; absent before."""
+    """Position and time of the standstill after the impact; absent until then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1284,7 +1288,7 @@ class Trace(Message):
     ended before. For the last two, `size`, `pieces` and `checksum` describe the existing bytes.
     """
     before: Annotated[float, Limits(minimum=0, maximum=86400)]
-    """Seconds between the start and the moment, as far as they were in memory."""
+    """Seconds of the trace before the moment, as far as they were in memory."""
     after: Annotated[float, Limits(minimum=0, maximum=86400)]
     """Seconds between the moment and the end; during the recording, the planned ones."""
     size: Annotated[int, Limits(minimum=0)] | None = None
@@ -1324,8 +1328,8 @@ class Track(Message):
     precision: Annotated[int, Limits(minimum=1, maximum=8)]
     """Decimals of a degree in `points`."""
     bound: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
-    """Metres: every omitted fix lies within this distance of the interpolation in time between its neighbours here;
-    absent if none was omitted.
+    """Maximum distance in metres between an omitted fix and the position interpolated in time from its neighbours
+    here; absent if none was omitted.
     """
     correction: Literal[True] | None = None
     """True if it corrects locations of the same times that were published while the receiver had no fix
@@ -1339,8 +1343,8 @@ class Track(Message):
     are blurred.
     """
     odometer_estimated: Annotated[int, Limits(minimum=0)] | None = None
-    """Metres of the distance under this device that were not measured: for each gap, the most plausible way between
-    the places and speeds before and after. Absent for less than a metre.
+    """Part in metres of the distance driven with this device that was estimated: in each gap without measurements,
+    from the positions and speeds before and after. Absent for less than a metre.
     """
     points: Annotated[str, Limits(pattern=r"^[?-~]*$")]
     """Google's encoded polyline with `precision` decimals."""
@@ -1366,7 +1370,7 @@ class Track(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripStart(Record):
-    """The first motion, or the ignition before it."""
+    """The first motion, or the moment at which the ignition was switched on before it."""
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         RequiredWith("latitude", ("longitude",)),
@@ -1386,7 +1390,8 @@ class TripStart(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripEnd(Record):
-    """The standstill that ended it, or the later switching off of the ignition; before its end, the newest place.
+    """The standstill that ended the trip, or the moment at which the ignition was switched off, if later. During the
+    trip, the newest position.
     """
 
     RULES: ClassVar[tuple[Rule, ...]] = (
@@ -1407,15 +1412,15 @@ class TripEnd(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripWay(Record):
-    """The way, simplified; absent if private."""
+    """The simplified route; absent if private."""
 
     time: datetime
-    """Time of the first place."""
+    """Time of the first position."""
     count: Annotated[int, Limits(minimum=1, maximum=100000)]
     precision: Annotated[int, Limits(minimum=1, maximum=8)]
     """Decimals of a degree in `points`."""
     bound: Annotated[float, Limits(minimum=0, maximum=100000000)] | None = None
-    """Metres: each omitted place lies within this distance of the way; absent if none was omitted."""
+    """Maximum distance in metres between an omitted position and the route; absent if none was omitted."""
     points: str
     """Google's encoded polyline with `precision` decimals."""
     times: str
@@ -1432,7 +1437,7 @@ class Trip(Message):
     KIND: ClassVar[str] = "trip"
 
     time: datetime
-    """Time of the end so far."""
+    """Time of the trip's end; during the trip, of the newest position."""
     series: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
     """Identifies the file with the vehicle's counts of trips and events: a new file begins a new series."""
     number: Annotated[int, Limits(minimum=1)]
@@ -1445,12 +1450,13 @@ class Trip(Message):
     device was off. Others may follow.
     """
     start: TripStart
-    """The first motion, or the ignition before it."""
+    """The first motion, or the moment at which the ignition was switched on before it."""
     end: TripEnd
-    """The standstill that ended it, or the later switching off of the ignition; before its end, the newest place.
+    """The standstill that ended the trip, or the moment at which the ignition was switched off, if later. During the
+    trip, the newest position.
     """
     distance: Annotated[float, Limits(minimum=0, maximum=100000000000)]
-    """Metres by the odometer."""
+    """Distance in metres by the odometer."""
     estimated: Annotated[float, Limits(minimum=0, maximum=100000000000)] | None = None
     """Metres of the distance that were estimated, not measured; absent if none."""
     moving: Annotated[float, Limits(minimum=0)]
@@ -1460,13 +1466,14 @@ class Trip(Message):
     idling: Annotated[float, Limits(minimum=0)] | None = None
     """Seconds at standstill with the ignition on; absent if unknown."""
     greatest_speed: Annotated[float, Limits(minimum=0, maximum=10000)] | None = None
-    """m/s; absent before any motion."""
+    """Maximum speed in m/s; absent before any motion."""
     mean_speed: Annotated[float, Limits(minimum=0, maximum=10000)] | None = None
-    """m/s in motion."""
+    """Mean speed in motion in m/s."""
     fuel: Annotated[float, Limits(minimum=0)] | None = None
-    """Litres from the vehicle's own data; absent if it reports none."""
+    """Consumed fuel in litres, from the vehicle's own data; absent if it reports none."""
     electricity: float | None = None
-    """kWh from the vehicle's own data, negative if more was recovered; absent if it reports none."""
+    """Consumed energy in kWh, from the vehicle's own data; negative if more was recovered; absent if it reports none.
+    """
     events: dict[str, Annotated[int, Limits(minimum=1)]] | None = None
     """Number of driving events of each kind; absent if there were none."""
     driver: Annotated[str, Limits(shortest=1)] | None = None
@@ -1474,7 +1481,7 @@ class Trip(Message):
     purpose: Annotated[str, Limits(shortest=1)] | None = None
     """From the command set-trip; absent if not set."""
     way: TripWay | None = None
-    """The way, simplified; absent if private."""
+    """The simplified route; absent if private."""
     epoch: Annotated[str, Limits(pattern=r"^[0-9a-f]{16}$")]
     """Names the vehicle's store: a new store begins a new epoch."""
     seq: Annotated[int, Limits(minimum=1)]

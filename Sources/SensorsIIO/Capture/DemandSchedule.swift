@@ -3,8 +3,8 @@ package import Sensors
 
 /// The demands for the kinds of a device, and the resulting capture settings.
 ///
-/// A chip that captures several kinds in one buffer has a single rate: the highest demand, at which every
-/// kind is delivered. Decimation without a filter would alias vibration into the signal.
+/// A chip that captures several kinds in one buffer has a single rate: that of the highest demand. All kinds
+/// are delivered at this rate, because decimation without a filter would alias vibration into the signal.
 package struct DemandSchedule: Hashable, Sendable {
   /// The capture settings for a period of time.
   package struct Phase: Hashable, Sendable {

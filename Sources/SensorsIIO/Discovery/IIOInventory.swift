@@ -101,7 +101,7 @@ public struct IIOInventory: Hashable, Sendable {
 
 /// The sampling frequencies that the hardware offers, from `sampling_frequency_available`.
 public enum SamplingFrequencies: Hashable, Sendable, CustomStringConvertible {
-  /// These, Hz, ascending.
+  /// The frequencies in Hz, ascending.
   case list([Double])
   /// A range from `minimum` to `maximum` in steps of `step`, Hz; a step of zero means any frequency.
   case range(minimum: Double, step: Double, maximum: Double)

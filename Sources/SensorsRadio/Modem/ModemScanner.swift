@@ -133,7 +133,7 @@ extension ModemScanner {
       case .abandoned: ("the query was not completed", "ask again")
       case .broken(let code):
         (
-          "the system's D-Bus cannot be spoken to: \(SystemError.message(for: code))",
+          "cannot communicate with the system's D-Bus: \(SystemError.message(for: code))",
           "start it (systemctl start dbus), or set radio.modem = false"
         )
       }

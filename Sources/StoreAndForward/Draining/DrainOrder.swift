@@ -1,6 +1,6 @@
 internal import Telemetry
 
-/// Decides what is read next, and from where. Pure.
+/// Decides which records are read next, and from which lane. Pure.
 struct DrainOrder {
   enum Step: Equatable {
     case lane(DeliveryLane)

@@ -101,7 +101,7 @@ public struct ScanMessage: Hashable, Sendable {
       }
       scans.append(scan)
     }
-    guard !scans.isEmpty else { throw JSONError("key \"scans\": holds none") }
+    guard !scans.isEmpty else { throw JSONError("key \"scans\": contains no scan") }
     self.scans = scans
   }
 }

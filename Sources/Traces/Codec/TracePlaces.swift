@@ -46,7 +46,7 @@ extension TraceFile {
       guard let block = TraceBlock(bytes: packed) else { continue }
       let places = block.places
       let hasHidden = places.contains(where: isHidden)
-      // Positions are rarer than blocks, so a block without positions has the state of the one before.
+      // Positions are rarer than blocks, so a block without positions has the state of the previous one.
       isInside = hasHidden || (places.isEmpty && isInside)
       let kept = isInside ? block.withoutPlaces(isHidden, hidesMotion: true).bytes : packed
       bytes += TraceFile.bytes(block: kept)

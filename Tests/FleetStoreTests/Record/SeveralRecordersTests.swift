@@ -205,7 +205,7 @@ import Testing
     try PostgreSQLStore(address: server.url).open()
     _ = try server.query("UPDATE odograph.schema_version SET version = \(TraceIndex.version + 1)")
     #expect { try PostgreSQLStore(address: server.url).open() } throws: {
-      "\($0)".contains("a newer odograph made it; use that or a newer one")
+      "\($0)".contains("created by a newer odograph; use that version or a newer one")
     }
   }
 }

@@ -168,11 +168,11 @@ import Testing
         for text in wanted { #expect(result.output.contains(text), "\(command): \(result.output)") }
       }
     }
-    try await refused([], [path, "odograph serve makes it", "--store"])
+    try await refused([], [path, "odograph serve creates it", "--store"])
     #expect(!FileManager.default.fileExists(atPath: path))
     // As a command of an earlier version has left it, empty.
     let empty = try directory.write("empty.sqlite", "")
-    try await refused(["--store", empty], ["empty.sqlite", "no odograph serve has made it"])
+    try await refused(["--store", empty], ["empty.sqlite", "no odograph serve has created it"])
     let server = try ServeProcess(broker, ["--config", file])
     #expect(server.child.terminate() == 143)
     for command in commands.prefix(3) {

@@ -107,7 +107,7 @@ import Testing
     // Table: what would take away more than is named.
     let cases: [([String], String)] = [
       (["--from", "2026-11-22T12:00:00Z"], "whole days"), (["--vehicle", "bus"], "whole days"),
-      (["--force"], "give one of them"), (["--format", "csv"], "is for --format parquet"),
+      (["--force"], "give one of them"), (["--format", "csv"], "requires --format parquet"),
     ]
     for (arguments, text) in cases {
       let refused = try await OdographProcess.run(

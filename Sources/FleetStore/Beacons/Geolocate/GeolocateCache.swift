@@ -2,10 +2,10 @@ internal import Fleet
 internal import SQLite
 internal import Spatial
 
-/// A cache of services' answers and of the number of queries: an SQLite file, limited in size and age.
+/// A cache of the services' answers, and the count of queries: an SQLite file, limited in size and age.
 ///
-/// Answers are stored as received, including unknown positions; they are evaluated again each time, because
-/// the fleet learns. The cache contains no keys, vehicles or beacons: queries are identified by a hash.
+/// Answers are stored unchanged, including unknown positions. They are evaluated again for each map, because
+/// the fleet's data change. The cache contains no keys, vehicles or beacons: a hash identifies each query.
 struct GeolocateCache: ~Copyable {
   private let database: Database
 

@@ -50,7 +50,7 @@ package enum EntryCommand {
           "write a date or a time as 2027-01-31 or 2027-01-31T18:00:00Z")
       }
       guard end > Moment.now.time else {
-        throw .usage("use", "--expires \(expires.prefix(40))", "that is over; name a time to come")
+        throw .usage("use", "--expires \(expires.prefix(40))", "this time is in the past; use a later one")
       }
       lines.append("expires = \(JSONValue.string(expires).text)")
     }

@@ -3,7 +3,7 @@ internal import Hummingbird
 /// The reasons for which the gate rejects a request.
 extension WebError {
   static let tokenInvalid = WebError(
-    .unauthorized, "token-invalid", "the token is not known, or its time is over",
+    .unauthorized, "token-invalid", "the token is unknown or has expired",
     remedy: "`odograph access token NAME` makes one for [tokens.NAME] of the configuration",
     headers: [.wwwAuthenticate: "Bearer realm=\"odograph\""])
   static let userUnknown = WebError(
@@ -11,7 +11,7 @@ extension WebError {
     remedy: "add [users.NAME] with a role to the configuration")
   static let proxyNotConfigured = WebError(
     .forbidden, "proxy-not-configured",
-    "the request came through a proxy, so that it is not known to be from this machine",
+    "the request came through a proxy, so it may not be from this machine",
     remedy: "configure a login with [users.NAME], or [proxy] with addresses and header")
   static let hostUnknown = WebError(
     .misdirectedRequest, "host-unknown", "the name in Host is not a name of the server",
