@@ -50,7 +50,7 @@ package struct WatchOptions: BrokerOptions {
   package var columns: String?
 
   @Option(
-    help: ArgumentHelp("Show only vehicles whose name or state contains these words.", valueName: "words"))
+    help: ArgumentHelp("Show only vehicles with these words in name or state.", valueName: "words"))
   package var filter = ""
 
   @Option(

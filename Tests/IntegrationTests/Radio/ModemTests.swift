@@ -114,7 +114,7 @@ extension Need {
     let check = try fixture.odographd("check").lines
     #expect(
       check.contains {
-        $0.hasPrefix("warning  modem: ") && $0.contains("serving cell alone; for its neighbours")
+        $0.hasPrefix("warning  modem: ") && $0.contains("serving cell only; to query neighbour cells")
           && $0.contains("/cells.rules ") && $0.contains("/cells.conf ")
       }, "\(check)")
   }

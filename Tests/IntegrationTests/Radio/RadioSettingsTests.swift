@@ -36,7 +36,7 @@ import Testing
     #expect(json["modems"] == nil)
     let check = try run(
       ["check"], ["radio.wifi=nowifi0", "store.path=/tmp/x", "mqtt.broker=mqtt://127.0.0.1:1"])
-    #expect(check.status == 2 && check.text.contains("problem  wifi nowifi0: there is no such"), "\(check)")
+    #expect(check.status == 2 && check.text.contains("problem  wifi nowifi0: no such interface"), "\(check)")
     #expect(check.text.contains("or leave radio.wifi out"))
     let none = try run(["sensors"], [])
     #expect(none.status == 0 && !none.text.contains("modem"), "\(none)")
