@@ -109,7 +109,7 @@ import Testing
     let path = folder.file("out")
     try write("old", to: path)
     #expect(link(folder.file("out/day=a/x.part-file"), folder.file("store")) == 0)
-    #expect(try refusal(path, inputs: [folder.file("store")]).contains("is what is read"))
+    #expect(try refusal(path, inputs: [folder.file("store")]).contains("the command reads"))
   }
 
   /// Partitions take the place of the same ones; what else is there stays, also where a partition cannot be replaced.

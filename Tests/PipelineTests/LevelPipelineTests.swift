@@ -211,7 +211,7 @@ import Testing
     ] { #expect(reason.description.contains(";"), "\(reason) names no remedy") }
     let moved = LevelFailure.moved(degrees: 1.26).description
     // A vehicle that sets off turns the device as well as a hand does.
-    #expect(moved.contains("1.3°") && moved.contains("drove off") && moved.contains("touched"))
+    #expect(moved.contains("1.3°") && moved.contains("moved or swayed") && moved.contains("touched"))
   }
 
   /// At rest, where the sensors would sleep, the accelerometer is woken for it and let go of again.
