@@ -49,7 +49,11 @@ extension SensorRigTests {
     where ![.barometer, .radio, .processor, .wifi, .cellular].contains(kind) {
       let booked = parked.booked(kind) + driving.booked(kind)
       let measured = parked.measured(kind) + driving.measured(kind)
-      #expect(abs(booked - measured) <= 0.05 * measured, "\(kind): \(booked) s, rig \(measured) s")
+      // The ledger books the receiver from the demand on, before gpsd has accepted the watch.
+      let watches = kind == .receiver ? parked.whole.watches + driving.whole.watches : 0
+      #expect(
+        abs(booked - measured) <= max(0.05 * measured, 0.15 * Double(watches)),
+        "\(kind): \(booked) s, rig \(measured) s")
     }
   }
 }
