@@ -230,8 +230,11 @@ struct OutboxModel {
   // MARK: Ends
 
   /// The process was killed, or it ended while the disk took nothing.
-  /// - Parameter found: the entries on disk, per lane.
-  mutating func restart(found: [[Int]]) {
+  /// - Parameters:
+  ///   - found: the entries on disk, per lane.
+  ///   - drops: records dropped for space per lane, if the store has made room since. Answered records whose deletion was
+  ///     not committed are back and take space.
+  mutating func restart(found: [[Int]], drops: [Int]? = nil) {
     let lost = Set(memory.joined().map(\.id))
     for lane in disk.indices {
       let known = (disk[lane] + answered.filter { $0.lane.rawValue == lane }).sorted { $0.turn < $1.turn }
@@ -239,6 +242,15 @@ struct OutboxModel {
         Set(disk[lane].map(\.id)).isSubset(of: found[lane]),
         "lost: \(disk[lane].map(\.id)), on disk: \(found[lane])")
       let here = known.filter { found[lane].contains($0.id) }
+      if let drops {
+        let (count, gone) = (drops[lane] - spaceDrops[lane], known.count - here.count)
+        let cost = known.reduce(0) { $0 + $1.cost }
+        let limit = configuration.limits(of: DeliveryLane.allCases[lane]).bytes
+        expect(
+          count == 0 || (cost > limit && count > 0 && count <= gone),
+          "lane \(lane): \(count) dropped for space, \(gone) gone, \(cost) of \(limit) bytes")
+        spaceDrops[lane] += count
+      }
       expect(
         here.map(\.id) == found[lane], "on disk: \(found[lane]), known: \(known.map(\.id)), lost: \(lost)")
       disk[lane] = here

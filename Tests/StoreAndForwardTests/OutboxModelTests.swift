@@ -257,7 +257,8 @@ private struct OutboxRun {
     if keepsRecent {
       // What lay beside the store goes into it.
       outbox = try Outbox(path: path, configuration: model.configuration, notice: recorder.handler)
-      model.restart(found: try onDisk())
+      let status = outbox.status
+      model.restart(found: try onDisk(), drops: DeliveryLane.allCases.map { status[$0].droppedForSpace })
     } else {
       model.restart(found: try onDisk())
       outbox = try Outbox(path: path, configuration: model.configuration, notice: recorder.handler)
