@@ -213,7 +213,7 @@ struct LocationReports: Sendable {
     // manager requires it for power and standstill only.
     guard let location = privacy.shown(exact) else {
       withheldCount += 1
-      // Without this, subscribers would continue to show a drive without observation.
+      // Without this, subscribers would continue to show a drive that is no longer observed.
       if !isWithholding { publish(bounded?.stand(isSeen: false), into: send) }
       isWithholding = true
       return

@@ -37,8 +37,8 @@ internal import Spatial
       return .fix(fix(set))
     case "SKY":
       guard unpack(line) & UInt64(SATELLITE_SET) != 0 else { return nil }
-      // libgps counts the satellites of a missing list as zero; a report with dilutions only contains no
-      // count.
+      // libgps counts the satellites of a missing list as zero; a report that contains only dilutions
+      // has no count.
       let hasSatellites = outline.members.contains("satellites")
       return unsafe .sky(
         GPSDSky(

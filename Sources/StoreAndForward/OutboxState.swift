@@ -437,7 +437,7 @@ final class OutboxState {
     flush()
     let waiting = status.records
     if let store {
-      // After a clean end no numbers are lost up to the mark.
+      // After a clean stop the next start skips no reserved sequence numbers.
       try? store.transaction(synced: true) { () throws(SQLiteError) in
         try store.setMeta("reserved", String(store.sequence.upcoming))
         try store.setMeta("clock", String(store.clock.now))

@@ -317,7 +317,7 @@ struct RemoteManager: Sendable {
     }
   }
 
-  /// The settings in effect without influence.
+  /// The accepted settings that have no effect because of others.
   var ineffectiveSettings: [IneffectiveSetting] {
     layers.ineffectiveSettings(remote: Self.usable(inForce, active, layers))
   }

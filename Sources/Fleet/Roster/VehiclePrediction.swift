@@ -35,8 +35,8 @@ package struct VehiclePrediction: Sendable {
     follower.forget(before: vehicleTime(at: moment).advanced(bySeconds: -report.delay))
   }
 
-  /// Returns the predicted position; nil before the first report takes effect, and two minutes after the end
-  /// of a guarantee.
+  /// Returns the predicted position; nil before the first report takes effect, and from two minutes after the
+  /// bound has ended.
   package func position(at now: Moment) -> PredictedPosition? {
     guard let shown = follower.position(now: vehicleTime(at: now)),
       shown.promisedUntil.map({ shown.moment.seconds(since: $0) <= Self.gracePeriod }) ?? true

@@ -158,7 +158,7 @@ extension AlertWorker {
       counters.storeProblem = nil
       publishes = true
       service.inbox.update { $0.isStuck = false }
-      service.report("alerts: it can be written again")
+      service.report("alerts: notifications can be stored again, and resume")
     }
     var overflow: [String: Int] = [:]
     for message in unwritten {

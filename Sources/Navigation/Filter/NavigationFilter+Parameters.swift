@@ -16,7 +16,7 @@ extension NavigationFilter {
     public var gyroscopeVibration = 0.0075
     /// Additional noise of the accelerometer per m/s² between consecutive samples (0.008, fitted).
     public var accelerometerVibration = 0.008
-    /// Difference between consecutive samples in rad/s at which the variance of that noise has doubled (0.15,
+    /// Difference between consecutive samples in rad/s at which the variance of `accelerometerVibration` has doubled (0.15,
     /// fitted). A kerb or a bridge joint vibrates faster than the sample rate. One impact of 0.6 rad/s was
     /// observed to turn the attitude by 1°.
     public var gyroscopeShock = 0.15

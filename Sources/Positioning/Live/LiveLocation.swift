@@ -135,7 +135,7 @@ public final class LiveLocation: Sendable {
     AsyncSamples(capacity: capacity, backlog: backlog) { subscribe(\.significantChanges, $0) }
   }
 
-  /// Calls a handler for each significant change, as `startUpdatingLocation`.
+  /// Calls a handler for each significant change, like `startUpdatingLocation`.
   public func startMonitoringSignificantLocationChanges(
     capacity: Int = defaultCapacity, handler: @escaping @Sendable (Location) -> Void
   ) throws(SystemError) -> SampleStream<Location> {

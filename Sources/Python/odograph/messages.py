@@ -1282,7 +1282,7 @@ class Trace(Message):
     revision: Annotated[int, Limits(minimum=1)]
     """Grows with each message of the trace."""
     cause: Annotated[str, Limits(shortest=1)]
-    """impact: a blow; command: a request for the moment. Others may follow."""
+    """impact: an impact was detected; command: a command requested the trace. Others may follow."""
     state: Literal["recording", "complete", "interrupted"]
     """recording: the time after the moment is not over yet; complete; interrupted: the agent, its power or its sensors
     ended before. For the last two, `size`, `pieces` and `checksum` describe the existing bytes.
@@ -1495,7 +1495,7 @@ class VehicleSignal(Record):
 
     value: bool | float | str
     time: datetime
-    """Time of the vehicle's value."""
+    """Time of the value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

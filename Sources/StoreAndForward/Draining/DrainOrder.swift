@@ -8,7 +8,7 @@ struct DrainOrder {
     case lastKnown
   }
 
-  /// The largest number handed out of each lane.
+  /// For each lane, the largest number that was handed out.
   private var cursors: [UInt64] = Array(repeating: 0, count: DeliveryLane.allCases.count)
   /// Largest number in each lane when reading started: the backlog, which current state overtakes. Nil before
   /// reading starts.

@@ -12,7 +12,7 @@ final class Store {
   private(set) var lanes: [OutboxStatus.LaneStatus] = []
   /// The largest number ever inserted into each lane.
   private(set) var newest: [UInt64] = []
-  /// The largest number of each lane dropped because of its limits since opening.
+  /// For each lane, the largest number that was dropped because of its limits since opening.
   private(set) var dropped: [UInt64] = DeliveryLane.allCases.map { _ in 0 }
   /// Records replaced in the state lane by the last transaction.
   private(set) var replaced: [UInt64] = []

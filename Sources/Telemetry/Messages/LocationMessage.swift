@@ -107,7 +107,7 @@ public struct LocationMessage: Hashable, Sendable {
       latitude: try json.required("latitude", in: -90...90),
       longitude: try json.required("longitude", in: -180...180))
     time = try json.requiredTime("time")
-    // The device's time line is meaningless to a reader; civil time replaces it.
+    // Other machines cannot use the device's monotonic clock; civil time replaces it.
     var location = Location(timestamp: Timestamp(nanoseconds: time.nanoseconds), coordinate: coordinate)
     location.time = time
     location.altitude = json["altitude"]?.double

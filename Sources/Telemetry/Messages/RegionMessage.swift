@@ -24,7 +24,7 @@ public struct RegionMessage: Hashable, Sendable {
   /// True if the event happened while the agent was not running.
   public var isLate: Bool
 
-  /// - Parameter time: time of an event without civil time.
+  /// - Parameter time: used if the event has no civil time.
   public init(identity: MessageIdentity? = nil, time: UTCTime, event: RegionEvent) {
     self.identity = identity
     self.time = time
