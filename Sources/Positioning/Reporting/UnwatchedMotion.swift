@@ -52,7 +52,8 @@ struct FixCadence: Sendable {
   private static let memory = 5
   /// Assumed interval in s before three were observed.
   private static let usual = 1.0
-  /// Tolerated delay of a fix in s. Reports and figure of the type's comment with other values, 0: 244, 0.651; 0.1 and 0.5: 245, 0.652; 1: 251, 0.645.
+  /// Tolerated delay of a fix in s. Number of reports and share with other values, 0: 244, 0.651; 0.1 and 0.5:
+  /// 245, 0.652; 1: 251, 0.645.
   private static let lateness = 0.25
 
   mutating func observe(_ step: Double) {
