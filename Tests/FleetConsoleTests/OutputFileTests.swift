@@ -109,7 +109,8 @@ import Testing
     for path in [store, log] { try "rows".write(toFile: path, atomically: false, encoding: .utf8) }
     #expect(link(store, folder.file("hard")) == 0 && symlink(log, folder.file("soft")) == 0)
     for path in [store, log, folder.file("hard"), folder.file("soft"), folder.path + "/./fleet.sqlite"] {
-      #expect(try refusal(path, replaces: true, inputs: [store, log]).contains("the command reads this file"))
+      #expect(
+        try refusal(path, replaces: true, inputs: [store, log]).contains("the command reads this file"))
     }
     #expect(try text(store) == "rows" && text(log) == "rows")
   }

@@ -173,7 +173,8 @@ import Testing
     leaving.startLeveling()
     _ = play(&leaving, from: 4, to: 5) { scan($0) }
     _ = play(&leaving, from: 5, to: 9, shaken)
-    #expect(try #require(failure(leaving)).description.contains(/moved or swayed|moves/) && leaving.level == nil)
+    #expect(
+      try #require(failure(leaving)).description.contains(/moved or swayed|moves/) && leaving.level == nil)
 
     // The sensors feel nothing, but the receiver says otherwise.
     var gliding = try pipeline()
