@@ -226,6 +226,7 @@ final class BrokerDelivery: MessageDelivery {
       linkState.withLock { $0.problem } == nil ? Self.stallLimit : Self.unreachableLimit
     }
     while left > 0, Double(SystemClock.monotonic - since) * 1e-9 < limit() {
+      // Only at a stop. Acknowledgements arrive on the session's thread, which does not know this loop.
       usleep(20_000)
       let now = outbox.status.records
       if now < left { since = SystemClock.monotonic }

@@ -175,6 +175,7 @@ internal import Platform
       let descriptor = unsafe Glibc.open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
       if descriptor >= 0 { return descriptor }
       guard errno == ENXIO, FileState(path)?.isPipe == true else { throw failure("open", path, errno) }
+      // The kernel reports no event when a reader opens a pipe.
       usleep(20_000)
       guard shouldContinue() else { throw failure("open", path, ECANCELED) }
     }

@@ -49,6 +49,7 @@ enum PostgreSQLExpiry {
           }
           kept.append(name)
           failures += 1
+          // Lets the transaction that holds the lock end before the next table.
           usleep(pause)
         }
       }

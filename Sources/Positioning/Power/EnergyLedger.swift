@@ -23,8 +23,8 @@ public struct EnergyLedger: Sendable {
   private var wakeups = WakeupModel()
   private var demands: [SensorKind: SensorDemand] = [:]
   private var missing: [String: Set<SensorKind>] = [:]
-  /// Kinds that each source samples.
-  private var sampled: [String: Set<SensorKind>] = [:]
+  /// Kinds that a source reports as sampled.
+  private var sampled: Set<SensorKind> = []
   private var present: Set<SensorKind>
 
   /// - Parameter hasReceiver: false if no source could ever report the receiver as missing.
@@ -51,11 +51,12 @@ public struct EnergyLedger: Sendable {
 
   /// Updates whether a source's sensors are missing or present.
   public mutating func observe(_ status: SourceStatus) {
-    sampled[status.source] = nil
+    // By kind: a source that returns may have another name.
+    sampled.subtract(status.kinds)
     switch status.state {
     case .unavailable: missing[status.source] = status.kinds
     case .active(let rates):
-      sampled[status.source] = Set(rates.keys).intersection(Self.blockwise)
+      sampled.formUnion(Self.blockwise.intersection(rates.keys))
       present.formUnion(status.kinds)
       for source in missing.keys { missing[source]?.subtract(status.kinds) }
     case .idle, .finished: missing[status.source] = nil
@@ -80,11 +81,11 @@ public struct EnergyLedger: Sendable {
 
   private mutating func settle(at time: Timestamp) {
     let absent = missing.values.reduce(into: Set<SensorKind>()) { $0.formUnion($1) }
-    let stopping = sampled.values.reduce(into: Set<SensorKind>()) { $0.formUnion($1) }.subtracting(absent)
     let running = demands.filter { present.contains($0.key) && !absent.contains($0.key) }
     for kind in SensorKind.allCases {
       guard let component = EnergyComponent(kind) else { continue }
-      meters[component]?.set(running[kind] != nil || stopping.contains(kind), at: time)
+      let isStopping = sampled.contains(kind) && !absent.contains(kind)
+      meters[component]?.set(running[kind] != nil || isStopping, at: time)
     }
     wakeups.record(running.filter { Self.blockwise.contains($0.key) }.values, at: time)
   }

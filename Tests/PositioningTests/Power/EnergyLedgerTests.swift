@@ -69,6 +69,22 @@ import Testing
     #expect(accounts[.gyroscope]?.starts == 1 && accounts[.accelerometer]?.seconds == 0)
   }
 
+  /// A device that was lost with its whole context returns as another device.
+  @Test func returnedSensorWithAnotherNameIsOffAfterItStops() {
+    var ledger = EnergyLedger(figures: Self.figures)
+    func status(_ seconds: Double, _ source: String, _ state: SourceStatus.State) -> SourceStatus {
+      SourceStatus(timestamp: time(seconds), source: source, kinds: [.gyroscope], state: state)
+    }
+    ledger.record([.gyroscope: Self.on], at: time(0))
+    ledger.observe(status(0, "local: iio:device1", .active(rates: [.gyroscope: 100])))
+    ledger.observe(status(10, "local:", .unavailable(reason: "lost")))
+    ledger.observe(status(20, "local: iio:device2", .active(rates: [.gyroscope: 100])))
+    ledger.record([:], at: time(30))
+    ledger.observe(status(31, "local: iio:device2", .idle))
+    // 10 s and 11 s, each with the 3 s for which the kernel leaves it powered.
+    #expect(ledger.accounts(at: time(1000))[.gyroscope]?.seconds == 27)
+  }
+
   @Test func sensorIsOnWhileDemandedAndAvailable() throws {
     var ledger = EnergyLedger(figures: Self.figures)
     // Nobody has seen a magnetometer.
