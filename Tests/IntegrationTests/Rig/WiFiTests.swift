@@ -46,7 +46,8 @@ extension SensorRigTests {
       .output
     #expect(
       forbidden.count {
-        $0.contains("may not scan, and uses what scans of others find; give the unit CAP_NET_ADMIN")
+        $0.contains(
+          "no permission to scan; uses the results of other programs' scans; give the unit CAP_NET_ADMIN")
       } == 1)
     #expect(forbidden.contains("scan of 2 in 0.0 s"), "\(forbidden)")
     let check = try rig.run("\(user) odographd check \(settings)").output
