@@ -2,6 +2,9 @@
 # Installs what the tests need, checks formatting and scripts, builds without warnings, runs every test.
 #
 # usage: Deploy/test.sh [--full]
+#        Deploy/test.sh SUITE [FILTER]
+#   SUITE    only this test target, as in Tests (PositioningTests): it is built with the modules that it needs, in .build-suites/SUITE,
+#            and FILTER selects its tests by a regular expression; nothing is installed, and no other check runs
 #   --full   also the long forms: the rig's half minute of recording at full rate, the whole chaos suites, the tables of what
 #            works with RabbitMQ and NATS, what computes in the build that is shipped, the packages in a fresh Debian and in
 #            containers, a release (needs root), Home Assistant (of PyPI, some minutes)
@@ -23,13 +26,25 @@ fi
 # shellcheck source=Deploy/packages.sh
 . Deploy/packages.sh
 
-full=
+full='' suite=''
 case "${1:-}" in
   --full) full=1 ;;
   '') ;;
-  *) echo "usage: Deploy/test.sh [--full]" >&2; exit 64 ;;
+  *Tests) suite=$1 ;;
+  *) echo "usage: Deploy/test.sh [--full | SUITE [FILTER]]" >&2; exit 64 ;;
 esac
 export ODOGRAPH_FULL=$full ODOGRAPH_OPTIMIZED=1 NO_COLOR=1
+if [ -n "$suite" ]; then
+  targets=$(grep -oE '"[A-Za-z]+Tests"' Package.swift | tr -d '"' | sort -u)
+  grep -qx "$suite" <<<"$targets" || { printf 'test: no test target %s; the targets are:\n%s\n' "$suite" "$targets" >&2; exit 64; }
+  # The tests of whole programs look for them where they are built by default.
+  case $suite in
+    IntegrationTests | AgentLiveTests) folder=.build ;;
+    *) folder=.build-suites/$suite; export ODOGRAPH_TESTED=$suite ;;
+  esac
+  swift build --build-tests --scratch-path "$folder"
+  exec "$folder/debug/odographPackageTests.xctest" --testing-library swift-testing --no-parallel --filter "^$suite\\.${2:+.*(?:$2)}"
+fi
 if [ -n "$full" ]; then export ODOGRAPH_CHAOS_CYCLES=${ODOGRAPH_CHAOS_CYCLES:-200}; fi
 
 step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
