@@ -32,7 +32,8 @@ extension AgentConfiguration {
     package var path: String
     /// The folder of the files that remote settings may name; nil if they may name none.
     package var filesPath: String?
-    /// Topic filters of answers besides the vehicle's own response topics.
+    /// Filters of the topics to which a command's answer may be sent, in addition to the vehicle's own
+    /// response topics.
     package var responses: [String]
     /// Largest history of fixes in bytes; 0 for none.
     package var historyLimit: Int

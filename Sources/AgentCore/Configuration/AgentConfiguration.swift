@@ -31,7 +31,8 @@ package struct AgentConfiguration: Sendable, Hashable {
   package var calibrationPath: String?
   /// Settings of the accelerometer recorder; nil records nothing.
   package var recorder: Recorder?
-  /// The recorder that a command may start; nil if it always records, and if commands may not.
+  /// Settings of the recorder that a command may start; nil if `recorder` always records, or if commands may
+  /// not start it.
   package var commandedRecorder: Recorder?
   /// The folder of tracks that a command may select; nil for none.
   package var tracks: String?

@@ -120,7 +120,8 @@ extension PipelineConfiguration.Location {
 }
 
 extension PipelineConfiguration.Location {
-  /// Returns the limits of the enabled formats, and a distance filter that is set above the preset.
+  /// Returns the displacement limits of the enabled message formats, and the distance filter if the operator
+  /// (not only the preset) has set one.
   private static func displacementLimits(
     _ reader: ConfigurationReader
   ) throws(ConfigurationError) -> [DisplacementLimit] {

@@ -93,7 +93,8 @@ struct LinkModel {
     if lane == .state { waiting.removeAll { $0.lane == .state && $0.topic == message.topic } }
     waiting.append(message)
     let isUrgent = lane == .events
-    // A continuously growing track would prevent the link from closing.
+    // In bursts, only state messages extend a burst: a track that grows continuously would otherwise keep the
+    // link open.
     let belongsToBurst = lane == .state || plan.choice.policy == .standing
     if isOpen, isUrgent || belongsToBurst {
       sendWaiting(at: now)
@@ -160,7 +161,8 @@ struct LinkModel {
 
   private mutating func carry(_ bytes: Int, at time: Timestamp) {
     carried += bytes
-    // The next ping may be due before a live value that was sent last.
+    // The time of a ping may precede that of the last sent live value, but the meter requires ascending
+    // times.
     lastCarried = max(lastCarried, time)
     _ = meter.observe(carried: carried, at: lastCarried.nanoseconds)
   }

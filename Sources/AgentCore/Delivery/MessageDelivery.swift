@@ -5,8 +5,7 @@ internal import Telemetry
 /// Destination of the pipeline's messages: a broker with a durable queue, or standard output.
 protocol MessageDelivery: AnyObject, Sendable {
   /// Accepts messages in order. When it returns, durable messages are stored.
-  ///
-  /// - Throws: an error that stops the agent, if nothing can be accepted any more.
+  /// - Throws: an error that stops the agent, if no further messages can be accepted.
   func accept(_ messages: [VehicleMessage]) throws
 
   /// Accepts messages in order, together with the region states after them. After a crash either both or none

@@ -10,9 +10,9 @@ internal import Spatial
 ///
 /// Changes wait in memory and are written at most once in five minutes, earlier only if more than eight
 /// pieces of the fleet's map have arrived. A write is at most the whole file, 1 MB, plus its journal: about
-/// 25 MB of flash in two hours of driving. A loss of power loses these minutes. A damaged file is set aside,
-/// and its content must be learned again. An unwritable disk loses what was learned but does not stop the
-/// agent. The file is created by the first scan that contains something to learn.
+/// 25 MB of flash in two hours of driving. A loss of power loses the changes since the last write. A damaged
+/// file is set aside, and its content must be learned again. An unwritable disk loses what was learned but
+/// does not stop the agent. The file is created by the first scan that contains something to learn.
 package final class BeaconStore: BeaconMap {
   struct Settings: Sendable, Hashable {
     var path: String
@@ -24,18 +24,18 @@ package final class BeaconStore: BeaconMap {
 
   private struct State {
     var file: BeaconFile?
-    /// Changes not yet in the file; nil for deletions.
+    /// Changes that are not yet in the file; a nil entry deletes the beacon.
     var pending: [Beacon: BeaconFile.Entry?] = [:]
     var pieces = WaitingPieces()
     var nextFlush: Timestamp?
-    /// True if a damaged file was set aside and this was not reported yet.
+    /// True after a damaged file was set aside, until `drainIsAnew` returns it.
     var isAnew = false
     /// Days since 1970; nil if unknown.
     var day: Int?
     var prunedOn: Int?
     /// Zones in which learned positions are not stored.
     var zones: [PrivacyPolicy.Zone]?
-    /// True if the disk is not used until the next write.
+    /// True after a failure of the disk: until the next scheduled write the file is not accessed.
     var isWaiting = false
     var hasLoggedFailure = false
   }
@@ -79,7 +79,8 @@ package final class BeaconStore: BeaconMap {
       timestamp: scan.timestamp, sightings: Array(strongest.prefix(Self.mostSightings)))
     state.withLock { state in
       let entries = entries(of: heard.sightings.map(\.beacon), &state)
-      // A received entry from a single sighting is worth no more than this one and would only distort it.
+      // A received entry that is based on a single sighting is ignored: it is no more accurate than this scan
+      // and would distort the learned position.
       let known = entries.filter {
         isContested || !$0.value.isShared || $0.value.beacon.place.sightings > 1
       }.mapValues(\.beacon)
@@ -100,7 +101,8 @@ package final class BeaconStore: BeaconMap {
     }
   }
 
-  /// Accepts received positions of beacons that this vehicle never heard; own evidence has precedence.
+  /// Accepts received positions of beacons that this vehicle never heard; for other beacons, the vehicle's
+  /// own observations have precedence.
   /// - Parameter piece: beacons in the order of their identities.
   func accept(_ piece: [MappedBeacon]) {
     state.withLock { state in
@@ -153,7 +155,8 @@ package final class BeaconStore: BeaconMap {
     state.withLock { $0.pieces.setVersion(version, of: cell) }
   }
 
-  /// Writes and deletes as due.
+  /// Writes pending changes and removes old beacons if this is due, and removes learned positions in new
+  /// zones.
   /// - Parameters:
   ///   - day: days since 1970; nil if civil time is unknown.
   ///   - zones: zones in which learned positions are not stored from now on.
@@ -260,7 +263,7 @@ package final class BeaconStore: BeaconMap {
 
   // MARK: The file
 
-  /// - Returns: nil if the file cannot be used at the moment, which has been logged.
+  /// - Returns: nil if the file cannot be used; the reason has been logged.
   @discardableResult
   private func withFile<Result>(
     _ state: inout State, _ body: (BeaconFile) throws(SQLiteError) -> Result

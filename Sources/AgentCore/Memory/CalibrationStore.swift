@@ -11,13 +11,13 @@ struct CalibrationStore: Sendable {
   private var file: LearnedFile
   private let log: Logger
   private var stored: MotionCalibration?
-  /// The level of the last attempt to save.
+  /// The level calibration at the last attempt to save.
   private var level: LevelCalibration?
   private var nextLook: Timestamp?
   private var nextSave: Timestamp?
   private var hasLoggedDiscard = false
 
-  /// Interval in s between saves, and between checks for discarded values.
+  /// Interval in s between saves, and between checks whether a calibration was discarded.
   static let pace = 900.0
   static let look = 10.0
 

@@ -7,7 +7,8 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// State of the motion sensors on disk, beside the messages. Used by the pipeline's thread alone.
+/// State on disk that the motion sensors produce: calibration, navigation, odometer, trips and recordings.
+/// Messages are stored elsewhere. Used by the pipeline's thread alone.
 struct MotionMemory: ~Copyable {
   /// The stores of a run, before any file is opened.
   struct Plan: Sendable {
@@ -16,9 +17,10 @@ struct MotionMemory: ~Copyable {
     var odometer: OdometerStore?
     var trips: TripStore?
     var recorder: AgentConfiguration.Recorder?
-    /// Records on command only; nil if `recorder` always records, or commands may not record.
+    /// Settings of a recorder that records on command only; nil if `recorder` always records, or if commands
+    /// may not record.
     var commandedRecorder: AgentConfiguration.Recorder?
-    /// True for recorded and simulated input, whose time line is not the machine's.
+    /// True for recorded and simulated input, whose timestamps are not those of the machine's clock.
     var isVirtual = false
 
     init() {}
@@ -75,13 +77,14 @@ struct MotionMemory: ~Copyable {
   }
 
   /// Stores the odometer if it is due. Call it before messages with the odometer are delivered.
-  /// - Parameter isSet: true to store it in any case, because a command has set it.
+  /// - Parameter isSet: true to store it immediately, because a command has set it.
   mutating func keepOdometer(_ pipeline: inout AgentPipeline, at timestamp: Timestamp, isSet: Bool = false) {
     guard let outcome = odometer?.keep(pipeline, at: timestamp, isSet: isSet) else { return }
     pipeline.observe(odometerKept: outcome.state)
   }
 
-  /// Stores trips if they are due, after their odometer. Call it before trip messages are delivered.
+  /// Stores trips if they are due, after the odometer to which they refer. Call it before trip messages are
+  /// delivered.
   mutating func keepTrips(_ pipeline: inout AgentPipeline, at timestamp: Timestamp) {
     if trips?.isUrgent(pipeline) == true { keepOdometer(&pipeline, at: timestamp, isSet: true) }
     trips?.keep(pipeline, at: timestamp)
@@ -116,16 +119,16 @@ struct MotionMemory: ~Copyable {
 /// A part of the accelerometer's history.
 struct RecordedPiece {
   var piece: SamplePiece
-  /// Start of the next piece; nil after the last one.
+  /// Time from which the caller can request the next piece; nil after the last piece.
   var next: UTCTime?
   /// First and last recorded time; nil if nothing is recorded.
   var span: (start: UTCTime, end: UTCTime)?
 }
 
-/// Writes the accelerometer's samples to the ring on disk, block by block, on the pipeline's thread.
+/// Writes the accelerometer's samples to a ring file on disk, block by block, on the pipeline's thread.
 ///
-/// A failing disk loses history but does not stop the agent: the failure is logged once, and each block
-/// retries.
+/// A failing disk loses history but does not stop the agent: the failure is logged once, and the write is
+/// retried with each block.
 struct AccelerometerHistory: ~Copyable {
   private var recorder: SensorRecorder
   private let log: Logger
@@ -137,13 +140,15 @@ struct AccelerometerHistory: ~Copyable {
     case always
     /// Waiting for a command.
     case idle
-    /// Recording for a time in s from the next sample, and at least until the end of a recording in progress.
+    /// A command has requested `seconds` of recording from the next sample. If a recording is in progress, it
+    /// continues at least until its own end, `until`.
     case requested(seconds: Double, until: Timestamp?)
     case recording(until: Timestamp)
   }
 
   /// - Parameters:
-  ///   - isVirtual: true if the time line is a recording's, which is valid only within this run.
+  ///   - isVirtual: true if timestamps are those of recorded or simulated input, which are valid only within
+  ///     this run.
   ///   - isCommanded: true if nothing is recorded without a command.
   /// - Throws: `ConfigurationError` if the file cannot be opened.
   init(
@@ -193,7 +198,8 @@ struct AccelerometerHistory: ~Copyable {
     }
   }
 
-  /// Returns whether samples from a point in time are recorded. Synchronizes a recording at its end.
+  /// Returns whether a sample with this timestamp is recorded. At the end of a commanded recording it
+  /// synchronizes the file.
   private mutating func isRecording(_ timestamp: Timestamp) -> Bool {
     switch mode {
     case .always: return true

@@ -20,7 +20,7 @@ struct TripStore: Sendable {
   private let keepsPlaces: Bool
 
   /// Interval in s between writes in motion: 4 kB a minute. A loss of power loses the track and the times of
-  /// as many seconds.
+  /// at most this interval.
   static let pace = 60.0
   /// Maximum size in bytes, for 64 messages with their tracks.
   private static let largest = 1 << 20
@@ -61,7 +61,7 @@ struct TripStore: Sendable {
     if !keepsPlaces { state.forgetPlaces() }
     let text = state.text
     guard text != kept else { return }
-    // A failed write is retried at the interval of a drive.
+    // A failed write is retried after `pace`, even at rest.
     let isSaved = disk.save(text)
     kept = isSaved ? text : kept ?? ""
     failed = isSaved ? nil : timestamp

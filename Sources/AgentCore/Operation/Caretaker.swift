@@ -133,7 +133,7 @@ struct Caretaker: ~Copyable {
     stuck = found
     guard stuck.isEmpty else { return }
     duties.notifier?.progress()
-    // For the line that the manager shows.
+    // The snapshot updates the status line that the service manager shows.
     if !isStopping { duties.snapshots?.request() }
   }
 

@@ -7,7 +7,8 @@ internal import Telemetry
 
 /// The commands `record`, `history` and `samples`.
 extension RemoteService {
-  /// Answers with the first recorded samples of a span, and with the start of the rest.
+  /// Answers with the first recorded samples of a time span, and with the time from which the rest can be
+  /// requested.
   func sendHistory(
     _ from: UTCTime, _ to: UTCTime, _ sender: PendingCommands.Sender, _ memory: borrowing MotionMemory
   ) {

@@ -106,7 +106,8 @@ package final class Agent: Sendable {
           configuration: configuration, formats: formats, log: log,
           remote: start?.topics ?? beaconTopics(topics), inbox: inbox)
       }
-    // With the store elsewhere, only this creates the folder. A failure is reported when the file is written.
+    // If the message store is in another folder, only this call creates the folder of the region states. A
+    // failure is reported when the file is written.
     if output == .broker {
       try? StateFolder.make(StateFolder.of(configuration.regions.statePath), key: "regions.state")
     }
@@ -176,13 +177,13 @@ package final class Agent: Sendable {
     log.info(.agentStopped, "stopped")
   }
 
-  /// Another remedy for a missing socket, for users without access to the system's folders.
+  /// The alternative remedy for a missing socket; empty for root, which can write to the system's folders.
   private static var orRuntimeFolder: String {
     geteuid() == 0 ? "" : ", or XDG_RUNTIME_DIR to a folder that you own"
   }
 
-  /// Returns the calibration file of this vehicle's sensors; nil if nothing is stored, and if the sensors are
-  /// recorded or simulated.
+  /// Returns the path of the calibration file of this vehicle's sensors. Nil if calibration is not stored,
+  /// belongs to another vehicle, or if the sensors are recorded or simulated.
   private func calibrationPath(_ configuration: AgentConfiguration) -> String? {
     guard configuration.input == .hardware, let path = configuration.calibrationPath else { return nil }
     // With a broker, `StateClaims` has already refused another vehicle's folder.
@@ -197,7 +198,8 @@ package final class Agent: Sendable {
 
   /// Returns the store of mounting and position.
   private func navigationStore(_ calibrationPath: String) -> NavigationStore {
-    // Agents that print have no socket, and share no memory with the service.
+    // An agent that prints has no control socket by default, and must not use the state in memory of the
+    // service.
     let hasSocket = output == .broker || configuration.operation.controlSocket != nil
     return NavigationStore(
       path: calibrationPath + ".navigation", memory: hasSocket ? memoryPath("navigation") : nil, log: log)

@@ -28,7 +28,7 @@ struct AgentLoop: ~Copyable {
     var beacons: BeaconMemory.Plan?
     /// Remote management; nil if disabled.
     var remote: RemoteService.Plan?
-    /// The machine's clock; nil if the time line is not the machine's.
+    /// The machine's clock; nil if timestamps are those of recorded or simulated input.
     var clock: (@Sendable () -> SystemTime)?
     /// Snapshots; nil without readers.
     var snapshots: SnapshotBoard?
@@ -137,7 +137,7 @@ struct AgentLoop: ~Copyable {
     case .request(let request):
       let count = pipeline.odometerSetCount
       remote?.process(request, &pipeline, &memory, &traces)
-      // The command is answered after that.
+      // The new odometer reading is stored before the command is answered.
       if pipeline.odometerSetCount != count { memory.keepOdometer(&pipeline, at: feed.now, isSet: true) }
     case .link(let change):
       remote?.observe(change, &pipeline)
@@ -152,10 +152,11 @@ struct AgentLoop: ~Copyable {
     }
     messages += remote?.drain() ?? []
     if !input.isSensor {
-      // A request may be due immediately.
+      // The processed request may have created a deadline that is due immediately.
       advance(to: feed.now)
     } else if feed.isLive {
-      // Samples are slightly old, and more so if the processor is late.
+      // The current time is used, because a sample's timestamp is always slightly old, and older if the
+      // processor is busy.
       pipeline.planPower(at: feed.now)
     }
     if feed.isLive { feed.setDemands(pipeline.drainDemands()) }
@@ -178,7 +179,8 @@ struct AgentLoop: ~Copyable {
       feed.setDemands(pipeline.drainDemands())
     }
     guard let event = feed.admit(event) else {
-      // Sleeping sensors must not delay a deadline.
+      // The event comes from a sensor that is switched off. A deadline must be met even if no other sensor
+      // delivers samples.
       let now = feed.now
       if let deadline = pipeline.nextDeadline, deadline <= now {
         pipeline.advance(to: now) { messages.append($0) }
@@ -285,7 +287,7 @@ struct AgentLoop: ~Copyable {
     defer { odometerDisagrees = disagreement != nil }
     guard let disagreement, !odometerDisagrees else { return }
     log.warning(
-      .odometerDisagrees, "the vehicle's odometer disagrees with the way that was measured",
+      .odometerDisagrees, "the vehicle's odometer disagrees with the measured distance",
       metadata: ["percent": "\((1000 * disagreement).rounded() / 10)"])
   }
 

@@ -19,7 +19,8 @@ package struct ConfigurationFile: Sendable {
         problem: "there is no folder for a configuration; name a file, or set HOME or XDG_CONFIG_HOME")
     }
     self.path = path
-    // For other default paths, another file might precede it.
+    // Only the default path for new files counts: at another default path, a different file might have
+    // precedence.
     isUsual = path == folders.newConfiguration
   }
 

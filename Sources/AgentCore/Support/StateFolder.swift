@@ -33,7 +33,7 @@ enum StateFolder {
   }
 
   /// Returns why files cannot be created in a folder, even after creating its missing parts; nil if they can.
-  /// - Parameter made: a folder that is created before.
+  /// - Parameter made: a folder that the agent creates before this one; nil for none.
   static func fault(
     _ folder: String, after made: String? = nil, folders: AgentFolders = .system
   ) -> SystemError? {
