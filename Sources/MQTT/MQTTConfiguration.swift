@@ -43,15 +43,15 @@ public struct MQTTConfiguration: Hashable, Sendable {
   /// Time in s for which the broker stores subscriptions and undelivered messages after a disconnect; 0
   /// discards them immediately. Under 3.1.1 anything but a clean start with 0 means "forever".
   public var sessionExpiryInterval: UInt32 = 0
-  /// Maximum number of unacknowledged QoS 1 messages from the broker, 1...65,535. It also limits the batch
-  /// that is committed at once.
+  /// Maximum number of unacknowledged QoS 1 messages from the broker, 1...65,535. It also limits the number
+  /// of messages that are stored in one commit.
   public var receiveMaximum: UInt16 = 500
   /// Maximum size in bytes of a packet from the broker, at least 256. MQTT 5 announces it to the broker. A
   /// larger message under 3.1.1, or of QoS 0, is skipped and counted; any other larger packet ends the
   /// connection.
   public var maximumPacketSize: UInt32 = 16 << 20
-  /// True to leave for good: a clean end makes the broker delete the session even if `sessionExpiryInterval`
-  /// would retain it (MQTT 5), after all pending messages have arrived.
+  /// True if a clean end must delete the session at the broker even if `sessionExpiryInterval` would retain
+  /// it (MQTT 5). All pending messages are received and sent before.
   public var endsSession = false
   /// Number of messages after which reading pauses while batches are held (`BatchOutcome.held`). Until they
   /// are settled, the network buffers further messages. The best value is the number of messages stored in

@@ -148,7 +148,7 @@ public final class MQTTSession: Sendable {
     mailbox.change { $0.configuration = (configuration, final) }
   }
 
-  /// Adds a subscription, or replaces that with the same filter.
+  /// Adds a subscription, or replaces the subscription with the same filter.
   /// - Throws: `MQTTError` for an invalid filter.
   public func subscribe(_ subscription: MQTTSubscription) throws(MQTTError) {
     try Self.check(subscription.filter)
@@ -176,7 +176,8 @@ public final class MQTTSession: Sendable {
     mailbox.change {
       if $0.stop == nil { $0.stop = StopRequest(final: final, drain: drain) }
     }
-    // A name lookup cannot be interrupted. It and the thread end on their own, without a wait here.
+    // A name lookup cannot be interrupted. If one is in progress, the thread ends after it, and this call
+    // does not wait for that.
     guard mailbox.finished.wait(seconds: drain + 2) else { return false }
     mailbox.finished.signal()
     if mailbox.claimJoin() { thread.join() }
@@ -187,7 +188,7 @@ public final class MQTTSession: Sendable {
     guard MQTTTopic.isValidFilter(filter) else {
       throw MQTTError(
         operation: "subscribe to", object: "\"\(filter)\"",
-        cause: "a filter's + fills a whole level, its # the last one, and it is not empty")
+        cause: "a filter must not be empty; + must fill a level, # the last level")
     }
   }
 }

@@ -168,8 +168,9 @@ internal import Platform
     unsafe mosquitto_disconnect_v5(handle, 0, properties.head)
   }
 
-  /// Writes a PINGREQ past the library's queue, in which acknowledgements may wait. The library accepts the
-  /// answer without a request. Returns whether the connection still accepts data.
+  /// Writes a PINGREQ directly to the socket instead of the library's queue, in which acknowledgements may
+  /// wait. The library accepts a PINGRESP even if it has sent no PINGREQ. Returns whether the connection
+  /// still accepts data.
   func pingDirectly() -> Bool {
     let packet: [UInt8] = [0xC0, 0]
     let sent: Int
