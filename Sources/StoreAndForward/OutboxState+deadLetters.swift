@@ -22,8 +22,8 @@ extension OutboxState {
 
   func reject(_ seq: UInt64, reason: String) {
     guard let place = drain.answer(seq) else { return }
-    // Records in memory are removed in any case. On a failing disk the record stays and is not offered again
-    // before the next connection.
+    // A record in memory is removed even if this fails. If the disk fails, a stored record remains in the
+    // store, and is not offered again before the next connection.
     let fromMemory = unstored.find(place.place, in: place.lane)
     let isKept = attempt { () throws(SQLiteError) in
       guard let store else { return }

@@ -13,7 +13,8 @@ enum Schema {
   /// Format version: in 2 the checksum covers the whole record, in 1 it covered topic and payload.
   static let format: Int64 = 2
   /// Size of the write-ahead log in pages from which it is checkpointed into the database. It is small,
-  /// because as many pages may need space there when the disk is full.
+  /// because a checkpoint may need this number of additional pages in the database while the disk is full
+  /// (`SpaceReserve`).
   static let checkpointPages = 256
 
   /// Prefix of the keys of documents in `meta`.
