@@ -6,7 +6,7 @@ internal import Platform
 public enum AMQPConsumerState: Hashable, Sendable {
   /// The queue exists with its bindings, and messages are delivered.
   case connected
-  /// No node is connected; the consumer keeps trying.
+  /// No node is connected; the consumer retries.
   case disconnected(AMQPDisconnection)
 }
 
@@ -158,7 +158,8 @@ public final class AMQPConsumer: Sendable {
           window.acknowledged(due.count, bytes: due.bytes, rest: ledger.unacknowledged)
         {
           do throws(AMQPDisconnection) { try connection.consume(prefetch: window.size) } catch {
-            // The connection was established, so its loss is reported to the owner of its messages.
+            // The connection was established before, so the failure is reported as the loss of an established
+            // connection.
             throw AMQPDisconnection(node: error.node, phase: .established, cause: error.cause)
           }
         }

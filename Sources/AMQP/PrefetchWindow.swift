@@ -43,7 +43,7 @@ package struct PrefetchWindow: Hashable, Sendable {
     guard 2 * count >= size, size < most else { return false }
     let next = min(2 * size, most)
     guard next <= fitting else { return false }
-    // The broker can have sent a whole window to this consumer again, and not all of it was read.
+    // In addition to the `rest` messages, the broker may have sent a whole window that was not read yet.
     guard next + size + rest <= bound else { return false }
     size = next
     return true
