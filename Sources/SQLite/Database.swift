@@ -258,8 +258,8 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
   /// True if the file's content is corrupt, as opposed to an I/O error.
   package var isDamage: Bool { [.corrupt, .notADatabase].contains(code.primary) }
 
-  /// True if a statement names a table or column that the schema does not have: for the statements of the
-  /// program that created the file, its schema is damaged.
+  /// True if a statement names a table or column that the schema does not have. If the statement is from the
+  /// program that created the file, the schema is damaged.
   package var isSchemaMismatch: Bool {
     ["no such table: ", "no such column: ", "has no column named "].contains { text in
       message.utf8.indices.contains { message[$0...].hasPrefix(text) }
