@@ -58,8 +58,8 @@ package enum CommandProgram {
       }, nil)
   }
 
-  /// Returns the help of the command at the end of a path; nil if there is none. Only that command is dumped,
-  /// because dumping all fifty takes a second in a debug build.
+  /// Returns the help of the command at the end of a path; nil if there is none. Only the description of that
+  /// command is requested, because the descriptions of all fifty commands require a second in a debug build.
   static func help(of root: any ParsableCommand.Type, path: [String]) -> HelpText? {
     var command = root
     for name in path {
