@@ -35,11 +35,12 @@ extension AgentConfiguration {
     /// Filters of the topics to which a command's answer may be sent, in addition to the vehicle's own
     /// response topics.
     package var responses: [String]
-    /// Largest history of fixes in bytes; 0 for none.
+    /// Maximum size of the history of fixes in bytes; 0 stores none.
     package var historyLimit: Int
-    /// Seconds for which a command may record the accelerometer; 0 for none.
+    /// Maximum time in s for which a command may record the accelerometer; 0 disables the command.
     package var recordSeconds: Double
-    /// Largest duration (s) and rate (Hz) of raw samples; 0 seconds for none.
+    /// Maximum duration in s and rate in Hz of raw samples that a command may request; a duration of 0
+    /// disables the command.
     package var samplesSeconds: Double
     package var samplesRate: Double
   }

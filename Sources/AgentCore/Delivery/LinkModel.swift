@@ -4,8 +4,7 @@ internal import Spatial
 internal import StoreAndForward
 internal import Telemetry
 
-/// Expected traffic of the link to a broker on a virtual time line, for recordings, simulations and
-/// estimates.
+/// Expected traffic of the link to a broker in simulated time, for recordings, simulations and estimates.
 ///
 /// It follows `LinkPlan` and opens and closes the link as `MQTTSession` does: events open it, state and
 /// tracks wait for it, and live values (QoS 0) are sent only while it is open and do not prolong it. Failing

@@ -8,13 +8,13 @@ protocol MessageDelivery: AnyObject, Sendable {
   /// - Throws: an error that stops the agent, if no further messages can be accepted.
   func accept(_ messages: [VehicleMessage]) throws
 
-  /// Accepts messages in order, together with the region states after them. After a crash either both or none
-  /// are present, so that no crossing is reported twice or lost.
+  /// Accepts messages in order, together with the region states that result from the messages. After a crash,
+  /// either messages and states are both present, or neither, so that no crossing is reported twice or lost.
   ///
   /// - Parameter regionStates: as returned by `RegionMonitor.encoded`; nil if unchanged.
   func accept(_ messages: [VehicleMessage], regionStates: [UInt8]?) throws
 
-  /// The region states accepted last, also before a restart; nil if none are preserved.
+  /// The region states that were accepted last, possibly before a restart; nil if none are preserved.
   var regionStates: [UInt8]? { get }
 
   /// Counters for `status` by name.
@@ -34,7 +34,7 @@ protocol MessageDelivery: AnyObject, Sendable {
   /// Updates whether the vehicle is at rest, which determines the link's permitted cost.
   func observe(isAtRest: Bool, at timestamp: Timestamp)
 
-  /// Starts a new epoch for subsequent messages, because their times may precede those of earlier ones.
+  /// Starts a new epoch for subsequent messages, because their times may precede those of earlier messages.
   func beginEpoch()
 
   /// Sends the farewell and pending messages within a time limit, and returns when all is stopped.

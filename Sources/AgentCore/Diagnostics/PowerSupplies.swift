@@ -51,7 +51,7 @@ struct PowerSupplies {
     return nil
   }
 
-  /// Combines several batteries: their mean level, and charging if any of them is.
+  /// Combines several batteries: their mean level, and charging if any battery is charging.
   private static func combined(_ batteries: [DeviceHealth.Battery]) -> DeviceHealth.Battery? {
     guard var all = batteries.first, batteries.count > 1 else { return batteries.first }
     let levels = batteries.compactMap(\.level)

@@ -6,10 +6,10 @@ internal import Telemetry
 /// Simulated use of a day: the agent's own loop, run over a vehicle that drives and is then parked.
 ///
 /// The vehicle drives the simulation's demonstration route at the pace of the configured activity; the use of
-/// its second lap is repeated for the rest of the time. When it is parked, inertial sensors are simulated
-/// until all states have settled. After that they would repeat themselves: time passes with the receiver
-/// alone, or an hour is repeated if they are published at intervals. Weather, hills and networks are not
-/// simulated.
+/// its second lap is repeated for the rest of the time. When the vehicle is parked, inertial sensors are
+/// simulated until all states have settled. After that their samples would only repeat, so the rest of the
+/// time is simulated with the receiver alone. If attitude or heading are published at intervals, the use of
+/// one hour is repeated instead. Weather, hills and networks are not simulated.
 struct SimulatedDay {
   /// Use of energy and of the link over a period of time.
   struct Use {

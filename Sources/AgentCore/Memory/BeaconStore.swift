@@ -89,8 +89,8 @@ package final class BeaconStore: BeaconMap {
       for (beacon, change) in changes {
         guard state.pending.count < Self.mostPending else { break }
         let entry = change.map { after in
-          // An entry of the fleet's map remains marked as such until the vehicle has its own observations. The next
-          // version of the map then replaces it.
+          // An entry of the fleet's map remains marked as shared until the vehicle has its own observations,
+          // so that the next version of the map replaces the entry.
           let isShared =
             isContested && entries[beacon]?.isShared == true
             && after.place.coordinate == known[beacon]?.place.coordinate
@@ -317,7 +317,7 @@ package final class BeaconStore: BeaconMap {
     // Colons cause problems in some file systems and tools.
     let date = String(UTCTime(nanoseconds: SystemClock.realtime).rfc3339.map { $0 == ":" ? "-" : $0 })
     let aside = settings.path + Self.aside + date
-    // The journal of a damaged file would be applied to the next one.
+    // SQLite would apply the journal of the damaged file to the new file of the same name.
     unlink(settings.path + "-journal")
     do throws(SystemError) {
       try AtomicFile.move(settings.path, to: aside)

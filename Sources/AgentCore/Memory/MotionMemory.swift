@@ -100,7 +100,8 @@ struct MotionMemory: ~Copyable {
     history?.record(seconds: seconds)
   }
 
-  /// Returns a piece of the recorded accelerometer history; nil if nothing is recorded.
+  /// Returns the first recorded accelerometer samples of a time span, at most `pieceCount`; nil if nothing is
+  /// recorded.
   /// - Throws: `SystemError` for a failing disk.
   func recorded(from start: UTCTime, to end: UTCTime) throws(SystemError) -> RecordedPiece? {
     try history?.piece(from: start, to: end)
@@ -217,7 +218,7 @@ struct AccelerometerHistory: ~Copyable {
     }
   }
 
-  /// Maximum number of samples in a piece (80 s, 50 kB).
+  /// Maximum number of samples in a `RecordedPiece` (80 s, 50 kB).
   static let pieceCount = 4000
 
   func piece(from start: UTCTime, to end: UTCTime) throws(SystemError) -> RecordedPiece {

@@ -331,7 +331,7 @@ struct TraceStore: Sendable {
         traces[index].written = bytes.count
       } catch {
         failed("\(error)")
-        // The next write replaces the whole file, which then contains no private positions.
+        // The next write starts at the beginning of the file and overwrites the private positions.
         traces[index].written = 0
       }
     }

@@ -6,10 +6,11 @@ internal import Spatial
 
 /// Stores trips, so that a kill or a loss of power neither loses a trip nor publishes two versions of it.
 ///
-/// Before a message about a trip is delivered, it is on disk with the trip's state, after the odometer that
-/// it refers to. It is published again from there until the outbox has it. Stops and changes of the ignition
-/// are stored immediately, because batteries are switched off then. In motion, trips are stored once a
-/// minute, at rest never. Distance that is missing in the file after a restart is counted by the odometer.
+/// Before a message about a trip is delivered, the message and the trip's state are written to disk, after
+/// the odometer to which they refer. Each start publishes the message again until the outbox has accepted it.
+/// Stops and changes of the ignition are stored immediately, because batteries are switched off then. In
+/// motion, trips are stored once a minute, at rest never. Distance that is missing in the file after a
+/// restart is counted by the odometer.
 struct TripStore: Sendable {
   private var disk: LearnedFile
   private var kept: String?

@@ -19,7 +19,7 @@ struct AgentSnapshot: Sendable {
   var motion: MotionReport
   /// The newest position that may be published.
   var location: LocationMessage?
-  /// Age of that position in s.
+  /// Age of `location` in s; nil without a position.
   var locationAge: Double?
   /// The newest signals of the CAN bus; nil if it is not read.
   var signals: VehicleSignals?

@@ -6,7 +6,7 @@ internal import Platform
 /// make progress, and answers status queries. It never waits for another thread, and causes no work without
 /// queries.
 struct Caretaker: ~Copyable {
-  /// The enabled duties; nil for disabled ones.
+  /// The enabled duties; a disabled duty is nil.
   struct Duties {
     var notifier: ServiceNotifier?
     var control: ControlSocket?

@@ -6,8 +6,8 @@ internal import Positioning
 /// The region states, preserved across restarts.
 ///
 /// The message store contains the states, in the same commit as the events that caused them
-/// (`MessageDelivery`). The file of `regions.state` is a copy in case that store is damaged or replaced, and
-/// contains the states of earlier versions.
+/// (`MessageDelivery`). The file of `regions.state` is a copy in case the message store is damaged or
+/// replaced. Earlier versions stored the states only in this file.
 final class RegionStateFile: Sendable {
   private let path: String
   private let log: Logger

@@ -11,7 +11,7 @@ internal import Telemetry
 /// are restored. Every decision is stored *before* it is executed, so that a loss of power at any moment
 /// leads to one of the two states.
 struct RemoteManager: Sendable {
-  /// An action, to be executed in this order.
+  /// An action to execute. A returned array of decisions is executed in order.
   enum Decision: Hashable, Sendable {
     case remember(RemoteMemory)
     case apply(AgentConfiguration)
@@ -81,7 +81,7 @@ struct RemoteManager: Sendable {
       let isTrial = index == 0
       guard let settings = isTrial ? self.memory.trial?.settings : self.memory.settings else { continue }
       if isTrial, (self.memory.trial?.starts ?? 0) >= Self.startsOnTrial {
-        lastProblem = "the agent was started \(Self.startsOnTrial) times under them"
+        lastProblem = "the agent was started \(Self.startsOnTrial) times with the new settings"
         continue
       }
       guard let configuration = try? layers.configuration(remote: Self.usable(settings, own, layers)) else {
@@ -175,12 +175,12 @@ struct RemoteManager: Sendable {
     return [.remember(memory), .apply(configuration), .report(report)]
   }
 
-  /// Returns the reason to refuse a version; nil to accept it. Each broker may retain a document: without an
-  /// order, the settings could alternate between two of them.
+  /// Returns the reason to refuse a version; nil to accept it. Each of several brokers may retain a document.
+  /// Without an order of versions, the settings could alternate between the documents of two brokers.
   private func problem(of version: String, at civilTime: UTCTime?) -> String? {
     if let civilTime, RemoteSettings.isFuture(version, at: civilTime) {
       return
-        "version \(version) is in the future; it is \(civilTime.rfc3339); correct the clock of the sender"
+        "version \(version) is in the future; it is now \(civilTime.rfc3339); correct the clock of the sender"
     }
     guard let newest = memory.newestVersion, RemoteSettings.isOlder(version, than: newest) else { return nil }
     // The newest version is a time in the future: it was accepted while the clock was wrong, and no longer

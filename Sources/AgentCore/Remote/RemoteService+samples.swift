@@ -16,7 +16,8 @@ extension RemoteService {
       guard let recorded = try memory.recorded(from: from, to: to) else {
         return answer(
           sender, .failed,
-          "nothing is recorded; send the command record, or set recorder.enabled = true in its configuration")
+          "nothing is recorded; send the command record, or set recorder.enabled = true in the vehicle's configuration"
+        )
       }
       var result: [String: JSONValue] = ["samples": recorded.piece.json]
       if let next = recorded.next { result["next"] = .string(next.rfc3339) }

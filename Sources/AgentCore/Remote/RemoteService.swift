@@ -249,10 +249,11 @@ final class RemoteService {
     } catch { answer(sender, .refused, error.description) }
   }
 
-  /// Answers with a position that rest confirms, or powers the receiver and answers when it has found one.
+  /// Answers with the last position if it is still accurate because the vehicle is at rest. Otherwise powers
+  /// the receiver, and answers when it has a position.
   /// - Parameters:
-  ///   - accuracy: metres at 68 %.
-  ///   - timeout: seconds.
+  ///   - accuracy: required accuracy in m (68 %).
+  ///   - timeout: time limit in s.
   func locate(
     _ sender: PendingCommands.Sender, accuracy: Double, timeout: Double, _ pipeline: inout AgentPipeline
   ) {
@@ -322,7 +323,7 @@ final class RemoteService {
 
   private func setZero(_ sender: PendingCommands.Sender, _ pipeline: inout AgentPipeline) {
     guard let zero = pipeline.zeroAttitude(), let json = try? JSONValue(parsing: zero.payload) else {
-      return answer(sender, .failed, "no attitude is known; see services in status")
+      return answer(sender, .failed, "no attitude is available; see services in status")
     }
     answer(sender, .done, result: .object(["zero": json]))
   }
@@ -417,7 +418,7 @@ final class RemoteService {
   private func answer(_ sender: PendingCommands.Sender, _ found: PendingCommands.Found?) {
     if sender.isOwnTracks { return plan.link.answer(.location(found?.location)) }
     guard let found, let json = try? JSONValue(parsing: found.location.payload) else {
-      return answer(sender, .failed, "no position is known")
+      return answer(sender, .failed, "no position is available")
     }
     answer(
       sender, .done,

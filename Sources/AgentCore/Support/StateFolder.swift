@@ -39,7 +39,7 @@ enum StateFolder {
   ) -> SystemError? {
     if access(folder, W_OK | X_OK) == 0 { return nil }
     let reason = errno
-    // The closest existing parent must allow the creation of the others.
+    // The closest existing parent must allow the creation of the missing folders.
     let above = [of(folder)] + folders.parents(of: folder).reversed().map(of)
     let parent: String = above.first { access($0, F_OK) == 0 } ?? of(folder)
     if reason == ENOENT, of(folder) == made || access(parent, W_OK | X_OK) == 0 { return nil }
