@@ -122,7 +122,7 @@ extension MQTTConfiguration {
       try check((0...3600).contains(linger), "linkPolicy", "a linger of \(linger) s is outside 0...3600")
       try check((interval ?? 1) > 0, "linkPolicy", "an interval has to be above 0 s")
     }
-    try check(password == nil || userName != nil, "password", "3.1.1 forbids one without a user name")
+    try check(password == nil || userName != nil, "password", "MQTT 3.1.1 requires a user name")
     if let will {
       try check(MQTTTopic.isValidName(will.topic), "will", "\"\(will.topic)\" is not a topic name")
       try check(will.payload.count <= 65_535, "will", "its payload is above 65535 bytes")

@@ -80,7 +80,8 @@ internal import Platform
     }
     unsafe ClientEvents.collectComplaints(handle, true)
     Glibc.errno = 0
-    // Only sockets of the bind address's family can be bound to it; the library skips the others.
+    // Only sockets of the bind address's family can be bound to it; the library skips addresses of another
+    // family.
     let code = unsafe mosquitto_connect_bind_async(
       handle, broker.host, Int32(broker.port), keepAlive, onlyIPv4 ? "0.0.0.0" : nil)
     return Outcome(code: code, errno: Glibc.errno)

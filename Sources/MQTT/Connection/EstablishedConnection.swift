@@ -169,8 +169,8 @@ final class EstablishedConnection {
     guard count > droppedCount else { return }
     if droppedCount == 0 {
       loop.handlers.warned(
-        "a message of \(connection.broker) is larger than \(connection.configuration.maximumPacketSize) bytes and was left "
-          + "out; more of them are only counted")
+        "skipped a message of \(connection.broker) above \(connection.configuration.maximumPacketSize) bytes; "
+          + "further ones are only counted")
     }
     loop.mailbox.count { $0.oversized += count - droppedCount }
     droppedCount = count

@@ -4,11 +4,11 @@
 struct PublishFlow {
   /// The action for an answered or lost record.
   enum Verdict: Equatable {
-    /// The broker has stored it.
+    /// The broker has stored the record.
     case acknowledged(UInt64)
-    /// The broker will never accept it.
+    /// The broker will never accept the record.
     case rejected(UInt64, MQTTReasonCode)
-    /// The broker does not accept it now; it is offered again after a pause.
+    /// The broker does not accept the record now; the record is offered again after a pause.
     case postponed(UInt64, MQTTReasonCode)
   }
 
