@@ -29,7 +29,7 @@ struct Takeover {
 
   /// Transfers the verifiable records of a damaged store.
   /// - Parameters:
-  ///   - place: its new path.
+  ///   - place: path of the damaged store after it was renamed.
   ///   - cause: the cause of the damage, for users.
   ///   - move: writes records to the new store, and runs its second argument in the same transaction.
   func run(

@@ -152,7 +152,7 @@ final class Store {
 
   // MARK: Inside a transaction
 
-  /// Inserts a record into its lane; in the state lane it replaces the one of its topic.
+  /// Inserts a record into its lane; in the state lane it replaces the record of the same topic.
   func insert(_ record: OutboxRecord) throws(SQLiteError) {
     let table = tables[record.lane.rawValue]
     if record.lane == .state, let older = try table.place(of: record.topic) {
