@@ -2,8 +2,8 @@
 /// that consumers that start together share the backlog, and doubles while commits use the whole window. It
 /// shrinks for large messages, so that a window fits in memory. A pure value type.
 ///
-/// A larger window requires a new consumer. Unacknowledged messages of the previous one count in addition, so
-/// the window grows only if both fit.
+/// A larger window requires a new consumer. Unacknowledged messages of the previous consumer count in
+/// addition, so the window grows only if both fit.
 package struct PrefetchWindow: Hashable, Sendable {
   /// The maximum size.
   package let most: Int
