@@ -42,8 +42,8 @@ internal import Glibc
   /// Disables SQLite's memory statistics, which need a lock for every allocation and are not used.
   private static let withoutMemoryStatistics = odograph_sqlite_without_memory_statistics()
 
-  /// Creates an empty file with mode 0600 if there is none: SQLite would make one that everybody can read, and gives its log the
-  /// mode of the file. A failure is left to SQLite, which reports it.
+  /// Creates an empty file with mode 0600 if it is missing. SQLite would create a file that everybody can
+  /// read, and its log receives the mode of the database file. If this fails, SQLite reports the reason.
   private static func createPrivately(_ path: String) {
     let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if descriptor >= 0 { Glibc.close(descriptor) }
