@@ -50,7 +50,8 @@ package enum CommandProgram {
   private static func reportLostOutput() {
     _ = unsafe on_exit(
       { status, _ in
-        // 1 and 2 are results: differences, and findings of a check. Other failures have their own message.
+        // Exit statuses 1 and 2 are results: differences, and findings of a check. Other failures have their
+        // own message.
         guard fflush(nil) != 0, (0...2).contains(status), errno != EPIPE else { return }
         let cause = unsafe String(cString: strerror(errno))
         CommandProgram.writeError("Error: cannot write standard output: \(cause)\n")
