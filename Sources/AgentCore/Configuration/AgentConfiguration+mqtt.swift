@@ -20,7 +20,7 @@ extension AgentConfiguration.MQTT {
       clientID: reader.optionalText("mqtt.client_id") ?? "odographd-\(fleet)-\(vehicle)")
     client.protocolVersion = try reader.text("mqtt.protocol") == "5" ? .automatic : .v311
     client.keepAlive = try reader.integer("mqtt.keepalive")
-    // A document of remote management has at most a megabyte.
+    // A document of remote management has at most 1 MiB; 64 KiB are added for the rest of the packet.
     client.maximumPacketSize = (1 << 20) + (64 << 10)
     client.radioTail = try reader.number("energy.radio_tail")
     client.userName = reader.optionalText("mqtt.user")

@@ -50,7 +50,8 @@ extension AgentConfiguration.Traces {
     path = reader.statePath(else: store.name + ".traces")
     count = try reader.integer("trace.kept")
     bytes = try reader.bytes("trace.kept_megabytes")
-    // Otherwise the queue syncs its messages within a second; the time is twice that for safety.
+    // Without `.beforeAccepting`, the queue syncs accepted messages within a second. The settling time is
+    // twice that for safety.
     settlingTime = store.outbox.traces.durability == .beforeAccepting ? 0 : 2
   }
 }

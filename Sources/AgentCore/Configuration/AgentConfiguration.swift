@@ -94,7 +94,8 @@ extension AgentConfiguration {
     if traces != nil { pipeline.traces = try PipelineConfiguration.Traces(reader) }
     beacons = try Beacons(reader)
     if input == .hardware { pipeline.coarse.radios = radio.kinds }
-    // The sensors of a recording are only known from its content.
+    // The sensors of recorded or simulated input are discovered when it is read, so no receiver is assumed
+    // for it.
     pipeline.hasReceiver = input == .hardware && gpsd != nil
     pipeline.coarse.isLearning = beacons.learns || beacons.shares
     regions = try Regions(reader)

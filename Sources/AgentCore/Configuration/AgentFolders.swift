@@ -58,8 +58,8 @@ package struct AgentFolders: Sendable, Hashable {
     let own = (folder("XDG_CONFIG_HOME") ?? home.map { $0 + "/.config" }).map {
       $0 + "/odograph/odograph.toml"
     }
-    // Root ignores the user's file: another user could change it if root has inherited that user's
-    // environment.
+    // Root ignores configurations in a user's own folder: if root has inherited another user's environment,
+    // that user could change the file.
     configurations =
       isRoot ? [Self.systemConfiguration] : (own.map { [$0] } ?? []) + [Self.systemConfiguration]
     newConfiguration = isRoot ? Self.systemConfiguration : own

@@ -201,7 +201,8 @@ final class BrokerDelivery: MessageDelivery {
 
   func stop(farewell: VehicleMessage) {
     let last = formats.withLock { $0.encode(farewell) }
-    // The native farewell is sent last, after all pending messages if possible.
+    // The last element is the farewell in the native format. It is sent after all pending messages, if
+    // possible.
     publish(last.dropLast())
     let isDrained = drain()
     publish(last.suffix(1))
@@ -271,7 +272,8 @@ extension BrokerDelivery: RemoteLink {
 
   func reconnect(_ settings: AgentConfiguration.MQTT) {
     do {
-      // The previous broker must not show the vehicle as online.
+      // The will is sent as the last message, so that the previous broker does not show the vehicle as
+      // online.
       try session.reconnect(settings.client, final: [lastWill()])
       plan.withLock { $0 = LinkPlan(settings) }
       messageExpiry.withLock { $0 = settings.messageExpiry }

@@ -11,7 +11,8 @@ struct PowerSupplies {
     var batteries: [DeviceHealth.Battery] = []
     for name in SmallFiles.names(in: folder) {
       let place = "\(folder)/\(name)"
-      // The battery of a mouse is unrelated to the vehicle.
+      // The scope `Device` means the battery of a peripheral, such as a mouse, which does not power this
+      // machine.
       if SmallFiles.text("\(place)/scope") == "Device" { continue }
       switch SmallFiles.text("\(place)/type") {
       case "Battery":

@@ -42,7 +42,7 @@ struct DayEstimate {
   /// Lines printed by `odographd check`.
   var lines: [String] {
     let joules = use.joules.values.reduce(0, +)
-    // Voltage of a lithium cell.
+    // Charge in mAh: 3.7 V is the voltage of a lithium cell, and 3.6 C are 1 mAh.
     let charge = joules / 3.7 / 3.6
     let parts = use.joules.filter { $0.value >= joules * 0.005 }.sorted {
       ($1.value, $0.key) < ($0.value, $1.key)

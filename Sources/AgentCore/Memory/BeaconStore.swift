@@ -73,7 +73,7 @@ package final class BeaconStore: BeaconMap {
   func learn(
     _ scan: RadioScan, at place: Coordinate, accuracy: Double, day: Int, isContested: Bool = false
   ) {
-    // Only the first few thousand are examined: no band contains more real transmitters.
+    // Only the first 4096 sightings are examined, because no band contains more real transmitters.
     let strongest = scan.sightings.prefix(4096).sorted { ($0.signal ?? -200) > ($1.signal ?? -200) }
     let heard = RadioScan(
       timestamp: scan.timestamp, sightings: Array(strongest.prefix(Self.mostSightings)))
@@ -107,7 +107,8 @@ package final class BeaconStore: BeaconMap {
   func accept(_ piece: [MappedBeacon]) {
     state.withLock { state in
       if state.pieces.isFull { flush(&state) }
-      // Doubts about the previous received position do not apply to the new one.
+      // Pending changes of a previously received entry are discarded, because they do not apply to the newly
+      // received position.
       for beacon in piece {
         if case .some(.some(let entry)) = state.pending[beacon.beacon], entry.isShared {
           state.pending.removeValue(forKey: beacon.beacon)
@@ -235,7 +236,8 @@ package final class BeaconStore: BeaconMap {
   private func hide(_ zones: [PrivacyPolicy.Zone], _ state: inout State) {
     guard zones != state.zones else { return }
     func isHidden(_ entry: BeaconFile.Entry) -> Bool {
-      // Of a received entry, only the second position was heard by this vehicle.
+      // In an entry from the fleet's map, only `elsewhere` is a position at which this vehicle heard the
+      // beacon.
       let places = [entry.isShared ? nil : entry.beacon.place.coordinate, entry.beacon.elsewhere]
       let points = places.compactMap { $0.map { SurfacePoint($0) } }
       return zones.contains { zone in points.contains { zone.area.contains($0) } }

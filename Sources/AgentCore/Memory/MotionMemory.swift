@@ -53,7 +53,8 @@ struct MotionMemory: ~Copyable {
     if let recorder = plan.recorder {
       history = try AccelerometerHistory(recorder, isVirtual: plan.isVirtual, log: log)
     } else if let recorder = plan.commandedRecorder, access(recorder.path, F_OK) == 0 {
-      // An earlier recording can be read. A file that cannot be opened is reported when it is needed.
+      // The file is opened so that an earlier recording can be read. If it cannot be opened, the next command
+      // to record reports the error.
       history = try? AccelerometerHistory(
         recorder, isVirtual: plan.isVirtual, isCommanded: true, log: log)
     } else {
@@ -225,7 +226,7 @@ struct AccelerometerHistory: ~Copyable {
     let (samples, next) = try recorder.accelerometerData(from: start, to: end, limit: Self.pieceCount)
     var piece = SamplePiece(startingAt: samples.first?.time ?? start)
     for sample in samples {
-      // In the sensor's sign convention, not Core Motion's.
+      // The published samples have the sign convention of IIO, not of Core Motion.
       let force = sample.acceleration * -standardGravity
       piece.append(.accelerometer, [force.x, force.y, force.z], at: sample.time)
     }

@@ -60,7 +60,7 @@ struct TraceFolder: Sendable {
   func remove(_ name: String, _ part: Part) throws(SystemError) {
     guard let place = place(name, part) else { return }
     do throws(SystemError) { try AtomicFile.remove(place) } catch {
-      // A read-only disk reports this error even for missing files.
+      // On a read-only disk, deleting fails even for a missing file, which is not an error here.
       if exists(name, part) { throw error }
     }
   }

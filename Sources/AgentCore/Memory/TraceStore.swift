@@ -233,7 +233,8 @@ struct TraceStore: Sendable {
     message.pieces = max(
       1, (packed.count + TracePieceMessage.largestSize - 1) / TracePieceMessage.largestSize)
     message.checksum = CRC32.checksum(packed)
-    // The message is decoded as after a restart, so that pieces are equal to the last digit of their time.
+    // The message is encoded and decoded as it would be by a restart, so that a restart creates identical
+    // pieces, to the last digit of their time.
     if let json = try? JSONValue(parsing: message.payload), let read = try? TraceMessage(json: json) {
       message = read
     }

@@ -9,7 +9,7 @@ struct ServiceNotifier: Sendable {
 
   /// Nil without a service manager.
   init?(environment: [String: String], processID: Int32 = getpid()) {
-    // A path, or a name in the abstract namespace, which starts with "@".
+    // The address is a path, or a name in the abstract namespace, which starts with "@".
     guard let address = environment["NOTIFY_SOCKET"], let first = address.first, first == "/" || first == "@",
       (2...107).contains(address.utf8.count)
     else { return nil }

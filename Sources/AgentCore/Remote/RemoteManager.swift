@@ -152,7 +152,7 @@ struct RemoteManager: Sendable {
       memory.newestVersion = version
     }
     guard configuration != active else {
-      // Nothing changes; a trial in progress continues.
+      // The configuration does not change; a trial in progress continues with the new document's settings.
       if memory.trial != nil {
         memory.trial?.settings = document.settings
       } else {

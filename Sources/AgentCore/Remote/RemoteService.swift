@@ -105,7 +105,7 @@ final class RemoteService {
     guard let known = pipeline.lastKnown, known.location.timestamp != lastNoted else { return }
     lastNoted = known.location.timestamp
     commands.observe(known, radius: pipeline.lastKnownAccuracy)
-    // The recorded route contains fixes only.
+    // The history contains fixes only, no coarse positions.
     guard known.location.positionSource != .coarse else { return }
     history?.record(
       TrackMessage.Fix(
@@ -192,7 +192,7 @@ final class RemoteService {
         civilTime: pipeline.trustedTime(at: pipeline.now))
       carryOut(decisions, &pipeline)
     case .regions: processRegions(request, &pipeline)
-    // Retained commands are outdated.
+    // Retained commands are ignored, because they may be outdated.
     case .command where request.isRetained, .ownTracks where request.isRetained: break
     // `AgentLoop` passes requests about beacons to the beacon map instead.
     case .beacons: break

@@ -111,7 +111,7 @@ package final class Agent: Sendable {
     if output == .broker {
       try? StateFolder.make(StateFolder.of(configuration.regions.statePath), key: "regions.state")
     }
-    // The printed output must depend on the input alone.
+    // The output of an agent that prints must depend on its input alone, not on stored region states.
     let regionStates =
       output == .broker ? RegionStateFile(path: configuration.regions.statePath, log: log) : nil
     regionStates?.restore(&initial.regions, preserved: delivery.regionStates)
@@ -119,7 +119,7 @@ package final class Agent: Sendable {
     let duties = try duties(inbox)
     surroundings.vehicle = configuration.vehicleName
     surroundings.preset = configuration.preset.rawValue
-    // The printed output must depend on the input alone.
+    // The output of an agent that prints must depend on its input alone, not on this computer's health.
     if output == .broker { surroundings.probe = SystemProbe(store: configuration.store.path) }
     surroundings.regionStates = regionStates
     if configuration.input == .hardware {
@@ -138,7 +138,7 @@ package final class Agent: Sendable {
         manager: start.manager, regions: start.regions, folder: start.folder, topics: start.topics,
         link: link, location: location, log: log)
     }
-    // Logged before the thread that logs the state of its sources starts.
+    // The start is logged before the pipeline's thread starts, which logs the states of the sources.
     log.info(
       .agentStarted, "started",
       metadata: [
@@ -251,7 +251,8 @@ package final class Agent: Sendable {
   private func beaconPlan() -> BeaconMemory.Plan? {
     let settings = configuration.beacons
     guard !configuration.radio.isEmpty else { return nil }
-    // A test run must not create a file, which the agent of another user could not open.
+    // A test run must not create the file of beacons, because the service, which runs as another user, could
+    // not open it.
     let learns = settings.learns && configuration.input == .hardware && output == .broker
     let exchangesBeacons = output == .broker && (settings.shares || settings.receives)
     guard learns || exchangesBeacons else { return nil }

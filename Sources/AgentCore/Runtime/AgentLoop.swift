@@ -109,7 +109,7 @@ struct AgentLoop: ~Copyable {
     if let announcement = feed.announcement { pipeline.process(announcement) { messages.append($0) } }
     remote?.begin(&pipeline)
     messages += remote?.drain() ?? []
-    // Traces that the previous run could not complete.
+    // Publishes the traces that the previous run could not complete.
     messages += traces?.resume(pipeline.exactPlaces) ?? []
   }
 
@@ -294,7 +294,7 @@ struct AgentLoop: ~Copyable {
   private mutating func handOver() throws {
     reportClockChange()
     memory.keepTrips(&pipeline, at: feed.now)
-    // Drained even without a store, as for recordings.
+    // The steps are removed from the pipeline even if there is no store, as with recordings.
     let steps = pipeline.drainTraceSteps()
     messages += traces?.process(steps) ?? []
     let states = surroundings.regionStates?.change(of: pipeline.regions)
@@ -309,7 +309,7 @@ struct AgentLoop: ~Copyable {
     }
     let delivery = delivery
     traces?.confirm { delivery.storeProblem == nil }
-    // The copy must not be newer than the stored events.
+    // The copy is written after the events are stored, because it must not be newer than they are.
     if let states { surroundings.regionStates?.keep(states) }
   }
 

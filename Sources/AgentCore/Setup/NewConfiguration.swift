@@ -30,7 +30,7 @@ package struct NewConfiguration: Sendable, Hashable {
       }
       layer[path] = ConfigurationLayer.Setting(value: value, place: option)
     }
-    // An empty name would mean the default.
+    // An empty name is an error, because the agent would use the default fleet.
     guard !fleet.isEmpty else {
       throw ConfigurationError(.missingKey, place: "--fleet", problem: "is empty; leave it out, or name one")
     }

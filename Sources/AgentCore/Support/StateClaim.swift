@@ -40,7 +40,7 @@ final class StateClaim: Sendable {
     let file = try RandomAccessFile(path: path, access: .readWrite, followsLinks: false)
     let contents = try file.read(count: sizeLimit, at: 0)
     try check(contents, path, object, key, vehicle)
-    // A power cut during the write can leave a part of the name.
+    // The name is written if the file is new, or if a loss of power has left only a part of the name.
     if name(contents) == nil {
       try file.write(Array((vehicle + "\n").utf8), at: 0)
       try file.synchronize()
