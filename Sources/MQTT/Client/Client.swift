@@ -188,7 +188,7 @@ internal import Platform
 
 extension Client {
   private func setOptions(_ configuration: MQTTConfiguration) {
-    // Without this the library writes PUBACK before the message has been handed over and stored.
+    // Without threaded mode, the library writes PUBACK before the message has been handed over and stored.
     unsafe mosquitto_threaded_set(handle, true)
     let version = version311 ? MQTT_PROTOCOL_V311 : MQTT_PROTOCOL_V5
     unsafe mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, version)

@@ -71,7 +71,9 @@ final class Connection {
     var isLimited = false
     while true {
       if configuration.tls != nil, client.isHandshakeComplete { isThroughHandshake = true }
-      // During the TLS handshake reading also writes, and the library's request to write is unreliable.
+      // During the TLS handshake, reading also writes, and the library does not reliably report whether it
+      // must write. Therefore each turn reads and writes, after a check whether the broker has closed the
+      // connection.
       if configuration.tls != nil || client.events.connectAnswer == nil {
         if isClosedByPeer { return .failed(Ending(cause: .closedByPeer, phase: phaseReached(phase))) }
       }

@@ -79,7 +79,8 @@ struct ConnectionPlanner {
   /// Returns the next attempt, with a random wait after a round.
   mutating func next(using generator: inout some RandomNumberGenerator) -> Attempt {
     var seconds = wait ?? backoff.next(using: &generator)
-    // Repetition does not correct wrong credentials, and many brokers ban clients that repeat them.
+    // The wait is long, because a retry does not correct wrong credentials, and many brokers ban clients that
+    // retry.
     if wait == nil && refusedForGood { seconds = Double.random(in: limit / 2...limit, using: &generator) }
     wait = 0
     let isTrial = protocolVersion == .automatic && !usesVersion311[broker] && !asked[broker]
@@ -137,7 +138,7 @@ struct ConnectionPlanner {
     case (.tcp, _) where ending.wasIPv6 && !onlyIPv4:
       onlyIPv4 = true
       return true
-    // Some old brokers close silently or do not answer.
+    // Some old brokers answer a CONNECT of MQTT 5 by closing the connection, or do not answer it.
     case (.connect, .refused(.unsupportedProtocolVersion, _)), (.connect, .protocolViolation),
       (.connect, .closedByPeer), (.connect, .timedOut):
       return changesVersion(at: broker)

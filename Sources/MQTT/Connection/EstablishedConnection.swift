@@ -156,7 +156,8 @@ final class EstablishedConnection {
       && (events.inbound.last?.qos == .atMostOnce || hold.isHolding)
     warnOfDropped()
     warnOfMalformed()
-    // Messages received before the end are handed over, and acknowledgements are valid.
+    // Even if the connection has ended, messages that were received before are handed over, and
+    // acknowledgements are processed.
     let refusal = handOver()
     outflow.settlePublished(events)
     outflow.settleSubscriptions(events)
