@@ -167,7 +167,8 @@ public final class Outbox: Sendable {
     isClosing.withLock { $0 = true }
     guard let remainder = use({ $0.close() }) else { return OutboxRemainder(kept: 0, lost: 0) }
     wake.signal()
-    // The thread may be inside a call of `notice`, which may be slow or may be the caller.
+    // The housekeeping thread may be inside a slow call of `notice`, or that call may have called this
+    // method. Therefore the wait is limited.
     if ended.wait(seconds: 5) { housekeeper.withLock { $0 }?.join() }
     return remainder
   }

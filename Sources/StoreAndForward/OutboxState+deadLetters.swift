@@ -22,8 +22,8 @@ extension OutboxState {
 
   func reject(_ seq: UInt64, reason: String) {
     guard let place = drain.answer(seq) else { return }
-    // A record in memory is removed even if this fails. If the disk fails, a stored record remains in the
-    // store, and is not offered again before the next connection.
+    // A record in memory is removed even if the dead letter cannot be stored. If the disk fails, a stored
+    // record remains in the store, and is not offered again before the next connection.
     let fromMemory = unstored.find(place.place, in: place.lane)
     let isKept = attempt { () throws(SQLiteError) in
       guard let store else { return }
@@ -57,7 +57,7 @@ extension OutboxState {
   /// Moves all dead letters back into their lanes. Returns their number.
   func retryDeadLetters() -> Int {
     preserveRecent()
-    // Oldest first, in order of acceptance.
+    // `deadLetters` returns the newest first; the records are moved in order of acceptance.
     let records = deadLetters(limit: .max).reversed().map(\.record)
     guard let store, !records.isEmpty else { return 0 }
     let isDone = attempt { () throws(SQLiteError) in

@@ -442,7 +442,8 @@ final class OutboxState {
     flush()
     let waiting = status.records
     if let store {
-      // After a clean stop the next start skips no reserved sequence numbers.
+      // Stores the next sequence number as the mark, so that the next start skips no reserved numbers after a
+      // clean stop.
       try? store.transaction(synced: true) { () throws(SQLiteError) in
         try store.setMeta("reserved", String(store.sequence.upcoming))
         try store.setMeta("clock", String(store.clock.now))

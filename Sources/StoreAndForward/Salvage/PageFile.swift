@@ -38,7 +38,8 @@ internal import Glibc
     let isMissed = log < 0 && errno != ENOENT
     self.file = file
     count = (Self.size(file) + Self.pageSize - 1) / Self.pageSize
-    // An existing log that cannot be read may contain newer pages than the file.
+    // A log that exists but cannot be read may contain newer pages than the file, so the file alone is not
+    // used.
     if isMissed { return nil }
     readLog()
   }

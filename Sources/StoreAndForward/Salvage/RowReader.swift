@@ -99,7 +99,7 @@ struct RowReader {
     let fitting = least + (size - least) % (usable - 4)
     let local = fitting <= usable - 35 ? fitting : least
     guard index + local + 4 <= page.count, size <= pages.last * usable else { return nil }
-    // Checks whether the local part looks like a row.
+    // The part of the row on this page must be plausible before overflow pages are read.
     guard Self.types(page[index..<index + local], count: nil) != nil else { return nil }
     var bytes = Array(page[index..<index + local])
     var next = Self.number(page, index + local)

@@ -85,7 +85,7 @@ struct Salvage {
     isCancelled: @escaping () -> Bool = { false },
     _ body: ([OutboxRecord]) -> Bool
   ) -> Result {
-    // The file may be readable the next time.
+    // The salvage counts as cancelled, because the file may be readable at the next start.
     guard let pages = PageFile(path) else { return Result(isCancelled: true) }
     var salvage = Salvage(pages, isCancelled)
     salvage.find()
