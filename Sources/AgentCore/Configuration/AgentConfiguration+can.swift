@@ -3,7 +3,7 @@ package import SensorsCAN
 internal import Telemetry
 
 extension AgentConfiguration {
-  /// The vehicle's CAN bus.
+  /// Settings of the vehicle's CAN bus.
   package struct CAN: Sendable, Hashable {
     /// Name of the CAN interface; nil if only a log is read. The first interface that occurs in the log is
     /// then used.

@@ -93,7 +93,7 @@ extension AgentConfiguration.Input {
 }
 
 extension AgentConfiguration.GPSD {
-  /// Nil if the section is disabled.
+  /// Reads the `gpsd` keys. Nil if gpsd is disabled.
   init?(_ reader: ConfigurationReader) throws(ConfigurationError) {
     guard try reader.flag("gpsd.enabled") else { return nil }
     address = GPSDAddress(

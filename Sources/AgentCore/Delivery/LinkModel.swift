@@ -119,7 +119,7 @@ struct LinkModel {
 
   private enum Step { case open, ping, close }
 
-  /// The next step of the session without a message; nil if there is none.
+  /// The next step of the session that occurs if no message is sent; nil if there is none.
   private var nextStep: (due: Timestamp, step: Step)? {
     let keepAlive = Double(plan.choice.keepAlive)
     let ping = keepAlive > 0 ? (due: lastBusy.advanced(bySeconds: keepAlive), step: Step.ping) : nil

@@ -37,12 +37,12 @@ protocol MessageDelivery: AnyObject, Sendable {
   /// Starts a new epoch for subsequent messages, because their times may precede those of earlier messages.
   func beginEpoch()
 
-  /// Sends the farewell and pending messages within a time limit, and returns when all is stopped.
+  /// Sends the farewell and pending messages within a time limit, and returns when delivery has stopped.
   func stop(farewell: VehicleMessage) throws
 }
 
 extension MessageDelivery {
-  /// No use of a radio.
+  /// Use of the radio; none by default, for destinations that use no radio.
   var radio: EnergyAccount { EnergyAccount(seconds: 0, starts: 0, bytes: 0) }
   /// Accepts messages without preserving region states.
   func accept(_ messages: [VehicleMessage], regionStates: [UInt8]?) throws { try accept(messages) }

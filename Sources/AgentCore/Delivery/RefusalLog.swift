@@ -7,7 +7,7 @@ struct RefusalLog {
   struct Line: Equatable {
     var topic: String
     var reason: String
-    /// Number of rejections of this kind since the previous line.
+    /// Number of rejections with this topic and reason since the previous line.
     var count: Int
     var isKept: Bool
   }

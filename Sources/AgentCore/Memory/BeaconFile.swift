@@ -45,7 +45,7 @@ final class BeaconFile {
   private var writing: Statement
   /// Number of beacons in the file.
   private(set) var count = 0
-  /// Rows read and written since the file was opened.
+  /// Number of rows read and written since the file was opened.
   private(set) var (reads, writes) = (0, 0)
   /// Cells of the fleet's map that were dropped, completely or partly.
   private var lost: Set<String> = []
@@ -303,7 +303,8 @@ final class BeaconFile {
     return nil
   }
 
-  /// - Returns: the removed entry; nil for an invalid one.
+  /// Removes the entry with the least value from a bucket.
+  /// - Returns: the removed entry; nil if it was invalid.
   private static func removeLeast(_ entries: inout [UInt8]) -> Entry? {
     let least = stride(from: 0, to: entries.count, by: entrySize).min {
       (entry(entries, at: $0)?.worth ?? .min) < (entry(entries, at: $1)?.worth ?? .min)

@@ -5,8 +5,8 @@ internal import Spatial
 
 /// Stores the motion calibration in a file for the next start.
 ///
-/// The file is replaced rarely, because flash wears and calibrations change slowly. A level set by a command
-/// is stored immediately.
+/// The file is replaced rarely, because flash wears and calibrations change slowly. A level calibration that
+/// a command has set is stored immediately.
 struct CalibrationStore: Sendable {
   private var file: LearnedFile
   private let log: Logger

@@ -69,7 +69,8 @@ struct MotionMemory: ~Copyable {
     trips = plan.trips
   }
 
-  /// Stores changes. Call it after the pipeline has processed the event.
+  /// Stores the state that an event has changed, as far as it is due. Call it after the pipeline has
+  /// processed the event.
   mutating func process(_ event: SensorEvent, _ pipeline: borrowing AgentPipeline) {
     guard let timestamp = event.timestamp else { return }
     history?.record(event, utcOffset: pipeline.utcOffset(at: timestamp))
@@ -233,7 +234,7 @@ struct AccelerometerHistory: ~Copyable {
     return RecordedPiece(piece: piece, next: next, span: recorder.recordedSpan)
   }
 
-  /// Synchronizes all records before the end.
+  /// Synchronizes all recorded samples before the agent stops.
   mutating func close() {
     do throws(SystemError) {
       try recorder.synchronize()

@@ -19,7 +19,8 @@ struct TraceFolder: Sendable {
   /// Counter of traces that are not stored, from 1.
   private var unkept: Int64 = 0
 
-  /// Maximum size in bytes of files that are read: twice the ring and the time after the event.
+  /// Maximum size in bytes of files that are read: twice the size of the ring buffer and of the recording
+  /// after the event.
   private static let largest = 4 << 20
 
   init(path: String?) { self.path = path }

@@ -14,7 +14,7 @@ internal import Traces
 ///
 /// A failing disk costs only the recovery after a restart, because a trace is also in memory while it is
 /// recorded. If a trace cannot be stored as it would be published, its files are deleted before it is
-/// published, or publication is postponed. Otherwise a restart would find less and publish that.
+/// published, or publication is postponed. Otherwise a restart could find an incomplete trace and publish it.
 struct TraceStore: Sendable {
   /// A trace that is being recorded or was recorded recently.
   private struct Trace: Sendable {
@@ -365,7 +365,8 @@ struct TraceStore: Sendable {
     return []
   }
 
-  /// - Returns: true if it is on disk.
+  /// Writes the message of a trace.
+  /// - Returns: true if the message is on disk.
   private mutating func keep(_ message: TraceMessage, _ name: String) -> Bool {
     do throws(SystemError) {
       try folder.write(message.payload, to: name, .message)

@@ -24,8 +24,8 @@ struct WantedBeacons: Sendable {
   static let (margin, leaving) = (5000.0, 10_000.0)
   /// Minimum interval in s between two messages, and time in s after which an unanswered request is repeated.
   static let (interval, repetition) = (60.0, 3600.0)
-  /// Maximum number of pieces per hour, of one cell (twice its size) and of all together (a motorway through
-  /// a densely populated area).
+  /// Maximum number of pieces per hour: of one cell (twice the pieces of the largest cell), and of all cells
+  /// together (a motorway through a densely populated area).
   static let (mostOfCell, most) = (2 * BeaconPiece.largestCount, 16 * BeaconPiece.largestCount)
 
   /// - Parameter versions: versions by cell, with the prefix `BeaconFile.partial` for incomplete ones.

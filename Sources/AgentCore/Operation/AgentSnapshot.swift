@@ -33,7 +33,7 @@ struct LinkReport: Sendable {
   var isConnected: Bool
   /// Start of this state on `SystemClock.monotonic`; nil before the first attempt has ended.
   var since: Int64?
-  /// The reason for a missing connection.
+  /// The reason why there is no connection; nil while connected, and between bursts.
   var problem: String?
   /// Keep-alive time in s.
   var keepAlive: Int

@@ -261,7 +261,8 @@ struct RemoteManager: Sendable {
   }
 
   /// Returns the number of connections that confirm the settings. A connection proves that the broker is
-  /// reachable. Another schedule of bursts must also prove that the next connection follows in time.
+  /// reachable. Settings with another schedule of bursts must also prove that the next connection follows in
+  /// time.
   private func connectionsNeeded(by configuration: AgentConfiguration) -> Int {
     hasNewBursts(configuration) ? 2 : 1
   }

@@ -232,7 +232,7 @@ package final class Agent: Sendable {
       keepsPlace: configuration.calibrationPath != nil, log: log)
   }
 
-  /// Returns the store of trips; nil if the odometer has none.
+  /// Returns the store of trips; nil under the same conditions as `odometerStore`.
   private func tripStore() -> TripStore? {
     guard configuration.input == .hardware, output == .broker else { return nil }
     return TripStore(
@@ -272,7 +272,8 @@ package final class Agent: Sendable {
 
   private var socket: String { configuration.operation.controlSocket ?? AgentFolders.system.socket }
 
-  /// Returns the duties of the main thread. The agent starts and reports also if one of them fails.
+  /// Returns the duties of the main thread. If the control socket cannot be created, the agent logs this and
+  /// starts without it.
   private func duties(_ inbox: AgentInbox) throws -> Caretaker.Duties {
     let environment = ProcessEnvironment.variables
     var duties = Caretaker.Duties()

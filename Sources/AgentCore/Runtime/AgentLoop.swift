@@ -228,7 +228,7 @@ struct AgentLoop: ~Copyable {
   }
 
   /// Updates delivery counters and the computer's health before the next status.
-  /// - Parameter timestamp: the next time of the pipeline; nil updates in any case.
+  /// - Parameter timestamp: time to which the pipeline advances next; nil updates unconditionally.
   private mutating func updateEnvironment(before timestamp: Timestamp? = nil) {
     if let timestamp, let deadline = pipeline.nextDeadline, timestamp < deadline { return }
     var environment = AgentEnvironment(

@@ -39,7 +39,8 @@ package struct NewConfiguration: Sendable, Hashable {
       folders: AgentFolders(environment: environment))
   }
 
-  /// Checks one answer together with valid others. Returns the problem; nil if it is valid.
+  /// Checks one answer together with valid values of the other options. Returns the problem; nil if it is
+  /// valid.
   static func problem(
     preset: String = Preset.usual.rawValue, vehicle: String = "v", broker: String = usualBroker
   ) -> String? {
