@@ -32,8 +32,8 @@ public struct MQTTConfiguration: Hashable, Sendable {
   /// disconnects the first.
   public var clientID: String
   public var protocolVersion: ProtocolVersion = .automatic
-  /// Keep-alive time in s, 5...65,535: the broker closes a silent connection and publishes its will after one
-  /// and a half times this. Small values detect failures sooner, large ones wake the modem less often.
+  /// Keep-alive time in s, 5...65,535: the broker closes a silent connection and publishes its will after 1.5
+  /// times this time. Small values detect failures sooner, large ones wake the modem less often.
   public var keepAlive: Int = 60
   /// Time in s for which the radio remains connected after the last byte; used only for
   /// `MQTTStatistics.link`.

@@ -38,8 +38,8 @@ public final class MQTTSession: Sendable {
     public var subscriptionAnswered: @Sendable (_ filter: String, _ reason: MQTTReasonCode) -> Void
     /// Receives a warning for the user, as a sentence; the connection continues.
     public var warned: @Sendable (String) -> Void
-    /// Returns the messages to publish before the link is closed at the end of a burst, as in `asleep`. The
-    /// argument is the time in s to the next burst; nil if only `wakeUp` starts one.
+    /// Returns the messages to publish before the link is closed at the end of a burst, such as the status
+    /// `asleep`. The argument is the time in s to the next burst; nil if only `wakeUp` starts one.
     public var farewell: @Sendable (_ secondsToNextBurst: Double?) -> [MQTTMessage]
     /// Returns the will for the next connection; nil uses the configuration's.
     public var will: (@Sendable () -> MQTTMessage?)?
@@ -167,7 +167,8 @@ public final class MQTTSession: Sendable {
   /// until these and all pending records are acknowledged, and sends DISCONNECT, so that the broker discards
   /// the will. Otherwise it ends immediately. Further calls have no effect.
   /// - Parameters:
-  ///   - final: the last messages, as in `offline`; at QoS 1, so that their arrival is confirmed.
+  ///   - final: the last messages, such as the status `offline`; at QoS 1, so that their arrival is
+  ///     confirmed.
   ///   - drain: time in s after which the session ends regardless.
   /// - Returns: true if all pending messages were acknowledged.
   @discardableResult

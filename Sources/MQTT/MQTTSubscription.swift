@@ -50,7 +50,7 @@ struct SubscriptionLedger {
   var isSettled: Bool { requests.isEmpty && underWay.isEmpty }
 
   /// Starts a new connection. All subscriptions are requested again even if the broker has a session, because
-  /// its state may be older than the configuration.
+  /// the session's state may be older than the configuration.
   mutating func begin() {
     underWay = [:]
     requests = unwanted.map { .unsubscribe($0) } + wanted.map { .subscribe($0) }

@@ -21,7 +21,7 @@ final class EstablishedConnection {
   private var credentials: CredentialWatch
   private var nextCredentialLook = SystemClock.monotonic
   private var credentialsAreRenewed = false
-  /// Time of the last activity, for bursts.
+  /// Time in ns of the last activity, from which the end of a burst is calculated.
   private var lastBusy = SystemClock.monotonic
   /// Batches that are handed over and not stored yet.
   private var hold: AcknowledgementHold
@@ -47,7 +47,7 @@ final class EstablishedConnection {
     let cause: MQTTDisconnection.Cause
     /// Monotonic time in ns at which the connection ends even if steps remain.
     let deadline: Int64
-    /// Monotonic time of the start in ns.
+    /// Monotonic time in ns at which the clean end started.
     let began = SystemClock.monotonic
     var unsubscribed = false
     /// Value of `receivedCount` when `stopInflow` was last called.
@@ -164,7 +164,8 @@ final class EstablishedConnection {
     return refusal ?? failure
   }
 
-  /// Warns about the first message of a connection that exceeded the size limit, and counts all.
+  /// Warns about the first message of a connection that exceeded the size limit, and counts all such
+  /// messages.
   private func warnOfDropped() {
     let count = connection.client.packets.droppedCount
     guard count > droppedCount else { return }
@@ -177,8 +178,8 @@ final class EstablishedConnection {
     droppedCount = count
   }
 
-  /// Warns about the first message of a connection with a character that libmosquitto rejects, and counts
-  /// all.
+  /// Warns about the first message of a connection with a character that libmosquitto rejects, and counts all
+  /// such messages.
   private func warnOfMalformed() {
     let events = connection.client.events
     let count = events.malformedCount - malformedCount
@@ -288,7 +289,7 @@ final class EstablishedConnection {
 
   // MARK: Leaving
 
-  /// Decides whether to leave, and for which reason.
+  /// Decides whether to start a clean end, and for which reason.
   private func considerLeaving(_ requests: Mailbox.Requests) {
     if let stop = requests.stop {
       // A stop takes precedence over every other reason.

@@ -2,8 +2,8 @@
 /// of one packet and without copying it. Pure.
 ///
 /// A broker may forward text that libmosquitto rejects, again at every connection. Such a character is
-/// replaced by another of the same length. A message with one is `unwanted`: the library acknowledges it, and
-/// `ClientEvents` drops it.
+/// replaced by one of the same length. A message with such a character is `unwanted`: the library
+/// acknowledges it, and `ClientEvents` drops it.
 ///
 /// The grammar is limited to what this module's client requests: no topic aliases, no enhanced
 /// authentication, and one reason for each subscription. Values of reason codes are not checked.
