@@ -137,7 +137,8 @@ public final class Outbox: Sendable {
 
   /// Handles a rejected record. If the rejection may be temporary (`isLasting` is false), the record and all
   /// others of its topic wait until the pause is over or `offerAgain` is called, at most for the
-  /// configuration's `refusedAge`. Otherwise it becomes a dead letter. Returns nil if it was not handed out.
+  /// configuration's `refusedAge`. Otherwise it becomes a dead letter. Returns nil if the record was not
+  /// handed out.
   /// - Parameter reason: text for users, as in "not authorized (0x87)".
   @discardableResult
   public func refuse(_ seq: UInt64, reason: String, isLasting: Bool) -> OutboxRefusal? {

@@ -29,7 +29,7 @@ public struct OutboxRecord: Hashable, Sendable {
   public var qos: UInt8
   public var retain: Bool
   public var contentType: String?
-  /// Remaining validity in s, measured as a lane's age; nil for no limit.
+  /// Remaining validity in powered-on time, in s; nil for no limit.
   public var expiry: UInt32?
   /// Time of creation by the device's clock, in ns since 1970 UTC; stored, but never used for decisions.
   public var createdAt: Int64

@@ -4,7 +4,7 @@ internal import SQLite
 /// Handling of rejected records.
 extension OutboxState {
   /// Handles a record that must not be published at the moment. It becomes a dead letter if it has waited too
-  /// long or cannot wait. Returns nil if it was not handed out.
+  /// long or cannot wait. Returns nil if the record was not handed out.
   func refuse(_ seq: UInt64, reason: String, isLasting: Bool) -> OutboxRefusal? {
     guard let place = drain.record(seq) else { return nil }
     var found = unstored.find(place.place, in: place.lane)

@@ -201,8 +201,8 @@ final class OutboxState {
 
   // MARK: The disk
 
-  /// Opens the store. A damaged one is set aside and salvaged; if the disk is not writable, records are held
-  /// in memory.
+  /// Opens the store. A damaged store is set aside and salvaged; if the disk is not writable, records are
+  /// held in memory.
   private func openStore() {
     let lost = LostCommits.read(path)
     let isOpen = attempt { () throws(SQLiteError) in adopt(try Store(path: path)) }

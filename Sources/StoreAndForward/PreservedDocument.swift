@@ -5,7 +5,8 @@ internal import SQLite
 public struct PreservedDocument: Hashable, Sendable {
   /// Name of the document. A later document of the same name replaces it.
   public var name: String
-  /// Content without a checksum by the outbox. If bit errors must be detected, add one to the content.
+  /// Content of the document. The outbox adds no checksum; if bit errors must be detected, the content must
+  /// include one.
   public var bytes: [UInt8]
 
   public init(name: String, bytes: [UInt8]) {

@@ -201,7 +201,7 @@ struct Drain {
     }
   }
 
-  /// Hands out a record. An outdated one loses its retain flag, because the broker's retained message must
+  /// Hands out a record. An outdated record loses its retain flag, because the broker's retained message must
   /// not go back in time.
   private mutating func handOut(_ record: OutboxRecord, isInMemory: Bool) -> OutboxRecord {
     handedOut[record.seq] = HandedOut(

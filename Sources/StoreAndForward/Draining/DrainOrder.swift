@@ -10,8 +10,8 @@ struct DrainOrder {
 
   /// For each lane, the largest position up to which records were read.
   private var cursors: [UInt64] = Array(repeating: 0, count: DeliveryLane.allCases.count)
-  /// Largest number in each lane when reading started: the backlog, which current state overtakes. Nil before
-  /// reading starts.
+  /// Largest position in each lane when reading started. Records up to it are the backlog, which the newest
+  /// state overtakes. Nil before reading starts.
   private var backlogs: [UInt64]?
   private var stateFirst = true
 
@@ -25,20 +25,20 @@ struct DrainOrder {
   }
 
   /// Sets the backlog at the first reading after a rewind.
-  /// - Parameter newest: the largest number ever inserted into a lane.
+  /// - Parameter newest: the largest position ever inserted into a lane.
   mutating func begin(newest: (DeliveryLane) -> UInt64) {
     if backlogs == nil { backlogs = DeliveryLane.allCases.map(newest) }
   }
 
-  /// Returns whether undelivered older records precede the record with this sequence number.
+  /// Returns whether undelivered older records precede the record at a position.
   func isBehindBacklog(_ lane: DeliveryLane, _ place: UInt64) -> Bool {
     place > cursor(lane) && cursor(lane) < backlogs?[lane.rawValue] ?? 0
   }
 
   /// Returns the next step; nil if everything is handed out.
   /// - Parameters:
-  ///   - newest: the largest number ever inserted into a lane. Lanes without new records are skipped without
-  ///     a query.
+  ///   - newest: returns the largest position ever inserted into a lane. Lanes without new records are
+  ///     skipped without a query.
   ///   - lastKnownIsDue: true if the newest record of some topic waits behind a backlog.
   mutating func next(newest: (DeliveryLane) -> UInt64, lastKnownIsDue: Bool) -> Step? {
     if stateFirst {

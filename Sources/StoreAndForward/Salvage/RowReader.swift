@@ -156,7 +156,7 @@ struct RowReader {
     return index == bytes.endIndex ? values : nil
   }
 
-  /// Reads a number of one to nine bytes; nil if it does not end.
+  /// Reads a number of one to nine bytes; nil if the bytes end before the number does.
   private static func variable(_ bytes: ArraySlice<UInt8>, _ index: inout Int) -> UInt64? {
     var value: UInt64 = 0
     for count in 0..<9 {

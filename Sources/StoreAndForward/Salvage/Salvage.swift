@@ -17,7 +17,7 @@ struct Salvage {
     var expected: Int?
     /// Number of pages that could not be read completely.
     var damagedPages = 0
-    /// True if it was cancelled, or the files could not be opened.
+    /// True if the salvage was cancelled, or the files could not be opened.
     var isCancelled = false
   }
 
@@ -52,7 +52,7 @@ struct Salvage {
   /// True if the checksums have the first format.
   private var isFormat1 = false
 
-  /// Marks a page without a lane, or with an unknown one.
+  /// Lane of a page that belongs to no lane, or whose lane is unknown.
   private static let unknown: UInt8 = 0xFF
 
   /// Returns the records in the write-ahead log from its first damage, a frame or the header, which SQLite

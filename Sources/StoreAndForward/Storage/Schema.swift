@@ -35,7 +35,7 @@ enum Schema {
 
   /// Root page of each table in a store made by `creation`, for stores whose first page is lost.
   ///
-  /// Stores of versions without traces have an index at that table's page, in which no record is found.
+  /// Stores of versions without traces have an index at the page of `traces`, in which no record is found.
   static let roots = ["lanes": 4, "events": 7, "state": 8, "tracks": 9, "other": 10, "traces": 11]
   /// Number of lanes that every store has.
   static let oldestLanes = 4

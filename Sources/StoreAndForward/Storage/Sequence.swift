@@ -89,7 +89,7 @@ struct TemporarySequence {
   /// Starts a new epoch; numbers continue.
   mutating func beginEpoch() { epoch = Store.newEpoch() }
 
-  /// Starts a new epoch after all records of this one were stored.
+  /// Starts a new epoch after all records of the current epoch were stored.
   mutating func end() {
     epoch = Store.newEpoch()
     isInUse = false

@@ -94,7 +94,7 @@ final class Store {
   // MARK: Transactions
 
   /// Runs `body` in a transaction, and stores the counters of all changed lanes.
-  /// - Parameter synced: true if a power cut after this returns must not undo it.
+  /// - Parameter synced: true to sync the transaction, so that a power cut after the call cannot undo it.
   func transaction(
     synced: Bool, _ body: () throws(SQLiteError) -> Void
   ) throws(SQLiteError) {
@@ -252,7 +252,8 @@ final class Store {
     try tables[lane.rawValue].find(seq)
   }
 
-  /// Reads records of a lane in order. Records with an invalid checksum are returned as number and cost only.
+  /// Reads records of a lane in order. Records with an invalid checksum are returned as position and cost
+  /// only.
   func read(
     _ lane: DeliveryLane, after seq: UInt64, limit: Int
   ) throws(SQLiteError) -> [LaneTable.Row] {
