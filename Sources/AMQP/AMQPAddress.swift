@@ -10,7 +10,7 @@ public struct AMQPAddress: Hashable, Sendable {
   /// The virtual host; `/` by default.
   public var virtualHost: String
 
-  /// Returns whether a text has the scheme of such an address.
+  /// Returns whether a text has the scheme of an AMQP address.
   public static func isOne(_ text: String) -> Bool {
     let text = text.lowercased()
     return text.hasPrefix("amqp://") || text.hasPrefix("amqps://")

@@ -6,7 +6,7 @@ internal import Platform
 public enum AMQPConsumerState: Hashable, Sendable {
   /// The queue exists with its bindings, and messages are delivered.
   case connected
-  /// No node is connected; the consumer keeps trying.
+  /// No node is connected; the consumer retries.
   case disconnected(AMQPDisconnection)
 }
 
@@ -14,8 +14,8 @@ public enum AMQPConsumerState: Hashable, Sendable {
 /// until it is stopped.
 ///
 /// Messages are acknowledged when their batch and all earlier ones are settled. Until then the broker stores
-/// them. If the connection ends, it delivers them to another consumer, or to this one again. The order of a
-/// queue is only retained for a single consumer, and not across a disconnection.
+/// them. If the connection ends, the broker delivers them to another consumer, or to this one again. The
+/// order of a queue is only retained for a single consumer, and not across a disconnection.
 public final class AMQPConsumer: Sendable {
   /// The callbacks, always on the consumer's thread.
   public struct Handlers: Sendable {
@@ -119,8 +119,8 @@ public final class AMQPConsumer: Sendable {
           }
           return
         } catch {
-          // The failure of the first attempt is the most informative; those of the other nodes are identical
-          // or consequences.
+          // The failure at the first node is the most informative. Failures at the other nodes are identical
+          // or result from it.
           failure = failure ?? error
           place = (place + 1) % configuration.address.nodes.count
           guard error.phase == .established else { continue }
@@ -158,7 +158,8 @@ public final class AMQPConsumer: Sendable {
           window.acknowledged(due.count, bytes: due.bytes, rest: ledger.unacknowledged)
         {
           do throws(AMQPDisconnection) { try connection.consume(prefetch: window.size) } catch {
-            // The connection was established, so its loss is reported to the owner of its messages.
+            // The connection was established before, so the failure is reported as the loss of an established
+            // connection.
             throw AMQPDisconnection(node: error.node, phase: .established, cause: error.cause)
           }
         }

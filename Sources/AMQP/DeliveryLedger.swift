@@ -19,7 +19,7 @@ package struct DeliveryLedger: Sendable {
 
   /// Records that a batch was handed over.
   /// - Parameters:
-  ///   - number: larger than those before.
+  ///   - number: number of the batch, larger than all earlier ones.
   ///   - tag: the tag of its last delivery.
   ///   - bytes: the size of all its payloads.
   package mutating func held(_ number: UInt64, tag: UInt64, count: Int, bytes: Int) {
@@ -30,7 +30,7 @@ package struct DeliveryLedger: Sendable {
   /// Records that batches up to this number are stored.
   package mutating func settle(through number: UInt64) { settledThrough = max(settledThrough, number) }
 
-  /// Returns what can be acknowledged now: all deliveries up to a tag; nil if nothing.
+  /// Returns the deliveries that can be acknowledged now, which are all up to a tag; nil if there are none.
   package mutating func due() -> (tag: UInt64, count: Int, bytes: Int)? {
     let end = entries.firstIndex { $0.number > settledThrough } ?? entries.count
     guard end > 0 else { return nil }

@@ -2,8 +2,8 @@
 /// that consumers that start together share the backlog, and doubles while commits use the whole window. It
 /// shrinks for large messages, so that a window fits in memory. A pure value type.
 ///
-/// A larger window requires a new consumer. Unacknowledged messages of the previous one count in addition, so
-/// the window grows only if both fit.
+/// A larger window requires a new consumer. Unacknowledged messages of the previous consumer count in
+/// addition, so the window grows only if both fit.
 package struct PrefetchWindow: Hashable, Sendable {
   /// The maximum size.
   package let most: Int
@@ -43,7 +43,7 @@ package struct PrefetchWindow: Hashable, Sendable {
     guard 2 * count >= size, size < most else { return false }
     let next = min(2 * size, most)
     guard next <= fitting else { return false }
-    // The broker can have sent a whole window to this consumer again, and not all of it was read.
+    // In addition to the `rest` messages, the broker may have sent a whole window that was not read yet.
     guard next + size + rest <= bound else { return false }
     size = next
     return true

@@ -26,8 +26,8 @@ package struct BitWriter: Sendable {
   package mutating func align() { free = 0 }
 
   /// Appends strictly ascending numbers below 2^`width`. n numbers need at most n (width - log2 n + 2) bits
-  /// (P. Elias, "Efficient storage and retrieval by content and address of static files", 1974). The reader
-  /// must know their count.
+  /// (P. Elias, "Efficient storage and retrieval by content and address of static files", 1974). The count is
+  /// not stored; the reader must pass it to `growing`.
   package mutating func append(growing numbers: [UInt64], width: Int) {
     let low = Self.low(count: numbers.count, width: width)
     var high: UInt64 = 0
@@ -46,7 +46,7 @@ package struct BitWriter: Sendable {
   }
 }
 
-/// A reader of what `BitWriter` packed. Safe for any input: it never reads beyond the end.
+/// A reader of the numbers that `BitWriter` has packed. Safe for any input: it never reads beyond the end.
 package struct BitReader: Sendable {
   private let bytes: [UInt8]
   private var place = 0

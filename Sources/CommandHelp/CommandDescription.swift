@@ -47,7 +47,7 @@ package struct CommandDescription: Hashable, Sendable {
     arguments = (json["arguments"]?.array ?? []).compactMap(Argument.init(json:))
     subcommands = (json["subcommands"]?.array ?? []).filter { $0["shouldDisplay"]?.bool != false }
       .compactMap(CommandDescription.init(json:))
-    // The parser's own command, equal to --help.
+    // `help` is a command that the parser adds; it is equivalent to `--help`.
     subcommands.removeAll { $0.name == "help" }
   }
 
@@ -66,7 +66,7 @@ package struct CommandDescription: Hashable, Sendable {
     let lines = discussion.split(separator: "\n", omittingEmptySubsequences: false)
     guard let head = lines.firstIndex(of: "Examples:"), head + 1 < lines.endIndex else { return nil }
     var line = lines[head + 1].drop { $0 == " " }
-    // Without the trailing remark.
+    // The remark after " #" is not a part of the command.
     if let remark = line.indices.first(where: { line[$0...].hasPrefix("  #") }) { line = line[..<remark] }
     while line.last == " " { line.removeLast() }
     return line.isEmpty || line.hasSuffix("\\") ? nil : String(line)
@@ -92,7 +92,7 @@ extension CommandDescription.Argument {
     defaultValue = json["defaultValue"]?.string.flatMap { $0.isEmpty ? nil : $0 }
     allValues = json["allValues"]?.array?.compactMap(\.string) ?? []
     abstract = json["abstract"]?.string ?? ""
-    // The parser has only one form of help.
+    // The parser's own text for `--help` does not mention the short form, `-h`.
     if names.contains("--help") { abstract = "Show all of this; -h shows one screen." }
   }
 

@@ -50,7 +50,8 @@ package enum CommandProgram {
   private static func reportLostOutput() {
     _ = unsafe on_exit(
       { status, _ in
-        // 1 and 2 are results: differences, and findings of a check. Other failures have their own message.
+        // Exit statuses 1 and 2 are results: differences, and findings of a check. Other failures have their
+        // own message.
         guard fflush(nil) != 0, (0...2).contains(status), errno != EPIPE else { return }
         let cause = unsafe String(cString: strerror(errno))
         CommandProgram.writeError("Error: cannot write standard output: \(cause)\n")
@@ -58,8 +59,8 @@ package enum CommandProgram {
       }, nil)
   }
 
-  /// Returns the help of the command at the end of a path; nil if there is none. Only that command is dumped,
-  /// because dumping all fifty takes a second in a debug build.
+  /// Returns the help of the command at the end of a path; nil if there is none. Only the description of that
+  /// command is requested, because the descriptions of all fifty commands require a second in a debug build.
   static func help(of root: any ParsableCommand.Type, path: [String]) -> HelpText? {
     var command = root
     for name in path {

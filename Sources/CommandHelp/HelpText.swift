@@ -45,7 +45,7 @@ package struct HelpText {
 
 extension HelpText {
   /// Returns one screen of 80 columns: purpose and usage of the command, its own options, and a reference to
-  /// more.
+  /// the complete help.
   /// - Parameter width: number of columns; lines are truncated to it if necessary.
   package func short(width: Int) -> [String] {
     var lines = TextLayout.lines("\(name): \(command.abstract)", width: width) + [""]

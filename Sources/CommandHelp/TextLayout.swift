@@ -40,7 +40,8 @@ enum TextLayout {
     return lines + wrapped()
   }
 
-  /// Wraps a row of a list, as in `locate   a position`, with its second part below itself.
+  /// Wraps a row of two columns, as in `locate a position`. The text of the second column is wrapped within
+  /// its column.
   private static func row(_ line: Substring, width: Int) -> [String] {
     let label = line.prefix { $0 == " " }.count + line.drop { $0 == " " }.prefix { $0 != " " }.count
     let indent = label + line.dropFirst(label).prefix { $0 == " " }.count

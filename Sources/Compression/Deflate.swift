@@ -101,7 +101,7 @@ package enum Deflate {
         if output.count + count > limit { failure = CompressionError("unpack: more than \(limit) bytes") }
         output += room.prefix(count)
         if status == Z_STREAM_END { break }
-        // No input and no output were left.
+        // zlib reports that it cannot progress: all input was consumed, and no output is left.
         if status == Z_BUF_ERROR { break }
         guard status == Z_OK else {
           failure = CompressionError("the bytes are damaged (zlib status \(status))")

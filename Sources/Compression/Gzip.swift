@@ -21,7 +21,8 @@ package enum Gzip {
   /// The header of a member that is assembled from blocks of `GzipPacker(blocksAt:)`.
   package static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
 
-  /// Returns the trailer of such a member: an empty final block, and the checksum and length of all blocks.
+  /// Returns the trailer of a member that is assembled from blocks: an empty final block, and the checksum
+  /// and length of all blocks.
   package static func trailer(_ sum: GzipSum) -> [UInt8] {
     var bytes: [UInt8] = [3, 0]
     for shift in stride(from: UInt32(0), to: 32, by: 8) {

@@ -1,11 +1,11 @@
-/// Reads single files of a ZIP archive, as KMZ is one.
+/// Reads single files of a ZIP archive, such as a KMZ file.
 package enum ZipArchive {
   /// Returns whether bytes start like an archive that contains a file.
   package static func isArchive(_ bytes: [UInt8]) -> Bool { bytes.starts(with: [0x50, 0x4B, 3, 4]) }
 
-  /// The first file whose name has an ending.
-  /// - Parameter limit: bytes at most after unpacking.
-  /// - Throws: `CompressionError` for a damaged or encrypted archive, and one without such a file.
+  /// Returns the first file whose name has the given ending.
+  /// - Parameter limit: maximum size of the decompressed file in bytes.
+  /// - Throws: `CompressionError` for a damaged or encrypted archive, and for an archive without such a file.
   package static func firstFile(
     of archive: [UInt8], suffix: String, limit: Int
   ) throws(CompressionError) -> [UInt8] {
@@ -25,9 +25,9 @@ package enum ZipArchive {
 
   private static let damaged = CompressionError("the archive is damaged")
 
-  /// From the directory at the end of the archive, which has the sizes of all files.
+  /// Returns the entries of the directory at the end of the archive, which contains the sizes of all files.
   private static func entries(_ archive: [UInt8]) throws(CompressionError) -> [Entry] {
-    // The end record has 22 bytes and a comment of at most 65,535.
+    // The record that ends the archive has 22 bytes and a comment of at most 65,535 bytes.
     let first = max(0, archive.count - 22 - 65_535)
     guard archive.count >= 22,
       let end = (first...archive.count - 22).reversed().first(where: {
@@ -77,7 +77,7 @@ package enum ZipArchive {
     bytes[offset...].starts(with: signature)
   }
 
-  /// Least significant byte first.
+  /// Decodes an integer whose least significant byte is first.
   private static func integer(_ bytes: [UInt8], _ offset: Int, _ length: Int) -> Int {
     (0..<length).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) }
   }

@@ -113,7 +113,7 @@
   }
 
   @inlinable @inline(__always) mutating func skipSpace(_ bytes: Span<UInt8>) {
-    // Most texts have no spaces here.
+    // The check saves a call, because most texts have no spaces here.
     if position < bytes.count, bytes[position] <= 0x20 { skipSpaces(bytes) }
   }
 

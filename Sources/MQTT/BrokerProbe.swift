@@ -68,7 +68,8 @@ public enum BrokerProbe {
         ending = ConnectionPlanner.Ending(cause: .configuration(error.description), phase: .lookup)
       }
       planner.ended(ending)
-      // Another protocol version or address family is tried immediately; another round is not.
+      // Continues only if the planner's next attempt follows immediately with another protocol version or
+      // address family.
       let next = planner.peek
       if next.wait == 0, next.version311 != attempt.version311 || next.onlyIPv4 != attempt.onlyIPv4 {
         continue

@@ -32,8 +32,8 @@ public struct MQTTConfiguration: Hashable, Sendable {
   /// disconnects the first.
   public var clientID: String
   public var protocolVersion: ProtocolVersion = .automatic
-  /// Keep-alive time in s, 5...65,535: the broker closes a silent connection and publishes its will after one
-  /// and a half times this. Small values detect failures sooner, large ones wake the modem less often.
+  /// Keep-alive time in s, 5...65,535: the broker closes a silent connection and publishes its will after 1.5
+  /// times this time. Small values detect failures sooner, large ones wake the modem less often.
   public var keepAlive: Int = 60
   /// Time in s for which the radio remains connected after the last byte; used only for
   /// `MQTTStatistics.link`.
@@ -43,15 +43,15 @@ public struct MQTTConfiguration: Hashable, Sendable {
   /// Time in s for which the broker stores subscriptions and undelivered messages after a disconnect; 0
   /// discards them immediately. Under 3.1.1 anything but a clean start with 0 means "forever".
   public var sessionExpiryInterval: UInt32 = 0
-  /// Maximum number of unacknowledged QoS 1 messages from the broker, 1...65,535. It also limits the batch
-  /// that is committed at once.
+  /// Maximum number of unacknowledged QoS 1 messages from the broker, 1...65,535. It also limits the number
+  /// of messages that are stored in one commit.
   public var receiveMaximum: UInt16 = 500
   /// Maximum size in bytes of a packet from the broker, at least 256. MQTT 5 announces it to the broker. A
   /// larger message under 3.1.1, or of QoS 0, is skipped and counted; any other larger packet ends the
   /// connection.
   public var maximumPacketSize: UInt32 = 16 << 20
-  /// True to leave for good: a clean end makes the broker delete the session even if `sessionExpiryInterval`
-  /// would retain it (MQTT 5), after all pending messages have arrived.
+  /// True if a clean end must delete the session at the broker even if `sessionExpiryInterval` would retain
+  /// it (MQTT 5). All pending messages are received and sent before.
   public var endsSession = false
   /// Number of messages after which reading pauses while batches are held (`BatchOutcome.held`). Until they
   /// are settled, the network buffers further messages. The best value is the number of messages stored in
@@ -122,7 +122,7 @@ extension MQTTConfiguration {
       try check((0...3600).contains(linger), "linkPolicy", "a linger of \(linger) s is outside 0...3600")
       try check((interval ?? 1) > 0, "linkPolicy", "an interval has to be above 0 s")
     }
-    try check(password == nil || userName != nil, "password", "3.1.1 forbids one without a user name")
+    try check(password == nil || userName != nil, "password", "MQTT 3.1.1 requires a user name")
     if let will {
       try check(MQTTTopic.isValidName(will.topic), "will", "\"\(will.topic)\" is not a topic name")
       try check(will.payload.count <= 65_535, "will", "its payload is above 65535 bytes")

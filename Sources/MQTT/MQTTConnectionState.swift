@@ -10,13 +10,13 @@ public enum MQTTConnectionState: Hashable, Sendable {
 /// Properties of an accepted connection (MQTT 5, section 3.2.2.3). Under 3.1.1, and for absent properties,
 /// they are the protocol's defaults.
 public struct MQTTServerProperties: Hashable, Sendable {
-  /// The broker that accepted.
+  /// The broker that accepted the connection.
   public var broker: MQTTConfiguration.Broker
   /// Protocol level: 5, or 4 for 3.1.1.
   public var protocolLevel: UInt8
   /// True if the broker has a previous session with its subscriptions.
   public var sessionPresent: Bool
-  /// Maximum number of unacknowledged QoS 1 messages.
+  /// Maximum number of unacknowledged QoS 1 messages that the broker accepts.
   public var receiveMaximum: UInt16 = .max
   /// Size in bytes of the largest accepted packet; nil for no limit.
   public var maximumPacketSize: UInt32?

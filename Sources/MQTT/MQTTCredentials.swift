@@ -60,7 +60,7 @@ public struct MQTTTLS: Hashable, Sendable {
 }
 
 extension MQTTSecret {
-  /// Returns the secret; of a file the first line without its end.
+  /// Returns the secret; of a file the first line, without the line break.
   package func read() throws(MQTTError) -> String {
     switch self {
     case .value(let text): return text

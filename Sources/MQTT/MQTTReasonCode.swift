@@ -47,7 +47,7 @@ public struct MQTTReasonCode: RawRepresentable, Hashable, Sendable, CustomString
   public static let subscriptionIdentifiersNotSupported = MQTTReasonCode(rawValue: 0xA1)
   public static let wildcardSubscriptionsNotSupported = MQTTReasonCode(rawValue: 0xA2)
 
-  /// Creates the MQTT 5 code equivalent to a CONNACK return code of 3.1.1 (table 3.1 there).
+  /// Creates the MQTT 5 code equivalent to a CONNACK return code of 3.1.1 (table 3.1 of that specification).
   init(version311ReturnCode code: UInt8) {
     switch code {
     case 0: self = .success

@@ -38,8 +38,8 @@ public final class MQTTSession: Sendable {
     public var subscriptionAnswered: @Sendable (_ filter: String, _ reason: MQTTReasonCode) -> Void
     /// Receives a warning for the user, as a sentence; the connection continues.
     public var warned: @Sendable (String) -> Void
-    /// Returns the messages to publish before the link is closed at the end of a burst, as in `asleep`. The
-    /// argument is the time in s to the next burst; nil if only `wakeUp` starts one.
+    /// Returns the messages to publish before the link is closed at the end of a burst, such as the status
+    /// `asleep`. The argument is the time in s to the next burst; nil if only `wakeUp` starts one.
     public var farewell: @Sendable (_ secondsToNextBurst: Double?) -> [MQTTMessage]
     /// Returns the will for the next connection; nil uses the configuration's.
     public var will: (@Sendable () -> MQTTMessage?)?
@@ -148,7 +148,7 @@ public final class MQTTSession: Sendable {
     mailbox.change { $0.configuration = (configuration, final) }
   }
 
-  /// Adds a subscription, or replaces that with the same filter.
+  /// Adds a subscription, or replaces the subscription with the same filter.
   /// - Throws: `MQTTError` for an invalid filter.
   public func subscribe(_ subscription: MQTTSubscription) throws(MQTTError) {
     try Self.check(subscription.filter)
@@ -167,7 +167,8 @@ public final class MQTTSession: Sendable {
   /// until these and all pending records are acknowledged, and sends DISCONNECT, so that the broker discards
   /// the will. Otherwise it ends immediately. Further calls have no effect.
   /// - Parameters:
-  ///   - final: the last messages, as in `offline`; at QoS 1, so that their arrival is confirmed.
+  ///   - final: the last messages, such as the status `offline`; at QoS 1, so that their arrival is
+  ///     confirmed.
   ///   - drain: time in s after which the session ends regardless.
   /// - Returns: true if all pending messages were acknowledged.
   @discardableResult
@@ -176,7 +177,8 @@ public final class MQTTSession: Sendable {
     mailbox.change {
       if $0.stop == nil { $0.stop = StopRequest(final: final, drain: drain) }
     }
-    // A name lookup cannot be interrupted. It and the thread end on their own, without a wait here.
+    // A name lookup cannot be interrupted. If one is in progress, the thread ends after it, and this call
+    // does not wait for that.
     guard mailbox.finished.wait(seconds: drain + 2) else { return false }
     mailbox.finished.signal()
     if mailbox.claimJoin() { thread.join() }
@@ -187,7 +189,7 @@ public final class MQTTSession: Sendable {
     guard MQTTTopic.isValidFilter(filter) else {
       throw MQTTError(
         operation: "subscribe to", object: "\"\(filter)\"",
-        cause: "a filter's + fills a whole level, its # the last one, and it is not empty")
+        cause: "a filter must not be empty; + must fill a level, # the last level")
     }
   }
 }

@@ -36,8 +36,8 @@ struct SubscriptionLedger {
   }
 
   private var wanted: [MQTTSubscription]
-  /// Filters to unsubscribe from at each connection until the broker has answered: its session may have them
-  /// from earlier.
+  /// Filters of removed subscriptions. Each connection unsubscribes from them until the broker has answered,
+  /// because its session may still contain them.
   private var unwanted: [String] = []
   private var requests: [Request] = []
   private var underWay: [Int32: Request] = [:]
@@ -50,7 +50,7 @@ struct SubscriptionLedger {
   var isSettled: Bool { requests.isEmpty && underWay.isEmpty }
 
   /// Starts a new connection. All subscriptions are requested again even if the broker has a session, because
-  /// its state may be older than the configuration.
+  /// the session's state may be older than the configuration.
   mutating func begin() {
     underWay = [:]
     requests = unwanted.map { .unsubscribe($0) } + wanted.map { .subscribe($0) }
@@ -69,7 +69,7 @@ struct SubscriptionLedger {
     requests.append(.unsubscribe(filter))
   }
 
-  /// Unsubscribes for this connection; the next one subscribes again.
+  /// Unsubscribes for the current connection only; the next connection subscribes again.
   mutating func suspend(_ filter: String) { requests.append(.unsubscribe(filter)) }
 
   /// Returns the next request to send, in order.
@@ -77,7 +77,7 @@ struct SubscriptionLedger {
 
   mutating func sent(packet: Int32, _ request: Request) { underWay[packet] = request }
 
-  /// Returns the request of an acknowledgement; nil if it belongs to none.
+  /// Returns the request that a packet identifier in an acknowledgement belongs to; nil if there is none.
   mutating func answered(packet: Int32) -> Request? {
     let request = underWay.removeValue(forKey: packet)
     if case .unsubscribe(let filter) = request { unwanted.removeAll { $0 == filter } }

@@ -84,7 +84,7 @@ final class SessionLoop {
     handlers.connectionChanged(.connected(properties))
   }
 
-  /// Time in s to the next burst, 0 if it is overdue; nil if only a call starts one.
+  /// Time in s to the next burst, 0 if it is overdue; nil if only a wakeup of the session starts one.
   private var secondsToBurst: Double? {
     guard case .bursts(_, let interval?) = configuration.linkPolicy, let burstBegan else { return nil }
     return max(0, interval - Double(SystemClock.boottime - burstBegan) * 1e-9)
@@ -96,7 +96,7 @@ final class SessionLoop {
     return handlers.farewell(secondsToBurst)
   }
 
-  /// Returns the kernel counts the bytes of each connection from zero.
+  /// Resets the meter for a new connection, because the kernel counts the bytes of each connection from zero.
   func beginMeter() { meter.begin() }
 
   /// Adds the traffic of the connection since the last measurement.
@@ -166,7 +166,8 @@ final class SessionLoop {
   /// Applies changes of settings, link policy and subscriptions.
   func apply(_ requests: Mailbox.Requests) {
     if let new = requests.configuration?.settings {
-      // Documents of two brokers may refer to each other, so another broker is not tried without a pause.
+      // A change of brokers always waits: two brokers may have retained documents that each select the other
+      // one, so the session would alternate between them without a pause.
       let held = connectedAt.map { Double(SystemClock.monotonic - $0) * 1e-9 } ?? 0
       planner.restart(
         with: new, waits: new.brokers != configuration.brokers,

@@ -52,7 +52,7 @@ public enum AtomicFile {
     while end < path.endIndex {
       end = path[end...].dropFirst().firstIndex(of: "/") ?? path.endIndex
       guard unsafe mkdir(String(path[..<end]), 0o700) != 0, errno != EEXIST else { continue }
-      // A folder above can exist and be unwritable: only the whole path counts.
+      // For a parent folder, any failure is ignored: creating the last folder fails if a parent is missing.
       let code = errno
       if end == path.endIndex { throw SystemError(operation: "create", object: path, code: code) }
     }

@@ -71,8 +71,8 @@ public final class SignalDescriptor: Sendable {
     return numbers
   }
 
-  /// Returns whether one of these signals is pending. For work that runs before the loop that handles
-  /// signals.
+  /// Returns whether one of the given signals is pending. Use it for work that runs before the loop that
+  /// handles signals.
   public static func isPending(_ signals: [Int32]) -> Bool {
     var set = sigset_t()
     return unsafe sigpending(&set) == 0 && signals.contains { unsafe sigismember(&set, $0) == 1 }

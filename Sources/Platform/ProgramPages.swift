@@ -29,7 +29,8 @@ public enum ProgramPages {
     guard descriptor >= 0 else { return "" }
     defer { close(descriptor) }
     var (text, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 4096))
-    // A program with its libraries has about a hundred lines.
+    // The file has about a hundred lines for a program with its libraries; the limit of 1 MiB is never
+    // reached in practice.
     while text.count < 1 << 20 {
       let count = unsafe read(descriptor, &buffer, buffer.count)
       guard count > 0 else { break }

@@ -14,11 +14,11 @@ public struct RandomAccessFile: ~Copyable, Sendable {
   /// Opens a file.
   ///
   /// - Parameters:
-  ///   - mode: of a file that is made.
+  ///   - mode: permissions of a file that is created.
   ///   - followsLinks: false refuses a symbolic link in the file's place (`ELOOP`).
   ///   - acceptsDevices: false refuses a device for reading, too.
-  /// - Throws: `SystemError`; `EWOULDBLOCK` means that another process writes the file, `notAFile` that it is a FIFO, a socket or, for
-  ///   writing, a device.
+  /// - Throws: `SystemError`; `EWOULDBLOCK` means that another process writes the file, `notAFile` that it is
+  ///   a FIFO, a socket or, for writing, a device.
   public init(
     path: String, access: Access, mode: UInt32 = 0o640, followsLinks: Bool = true,
     acceptsDevices: Bool = true

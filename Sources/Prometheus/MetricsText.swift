@@ -4,13 +4,13 @@ package struct MetricsText: Sendable {
 
   package enum Kind: String, Sendable { case gauge, counter }
 
-  /// A value that is nil or not finite is not known.
+  /// A value with its labels. A value that is nil or not finite is unknown and is omitted.
   package typealias Sample = (labels: [(String, String)], value: Double?)
 
   package init() {}
 
-  /// A family of samples. Those without a value are left out, and a family without samples with them.
-  /// - Parameter name: behind `odograph_`.
+  /// Appends a family of samples. Unknown values are omitted, as is a family in which all values are unknown.
+  /// - Parameter name: name of the metric without the prefix `odograph_`.
   package mutating func family(_ name: String, _ kind: Kind, _ help: String, _ samples: [Sample]) {
     let known = samples.filter { $0.value?.isFinite == true }
     guard !known.isEmpty else { return }
@@ -33,7 +33,7 @@ package struct MetricsText: Sendable {
     family(name, .counter, help, [([], value.map(Double.init))])
   }
 
-  /// Families that another part has written in the same format.
+  /// Appends families that another component has written in the same format.
   package mutating func append(_ families: String) { text += families }
 
   private static func escaped(_ value: String) -> String {

@@ -42,8 +42,8 @@ internal import Glibc
   /// Disables SQLite's memory statistics, which need a lock for every allocation and are not used.
   private static let withoutMemoryStatistics = odograph_sqlite_without_memory_statistics()
 
-  /// Creates an empty file with mode 0600 if there is none: SQLite would make one that everybody can read, and gives its log the
-  /// mode of the file. A failure is left to SQLite, which reports it.
+  /// Creates an empty file with mode 0600 if it is missing. SQLite would create a file that everybody can
+  /// read, and its log receives the mode of the database file. If this fails, SQLite reports the reason.
   private static func createPrivately(_ path: String) {
     let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if descriptor >= 0 { Glibc.close(descriptor) }
@@ -258,8 +258,8 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
   /// True if the file's content is corrupt, as opposed to an I/O error.
   package var isDamage: Bool { [.corrupt, .notADatabase].contains(code.primary) }
 
-  /// True if a statement names a table or column that the schema does not have: for the statements of the
-  /// program that created the file, its schema is damaged.
+  /// True if a statement names a table or column that the schema does not have. If the statement is from the
+  /// program that created the file, the schema is damaged.
   package var isSchemaMismatch: Bool {
     ["no such table: ", "no such column: ", "has no column named "].contains { text in
       message.utf8.indices.contains { message[$0...].hasPrefix(text) }

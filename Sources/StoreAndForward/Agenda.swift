@@ -15,9 +15,9 @@ struct Agenda {
   private static let dropInterval = 60.0
 
   private var notices: [OutboxNotice] = []
-  /// Drops per lane that have been reported or precede this run.
+  /// Number of dropped records per lane that have been reported or precede this run.
   private var reportedDrops: [Int]?
-  /// Damaged records per lane that have been reported or precede this run.
+  /// Number of damaged records per lane that have been reported or precede this run.
   private var reportedDamage: [Int]?
   /// Monotonic time at which housekeeping is due; nil if nothing is due.
   private var dueAt: Int64?
@@ -89,7 +89,7 @@ struct Agenda {
     schedule(seconds: Self.maxDelay)
   }
 
-  /// Records that everything written is safe.
+  /// Records that all written records were synced.
   mutating func synced() { unsyncedSince = nil }
 
   // MARK: Drops

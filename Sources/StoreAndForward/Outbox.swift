@@ -12,8 +12,9 @@ public import Telemetry
 ///    everything else. Records that a broker acknowledges within 0.8 s are never written to the store.
 /// 2. A record leaves by `remove` (acknowledged), by `reject` (to the dead letters), or by its lane's limits
 ///    (the oldest are dropped and counted), and in no other way.
-/// 3. Epoch and seq identify a record permanently. Numbers are assigned only below a mark that is already
-///    safe on disk. A store that is a copy of another, or that replaces a damaged one, starts a new epoch.
+/// 3. Epoch and seq identify a record permanently. Numbers are assigned only below the mark, a limit that is
+///    already safe on disk (`Sequence`). A store that is a copy of another store, or that replaces a damaged
+///    store, starts a new epoch.
 /// 4. Within a lane, records are handed out in order of acceptance, each once until `offerAgain`. Only the
 ///    state lane replaces records: it contains the newest of each topic. Only the newest retained record of a
 ///    topic overtakes the backlog of its lane; the older ones follow without their retain flag (`LastKnown`),
@@ -136,14 +137,15 @@ public final class Outbox: Sendable {
 
   /// Handles a rejected record. If the rejection may be temporary (`isLasting` is false), the record and all
   /// others of its topic wait until the pause is over or `offerAgain` is called, at most for the
-  /// configuration's `refusedAge`. Otherwise it becomes a dead letter. Returns nil if it was not handed out.
+  /// configuration's `refusedAge`. Otherwise it becomes a dead letter. Returns nil if the record was not
+  /// handed out.
   /// - Parameter reason: text for users, as in "not authorized (0x87)".
   @discardableResult
   public func refuse(_ seq: UInt64, reason: String, isLasting: Bool) -> OutboxRefusal? {
     use { $0.refuse(seq, reason: reason, isLasting: isLasting) }
   }
 
-  /// Returns the newest dead letters, newest first, at most `limit`.
+  /// Returns at most `limit` dead letters, newest first.
   public func deadLetters(limit: Int = 100) -> [DeadLetter] { use { $0.deadLetters(limit: limit) } }
 
   /// Deletes all dead letters. Returns their number.
@@ -166,12 +168,13 @@ public final class Outbox: Sendable {
     isClosing.withLock { $0 = true }
     guard let remainder = use({ $0.close() }) else { return OutboxRemainder(kept: 0, lost: 0) }
     wake.signal()
-    // The thread may be inside a call of `notice`, which may be slow or may be the caller.
+    // The housekeeping thread may be inside a slow call of `notice`, or that call may have called this
+    // method. Therefore the wait is limited.
     if ended.wait(seconds: 5) { housekeeper.withLock { $0 }?.join() }
     return remainder
   }
 
-  /// Runs `body` with the lock held, then passes on notices without it.
+  /// Runs `body` with the lock held, then releases the lock and reports the notices.
   private func use<Result>(_ body: (OutboxState) -> Result) -> Result {
     let (result, notices) = keeper.withLock { keeper in
       let result = body(keeper)
@@ -209,7 +212,7 @@ public final class Outbox: Sendable {
   }
 }
 
-/// The messages of one `append` call. Its results are written and read only under the keeper's lock.
+/// The messages of one `append` call. Its results are written and read only under the outbox's lock.
 final class Batch {
   let messages: [any OutboxMessage]
   let document: PreservedDocument?
@@ -221,9 +224,9 @@ final class Batch {
     self.document = document
   }
 
-  /// Assigns identities and places to the messages, and encodes their payloads. A message that does not
+  /// Assigns identities and positions to the messages, and encodes their payloads. A message that does not
   /// contain an identity receives an empty one.
-  /// - Parameter sequence: source of identities if the store has none.
+  /// - Parameter sequence: source of identities if the store has no numbers.
   func accept(
     naming sequence: inout TemporarySequence, _ places: inout RecordPositions, _ store: Store?
   ) -> [OutboxRecord] {

@@ -19,9 +19,9 @@ extension OutboxMessage {
 /// A message in the outbox, from its acceptance until the broker has acknowledged it.
 public struct OutboxRecord: Hashable, Sendable {
   public var lane: DeliveryLane
-  /// Place in the outbox, used to report its delivery. It equals the sequence number in the payload until
-  /// records without one are accepted, or records receive new places: from memory to the disk, from a damaged
-  /// store, from the dead letters.
+  /// Position in the outbox, used to report the delivery. It equals the sequence number in the payload until
+  /// records without a sequence number are accepted, or records receive new positions. That happens when they
+  /// move from memory to the disk, from a damaged store, or from the dead letters.
   public internal(set) var seq: UInt64 = 0
   public var topic: String
   public var payload: [UInt8]
@@ -29,7 +29,7 @@ public struct OutboxRecord: Hashable, Sendable {
   public var qos: UInt8
   public var retain: Bool
   public var contentType: String?
-  /// Remaining validity in s, measured as a lane's age; nil for no limit.
+  /// Remaining validity in powered-on time, in s; nil for no limit.
   public var expiry: UInt32?
   /// Time of creation by the device's clock, in ns since 1970 UTC; stored, but never used for decisions.
   public var createdAt: Int64
@@ -59,8 +59,8 @@ extension Publication: OutboxMessage {
     if case .native(let message) = content { message.carriesIdentity } else { false }
   }
 
-  /// Returns a live message, which would normally be sent immediately or dropped, is put into the last lane
-  /// if it must wait.
+  /// Creates the record. A live message, which is normally sent immediately or dropped, is put into the last
+  /// lane if it must wait.
   public func record(as identity: MessageIdentity) -> OutboxRecord {
     OutboxRecord(
       lane: lane ?? .other, topic: topic, payload: payload(identity: identity), qos: UInt8(clamping: qos),

@@ -4,7 +4,7 @@ internal import SQLite
 /// Handling of rejected records.
 extension OutboxState {
   /// Handles a record that must not be published at the moment. It becomes a dead letter if it has waited too
-  /// long or cannot wait. Returns nil if it was not handed out.
+  /// long or cannot wait. Returns nil if the record was not handed out.
   func refuse(_ seq: UInt64, reason: String, isLasting: Bool) -> OutboxRefusal? {
     guard let place = drain.record(seq) else { return nil }
     var found = unstored.find(place.place, in: place.lane)
@@ -22,8 +22,8 @@ extension OutboxState {
 
   func reject(_ seq: UInt64, reason: String) {
     guard let place = drain.answer(seq) else { return }
-    // Records in memory are removed in any case. On a failing disk the record stays and is not offered again
-    // before the next connection.
+    // A record in memory is removed even if the dead letter cannot be stored. If the disk fails, a stored
+    // record remains in the store, and is not offered again before the next connection.
     let fromMemory = unstored.find(place.place, in: place.lane)
     let isKept = attempt { () throws(SQLiteError) in
       guard let store else { return }
@@ -57,7 +57,7 @@ extension OutboxState {
   /// Moves all dead letters back into their lanes. Returns their number.
   func retryDeadLetters() -> Int {
     preserveRecent()
-    // Oldest first, in order of acceptance.
+    // `deadLetters` returns the newest first; the records are moved in order of acceptance.
     let records = deadLetters(limit: .max).reversed().map(\.record)
     guard let store, !records.isEmpty else { return 0 }
     let isDone = attempt { () throws(SQLiteError) in

@@ -82,7 +82,8 @@ final class OutboxState {
     attempt { () throws(SQLiteError) in try store.reserve(mark) }
   }
 
-  /// Writes records, preceded by the recent ones. Returns whether both are in the store.
+  /// Writes the recent records (`RecentRecords`), which are older, and then `records`. Returns whether all of
+  /// them are in the store.
   private func write(_ records: [OutboxRecord], isSynced: Bool = false) -> Bool {
     guard degradation == nil, let store else { return false }
     let recent = unstored.records(before: records)
@@ -104,7 +105,7 @@ final class OutboxState {
       forgetRecent()
       if !isSynced { agenda.written() }
     }
-    // After damage there is a new store, which may accept these records.
+    // If the store was damaged, it has been replaced by a new one, which may accept the records.
     guard !isWritten, degradation == nil, let fresh = self.store, fresh !== store else { return isWritten }
     return attempt { () throws(SQLiteError) in
       try move(records, to: fresh) { () throws(SQLiteError) in try documents.writeWaiting(to: fresh) }
@@ -117,7 +118,8 @@ final class OutboxState {
 
   // MARK: Recent records
 
-  /// Holds records outside the store for a moment. Returns false for records that must be stored immediately.
+  /// Holds records outside the store until they are acknowledged or too old. Returns false if they must be
+  /// stored immediately.
   private func keepRecent(_ records: [OutboxRecord]) -> Bool {
     guard degradation == nil, let store else { return false }
     let isKept = unstored.keep(records) { lane in
@@ -152,7 +154,8 @@ final class OutboxState {
     if let store, attempt({ () throws(SQLiteError) in try move(records, to: store) }) {
       return unstored.removeAll()
     }
-    // They are written to the store with the next records, once the disk is writable.
+    // The recovered records are written to the store together with the next records, once the disk is
+    // writable.
     unstored.keepRecovered(records)
     for record in records { drain.accepted(record) }
     observeRecent()
@@ -187,7 +190,8 @@ final class OutboxState {
     }
     unstored.remove(recent)
     observeRecent()
-    // Few commits while a backlog drains, and none more than half a second late.
+    // Acknowledged records are deleted in large groups, to save commits while a backlog drains, but at most
+    // half a second late.
     if drain.removals.count >= Self.removalGroup {
       tidy()
     } else if !drain.removals.isEmpty {
@@ -197,19 +201,19 @@ final class OutboxState {
 
   // MARK: The disk
 
-  /// Opens the store. A damaged one is set aside and salvaged; if the disk is not writable, records are held
-  /// in memory.
+  /// Opens the store. A damaged store is set aside and salvaged; if the disk is not writable, records are
+  /// held in memory.
   private func openStore() {
     let lost = LostCommits.read(path)
     let isOpen = attempt { () throws(SQLiteError) in adopt(try Store(path: path)) }
     if isOpen, let store, let lost { restore(lost, to: store) }
-    // SQLite continues a log after its last whole commit, and older frames remain after the new end. The next
-    // start would mistake them for damage.
+    // SQLite continues a log after its last complete commit, and older frames remain after the new end. The
+    // checkpoint empties the log, because the next start would mistake those frames for damage.
     if isOpen, let store { attempt { () throws(SQLiteError) in try store.database.checkpoint() } }
   }
 
-  /// Restores the verifiable records of commits that SQLite ignores, and starts a new epoch, because one of
-  /// them may have contained a sequence number.
+  /// Restores the verifiable records of commits that SQLite ignores. Starts a new epoch, because an ignored
+  /// commit may have reserved sequence numbers, which would be assigned a second time.
   private func restore(_ lost: LostCommits, to opened: Store) {
     opened.epoch = Store.newEpoch()
     let records = lost.records.filter { $0.seq > opened.newest[$0.lane.rawValue] }
@@ -314,8 +318,9 @@ final class OutboxState {
     salvage(place, into: store, cause: "its salvage was interrupted")
   }
 
-  /// Writes records at new places, together with `body` in the same transaction.
-  /// - Parameter overtakings: records delivered before some of them; each receives a place in order.
+  /// Writes records at new positions, together with `body` in the same transaction.
+  /// - Parameter overtakings: records that were delivered before some of `records`; each receives a new
+  ///   position in order.
   func move(
     _ records: [OutboxRecord], overtakings: [Overtaking] = [], to store: Store,
     _ body: () throws(SQLiteError) -> Void = {}
@@ -330,7 +335,7 @@ final class OutboxState {
     drain.dropped(by: store)
   }
 
-  /// Retries the disk. If it is writable again, records in memory are moved there.
+  /// Retries the disk. If it is writable again, the records in memory are moved into the store.
   private func retry() {
     if store == nil { openStore() }
     guard let store else { return }
@@ -338,7 +343,7 @@ final class OutboxState {
       try makeSpace(store)
       let records = unstored.records
       try move(records, overtakings: drain.overtakings, to: store) { () throws(SQLiteError) in
-        // The contents of a store that replaced a damaged one are unknown.
+        // All documents are written, because the store may be a new one that replaced a damaged store.
         try documents.writeStored(to: store)
         try documents.writeWaiting(to: store)
       }
@@ -350,7 +355,7 @@ final class OutboxState {
       agenda.report(.recovered(records: records.count))
       resumeSalvage()
     } catch {
-      // A handle that outlived its file system never works again; a new one may.
+      // After its file system was unmounted, a database handle never works again, but a new handle may.
       if error.code.primary != .full { self.store = nil }
       handle(error)
     }
@@ -368,7 +373,7 @@ final class OutboxState {
   }
 
   /// Runs `body` in a transaction that first deletes completed records. Otherwise `body` could replace or
-  /// drop them, and they would be counted twice.
+  /// drop completed records, which would then be counted twice.
   func transact(
     _ store: Store, isSynced: Bool = false, _ body: () throws(SQLiteError) -> Void
   ) throws(SQLiteError) {
@@ -437,7 +442,8 @@ final class OutboxState {
     flush()
     let waiting = status.records
     if let store {
-      // After a clean stop the next start skips no reserved sequence numbers.
+      // Stores the next sequence number as the mark, so that the next start skips no reserved numbers after a
+      // clean stop.
       try? store.transaction(synced: true) { () throws(SQLiteError) in
         try store.setMeta("reserved", String(store.sequence.upcoming))
         try store.setMeta("clock", String(store.clock.now))
@@ -454,7 +460,7 @@ final class OutboxState {
 
   // MARK: Counters
 
-  /// Records per lane dropped because of its limits.
+  /// Number of records per lane that were dropped because of the lane's limits.
   private var drops: [Int] {
     OutboxStatus.lanes(store, unstored.lanes, removals: []).map { $0.droppedForSpace + $0.droppedForAge }
   }

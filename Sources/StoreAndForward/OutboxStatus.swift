@@ -77,7 +77,7 @@ public struct OutboxRemainder: Hashable, Sendable {
 /// The outcome for a rejected record.
 public struct OutboxRefusal: Hashable, Sendable {
   public var topic: String
-  /// True if it waits for another attempt, false if it is a dead letter.
+  /// True if the record waits for another attempt, false if it is a dead letter.
   public var isKept: Bool
 
   package init(topic: String, isKept: Bool) {
@@ -93,12 +93,13 @@ public enum OutboxNotice: Hashable, Sendable, CustomStringConvertible {
   /// The disk is writable again; the records from memory are stored.
   case recovered(records: Int)
   /// The store was damaged and set aside; records with valid checksums were transferred. `lost` is the number
-  /// of other records in its counters; nil if that is unreadable, or if the salvage continues later.
+  /// of further records according to the damaged store's counters. It is nil if the counters are unreadable,
+  /// or if the salvage continues later.
   case setAside(path: String, cause: String, salvaged: Int, lost: Int?)
-  /// The write-ahead log was damaged, and SQLite ignores its commits from there on. `salvaged` of their
-  /// records were restored; at least `lost` are lost.
+  /// The write-ahead log was damaged, and SQLite ignores all commits after the damage. `salvaged` records of
+  /// these commits were restored; at least `lost` records are lost.
   case logDamaged(path: String, pages: Int, salvaged: Int, lost: Int)
-  /// Records that were damaged when they were read; they are lost.
+  /// Some records were found damaged when they were read; they are lost.
   case damaged(DeliveryLane, records: Int)
   /// The store is a copy of one that was used elsewhere; it continues with a new epoch.
   case newEpoch(String)

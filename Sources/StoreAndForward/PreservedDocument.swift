@@ -5,7 +5,8 @@ internal import SQLite
 public struct PreservedDocument: Hashable, Sendable {
   /// Name of the document. A later document of the same name replaces it.
   public var name: String
-  /// Content without a checksum by the outbox. If bit errors must be detected, add one to the content.
+  /// Content of the document. The outbox adds no checksum; if bit errors must be detected, the content must
+  /// include one.
   public var bytes: [UInt8]
 
   public init(name: String, bytes: [UInt8]) {
@@ -18,8 +19,8 @@ public struct PreservedDocument: Hashable, Sendable {
 struct PreservedDocuments {
   /// Documents in the store, or in the store before it was damaged.
   private var stored: [String: [UInt8]] = [:]
-  /// Newer documents. They may be written only in a transaction after which none of their records remain in
-  /// memory.
+  /// Newer documents, which wait for their records. They may be written only in a transaction after which
+  /// none of their records remain in memory.
   private var waiting: [String: [UInt8]] = [:]
 
   var isWaiting: Bool { !waiting.isEmpty }
@@ -28,18 +29,19 @@ struct PreservedDocuments {
 
   mutating func accept(_ document: PreservedDocument) { waiting[document.name] = document.bytes }
 
-  /// Reads the documents of an opened store. Existing ones are newer and are not replaced.
+  /// Reads the documents of an opened store. Documents that are already in memory are newer and are not
+  /// replaced.
   mutating func learn(from store: Store) throws(SQLiteError) {
     stored.merge(try store.documents()) { known, _ in known }
   }
 
-  /// Writes, inside a transaction, the documents of records written by the same transaction.
+  /// Writes the waiting documents. Call it inside the transaction that writes their records.
   func writeWaiting(to store: Store) throws(SQLiteError) {
     for (name, bytes) in waiting { try store.setDocument(name, bytes) }
   }
 
-  /// Writes, inside a transaction, the documents of records that are in the store, or were before it was
-  /// damaged.
+  /// Writes the documents whose records are in the store, or were in the store before it was damaged. Call it
+  /// inside a transaction.
   func writeStored(to store: Store) throws(SQLiteError) {
     for (name, bytes) in stored { try store.setDocument(name, bytes) }
   }

@@ -64,7 +64,7 @@ package final class MailTransfer {
       texts: texts,
       numbers: [
         (CURLOPT_USE_SSL, Int(encryption.rawValue)), (CURLOPT_UPLOAD, 1), (CURLOPT_MAIL_RCPT_ALLLOWFAILS, 1),
-        // The default of libcurl is two minutes.
+        // The time limit for a response is at least 120 s, the default of libcurl.
         (CURLOPT_SERVER_RESPONSE_TIMEOUT, max(120, (limits.total + limits.verdict) / 1000)),
       ],
       recipients: recipients.map { "<\($0)>" }, upload: letter)

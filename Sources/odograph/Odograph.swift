@@ -71,7 +71,7 @@ func perform<Options>(
   if status != .done { throw ExitCode(status.rawValue) }
 }
 
-/// Runs a command that may begin from a recording.
+/// Runs a command whose initial state can come from a recording instead of the broker's retained messages.
 func performBeginning<Options>(
   _ command: (Options, BeginningReader) throws(FleetError) -> ExitStatus,
   _ options: @autoclosure () throws(FleetError) -> Options

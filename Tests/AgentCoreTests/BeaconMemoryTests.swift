@@ -137,7 +137,7 @@ import Testing
     arguments: [
       ([], [], nil), (["radio.wifi=wlan0"], [.wifi], "no addresses and cell numbers"),
       (["radio.modem=true", "beacons.share=true"], [.cellular], "scan (beacons.share)"),
-      (["beacons.receive=true"], [], "no radio hears any"),
+      (["beacons.receive=true"], [], "no radio is configured"),
       (
         ["radio.wifi=wlan0", "beacons.receive=true"], [.wifi],
         "leaves the vehicle: beacons/wanted (beacons.receive)"

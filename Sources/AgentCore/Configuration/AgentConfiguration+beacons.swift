@@ -1,14 +1,14 @@
 internal import Telemetry
 
 extension AgentConfiguration {
-  /// The map of radio beacons: access points and cells.
+  /// Settings of the map of radio beacons (access points and cells).
   package struct Beacons: Sendable, Hashable {
     /// Path of the map's file.
     package var path: String
     package var learns: Bool
     /// Maximum number of beacons.
     package var limit: Int
-    /// Time in days after which a silent beacon is removed.
+    /// Time in days after which a beacon that was not heard is removed.
     package var forgetAfter: Int
     /// True to publish scans together with accurate fixes.
     package var shares: Bool

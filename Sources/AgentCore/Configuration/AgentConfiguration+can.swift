@@ -3,19 +3,20 @@ package import SensorsCAN
 internal import Telemetry
 
 extension AgentConfiguration {
-  /// The vehicle's CAN bus.
+  /// Settings of the vehicle's CAN bus.
   package struct CAN: Sendable, Hashable {
-    /// Name of the interface; nil if only a log is read, which then means its first interface.
+    /// Name of the CAN interface; nil if only a log is read. The first interface that occurs in the log is
+    /// then used.
     package var interface: String?
     package var signals: CANConfiguration
     package var voltageFile: String?
 
-    /// The live bus; nil if no interface is configured.
+    /// The bus to read live; nil if no interface is configured.
     package var bus: CANBus? {
       interface.map { CANBus(interface: $0, configuration: signals, voltageFile: voltageFile) }
     }
 
-    /// Returns a log that replaces the bus.
+    /// Returns the settings to read a log of the bus instead of the live bus.
     package func log(_ path: String) -> CANLog {
       CANLog(path: path, interface: interface, configuration: signals)
     }
@@ -29,7 +30,7 @@ extension AgentConfiguration.CAN {
     return VehicleSignal.path(near: path).map { "; did you mean \($0)?" } ?? ""
   }
 
-  /// Nil if neither an interface nor a log is configured.
+  /// Reads the `can` keys. Nil if neither an interface nor a log is configured.
   init?(_ reader: ConfigurationReader) throws(ConfigurationError) {
     interface = reader.optionalText("can.interface")
     guard interface != nil || reader.optionalText("replay.can") != nil else { return nil }

@@ -33,7 +33,7 @@ extension AgentConfiguration {
 
   package struct GPSD: Sendable, Hashable {
     package var address: GPSDAddress
-    /// Device whose reports are used; nil for all devices.
+    /// gpsd device whose reports are used; nil for all devices of gpsd.
     package var device: String?
     /// Sends u-blox receivers their approximate position.
     package var assists: Bool
@@ -93,7 +93,7 @@ extension AgentConfiguration.Input {
 }
 
 extension AgentConfiguration.GPSD {
-  /// Nil if the section is disabled.
+  /// Reads the `gpsd` keys. Nil if gpsd is disabled.
   init?(_ reader: ConfigurationReader) throws(ConfigurationError) {
     guard try reader.flag("gpsd.enabled") else { return nil }
     address = GPSDAddress(
@@ -119,7 +119,8 @@ extension [IIOConfiguration] {
       case let device: shared.devices[kind] = device
       }
     }
-    // If the altitude messages or a certain barometer are configured, a missing barometer is reported.
+    // If altitude messages are published at intervals or a barometer device is configured, a missing
+    // barometer is reported.
     let altitudeInterval: Double? = try reader.positive("altitude.interval")
     if try reader.flag("altitude.enabled"), altitudeInterval != nil || shared.devices[.barometer] != nil {
       shared.helpers.remove(.barometer)

@@ -5,7 +5,7 @@ extension AgentConfiguration {
   package struct MQTT: Sendable, Hashable {
     /// Settings while the vehicle moves.
     package var client: MQTTConfiguration
-    /// Settings that differ while it is at rest.
+    /// Link policy and keep-alive time while the vehicle is at rest.
     package var resting: LinkPlan.Choice
     /// Time in s after which undelivered events and tracks expire; nil for never.
     package var messageExpiry: Int?
@@ -20,7 +20,7 @@ extension AgentConfiguration.MQTT {
       clientID: reader.optionalText("mqtt.client_id") ?? "odographd-\(fleet)-\(vehicle)")
     client.protocolVersion = try reader.text("mqtt.protocol") == "5" ? .automatic : .v311
     client.keepAlive = try reader.integer("mqtt.keepalive")
-    // A document of remote management has at most a megabyte.
+    // A document of remote management has at most 1 MiB; 64 KiB are added for the rest of the packet.
     client.maximumPacketSize = (1 << 20) + (64 << 10)
     client.radioTail = try reader.number("energy.radio_tail")
     client.userName = reader.optionalText("mqtt.user")
@@ -76,7 +76,8 @@ extension AgentConfiguration.MQTT {
 }
 
 extension MQTTTLS {
-  /// Nil without TLS. A key that requires TLS is then an error, because its author relies on it.
+  /// Reads the TLS keys. Nil without TLS; any TLS key is then an error, because the operator who set it
+  /// expects an encrypted connection.
   fileprivate init?(_ reader: ConfigurationReader, isUsed: Bool) throws(ConfigurationError) {
     let keys = ["ca_file", "certificate_file", "key_file", "alpn", "psk_identity", "psk_file"]
     guard isUsed else {

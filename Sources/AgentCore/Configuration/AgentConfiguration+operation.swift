@@ -32,13 +32,15 @@ extension AgentConfiguration {
     package var path: String
     /// The folder of the files that remote settings may name; nil if they may name none.
     package var filesPath: String?
-    /// Topic filters of answers besides the vehicle's own response topics.
+    /// Filters of the topics to which a command's answer may be sent, in addition to the vehicle's own
+    /// response topics.
     package var responses: [String]
-    /// Largest history of fixes in bytes; 0 for none.
+    /// Maximum size of the history of fixes in bytes; 0 stores none.
     package var historyLimit: Int
-    /// Seconds for which a command may record the accelerometer; 0 for none.
+    /// Maximum time in s for which a command may record the accelerometer; 0 disables the command.
     package var recordSeconds: Double
-    /// Largest duration (s) and rate (Hz) of raw samples; 0 seconds for none.
+    /// Maximum duration in s and rate in Hz of raw samples that a command may request; a duration of 0
+    /// disables the command.
     package var samplesSeconds: Double
     package var samplesRate: Double
   }

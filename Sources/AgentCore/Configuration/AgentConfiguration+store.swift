@@ -7,7 +7,7 @@ extension AgentConfiguration {
     package var path: String
     package var outbox: OutboxConfiguration
 
-    /// The file name, which the names of other state files start with.
+    /// Name of the store's file without its folder. The names of other state files start with it.
     var name: String { path.split(separator: "/").last.map(String.init) ?? path }
   }
 
@@ -50,7 +50,8 @@ extension AgentConfiguration.Traces {
     path = reader.statePath(else: store.name + ".traces")
     count = try reader.integer("trace.kept")
     bytes = try reader.bytes("trace.kept_megabytes")
-    // The queue's last second, and as long again.
+    // Without `.beforeAccepting`, the queue syncs accepted messages within a second. The settling time is
+    // twice that for safety.
     settlingTime = store.outbox.traces.durability == .beforeAccepting ? 0 : 2
   }
 }

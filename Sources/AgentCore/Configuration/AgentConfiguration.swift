@@ -31,7 +31,8 @@ package struct AgentConfiguration: Sendable, Hashable {
   package var calibrationPath: String?
   /// Settings of the accelerometer recorder; nil records nothing.
   package var recorder: Recorder?
-  /// The recorder that a command may start; nil if it always records, and if commands may not.
+  /// Settings of the recorder that a command may start; nil if `recorder` always records, or if commands may
+  /// not start it.
   package var commandedRecorder: Recorder?
   /// The folder of tracks that a command may select; nil for none.
   package var tracks: String?
@@ -93,7 +94,8 @@ extension AgentConfiguration {
     if traces != nil { pipeline.traces = try PipelineConfiguration.Traces(reader) }
     beacons = try Beacons(reader)
     if input == .hardware { pipeline.coarse.radios = radio.kinds }
-    // The sensors of a recording are only known from its content.
+    // The sensors of recorded or simulated input are discovered when it is read, so no receiver is assumed
+    // for it.
     pipeline.hasReceiver = input == .hardware && gpsd != nil
     pipeline.coarse.isLearning = beacons.learns || beacons.shares
     regions = try Regions(reader)

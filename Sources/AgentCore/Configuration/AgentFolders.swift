@@ -30,8 +30,8 @@ package struct AgentFolders: Sendable, Hashable {
       environment[name]?.split(separator: ":").first.map(String.init).flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
     let home = folder("HOME")
-    /// System folders are used if they are writable, as for an agent in a container without a service
-    /// manager.
+    /// A user who can write to the system folders uses them, for example the user of a container without a
+    /// service manager.
     func isOurs(_ path: String) -> Bool { isRoot || isWritable(path) }
 
     let ownState = folder("XDG_STATE_HOME") ?? home.map { $0 + "/.local/state" }
@@ -58,8 +58,8 @@ package struct AgentFolders: Sendable, Hashable {
     let own = (folder("XDG_CONFIG_HOME") ?? home.map { $0 + "/.config" }).map {
       $0 + "/odograph/odograph.toml"
     }
-    // Root ignores the user's file: another user could change it if root has inherited that user's
-    // environment.
+    // Root ignores configurations in a user's own folder: if root has inherited another user's environment,
+    // that user could change the file.
     configurations =
       isRoot ? [Self.systemConfiguration] : (own.map { [$0] } ?? []) + [Self.systemConfiguration]
     newConfiguration = isRoot ? Self.systemConfiguration : own
@@ -68,7 +68,7 @@ package struct AgentFolders: Sendable, Hashable {
   /// The first existing configuration file; nil if there is none.
   package var configuration: String? { configurations.first { access($0, F_OK) == 0 } }
 
-  /// The socket of a running agent, as far as visible.
+  /// Path of the first existing control socket; the default path if none exists or is visible to this user.
   var listening: String { sockets.first { access($0, F_OK) == 0 } ?? socket }
 
   package static let systemConfiguration = "/etc/odographd/odograph.toml"

@@ -42,7 +42,7 @@ struct ConfigurationLayer: Sendable {
 
   /// Settings by dotted path.
   private(set) var settings: [String: Setting] = [:]
-  /// Environment variables with the prefix of a table that name no key.
+  /// Environment variables that have the prefix of a configuration table but do not match any key.
   private(set) var unknownVariables: [String] = []
 
   init() {}
@@ -105,8 +105,8 @@ struct ConfigurationLayer: Sendable {
     }
   }
 
-  /// Reads environment variables. Those without the prefix `ODOGRAPH_` are ignored. Unknown names with it may
-  /// belong to another program.
+  /// Reads environment variables. Those without the prefix `ODOGRAPH_` are ignored. An unknown name with this
+  /// prefix is not an error, because it may belong to another program.
   init(environment: [String: String]) throws(ConfigurationError) {
     let byName = Dictionary(uniqueKeysWithValues: ConfigurationKey.all.map { ($0.environmentName, $0) })
     let tables = Set(ConfigurationKey.all.compactMap { Self.tableVariable(of: $0) })
@@ -192,7 +192,7 @@ struct ConfigurationLayer: Sendable {
     return key.hint(for: text)
   }
 
-  /// Returns an array of numbers; nil for other elements.
+  /// Returns an array of numbers; nil if an element is not a number.
   private static func numbers(of value: TOMLValue) -> ConfigurationKey.Value? {
     guard case .array(let elements) = value else { return nil }
     let numbers = elements.compactMap { element -> Double? in

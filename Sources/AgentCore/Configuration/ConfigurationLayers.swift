@@ -14,7 +14,7 @@ package struct ConfigurationLayers: Sendable {
   /// - Parameters:
   ///   - file: path of a TOML file; nil for none.
   ///   - environment: variables that start with `ODOGRAPH_` override the file.
-  ///   - assignments: `key=value` pairs of the command line, which override both.
+  ///   - assignments: `key=value` pairs of the command line, which override the file and the environment.
   /// - Throws: `ConfigurationError` naming the origin, the key and its valid values.
   package init(file: String?, environment: [String: String], assignments: [String]) throws(ConfigurationError)
   {
@@ -36,7 +36,7 @@ package struct ConfigurationLayers: Sendable {
     self.folders = folders
   }
 
-  /// Returns the same origins with the file read again.
+  /// Returns these layers with the configuration file read again.
   func reloadingFile() throws(ConfigurationError) -> ConfigurationLayers {
     ConfigurationLayers(
       flags: flags, environment: environment, file: try Self.read(fileName), fileName: fileName,

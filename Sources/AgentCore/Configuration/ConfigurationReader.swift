@@ -27,14 +27,15 @@ struct ConfigurationReader: Sendable {
     return ConfigurationKey.byPath[path]?.defaultValue
   }
 
-  /// True if a distance filter is set above the preset and `location.reporting` is not. The filter then
-  /// selects distance reporting.
+  /// True if the operator has set a distance filter but not `location.reporting`; values of the preset do not
+  /// count. The filter then selects distance reporting.
   private var isDistanceImplied: Bool {
     guard case .number(let filter)? = written("location.distance_filter")?.value else { return false }
     return filter > 0 && written("location.reporting") == nil
   }
 
-  /// Returns the setting of a key above the preset; nil if there is none.
+  /// Returns a key's setting from the origin with the highest priority, without the preset; nil if only the
+  /// preset or nothing sets the key.
   func written(_ path: String) -> ConfigurationLayer.Setting? {
     layers.dropLast().lazy.compactMap { $0[path] }.first
   }

@@ -18,11 +18,11 @@ struct IneffectiveSetting: Hashable, Sendable {
 private struct Dependency {
   /// Paths; one that ends with a dot or an underscore stands for all keys with that prefix.
   var keys: [String]
-  /// The key they depend on.
+  /// Path of the key on which `keys` depend.
   var condition: String
   var isMet: @Sendable (ConfigurationKey.Value?) -> Bool
   var remedy: String
-  /// Value of the keys that has an effect in any case.
+  /// Value of `keys` that is never reported as having no effect; nil for none.
   var exempt: ConfigurationKey.Value?
 
   init(
@@ -52,7 +52,7 @@ private struct Dependency {
     }
   }
 
-  /// The seconds of a displacement limit, which need its metres.
+  /// Creates the dependency of `displacement_time` in a table on its `displacement_bound`.
   init(limiting table: String) {
     let bound = "\(table).displacement_bound"
     self.init(["\(table).displacement_time"], need: bound, remedy: "set \(bound)", Self.isPositive)
@@ -124,7 +124,8 @@ private struct Dependency {
     Dependency(["remote."], enabledBy: "remote.enabled"),
   ]
 
-  /// Keys that require at least one of several others; the condition names the first.
+  /// Keys that require at least one of the keys in `conditions`. The remedy in the message names the first
+  /// condition.
   static let alternatives: [(keys: [String], conditions: [String])] = [
     (["location.track_error"], ["location.deferral_timeout", "location.deferral_distance"]),
     (
@@ -138,8 +139,8 @@ private struct Dependency {
 }
 
 extension ConfigurationReader {
-  /// The settings above the preset that have no effect, in order of the keys. Settings equal to the default
-  /// are not included, because the commented reference sets every key.
+  /// The settings that have no effect, in the order of the keys, without those of the preset. Settings equal
+  /// to the default are not included, because the commented reference file sets every key.
   var ineffectiveSettings: [IneffectiveSetting] {
     ConfigurationKey.all.compactMap { key in
       guard let setting = written(key.path), setting.value != key.defaultValue else { return nil }

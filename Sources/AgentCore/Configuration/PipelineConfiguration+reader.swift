@@ -77,7 +77,7 @@ extension PipelineConfiguration.Motion {
       events: try reader.choices("motion.events"),
       watchesAtRest: try reader.flag("motion.events_at_rest"), shake: shake, impact: impact,
       orientation: orientation)
-    // The fastest possible swings must fit into the duration.
+    // The required number of swings at the fastest possible pace must fit into the configured duration.
     let shortest = Double(shake.minimumSwings - 1) * Self.quickestSwing
     guard shortest > shake.maximumDuration else { return }
     throw reader.problem(
@@ -120,7 +120,8 @@ extension PipelineConfiguration.Location {
 }
 
 extension PipelineConfiguration.Location {
-  /// Returns the limits of the enabled formats, and a distance filter that is set above the preset.
+  /// Returns the displacement limits of the enabled message formats, and the distance filter if the operator
+  /// (not only the preset) has set one.
   private static func displacementLimits(
     _ reader: ConfigurationReader
   ) throws(ConfigurationError) -> [DisplacementLimit] {

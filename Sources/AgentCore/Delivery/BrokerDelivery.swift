@@ -141,7 +141,8 @@ final class BrokerDelivery: MessageDelivery {
     if isUrgent {
       session.wakeUp()
     } else if belongsToBurst {
-      // A continuously growing track would prevent the link from closing.
+      // Only state messages extend a burst: a track that grows continuously would otherwise keep the link
+      // open.
       session.scheduleSend()
     }
   }
@@ -200,12 +201,14 @@ final class BrokerDelivery: MessageDelivery {
 
   func stop(farewell: VehicleMessage) {
     let last = formats.withLock { $0.encode(farewell) }
-    // The native farewell is sent last, after all pending messages if possible.
+    // The last element is the farewell in the native format. It is sent after all pending messages, if
+    // possible.
     publish(last.dropLast())
     let isDrained = drain()
     publish(last.suffix(1))
     session.wakeUp()
-    // If the first wait failed, further waiting is useless; the next start sends it.
+    // If the queue did not become empty above, the farewell will not be acknowledged in time, either. The
+    // next start sends it.
     if isDrained { drain() }
     session.stop(drain: Self.stallLimit)
     let left = outbox.close()
@@ -226,7 +229,8 @@ final class BrokerDelivery: MessageDelivery {
       linkState.withLock { $0.problem } == nil ? Self.stallLimit : Self.unreachableLimit
     }
     while left > 0, Double(SystemClock.monotonic - since) * 1e-9 < limit() {
-      // Only at a stop. Acknowledgements arrive on the session's thread, which does not know this loop.
+      // Polls, because the session's thread receives the acknowledgements and cannot notify this loop. This
+      // happens only when the agent stops.
       usleep(20_000)
       let now = outbox.status.records
       if now < left { since = SystemClock.monotonic }
@@ -268,7 +272,8 @@ extension BrokerDelivery: RemoteLink {
 
   func reconnect(_ settings: AgentConfiguration.MQTT) {
     do {
-      // The previous broker must not show the vehicle as online.
+      // The will is sent as the last message, so that the previous broker does not show the vehicle as
+      // online.
       try session.reconnect(settings.client, final: [lastWill()])
       plan.withLock { $0 = LinkPlan(settings) }
       messageExpiry.withLock { $0 = settings.messageExpiry }
@@ -312,7 +317,8 @@ extension RemoteTopics {
 }
 
 extension LinkChange {
-  /// Nil if the link was closed temporarily or for a reconnection, because it was not lost.
+  /// Converts a connection state. Nil if the session closed the link until the next burst or to reconnect,
+  /// because the connection is then not lost.
   init?(_ state: MQTTConnectionState, sessionStart: UTCTime?) {
     switch state {
     case .connected: self = .connected(sessionStart: sessionStart)

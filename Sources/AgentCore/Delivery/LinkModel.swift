@@ -4,8 +4,7 @@ internal import Spatial
 internal import StoreAndForward
 internal import Telemetry
 
-/// Expected traffic of the link to a broker on a virtual time line, for recordings, simulations and
-/// estimates.
+/// Expected traffic of the link to a broker in simulated time, for recordings, simulations and estimates.
 ///
 /// It follows `LinkPlan` and opens and closes the link as `MQTTSession` does: events open it, state and
 /// tracks wait for it, and live values (QoS 0) are sent only while it is open and do not prolong it. Failing
@@ -93,7 +92,8 @@ struct LinkModel {
     if lane == .state { waiting.removeAll { $0.lane == .state && $0.topic == message.topic } }
     waiting.append(message)
     let isUrgent = lane == .events
-    // A continuously growing track would prevent the link from closing.
+    // In bursts, only state messages extend a burst: a track that grows continuously would otherwise keep the
+    // link open.
     let belongsToBurst = lane == .state || plan.choice.policy == .standing
     if isOpen, isUrgent || belongsToBurst {
       sendWaiting(at: now)
@@ -119,7 +119,7 @@ struct LinkModel {
 
   private enum Step { case open, ping, close }
 
-  /// The next step of the session without a message; nil if there is none.
+  /// The next step of the session that occurs if no message is sent; nil if there is none.
   private var nextStep: (due: Timestamp, step: Step)? {
     let keepAlive = Double(plan.choice.keepAlive)
     let ping = keepAlive > 0 ? (due: lastBusy.advanced(bySeconds: keepAlive), step: Step.ping) : nil
@@ -160,7 +160,8 @@ struct LinkModel {
 
   private mutating func carry(_ bytes: Int, at time: Timestamp) {
     carried += bytes
-    // The next ping may be due before a live value that was sent last.
+    // The time of a ping may precede that of the last sent live value, but the meter requires ascending
+    // times.
     lastCarried = max(lastCarried, time)
     _ = meter.observe(carried: carried, at: lastCarried.nanoseconds)
   }

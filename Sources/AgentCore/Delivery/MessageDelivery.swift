@@ -5,17 +5,16 @@ internal import Telemetry
 /// Destination of the pipeline's messages: a broker with a durable queue, or standard output.
 protocol MessageDelivery: AnyObject, Sendable {
   /// Accepts messages in order. When it returns, durable messages are stored.
-  ///
-  /// - Throws: an error that stops the agent, if nothing can be accepted any more.
+  /// - Throws: an error that stops the agent, if no further messages can be accepted.
   func accept(_ messages: [VehicleMessage]) throws
 
-  /// Accepts messages in order, together with the region states after them. After a crash either both or none
-  /// are present, so that no crossing is reported twice or lost.
+  /// Accepts messages in order, together with the region states that result from the messages. After a crash,
+  /// either messages and states are both present, or neither, so that no crossing is reported twice or lost.
   ///
   /// - Parameter regionStates: as returned by `RegionMonitor.encoded`; nil if unchanged.
   func accept(_ messages: [VehicleMessage], regionStates: [UInt8]?) throws
 
-  /// The region states accepted last, also before a restart; nil if none are preserved.
+  /// The region states that were accepted last, possibly before a restart; nil if none are preserved.
   var regionStates: [UInt8]? { get }
 
   /// Counters for `status` by name.
@@ -35,15 +34,15 @@ protocol MessageDelivery: AnyObject, Sendable {
   /// Updates whether the vehicle is at rest, which determines the link's permitted cost.
   func observe(isAtRest: Bool, at timestamp: Timestamp)
 
-  /// Starts a new epoch for subsequent messages, because their times may precede those of earlier ones.
+  /// Starts a new epoch for subsequent messages, because their times may precede those of earlier messages.
   func beginEpoch()
 
-  /// Sends the farewell and pending messages within a time limit, and returns when all is stopped.
+  /// Sends the farewell and pending messages within a time limit, and returns when delivery has stopped.
   func stop(farewell: VehicleMessage) throws
 }
 
 extension MessageDelivery {
-  /// No use of a radio.
+  /// Use of the radio; none by default, for destinations that use no radio.
   var radio: EnergyAccount { EnergyAccount(seconds: 0, starts: 0, bytes: 0) }
   /// Accepts messages without preserving region states.
   func accept(_ messages: [VehicleMessage], regionStates: [UInt8]?) throws { try accept(messages) }

@@ -6,12 +6,12 @@ internal import Telemetry
 /// each connection attempt, and `asleep` at the end of a burst.
 final class Presence: Sendable {
   private struct State {
-    /// Session start in the will of the newest attempt.
+    /// Session start in the will of the newest connection attempt; nil before the first.
     var attempt: UTCTime?
-    /// Session start of the newest successful attempt.
+    /// Session start of the newest successful connection attempt; nil before the first.
     var session: UTCTime?
     var lastStatus: StatusMessage?
-    /// Time of that observation in ns, on the clock that includes suspend.
+    /// Time in ns at which `lastStatus` was observed, on the clock that includes suspend.
     var observedAt: Int64 = 0
   }
 
@@ -37,8 +37,8 @@ final class Presence: Sendable {
     }
   }
 
-  /// Returns `asleep`: the last `status` with the current time and the next contact.
-  /// - Parameter seconds: time in s to the next contact; nil if only an event causes one.
+  /// Returns `asleep`: the last `status` with the current time and the time of the next contact.
+  /// - Parameter seconds: time in s to the next contact; nil if only an event opens the link.
   /// - Returns: nil before the first `status`.
   func asleep(nextContactIn seconds: Double?) -> StatusMessage? {
     let (last, observedAt, session) = state.withLock { ($0.lastStatus, $0.observedAt, $0.session) }

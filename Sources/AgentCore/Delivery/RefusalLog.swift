@@ -7,7 +7,7 @@ struct RefusalLog {
   struct Line: Equatable {
     var topic: String
     var reason: String
-    /// Number of rejections of this kind since the previous line.
+    /// Number of rejections with this topic and reason since the previous line.
     var count: Int
     var isKept: Bool
   }
@@ -25,8 +25,8 @@ struct RefusalLog {
   private static let interval: Int64 = 3_600_000_000_000
   private static let capacity = 200
 
-  /// Processes a rejection. Returns a line for the first one of a topic and reason, and for later ones
-  /// combined lines.
+  /// Processes a rejection. Returns the line to log: for the first rejection with this topic and reason
+  /// immediately, for later rejections a combined line per `interval`; nil if nothing must be logged now.
   mutating func observe(_ refusal: OutboxRefusal, reason: String, at now: Int64) -> Line? {
     var line = Line(topic: refusal.topic, reason: reason, count: 1, isKept: refusal.isKept)
     last = (line, now)

@@ -1,12 +1,13 @@
 internal import StoreAndForward
 
-/// Filters log messages of an intermittently writable disk: after a relapse within a minute, only the relapse
-/// is logged, and the recovery once it has lasted. Pure; time is monotonic, in ns.
+/// Filters log messages about a disk that is only intermittently writable. If the disk fails again within a
+/// minute of a recovery, the failure is logged. Further recoveries are then logged only after they have
+/// lasted a minute. Pure; time is monotonic, in ns.
 struct StoreNotices {
   /// Time of the last recovery.
   private var recoveredAt: Int64?
   private var isRelapsed = false
-  /// A recovery that has not lasted long enough yet.
+  /// A recovery that is not logged yet, because it has not lasted `interval`; nil for none.
   private var pending: OutboxNotice?
 
   /// Time in ns for which a recovery must last.
@@ -21,7 +22,7 @@ struct StoreNotices {
       pending = notice
       return nil
     case .degraded:
-      // After a second relapse the last message still applies.
+      // The recovery before this failure was not logged, so the last logged failure still applies.
       if isRelapsed, pending != nil {
         pending = nil
         return nil

@@ -17,7 +17,8 @@ extension AgentConfiguration {
       : "set mqtt.certificate_file and mqtt.key_file where the broker asks for a certificate"
     switch end.cause {
     case .configuration(let why):
-      // The file that the message names first: the key, if it names a key and its certificate.
+      // If the message names several files, the remedy is about the first one. Of a key and its certificate,
+      // that is the key.
       let files = client.credentialKeys.compactMap { key, path in
         why.firstRange(ofText: path).map { (key, $0.lowerBound) }
       }

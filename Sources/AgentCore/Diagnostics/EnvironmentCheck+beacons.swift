@@ -6,8 +6,8 @@ extension AgentConfiguration.Beacons {
       return shares || receives
         ? [
           Finding(
-            .warning, "beacons", "no radio hears any: beacons.share and beacons.receive do nothing",
-            remedy: "name one in radio.wifi, or set radio.modem")
+            .warning, "beacons", "no radio is configured: beacons.share and beacons.receive have no effect",
+            remedy: "name a wireless interface in radio.wifi, or set radio.modem")
         ] : []
     }
     guard shares || receives else {

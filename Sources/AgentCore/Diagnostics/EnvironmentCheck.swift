@@ -27,10 +27,9 @@ package struct EnvironmentCheck {
     self.layers = layers
   }
 
-  /// Performs all checks, each within a few seconds. No sensor is powered. Only an empty message is
-  /// published, to the topic of `status` without retain, which readers ignore.
-  ///
-  /// - Parameter sources: earlier results of `sources()`; nil checks them now.
+  /// Performs all checks, each within a few seconds. No sensor is powered. The only published message is
+  /// empty and not retained, on the topic of `status`, and subscribers ignore it.
+  /// - Parameter sources: earlier results of `sources()`; nil checks the sources now.
   package mutating func run(sources: [Finding]? = nil) -> [Finding] {
     var sources = sources ?? self.sources()
     let sensors = sensors(&sources)
@@ -84,7 +83,8 @@ package struct EnvironmentCheck {
     return [Finding(.ok, "clock", now.rfc3339)]
   }
 
-  /// Checks the local switch, and the permission to open the devices.
+  /// Checks whether locations are enabled on this machine (`location.enabled`), and the permission to open
+  /// the devices.
   private func location() -> [Finding] {
     let services = ServiceAvailability(
       isLocationEnabled: configuration.pipeline.location.isEnabled,
@@ -198,8 +198,8 @@ package struct EnvironmentCheck {
       return [
         found,
         Finding(
-          .warning, "gpsd", "no radio for an approximate position: gpsd.assist does nothing",
-          remedy: "name one in radio.wifi, or set radio.modem"),
+          .warning, "gpsd", "no radio is configured: gpsd.assist has no effect",
+          remedy: "name a wireless interface in radio.wifi, or set radio.modem"),
       ]
     } catch {
       return [
@@ -280,7 +280,8 @@ package struct EnvironmentCheck {
     ]
   }
 
-  /// Paths of the DBC file that are close to a known one. They are published, and have no other effect.
+  /// Returns a warning for each configured path that is unknown but resembles a known VSS path. The signal is
+  /// published, but navigation and trips do not use it.
   private func mistyped(_ bus: CANConfiguration) -> [Finding] {
     bus.signals.filter { $0.source != nil && VehicleSignal.known[$0.path] == nil }.compactMap { signal in
       VehicleSignal.path(near: signal.path).map {
@@ -351,7 +352,7 @@ package struct EnvironmentCheck {
       if isRecorder, access(path, W_OK) == 0 { return nil }
       let fault: String?
       if key == "regions.state" {
-        // For these, only the folder itself is created.
+        // The agent creates the folder of the region states if only its last part is missing.
         fault = StateFolder.fault(folder).map { SystemError.message(for: $0.code) }
       } else {
         fault = access(folder, W_OK | X_OK) == 0 ? nil : SystemError.message(for: errno)
@@ -368,7 +369,7 @@ package struct EnvironmentCheck {
   private func broker() -> [Finding] {
     do {
       let settings = configuration.mqtt.client
-      // The topic of a real message with an empty payload, which readers ignore.
+      // An empty message to the topic of `status` tests the permission to publish; subscribers ignore it.
       let topics = try? TopicScheme(
         root: configuration.topicRoot, fleet: configuration.fleet, vehicle: configuration.vehicle)
       let message = topics.map { MQTTMessage(topic: $0.topic(.status), payload: [], qos: .atLeastOnce) }

@@ -34,7 +34,7 @@ package struct JournalLogHandler: LogHandler {
     _ = write(standard_error_descriptor(), &bytes, bytes.count)
   }
 
-  /// Placed after all other metadata.
+  /// Metadata key of the event's name, which is printed after all other metadata.
   static let eventKey = "event"
 
   /// Returns syslog's severity as in sd-daemon(3).

@@ -10,12 +10,12 @@ struct LibraryMessageLimit {
   private static let repetition: Int64 = 3_600_000_000_000
   private static let refill: Int64 = 60_000_000_000
   private static let burst: Int64 = 10
-  /// Maximum number of remembered texts, and of characters in one.
+  /// Maximum number of remembered texts; `length` limits the characters of each.
   private static let capacity = 100
   private static let length = 300
 
   private var saidAt: [String: Int64] = [:]
-  /// Time at which the whole burst is available again.
+  /// Time at which a full burst of `burst` lines may be logged again; nil before the first line.
   private var refilledAt: Int64?
   /// Number of lines omitted since the previous logged one.
   private(set) var leftOut = 0

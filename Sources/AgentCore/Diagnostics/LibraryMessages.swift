@@ -47,7 +47,7 @@ struct LibraryMessages {
     }
     if limit.leftOut > 0 {
       log.warning(
-        .libraryMessage, "libraries wrote more than this log has", metadata: ["left_out": "\(limit.leftOut)"])
+        .libraryMessage, "messages from libraries omitted", metadata: ["left_out": "\(limit.leftOut)"])
     }
   }
 }

@@ -11,7 +11,8 @@ struct PowerSupplies {
     var batteries: [DeviceHealth.Battery] = []
     for name in SmallFiles.names(in: folder) {
       let place = "\(folder)/\(name)"
-      // The battery of a mouse is unrelated to the vehicle.
+      // The scope `Device` means the battery of a peripheral, such as a mouse, which does not power this
+      // machine.
       if SmallFiles.text("\(place)/scope") == "Device" { continue }
       switch SmallFiles.text("\(place)/type") {
       case "Battery":
@@ -51,7 +52,7 @@ struct PowerSupplies {
     return nil
   }
 
-  /// Combines several batteries: their mean level, and charging if any of them is.
+  /// Combines several batteries: their mean level, and charging if any battery is charging.
   private static func combined(_ batteries: [DeviceHealth.Battery]) -> DeviceHealth.Battery? {
     guard var all = batteries.first, batteries.count > 1 else { return batteries.first }
     let levels = batteries.compactMap(\.level)

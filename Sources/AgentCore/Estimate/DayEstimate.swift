@@ -42,7 +42,7 @@ struct DayEstimate {
   /// Lines printed by `odographd check`.
   var lines: [String] {
     let joules = use.joules.values.reduce(0, +)
-    // Voltage of a lithium cell.
+    // Charge in mAh: 3.7 V is the voltage of a lithium cell, and 3.6 C are 1 mAh.
     let charge = joules / 3.7 / 3.6
     let parts = use.joules.filter { $0.value >= joules * 0.005 }.sorted {
       ($1.value, $0.key) < ($0.value, $1.key)
@@ -51,7 +51,7 @@ struct DayEstimate {
       .filter { $0.value >= use.bytes * 0.005 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
     let without = missing.map(\.rawValue).joined(separator: " and ")
     return [
-      "a day with \(Self.short(drivingHours)) h on the way, estimated"
+      "a day with \(Self.short(drivingHours)) h of driving, estimated"
         + (missing.isEmpty ? ":" : " without \(without), as none was found:"),
       "  energy  \(Self.short(joules)) J, \(Self.short(charge)) mAh at 3.7 V: "
         + parts.map { "\($0.key.rawValue) \(Self.short($0.value))" }.joined(separator: ", "),
@@ -120,13 +120,13 @@ struct DayEstimate {
     let live: String
     switch settings.policy {
     case .distance(let filter):
-      let wait = filter.map { "\(Int($0)) m" } ?? "the way of a second (\(Int(speed)) m)"
+      let wait = filter.map { "\(Int($0)) m" } ?? "the distance driven in 1 s (\(Int(speed)) m)"
       live = sleep.map { "the larger of \(wait) and \($0)" } ?? wait
     case .bounded(let error, let delay, _):
       live =
-        "\(Self.short(error)) m for the moment \(Self.short(delay)) s ago"
+        "\(Self.short(error)) m from the position \(Self.short(delay)) s ago"
         + (sleep.map { ", or \($0)" } ?? "")
-    case .significant: live = "500 m, or the way of five minutes (\(Int(speed * 300)) m)"
+    case .significant: live = "500 m, or the distance driven in 5 min (\(Int(speed * 300)) m)"
     }
     guard let deferral = settings.deferral else { return live }
     let limits = [
@@ -134,7 +134,7 @@ struct DayEstimate {
     ].compactMap { $0 }.joined(separator: " or ")
     let history = deferral.error.map { "within \(Self.short($0)) m" } ?? "every fix"
     if case .bounded = settings.policy { return "\(live); the track \(history), after \(limits)" }
-    return "the way of \(limits) live; the track \(history)"
+    return "up to \(limits) of driving live; the track \(history)"
   }
 }
 

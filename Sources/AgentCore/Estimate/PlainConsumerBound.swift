@@ -22,7 +22,8 @@ struct PlainConsumerBound: Hashable, Sendable {
     ].compactMap { $1 ? ($0, bound) : nil }
   }
 
-  /// Every format carries every location, so that the smallest limit applies to all of them.
+  /// The bound is the same for all formats: each format publishes every location, so the smallest
+  /// displacement limit applies to all.
   private init(_ configuration: AgentConfiguration) {
     let settings = configuration.pipeline.location
     let speed = settings.activity.typicalSpeed
@@ -43,7 +44,8 @@ struct PlainConsumerBound: Hashable, Sendable {
     case .bounded(let error, let delay, let limits):
       let nearest = limits.min { $0.distance(at: speed) < $1.distance(at: speed) }
       metres = max(error, nearest?.metres ?? 0)
-      // Without a limit a prediction that holds is repeated before its lease ends.
+      // Without a displacement limit, a prediction that is still correct is repeated only before its lease
+      // ends.
       seconds =
         (nearest?.seconds ?? BoundedReporter.lease + 2 * delay)
         + fixInterval(within: sleep.map { min($0, error) })

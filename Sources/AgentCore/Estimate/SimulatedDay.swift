@@ -6,12 +6,12 @@ internal import Telemetry
 /// Simulated use of a day: the agent's own loop, run over a vehicle that drives and is then parked.
 ///
 /// The vehicle drives the simulation's demonstration route at the pace of the configured activity; the use of
-/// its second lap is repeated for the rest of the time. When it is parked, inertial sensors are simulated
-/// until all states have settled. After that they would repeat themselves: time passes with the receiver
-/// alone, or an hour is repeated if they are published at intervals. Weather, hills and networks are not
-/// simulated.
+/// its second lap is repeated for the rest of the time. When the vehicle is parked, inertial sensors are
+/// simulated until all states have settled. After that their samples would only repeat, so the rest of the
+/// time is simulated with the receiver alone. If attitude or heading are published at intervals, the use of
+/// one hour is repeated instead. Weather, hills and networks are not simulated.
 struct SimulatedDay {
-  /// Use of energy and of the link over some time.
+  /// Use of energy and of the link over a period of time.
   struct Use {
     /// Joules.
     var joules: [EnergyComponent: Double] = [:]
@@ -24,7 +24,7 @@ struct SimulatedDay {
 
     var bytes: Double { messages.values.reduce(linkBytes, +) }
 
-    /// Returns the sum with the use since an earlier moment, repeated so many times.
+    /// Returns this use plus `times` times its increase since `earlier`.
     func repeating(since earlier: Use, _ times: Double) -> Use {
       func extended<Key>(_ now: [Key: Double], _ before: [Key: Double]) -> [Key: Double] {
         now.reduce(into: [:]) { $0[$1.key] = $1.value + times * ($1.value - (before[$1.key] ?? 0)) }
@@ -43,7 +43,7 @@ struct SimulatedDay {
     }
   }
 
-  /// Laps that are simulated at most.
+  /// Maximum number of simulated laps of the route.
   private static let laps = 4.0
 
   /// Simulates a day.
@@ -66,7 +66,7 @@ struct SimulatedDay {
 
   private static func parked(_ configuration: AgentConfiguration, seconds: Double) throws -> Use {
     guard seconds > 0 else { return Use() }
-    // Standstill is detected within seconds, and the link follows after `LinkPlan.timeout`.
+    // Standstill is detected within seconds, and the link changes after `LinkPlan.settlingTime`.
     let settled = LinkPlan.settlingTime + 300
     guard publishesAtRest(configuration), seconds > settled else {
       return try SimulatedStretch(configuration, .parked, silentFrom: settled).advance(to: seconds)
@@ -77,7 +77,7 @@ struct SimulatedDay {
     return hour.repeating(since: before, max(0, (seconds - settled) / 3600 - 1))
   }
 
-  /// Returns whether values of the inertial sensors are published at intervals without changes.
+  /// Returns whether attitude or heading are published at intervals even if they do not change.
   static func publishesAtRest(_ configuration: AgentConfiguration) -> Bool {
     let (attitude, heading) = (configuration.pipeline.attitude, configuration.pipeline.heading)
     return attitude.isEnabled && attitude.filter == 0 || heading.isEnabled && heading.filter == 0

@@ -10,7 +10,8 @@ internal import Telemetry
 
 /// The agent's own loop over a simulated vehicle, with the use of energy and of the link.
 ///
-/// A class, because the code to copy such a value would be a hundredth of the agent's program.
+/// A class instead of a struct, because the generated code that copies such a struct would add 1 % to the
+/// size of the agent's program.
 final class SimulatedStretch {
   /// Version with the usual length, so that the estimate does not depend on the build.
   private static let version = "1.0.0"
@@ -22,8 +23,8 @@ final class SimulatedStretch {
   /// Seconds of one lap of the route.
   let lapDuration: Double
 
-  /// - Parameter silentFrom: seconds after which inertial sensors at standstill are not simulated any more,
-  ///   because they would repeat themselves; nil for never.
+  /// - Parameter silentFrom: time in s after which inertial sensors are not simulated any more, because the
+  ///   samples at standstill would only repeat; nil for never.
   /// - Throws: `SimulationError`; `TopicError`.
   init(
     _ configuration: AgentConfiguration, _ scenario: SimulatedDrive.Scenario, silentFrom: Double? = nil
@@ -49,7 +50,7 @@ final class SimulatedStretch {
     try loop.start()
   }
 
-  /// Runs up to a moment, in seconds since the start.
+  /// Runs up to a time in s since the start.
   /// - Returns: the use since the start.
   func advance(to seconds: Double) throws -> SimulatedDay.Use {
     let accounts = try loop.advance(recordingTo: Timestamp(seconds: seconds))
@@ -72,8 +73,8 @@ final class SimulatedStretch {
     let pace = configuration.pipeline.location.activity.typicalSpeed
     if configuration.pipeline.location.activity != .automotive {
       for index in simulation.route.waypoints.indices { simulation.route.waypoints[index].speedLimit = pace }
-      // Steps have accelerations of about 2 m/s² (root mean square); the simulation's figure applies at 15
-      // m/s.
+      // A person's steps have accelerations of about 2 m/s² (root mean square). The simulation's
+      // `roadVibration` is the value at 15 m/s.
       simulation.inertialErrors.roadVibration = 2 * 15 / pace
     }
     if configuration.gpsd == nil { simulation.rates.positioning = 0 }
@@ -86,8 +87,8 @@ final class SimulatedStretch {
   }
 }
 
-/// A simulated drive whose inertial sensors stop at a moment without a change of their status, because they
-/// would repeat themselves at standstill.
+/// A simulated drive whose inertial sensors stop at `silentFrom`, because their samples at standstill would
+/// only repeat. Their reported state does not change.
 private struct SettlingDrive: SensorRecording {
   private var drive: SimulatedDrive
   private let silentFrom: Timestamp?

@@ -7,10 +7,10 @@ internal import Telemetry
 
 /// The file of a `BeaconStore`.
 ///
-/// A row per beacon would cost 20 bytes in addition to its 34, and leave a third of each page empty.
-/// Therefore beacons are stored in `bucketCount` rows by a hash of their identity: 20,000 of them require
-/// less than 1 MB, finding one reads a row of about 350 bytes, and a scan of twenty changes twenty pages.
-/// Each row starts with its checksum, because SQLite does not detect all damage.
+/// A row per beacon would cost 20 bytes in addition to the 34 bytes of an entry, and leave a third of each
+/// page empty. Therefore beacons are stored in `bucketCount` rows by a hash of their identity: 20,000 beacons
+/// require less than 1 MB, finding one reads a row of about 350 bytes, and a scan of twenty beacons changes
+/// twenty pages. Each row starts with its checksum, because SQLite does not detect all damage.
 final class BeaconFile {
   struct Entry: Hashable {
     var beacon: LearnedBeacon
@@ -45,7 +45,7 @@ final class BeaconFile {
   private var writing: Statement
   /// Number of beacons in the file.
   private(set) var count = 0
-  /// Rows read and written since the file was opened.
+  /// Number of rows read and written since the file was opened.
   private(set) var (reads, writes) = (0, 0)
   /// Cells of the fleet's map that were dropped, completely or partly.
   private var lost: Set<String> = []
@@ -55,14 +55,15 @@ final class BeaconFile {
   init(path: String) throws(SQLiteError) {
     self.path = path
     database = try Database(path: path, access: .create)
-    // Deleted data is overwritten. A truncated journal requires less space than a log, and writes are rare.
+    // `secure_delete` overwrites deleted positions. A truncated rollback journal requires less space than a
+    // write-ahead log, and writes are rare.
     try database.execute(
       """
       PRAGMA secure_delete = ON; PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL;
       PRAGMA cache_size = -128; PRAGMA temp_store = MEMORY;
       """)
     guard try database.migrate(Self.steps) else {
-      throw SQLiteError(code: .notADatabase, message: "it is of a newer version", sql: "open", file: path)
+      throw SQLiteError(code: .notADatabase, message: "a newer version created it", sql: "open", file: path)
     }
     guard try database.text("PRAGMA quick_check(1)") == "ok" else {
       throw SQLiteError(code: .corrupt, message: "its pages are inconsistent", sql: "open", file: path)
@@ -132,8 +133,8 @@ final class BeaconFile {
     try remove(isUnwanted, makesRoom: false)
   }
 
-  /// - Parameter makesRoom: true if the entry is dropped for lack of space, so that its cell becomes
-  ///   incomplete.
+  /// - Parameter makesRoom: true if entries are dropped for lack of space; their cells of the fleet's map
+  ///   then become incomplete.
   @discardableResult
   private func remove(_ isUnwanted: (Entry) -> Bool, makesRoom: Bool) throws(SQLiteError) -> Int {
     let before = count
@@ -156,7 +157,7 @@ final class BeaconFile {
     return before - count
   }
 
-  /// Deletes beacons that were not heard for long, and above the limit the least valuable ones.
+  /// Deletes the beacons that were last heard before a day, and above the limit the least valuable ones.
   /// - Parameters:
   ///   - day: the first day that is retained, in days since 1970.
   ///   - limit: maximum number of beacons. Deletion continues to 5 % below it, so that it is not required
@@ -302,7 +303,8 @@ final class BeaconFile {
     return nil
   }
 
-  /// - Returns: the removed entry; nil for an invalid one.
+  /// Removes the entry with the least value from a bucket.
+  /// - Returns: the removed entry; nil if it was invalid.
   private static func removeLeast(_ entries: inout [UInt8]) -> Entry? {
     let least = stride(from: 0, to: entries.count, by: entrySize).min {
       (entry(entries, at: $0)?.worth ?? .min) < (entry(entries, at: $1)?.worth ?? .min)

@@ -8,7 +8,7 @@ internal import Telemetry
 /// The agent's beacon map: learns from scans taken with accurate fixes, shares them, and receives the fleet's
 /// map. Used by the pipeline's thread only.
 struct BeaconMemory: Sendable {
-  /// The configured store and functions.
+  /// The configured store, and which functions of the beacon map are enabled.
   struct Plan: Sendable {
     var store: BeaconStore
     var learns = true
@@ -57,7 +57,8 @@ struct BeaconMemory: Sendable {
         scan.scan, at: scan.coordinate, accuracy: scan.accuracy, day: scan.time.day,
         isContested: scan.isContested)
     }
-    // A contested position is not shared before the vehicle itself accepts it.
+    // If known beacons contradict the position, the scan is not shared until the vehicle itself accepts the
+    // position.
     if plan.shares, !scan.isContested { batch.append(scan, at: now) }
   }
 

@@ -10,9 +10,9 @@ internal import Spatial
 ///
 /// Changes wait in memory and are written at most once in five minutes, earlier only if more than eight
 /// pieces of the fleet's map have arrived. A write is at most the whole file, 1 MB, plus its journal: about
-/// 25 MB of flash in two hours of driving. A loss of power loses these minutes. A damaged file is set aside,
-/// and its content must be learned again. An unwritable disk loses what was learned but does not stop the
-/// agent. The file is created by the first scan that contains something to learn.
+/// 25 MB of flash in two hours of driving. A loss of power loses the changes since the last write. A damaged
+/// file is set aside, and its content must be learned again. An unwritable disk loses what was learned but
+/// does not stop the agent. The file is created by the first scan that contains something to learn.
 package final class BeaconStore: BeaconMap {
   struct Settings: Sendable, Hashable {
     var path: String
@@ -24,18 +24,18 @@ package final class BeaconStore: BeaconMap {
 
   private struct State {
     var file: BeaconFile?
-    /// Changes not yet in the file; nil for deletions.
+    /// Changes that are not yet in the file; a nil entry deletes the beacon.
     var pending: [Beacon: BeaconFile.Entry?] = [:]
     var pieces = WaitingPieces()
     var nextFlush: Timestamp?
-    /// True if a damaged file was set aside and this was not reported yet.
+    /// True after a damaged file was set aside, until `drainIsAnew` returns it.
     var isAnew = false
     /// Days since 1970; nil if unknown.
     var day: Int?
     var prunedOn: Int?
     /// Zones in which learned positions are not stored.
     var zones: [PrivacyPolicy.Zone]?
-    /// True if the disk is not used until the next write.
+    /// True after a failure of the disk: until the next scheduled write the file is not accessed.
     var isWaiting = false
     var hasLoggedFailure = false
   }
@@ -73,13 +73,14 @@ package final class BeaconStore: BeaconMap {
   func learn(
     _ scan: RadioScan, at place: Coordinate, accuracy: Double, day: Int, isContested: Bool = false
   ) {
-    // Only the first few thousand are examined: no band contains more real transmitters.
+    // Only the first 4096 sightings are examined, because no band contains more real transmitters.
     let strongest = scan.sightings.prefix(4096).sorted { ($0.signal ?? -200) > ($1.signal ?? -200) }
     let heard = RadioScan(
       timestamp: scan.timestamp, sightings: Array(strongest.prefix(Self.mostSightings)))
     state.withLock { state in
       let entries = entries(of: heard.sightings.map(\.beacon), &state)
-      // A received entry from a single sighting is worth no more than this one and would only distort it.
+      // A received entry that is based on a single sighting is ignored: it is no more accurate than this scan
+      // and would distort the learned position.
       let known = entries.filter {
         isContested || !$0.value.isShared || $0.value.beacon.place.sightings > 1
       }.mapValues(\.beacon)
@@ -88,8 +89,8 @@ package final class BeaconStore: BeaconMap {
       for (beacon, change) in changes {
         guard state.pending.count < Self.mostPending else { break }
         let entry = change.map { after in
-          // An entry of the fleet's map remains marked as such until the vehicle has its own observations. The next
-          // version of the map then replaces it.
+          // An entry of the fleet's map remains marked as shared until the vehicle has its own observations,
+          // so that the next version of the map replaces the entry.
           let isShared =
             isContested && entries[beacon]?.isShared == true
             && after.place.coordinate == known[beacon]?.place.coordinate
@@ -100,12 +101,14 @@ package final class BeaconStore: BeaconMap {
     }
   }
 
-  /// Accepts received positions of beacons that this vehicle never heard; own evidence has precedence.
+  /// Accepts received positions of beacons that this vehicle never heard; for other beacons, the vehicle's
+  /// own observations have precedence.
   /// - Parameter piece: beacons in the order of their identities.
   func accept(_ piece: [MappedBeacon]) {
     state.withLock { state in
       if state.pieces.isFull { flush(&state) }
-      // Doubts about the previous received position do not apply to the new one.
+      // Pending changes of a previously received entry are discarded, because they do not apply to the newly
+      // received position.
       for beacon in piece {
         if case .some(.some(let entry)) = state.pending[beacon.beacon], entry.isShared {
           state.pending.removeValue(forKey: beacon.beacon)
@@ -153,7 +156,8 @@ package final class BeaconStore: BeaconMap {
     state.withLock { $0.pieces.setVersion(version, of: cell) }
   }
 
-  /// Writes and deletes as due.
+  /// Writes pending changes and removes old beacons if this is due, and removes learned positions in new
+  /// zones.
   /// - Parameters:
   ///   - day: days since 1970; nil if civil time is unknown.
   ///   - zones: zones in which learned positions are not stored from now on.
@@ -232,7 +236,8 @@ package final class BeaconStore: BeaconMap {
   private func hide(_ zones: [PrivacyPolicy.Zone], _ state: inout State) {
     guard zones != state.zones else { return }
     func isHidden(_ entry: BeaconFile.Entry) -> Bool {
-      // Of a received entry, only the second position was heard by this vehicle.
+      // In an entry from the fleet's map, only `elsewhere` is a position at which this vehicle heard the
+      // beacon.
       let places = [entry.isShared ? nil : entry.beacon.place.coordinate, entry.beacon.elsewhere]
       let points = places.compactMap { $0.map { SurfacePoint($0) } }
       return zones.contains { zone in points.contains { zone.area.contains($0) } }
@@ -260,7 +265,7 @@ package final class BeaconStore: BeaconMap {
 
   // MARK: The file
 
-  /// - Returns: nil if the file cannot be used at the moment, which has been logged.
+  /// - Returns: nil if the file cannot be used; the reason has been logged.
   @discardableResult
   private func withFile<Result>(
     _ state: inout State, _ body: (BeaconFile) throws(SQLiteError) -> Result
@@ -314,7 +319,7 @@ package final class BeaconStore: BeaconMap {
     // Colons cause problems in some file systems and tools.
     let date = String(UTCTime(nanoseconds: SystemClock.realtime).rfc3339.map { $0 == ":" ? "-" : $0 })
     let aside = settings.path + Self.aside + date
-    // The journal of a damaged file would be applied to the next one.
+    // SQLite would apply the journal of the damaged file to the new file of the same name.
     unlink(settings.path + "-journal")
     do throws(SystemError) {
       try AtomicFile.move(settings.path, to: aside)

@@ -5,19 +5,19 @@ internal import Spatial
 
 /// Stores the motion calibration in a file for the next start.
 ///
-/// The file is replaced rarely, because flash wears and calibrations change slowly. A level set by a command
-/// is stored immediately.
+/// The file is replaced rarely, because flash wears and calibrations change slowly. A level calibration that
+/// a command has set is stored immediately.
 struct CalibrationStore: Sendable {
   private var file: LearnedFile
   private let log: Logger
   private var stored: MotionCalibration?
-  /// The level of the last attempt to save.
+  /// The level calibration at the last attempt to save.
   private var level: LevelCalibration?
   private var nextLook: Timestamp?
   private var nextSave: Timestamp?
   private var hasLoggedDiscard = false
 
-  /// Interval in s between saves, and between checks for discarded values.
+  /// Interval in s between saves, and between checks whether a calibration was discarded.
   static let pace = 900.0
   static let look = 10.0
 

@@ -7,7 +7,8 @@ internal import Sensors
 internal import Spatial
 internal import Telemetry
 
-/// State of the motion sensors on disk, beside the messages. Used by the pipeline's thread alone.
+/// State on disk that the motion sensors produce: calibration, navigation, odometer, trips and recordings.
+/// Messages are stored elsewhere. Used by the pipeline's thread alone.
 struct MotionMemory: ~Copyable {
   /// The stores of a run, before any file is opened.
   struct Plan: Sendable {
@@ -16,9 +17,10 @@ struct MotionMemory: ~Copyable {
     var odometer: OdometerStore?
     var trips: TripStore?
     var recorder: AgentConfiguration.Recorder?
-    /// Records on command only; nil if `recorder` always records, or commands may not record.
+    /// Settings of a recorder that records on command only; nil if `recorder` always records, or if commands
+    /// may not record.
     var commandedRecorder: AgentConfiguration.Recorder?
-    /// True for recorded and simulated input, whose time line is not the machine's.
+    /// True for recorded and simulated input, whose timestamps are not those of the machine's clock.
     var isVirtual = false
 
     init() {}
@@ -51,7 +53,8 @@ struct MotionMemory: ~Copyable {
     if let recorder = plan.recorder {
       history = try AccelerometerHistory(recorder, isVirtual: plan.isVirtual, log: log)
     } else if let recorder = plan.commandedRecorder, access(recorder.path, F_OK) == 0 {
-      // An earlier recording can be read. A file that cannot be opened is reported when it is needed.
+      // The file is opened so that an earlier recording can be read. If it cannot be opened, the next command
+      // to record reports the error.
       history = try? AccelerometerHistory(
         recorder, isVirtual: plan.isVirtual, isCommanded: true, log: log)
     } else {
@@ -66,7 +69,8 @@ struct MotionMemory: ~Copyable {
     trips = plan.trips
   }
 
-  /// Stores changes. Call it after the pipeline has processed the event.
+  /// Stores the state that an event has changed, as far as it is due. Call it after the pipeline has
+  /// processed the event.
   mutating func process(_ event: SensorEvent, _ pipeline: borrowing AgentPipeline) {
     guard let timestamp = event.timestamp else { return }
     history?.record(event, utcOffset: pipeline.utcOffset(at: timestamp))
@@ -75,13 +79,14 @@ struct MotionMemory: ~Copyable {
   }
 
   /// Stores the odometer if it is due. Call it before messages with the odometer are delivered.
-  /// - Parameter isSet: true to store it in any case, because a command has set it.
+  /// - Parameter isSet: true to store it immediately, because a command has set it.
   mutating func keepOdometer(_ pipeline: inout AgentPipeline, at timestamp: Timestamp, isSet: Bool = false) {
     guard let outcome = odometer?.keep(pipeline, at: timestamp, isSet: isSet) else { return }
     pipeline.observe(odometerKept: outcome.state)
   }
 
-  /// Stores trips if they are due, after their odometer. Call it before trip messages are delivered.
+  /// Stores trips if they are due, after the odometer to which they refer. Call it before trip messages are
+  /// delivered.
   mutating func keepTrips(_ pipeline: inout AgentPipeline, at timestamp: Timestamp) {
     if trips?.isUrgent(pipeline) == true { keepOdometer(&pipeline, at: timestamp, isSet: true) }
     trips?.keep(pipeline, at: timestamp)
@@ -97,7 +102,8 @@ struct MotionMemory: ~Copyable {
     history?.record(seconds: seconds)
   }
 
-  /// Returns a piece of the recorded accelerometer history; nil if nothing is recorded.
+  /// Returns the first recorded accelerometer samples of a time span, at most `pieceCount`; nil if nothing is
+  /// recorded.
   /// - Throws: `SystemError` for a failing disk.
   func recorded(from start: UTCTime, to end: UTCTime) throws(SystemError) -> RecordedPiece? {
     try history?.piece(from: start, to: end)
@@ -116,16 +122,16 @@ struct MotionMemory: ~Copyable {
 /// A part of the accelerometer's history.
 struct RecordedPiece {
   var piece: SamplePiece
-  /// Start of the next piece; nil after the last one.
+  /// Time from which the caller can request the next piece; nil after the last piece.
   var next: UTCTime?
   /// First and last recorded time; nil if nothing is recorded.
   var span: (start: UTCTime, end: UTCTime)?
 }
 
-/// Writes the accelerometer's samples to the ring on disk, block by block, on the pipeline's thread.
+/// Writes the accelerometer's samples to a ring file on disk, block by block, on the pipeline's thread.
 ///
-/// A failing disk loses history but does not stop the agent: the failure is logged once, and each block
-/// retries.
+/// A failing disk loses history but does not stop the agent: the failure is logged once, and the write is
+/// retried with each block.
 struct AccelerometerHistory: ~Copyable {
   private var recorder: SensorRecorder
   private let log: Logger
@@ -137,13 +143,15 @@ struct AccelerometerHistory: ~Copyable {
     case always
     /// Waiting for a command.
     case idle
-    /// Recording for a time in s from the next sample, and at least until the end of a recording in progress.
+    /// A command has requested `seconds` of recording from the next sample. If a recording is in progress, it
+    /// continues at least until its own end, `until`.
     case requested(seconds: Double, until: Timestamp?)
     case recording(until: Timestamp)
   }
 
   /// - Parameters:
-  ///   - isVirtual: true if the time line is a recording's, which is valid only within this run.
+  ///   - isVirtual: true if timestamps are those of recorded or simulated input, which are valid only within
+  ///     this run.
   ///   - isCommanded: true if nothing is recorded without a command.
   /// - Throws: `ConfigurationError` if the file cannot be opened.
   init(
@@ -193,7 +201,8 @@ struct AccelerometerHistory: ~Copyable {
     }
   }
 
-  /// Returns whether samples from a point in time are recorded. Synchronizes a recording at its end.
+  /// Returns whether a sample with this timestamp is recorded. At the end of a commanded recording it
+  /// synchronizes the file.
   private mutating func isRecording(_ timestamp: Timestamp) -> Bool {
     switch mode {
     case .always: return true
@@ -211,21 +220,21 @@ struct AccelerometerHistory: ~Copyable {
     }
   }
 
-  /// Maximum number of samples in a piece (80 s, 50 kB).
+  /// Maximum number of samples in a `RecordedPiece` (80 s, 50 kB).
   static let pieceCount = 4000
 
   func piece(from start: UTCTime, to end: UTCTime) throws(SystemError) -> RecordedPiece {
     let (samples, next) = try recorder.accelerometerData(from: start, to: end, limit: Self.pieceCount)
     var piece = SamplePiece(startingAt: samples.first?.time ?? start)
     for sample in samples {
-      // In the sensor's sign convention, not Core Motion's.
+      // The published samples have the sign convention of IIO, not of Core Motion.
       let force = sample.acceleration * -standardGravity
       piece.append(.accelerometer, [force.x, force.y, force.z], at: sample.time)
     }
     return RecordedPiece(piece: piece, next: next, span: recorder.recordedSpan)
   }
 
-  /// Synchronizes all records before the end.
+  /// Synchronizes all recorded samples before the agent stops.
   mutating func close() {
     do throws(SystemError) {
       try recorder.synchronize()

@@ -8,29 +8,31 @@ internal import Spatial
 /// parked vehicle in its garage.
 ///
 /// The position of a moving vehicle is valid for seconds, that of a parked one until it moves. It is written
-/// each second to a file in memory beside the control socket, where nothing wears. It is written to disk when
-/// the vehicle has stopped, when it departs, at long intervals, and at the end.
+/// each second to a file in a memory file system beside the control socket, which causes no flash wear. It is
+/// written to disk when the vehicle has stopped, when it departs, at long intervals, and when the agent
+/// stops.
 struct NavigationStore: Sendable {
   private var disk: LearnedFile
-  /// File in memory; nil without such a folder.
+  /// File in a memory file system; nil if the control socket's folder is on a disk.
   private var memory: LearnedFile?
-  /// Identity of the timestamps' clock: one boot of the machine.
+  /// Identity of the machine's boot. Timestamps of different boots are not comparable.
   private let timeline: String
   private var nextLook: Timestamp?
   private var nextSave: Timestamp?
   private var stoppedSince: Timestamp?
   /// True if the state on disk is that of a stopped vehicle.
   private var hasSavedStop = false
-  /// Earliest time to retry a failed disk.
+  /// Earliest time of the next write to disk after a stop or departure, in case the last write failed.
   private var retry: Timestamp?
-  /// Calibration on disk that contains a position.
+  /// The stored calibration, if it contains a position; otherwise nil.
   private var placed: NavigationCalibration?
 
   /// Interval in s between writes in memory and on disk, and delay of a write after a stop.
   static let look = 1.0
   static let pace = 900.0
   static let stopDelay = 10.0
-  /// Minimum assumed age in s of a stop before a reboot, because the clock may not be set yet.
+  /// Minimum age in s that is assumed for a stop before a reboot: the clock may not be set yet, so that the
+  /// calculated age is unreliable.
   static let leastAge = 600.0
 
   /// - Parameters:
@@ -46,10 +48,10 @@ struct NavigationStore: Sendable {
     timeline = identity.isEmpty ? "unknown-\(UInt64.random(in: 0 ... .max))" : identity
   }
 
-  /// Returns the stored state, with its time on the device's time line; nil if there is none or it is not
+  /// Returns the stored state, with its time as a timestamp of this boot; nil if there is none or it is not
   /// usable.
   /// - Parameters:
-  ///   - timestamp: current time on the device's time line.
+  ///   - timestamp: current time on the clock of the sensors' timestamps.
   ///   - now: current civil time according to the machine.
   mutating func load(at timestamp: Timestamp, now: UTCTime) -> StoredNavigation? {
     let found = [memory, disk].compactMap { file in
@@ -57,7 +59,7 @@ struct NavigationStore: Sendable {
     }
     placed = found.last { $0.lastState != nil }
     hasSavedStop = placed?.lastState?.isStopped == true
-    // The newest state of this boot, if there is one.
+    // The newest state that was stored since the machine booted; nil for none.
     let own = found.filter { $0.moment?.timeline == timeline }
       .max { ($0.moment?.timestamp ?? timestamp) < ($1.moment?.timestamp ?? timestamp) }
     guard let calibration = own ?? found.last else { return nil }
@@ -81,7 +83,8 @@ struct NavigationStore: Sendable {
     let isStanding = stoppedSince.map { timestamp.seconds(since: $0) >= Self.stopDelay } ?? false
     let due = nextSave ?? timestamp.advanced(bySeconds: Self.pace)
     nextSave = due
-    // The state of a past stop must not be found after a loss of power.
+    // When the vehicle departs, its stop on disk is overwritten, so that it is not restored after a loss of
+    // power.
     let hasChanged = isStanding && !hasSavedStop || !kept.isStopped && hasSavedStop
     let isDue = timestamp >= due || hasChanged && timestamp >= (retry ?? timestamp)
     if isDue { retry = timestamp.advanced(bySeconds: Self.stopDelay) }

@@ -7,35 +7,38 @@ internal import Spatial
 /// Stores the odometer so that neither a kill nor a loss of power loses metres.
 ///
 /// After a restart, the distance from the stored position to the first new one is added. The error of that
-/// estimate is tracked continuously: the file on disk is rewritten when it would exceed three metres. On a
-/// straight road that is once per kilometre, in a town every few seconds, at rest never. In memory beside the
-/// control socket, where nothing wears, it is stored with each position.
+/// estimate is tracked continuously: the file on disk is rewritten when the error would exceed three metres.
+/// On a straight road that is once per kilometre, in a town every few seconds, at rest never. A file in a
+/// memory file system beside the control socket is rewritten with each position, because this causes no flash
+/// wear.
 ///
 /// A second file contains the metres of the last stop without the position, in case the first is damaged.
 struct OdometerStore: Sendable {
   private var disk: LearnedFile
   private var copy: LearnedFile
-  /// File in memory; nil without such a folder.
+  /// File in a memory file system; nil if the control socket's folder is on a disk.
   private var memory: LearnedFile?
-  /// The states on disk, in memory and in the copy.
+  /// The states in the three files: on disk, in the memory file system, and in the second file on disk.
   private var onDisk, inMemory, copied: OdometerState?
-  /// Initial state of this run, until it has been continued.
+  /// State that `load` returned; nil as soon as a different state was stored.
   private var loaded: OdometerState?
   private var nextSave: Timestamp?
   private var isDiskFailing = false
-  /// True if the folder in memory belongs to no service: its file is used only together with one on the disk,
-  /// and is deleted at a clean stop.
+  /// True if the memory file is in a folder that no service manager removes. It is then used only if a file
+  /// on disk exists, too, and is deleted at a clean stop.
   private let isMemoryShared: Bool
   private var standingSince: Timestamp?
 
-  /// Largest error in m of a restart, and largest distance in m from the stored position.
+  /// Limits in m above which the file on disk is rewritten: the error that a restart would cause, and the
+  /// distance from the stored position.
   static let (greatestRisk, longestWay) = (3.0, 1000.0)
-  /// Metres after a stop at which the departure is stored on disk. Published readings lag behind by ten
-  /// metres (`OdometerReports`).
+  /// Distance in m after a stop at which the departure is stored on disk. Published readings lag behind the
+  /// distance by ten metres (`OdometerReports`).
   var leavingWay = 5.0
-  /// Metres since the last copy without a clean stop: the maximum loss from a damaged file.
+  /// Distance in m since the last write of the second file after which a standstill writes it again. About
+  /// this distance is lost if the first file is damaged.
   var copyInterval = 3000.0
-  /// Seconds between two writes to the disk, and from a stop to its write.
+  /// Interval in s between two writes to the disk, and time in s from a stop to the write of the second file.
   static let (pace, stopDelay) = (3.0, 10.0)
   /// Interval in s between writes if privacy forbids storing the position and only the distance is stored. A loss
   /// of power loses the distance of this time.
@@ -45,8 +48,8 @@ struct OdometerStore: Sendable {
 
   /// - Parameters:
   ///   - path: the file on disk.
-  ///   - memory: the file beside the control socket; used if that is in memory.
-  ///   - isMemoryShared: true if that folder outlives the removal of the store.
+  ///   - memory: the file beside the control socket; used if its folder is in a memory file system.
+  ///   - isMemoryShared: true if that folder remains when the store on disk is deleted.
   ///   - keepsPlace: false if the position must not be stored.
   init(path: String, memory: String?, isMemoryShared: Bool = false, keepsPlace: Bool = true, log: Logger) {
     self.isMemoryShared = isMemoryShared
@@ -65,10 +68,11 @@ struct OdometerStore: Sendable {
     }
     (onDisk, copied) = (read(disk), read(copy))
     inMemory = !isMemoryShared || onDisk != nil || copied != nil ? read(memory) : nil
-    // The distance never decreases, so the greatest is the newest; of equal ones, the one in memory has the
-    // newest position.
+    // The distance never decreases, so the state with the greatest distance is the newest. Of equal
+    // distances, the memory file has the newest position.
     let newest = [inMemory, onDisk, copied].compactMap { $0 }.max { $0.distance < $1.distance }
-    // All other files are rewritten.
+    // If the file on disk is not the newest, it is treated as missing, so that the next call of `keep`
+    // rewrites it.
     if newest != onDisk { onDisk = nil }
     loaded = newest
     return newest
@@ -91,9 +95,10 @@ struct OdometerStore: Sendable {
       _ = memory?.save(state.text, isDurable: false)
       inMemory = state
     }
-    // The state found at the restart must be stored before it is published.
+    // The first state that differs from the loaded one is stored before its reading is published.
     let isFirst = loaded.map { $0.withoutReading != state.withoutReading } ?? false
-    // A state at standstill on disk has its reading. Higher readings are published only after this.
+    // The state of a stop is stored with its reading. It must be replaced on disk before a higher reading is
+    // published.
     let isLeaving =
       onDisk.map { $0.velocity == .zero && state.distance - $0.distance > leavingWay } ?? false
     let isPaced = isDiskFailing && timestamp < nextSave ?? timestamp
@@ -137,7 +142,7 @@ struct OdometerStore: Sendable {
   {
     nextSave = timestamp.advanced(bySeconds: state.place == nil ? Self.hiddenPace : Self.pace)
     if loaded?.withoutReading != state.withoutReading { loaded = nil }
-    // At standstill, readings do not grow before the next one is stored.
+    // At standstill, the reading does not change until the next state is stored, so it is stored, too.
     let stored = isLast || state.velocity == .zero ? state : state.withoutReading
     isDiskFailing = !disk.save(stored.text)
     guard !isDiskFailing else { return Outcome(state: nil) }
@@ -154,8 +159,8 @@ struct OdometerStore: Sendable {
 }
 
 extension OdometerState {
-  /// The state to store in motion, without the reading: later readings are published before the next one is
-  /// stored.
+  /// The state to store in motion. It has no reading, because higher readings will be published before the
+  /// next state is stored.
   fileprivate var withoutReading: OdometerState {
     var state = self
     state.reported = nil

@@ -9,7 +9,7 @@ struct ScanBatch: Sendable {
   private var scans: [ScanMessage.Scan] = []
   private var since: Timestamp?
 
-  /// Maximum number of scans in a message, and waiting time in s of the first.
+  /// Maximum number of scans in a message; `maxWait` is the maximum time in s that the first scan waits.
   static let capacity = 8
   static let maxWait = 1800.0
 

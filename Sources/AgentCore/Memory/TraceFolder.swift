@@ -19,7 +19,8 @@ struct TraceFolder: Sendable {
   /// Counter of traces that are not stored, from 1.
   private var unkept: Int64 = 0
 
-  /// Maximum size in bytes of files that are read: twice the ring and the time after the event.
+  /// Maximum size in bytes of files that are read: twice the size of the ring buffer and of the recording
+  /// after the event.
   private static let largest = 4 << 20
 
   init(path: String?) { self.path = path }
@@ -60,30 +61,31 @@ struct TraceFolder: Sendable {
   func remove(_ name: String, _ part: Part) throws(SystemError) {
     guard let place = place(name, part) else { return }
     do throws(SystemError) { try AtomicFile.remove(place) } catch {
-      // A read-only disk reports this error even for missing files.
+      // On a read-only disk, deleting fails even for a missing file, which is not an error here.
       if exists(name, part) { throw error }
     }
   }
 
-  /// Deletes all files of a trace, the message first: without it nothing is published again.
+  /// Deletes all files of a trace, the message first: without a message, a restart publishes nothing of the
+  /// trace.
   func removeAll(_ name: String) throws(SystemError) {
     for part in Part.allCases { try remove(name, part) }
   }
 
-  /// Renames a published trace, which remains available on the vehicle.
+  /// Renames the file of a published trace, which remains available on the vehicle.
   func setSent(_ name: String) throws(SystemError) {
     guard let packed = place(name, .packed), let sent = place(name, .sent) else { return }
     try AtomicFile.move(packed, to: sent)
     try remove(name, .recording)
   }
 
-  /// Returns the names of traces that have such a file, in order.
+  /// Returns the names of the traces that have a file of kind `part`, in alphabetical order.
   func names(_ part: Part) -> [String] {
     path.map { SmallFiles.names(in: $0).compactMap { Self.name(of: $0, part.rawValue) } } ?? []
   }
 
-  /// Returns the names of traces that an earlier run could not publish. Remains of others after losses of
-  /// power are deleted.
+  /// Returns the names of traces whose message is stored but whose pieces the outbox of an earlier run has
+  /// not accepted. Deletes the files of other traces that a loss of power has left incomplete.
   func pending() -> [String] {
     guard let path else { return [] }
     let names = SmallFiles.names(in: path)

@@ -14,18 +14,18 @@ internal import Traces
 ///
 /// A failing disk costs only the recovery after a restart, because a trace is also in memory while it is
 /// recorded. If a trace cannot be stored as it would be published, its files are deleted before it is
-/// published, or publication is postponed. Otherwise a restart would find less and publish that.
+/// published, or publication is postponed. Otherwise a restart could find an incomplete trace and publish it.
 struct TraceStore: Sendable {
-  /// A trace that is being recorded, or was.
+  /// A trace that is being recorded or was recorded recently.
   private struct Trace: Sendable {
     let run: Int
     let name: String
     var message: TraceMessage
-    /// The recording, and the size of its part on disk.
+    /// The recording in memory. `written` is the number of its bytes that are on disk.
     var bytes: [UInt8]
     var written = 0
     var isWhole = false
-    /// False if none of it is on disk any more, or may be.
+    /// False if the files of the trace were deleted, so that they must not be created again.
     var isKept = true
   }
 
@@ -39,19 +39,20 @@ struct TraceStore: Sendable {
   private let settings: AgentConfiguration.Traces
   private let log: Logger
   private var folder: TraceFolder
-  /// Traces in progress, and recent ones that may still be amended.
+  /// Traces in progress, and recent ones whose messages may still change.
   private var traces: [Trace] = []
   /// Traces that the disk can neither store nor delete, and the time of the next attempt
   /// (`SystemClock.monotonic`).
   private var waiting: [Whole] = []
   private var retryDue: Int64 = 0
-  /// Traces that are in the outbox after the next hand-over, and the time since when.
+  /// Names of traces whose messages were returned for the outbox, and since when the outbox has had them
+  /// (`SystemClock.monotonic`, ns).
   private var handedOver: [(name: String, at: Int64)] = []
   private var hasLoggedFailure = false
 
-  /// Maximum number of remembered traces, above the number that can be in progress at once.
+  /// Maximum number of remembered traces; more than can be in progress simultaneously.
   private static let most = 8
-  /// Interval in ns between attempts.
+  /// Interval in ns between attempts to store or delete the traces in `waiting`.
   private static let retryInterval: Int64 = 10_000_000_000
   /// Maximum size in bytes of an unpacked trace.
   private static let largest = 4 << 20
@@ -63,8 +64,8 @@ struct TraceStore: Sendable {
   }
 
   /// Completes traces of an earlier run: deliver the returned messages, then call `confirm`.
-  /// - Parameter places: positions that may be published now. Others are removed from stored traces, or the
-  ///   trace is deleted.
+  /// - Parameter places: positions that may be published now. All other positions are removed from stored
+  ///   recordings; a complete trace that contains others is deleted.
   mutating func resume(_ places: ExactPositions) -> [VehicleMessage] {
     let pending = folder.pending()
     forgetSent(places)
@@ -78,14 +79,16 @@ struct TraceStore: Sendable {
     message.identity = nil
     let shown = message.shown(places)
     if let packed = read(name, .packed) {
-      // Parts may have been published, so it is published unchanged or not at all.
+      // Some pieces of the trace may have been published already, so the trace is published unchanged or not
+      // at all.
       guard shown == message, !hides(packed, places) else {
         return drop(name, "trace \(name) contains positions that are private now")
       }
       return tell(Whole(name: name, message: message, packed: packed), isKept: true)
     }
     let recording = read(name, .recording)
-    // The files of a published trace are deleted one by one.
+    // Only the message of a complete trace is left: the previous run was interrupted while it deleted the
+    // files of the published trace.
     guard recording != nil || message.size == nil else { return drop(name, nil) }
     message = shown
     let head = TraceFile.Head(moment: Timestamp(nanoseconds: 0), utcOffset: message.time.nanoseconds)
@@ -93,7 +96,8 @@ struct TraceStore: Sendable {
     if !places.areAll {
       file = file.flatMap { TraceFile(bytes: $0.withoutPlaces { !places.contains($0) }) }
     }
-    // A message that was to precede the pieces has not been published.
+    // A message in another state was written by `finish` before the pieces. It was not published, so its
+    // revision is not increased.
     if message.state == .recording { message.revision += 1 }
     message.state = .interrupted
     let last = file?.blocks.compactMap { TraceBlock(bytes: $0)?.times?.upperBound }.max()
@@ -118,11 +122,13 @@ struct TraceStore: Sendable {
     return messages
   }
 
-  /// Returns the number of a run's trace; nil if none was started, or long ago.
+  /// Returns the number of the trace that a run has started; nil if it started none, or if the trace is no
+  /// longer remembered.
   func number(ofRun run: Int) -> JournalNumber? { traces.last { $0.run == run }?.message.trace }
 
-  /// Records that the returned messages have been accepted.
-  /// - Parameter isStored: returns whether the outbox has all of them on disk; called only if necessary.
+  /// Records that delivery has accepted the returned messages.
+  /// - Parameter isStored: returns whether the outbox has stored all of them on disk; called only if
+  ///   necessary.
   mutating func confirm(_ isStored: () -> Bool) {
     guard !handedOver.isEmpty else { return }
     let now = SystemClock.monotonic
@@ -133,7 +139,7 @@ struct TraceStore: Sendable {
     let limit = now - Int64(settings.settlingTime * 1e9)
     guard handedOver.contains(where: { $0.at <= limit }) else { return }
     for (name, at) in handedOver where at <= limit && folder.exists(name, .packed) {
-      // After a failure here, the next run publishes it again unchanged.
+      // If renaming fails, the next run publishes the trace again with identical bytes.
       do throws(SystemError) { try folder.setSent(name) } catch { failed("\(error)") }
     }
     handedOver.removeAll { $0.at <= limit }
@@ -155,7 +161,8 @@ struct TraceStore: Sendable {
     }
     traces.append(Trace(run: run, name: name, message: message, bytes: TraceFile.bytes(head)))
     append(run, blocks)
-    // Its name is as safe as the recording's: both are in one folder, which is synchronized.
+    // This write synchronizes the folder, so that the names of message and recording both survive a loss of
+    // power.
     _ = keep(message, name)
     return .trace(message)
   }
@@ -179,14 +186,15 @@ struct TraceStore: Sendable {
     let trace = traces[index]
     let new = Self.numbered(message, as: trace.message)
     if let place = waiting.firstIndex(where: { $0.name == trace.name }) {
-      // It is published together with its pieces.
+      // The changed message is published together with the pieces when the disk can be used again.
       (waiting[place].message, traces[index].message) = (new, new)
       return []
     }
-    // Deleted files must not be created again.
+    // If the files of the trace were deleted, writing the message must not create them again.
     let isKept = trace.isKept && (folder.exists(trace.name, .message) || !trace.isWhole)
     if isKept, !keep(new, trace.name), folder.exists(trace.name, .message) {
-      // After a restart another message would have the same revision, so this one is published with the next.
+      // The old message is still on disk, so after a restart another message would have the same revision.
+      // The change is published with the next one.
       return []
     }
     traces[index].message = new
@@ -225,7 +233,8 @@ struct TraceStore: Sendable {
     message.pieces = max(
       1, (packed.count + TracePieceMessage.largestSize - 1) / TracePieceMessage.largestSize)
     message.checksum = CRC32.checksum(packed)
-    // The message is decoded as after a restart, so that pieces are equal to the last digit of their time.
+    // The message is encoded and decoded as it would be by a restart, so that a restart creates identical
+    // pieces, to the last digit of their time.
     if let json = try? JSONValue(parsing: message.payload), let read = try? TraceMessage(json: json) {
       message = read
     }
@@ -237,7 +246,8 @@ struct TraceStore: Sendable {
     return secured(Whole(name: name, message: message, packed: packed))
   }
 
-  /// Publishes a trace if a restart would publish the same or nothing; otherwise it waits.
+  /// Returns the messages of a trace once a restart would publish either identical messages or nothing.
+  /// Otherwise the trace waits for the next attempt.
   private mutating func secured(_ whole: Whole) -> [VehicleMessage] {
     if let index = traces.firstIndex(where: { $0.name == whole.name }) {
       traces[index].message = whole.message
@@ -272,7 +282,7 @@ struct TraceStore: Sendable {
     if let index = traces.firstIndex(where: { $0.name == whole.name }) { traces[index].isKept = isKept }
     if isKept { handedOver.append((whole.name, SystemClock.monotonic)) }
     let pieces = max(1, message.pieces ?? 1)
-    // From the trace instead of the clock, so that a piece created again is identical.
+    // The time is calculated from the trace instead of the clock, so that a restart creates identical pieces.
     let time = message.time.advanced(bySeconds: message.after)
     return [.trace(message)]
       + (1...pieces).map { piece in
@@ -285,7 +295,8 @@ struct TraceStore: Sendable {
       }
   }
 
-  /// Returns the bytes to publish: the file with few blocks, and a separate code for each column.
+  /// Returns the bytes to publish: the file's blocks are merged into few, and each column is compressed with
+  /// its own Huffman code.
   static func packed(_ file: TraceFile?) throws(CompressionError) -> [UInt8] {
     guard let file else { return try Deflate.huffman([]) }
     var sections = [TraceFile.bytes(file.head)]
@@ -321,7 +332,7 @@ struct TraceStore: Sendable {
         traces[index].written = bytes.count
       } catch {
         failed("\(error)")
-        // The next write corrects the file.
+        // The next write starts at the beginning of the file and overwrites the private positions.
         traces[index].written = 0
       }
     }
@@ -347,14 +358,15 @@ struct TraceStore: Sendable {
   // MARK: Files
 
   /// Deletes a trace that cannot be published.
-  /// - Parameter reason: nil if nothing is lost.
+  /// - Parameter reason: reason to log; nil if the trace was already published, so that nothing is lost.
   private mutating func drop(_ name: String, _ reason: String?) -> [VehicleMessage] {
     if let reason { failed(reason) }
     do throws(SystemError) { try folder.removeAll(name) } catch { failed("\(error)") }
     return []
   }
 
-  /// - Returns: true if it is on disk.
+  /// Writes the message of a trace.
+  /// - Returns: true if the message is on disk.
   private mutating func keep(_ message: TraceMessage, _ name: String) -> Bool {
     do throws(SystemError) {
       try folder.write(message.payload, to: name, .message)

@@ -6,10 +6,11 @@ internal import Spatial
 
 /// Stores trips, so that a kill or a loss of power neither loses a trip nor publishes two versions of it.
 ///
-/// Before a message about a trip is delivered, it is on disk with the trip's state, after the odometer that
-/// it refers to. It is published again from there until the outbox has it. Stops and changes of the ignition
-/// are stored immediately, because batteries are switched off then. In motion, trips are stored once a
-/// minute, at rest never. Distance that is missing in the file after a restart is counted by the odometer.
+/// Before a message about a trip is delivered, the message and the trip's state are written to disk, after
+/// the odometer to which they refer. Each start publishes the message again until the outbox has accepted it.
+/// Stops and changes of the ignition are stored immediately, because batteries are switched off then. In
+/// motion, trips are stored once a minute, at rest never. Distance that is missing in the file after a
+/// restart is counted by the odometer.
 struct TripStore: Sendable {
   private var disk: LearnedFile
   private var kept: String?
@@ -20,7 +21,7 @@ struct TripStore: Sendable {
   private let keepsPlaces: Bool
 
   /// Interval in s between writes in motion: 4 kB a minute. A loss of power loses the track and the times of
-  /// as many seconds.
+  /// at most this interval.
   static let pace = 60.0
   /// Maximum size in bytes, for 64 messages with their tracks.
   private static let largest = 1 << 20
@@ -61,7 +62,7 @@ struct TripStore: Sendable {
     if !keepsPlaces { state.forgetPlaces() }
     let text = state.text
     guard text != kept else { return }
-    // A failed write is retried at the interval of a drive.
+    // A failed write is retried after `pace`, even at rest.
     let isSaved = disk.save(text)
     kept = isSaved ? text : kept ?? ""
     failed = isSaved ? nil : timestamp

@@ -6,10 +6,11 @@ internal import Sensors
 struct WaitingPieces: Sendable {
   /// Pieces with beacons in order of their identities; the newest last.
   private var pieces: [[MappedBeacon]] = []
-  /// Versions of cells that become complete with these pieces.
+  /// Versions of the cells that are complete as soon as the waiting pieces are written.
   private(set) var versions: [String: String] = [:]
 
-  /// True if a piece was lost, so that it is unknown which cells are complete.
+  /// True if a piece was dropped. No cell is then marked as complete, because the cells of the dropped piece
+  /// are unknown.
   private var isSpoiled = false
 
   /// Maximum number of waiting pieces, of about 150 kB each.

@@ -15,17 +15,17 @@ struct WantedBeacons: Sendable {
   private var told: [BeaconsWantedMessage.Cell]?
   private var lastTold: Timestamp?
   private var taken: (since: Timestamp, counts: [Geohash: Int])?
-  /// Requested cells that were dropped for lack of space. They are requested again when the vehicle returns,
-  /// not repeatedly.
+  /// Requested cells that were dropped for lack of space. They are requested again only after the vehicle has
+  /// left them and returned.
   private var lost: Set<Geohash> = []
 
-  /// Distance in m around the vehicle that the cells cover, and the larger one from which a cell is no longer
-  /// requested. The difference avoids alternation along a border.
+  /// Distances in m around the vehicle: a cell within `margin` is requested, and remains requested until it
+  /// is farther away than `leaving`. The difference avoids alternating requests along a border.
   static let (margin, leaving) = (5000.0, 10_000.0)
-  /// Interval in s between two messages, and time after which an unanswered one is repeated.
+  /// Minimum interval in s between two messages, and time in s after which an unanswered request is repeated.
   static let (interval, repetition) = (60.0, 3600.0)
-  /// Maximum number of pieces per hour, of one cell (twice its size) and of all together (a motorway through
-  /// a densely populated area).
+  /// Maximum number of pieces per hour: of one cell (twice the pieces of the largest cell), and of all cells
+  /// together (a motorway through a densely populated area).
   static let (mostOfCell, most) = (2 * BeaconPiece.largestCount, 16 * BeaconPiece.largestCount)
 
   /// - Parameter versions: versions by cell, with the prefix `BeaconFile.partial` for incomplete ones.
@@ -39,7 +39,7 @@ struct WantedBeacons: Sendable {
     }
   }
 
-  /// Forgets all cells after the map was lost.
+  /// Marks all cells as missing after the map was lost.
   mutating func forgetAll() { (versions, partial, lost) = ([:], [:], []) }
 
   /// Returns the message to publish now; nil for none.
@@ -57,7 +57,7 @@ struct WantedBeacons: Sendable {
     return BeaconsWantedMessage(time: time, cells: cells, refused: refused)
   }
 
-  /// Returns the cells nearby, and those of the last message that are not far yet.
+  /// Returns the cells within `margin`, and those of the last message that are within `leaving`.
   private func around(_ place: Coordinate) -> [Geohash] {
     let near = Geohash.around(place, margin: Self.margin, length: BeaconPiece.cellLength)
     let far = Geohash.around(place, margin: Self.leaving, length: BeaconPiece.cellLength)

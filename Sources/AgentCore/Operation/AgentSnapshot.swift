@@ -19,7 +19,7 @@ struct AgentSnapshot: Sendable {
   var motion: MotionReport
   /// The newest position that may be published.
   var location: LocationMessage?
-  /// Age of that position in s.
+  /// Age of `location` in s; nil without a position.
   var locationAge: Double?
   /// The newest signals of the CAN bus; nil if it is not read.
   var signals: VehicleSignals?
@@ -33,7 +33,7 @@ struct LinkReport: Sendable {
   var isConnected: Bool
   /// Start of this state on `SystemClock.monotonic`; nil before the first attempt has ended.
   var since: Int64?
-  /// The reason for a missing connection.
+  /// The reason why there is no connection; nil while connected, and between bursts.
   var problem: String?
   /// Keep-alive time in s.
   var keepAlive: Int

@@ -6,7 +6,7 @@ internal import Platform
 /// make progress, and answers status queries. It never waits for another thread, and causes no work without
 /// queries.
 struct Caretaker: ~Copyable {
-  /// The enabled duties; nil for disabled ones.
+  /// The enabled duties; a disabled duty is nil.
   struct Duties {
     var notifier: ServiceNotifier?
     var control: ControlSocket?
@@ -133,7 +133,7 @@ struct Caretaker: ~Copyable {
     stuck = found
     guard stuck.isEmpty else { return }
     duties.notifier?.progress()
-    // For the line that the manager shows.
+    // The snapshot updates the status line that the service manager shows.
     if !isStopping { duties.snapshots?.request() }
   }
 

@@ -7,12 +7,13 @@ internal import Platform
 final class ControlSocket {
   let path: String
   let descriptor: Int32
-  /// Connections that wait for the document. Their number is limited; others wait in the kernel's queue.
+  /// Connections that wait for the document. Their number is limited; further connections wait in the
+  /// kernel's queue.
   private(set) var waiting: [Int32] = []
 
   private static let capacity = 16
 
-  /// Creates the socket and replaces one without a listener.
+  /// Creates the socket, and replaces an existing socket on which no process listens.
   /// - Throws: `SystemError`, for example if the folder is missing or another agent is listening.
   init(path: String) throws(SystemError) {
     guard path.utf8.count <= LocalSocket.pathLimit else {

@@ -3,8 +3,8 @@ internal import Platform
 /// Detects stuck threads. Pure: the caller provides all times.
 ///
 /// A thread that waits for a sensor without data is not stuck, because it reacts to a wakeup. A thread counts
-/// as stuck if it was woken and its loop has not turned within the limit, unless it has announced a longer
-/// pause.
+/// as stuck if it was woken and its loop has not started a new iteration within the limit, unless it has
+/// announced a longer pause.
 struct ProgressCheck: Sendable {
   /// State of a thread at a check.
   struct Sign: Sendable {

@@ -9,7 +9,7 @@ struct ServiceNotifier: Sendable {
 
   /// Nil without a service manager.
   init?(environment: [String: String], processID: Int32 = getpid()) {
-    // A path, or a name in the abstract namespace, which starts with "@".
+    // The address is a path, or a name in the abstract namespace, which starts with "@".
     guard let address = environment["NOTIFY_SOCKET"], let first = address.first, first == "/" || first == "@",
       (2...107).contains(address.utf8.count)
     else { return nil }
@@ -55,7 +55,8 @@ enum LocalSocket {
     var bytes = Array(path.utf8.prefix(pathLimit))
     if bytes.first == UInt8(ascii: "@") { bytes[0] = 0 }
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-    // An abstract name ends with the size, a path with a zero.
+    // The address length ends an abstract name; a path ends with a zero byte, which is included in the
+    // length.
     let length = MemoryLayout<sa_family_t>.size + bytes.count + (bytes.first == 0 ? 0 : 1)
     return withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(length)) }

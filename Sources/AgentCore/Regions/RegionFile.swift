@@ -32,8 +32,8 @@ struct RegionFile {
     }
   }
 
-  /// Monitors the valid regions and logs the others.
-  /// - Returns: the report about both.
+  /// Monitors the valid regions and logs the invalid ones.
+  /// - Returns: the report about valid and invalid regions.
   func watch(in monitor: inout RegionMonitor, at time: UTCTime, log: Logger) -> RegionsReportedMessage {
     let (accepted, problems) = collection.watch(in: &monitor)
     for problem in problems {
@@ -61,7 +61,7 @@ struct RegionFile {
 }
 
 extension RegionCollection.Problem {
-  /// The problem in the form of a report.
+  /// The problem as an entry of a report about regions.
   var refusal: RegionsReportedMessage.Refusal {
     RegionsReportedMessage.Refusal(index: index, region: identifier, reason: reason)
   }

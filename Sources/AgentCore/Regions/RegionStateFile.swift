@@ -6,12 +6,13 @@ internal import Positioning
 /// The region states, preserved across restarts.
 ///
 /// The message store contains the states, in the same commit as the events that caused them
-/// (`MessageDelivery`). The file of `regions.state` is a copy in case that store is damaged or replaced, and
-/// contains the states of earlier versions.
+/// (`MessageDelivery`). The file of `regions.state` is a copy in case the message store is damaged or
+/// replaced. Earlier versions stored the states only in this file.
 final class RegionStateFile: Sendable {
   private let path: String
   private let log: Logger
-  /// The revision that was returned last, and whether the store contains region states of then or earlier.
+  /// The monitor's revision at the last call of `change`, and whether any region states were preserved up to
+  /// then.
   private let preserved = Locked<(revision: Int?, hasStates: Bool)>((nil, false))
   /// True if the last write of the file failed.
   private let hasFailed = Locked(false)
@@ -21,9 +22,10 @@ final class RegionStateFile: Sendable {
     self.log = log
   }
 
-  /// Restores a monitor's states of the last run. Without any, this is a first start. Damaged states are
-  /// reported, and count as unknown if the copy is damaged, too.
-  /// - Parameter preserved: states from the message store; nil reads the file.
+  /// Restores the region states of the last run; without any, the monitor remains as at a first start.
+  /// Damaged states in the message store are reported, and those of the copy are restored. If the copy is
+  /// damaged, too, the states are unknown.
+  /// - Parameter preserved: states from the message store; nil reads the copy.
   func restore(_ monitor: inout RegionMonitor, preserved: [UInt8]? = nil) {
     if let preserved {
       do throws(RegionMemoryError) {
@@ -46,7 +48,8 @@ final class RegionStateFile: Sendable {
   }
 
   /// Returns the states to preserve with the messages that are accepted now; nil if they are unchanged. An
-  /// empty set of regions is preserved, too: a region added later is a different one.
+  /// empty set of regions is preserved, too, so that a region added later does not receive the state of a
+  /// removed one.
   func change(of monitor: RegionMonitor) -> [UInt8]? {
     let hasChanged = preserved.withLock { preserved in
       guard preserved.revision != monitor.revision else { return false }

@@ -11,7 +11,7 @@ internal import Telemetry
 /// are restored. Every decision is stored *before* it is executed, so that a loss of power at any moment
 /// leads to one of the two states.
 struct RemoteManager: Sendable {
-  /// An action, to be executed in this order.
+  /// An action to execute. A returned array of decisions is executed in order.
   enum Decision: Hashable, Sendable {
     case remember(RemoteMemory)
     case apply(AgentConfiguration)
@@ -39,7 +39,7 @@ struct RemoteManager: Sendable {
     var changed: [String]
     /// Keys whose changes require a restart.
     var needsRestart: [String]
-    /// Keys overridden by an option, a variable or a remote setting, as before.
+    /// Keys whose changes have no effect, because an option, a variable or a remote setting overrides them.
     var overridden: [String]
     var decisions: [Decision] = []
   }
@@ -54,11 +54,12 @@ struct RemoteManager: Sendable {
 
   private struct Trial {
     var deadline: Timestamp
-    /// Connections that must still be made under the settings; 0 if the present one is sufficient.
+    /// Number of connections that must still be established with the new settings; 0 if the existing
+    /// connection is sufficient.
     var connectionsNeeded: Int
-    /// Time of the first connection under the settings.
+    /// Time of the first connection with the new settings; nil before it.
     var firstConnection: Timestamp?
-    /// Start of the present connection; nil without one, or if a new one is required.
+    /// Start of the current connection; nil if there is none, or if the settings require a new connection.
     var connectedSince: Timestamp?
   }
 
@@ -80,7 +81,7 @@ struct RemoteManager: Sendable {
       let isTrial = index == 0
       guard let settings = isTrial ? self.memory.trial?.settings : self.memory.settings else { continue }
       if isTrial, (self.memory.trial?.starts ?? 0) >= Self.startsOnTrial {
-        lastProblem = "the agent was started \(Self.startsOnTrial) times under them"
+        lastProblem = "the agent was started \(Self.startsOnTrial) times with the new settings"
         continue
       }
       guard let configuration = try? layers.configuration(remote: Self.usable(settings, own, layers)) else {
@@ -107,11 +108,13 @@ struct RemoteManager: Sendable {
 
   /// Decides on a `config/desired` document.
   ///
-  /// A document with an older version than one that was accepted is refused, retained or not: whether the vehicle is connected when
-  /// it is published must make no difference. So is one whose version is a time in the future.
+  /// A version older than the newest accepted one is refused, whether the document is retained or not: the
+  /// result must not depend on whether the vehicle was connected when it was published. A version that is a
+  /// time in the future is refused, too.
   /// - Parameters:
-  ///   - isRetained: whether the broker had retained it: the same one arrives at each connection, and is decided once.
-  ///   - civilTime: by a trusted clock; nil without one.
+  ///   - isRetained: true if the broker had retained the document. The same retained document arrives at each
+  ///     connection, and is decided on once.
+  ///   - civilTime: current time of a trusted clock; nil without one.
   mutating func desired(
     _ payload: [UInt8], isRetained: Bool, at now: Timestamp, civilTime: UTCTime? = nil
   ) -> [Decision] {
@@ -149,14 +152,14 @@ struct RemoteManager: Sendable {
       memory.newestVersion = version
     }
     guard configuration != active else {
-      // Nothing changes; a trial in progress continues.
+      // The configuration does not change; a trial in progress continues with the new document's settings.
       if memory.trial != nil {
         memory.trial?.settings = document.settings
       } else {
         memory.settings = document.settings
       }
-      // Only the trial of a connection has an end that is reported; otherwise the sender would wait for it in
-      // vain.
+      // `trial` is reported only if another report follows. That is the case only while the settings still
+      // require a connection.
       report.state = (trial?.connectionsNeeded ?? 0) > 0 ? .trial : .applied
       return [.remember(memory), .report(report)]
     }
@@ -172,23 +175,23 @@ struct RemoteManager: Sendable {
     return [.remember(memory), .apply(configuration), .report(report)]
   }
 
-  /// Returns the reason to refuse a version; nil to accept it. Each broker may retain a document: without an
-  /// order, the settings could alternate between two of them.
+  /// Returns the reason to refuse a version; nil to accept it. Each of several brokers may retain a document.
+  /// Without an order of versions, the settings could alternate between the documents of two brokers.
   private func problem(of version: String, at civilTime: UTCTime?) -> String? {
     if let civilTime, RemoteSettings.isFuture(version, at: civilTime) {
       return
-        "version \(version) is in the future; it is \(civilTime.rfc3339); correct the clock of the sender"
+        "version \(version) is in the future; it is now \(civilTime.rfc3339); correct the clock of the sender"
     }
     guard let newest = memory.newestVersion, RemoteSettings.isOlder(version, than: newest) else { return nil }
-    // It was accepted before the vehicle's clock was set.
+    // The newest version is a time in the future: it was accepted while the clock was wrong, and no longer
+    // counts.
     if let civilTime, RemoteSettings.isFuture(newest, at: civilTime) { return nil }
     return "version \(version) is older than \(newest), which this vehicle has accepted; give a newer version"
   }
 
-  /// A `regions/desired` document is being decided on.
+  /// Records that a `regions/desired` document is being processed.
   ///
-  /// - Returns: the state to store first; nil for the document decided on last, delivered again by the
-  ///   broker.
+  /// - Returns: the state to store first; nil if the broker has delivered the last processed document again.
   mutating func regionsDesired(_ payload: [UInt8], isRetained: Bool) -> RemoteMemory? {
     let digest = RemoteMemory.digest(payload)
     if isRetained, digest == memory.lastRegions { return nil }
@@ -203,7 +206,7 @@ struct RemoteManager: Sendable {
     let listed = Self.usable(inForce, active, layers)
     let wanted = try layers.configuration(remote: listed)
     try Self.check(wanted)
-    // The file with only those changes that can take effect immediately.
+    // The previous content of the file, with only those changes that can take effect immediately.
     var file = self.layers.file ?? ConfigurationLayer()
     let differing = ConfigurationKey.all.map(\.path).filter { file[$0]?.value != layers.file?[$0]?.value }
     let isOverridden = { (key: String) in layers.override(of: key) != nil || listed[key] != nil }
@@ -235,7 +238,8 @@ struct RemoteManager: Sendable {
       return []
     }
     guard isConnected else { return [] }
-    // Urgent messages open the link, too: the next connection counts from one interval after the first.
+    // Urgent messages open the link, too. Therefore the second connection counts only if at least one
+    // interval has passed since the first.
     if let first = current.firstConnection, case .bursts(_, let interval?) = active.mqtt.resting.policy,
       now.seconds(since: first) < interval - 1
     {
@@ -246,8 +250,8 @@ struct RemoteManager: Sendable {
     return current.connectionsNeeded > 1 ? [] : confirm(isNews: true)
   }
 
-  /// The settings that the connection uses. On trial, a link that opens for bursts at rest does so immediately: a moving
-  /// vehicle would otherwise confirm it before its next stop.
+  /// The settings that the connection uses. While other burst times are on trial, the link uses its policy
+  /// for rest immediately. Otherwise a moving vehicle would confirm the burst times before it had used them.
   var connection: AgentConfiguration.MQTT {
     var settings = active.mqtt
     if trial.map({ $0.connectionsNeeded > 0 }) == true, hasNewBursts(active) {
@@ -257,15 +261,17 @@ struct RemoteManager: Sendable {
   }
 
   /// Returns the number of connections that confirm the settings. A connection proves that the broker is
-  /// reachable. Another schedule of bursts must also prove that the next connection follows in time.
+  /// reachable. Settings with another schedule of bursts must also prove that the next connection follows in
+  /// time.
   private func connectionsNeeded(by configuration: AgentConfiguration) -> Int {
     hasNewBursts(configuration) ? 2 : 1
   }
 
-  /// Returns whether the link opens for bursts, at other times than with the settings that a failed trial
-  /// restores.
+  /// Returns whether a configuration has bursts whose times differ from those of the settings that a failed
+  /// trial restores.
   private func hasNewBursts(_ configuration: AgentConfiguration) -> Bool {
-    // A link that is always in bursts also is at standstill.
+    // The policy at rest is sufficient: a link that uses bursts while the vehicle moves also uses them at
+    // rest.
     guard case .bursts = configuration.mqtt.resting.policy else { return false }
     let before = try? layers.configuration(remote: Self.usable(memory.settings, active, layers)).mqtt
     return before.map {
@@ -289,17 +295,17 @@ struct RemoteManager: Sendable {
       return confirm(isNews: false)
     }
     guard now >= current.deadline, let failed = memory.trial else { return [] }
-    // A short time limit may end before the settling time; an existing connection is then sufficient.
+    // If the deadline precedes the end of the settling time, an existing connection is sufficient.
     if current.connectedSince != nil { return confirm(isNews: false) }
-    // These settings were in effect before, and the configuration file in memory is unchanged. A file it
-    // refers to (privacy.path) may be invalid; then the rollback is retried later.
+    // The restored settings were in effect before, and the configuration file in memory is unchanged. A file
+    // to which they refer (privacy.path) may have become invalid; then the rollback is retried later.
     guard
       let configuration = try? layers.configuration(remote: Self.usable(memory.settings, active, layers))
     else {
       trial?.deadline = now.advanced(bySeconds: active.remote.rollbackAfter)
       return []
     }
-    // One connection was made, and none followed.
+    // The first of two required connections was established, but the second was not.
     let isLate = current.connectionsNeeded == 1 && hasNewBursts(active)
     trial = nil
     memory.trial = nil
@@ -307,8 +313,8 @@ struct RemoteManager: Sendable {
     return [.remember(memory), .apply(configuration), .report(rolledBack(failed.settings, isLate: isLate))]
   }
 
-  /// Returns the stored settings that may be in effect. The list of keys or the overrides may have changed
-  /// since.
+  /// Returns the stored settings that are still permitted. `remote.keys` or the overrides may have changed
+  /// since they were stored.
   private static func usable(
     _ settings: RemoteSettings, _ configuration: AgentConfiguration, _ layers: ConfigurationLayers
   ) -> [String: ConfigurationKey.Value] {
@@ -317,7 +323,7 @@ struct RemoteManager: Sendable {
     }
   }
 
-  /// The accepted settings that have no effect because of others.
+  /// The accepted remote settings that have no effect because of another setting.
   var ineffectiveSettings: [IneffectiveSetting] {
     layers.ineffectiveSettings(remote: Self.usable(inForce, active, layers))
   }

@@ -9,7 +9,7 @@ struct RemoteMemory: Hashable, Sendable {
   /// Settings in effect that are not confirmed yet.
   struct Trial: Hashable, Sendable {
     var settings: RemoteSettings
-    /// Number of starts of the agent with them.
+    /// Number of starts of the agent with the settings on trial.
     var starts = 0
   }
 

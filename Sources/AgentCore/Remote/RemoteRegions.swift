@@ -45,7 +45,7 @@ struct RemoteRegions: Sendable {
     }
   }
 
-  /// Returns a document of these features.
+  /// Returns a FeatureCollection with the given features.
   static func document(_ features: [JSONValue]) -> [UInt8] {
     JSONWriter.object { json in
       json.field("type", "FeatureCollection")
@@ -58,7 +58,8 @@ struct RemoteRegions: Sendable {
 // MARK: Circles of the OwnTracks format
 
 extension RemoteRegions {
-  /// Returns the features with these circles added, which replace those with the same identifiers.
+  /// Returns the features with `waypoints` added as circles. A circle replaces the feature with the same
+  /// identifier.
   static func adding(_ waypoints: [OwnTracksWaypoint], to features: [JSONValue]) -> [JSONValue] {
     let identifiers = Set(waypoints.map(\.regionID))
     let others = features.filter { feature in

@@ -11,7 +11,7 @@ extension RemoteService {
   func processRegions(_ request: RemoteRequest, _ pipeline: inout AgentPipeline) {
     guard let memory = manager.regionsDesired(request.payload, isRetained: request.isRetained) else { return }
     watch(request.payload, &pipeline)
-    // Stored last: after a loss of power before this, the same document is processed again.
+    // The state is stored last, so that the same document is processed again if power is lost before.
     keep(memory)
   }
 

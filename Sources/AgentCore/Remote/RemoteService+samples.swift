@@ -7,7 +7,8 @@ internal import Telemetry
 
 /// The commands `record`, `history` and `samples`.
 extension RemoteService {
-  /// Answers with the first recorded samples of a span, and with the start of the rest.
+  /// Answers with the first recorded samples of a time span, and with the time from which the rest can be
+  /// requested.
   func sendHistory(
     _ from: UTCTime, _ to: UTCTime, _ sender: PendingCommands.Sender, _ memory: borrowing MotionMemory
   ) {
@@ -15,7 +16,8 @@ extension RemoteService {
       guard let recorded = try memory.recorded(from: from, to: to) else {
         return answer(
           sender, .failed,
-          "nothing is recorded; send the command record, or set recorder.enabled = true in its configuration")
+          "nothing is recorded; send the command record, or set recorder.enabled = true in the vehicle's configuration"
+        )
       }
       var result: [String: JSONValue] = ["samples": recorded.piece.json]
       if let next = recorded.next { result["next"] = .string(next.rfc3339) }

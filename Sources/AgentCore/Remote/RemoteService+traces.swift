@@ -11,7 +11,8 @@ extension RemoteService {
     _ request: TraceRequest, _ sender: PendingCommands.Sender, _ pipeline: inout AgentPipeline,
     _ traces: inout TraceStore?
   ) {
-    // A broker repeats a command whose acknowledgement was lost; it must not start a second trace.
+    // A broker delivers a command again if its acknowledgement was lost. The second delivery must not start a
+    // second trace.
     if let id = sender.id, let last = lastTrace, last.id == id {
       return answer(sender, .done, result: last.result)
     }

@@ -45,7 +45,8 @@ final class RemoteService {
   var messages: [VehicleMessage] = []
   private var answers: [VehicleMessage] = []
 
-  /// Maximum number of fixes in an answer, which contains the start of the rest.
+  /// Maximum number of fixes in an answer. If there are more, the answer contains the time from which they
+  /// can be requested.
   static let trackLimit = 20_000
   static let fixesPerMessage = 1000
 
@@ -104,7 +105,7 @@ final class RemoteService {
     guard let known = pipeline.lastKnown, known.location.timestamp != lastNoted else { return }
     lastNoted = known.location.timestamp
     commands.observe(known, radius: pipeline.lastKnownAccuracy)
-    // The recorded route contains fixes only.
+    // The history contains fixes only, no coarse positions.
     guard known.location.positionSource != .coarse else { return }
     history?.record(
       TrackMessage.Fix(
@@ -191,9 +192,9 @@ final class RemoteService {
         civilTime: pipeline.trustedTime(at: pipeline.now))
       carryOut(decisions, &pipeline)
     case .regions: processRegions(request, &pipeline)
-    // Retained commands are outdated.
+    // Retained commands are ignored, because they may be outdated.
     case .command where request.isRetained, .ownTracks where request.isRetained: break
-    // The loop passes these to the beacon map instead.
+    // `AgentLoop` passes requests about beacons to the beacon map instead.
     case .beacons: break
     case .command(let name): process(command: name, request, &pipeline, &memory, &traces)
     case .ownTracks: carryOut(processOwnTracks(request, &pipeline), &pipeline)
@@ -248,10 +249,11 @@ final class RemoteService {
     } catch { answer(sender, .refused, error.description) }
   }
 
-  /// Answers with a position that rest confirms, or powers the receiver and answers when it has found one.
+  /// Answers with the last position if it is still accurate because the vehicle is at rest. Otherwise powers
+  /// the receiver, and answers when it has a position.
   /// - Parameters:
-  ///   - accuracy: metres at 68 %.
-  ///   - timeout: seconds.
+  ///   - accuracy: required accuracy in m (68 %).
+  ///   - timeout: time limit in s.
   func locate(
     _ sender: PendingCommands.Sender, accuracy: Double, timeout: Double, _ pipeline: inout AgentPipeline
   ) {
@@ -300,7 +302,7 @@ final class RemoteService {
     guard let history else {
       return answer(sender, .failed, "the history of fixes is disabled (remote.history_mb)")
     }
-    // One additional fix shows where the rest starts.
+    // One fix more than the limit is read: its time is the start of the next request.
     var fixes = history.fixes(from: from, to: to ?? UTCTime(nanoseconds: .max), limit: Self.trackLimit + 1)
     var next: UTCTime?
     if fixes.count > Self.trackLimit { next = fixes.removeLast().time }
@@ -321,7 +323,7 @@ final class RemoteService {
 
   private func setZero(_ sender: PendingCommands.Sender, _ pipeline: inout AgentPipeline) {
     guard let zero = pipeline.zeroAttitude(), let json = try? JSONValue(parsing: zero.payload) else {
-      return answer(sender, .failed, "no attitude is known; see services in status")
+      return answer(sender, .failed, "no attitude is available; see services in status")
     }
     answer(sender, .done, result: .object(["zero": json]))
   }
@@ -332,14 +334,15 @@ final class RemoteService {
     guard pipeline.hasOdometer else {
       return answer(sender, .failed, "no odometer, because locations are disabled (location.enabled)")
     }
-    // A broker repeats a command whose acknowledgement was lost; the distance since must not be discarded.
+    // A broker delivers a command again if its acknowledgement was lost. Setting the odometer again would
+    // discard the distance since the first delivery.
     if let id = sender.id, let last = lastSet, last.id == id {
       return answer(sender, .done, result: last.result)
     }
     let before = pipeline.setOdometer(reading: reading)
     plan.log.notice(
       .odometerSet, "odometer set",
-      metadata: ["metres": "\(Int(reading))", "before": "\(before.map { "\(Int($0))" } ?? "not told")"])
+      metadata: ["metres": "\(Int(reading))", "before": "\(before.map { "\(Int($0))" } ?? "unknown")"])
     var members = ["odometer": JSONValue.integer(Int64(reading))]
     if let before { members["before"] = .integer(Int64(before)) }
     let result = JSONValue.object(members)
@@ -385,7 +388,7 @@ final class RemoteService {
       }
     } catch { return answer(sender, .failed, "\(error)") }
     plan.log.notice(.locationSimulated, "simulated location selected", metadata: ["choice": "\(choice)"])
-    // A receiver that sleeps at rest would not report it.
+    // Without this request, a receiver that sleeps at rest would not report the new position.
     pipeline.requestLocation(accuracy: 100, timeLimit: 60, mustBeFresh: true)
     answer(sender, .done)
   }
@@ -415,7 +418,7 @@ final class RemoteService {
   private func answer(_ sender: PendingCommands.Sender, _ found: PendingCommands.Found?) {
     if sender.isOwnTracks { return plan.link.answer(.location(found?.location)) }
     guard let found, let json = try? JSONValue(parsing: found.location.payload) else {
-      return answer(sender, .failed, "no position is known")
+      return answer(sender, .failed, "no position is available")
     }
     answer(
       sender, .done,

@@ -13,7 +13,7 @@ struct RemoteStart: Sendable {
   /// The remote regions; nil if there are none, so that the configuration's are monitored.
   let regions: RemoteRegions?
 
-  /// Nil if it is disabled, or the origin of the configuration is unknown.
+  /// Nil if remote management is disabled, or the origin of the configuration is unknown.
   ///
   /// - Throws: `SystemError` if the folder cannot be created; `ConfigurationError`.
   init?(

@@ -106,11 +106,12 @@ package final class Agent: Sendable {
           configuration: configuration, formats: formats, log: log,
           remote: start?.topics ?? beaconTopics(topics), inbox: inbox)
       }
-    // With the store elsewhere, only this creates the folder. A failure is reported when the file is written.
+    // If the message store is in another folder, only this call creates the folder of the region states. A
+    // failure is reported when the file is written.
     if output == .broker {
       try? StateFolder.make(StateFolder.of(configuration.regions.statePath), key: "regions.state")
     }
-    // The printed output must depend on the input alone.
+    // The output of an agent that prints must depend on its input alone, not on stored region states.
     let regionStates =
       output == .broker ? RegionStateFile(path: configuration.regions.statePath, log: log) : nil
     regionStates?.restore(&initial.regions, preserved: delivery.regionStates)
@@ -118,7 +119,7 @@ package final class Agent: Sendable {
     let duties = try duties(inbox)
     surroundings.vehicle = configuration.vehicleName
     surroundings.preset = configuration.preset.rawValue
-    // The printed output must depend on the input alone.
+    // The output of an agent that prints must depend on its input alone, not on this computer's health.
     if output == .broker { surroundings.probe = SystemProbe(store: configuration.store.path) }
     surroundings.regionStates = regionStates
     if configuration.input == .hardware {
@@ -137,7 +138,7 @@ package final class Agent: Sendable {
         manager: start.manager, regions: start.regions, folder: start.folder, topics: start.topics,
         link: link, location: location, log: log)
     }
-    // Logged before the thread that logs the state of its sources starts.
+    // The start is logged before the pipeline's thread starts, which logs the states of the sources.
     log.info(
       .agentStarted, "started",
       metadata: [
@@ -176,13 +177,13 @@ package final class Agent: Sendable {
     log.info(.agentStopped, "stopped")
   }
 
-  /// Another remedy for a missing socket, for users without access to the system's folders.
+  /// The alternative remedy for a missing socket; empty for root, which can write to the system's folders.
   private static var orRuntimeFolder: String {
     geteuid() == 0 ? "" : ", or XDG_RUNTIME_DIR to a folder that you own"
   }
 
-  /// Returns the calibration file of this vehicle's sensors; nil if nothing is stored, and if the sensors are
-  /// recorded or simulated.
+  /// Returns the path of the calibration file of this vehicle's sensors. Nil if calibration is not stored,
+  /// belongs to another vehicle, or if the sensors are recorded or simulated.
   private func calibrationPath(_ configuration: AgentConfiguration) -> String? {
     guard configuration.input == .hardware, let path = configuration.calibrationPath else { return nil }
     // With a broker, `StateClaims` has already refused another vehicle's folder.
@@ -197,7 +198,8 @@ package final class Agent: Sendable {
 
   /// Returns the store of mounting and position.
   private func navigationStore(_ calibrationPath: String) -> NavigationStore {
-    // Agents that print have no socket, and share no memory with the service.
+    // An agent that prints has no control socket by default, and must not use the state in memory of the
+    // service.
     let hasSocket = output == .broker || configuration.operation.controlSocket != nil
     return NavigationStore(
       path: calibrationPath + ".navigation", memory: hasSocket ? memoryPath("navigation") : nil, log: log)
@@ -230,7 +232,7 @@ package final class Agent: Sendable {
       keepsPlace: configuration.calibrationPath != nil, log: log)
   }
 
-  /// Returns the store of trips; nil if the odometer has none.
+  /// Returns the store of trips; nil under the same conditions as `odometerStore`.
   private func tripStore() -> TripStore? {
     guard configuration.input == .hardware, output == .broker else { return nil }
     return TripStore(
@@ -249,7 +251,8 @@ package final class Agent: Sendable {
   private func beaconPlan() -> BeaconMemory.Plan? {
     let settings = configuration.beacons
     guard !configuration.radio.isEmpty else { return nil }
-    // A test run must not create a file, which the agent of another user could not open.
+    // A test run must not create the file of beacons, because the service, which runs as another user, could
+    // not open it.
     let learns = settings.learns && configuration.input == .hardware && output == .broker
     let exchangesBeacons = output == .broker && (settings.shares || settings.receives)
     guard learns || exchangesBeacons else { return nil }
@@ -269,7 +272,8 @@ package final class Agent: Sendable {
 
   private var socket: String { configuration.operation.controlSocket ?? AgentFolders.system.socket }
 
-  /// Returns the duties of the main thread. The agent starts and reports also if one of them fails.
+  /// Returns the duties of the main thread. If the control socket cannot be created, the agent logs this and
+  /// starts without it.
   private func duties(_ inbox: AgentInbox) throws -> Caretaker.Duties {
     let environment = ProcessEnvironment.variables
     var duties = Caretaker.Duties()

@@ -28,7 +28,7 @@ struct AgentLoop: ~Copyable {
     var beacons: BeaconMemory.Plan?
     /// Remote management; nil if disabled.
     var remote: RemoteService.Plan?
-    /// The machine's clock; nil if the time line is not the machine's.
+    /// The machine's clock; nil if timestamps are those of recorded or simulated input.
     var clock: (@Sendable () -> SystemTime)?
     /// Snapshots; nil without readers.
     var snapshots: SnapshotBoard?
@@ -109,7 +109,7 @@ struct AgentLoop: ~Copyable {
     if let announcement = feed.announcement { pipeline.process(announcement) { messages.append($0) } }
     remote?.begin(&pipeline)
     messages += remote?.drain() ?? []
-    // Traces that the previous run could not complete.
+    // Publishes the traces that the previous run could not complete.
     messages += traces?.resume(pipeline.exactPlaces) ?? []
   }
 
@@ -137,7 +137,7 @@ struct AgentLoop: ~Copyable {
     case .request(let request):
       let count = pipeline.odometerSetCount
       remote?.process(request, &pipeline, &memory, &traces)
-      // The command is answered after that.
+      // The new odometer reading is stored before the command is answered.
       if pipeline.odometerSetCount != count { memory.keepOdometer(&pipeline, at: feed.now, isSet: true) }
     case .link(let change):
       remote?.observe(change, &pipeline)
@@ -152,10 +152,11 @@ struct AgentLoop: ~Copyable {
     }
     messages += remote?.drain() ?? []
     if !input.isSensor {
-      // A request may be due immediately.
+      // The processed request may have created a deadline that is due immediately.
       advance(to: feed.now)
     } else if feed.isLive {
-      // Samples are slightly old, and more so if the processor is late.
+      // The current time is used, because a sample's timestamp is always slightly old, and older if the
+      // processor is busy.
       pipeline.planPower(at: feed.now)
     }
     if feed.isLive { feed.setDemands(pipeline.drainDemands()) }
@@ -178,7 +179,8 @@ struct AgentLoop: ~Copyable {
       feed.setDemands(pipeline.drainDemands())
     }
     guard let event = feed.admit(event) else {
-      // Sleeping sensors must not delay a deadline.
+      // The event comes from a sensor that is switched off. A deadline must be met even if no other sensor
+      // delivers samples.
       let now = feed.now
       if let deadline = pipeline.nextDeadline, deadline <= now {
         pipeline.advance(to: now) { messages.append($0) }
@@ -226,7 +228,7 @@ struct AgentLoop: ~Copyable {
   }
 
   /// Updates delivery counters and the computer's health before the next status.
-  /// - Parameter timestamp: the next time of the pipeline; nil updates in any case.
+  /// - Parameter timestamp: time to which the pipeline advances next; nil updates unconditionally.
   private mutating func updateEnvironment(before timestamp: Timestamp? = nil) {
     if let timestamp, let deadline = pipeline.nextDeadline, timestamp < deadline { return }
     var environment = AgentEnvironment(
@@ -285,14 +287,14 @@ struct AgentLoop: ~Copyable {
     defer { odometerDisagrees = disagreement != nil }
     guard let disagreement, !odometerDisagrees else { return }
     log.warning(
-      .odometerDisagrees, "the vehicle's odometer disagrees with the way that was measured",
+      .odometerDisagrees, "the vehicle's odometer disagrees with the measured distance",
       metadata: ["percent": "\((1000 * disagreement).rounded() / 10)"])
   }
 
   private mutating func handOver() throws {
     reportClockChange()
     memory.keepTrips(&pipeline, at: feed.now)
-    // Drained even without a store, as for recordings.
+    // The steps are removed from the pipeline even if there is no store, as with recordings.
     let steps = pipeline.drainTraceSteps()
     messages += traces?.process(steps) ?? []
     let states = surroundings.regionStates?.change(of: pipeline.regions)
@@ -307,7 +309,7 @@ struct AgentLoop: ~Copyable {
     }
     let delivery = delivery
     traces?.confirm { delivery.storeProblem == nil }
-    // The copy must not be newer than the stored events.
+    // The copy is written after the events are stored, because it must not be newer than they are.
     if let states { surroundings.regionStates?.keep(states) }
   }
 

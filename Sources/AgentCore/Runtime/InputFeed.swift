@@ -17,7 +17,7 @@ struct InputFeed {
   /// True if time advances with the machine's clock.
   var isLive: Bool { sensors.isLive }
 
-  /// Current time on the pipeline's time line.
+  /// Current time on the clock of the pipeline's timestamps.
   var now: Timestamp { sensors.now }
 
   /// Source status of a pulled recording.
@@ -31,7 +31,7 @@ struct InputFeed {
   /// - Throws: an error of a source that cannot run at all.
   func start() throws { try sensors.start { [inbox] in inbox.push(.sensor($0)) } }
 
-  /// Stops every source: their threads hold hardware.
+  /// Stops every source, because the threads of the sources have devices open.
   func stop() { sensors.stop() }
 
   /// Returns the next input; nil at the end of the sensors' data.

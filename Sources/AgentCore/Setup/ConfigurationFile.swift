@@ -19,7 +19,8 @@ package struct ConfigurationFile: Sendable {
         problem: "there is no folder for a configuration; name a file, or set HOME or XDG_CONFIG_HOME")
     }
     self.path = path
-    // For other default paths, another file might precede it.
+    // Only the default path for new files counts: at another default path, a different file might have
+    // precedence.
     isUsual = path == folders.newConfiguration
   }
 
@@ -41,7 +42,8 @@ package struct ConfigurationFile: Sendable {
   package func write(_ text: String) throws(SystemError) {
     if isUsual { for folder in missingFolders { mkdir(folder, geteuid() == 0 ? 0o755 : 0o700) } }
     try AtomicFile.write(Array(text.utf8), to: path, mode: 0o644)
-    // The service's user must be able to read it, whatever the writer's umask; it contains no secret.
+    // The service's user must be able to read the file, whatever the writer's umask. The file contains no
+    // secret.
     if isUsual, geteuid() == 0 { chmod(path, 0o644) }
   }
 

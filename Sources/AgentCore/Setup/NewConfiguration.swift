@@ -30,7 +30,7 @@ package struct NewConfiguration: Sendable, Hashable {
       }
       layer[path] = ConfigurationLayer.Setting(value: value, place: option)
     }
-    // An empty name would mean the default.
+    // An empty name is an error, because the agent would use the default fleet.
     guard !fleet.isEmpty else {
       throw ConfigurationError(.missingKey, place: "--fleet", problem: "is empty; leave it out, or name one")
     }
@@ -39,7 +39,8 @@ package struct NewConfiguration: Sendable, Hashable {
       folders: AgentFolders(environment: environment))
   }
 
-  /// Checks one answer together with valid others. Returns the problem; nil if it is valid.
+  /// Checks one answer together with valid values of the other options. Returns the problem; nil if it is
+  /// valid.
   static func problem(
     preset: String = Preset.usual.rawValue, vehicle: String = "v", broker: String = usualBroker
   ) -> String? {

@@ -42,7 +42,7 @@ struct RedactedConfiguration {
     }
   }
 
-  /// Returns a placeholder; for a file, with the reason if it is unreadable.
+  /// Returns a placeholder for a secret value; for a file, with the reason if it is unreadable.
   private static func hidden(_ value: ConfigurationKey.Value) -> String {
     if case .texts(let texts) = value { "(\(texts.count) redacted)" } else { "(redacted)" }
   }

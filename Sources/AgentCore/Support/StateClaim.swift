@@ -40,7 +40,7 @@ final class StateClaim: Sendable {
     let file = try RandomAccessFile(path: path, access: .readWrite, followsLinks: false)
     let contents = try file.read(count: sizeLimit, at: 0)
     try check(contents, path, object, key, vehicle)
-    // A power cut during the write can leave a part of the name.
+    // The name is written if the file is new, or if a loss of power has left only a part of the name.
     if name(contents) == nil {
       try file.write(Array((vehicle + "\n").utf8), at: 0)
       try file.synchronize()
@@ -64,7 +64,8 @@ final class StateClaim: Sendable {
         + "or delete \(path) if the vehicle was renamed")
   }
 
-  /// Returns the first line; nil if it is empty, has no end, or contains control characters, as after a power cut.
+  /// Returns the first line; nil if it is empty, has no line break at its end, or contains control
+  /// characters, as after a power cut.
   private static func name(_ contents: [UInt8]) -> String? {
     guard let end = contents.firstIndex(of: UInt8(ascii: "\n")), end > 0,
       contents[..<end].allSatisfy({ $0 >= 32 && $0 != 127 })
@@ -85,8 +86,8 @@ final class StateClaim: Sendable {
   }
 }
 
-/// The claims of a running agent. Files with paths of their own keys are not claimed, except the queue and
-/// the remote settings.
+/// The claims of a running agent. Files whose paths are set by keys of their own are not claimed, except the
+/// queue and the remote settings.
 struct StateClaims: Sendable {
   private var claims: [StateClaim] = []
 

@@ -33,13 +33,13 @@ enum StateFolder {
   }
 
   /// Returns why files cannot be created in a folder, even after creating its missing parts; nil if they can.
-  /// - Parameter made: a folder that is created before.
+  /// - Parameter made: a folder that the agent creates before this one; nil for none.
   static func fault(
     _ folder: String, after made: String? = nil, folders: AgentFolders = .system
   ) -> SystemError? {
     if access(folder, W_OK | X_OK) == 0 { return nil }
     let reason = errno
-    // The closest existing parent must allow the creation of the others.
+    // The closest existing parent must allow the creation of the missing folders.
     let above = [of(folder)] + folders.parents(of: folder).reversed().map(of)
     let parent: String = above.first { access($0, F_OK) == 0 } ?? of(folder)
     if reason == ENOENT, of(folder) == made || access(parent, W_OK | X_OK) == 0 { return nil }

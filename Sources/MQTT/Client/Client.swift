@@ -80,7 +80,8 @@ internal import Platform
     }
     unsafe ClientEvents.collectComplaints(handle, true)
     Glibc.errno = 0
-    // Only sockets of the bind address's family can be bound to it; the library skips the others.
+    // Only sockets of the bind address's family can be bound to it; the library skips addresses of another
+    // family.
     let code = unsafe mosquitto_connect_bind_async(
       handle, broker.host, Int32(broker.port), keepAlive, onlyIPv4 ? "0.0.0.0" : nil)
     return Outcome(code: code, errno: Glibc.errno)
@@ -168,8 +169,9 @@ internal import Platform
     unsafe mosquitto_disconnect_v5(handle, 0, properties.head)
   }
 
-  /// Writes a PINGREQ past the library's queue, in which acknowledgements may wait. The library accepts the
-  /// answer without a request. Returns whether the connection still accepts data.
+  /// Writes a PINGREQ directly to the socket instead of the library's queue, in which acknowledgements may
+  /// wait. The library accepts a PINGRESP even if it has sent no PINGREQ. Returns whether the connection
+  /// still accepts data.
   func pingDirectly() -> Bool {
     let packet: [UInt8] = [0xC0, 0]
     let sent: Int
@@ -186,7 +188,7 @@ internal import Platform
 
 extension Client {
   private func setOptions(_ configuration: MQTTConfiguration) {
-    // Without this the library writes PUBACK before the message has been handed over and stored.
+    // Without threaded mode, the library writes PUBACK before the message has been handed over and stored.
     unsafe mosquitto_threaded_set(handle, true)
     let version = version311 ? MQTT_PROTOCOL_V311 : MQTT_PROTOCOL_V5
     unsafe mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, version)

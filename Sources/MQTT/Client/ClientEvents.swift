@@ -43,12 +43,12 @@ final class ClientEvents {
   var inboundBytes = 0
   /// Errors that the library logged while connecting.
   var complaints: [String] = []
-  /// The reason for which the certificate was refused; nil for none. Read at the complaint, after which the library releases
-  /// the TLS session.
+  /// The reason why the broker's certificate was refused; nil if it was not. Read when the library logs the
+  /// error, because the library then releases the TLS session.
   var certificateProblem: String?
   /// Messages dropped for a character that libmosquitto rejects.
   var malformedCount = 0
-  /// The first of these messages, for the log.
+  /// Description of the first such message, for the log; nil for none.
   var firstMalformed: String?
   let version311: Bool
   private let packets: PacketGuard

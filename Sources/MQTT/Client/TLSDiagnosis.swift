@@ -59,7 +59,7 @@ extension TLSDiagnosis {
     defer { unsafe unsafeBitCast(free, to: Release.self)(certificate) }
     var (days, seconds): (CInt, CInt) = (0, 0)
     let time = unsafe unsafeBitCast(end, to: Getter.self)(certificate)
-    // A nil start means now.
+    // A null start time means the current time.
     guard unsafe unsafeBitCast(difference, to: Difference.self)(&days, &seconds, nil, time) == 1 else {
       return nil
     }

@@ -1,22 +1,23 @@
 /// Tracks the batches of a connection that the handler has not stored yet, and decides whether reading may
 /// continue.
 ///
-/// The library has one queue of acknowledgements, so they can be sent only while no message is unstored. To
-/// reach such moments, reading pauses after a portion. Meanwhile the network buffers further messages, which
-/// are then read in one go; this costs less than reading them one by one. If nothing is stored (a database is
-/// unavailable), reading resumes after a time limit, up to the bounds. As soon as a part is stored, it pauses
-/// until the rest is. This type does no I/O.
+/// The library writes acknowledgements from one queue, so they can be written only while all received
+/// messages are stored. To reach this state, reading pauses after `Bounds.portion` messages. Meanwhile the
+/// network buffers further messages, which are then read together; this costs less than reading them one by
+/// one. If nothing is stored within `timeout`, for example because a database is unavailable, reading resumes
+/// until `Bounds.count` or `Bounds.bytes` is reached. As soon as some batches are stored, reading pauses
+/// until the rest are stored. This type does no I/O.
 struct AcknowledgementHold {
   /// Limits for unstored messages.
   struct Bounds {
-    /// Number of messages after which reading pauses.
+    /// Number of unstored messages from which reading pauses.
     var portion: Int
-    /// Number of messages and bytes above which nothing is read, regardless of the duration of the pause.
+    /// Number of unstored messages and of their bytes from which reading stops, even after `timeout`.
     var count: Int
     var bytes: Int
   }
 
-  /// Time in ns after which reading resumes although the portion is not stored.
+  /// Time in ns after which a pause ends although nothing was stored.
   static let timeout: Int64 = 250_000_000
 
   private let bounds: Bounds
@@ -27,12 +28,14 @@ struct AcknowledgementHold {
   private var count = 0
   private var bytes = 0
   private var isDraining = false
-  /// Time in ns at which reading resumes even if nothing is stored; nil while the portion is not full.
+  /// Time in ns at which reading resumes even if nothing is stored; nil while fewer than `Bounds.portion`
+  /// messages are unstored.
   private var pauseEnd: Int64?
 
   init(_ bounds: Bounds) { self.bounds = bounds }
 
-  /// True if a batch is not yet stored. Nothing may be written then.
+  /// True if a batch is not yet stored. The library must not write then, because it could send
+  /// acknowledgements.
   var isHolding: Bool { settled < last }
 
   /// Returns whether further messages may be read.
@@ -44,7 +47,7 @@ struct AcknowledgementHold {
   /// Returns the next time at which `mayRead` can change without an event; nil if it cannot.
   func deadline(after now: Int64) -> Int64? { pauseEnd.flatMap { now < $0 ? $0 : nil } }
 
-  /// Adds a batch that was handed over but not stored.
+  /// Adds a batch that the handler has received but not stored yet.
   mutating func held(_ number: UInt64, count: Int, bytes: Int, at now: Int64) {
     last = max(last, number)
     self.count += count

@@ -59,7 +59,7 @@ final class Connection {
     // On the local machine a refusal arrives so early that the library's first TLS packet consumed the error;
     // the kernel reports it once.
     if code == 0, configuration.tls != nil, wasAccepted(client.socket) == false { code = ECONNREFUSED }
-    // After a reset, the other side had accepted the connection. Its TLS alert can still be read.
+    // A reset means that the other side had accepted the connection. Its TLS alert can still be read.
     guard code != 0, code != ECONNRESET else { return nil }
     let cause = MQTTDisconnection.Cause.unreachable(SystemError.message(for: code))
     return .failed(Ending(cause: cause, phase: .tcp, wasIPv6: usesIPv6))
@@ -71,11 +71,14 @@ final class Connection {
     var isLimited = false
     while true {
       if configuration.tls != nil, client.isHandshakeComplete { isThroughHandshake = true }
-      // During the TLS handshake reading also writes, and the library's request to write is unreliable.
+      // During the TLS handshake, reading also writes, and the library does not reliably report whether it
+      // must write. Therefore each turn reads and writes, after a check whether the broker has closed the
+      // connection.
       if configuration.tls != nil || client.events.connectAnswer == nil {
         if isClosedByPeer { return .failed(Ending(cause: .closedByPeer, phase: phaseReached(phase))) }
       }
-      // One after the other: a failed write discards an alert that was not read yet, and with it the reason.
+      // Nothing is written before all data was read: a failed write discards an unread TLS alert, which
+      // contains the reason.
       if let end = judge(client.loopRead(), phase) { return end }
       if configuration.tls == nil || !hasUnread, let end = judge(client.loopWrite(), phase) { return end }
       if isTrial, !isLimited, phaseReached(phase) == .connect {
@@ -148,7 +151,7 @@ extension Connection {
     }
   }
 
-  /// Waits for a request of another thread, which remains pending for `wait`, or until the time is over.
+  /// Waits until another thread signals `wake` or the time is over. The signal remains pending for `wait`.
   func pause(milliseconds: Int32) {
     var entry = pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0)
     _ = unsafe poll(&entry, 1, milliseconds)
@@ -207,16 +210,16 @@ extension Connection {
       return Ending(cause: .protocolViolation(violation.description), phase: reached)
     }
     if configuration.tls != nil, let problem = tlsProblem {
-      // An apparently silent close for which OpenSSL reports a reason.
+      // OpenSSL reports "unexpected eof" if the broker closed the connection without a TLS alert.
       let isSilent = problem.contains(text: "unexpected eof")
       return Ending(cause: isSilent ? .closedByPeer : .tls(problem), phase: phase)
     }
     let cause: MQTTDisconnection.Cause =
       switch outcome.code {
       case MOSQ_ERR_SUCCESS.code, MOSQ_ERR_CONN_LOST.code, MOSQ_ERR_NO_CONN.code: .closedByPeer
-      // Without an error number it is an end within a packet.
+      // With `errno` 0, the broker closed the connection within a packet.
       case MOSQ_ERR_ERRNO.code where [0, EPIPE, ECONNRESET].contains(outcome.errno): .closedByPeer
-      // The library's error number for an end that OpenSSL does not describe.
+      // The library sets EPROTO if the connection ends and OpenSSL does not describe why.
       case MOSQ_ERR_ERRNO.code where configuration.tls != nil && outcome.errno == EPROTO: .closedByPeer
       case MOSQ_ERR_ERRNO.code: .networkError(outcome.message)
       case MOSQ_ERR_KEEPALIVE.code: .keepAliveExpired
@@ -226,12 +229,13 @@ extension Connection {
     return Ending(cause: cause, phase: phase)
   }
 
-  /// The local file that the library complained about; nil if there was none.
+  /// Description of the problem with a local file that the library has logged; nil if there was none.
   private var fileProblem: String? {
     guard let tls = configuration.tls else { return nil }
     func isSaid(_ text: String) -> Bool { client.events.complaints.contains { $0.contains(text: text) } }
     if let identity = tls.identity {
-      // The library reads a key of another certificate up to this check and reports the same error for it.
+      // The library logs the same errors for an unreadable key and for a key that does not match the
+      // certificate.
       if isSaid("load client key") || isSaid("are inconsistent") {
         return
           "the key \(identity.keyFile) cannot be read, or does not belong to the certificate \(identity.certificateFile)"

@@ -1,12 +1,13 @@
 internal import Platform
 
-/// Decides which broker is tried next, in which way, and after which wait. Pure: random numbers come from the
-/// caller.
+/// Decides which broker is tried next, with which protocol version and address family, and after which wait.
+/// Pure: random numbers come from the caller.
 ///
 /// Brokers are tried in order of preference, one round without waiting. After a round in which none accepted
-/// there is a wait with full jitter. A broker that does not support MQTT 5, shown by its answer, by closing
-/// or by not answering (as RabbitMQ 3.10 and amqtt), is immediately tried with 3.1.1, which then remains in
-/// use until it fails, too. A host whose IPv6 address does not answer is tried with IPv4.
+/// the client, there is a wait with full jitter. A broker that does not support MQTT 5 refuses, closes the
+/// connection or does not answer, as RabbitMQ 3.10 and amqtt do. It is immediately tried with 3.1.1, which
+/// then remains in use until an attempt with 3.1.1 fails. A host whose IPv6 address does not answer is tried
+/// with IPv4.
 struct ConnectionPlanner {
   struct Attempt: Equatable {
     var broker: Int
@@ -14,8 +15,8 @@ struct ConnectionPlanner {
     var onlyIPv4: Bool
     /// Wait before the attempt in s.
     var wait: Double
-    /// True if the wait for an answer is short, because it is not yet known whether this broker answers in
-    /// this version.
+    /// True if the wait for an answer is short, because it is unknown whether this broker answers in this
+    /// protocol version.
     var isTrial = false
   }
 
@@ -40,11 +41,11 @@ struct ConnectionPlanner {
   private let limit: Double
   private var backoff: Backoff
   private var usesVersion311: [Bool]
-  /// Brokers that were tried with version 5.
+  /// For each broker, true if it was tried with MQTT 5.
   private var asked: [Bool]
   private var broker = 0
   private var onlyIPv4 = false
-  /// The next wait in s; nil if it must be drawn, because a round is over.
+  /// The next wait in s; nil if a round is over, so that `next` must choose a random wait.
   private var wait: Double? = 0
   private var refusedForGood = false
 
@@ -75,10 +76,11 @@ struct ConnectionPlanner {
     if waits { wait = nil }
   }
 
-  /// Returns the next attempt.
+  /// Returns the next attempt, with a random wait after a round.
   mutating func next(using generator: inout some RandomNumberGenerator) -> Attempt {
     var seconds = wait ?? backoff.next(using: &generator)
-    // Repetition does not correct wrong credentials, and many brokers ban clients that repeat them.
+    // The wait is long, because a retry does not correct wrong credentials, and many brokers ban clients that
+    // retry.
     if wait == nil && refusedForGood { seconds = Double.random(in: limit / 2...limit, using: &generator) }
     wait = 0
     let isTrial = protocolVersion == .automatic && !usesVersion311[broker] && !asked[broker]
@@ -86,13 +88,13 @@ struct ConnectionPlanner {
       broker: broker, version311: usesVersion311[broker], onlyIPv4: onlyIPv4, wait: seconds, isTrial: isTrial)
   }
 
-  /// The next attempt as far as it is determined. A wait that must still be drawn is infinity.
+  /// The next attempt. Its wait is infinity if `next` would choose a random wait.
   var peek: Attempt {
     Attempt(
       broker: broker, version311: usesVersion311[broker], onlyIPv4: onlyIPv4, wait: wait ?? .infinity)
   }
 
-  /// Updates the plan after an ending.
+  /// Updates the plan after the end of an attempt or connection.
   mutating func ended(_ ending: Ending) {
     if ending.phase >= .connect, !usesVersion311[broker] { asked[broker] = true }
     if ending.cause == .clockNotSet {
@@ -130,13 +132,13 @@ struct ConnectionPlanner {
     }
   }
 
-  /// Returns whether the same broker is tried immediately with another version or address family.
+  /// Returns whether the same broker is tried immediately with another protocol version or address family.
   private mutating func changesManner(_ ending: Ending) -> Bool {
     switch (ending.phase, ending.cause) {
     case (.tcp, _) where ending.wasIPv6 && !onlyIPv4:
       onlyIPv4 = true
       return true
-    // Some old brokers close silently or do not answer.
+    // Some old brokers answer a CONNECT of MQTT 5 by closing the connection, or do not answer it.
     case (.connect, .refused(.unsupportedProtocolVersion, _)), (.connect, .protocolViolation),
       (.connect, .closedByPeer), (.connect, .timedOut):
       return changesVersion(at: broker)

@@ -21,7 +21,7 @@ final class EstablishedConnection {
   private var credentials: CredentialWatch
   private var nextCredentialLook = SystemClock.monotonic
   private var credentialsAreRenewed = false
-  /// Time of the last activity, for bursts.
+  /// Time in ns of the last activity, from which the end of a burst is calculated.
   private var lastBusy = SystemClock.monotonic
   /// Batches that are handed over and not stored yet.
   private var hold: AcknowledgementHold
@@ -41,26 +41,27 @@ final class EstablishedConnection {
   private var isStreaming = false
   private var leaving: Leaving?
 
-  /// Remaining steps before a clean end.
+  /// State of a clean end in progress, which is called leaving.
   private struct Leaving {
     /// Reported cause of the connection's end.
     let cause: MQTTDisconnection.Cause
-    /// Monotonic time in ns at which the connection ends regardless.
+    /// Monotonic time in ns at which the connection ends even if steps remain.
     let deadline: Int64
-    /// Monotonic time of the start in ns.
+    /// Monotonic time in ns at which the clean end started.
     let began = SystemClock.monotonic
     var unsubscribed = false
-    /// Number of messages received when the broker was last asked for remaining ones.
+    /// Value of `receivedCount` when `stopInflow` was last called.
     var receivedBefore = 0
   }
 
-  /// Maximum number of messages and bytes of a batch, to limit memory at any rate.
+  /// Maximum number of messages of a batch, and of their bytes: they limit memory even if messages arrive
+  /// fast.
   private static let batchCount = 1000
   private static let batchBytes = 1 << 20
-  /// Waiting time in ms during streams: one turn of the loop for each message costs more than the message
-  /// itself.
+  /// Waiting time in ms before reading while messages arrive fast: one turn of the loop for each message
+  /// costs more than the message itself.
   private static let gathering: Int32 = 1
-  /// Default time limit in s for leaving.
+  /// Default time limit in s for a clean end.
   private static let leavingLimit = 5.0
 
   init(_ connection: Connection, _ properties: MQTTServerProperties, loop: SessionLoop) {
@@ -112,7 +113,7 @@ final class EstablishedConnection {
   }
 
   private var nextDeadline: Int64 {
-    // Renewed credentials alone do not justify a wakeup.
+    // A check for renewed credentials alone does not justify a wakeup, so it has no deadline.
     var deadline = keepAliveDue
     if let idleEnd { deadline = min(deadline, idleEnd) }
     if let pause = outflow.deadline { deadline = min(deadline, pause) }
@@ -147,35 +148,38 @@ final class EstablishedConnection {
     lastRead = SystemClock.monotonic
     hasUnread = !isExhausted
     loop.measureLink(connection.client.socket)
-    // A message that waits for its acknowledgement must not wait for others: a broker with a small window
-    // would send no more meanwhile. A held message waits anyway.
+    // Waiting to collect messages is allowed only if the last one needs no acknowledgement. Otherwise a
+    // broker with a small window would send nothing until the message is acknowledged. A held message is
+    // acknowledged later in any case.
     isStreaming =
       isExhausted && events.inbound.count > 1
       && (events.inbound.last?.qos == .atMostOnce || hold.isHolding)
     warnOfDropped()
     warnOfMalformed()
-    // Messages received before the end are handed over, and acknowledgements are valid.
+    // Even if the connection has ended, messages that were received before are handed over, and
+    // acknowledgements are processed.
     let refusal = handOver()
     outflow.settlePublished(events)
     outflow.settleSubscriptions(events)
     return refusal ?? failure
   }
 
-  /// Warns about the first message of a connection that exceeded the size limit, and counts all.
+  /// Warns about the first message of a connection that exceeded the size limit, and counts all such
+  /// messages.
   private func warnOfDropped() {
     let count = connection.client.packets.droppedCount
     guard count > droppedCount else { return }
     if droppedCount == 0 {
       loop.handlers.warned(
-        "a message of \(connection.broker) is larger than \(connection.configuration.maximumPacketSize) bytes and was left "
-          + "out; more of them are only counted")
+        "skipped a message of \(connection.broker) above \(connection.configuration.maximumPacketSize) bytes; "
+          + "further ones are only counted")
     }
     loop.mailbox.count { $0.oversized += count - droppedCount }
     droppedCount = count
   }
 
-  /// Warns about the first message of a connection with a character that libmosquitto rejects, and counts
-  /// all.
+  /// Warns about the first message of a connection with a character that libmosquitto rejects, and counts all
+  /// such messages.
   private func warnOfMalformed() {
     let events = connection.client.events
     let count = events.malformedCount - malformedCount
@@ -187,7 +191,7 @@ final class EstablishedConnection {
     }
     loop.mailbox.count { $0.malformed += count }
     malformedCount += count
-    // Acknowledged like any other, so that the broker may send more.
+    // A dropped message counts as received: its acknowledgement allows the broker to send more.
     receivedCount += count
   }
 
@@ -237,14 +241,14 @@ final class EstablishedConnection {
     if slept > 1.5 * Double(keepAliveInterval) * 1e-9 {
       return Ending(cause: .suspended(seconds: slept), phase: .established)
     }
-    // On a link that is never idle, this is the only opportunity.
+    // Credentials are checked here because a link with constant traffic never reaches `keepAliveDue`.
     if now >= nextCredentialLook {
       nextCredentialLook = now + keepAliveInterval
       credentialsAreRenewed = credentialsAreRenewed || credentials.isRenewed(loop.credentialStamps)
     }
     guard now >= keepAliveDue else { return nil }
     let outcome = connection.client.loopMisc()
-    // The library counts whole seconds: if nothing was due, it will be a second later.
+    // The library counts whole seconds, so a ping that was not due now is due a second later.
     if connection.client.wantsToWrite { lastRead = now }
     nextLook = now + 1_000_000_000
     return check(outcome)
@@ -257,7 +261,8 @@ final class EstablishedConnection {
   private func turnWhileHolding() -> Ending? {
     let now = SystemClock.monotonic
     if let leaving, now >= leaving.deadline {
-      // Only an end without DISCONNECT acknowledges nothing: a persistent session delivers all of it again.
+      // The connection ends without DISCONNECT, so that nothing is acknowledged and a persistent session
+      // delivers the held messages again.
       loop.mailbox.setLeftCleanly(false)
       return Ending(cause: leaving.cause, phase: .established)
     }
@@ -284,7 +289,7 @@ final class EstablishedConnection {
 
   // MARK: Leaving
 
-  /// Decides whether to leave, and for which reason.
+  /// Decides whether to start a clean end, and for which reason.
   private func considerLeaving(_ requests: Mailbox.Requests) {
     if let stop = requests.stop {
       // A stop takes precedence over every other reason.
@@ -294,7 +299,7 @@ final class EstablishedConnection {
     } else if leaving == nil, requests.renew || credentialsAreRenewed {
       beginLeaving(.renewing)
     } else if let idleEnd, SystemClock.monotonic >= idleEnd {
-      // Later wakeups of the session refer to the next burst.
+      // A wakeup that arrives after this call opens the next burst.
       beginLeaving(.asleep, final: loop.endBurst())
     }
   }
@@ -307,7 +312,8 @@ final class EstablishedConnection {
       cause: cause, deadline: SystemClock.monotonic + Int64(max(0, min(drain, 3600)) * 1e9))
   }
 
-  /// End of the burst at the current state; nil while something is in progress or the link is permanent.
+  /// Time in ns at which the burst ends if nothing changes; nil while something is in progress or the link is
+  /// permanent.
   private var idleEnd: Int64? {
     guard case .bursts(let linger, _) = loop.configuration.linkPolicy, outflow.isQuiet, leaving == nil else {
       return nil
@@ -315,16 +321,16 @@ final class EstablishedConnection {
     return lastBusy + Int64(linger * 1e9)
   }
 
-  /// Time in s for which a broker may be silent during leaving. A broker that has stopped will not send the
+  /// Maximum silence of the broker in s during a clean end. A broker that has stopped will not send the
   /// missing answers.
   private static let silenceLimit = 5.0
 
-  /// Time at which leaving ends regardless, at the current state.
+  /// Time in ns at which the clean end is completed even if answers are missing; nil if none is in progress.
   private var leavingEnd: Int64? {
     leaving.map { min($0.deadline, max($0.began, lastRead) + Int64(Self.silenceLimit * 1e9)) }
   }
 
-  /// Performs one step of leaving. Returns the ending once it is complete.
+  /// Performs one step of the clean end. Returns the ending once it is complete.
   private func leave() -> Ending? {
     guard let leaving, let leavingEnd else { return nil }
     let isLate = SystemClock.monotonic >= leavingEnd
@@ -345,9 +351,9 @@ final class EstablishedConnection {
     return Ending(cause: leaving.cause, phase: .established)
   }
 
-  /// True if the broker may still have messages for this client alone. A repeated unsubscription is answered
-  /// after all messages released by the preceding acknowledgements. If none arrived in between, none are
-  /// left.
+  /// True if the broker may still send messages that it would not deliver to another client. The broker
+  /// answers a repeated unsubscription after all messages that the preceding acknowledgements allowed it to
+  /// send. If no message arrived before that answer, none are left.
   private var mayHaveMore: Bool { !filtersToLeave.isEmpty && leaving?.receivedBefore != receivedCount }
 
   private var filtersToLeave: [String] {
@@ -364,8 +370,8 @@ final class EstablishedConnection {
     leaving?.receivedBefore = receivedCount
     let filters = filtersToLeave
     for filter in filters { outflow.suspend(filter) }
-    // Any answer confirms that the preceding acknowledgements have arrived, so that the next connection of
-    // this name does not receive stored messages again.
+    // The unsubscription only requests an answer: it confirms that the preceding acknowledgements have
+    // arrived. The next connection with this client identifier then does not receive stored messages again.
     if filters.isEmpty, receivedCount > 0 { outflow.suspend("odograph/leaving") }
     outflow.sendSubscriptions(through: connection.client)
     _ = connection.client.loopWrite()

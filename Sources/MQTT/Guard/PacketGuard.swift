@@ -5,11 +5,11 @@ internal import Glibc
 /// library cannot handle. It belongs to the session's thread.
 ///
 /// An assertion in libmosquitto 2.0.11 terminates the process at an unknown property, and it allocates memory
-/// by the length in a packet. Payloads pass unchecked; of the rest one block is read ahead, which also saves
-/// the library's system calls for single bytes.
+/// by the length in a packet. Payloads pass unchecked. Other data is read into a buffer of one block and
+/// validated there, which also saves the library's system calls for single bytes.
 @safe final class PacketGuard {
-  /// Block size in bytes of a read: dozens of packets without payloads, and a small part of a large one,
-  /// which is copied once more.
+  /// Size in bytes of the buffer and of a read. It holds dozens of packets without payloads, but only a small
+  /// part of a large payload, because buffered bytes are copied once more.
   private static let capacity = 8 << 10
   /// Remaining payload in bytes above which data passes directly to the library.
   private static let direct = 4 << 10
@@ -98,7 +98,7 @@ internal import Glibc
         if received > 0 { validator.skip(received) }
         return received
       }
-      // The start of a header waits for the rest of it.
+      // An incomplete header moves to the start of the buffer, so that the rest of it can be read.
       if start > 0 {
         if start < end {
           unsafe buffer.copyMemory(from: buffer + start, byteCount: end - start)
@@ -113,8 +113,8 @@ internal import Glibc
     }
   }
 
-  /// Validates newly arrived data. Returns whether there is data for the library, or may be after another
-  /// check.
+  /// Validates newly arrived data. Returns whether the library can read data now, or possibly after another
+  /// call.
   private func check() -> Bool {
     while sound < end {
       switch unsafe validator.check(UnsafeMutableRawBufferPointer(start: buffer + sound, count: end - sound))

@@ -2,8 +2,8 @@
 /// of one packet and without copying it. Pure.
 ///
 /// A broker may forward text that libmosquitto rejects, again at every connection. Such a character is
-/// replaced by another of the same length. A message with one is `unwanted`: the library acknowledges it, and
-/// `ClientEvents` drops it.
+/// replaced by one of the same length. A message with such a character is `unwanted`: the library
+/// acknowledges it, and `ClientEvents` drops it.
 ///
 /// The grammar is limited to what this module's client requests: no topic aliases, no enhanced
 /// authentication, and one reason for each subscription. Values of reason codes are not checked.
@@ -154,13 +154,14 @@ struct PacketValidator {
 
   // MARK: The fixed header
 
-  /// Returns the number of its bytes; nil if it is incomplete.
+  /// Processes the fixed header of a packet. Returns the number of the header's bytes; nil if it is
+  /// incomplete.
   private mutating func begin(_ bytes: UnsafeRawBufferPointer) throws(Violation) -> Int? {
     let header = unsafe try FixedHeader(bytes, version311: version311)
     guard let header else { return nil }
     type = header.type
     quality = header.quality
-    // Offset for violations found below.
+    // A violation that is found in the header is reported at offset 0.
     offset = 0
     guard isConnected || type == .connectAnswer else { throw violation("it came before CONNACK") }
     guard !isConnected || type != .connectAnswer else { throw violation("a second one") }
@@ -239,7 +240,8 @@ struct PacketValidator {
     guard self.fault == nil else { return }
     let text = TextFault(codePoint: fault.codePoint, isInTopic: isMessageTopic)
     self.fault = text
-    // The identifier follows the topic.
+    // The packet identifier follows the topic. For QoS 2 a fault in the topic is marked only after the
+    // identifier was read.
     if quality < 2 || identifier > 0 { unwanted.mark(text, quality: quality, identifier: identifier) }
   }
 
@@ -254,7 +256,8 @@ struct PacketValidator {
       if version311 {
         place = .end
       } else if rest == 1, byte == 1, connectFlags == 0 {
-        // In this way a broker of 3.1.1 reports that it does not support version 5.
+        // A broker that supports only 3.1.1 answers with return code 1, "unacceptable protocol version",
+        // without properties.
         place = .end
       } else {
         place = .propertyLength
@@ -292,7 +295,7 @@ struct PacketValidator {
 
   private mutating func placeAfterIdentifier() {
     switch type {
-    // The preceding byte has not been counted yet.
+    // `rest` still includes the last byte of the identifier.
     case .publish: place = !version311 ? .propertyLength : rest == 1 ? .end : .payload
     case .subscribeAnswer: place = version311 ? .version311Reasons : .propertyLength
     case .unsubscribeAnswer: place = version311 ? .end : .propertyLength
@@ -301,7 +304,7 @@ struct PacketValidator {
   }
 
   private mutating func placeAfterProperties() throws(Violation) {
-    // This byte has not been counted yet.
+    // `rest` still includes the current byte.
     let left = rest - 1
     switch type {
     case .publish: place = left == 0 ? .end : .payload

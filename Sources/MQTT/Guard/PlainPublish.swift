@@ -1,5 +1,5 @@
 /// A PUBLISH in its most frequent form: a topic of printable ASCII, no properties, and a header in one piece.
-/// All others, valid or not, are validated byte by byte.
+/// All other PUBLISH packets, valid or not, are validated byte by byte.
 struct PlainPublish {
   /// Number of bytes from the fixed header to the payload.
   let size: Int
@@ -24,7 +24,7 @@ struct PlainPublish {
     guard end - start >= 8 else { return false }
     var found: UInt64 = 0
     for index in stride(from: start, to: end, by: 8) {
-      // The last eight may overlap with the previous ones.
+      // The last eight bytes may overlap with the previous eight.
       let word = unsafe bytes.loadUnaligned(fromByteOffset: min(index, end - 8), as: UInt64.self)
       // The subtractions and the addition set the highest bit of a byte below 0x20, of `#`, `+` and 0x7F. A
       // borrow or carry may set it in the byte above as well; then the check byte by byte decides.

@@ -31,7 +31,7 @@ struct UnwantedMessages {
     if quality < 2 { inOrder.append((began, fault)) } else { byIdentifier[identifier] = fault }
   }
 
-  /// Clears the previous mark of a packet identifier of QoS 2.
+  /// Clears the mark of an earlier message that had the same packet identifier at QoS 2.
   mutating func restarted(_ identifier: UInt16) {
     if !byIdentifier.isEmpty { byIdentifier[identifier] = nil }
   }

@@ -16,9 +16,9 @@ public struct OutboundRecord: Sendable {
 /// All calls come from the session's own thread, one at a time. The session holds at most one window of
 /// records.
 public protocol OutboundProvider: Sendable {
-  /// Returns the next records in delivery order, at most `limit`. Each is returned once until `offerAgain()`.
-  /// Fewer than `limit` means that there are no more at the moment; `MQTTSession.wakeUp()` makes the session
-  /// ask again.
+  /// Returns the next records in delivery order, at most `limit`. Each record is returned once until
+  /// `offerAgain()`. Fewer than `limit` means that no more records are waiting; the session asks again after
+  /// `MQTTSession.wakeUp()`.
   func next(limit: Int) -> [OutboundRecord]
 
   /// Reports that the broker has acknowledged these records. They may be deleted.

@@ -15,7 +15,8 @@ final class Outflow {
   private var providerHasMore = false
   /// Number of `publishNow` messages in the library that wait for the socket.
   private var unwrittenNow = 0
-  /// The last messages of the connection: those to send, and the packets of those sent.
+  /// The last messages of the connection: `waiting` are still to be sent, `underWay` are the packet
+  /// identifiers of the sent but unacknowledged ones.
   private var final: (waiting: [MQTTMessage], underWay: Set<Int32>) = ([], [])
   private var generator = SystemRandomNumberGenerator()
 
@@ -74,10 +75,10 @@ final class Outflow {
   /// True if every subscription request was answered.
   var isSettled: Bool { subscriptions.isSettled }
 
-  /// True if nothing is pending and nothing is due.
+  /// True if no record and no subscription request is pending, and no pause is in progress.
   var isQuiet: Bool { !providerHasMore && flow.isIdle && flow.deadline == nil && subscriptions.isSettled }
 
-  /// End of a pause requested by the broker, monotonic ns.
+  /// End of a pause after a temporary rejection, in monotonic ns; nil for none.
   var deadline: Int64? { flow.deadline }
 
   // MARK: Sending
@@ -159,7 +160,7 @@ final class Outflow {
   /// Filters of all desired subscriptions.
   var filters: [String] { subscriptions.filters }
 
-  /// Unsubscribes for this connection; the next one subscribes again.
+  /// Unsubscribes for the current connection only; the next connection subscribes again.
   func suspend(_ filter: String) { subscriptions.suspend(filter) }
 
   func sendSubscriptions(through client: borrowing Client) {

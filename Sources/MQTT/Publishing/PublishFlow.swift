@@ -4,11 +4,11 @@
 struct PublishFlow {
   /// The action for an answered or lost record.
   enum Verdict: Equatable {
-    /// The broker has stored it.
+    /// The broker has stored the record.
     case acknowledged(UInt64)
-    /// The broker will never accept it.
+    /// The broker will never accept the record.
     case rejected(UInt64, MQTTReasonCode)
-    /// The broker does not accept it now; it is offered again after a pause.
+    /// The broker does not accept the record now; the record is offered again after a pause.
     case postponed(UInt64, MQTTReasonCode)
   }
 
@@ -24,10 +24,11 @@ struct PublishFlow {
 
   /// Number of rejections for an unspecified reason after which a record is a dead letter.
   static let attemptsForUnnamedRefusal = 5
-  /// Number of connections that ended at a single record, with a reason that blames a packet, after which it
-  /// is rejected.
+  /// A record is rejected after this number of consecutive connections that the broker ended, with a reason
+  /// that blames a packet, while only this record was unacknowledged.
   static let attemptsForBlamedPacket = 2
-  /// Number of connections that ended at a single record without a reason, after which it is rejected.
+  /// A record is rejected after this number of consecutive connections that the broker ended without a reason
+  /// while only this record was unacknowledged.
   static let attemptsForSilentClose = 10
 
   private let configuredWindow: Int
@@ -56,7 +57,8 @@ struct PublishFlow {
     pace = .open
     answersInConnection = 0
     window = min(configuredWindow, Int(receiveMaximum ?? .max))
-    // A record in the window may be ending the connection each time; sending one by one identifies it.
+    // The last three connections ended before any answer, so one of the sent records may be the cause.
+    // Sending one record at a time identifies it.
     if fruitlessConnections >= 3 { window = 1 }
   }
 

@@ -7,21 +7,22 @@ struct Drain {
   private static let readAheadCount = 128
   private static let nothingAhead: [ArraySlice<LaneTable.Row>] = DeliveryLane.allCases.map { _ in [] }
 
-  /// Records that were handed out and not answered, by number.
+  /// Records that were handed out and not answered, by the number under which they were handed out.
   private var handedOut: [UInt64: HandedOut] = [:]
   /// Completed records that must still be deleted from the store.
   private(set) var removals: [Removal] = []
-  /// Records acknowledged from memory before older ones of their topic, not yet known to the store.
+  /// Records in memory that were acknowledged before older records of their topic. The store receives them
+  /// with the next records.
   private(set) var overtakings: [Overtaking] = []
   private var lastKnown = LastKnown()
   private var order = DrainOrder()
-  /// Topics of records handed out before older ones of their topic, by place.
+  /// Topics of records that were handed out before older records of their topic, by position.
   private var overtakers: [UInt64: String] = [:]
-  /// Places to skip after a rewind: records that are handed out, and those waiting for deletion.
+  /// Positions to skip after a rewind: those of records that are handed out or wait for deletion.
   private var passed: Set<UInt64> = []
   /// Rows per lane that were read and not handed out yet.
   private var readAhead = nothingAhead
-  /// Topics that are not handed out at the moment.
+  /// Topics whose records are not handed out, because the broker currently rejects them.
   private(set) var refusals = Refusals()
   private var turns = Array(repeating: 0, count: DeliveryLane.allCases.count)
 
@@ -29,8 +30,8 @@ struct Drain {
 
   mutating func accepted(_ record: OutboxRecord) { lastKnown.observe(record) }
 
-  /// Moves a record to another place in the store. If it is handed out, it retains its number towards the
-  /// broker.
+  /// Updates the position of a record that was moved in the store. A record that is handed out retains the
+  /// number under which it was handed out.
   /// - Parameter isNewest: true if no moved record of the same topic is newer.
   mutating func moved(_ record: OutboxRecord, from old: UInt64, isNewest: Bool) {
     if isNewest { lastKnown.observe(record, movedFrom: old) }
@@ -39,7 +40,7 @@ struct Drain {
     if let topic = overtakers.removeValue(forKey: old) { overtakers[record.seq] = topic }
   }
 
-  /// Updates an overtaking that was stored at a new place.
+  /// Updates the position of an overtaking record that was stored at `place`.
   mutating func moved(_ overtaking: Overtaking, to place: UInt64) {
     lastKnown.observe(topic: overtaking.topic, from: overtaking.place, movedTo: place)
     overtakings.removeAll { $0.place == overtaking.place }
@@ -71,11 +72,11 @@ struct Drain {
     overtakings = []
   }
 
-  /// Forgets a record in memory that was dropped for others.
+  /// Forgets a record that was dropped from memory to make space for other records.
   mutating func droppedFromMemory(_ record: OutboxRecord) { handedOut[record.seq] = nil }
 
-  /// Initializes the newest retained places from an opened store: those among the last records of each lane,
-  /// and overtakings of records that still wait.
+  /// Finds the newest record of each retained topic in an opened store: among the last records of each lane,
+  /// and among the records that were delivered before older ones.
   mutating func learn(from store: Store) throws(SQLiteError) {
     for (topic, lane, place) in try store.overtakers() {
       lastKnown.observe(topic: topic, lane: lane, place: place, isDue: false)
@@ -143,7 +144,8 @@ struct Drain {
           continue
         }
         if refusals.holds(record.topic, at: now) {
-          // The record remains in the store, and its neighbours must not be deleted as one range.
+          // The record remains in the store. The gap in `turns` prevents its neighbours from being deleted as
+          // one range.
           turns[lane.rawValue] += 1
           continue
         }
@@ -182,23 +184,24 @@ struct Drain {
     where result.count < limit {
       lastKnown.handedOut(topic)
       guard !passed.contains(entry.place), !refusals.holds(topic, at: now) else { continue }
-      // Removed, damaged and expired records are handled when they are read in order.
+      // A removed, damaged or expired record is skipped here, and handled when it is read in order.
       let fromMemory = memory.find(entry.place, in: entry.lane)
       var found = fromMemory
       if found == nil { found = try store?.find(entry.place, in: entry.lane) }
       guard let found, let fresh = store.map({ found.withRemainingExpiry(at: $0.clock.now, limits) }) ?? found
       else { continue }
-      // The record is met again when reading in order.
+      // Reading in order reaches this record again, and must then skip it.
       passed.insert(fresh.seq)
       overtakers[fresh.seq] = topic
-      // It is not adjacent to the records handed out before or after it.
+      // The gaps in `turns` before and after this record prevent it from being deleted in one range with
+      // other records.
       turns[entry.lane.rawValue] += 1
       result.append(handOut(fresh, isInMemory: fromMemory != nil))
       turns[entry.lane.rawValue] += 1
     }
   }
 
-  /// Hands out a record. An outdated one loses its retain flag, because the broker's retained message must
+  /// Hands out a record. An outdated record loses its retain flag, because the broker's retained message must
   /// not go back in time.
   private mutating func handOut(_ record: OutboxRecord, isInMemory: Bool) -> OutboxRecord {
     handedOut[record.seq] = HandedOut(
@@ -216,10 +219,11 @@ struct Drain {
     removals.append(Removal(record: record, cause: cause))
   }
 
-  /// Returns whether a place was handled before the rewind.
+  /// Returns whether the record at a position must be skipped, because it was handled before the rewind or
+  /// out of order.
   private mutating func isPassed(_ place: UInt64, _ lane: DeliveryLane) -> Bool {
     guard !passed.isEmpty, passed.remove(place) != nil else { return false }
-    // The neighbours of a skipped record must not be deleted as one range.
+    // The gap in `turns` prevents the neighbours of the skipped record from being deleted as one range.
     turns[lane.rawValue] += 1
     return true
   }
@@ -236,7 +240,7 @@ struct Drain {
     rewind()
   }
 
-  /// Restarts reading; places that must not be handed out again are remembered.
+  /// Restarts reading. Records that must not be handed out again are skipped.
   mutating func rewind() {
     order.rewind()
     lastKnown.rewind()
@@ -278,7 +282,7 @@ struct Drain {
   mutating func removalsDeleted() {
     for removal in removals {
       overtakers[removal.record.place] = nil
-      // Rows that were read ahead are met again although they are deleted.
+      // Rows that were read ahead may include the deleted record. It must then still be skipped.
       let ahead = readAhead[removal.record.lane.rawValue].last?.seq ?? 0
       if !passed.isEmpty, ahead < removal.record.place { passed.remove(removal.record.place) }
     }
@@ -298,7 +302,7 @@ struct HandedOut {
   var refusedTopic: String?
 }
 
-/// A record that was delivered before older ones of its topic.
+/// A record that was delivered before older records of its topic.
 struct Overtaking {
   var topic: String
   var lane: DeliveryLane
@@ -311,7 +315,7 @@ struct Removal {
 
   var record: HandedOut
   var cause: Cause
-  /// Topic of older records that this one preceded.
+  /// Topic of the record if it was delivered before older records of that topic; otherwise nil.
   var overtook: String?
 }
 

@@ -8,10 +8,10 @@ struct DrainOrder {
     case lastKnown
   }
 
-  /// For each lane, the largest number that was handed out.
+  /// For each lane, the largest position up to which records were read.
   private var cursors: [UInt64] = Array(repeating: 0, count: DeliveryLane.allCases.count)
-  /// Largest number in each lane when reading started: the backlog, which current state overtakes. Nil before
-  /// reading starts.
+  /// Largest position in each lane when reading started. Records up to it are the backlog, which the newest
+  /// state overtakes. Nil before reading starts.
   private var backlogs: [UInt64]?
   private var stateFirst = true
 
@@ -25,20 +25,20 @@ struct DrainOrder {
   }
 
   /// Sets the backlog at the first reading after a rewind.
-  /// - Parameter newest: the largest number ever inserted into a lane.
+  /// - Parameter newest: the largest position ever inserted into a lane.
   mutating func begin(newest: (DeliveryLane) -> UInt64) {
     if backlogs == nil { backlogs = DeliveryLane.allCases.map(newest) }
   }
 
-  /// Returns whether undelivered older records precede the record with this sequence number.
+  /// Returns whether undelivered older records precede the record at a position.
   func isBehindBacklog(_ lane: DeliveryLane, _ place: UInt64) -> Bool {
     place > cursor(lane) && cursor(lane) < backlogs?[lane.rawValue] ?? 0
   }
 
   /// Returns the next step; nil if everything is handed out.
   /// - Parameters:
-  ///   - newest: the largest number ever inserted into a lane. Lanes without new records are skipped without
-  ///     a query.
+  ///   - newest: returns the largest position ever inserted into a lane. Lanes without new records are
+  ///     skipped without a query.
   ///   - lastKnownIsDue: true if the newest record of some topic waits behind a backlog.
   mutating func next(newest: (DeliveryLane) -> UInt64, lastKnownIsDue: Bool) -> Step? {
     if stateFirst {
@@ -63,7 +63,7 @@ struct LastKnown {
   struct Entry {
     var lane: DeliveryLane
     var place: UInt64
-    /// True if the record is known to be undelivered.
+    /// True if the record may still have to be delivered.
     var isDue: Bool
   }
 
@@ -73,24 +73,25 @@ struct LastKnown {
   /// one record per topic.
   static func concerns(_ lane: DeliveryLane) -> Bool { lane > .state }
 
-  /// Updates the newest place with an accepted record.
+  /// Records that an accepted record is the newest of its topic.
   mutating func observe(_ record: OutboxRecord) {
     guard record.retain, Self.concerns(record.lane) else { return }
     entries[record.topic] = Entry(lane: record.lane, place: record.seq, isDue: true)
   }
 
-  /// Updates the place of a moved record. A record that had overtaken it remains the newest.
+  /// Updates the position of a moved record. If a newer record of the topic has overtaken it, that record
+  /// remains the newest.
   mutating func observe(_ record: OutboxRecord, movedFrom old: UInt64) {
     if let entry = entries[record.topic], entry.place > old { return }
     observe(record)
   }
 
-  /// Updates the place of a newest record that is already delivered.
+  /// Updates the position of a delivered record, if it is the newest of its topic.
   mutating func observe(topic: String, from old: UInt64, movedTo place: UInt64) {
     if entries[topic]?.place == old { entries[topic]?.place = place }
   }
 
-  /// Records the sequence number of a stored message if it is the newest of its topic.
+  /// Records the position of a stored record if it is the newest of its topic.
   mutating func observe(topic: String, lane: DeliveryLane, place: UInt64, isDue: Bool) {
     if let known = entries[topic], known.place >= place { return }
     entries[topic] = Entry(lane: lane, place: place, isDue: isDue)

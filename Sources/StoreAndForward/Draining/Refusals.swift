@@ -12,7 +12,7 @@ struct Refusals {
 
   /// First and longest pause in s between attempts.
   static let pauses = 60.0...3600
-  /// Maximum number of topics, above what a vehicle uses.
+  /// Maximum number of topics; more than a vehicle uses.
   private static let capacity = 1000
 
   var topics: [String] { entries.keys.sorted() }
@@ -20,7 +20,7 @@ struct Refusals {
   /// Records a rejection. Returns false if there is no space for another topic.
   mutating func refused(_ topic: String, at now: Int64) -> Bool {
     if let entry = entries[topic] {
-      // All unanswered records share one pause.
+      // Rejections of other records of the topic do not extend a pause in progress.
       if now < entry.retryAt { return true }
       let pause = min(entry.pause * 2, Self.pauses.upperBound)
       entries[topic] = Entry(retryAt: now + Int64(pause * 1e9), pause: pause)

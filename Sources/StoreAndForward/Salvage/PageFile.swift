@@ -38,7 +38,8 @@ internal import Glibc
     let isMissed = log < 0 && errno != ENOENT
     self.file = file
     count = (Self.size(file) + Self.pageSize - 1) / Self.pageSize
-    // An existing log that cannot be read may contain newer pages than the file.
+    // A log that exists but cannot be read may contain newer pages than the file, so the file alone is not
+    // used.
     if isMissed { return nil }
     readLog()
   }
@@ -84,7 +85,7 @@ internal import Glibc
     // The salts identify frames of the current log.
     let salts = salts(header, number)
     var sum = (Self.word(header, 24), Self.word(header, 28))
-    // The checksum of a damaged header, if its stored one is the damaged part.
+    // The checksum that the header must have, in case only the header's stored checksum is damaged.
     let computed = Self.checksum(header[0..<24], (0, 0), isBigEndian)
     var reached = 0
     var wasOfThisLog = true
@@ -101,7 +102,7 @@ internal import Glibc
       // does not cover.
       let hasSalts = Array(frame[8..<16]) == salts
       let isOfThisLog = hasSalts || isSound && wasOfThisLog
-      // After the log's end there are frames of the previous one.
+      // After the end of the current log, the file contains frames of the previous log.
       if isSound && !isOfThisLog { break }
       wasOfThisLog = isOfThisLog
       pending.append(
@@ -113,7 +114,8 @@ internal import Glibc
       commit(pending[...])
       (pending, reached) = ([], 0)
     }
-    // Without a valid commit, a damaged frame may have been one.
+    // After the last valid commit, a damaged frame may have been a commit. The frames up to the damage are
+    // then treated as committed.
     let rest = pending.prefix(reached)
     if rest.contains(where: { !$0.isSound }) { commit(rest) }
     hasDamagedHeader = !isHeaderSound && !(frames.isEmpty && damagedFrames.isEmpty)
@@ -158,10 +160,10 @@ internal import Glibc
     return found.dropFirst().reduce(found[0]) { votes($1) > votes($0) ? $1 : $0 }
   }
 
-  /// A frame that belongs to the log.
+  /// A frame of the current log.
   private struct LogFrame {
     var page: Int
-    /// Position of the page.
+    /// Position in the log of the page that the frame contains.
     var offset: off_t
     /// True if the checksum is correct.
     var isSound: Bool
@@ -173,7 +175,8 @@ internal import Glibc
     for frame in committed {
       if frame.isSound {
         frames[frame.page] = frame.offset
-        // Before its page, so that it is among the pages behind.
+        // The position of the frame's header precedes that of its page, so that `pages(behind:)` includes the
+        // page.
         if !frame.hasSalts { misplacedFrames.append(Int64(frame.offset) - Int64(Self.frameHeader)) }
       } else {
         damagedFrames.append((frame.page, Int64(frame.offset)))

@@ -31,7 +31,7 @@ enum Recovery {
     return place
   }
 
-  /// Ends the salvage.
+  /// Deletes the file that names the damaged store, because its salvage is complete.
   static func finish(_ path: String) { unsafe unlink(marker(path)) }
 
   /// Stores the name of a damaged store until all of it is transferred.

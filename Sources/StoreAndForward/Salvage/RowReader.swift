@@ -99,7 +99,7 @@ struct RowReader {
     let fitting = least + (size - least) % (usable - 4)
     let local = fitting <= usable - 35 ? fitting : least
     guard index + local + 4 <= page.count, size <= pages.last * usable else { return nil }
-    // Checks whether the local part looks like a row.
+    // The part of the row on this page must be plausible before overflow pages are read.
     guard Self.types(page[index..<index + local], count: nil) != nil else { return nil }
     var bytes = Array(page[index..<index + local])
     var next = Self.number(page, index + local)
@@ -156,7 +156,7 @@ struct RowReader {
     return index == bytes.endIndex ? values : nil
   }
 
-  /// Reads a number of one to nine bytes; nil if it does not end.
+  /// Reads a number of one to nine bytes; nil if the bytes end before the number does.
   private static func variable(_ bytes: ArraySlice<UInt8>, _ index: inout Int) -> UInt64? {
     var value: UInt64 = 0
     for count in 0..<9 {

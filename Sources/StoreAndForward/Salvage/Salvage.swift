@@ -17,7 +17,7 @@ struct Salvage {
     var expected: Int?
     /// Number of pages that could not be read completely.
     var damagedPages = 0
-    /// True if it was cancelled, or the files could not be opened.
+    /// True if the salvage was cancelled, or the files could not be opened.
     var isCancelled = false
   }
 
@@ -40,7 +40,8 @@ struct Salvage {
   private var reader: RowReader
   private let isCancelled: () -> Bool
   private var result = Result()
-  /// Number of rows listed by a page with an invalid checksum.
+  /// Number of listed rows that contain no valid record. A page whose list of rows is unreadable counts as
+  /// one.
   private var damagedRecords = 0
   private var finds: [Find] = []
   /// Lane of each page reached through the trees.
@@ -51,7 +52,7 @@ struct Salvage {
   /// True if the checksums have the first format.
   private var isFormat1 = false
 
-  /// Marks a page without a lane, or with an unknown one.
+  /// Lane of a page that belongs to no lane, or whose lane is unknown.
   private static let unknown: UInt8 = 0xFF
 
   /// Returns the records in the write-ahead log from its first damage, a frame or the header, which SQLite
@@ -84,7 +85,7 @@ struct Salvage {
     isCancelled: @escaping () -> Bool = { false },
     _ body: ([OutboxRecord]) -> Bool
   ) -> Result {
-    // The file may be readable the next time.
+    // The salvage counts as cancelled, because the file may be readable at the next start.
     guard let pages = PageFile(path) else { return Result(isCancelled: true) }
     var salvage = Salvage(pages, isCancelled)
     salvage.find()
@@ -201,7 +202,8 @@ struct Salvage {
     lookAtDamagedFrames(isComplete: true)
   }
 
-  /// - Parameter isComplete: true to examine these pages in the file, too.
+  /// Searches the damaged frames of the log for records.
+  /// - Parameter isComplete: true to search also the older versions of their pages in the database file.
   private mutating func lookAtDamagedFrames(isComplete: Bool) {
     for (index, frame) in pages.damagedFrames.enumerated() {
       if isCancelled() {
@@ -211,7 +213,7 @@ struct Salvage {
       guard pages.readFrame(at: frame.offset, into: &page) else { continue }
       let owner = owner(frame.page) ?? Self.unknown
       look(Self.frames + Int32(index), owner)
-      // The page below may be older, but it is undamaged.
+      // The version of the page in the database file may be older, but it is undamaged.
       if isComplete, pages.readBelowLog(frame.page, into: &page) { look(-Int32(clamping: frame.page), owner) }
     }
   }
@@ -230,7 +232,7 @@ struct Salvage {
     }
     if owner != Self.unknown {
       result.damagedPages += 1
-      // The number of the page's rows is unreadable.
+      // The page's list of rows is unreadable, so the page counts as one damaged record.
       if RowReader.cells(of: page, at: 0) == nil { damagedRecords += 1 }
     }
     guard page.contains(where: { $0 != 0 }) else { return }

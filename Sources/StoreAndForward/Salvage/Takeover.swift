@@ -9,7 +9,8 @@ struct Takeover {
     var notice: OutboxNotice
     /// The error of the new store that ended the transfer.
     var failure: SQLiteError?
-    /// Number of lost records, if readable.
+    /// Number of lost records; 0 if the damaged store's counters are unreadable, or if the salvage was
+    /// cancelled.
     var lost: Int
     /// True if nothing remains to be transferred.
     var isComplete: Bool
@@ -29,7 +30,7 @@ struct Takeover {
 
   /// Transfers the verifiable records of a damaged store.
   /// - Parameters:
-  ///   - place: its new path.
+  ///   - place: path of the damaged store after it was renamed.
   ///   - cause: the cause of the damage, for users.
   ///   - move: writes records to the new store, and runs its second argument in the same transaction.
   func run(
@@ -61,6 +62,6 @@ struct Takeover {
     try fresh.database.execute("DELETE FROM meta WHERE key = 'salvaged'")
   }
 
-  /// Ends the transfer.
+  /// Records that the transfer is complete, so that the next start does not continue it.
   func finish() { Recovery.finish(path) }
 }

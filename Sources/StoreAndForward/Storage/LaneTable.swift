@@ -42,7 +42,7 @@ final class LaneTable {
     try insertion.run()
   }
 
-  /// Reads records in order from a place: at most `limit`, and at least one if available.
+  /// Reads the records after a position, in order: at most `limit`, and at least one if available.
   func read(after seq: UInt64, limit: Int) throws(SQLiteError) -> [Row] {
     var rows: [Row] = []
     var bytes = 0
@@ -68,14 +68,14 @@ final class LaneTable {
     return Self.row(single, lane).record
   }
 
-  /// Returns place, cost and time of the oldest record; nil if the lane is empty.
+  /// Returns position, cost and time of the oldest record; nil if the lane is empty.
   func oldest() throws(SQLiteError) -> (seq: UInt64, cost: Int, storedAt: Int64)? {
     guard try front.step() else { return nil }
     defer { front.reset() }
     return (UInt64(clamping: front.int64(0)), Int(front.int64(1)), front.int64(2))
   }
 
-  /// Returns place and cost of a topic's record (the state lane has at most one).
+  /// Returns position and cost of a topic's record (the state lane has at most one); nil if there is none.
   func place(of topic: String) throws(SQLiteError) -> (seq: UInt64, cost: Int)? {
     sameTopic.bind(1, topic)
     guard try sameTopic.step() else { return nil }

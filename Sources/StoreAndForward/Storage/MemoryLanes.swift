@@ -19,7 +19,7 @@ struct MemoryLanes {
 
   var isEmpty: Bool { lanes.allSatisfy(\.isEmpty) }
 
-  /// The smallest number of any record.
+  /// The smallest position of any record in memory; nil if there is none.
   var oldest: UInt64? { lanes.compactMap { $0.first?.seq }.min() }
 
   func count(_ lane: DeliveryLane) -> Int { lanes[lane.rawValue].count }
@@ -28,7 +28,7 @@ struct MemoryLanes {
 
   func newest(_ lane: DeliveryLane) -> UInt64 { lanes[lane.rawValue].last?.seq ?? 0 }
 
-  /// Adds a record; in the state lane it replaces the one of its topic. Returns the dropped records.
+  /// Adds a record; in the state lane it replaces the record of the same topic. Returns the dropped records.
   mutating func insert(_ record: OutboxRecord) -> [OutboxRecord] {
     if record.lane == .state,
       let index = lanes[DeliveryLane.state.rawValue].firstIndex(where: { $0.topic == record.topic })
@@ -79,7 +79,7 @@ struct MemoryLanes {
     return lanes[lane.rawValue][place]
   }
 
-  /// Returns the index of the first record whose number is not smaller.
+  /// Returns the index of the first record of a lane whose position is at least `seq`.
   private func index(of seq: UInt64, in lane: DeliveryLane) -> Int {
     let records = lanes[lane.rawValue]
     var (low, high) = (0, records.count)

@@ -73,7 +73,7 @@ final class RecentRecords {
       body.append(little: seq)
       append(body, to: &bytes)
     }
-    // If this is not written, the record is sent twice after a crash, with the same number.
+    // If this write fails, the record is sent again after a crash, with the same number.
     if write(bytes, at: position) { position += bytes.count }
   }
 

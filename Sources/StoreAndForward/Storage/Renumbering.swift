@@ -1,13 +1,13 @@
 internal import SQLite
 internal import Telemetry
 
-/// Records that are written to a store at new places: from memory, from a damaged store, or from the dead
+/// Records that are written to a store at new positions: from memory, from a damaged store, or from the dead
 /// letters.
 ///
 /// Call `write` inside a transaction, and `apply` after it.
 struct Renumbering {
   private let records: [OutboxRecord]
-  /// Records delivered before some of these; each receives a place in order.
+  /// Records that were delivered before some of `records`; each receives a new position in order.
   private let overtakings: [Overtaking]
   private var moved: [(record: OutboxRecord, old: UInt64)] = []
   private var overtaken: [(Overtaking, place: UInt64)] = []
@@ -24,7 +24,7 @@ struct Renumbering {
         overtaken.append((rest.remove(at: index), places.next()))
       }
       let old = record.seq
-      // A commit whose sync failed may still be present.
+      // The record may already be in the store: a commit whose sync failed may still have been written.
       if try store.find(old, in: record.lane)?.payload != record.payload {
         record.seq = places.next()
         record.storedAt = store.clock.now
@@ -38,9 +38,9 @@ struct Renumbering {
     }
   }
 
-  /// Reports the new sequence numbers to the drain.
+  /// Reports the new positions to the drain.
   func apply(to drain: inout Drain) {
-    // Only the last record of a topic determines its newest place.
+    // Of several moved records of a topic, only the last determines the topic's newest position.
     let newest = Dictionary(
       moved.indices.filter { moved[$0].record.retain }.map { (moved[$0].record.topic, $0) },
       uniquingKeysWith: max)

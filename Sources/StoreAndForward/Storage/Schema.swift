@@ -13,7 +13,8 @@ enum Schema {
   /// Format version: in 2 the checksum covers the whole record, in 1 it covered topic and payload.
   static let format: Int64 = 2
   /// Size of the write-ahead log in pages from which it is checkpointed into the database. It is small,
-  /// because as many pages may need space there when the disk is full.
+  /// because a checkpoint may need this number of additional pages in the database while the disk is full
+  /// (`SpaceReserve`).
   static let checkpointPages = 256
 
   /// Prefix of the keys of documents in `meta`.
@@ -34,7 +35,7 @@ enum Schema {
 
   /// Root page of each table in a store made by `creation`, for stores whose first page is lost.
   ///
-  /// Stores of versions without traces have an index at that table's page, in which no record is found.
+  /// Stores of versions without traces have an index at the page of `traces`, in which no record is found.
   static let roots = ["lanes": 4, "events": 7, "state": 8, "tracks": 9, "other": 10, "traces": 11]
   /// Number of lanes that every store has.
   static let oldestLanes = 4

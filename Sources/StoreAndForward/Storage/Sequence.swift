@@ -3,24 +3,25 @@ internal import Telemetry
 
 /// Assigns sequence numbers that never repeat. Pure.
 ///
-/// A number is assigned only below a mark that is already safe on disk. Whatever a power cut undoes, the next
-/// start begins at the mark, above all numbers ever assigned. Marks are multiples of the block, so that a
-/// consumer can recognize a gap that is not a loss (`Config/asyncapi.yaml`).
+/// A number is assigned only below the mark, a limit that is already safe on disk. Even if a power cut loses
+/// records, the next start continues at the mark, above all numbers ever assigned. Marks are multiples of
+/// `block`, so that a consumer can recognize a gap that is not a loss (`Config/asyncapi.yaml`).
 struct Sequence: Equatable {
-  /// Distance between marks: one sync for as many records.
+  /// Number of sequence numbers between two marks. Each mark costs one sync of the disk.
   static let block: UInt64 = 1 << 16
 
   /// The next number.
   private(set) var upcoming: UInt64
   private(set) var reserved: UInt64
 
-  /// Continues from the mark in the store.
+  /// Continues from the stored mark, because all numbers below it may have been assigned.
   init(reserved: UInt64) {
     upcoming = max(1, reserved)
     self.reserved = upcoming
   }
 
-  /// Returns the mark that must be safe before `count` more numbers can be assigned; nil if none is needed.
+  /// Returns the mark that must be safe on disk before `count` more numbers can be assigned; nil if the
+  /// current mark is sufficient.
   func markNeeded(for count: Int) -> UInt64? {
     let end = upcoming + UInt64(count)
     return end <= reserved ? nil : (end / Self.block + 1) * Self.block
@@ -28,7 +29,7 @@ struct Sequence: Equatable {
 
   mutating func reserved(upTo mark: UInt64) { reserved = max(reserved, mark) }
 
-  /// Assigns the next number; nil above the mark.
+  /// Assigns the next number; nil if the mark is reached.
   mutating func next() -> UInt64? {
     guard upcoming < reserved else { return nil }
     defer { upcoming += 1 }
@@ -36,26 +37,26 @@ struct Sequence: Equatable {
   }
 }
 
-/// Assigns the places of records: the keys by which the store orders and finds them. Pure.
+/// Assigns the positions of records: the keys by which the store orders and finds them. Pure.
 ///
-/// A moved record receives a new place. Places are not sequence numbers, because consumers count a skipped
-/// sequence number as a lost message.
+/// A moved record receives a new position. Positions are not sequence numbers, because consumers count a
+/// skipped sequence number as a lost message.
 struct RecordPositions {
   private var last: UInt64 = 0
 
-  /// Marks a place as used.
+  /// Marks a position as used.
   mutating func observe(_ place: UInt64) {
     if place < TemporarySequence.first { last = max(last, place) }
   }
 
-  /// Returns the place of a new record: its sequence number, unless that is below a used place.
+  /// Returns the position of a new record: its sequence number, or the next free position if that is larger.
   mutating func next(atLeast seq: UInt64) -> UInt64 {
     guard seq < TemporarySequence.first else { return seq }
     last = max(last + 1, seq)
     return last
   }
 
-  /// Returns a place after all others.
+  /// Returns a position after all used ones.
   mutating func next() -> UInt64 { next(atLeast: 0) }
 }
 
@@ -71,10 +72,11 @@ struct TemporarySequence {
   /// stored, because sequence numbers in memory must increase.
   private(set) var isInUse = false
 
-  /// The next identity without a store.
+  /// The next temporary identity.
   var identity: MessageIdentity { MessageIdentity(epoch: epoch, seq: upcoming) }
 
-  /// Returns the store's next identity while it has numbers below its mark, otherwise a temporary one.
+  /// Returns the next identity of the store if it can assign a number without a new mark, otherwise a
+  /// temporary one.
   mutating func nextIdentity(_ store: Store?) -> MessageIdentity {
     if !isInUse, let store, let seq = store.sequence.next() {
       return MessageIdentity(epoch: store.epoch, seq: seq)
@@ -87,7 +89,7 @@ struct TemporarySequence {
   /// Starts a new epoch; numbers continue.
   mutating func beginEpoch() { epoch = Store.newEpoch() }
 
-  /// Starts a new epoch after all records of this one were stored.
+  /// Starts a new epoch after all records of the current epoch were stored.
   mutating func end() {
     epoch = Store.newEpoch()
     isInUse = false

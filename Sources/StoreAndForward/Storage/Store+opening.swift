@@ -4,10 +4,11 @@ internal import Telemetry
 
 /// Reads and repairs when opening a store.
 extension Store {
-  /// Number of last records per lane that are searched for retained ones.
+  /// Number of records at the end of each lane that are searched for retained ones.
   private static let depth = 1024
 
-  /// Returns the retained topics among the last records of a lane, each with its newest place.
+  /// Returns the topics of the retained records among the last records of a lane, each with the position of
+  /// its newest record.
   func lastRetained(_ lane: DeliveryLane) throws(SQLiteError) -> [(topic: String, place: UInt64)] {
     var statement = try database.prepare(
       """
@@ -22,7 +23,7 @@ extension Store {
     return places
   }
 
-  /// Returns the records delivered before older ones, by topic.
+  /// Returns, for each topic, the newest record that was delivered before older ones.
   func overtakers() throws(SQLiteError) -> [(topic: String, lane: DeliveryLane, place: UInt64)] {
     var statement = try database.prepare("SELECT topic, lane, seq FROM overtaken")
     var places: [(topic: String, lane: DeliveryLane, place: UInt64)] = []

@@ -10,11 +10,12 @@ final class Store {
   let isCopy: Bool
   var sequence: Sequence
   private(set) var lanes: [OutboxStatus.LaneStatus] = []
-  /// The largest number ever inserted into each lane.
+  /// The largest position ever inserted into each lane.
   private(set) var newest: [UInt64] = []
-  /// For each lane, the largest number that was dropped because of its limits since opening.
+  /// For each lane, the largest position of a record that was dropped because of the lane's limits since
+  /// opening.
   private(set) var dropped: [UInt64] = DeliveryLane.allCases.map { _ in 0 }
-  /// Records replaced in the state lane by the last transaction.
+  /// Positions of the records that the last transaction replaced in the state lane.
   private(set) var replaced: [UInt64] = []
   private(set) var deadCount = 0
   private(set) var commits = 0
@@ -81,7 +82,7 @@ final class Store {
     }
   }
 
-  /// Returns the largest used place.
+  /// Returns the largest position that was used for a lane, a dead letter or an overtaking record.
   func lastPlace() throws(SQLiteError) -> UInt64 {
     var last = newest.max() ?? 0
     for table in ["dead", "overtaken"] {
@@ -93,7 +94,7 @@ final class Store {
   // MARK: Transactions
 
   /// Runs `body` in a transaction, and stores the counters of all changed lanes.
-  /// - Parameter synced: true if a power cut after this returns must not undo it.
+  /// - Parameter synced: true to sync the transaction, so that a power cut after the call cannot undo it.
   func transaction(
     synced: Bool, _ body: () throws(SQLiteError) -> Void
   ) throws(SQLiteError) {
@@ -118,7 +119,7 @@ final class Store {
     }
   }
 
-  /// Stores a mark below which numbers may be assigned, and syncs it.
+  /// Stores the mark below which sequence numbers may be assigned (`Sequence`), and syncs it.
   func reserve(_ mark: UInt64) throws(SQLiteError) {
     try transaction(synced: true) { () throws(SQLiteError) in
       try setMeta("reserved", String(mark))
@@ -151,7 +152,7 @@ final class Store {
 
   // MARK: Inside a transaction
 
-  /// Inserts a record into its lane; in the state lane it replaces the one of its topic.
+  /// Inserts a record into its lane; in the state lane it replaces the record of the same topic.
   func insert(_ record: OutboxRecord) throws(SQLiteError) {
     let table = tables[record.lane.rawValue]
     if record.lane == .state, let older = try table.place(of: record.topic) {
@@ -193,14 +194,15 @@ final class Store {
       case .damaged: lanes[first.record.lane.rawValue].damaged += count
       }
     }
-    // After a restart no older record may count as the newest.
+    // Overtaking records are stored, so that after a restart no older record of the topic counts as the
+    // newest.
     for removal in removals {
       guard let topic = removal.overtook else { continue }
       try insert(Overtaking(topic: topic, lane: removal.record.lane, place: removal.record.place))
     }
   }
 
-  /// Stores that a record was delivered before older ones.
+  /// Stores that a record was delivered before older records of its topic.
   func insert(_ overtaking: Overtaking) throws(SQLiteError) {
     var statement = try database.prepare(
       """
@@ -213,7 +215,7 @@ final class Store {
     try statement.run()
   }
 
-  /// Deletes adjacent records. Returns how many existed.
+  /// Deletes adjacent records. Returns the number of those that existed.
   private func delete(row: [HandedOut]) throws(SQLiteError) -> Int {
     guard let first = row.first, let last = row.last else { return 0 }
     if row.count > 1 {
@@ -222,13 +224,15 @@ final class Store {
         return row.count
       }
     }
-    // Some were dropped or replaced meanwhile: only single deletions show which.
+    // Some of the records were dropped or replaced in the meantime. Single deletions count those that still
+    // existed.
     var count = 0
     for record in row where try remove(record.place, cost: record.cost, from: record.lane) { count += 1 }
     return count
   }
 
-  /// Deletes all records of a range if their number matches. Otherwise returns false and deletes none.
+  /// Deletes all records in a range of positions if there are exactly `count`. Otherwise returns false and
+  /// deletes none.
   private func delete(
     _ range: ClosedRange<UInt64>, of lane: DeliveryLane, count: Int, cost: Int
   ) throws(SQLiteError) -> Bool {
@@ -248,7 +252,8 @@ final class Store {
     try tables[lane.rawValue].find(seq)
   }
 
-  /// Reads records of a lane in order. Records with an invalid checksum are returned as number and cost only.
+  /// Reads records of a lane in order. Records with an invalid checksum are returned as position and cost
+  /// only.
   func read(
     _ lane: DeliveryLane, after seq: UInt64, limit: Int
   ) throws(SQLiteError) -> [LaneTable.Row] {
@@ -293,7 +298,8 @@ final class Store {
     }
   }
 
-  /// Counts damaged records found outside the lanes.
+  /// Counts records that were lost in a damaged file. Their lane is unknown, so they count for the events
+  /// lane.
   func countDamaged(_ count: Int) { lanes[DeliveryLane.events.rawValue].damaged += count }
 
   func deadLetters(limit: Int) throws(SQLiteError) -> [DeadLetter] {

@@ -60,11 +60,11 @@ enum StoreFile {
 /// On a full disk even a deletion requires space in the write-ahead log. Without a reserve, acknowledged
 /// records could never be deleted, and the disk would remain full.
 struct SpaceReserve {
-  /// Size: what a checkpoint may add to the database, `wal_autocheckpoint` pages.
+  /// Size in bytes, by which a checkpoint may enlarge the database: `wal_autocheckpoint` pages.
   static let bytes = Schema.checkpointPages * 4096
 
   private let path: String
-  /// False if there was never enough space for it.
+  /// True if the reserve was allocated, so that it is allocated again after its release.
   private var isWanted = false
 
   init(store: String) { path = store + ".reserve" }
@@ -72,7 +72,8 @@ struct SpaceReserve {
   /// Allocates the reserve if there is enough space.
   mutating func allocate() { isWanted = fill() }
 
-  /// Allocates the reserve again. Returns false if there is no longer enough space.
+  /// Allocates the reserve again if it was allocated at the start. Returns false if there is no longer enough
+  /// space.
   func restore() -> Bool { !isWanted || fill() }
 
   private func fill() -> Bool {

@@ -8,7 +8,7 @@ struct UnstoredRecords {
   private(set) var lanes: MemoryLanes
   /// The file that preserves recent records in a crash; nil if disabled or unavailable.
   private var file: RecentRecords?
-  /// The first record of each call that is still recent, with its time of acceptance.
+  /// The first record of each call that added recent records, with the monotonic time of the call in ns.
   private var times: [(seq: UInt64, time: Int64)] = []
   private let configuration: OutboxConfiguration
 
@@ -29,8 +29,8 @@ struct UnstoredRecords {
     return records
   }
 
-  /// Holds records outside the store during the broker's usual time to acknowledge. Returns false for records
-  /// that must be stored immediately.
+  /// Holds records outside the store for the time in which the broker usually acknowledges them. Returns
+  /// false if the records must be stored immediately.
   /// - Parameter waiting: returns the number of stored records of a lane.
   mutating func keep(_ records: [OutboxRecord], waiting: (DeliveryLane) -> Int) -> Bool {
     guard let file, let first = records.first else { return false }
@@ -56,8 +56,8 @@ struct UnstoredRecords {
     times.append((first.seq, SystemClock.monotonic))
   }
 
-  /// Returns the monotonic time since which the oldest record waits; nil if there is none, and while the disk
-  /// is not writable.
+  /// Returns the monotonic time in ns since which the oldest recent record waits; nil if there is none, or
+  /// while the disk is not writable.
   mutating func waitingSince(isDegraded: Bool) -> Int64? {
     guard !isDegraded, let oldest = lanes.oldest else {
       times = []

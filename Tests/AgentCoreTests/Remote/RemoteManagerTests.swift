@@ -117,7 +117,7 @@ import Testing
     var manager = try manager()
     let future = decide(&manager, "2027-11-27T12:00:00Z", 20, time)
     #expect(future?.state == .refused)
-    #expect(future?.problem?.contains("is in the future; it is 2026-11-27T12:00:00.000Z") == true)
+    #expect(future?.problem?.contains("is in the future; it is now 2026-11-27T12:00:00.000Z") == true)
     #expect(decide(&manager, "2026-11-27T13:00:00Z", 30, time)?.state == .applied)
     // Without a clock it is accepted, and ignored for the order as soon as there is one.
     #expect(decide(&manager, "2027-11-27T12:00:00Z", 40, nil)?.state == .applied)

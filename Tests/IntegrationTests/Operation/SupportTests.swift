@@ -88,7 +88,7 @@ import Testing
     }
     let child = try check("3")
     #expect(child.exitStatus == 0)
-    #expect(child.output.hasPrefix("a day with 3 h on the way, estimated:\n  energy  "), "\(child.output)")
+    #expect(child.output.hasPrefix("a day with 3 h of driving, estimated:\n  energy  "), "\(child.output)")
     #expect(try check("25").exitStatus == 64)
   }
 
