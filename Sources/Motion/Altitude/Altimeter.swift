@@ -14,7 +14,8 @@ public struct Altimeter: Sendable {
   /// Time of the newest pressure.
   private var newest: Timestamp?
 
-  /// Largest deviation of an altitude, in m, that counts as open sky. Larger ones are caused by reflections.
+  /// Largest standard deviation in m of a receiver's altitude that counts as open sky. Larger deviations are
+  /// caused by reflections.
   private static let skyDeviation = 15.0
   /// Maximum age difference in s between a pressure and an altitude that are compared.
   private static let simultaneous = 3.0
@@ -24,7 +25,7 @@ public struct Altimeter: Sendable {
   /// True once a pressure has arrived.
   public var isRelativeAltitudeAvailable: Bool { start != nil }
 
-  /// True once a receiver's altitude has arrived as well.
+  /// True once a pressure and a receiver altitude of the same time have arrived.
   public var isAbsoluteAltitudeAvailable: Bool { absoluteAltitudeData != nil }
 
   /// Processes a pressure. Pressures that are out of order, not finite or outside the range of air pressure
@@ -92,7 +93,7 @@ public struct Altimeter: Sendable {
   /// altitude.
   public var secondsSinceFix: Double? { filter.secondsSinceFix }
 
-  /// The current level in a building; nil under open sky, if the sky was lost unobserved or above 10 m/s, and
-  /// while the level is ambiguous.
+  /// The current level in a building. Nil under open sky, while the level is ambiguous, and if the sky was
+  /// lost at more than 10 m/s or while the receiver was off.
   public var floor: Floor? { floors.floor }
 }

@@ -77,8 +77,8 @@ public struct MotionCalibration: Hashable, Sendable {
       && level == nil
   }
 
-  /// Stores a bias and replaces one less than half a `temperatureStep` away. Values that are not finite are
-  /// ignored.
+  /// Stores a bias. It replaces a stored bias whose temperature differs by less than half a
+  /// `temperatureStep`. Values that are not finite are ignored.
   public mutating func keep(_ bias: GyroBias) {
     guard bias.bias.isFinite, bias.deviation.isFinite else { return }
     if let temperature = bias.temperature { guard abs(temperature) < 300 else { return } }
@@ -95,9 +95,9 @@ public struct MotionCalibration: Hashable, Sendable {
     temperature.map { ($0 / temperatureStep).rounded() }
   }
 
-  /// Returns the expected bias at a temperature in °C, interpolated between the two nearest stored biases, or
-  /// the nearest one; nil if none is stored. Without a temperature, it returns the bias stored without one,
-  /// or the middle one.
+  /// Returns the expected bias at a temperature in °C: interpolated between the two nearest stored biases, or
+  /// the nearest one; nil if no bias is stored. If the temperature is nil, it returns the bias that was
+  /// stored without a temperature, or else the bias of the middle temperature.
   public func gyroBias(at temperature: Double?) -> GyroBias? {
     guard let temperature, temperature.isFinite else {
       return gyroBiases.first { $0.temperature == nil }

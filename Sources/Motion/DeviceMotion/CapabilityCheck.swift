@@ -80,7 +80,8 @@ extension AttitudeReferenceFrame {
     let all: [AttitudeReferenceFrame] = [
       .xTrueNorthZVertical, .xMagneticNorthZVertical, .xArbitraryCorrectedZVertical, .xArbitraryZVertical,
     ]
-    // Without a gyroscope, an arbitrary frame relies on the magnetometer.
+    // Without a gyroscope, `xArbitraryZVertical` is unavailable. The frame corrected by the magnetometer
+    // replaces it.
     return self == .xArbitraryZVertical
       ? [.xArbitraryZVertical, .xArbitraryCorrectedZVertical] : Array(all.drop { $0 != self })
   }

@@ -12,8 +12,8 @@ public enum MagneticFieldCalibrationAccuracy: Int, Hashable, Sendable, CaseItera
   /// Heading error of at most 5°.
   case high = 2
 
-  /// - Parameter bound: observed bound of the heading error in rad. It must be well below the level's limit,
-  ///   because with few observations the true error exceeds it by up to a half in simulations.
+  /// - Parameter bound: observed bound of the heading error in rad. It must be well below a level's limit:
+  ///   after few observations, the true error exceeds the bound by up to 50 % in simulations.
   init(headingBound bound: Double) {
     switch bound * 180 / .pi {
     case ...3: self = .high

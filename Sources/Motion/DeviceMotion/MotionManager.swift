@@ -19,9 +19,9 @@ public struct MotionManager: Sendable {
   var use = SensorUse()
 
   private var filter: AttitudeFilter
-  /// The initial calibration, with the biases learned by temperature since.
+  /// The initial calibration, plus the gyroscope biases learned since then at each temperature.
   private var kept: MotionCalibration
-  /// Temperature of the inertial sensors in °C, and the bias expected at it.
+  /// Temperature of the inertial sensors in °C, and the gyroscope bias expected at this temperature.
   private var temperature: Double?
   private var expectedBias: MotionCalibration.GyroBias?
   /// Measuring ranges reported by the sensors.
@@ -157,7 +157,7 @@ public struct MotionManager: Sendable {
       return
     }
     filter.process(scan, doubts: doubts)
-    // Not with ||, whose autoclosure would copy the filter.
+    // An `if` instead of `||`, whose autoclosure would copy the filter.
     if !filter.flags.isAligning { isVerticalFound = true }
   }
 
@@ -177,12 +177,13 @@ public struct MotionManager: Sendable {
   /// a gyroscope, each accelerometer sample does.
   public func isMotionNew(after scan: InertialScan) -> Bool {
     if isAvailable(.gyroscope) { return scan.contains(.gyroscope) }
-    // At the start, the first gyroscope sample may still be on its way.
+    // At the start, the first gyroscope sample may still be on its way. Accelerometer samples therefore
+    // produce motion only after a second.
     return scan.contains(.accelerometer)
       && scan.timestamp.seconds(since: start ?? scan.timestamp) >= Self.frameTimeout.withoutMagnetometer
   }
 
-  /// Clears the queue after time went back, because earlier scans cannot be ordered among later ones.
+  /// Clears the queue after timestamps went back, because earlier scans cannot be ordered among later ones.
   private mutating func restartOrder() {
     merger.endBlock()
     while let next = merger.flushNext() { due.append(next) }
@@ -191,7 +192,8 @@ public struct MotionManager: Sendable {
     (accelerometer, gyro, magnetometer) = (nil, nil, nil)
   }
 
-  /// Discards all values that are compared by time, after time went back. The filter adapts on its own.
+  /// Discards all values that are compared by time, after timestamps went back. The attitude filter handles
+  /// the step itself.
   private mutating func forgetTime() {
     separator = GravitySeparator()
     (fusedForce, fusedRate, fusedField, start, fusedSince, aided) = (nil, nil, nil, nil, nil, nil)
@@ -320,7 +322,8 @@ public struct MotionManager: Sendable {
     return nil
   }
 
-  /// Returns a frame based on the magnetometer becomes unavailable without it.
+  /// Returns whether a frame is available: frames based on the magnetometer require the magnetometer or, if
+  /// they have a north, a current external attitude.
   private func isServed(_ frame: AttitudeReferenceFrame) -> Bool {
     !frame.needsMagnetometer || isAvailable(.magnetometer) || isAided && frame.hasNorth
   }
@@ -351,7 +354,7 @@ public struct MotionManager: Sendable {
     guard fusedRate != nil, fusedField != nil, filter.quaternion9D != nil else { return nil }
     let state = filter.state
     guard let deviation = state.headingDeviation, let bound = state.headingBound else { return nil }
-    // With few observations the bound is too optimistic. It counts as 1.5 standard deviations.
+    // With few observations the bound is too optimistic, so it counts as 1.5 standard deviations.
     return min(90, max(deviation, bound / 1.5).degrees)
   }
 

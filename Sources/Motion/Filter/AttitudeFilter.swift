@@ -56,9 +56,11 @@ public struct AttitudeFilter: Sendable {
   private var isLeveled = false
   /// Time in s since the last alignment.
   private var sinceAlignment = 0.0
-  /// Time in s since the accelerometer was last saturated, which makes gravity unreliable.
+  /// Time in s since the accelerometer was last saturated. Shortly after saturation, its mean does not
+  /// indicate gravity.
   private var sinceSaturation = 1e3
-  /// Variance in rad² per axis that the magnetometer corrects immediately after a gap.
+  /// Variance in rad² per axis of the rotation missed in a gap of the gyroscope. The next magnetometer block
+  /// corrects this rotation immediately.
   private var snapVariance = 0.0
 
   /// Longest assumed latency in s. Chips that are sampled slowly still filter as they do at 200 Hz.
@@ -95,8 +97,8 @@ public struct AttitudeFilter: Sendable {
     }
     if let field = scan.magneticField {
       flags.isMagnetometerStuck = doubts.contains(.magnetometer)
-      // A value from before the alignment could not be used. If the magnetometer repeats it, it is still the
-      // only one.
+      // The field is unknown until the first use of a sample. A repeated value is then accepted, because
+      // samples before the alignment could not be used and the magnetometer may have no other value yet.
       let isFirst = !estimate.field.isKnown && hasGyroscope && !flags.isMagnetometerStuck
       if isFirst || !doubts.contains(.heldField) { process(field: field, at: time) }
     }
@@ -150,8 +152,8 @@ public struct AttitudeFilter: Sendable {
       if isSaturated { counters.saturated += 1 }
       if let gapVariance {
         counters.gaps += 1
-        // The field's direction varies by as much between locations. On recordings with bursts of samples
-        // removed, 1° to 3° give equal results.
+        // Only rotations larger than the field's usual change of direction between locations can be corrected
+        // by the field. On recordings with bursts of samples removed, limits of 1° to 3° give equal results.
         let noticeable = 2.5 * Double.pi / 180
         if gapVariance > noticeable * noticeable { snapVariance = gapVariance }
       }
@@ -185,7 +187,8 @@ public struct AttitudeFilter: Sendable {
       return
     }
     if cut.wholeArea != .zero {
-      // The area has the weight of the samples that fit into one unit of time.
+      // `forceSum` adds samples without their interval, so the clipped area (m/s) is divided by the sampling
+      // interval.
       let area = attitude.rotate(cut.wholeArea)
       block.forceSum += area / max(1e-4, strapdown.period)
       block.velocityVariance += 0.3 * area.dot(area)

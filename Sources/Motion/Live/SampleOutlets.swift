@@ -17,7 +17,7 @@ package struct SampleOutlets<Element: Sendable>: Sendable {
     all.append((consumer, outlet))
   }
 
-  /// Returns whether the consumer had an outlet.
+  /// Removes the outlet of a consumer and returns whether it had one.
   @discardableResult
   package mutating func remove(_ consumer: Int) -> Bool {
     let count = all.count

@@ -8,7 +8,7 @@ public struct LevelCalibration: Hashable, Sendable {
   /// Gravity on the level surface, device frame, length one.
   public let gravity: Vector3
 
-  /// No correction: the device is level if gravity is (0, 0, -1).
+  /// No correction: the device counts as level if gravity is (0, 0, -1).
   public static let none = LevelCalibration(uncheckedGravity: Vector3(0, 0, -1))
 
   private init(uncheckedGravity: Vector3) { gravity = uncheckedGravity }
@@ -72,7 +72,8 @@ public struct LevelCalibrator: Sendable {
 
   /// Averaging time in s: 2 s reduce the noise of an inexpensive accelerometer (3 mg at 100 Hz) to 0.01°.
   public static let defaultDuration = 2.0
-  /// Largest deviation in degrees of a smoothed reading; vibration of an idling engine stays below.
+  /// Largest deviation in degrees of a smoothed reading from the mean. The vibration of an idling engine
+  /// causes a smaller deviation.
   public static let defaultTolerance = 1.0
 
   private let duration: Double
@@ -102,7 +103,8 @@ public struct LevelCalibrator: Sendable {
       .degrees
     // A quarter of the time is required for a reliable comparison.
     if strayed > tolerance, elapsed >= duration / 4 {
-      // Smoothed noise deviates less than single readings scatter. A movement deviates more.
+      // If smoothed readings deviate from the mean by less than single readings do, the cause is noise. A
+      // larger deviation is a movement.
       let scatter = self.scatter
       return strayed < scatter ? .noisy(degrees: scatter) : .moved(degrees: strayed)
     }
@@ -112,7 +114,7 @@ public struct LevelCalibrator: Sendable {
     return .done(calibration)
   }
 
-  /// Effective deviation in degrees of single readings from their mean.
+  /// RMS deviation in degrees of single readings from their mean.
   private var scatter: Double {
     let mean = sum / count
     let variance = max(0, squares / count - mean.dot(mean))

@@ -36,7 +36,8 @@ struct BatchClock: Hashable, Sendable {
       size = min(complete, lastSize) > 1 ? complete : 1
       lastSize = complete
       let new = stamp.seconds(since: last) / Double(size)
-      // A lost batch must not stretch the intervals of the others.
+      // After a lost batch, the time since the previous one is too long. It must not stretch the intervals of
+      // the samples.
       period = size > 1 && period > 0 ? min(new, 1.5 * period) : size > 1 ? new : 0
       (self.stamp, index) = (stamp, 0)
     }

@@ -14,8 +14,8 @@ struct ScanMerger: Sendable {
     var scan: InertialScan
     var doubts: ScanDoubts
 
-    /// Adds another device's samples of the same time. Returns false if the times differ or both contain the
-    /// same sensor.
+    /// Adds the samples of another device with the same time to this scan. Returns false if the times differ
+    /// or both scans contain the same sensor.
     fileprivate mutating func join(_ other: Element) -> Bool {
       let added = other.scan
       guard added.timestamp == scan.timestamp,
@@ -108,18 +108,19 @@ struct ScanMerger: Sendable {
     }
   }
 
-  /// Removes the oldest scans that no older one can follow, with all samples of one time in one scan; nil
-  /// while all wait.
+  /// Removes the oldest scan and the following scans with the same time, and returns them as one scan. Nil if
+  /// a sensor may still deliver an older sample.
   mutating func nextJoined() -> Element? {
     guard var joined = next() else { return nil }
     while head < waiting.count, joined.join(waiting[head]) { removeHead() }
     return joined
   }
 
-  /// The scans that wait, in order.
+  /// The scans not yet returned, in order of time.
   var waitingScans: [InertialScan] { waiting[head...].map(\.scan) }
 
-  /// Removes the oldest scan, whatever may follow; nil if none waits.
+  /// Removes and returns the oldest scan, even if a sensor may still deliver an older sample; nil if no scan
+  /// waits.
   mutating func flushNext() -> Element? {
     guard head < waiting.count else { return nil }
     let oldest = waiting[head]
@@ -127,7 +128,8 @@ struct ScanMerger: Sendable {
     return oldest
   }
 
-  /// Removes the oldest scan that no older one can follow; nil while all wait.
+  /// Removes and returns the oldest scan; nil if a sensor may still deliver an older sample, or if no scan
+  /// waits.
   mutating func next() -> Element? {
     guard head < waiting.count else { return nil }
     let oldest = waiting[head]
