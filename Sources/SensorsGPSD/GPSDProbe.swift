@@ -4,7 +4,7 @@ internal import Platform
 public struct GPSDProbe: Hashable, Sendable {
   public var address: GPSDAddress
   public var version: GPSDVersion
-  /// The receivers. gpsd opens them only for watchers: an inactive one may work.
+  /// The receivers. gpsd opens a receiver only while a client watches it, so an inactive receiver may work.
   public var devices: [GPSDDevice]
 
   /// Requests version and devices from a gpsd. This wakes no receiver.

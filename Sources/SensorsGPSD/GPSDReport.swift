@@ -31,7 +31,7 @@ public struct GPSDDevice: Hashable, Sendable {
   public var path: String
   /// gpsd's driver, as in "u-blox"; nil until it has recognized the receiver.
   public var driver: String?
-  /// True if gpsd has opened it. It opens a receiver for the first watcher.
+  /// True if gpsd has opened the receiver, which happens when the first client watches it.
   public var isActive: Bool
 }
 
@@ -42,7 +42,7 @@ public struct GPSDFix: Hashable, Sendable {
   public var mode: Int?
   /// gpsd's number for the method of positioning: 1 autonomous, 2 differential, 3 and 4 real-time kinematic
   /// fixed and float, 5 and 6 dead reckoning without and with satellites, 7 surveyed, 8 simulated, 9
-  /// encrypted. Nil for its 0, which means unknown.
+  /// encrypted. Nil if gpsd reports 0, which means unknown.
   public var status: Int?
   public var time: UTCTime?
   public var latitude: Double?
@@ -57,7 +57,7 @@ public struct GPSDFix: Hashable, Sendable {
   public var speed: Double?
   /// Climb rate in m/s, upward.
   public var climb: Double?
-  /// Estimated errors: m, m, m/s, degrees.
+  /// Estimated errors: horizontal (m), vertical (m), speed (m/s) and course (degrees).
   public var eph: Double?
   public var epv: Double?
   public var eps: Double?
