@@ -2,7 +2,8 @@
 public struct DBCDatabase: Hashable, Sendable {
   /// Messages in the order of the file. Several can have the same identifier.
   public internal(set) var messages: [DBCMessage] = []
-  /// Statements that could not be read, in the order of the file. The others are unaffected.
+  /// Statements that could not be read and were skipped, in the order of the file. They do not affect the
+  /// other statements.
   public internal(set) var skipped: [DBCSkip] = []
 
   /// Returns every readable or unreadable signal with a name, or with a message and a name as in
@@ -15,7 +16,8 @@ public struct DBCDatabase: Hashable, Sendable {
     }
   }
 
-  /// Returns the reason why a signal, or the message that it belongs to, was skipped; nil if it was not.
+  /// Returns the reason why a signal, or the message that it belongs to, was skipped; nil if neither was
+  /// skipped.
   func reasonForSkipping(_ name: some StringProtocol) -> CANError? {
     let (message, signal) = Self.parts(of: name)
     return skipped.first { skip in
@@ -93,9 +95,9 @@ public struct DBCSignal: Hashable, Sendable {
 
   /// The condition under which a frame contains a multiplexed signal.
   public struct Selection: Hashable, Sendable {
-    /// Name of the signal whose raw value selects this one.
+    /// Name of the signal whose raw value selects the multiplexed signal.
     public var multiplexor: String
-    /// Raw values of the multiplexor, without overlaps in ascending order.
+    /// Raw values of the multiplexor that select the signal: ranges in ascending order, without overlaps.
     public var values: [ClosedRange<UInt64>]
 
     func contains(_ value: UInt64) -> Bool { values.contains { $0.contains(value) } }
