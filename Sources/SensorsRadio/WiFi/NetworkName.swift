@@ -26,7 +26,7 @@ enum NetworkName {
     }
   }
 
-  /// Returns whether a network may be mapped: at least one frame has a name, and no frame opts out.
+  /// Returns whether a network may be mapped: at least one of its frames has a name, and no frame opts out.
   static func mayBeMapped(_ occasions: [ArraySlice<UInt8>]) -> Bool {
     let names = occasions.map { NetworkName($0) }
     return names.contains { $0 == .open } && names.allSatisfy { $0 == .open || $0 == .none }
