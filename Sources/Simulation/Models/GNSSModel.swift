@@ -7,7 +7,7 @@ struct GNSSModel: Sendable {
   /// The external conditions of a report.
   struct Situation {
     var state: VehicleState
-    /// Time in s on the simulation's time line.
+    /// Time in s since the start of the simulation.
     var time: Double
     /// True if the sky is blocked.
     var isBlocked: Bool
