@@ -9,7 +9,7 @@ public import Spatial
 public struct Altimeter: Sendable {
   private var filter = AltitudeFilter()
   private var floors = FloorEstimator()
-  /// Height of the first level in the standard atmosphere, in m; nil before it.
+  /// Height in m in the standard atmosphere of the first pressure level; nil before the first level.
   private var start: Double?
   /// Time of the newest pressure.
   private var newest: Timestamp?
@@ -73,8 +73,7 @@ public struct Altimeter: Sendable {
     if !isReceiverOn { floors.observeReceiverOff(isHeld: filter.isHeld) }
   }
 
-  /// True if the vehicle is at rest. The height then stays at the newest pressure's value, and the barometer
-  /// may be off.
+  /// True if the vehicle is at rest. The height is then constant, and the barometer may be off.
   public var isAtRest: Bool { filter.isAtRest }
 
   /// The newest relative altitude; nil before the first pressure.

@@ -144,8 +144,8 @@ struct CompassCalibrator: Sendable {
 
 /// Parameters of `CompassCalibrator` with their covariance.
 private struct Model: Sendable {
-  /// The eleven parameters in this order: hard iron x, y, z in µT; soft iron xx, yy, zz, xy, xz, yz;
-  /// magnitude and component along gravity of the Earth's field in µT.
+  /// The eleven parameters. Hard iron: x, y, z in µT. Soft iron: xx, yy, zz, xy, xz, yz. The Earth's field:
+  /// magnitude and component along gravity in µT.
   private var x: [Double]
   private var covariance: [Double]
   /// Noise in µT of the magnitude and of the component along gravity.

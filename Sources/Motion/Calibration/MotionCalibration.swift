@@ -26,7 +26,8 @@ public struct MotionCalibration: Hashable, Sendable {
   public struct Magnetometer: Hashable, Sendable {
     /// Hard iron in µT, device frame.
     public var hardIron: Vector3
-    /// Standard deviation per axis in µT; large along the axis of all rotations so far.
+    /// Standard deviation per axis in µT. If all rotations so far had the same axis, it is large along this
+    /// axis.
     public var hardIronDeviation: Vector3
     /// Soft iron correction: elements xx, yy, zz of E; zero if no soft iron was observed.
     public var softIronDiagonal = Vector3.zero
@@ -177,7 +178,8 @@ extension MotionCalibration {
   /// Parses a stored calibration.
   /// - Throws: `CalibrationError` with the line number.
   public init(text: String) throws(CalibrationError) {
-    // Lines are split by bytes, because in a `Character` a carriage return would hide the line feed.
+    // Lines are split by bytes, because Swift treats a carriage return and a line feed as one `Character`,
+    // which does not equal a line feed.
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
       .map { Substring($0) }
     guard lines.first == Self.firstLine[...] else {
@@ -251,7 +253,8 @@ extension MotionCalibration {
 
   private static func numbers(_ v: Vector3) -> String { "\(v.x) \(v.y) \(v.z)" }
 
-  /// Replaces runs of white space by one space, as reading does.
+  /// Replaces each run of white space by one space, because parsing splits a line into words and joins them
+  /// by one space.
   private static func oneLine(_ text: String) -> String {
     let words = text.split { $0.isWhitespace || $0.isNewline }.joined(separator: " ")
     return words.isEmpty ? "-" : words

@@ -48,7 +48,7 @@ public struct MotionManager: Sendable {
   private var start: Timestamp?
   /// Time from which forces and rotations are both available.
   private var fusedSince: Timestamp?
-  /// True once the filter has found the vertical since time started or was set back.
+  /// True once the filter has found the vertical since the first scan, or since timestamps last went back.
   private var isVerticalFound = false
   /// Attitude of the device relative to east, true north, up from an external navigation filter, with its
   /// time.
@@ -60,8 +60,8 @@ public struct MotionManager: Sendable {
 
   /// Seconds without samples after which a sensor counts as absent.
   private static let silence = 2.0
-  /// Seconds of waiting for the requested frame before a fallback is used: without a magnetometer, and with
-  /// one that is not yet usable.
+  /// Seconds to wait for the requested frame before a fallback is used. With a magnetometer the wait is
+  /// longer, because the magnetometer may become usable later.
   private static let frameTimeout = (withoutMagnetometer: 1.0, withMagnetometer: 5.0)
 
   /// - Parameter calibration: calibration of an earlier run; nil to start without one.
@@ -472,7 +472,8 @@ public struct MotionManager: Sendable {
       kept = filter.calibration(updating: kept, temperature: temperature)
       filter.forgetContradictedBias()
     }
-    // Thermometer noise is larger than real changes of the chip's temperature.
+    // The temperature is low-passed, because the noise of the thermometer is larger than real changes from
+    // sample to sample.
     let smooth = temperature.map { $0 + 0.3 * (new - $0) } ?? new
     let before = temperature == nil ? expectedBias : kept.gyroBias(at: temperature)
     if let before, let after = kept.gyroBias(at: smooth), temperature != nil || !filter.hasSeenBias {

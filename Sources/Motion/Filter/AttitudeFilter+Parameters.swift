@@ -4,10 +4,10 @@ extension AttitudeFilter {
   public struct Parameters: Hashable, Sendable {
     // MARK: The sensors
 
-    /// Delay of the gyroscope's own low-pass filter in s. The attitude is predicted by this time. Nil uses
-    /// one sample period, at most 5 ms: the delay of the usual digital low-pass at a quarter of the sample
-    /// rate; chips that are read slowly do not filter more. Too small: the attitude lags in fast rotation.
-    /// Too large: it leads.
+    /// Delay of the gyroscope's own low-pass filter in s. The attitude is extrapolated by this time. Nil uses
+    /// one sample period, which is the delay of the usual digital low-pass at a quarter of the sample rate.
+    /// It uses at most 5 ms, because chips that are read slowly do not filter more. If the value is too
+    /// small, the attitude lags in fast rotation; if it is too large, the attitude leads.
     public var gyroscopeLatency: Double?
     /// Full scale of the gyroscope in rad/s; nil detects it from samples clipped at one largest value.
     public var gyroscopeRange: Double?
@@ -16,7 +16,7 @@ extension AttitudeFilter {
     /// Noise of the gyroscope in rad/√s (0.05 °/√s), which causes a random walk of the attitude. Smaller
     /// values trust the gyroscope more than accelerometer and magnetometer.
     public var gyroscopeNoise = 0.05 * Double.pi / 180
-    /// Attitude noise per √s and rad/s of rotation, caused by misalignment and nonlinearity (0.0007).
+    /// Attitude noise in rad/√s per rad/s of rotation rate (0.0007), caused by misalignment and nonlinearity.
     public var gyroscopeProportionalNoise = 0.0007
     /// Standard deviation of an axis' initial bias in rad/s (0.5 °/s). Larger biases are found at rest.
     public var biasPrior = 0.5 * Double.pi / 180

@@ -23,7 +23,7 @@ extension AttitudeFilter {
     public var hasDiscardedCalibration = false
   }
 
-  /// Numbers of samples that were not used unchanged, since the start.
+  /// Counts of irregular samples and of realignments since the start.
   public struct Counters: Hashable, Sendable {
     /// Samples at the end of the range.
     public var saturated = 0

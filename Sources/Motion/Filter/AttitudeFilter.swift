@@ -129,7 +129,8 @@ public struct AttitudeFilter: Sendable {
     return time.seconds(since: origin)
   }
 
-  /// Continues after the clock was set, as if the scan had followed the previous one by some samples.
+  /// Continues after the clock was set, as if the scan had followed the previous one by five sampling
+  /// intervals.
   private mutating func resume(at time: Timestamp) {
     guard origin != nil, let last = strapdown.newestTime else { return }
     origin = time.advanced(bySeconds: -(last + 5 * max(strapdown.period, 1e-3)))

@@ -18,7 +18,8 @@ struct FieldEvidence: Sendable {
   private var covariance: InlineArray<36, Double>
   /// Mean square residual per axis in µT².
   private var residue: Double
-  /// Mean square residual of the last seconds. If it is far above `residue`, the iron has changed.
+  /// Mean square residual per axis of the last seconds, in µT². If it is far above `residue`, the iron has
+  /// changed.
   private var recentResidue = 0.0
   /// Time in s since the last sample used.
   private var elapsed = 1e3

@@ -103,7 +103,8 @@ struct GapModel: Sendable {
         result.factor = factor
         deviation = variance.squareRoot() * interval
       }
-      // A motion that has just started is not yet in the statistics.
+      // The statistics do not yet contain a motion that has just started, so the rates at both ends of the
+      // gap give a lower limit.
       deviation = max(deviation, 0.3 * interval * min(1, span / 8) * max(before.length, after.length))
     }
     result.variance = deviation * deviation / 3 + 1e-6 * interval * interval

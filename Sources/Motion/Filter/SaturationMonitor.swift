@@ -2,9 +2,9 @@ internal import Spatial
 
 /// Detects a sensor at the end of its range and estimates the clipped part of the signal.
 ///
-/// A signal that leaves the range with slope `a`, stays out for `D` and returns with slope `b` is modelled as
-/// a parabola above the limit, with the area (a + b) / 2 · D² / 6. On recorded rotations beyond a range of
-/// 500 °/s the error is about 30 %; without this correction it is 100 %.
+/// The clipped part is modelled as a parabola above the limit. If the signal leaves the range with slope `a`,
+/// stays out for `D` and returns with slope `b`, the parabola's area is (a + b) / 2 · D² / 6. On recorded
+/// rotations beyond a range of 500 °/s the error is about 30 %; without this correction it is 100 %.
 struct SaturationMonitor: Sendable {
   private struct Axis: Sendable {
     var isSaturated = false

@@ -26,7 +26,7 @@ public struct ShakeDetector: Sendable {
     public init() {}
   }
 
-  /// The line of a shake relative to gravity, whichever is closer.
+  /// The line of a shake: along gravity or across it, whichever is closer.
   public enum Axis: String, Hashable, Sendable, CaseIterable {
     case horizontal
     case vertical

@@ -4,9 +4,9 @@ public import Spatial
 /// Detects whether a device in a vehicle is stationary or moving. An idling engine does not count as motion.
 ///
 /// Both sensors pass a band-pass from 0.3 to 4 Hz. A moving body sways in that band at any speed, and roads
-/// shake it there; engine vibration (above 10 Hz) and slopes (below 0.3 Hz) are outside. In a recorded drive
-/// the band contained 1 to 3 mg and 1 to 3 mrad/s while the car was stationary, and at least 15 mg and 8
-/// mrad/s while it moved; the thresholds lie between.
+/// shake it there; engine vibration (above 10 Hz) and slopes (below 0.3 Hz) are outside. In a recorded drive,
+/// the band contained 1 to 3 mg and 1 to 3 mrad/s while the car was stationary. While it moved, the band
+/// contained at least 15 mg and 8 mrad/s. The thresholds lie between these values.
 ///
 /// The accelerometer alone is sufficient, a gyroscope improves the result: either sensor can detect motion,
 /// and rest requires both to be quiet. The noise floor of each sensor is learned at rest. A noisier sensor
@@ -127,8 +127,8 @@ public struct StationaryDetector: Sendable {
 /// A receiver's evidence of motion, while its fixes are recent.
 private struct SpeedWitness {
   /// Limits in m/s of the accuracy that is assumed for a speed. Receivers measure speed by Doppler shift with
-  /// an error of at most 0.5, even if a larger error is reported: gpsd derives its value from positions,
-  /// which makes it several times larger. The speed of a parked receiver varies by less than 0.25.
+  /// an error of at most 0.5. A larger reported error is ignored, because gpsd derives it from positions,
+  /// which makes it several times too large. The speed of a parked receiver varies by less than 0.25.
   private static let (worstAccuracy, bestAccuracy) = (0.5, 0.25)
   /// A fix is valid until the next fix is overdue by half an interval plus this time in s.
   private static let latency = 1.0

@@ -110,7 +110,7 @@ struct RecordingPeriod: Sendable {
 }
 
 extension BootIdentity {
-  /// A random identity for a time line that is meaningful only within this run.
+  /// A random identity, for timestamps that are meaningful only within this run.
   static var random: BootIdentity {
     BootIdentity(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
   }

@@ -1,7 +1,7 @@
 internal import Sensors
 public import Spatial
 
-/// The outlet of one consumer of samples at an interval of its own.
+/// Delivers samples to one consumer at the interval that this consumer requested.
 struct MotionOutlet<Sample: Sendable>: Sendable {
   let consumer: Int
   /// Interval in s between delivered samples; nil delivers every sample.
@@ -68,7 +68,7 @@ extension OrientationDetector: MotionDetector {
 /// Rest or motion of the device. The corresponding type of Core Motion is `CMMotionActivity`.
 public struct MotionActivity: Hashable, Sendable {
   public var state: StationaryDetector.State
-  /// Start of the rest or of the motion, on the device's time line.
+  /// Start of the rest or of the motion, on the device's clock.
   public var startDate: Timestamp
 
   public init(state: StationaryDetector.State, startDate: Timestamp) {

@@ -68,7 +68,7 @@ struct MotionServices: Sendable {
     if let consumer = pulling.removeValue(forKey: updates) { remove(consumer) }
   }
 
-  /// Removes all consumers. Returns the calls that end their updates, to be made without the lock.
+  /// Removes all consumers. Returns the functions that end their updates, to be called without the lock.
   mutating func finish() -> [@Sendable () -> Void] {
     isFinished = true
     var ends = accelerometer.map(\.finish) + gyro.map(\.finish) + magnetometer.map(\.finish)

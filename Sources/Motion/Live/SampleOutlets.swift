@@ -25,7 +25,7 @@ package struct SampleOutlets<Element: Sendable>: Sendable {
     return all.count < count
   }
 
-  /// Removes all outlets. Returns the calls that end the updates, to be made without the lock.
+  /// Removes all outlets. Returns the functions that end the updates, to be called without the lock.
   package mutating func removeAll() -> [@Sendable () -> Void] {
     defer { all = [] }
     return all.map(\.outlet.finish)

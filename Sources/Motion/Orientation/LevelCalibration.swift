@@ -28,9 +28,11 @@ public struct LevelCalibration: Hashable, Sendable {
     self.init(gravity: a + b)
   }
 
-  /// Rotation from device coordinates to those of a level device, by the smallest angle. A device facing down
-  /// (within 45°, or tilted more to a side than to top or bottom) is first turned over about its long axis,
-  /// so that its top remains ahead. The smallest rotation is unstable there.
+  /// Rotation from device coordinates to those of a level device, by the smallest angle.
+  ///
+  /// The smallest rotation is unstable for a device that faces down (within 45°, or tilted more to a side
+  /// than to top or bottom). Such a device is first turned over about its long axis, so that its top remains
+  /// ahead.
   public var rotation: Quaternion {
     let level = Vector3(0, 0, -1)
     let isOnSide = gravity.z > 0 && abs(gravity.x) > abs(gravity.y)
@@ -101,7 +103,8 @@ public struct LevelCalibrator: Sendable {
     let elapsed = timestamp.seconds(since: start)
     let strayed = Quaternion.shortest(from: smooth.process(acceleration, at: timestamp), to: sum).angle
       .degrees
-    // A quarter of the time is required for a reliable comparison.
+    // A deviation from the mean is evaluated only after a quarter of the averaging time, when the mean is
+    // reliable.
     if strayed > tolerance, elapsed >= duration / 4 {
       // If smoothed readings deviate from the mean by less than single readings do, the cause is noise. A
       // larger deviation is a movement.

@@ -1,7 +1,7 @@
 internal import Spatial
 
-/// Assigns individual times to the samples of a batch that share the time stamp of the last one: equal steps
-/// since the previous batch. Samples with individual stamps are unchanged.
+/// Assigns individual times to the samples of a batch that all have the time stamp of the batch's last
+/// sample: equal steps since the previous batch. Samples with individual stamps are unchanged.
 struct BatchClock: Hashable, Sendable {
   private var stamp: Timestamp?
   /// Index of the newest sample in its batch.

@@ -5,10 +5,10 @@ internal import Spatial
 ///
 /// Each device delivers its own blocks. If a filter receives the forces of 0.1 s before or after the
 /// rotations of the same time, the error in fast motion is ten degrees. A scan therefore waits until no other
-/// sensor can deliver an older sample: each has delivered one of the same or a later time, or has been silent
-/// for much longer than the time between its blocks. A sensor that its source reports as active is awaited
-/// for two seconds, also before its first sample, so that the order does not depend on the size of the first
-/// blocks.
+/// sensor can deliver an older sample. Another sensor cannot if it has delivered a sample of the same or a
+/// later time, or has been silent for much longer than the time between its blocks. A sensor that its source
+/// reports as active is awaited for two seconds, also before its first sample. The order therefore does not
+/// depend on the size of the first blocks.
 struct ScanMerger: Sendable {
   struct Element: Sendable {
     var scan: InertialScan
@@ -135,8 +135,6 @@ struct ScanMerger: Sendable {
     let oldest = waiting[head]
     let time = oldest.scan.timestamp
     let front = max(gyroscope.newest ?? time, accelerometer.newest ?? time, magnetometer.newest ?? time)
-    // Waiting for a slow unbatched magnetometer would delay everything, and the filter accepts its samples
-    // late.
     guard !isAwaited(gyroscope, before: time, front: front),
       !isAwaited(accelerometer, before: time, front: front),
       !isAwaited(magnetometer, before: time, front: front)
