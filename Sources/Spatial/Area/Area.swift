@@ -67,8 +67,8 @@ public struct Circle: Hashable, Sendable {
   /// hemisphere.
   public static let largestRadius = 10_001_965.0
 
-  /// Creates a circle; nil if the centre is not a valid coordinate, or the radius is not above zero and at
-  /// most `largestRadius`.
+  /// Creates a circle. Nil unless the centre is a valid coordinate and the radius is above 0 and at most
+  /// `largestRadius`.
   public init?(center: Coordinate, radius: Double) {
     guard center.isValid, radius > 0, radius <= Self.largestRadius else { return nil }
     self.center = SurfacePoint(center)

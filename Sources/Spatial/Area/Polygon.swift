@@ -21,7 +21,8 @@ public struct Polygon: Hashable, Sendable {
   /// A separator between rings. NaN compares false with everything, so edges to and from it never match.
   static let separator = SIMD2<Float>(.nan, .nan)
 
-  /// - Parameter rings: the outer boundary, then its holes; closed or open, clockwise or counterclockwise.
+  /// - Parameter rings: the outer boundary, then its holes. Rings may be closed or open, clockwise or
+  ///   counterclockwise.
   public init(_ rings: [[Coordinate]]) throws(PolygonError) {
     try self.init(parts: [rings])
   }
