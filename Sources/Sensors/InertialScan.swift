@@ -10,7 +10,7 @@ public let standardGravity = 9.80665
 /// packed because it is copied often: 89 bytes instead of 240 with optional vectors.
 @frozen
 public struct InertialScan: Hashable, Sendable {
-  /// The time of the measurement by hardware or driver, on the device's time line.
+  /// The time of the measurement by hardware or driver, on the device's clock.
   public var timestamp: Timestamp
   @usableFromInline var force = PackedVector()
   @usableFromInline var rate = PackedVector()

@@ -2,7 +2,7 @@ public import Spatial
 
 /// An approximate position from another source, sent to a receiver so that it finds its satellites sooner.
 public struct PositionAid: Hashable, Sendable {
-  /// The time of the position on the device's time line.
+  /// The time of the position on the device's clock.
   public var timestamp: Timestamp
   public var coordinate: Coordinate
   /// Radius in m, above 0, that contains the true position with a probability of 68 %.

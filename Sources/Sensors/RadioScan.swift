@@ -81,7 +81,7 @@ public struct Beacon: Hashable, Sendable, Comparable {
 
   /// Creates a beacon.
   ///
-  /// - Parameter rawValue: a value of `rawValue`; nil is returned for an invalid one.
+  /// - Parameter rawValue: the `rawValue` of a beacon; nil is returned for an invalid number.
   public init?(rawValue: UInt64) {
     guard Technology(rawValue: rawValue >> 60) != nil else { return nil }
     self.rawValue = rawValue

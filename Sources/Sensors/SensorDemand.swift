@@ -5,8 +5,8 @@ public import Spatial
 public enum SensorDemand: Hashable, Sendable {
   /// No demand: the hardware can sleep. The source closes a gpsd watch or destroys an IIO buffer.
   case off
-  /// On for a part of each period, and off for the rest. While on, samples arrive at the source's natural
-  /// rate.
+  /// On for a part of each period, and off for its remainder. While on, samples arrive at the source's
+  /// natural rate.
   case dutyCycle(on: Duration, period: Duration)
   /// Samples with at least this rate, delivered at most `latency` after they were measured. A longer latency
   /// allows deeper hardware buffers and longer sleep of the processor.
@@ -103,7 +103,8 @@ public struct DutyCycle: Sendable, Hashable {
     self.period = max(1, Self.nanoseconds(period))
   }
 
-  /// Returns whether the cycle is on. Never on if `on` is not positive, always on if it fills the period.
+  /// Returns whether the cycle is on. It is never on if `on` is not positive, and always on if `on` fills the
+  /// period.
   public func isOn(nanosecondsSinceStart elapsed: Int64) -> Bool {
     on > 0 && (on >= period || max(0, elapsed) % period < on)
   }
@@ -131,9 +132,11 @@ public struct DutyCycle: Sendable, Hashable {
 public struct FixDelay: Sendable, Hashable {
   /// Seconds after a sleep of less than a minute: gpsd has not closed the receiver yet.
   public var brief = 2.0
-  /// Seconds after a longer sleep: the receiver has to be opened, and still has the orbits of the satellites.
+  /// Seconds after a sleep of 1 to 90 minutes: the receiver has to be opened, and still has the satellites'
+  /// orbit data.
   public var warm = 6.0
-  /// Seconds after 90 minutes: the orbits have expired. GPS sends them every 30 s.
+  /// Seconds after a sleep of 90 minutes or more: the satellites' orbit data have expired and must be
+  /// received again. GPS sends them every 30 s.
   public var cold = 35.0
 
   /// A usual receiver: the values with which `PowerPlanner` starts to learn.

@@ -1,6 +1,7 @@
 public import Spatial
 
-/// A receiver of a source's events. Called on the source's own thread, which it must not block for long.
+/// A function that receives a source's events. It is called on the source's own thread, so it must not block
+/// for long.
 public typealias SensorSink = @Sendable (SensorEvent) -> Void
 
 /// A live source: it runs on its own threads and pushes events into a sink.
@@ -117,7 +118,7 @@ public enum SensorEvent: Sendable, Hashable {
     }
   }
 
-  /// Returns the event shifted on the time line.
+  /// Returns the event with all its timestamps shifted.
   package func shifted(byNanoseconds nanoseconds: Int64) -> SensorEvent {
     func shift<Sample>(_ block: [Sample], _ time: WritableKeyPath<Sample, Timestamp>) -> [Sample] {
       block.map { sample in
