@@ -9,8 +9,8 @@ public enum IIOProbe {
   ///
   /// - Parameters:
   ///   - limit: the time limit in s for a machine that does not answer.
-  /// - Returns: the inventory; its `devices` are empty on a machine with IIO but without a sensor of the
-  ///   kinds.
+  /// - Returns: the inventory; its `devices` are empty on a machine with IIO but without a sensor of a
+  ///   supported kind.
   /// - Throws: `IIOError` with the URI and the remedy.
   public static func inventory(
     _ configuration: IIOConfiguration, limit: Double = 10
