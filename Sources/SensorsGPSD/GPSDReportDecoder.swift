@@ -37,8 +37,8 @@ internal import Spatial
       return .fix(fix(set))
     case "SKY":
       guard unpack(line) & UInt64(SATELLITE_SET) != 0 else { return nil }
-      // libgps counts the satellites of a missing list as zero; a report that contains only dilutions
-      // has no count.
+      // If a report has dilutions but no list of satellites, libgps sets the number of satellites to zero.
+      // The number is then unknown.
       let hasSatellites = outline.members.contains("satellites")
       return unsafe .sky(
         GPSDSky(

@@ -18,8 +18,8 @@ struct GPSDSession: ~Copyable {
   /// The result of `nextReport`.
   enum Outcome: Equatable {
     case report(GPSDReport)
-    /// A line that is not a report: its number on the connection, from 1, and its start. Only the first one
-    /// is returned.
+    /// A line that is not a report: its number on the connection, from 1, and its start. Only the first such
+    /// line of a connection is returned.
     case unreadable(line: Int, text: String)
     case timedOut
     /// The event descriptor was signalled; it is not drained.

@@ -116,7 +116,7 @@ struct GPSDWatch: Sendable {
       if now - since >= Self.heldLongEnough { backoff.reset() }
       return report(.active, .active(rates: [:])) + settle(at: now, restarting: false)
     case .deviceClosed(let path):
-      // Another receiver may continue; only the loss of the last active one matters.
+      // Only the loss of the receiver that reported last is reported, because other receivers may continue.
       guard path == device ?? lastReporter else { return [] }
       return report(
         .unavailable, .unavailable(reason: "\(source) lost the receiver \(path); check that it is plugged in")
