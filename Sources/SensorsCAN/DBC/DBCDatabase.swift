@@ -6,8 +6,8 @@ public struct DBCDatabase: Hashable, Sendable {
   /// other statements.
   public internal(set) var skipped: [DBCSkip] = []
 
-  /// Returns every readable or unreadable signal with a name, or with a message and a name as in
-  /// `EngineData.Speed`.
+  /// Returns all signals with a name such as `Speed`, or with a message and a name such as
+  /// `EngineData.Speed`. Unreadable signals are included.
   public func signals(named name: some StringProtocol) -> [(message: DBCMessage, signal: DBCSignal)] {
     let (message, signal) = Self.parts(of: name)
     return messages.flatMap { candidate -> [(message: DBCMessage, signal: DBCSignal)] in
@@ -57,8 +57,8 @@ public struct DBCMessage: Hashable, Sendable {
   /// Maximum nesting of multiplexors.
   static let deepestNesting = 8
 
-  /// Returns the value of a signal in a frame of this message; nil if the frame is too short for it, or
-  /// contains other multiplexed signals.
+  /// Returns the value of a signal in a frame of this message. Nil if the frame is too short for the signal,
+  /// or contains other multiplexed signals in its place.
   public func rawValue(of signal: DBCSignal, in data: [UInt8]) -> DBCSignal.RawValue? {
     isCarried(signal, in: data, depth: 0) ? signal.rawValue(in: data) : nil
   }
@@ -104,8 +104,8 @@ public struct DBCSignal: Hashable, Sendable {
   }
 
   public var name: String
-  /// First bit, from 0, in the numbering of the DBC: bit 0 is the least significant of byte 0, bit 8 of byte
-  /// 1.
+  /// First bit, from 0, in the numbering of the DBC: bit 0 is the least significant bit of byte 0, and bit 8
+  /// is that of byte 1.
   public var start: Int
   /// Number of bits, from 1. A signal of more than 64 bits is unreadable.
   public var length: Int

@@ -63,7 +63,8 @@ extension DBCSignal {
     switch byteOrder {
     case .little: return (start + length + 7) / 8
     case .big:
-      // Bits of the first byte from `start` down, then whole bytes.
+      // The signal occupies the bits of its first byte from `start` downwards, and continues in the following
+      // bytes.
       let rest = length - (start % 8 + 1)
       return start / 8 + 1 + (rest > 0 ? (rest + 7) / 8 : 0)
     }
