@@ -7,9 +7,9 @@ internal import Spatial
 struct WiFiScanner: Sendable {
   let interface: String
 
-  /// The time limit of a scan. 40 channels take five seconds, and twenty while a connection is active.
+  /// The time limit of a scan in ns. A scan of 40 channels lasts 5 s, or 20 s while a connection is active.
   private static let timeLimit: Int64 = 30_000_000_000
-  /// The time limit for a reply of the kernel.
+  /// The time limit in ns for a reply of the kernel.
   private static let answerLimit: Int64 = 5_000_000_000
 
   /// Scans once; nil if the scan was abandoned before the radio started. A scan that is abandoned later is
