@@ -166,7 +166,7 @@ package struct ReadingProgress: Sendable {
   }
 
   /// Checks at the end of the file that it contained a position.
-  /// - Throws: the first fault of the file, if it had none.
+  /// - Throws: the first fault of the file if the file contained no position.
   package func finish(_ file: String, remedy: String) throws(RecordingError) {
     guard !hasPosition else { return }
     throw first ?? RecordingError(file: file, problem: "has no position", remedy: remedy)
