@@ -125,7 +125,8 @@ public struct VehicleMotion: Hashable, Sendable {
   }
 }
 
-/// Gentle hills along a loop: some sine waves whose lengths divide that of the loop, so that it is closed.
+/// Gentle hills along a loop: the sum of three sine waves whose lengths divide that of the loop, so that
+/// start and end have the same height.
 struct ElevationProfile: Sendable {
   private struct Wave: Sendable {
     /// Wave number in rad/m.
