@@ -25,7 +25,7 @@ extension AttitudeFilter {
 
   /// Counts of irregular samples and of realignments since the start.
   public struct Counters: Hashable, Sendable {
-    /// Samples at the end of the range.
+    /// Number of samples at the end of a sensor's range.
     public var saturated = 0
     /// Intervals without gyroscope samples that were interpolated.
     public var gaps = 0

@@ -49,7 +49,7 @@ public struct AttitudeFilter: Sendable {
   private var accelerometerRange: SaturationMonitor
   private var block = FilterBlock()
   private var blocks = 0
-  /// Seconds are counted from the first scan.
+  /// Time from which the filter counts seconds: that of the first scan; nil before the first scan.
   private var origin: Timestamp?
   private var hasGyroscope = false
   /// True once the accelerometer has roughly determined the vertical.
@@ -342,7 +342,7 @@ public struct AttitudeFilter: Sendable {
     let ahead = latency + time - (strapdown.newestTime ?? time)
     let q = estimate.level.times(strapdown.attitude(ahead: ahead))
     let n = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z
-    // A comparison with NaN is false.
+    // Restarts also if the length is NaN, because a comparison with NaN is false.
     guard n > 0.9, n < 1.1 else {
       restart()
       return

@@ -184,7 +184,7 @@ struct Covariance: Sendable {
     guard let inverse = matrix.inverse else { return }
     var gains = InlineArray<22, Vector3>(repeating: .zero)
     for i in states {
-      // The inverse is symmetric.
+      // Multiplying by the inverse from the left gives a row of G, because the inverse is symmetric.
       gains[i] = inverse * Vector3(self[i, first], self[i, first + 1], self[i, first + 2])
     }
     for i in states {

@@ -20,7 +20,7 @@ struct FilterBlock: Sendable {
     /// Mean of the squared length.
     var meanSquare: Double { squares.sum() / Double(max(1, count)) }
 
-    /// Largest deviation of an axis.
+    /// Standard deviation on the axis that varies most.
     var deviation: Double {
       let m = mean
       let variance = squares / Double(max(1, count)) - m * m

@@ -31,7 +31,7 @@ struct GapModel: Sendable {
   struct Bridge: Sendable {
     /// Factor to apply to the rotation obtained from the mean of the rates at both ends (trapezoidal rule).
     var factor = 1.0
-    /// Variance per axis of the resulting angle in rad².
+    /// Variance per axis in rad² of the rotation angle estimated for the gap.
     var variance = 0.0
   }
 

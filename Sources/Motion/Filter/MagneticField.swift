@@ -10,7 +10,7 @@ struct MagneticField: Sendable {
   private(set) var expected = Vector3.zero
   /// Hard iron in µT, device frame.
   private(set) var hardIron = Vector3.zero
-  /// Delay relative to the gyroscope in s.
+  /// Delay of the magnetometer relative to the gyroscope in s.
   private(set) var lag = 0.0
   /// Rotation from the level frame to east, north, up about the vertical.
   private(set) var north = Quaternion.identity

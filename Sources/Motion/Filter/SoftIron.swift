@@ -66,7 +66,8 @@ struct SoftIron: Sendable {
     }
     let ratio = field.length / reference
     guard ratio > 0.3, ratio < 3 else { return }
-    // Disturbances keep their sign for about a second.
+    // Disturbances keep their sign for about a second, so a sample soon after the previous one has a larger
+    // variance.
     let noise = 2 * disturbance / reference
     let variance = noise * noise * max(1, 1 / max(sinceUse, 0.05))
     lastDirection = direction

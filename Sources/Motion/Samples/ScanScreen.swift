@@ -243,7 +243,7 @@ struct SensorScreen: Hashable, Sendable {
       if timestamp < lastSeen { judgeOrder(timestamp) }
       return false
     }
-    // A comparison with NaN is false.
+    // Rejects NaN, too, because a comparison with NaN is false.
     guard value.dot(value) <= plausible * plausible else {
       if value.isFinite { health.implausible += 1 } else { health.notFinite += 1 }
       return false
