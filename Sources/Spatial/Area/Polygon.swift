@@ -53,7 +53,7 @@ public struct Polygon: Hashable, Sendable {
 
   public func contains(_ coordinate: Coordinate) -> Bool { contains(SurfacePoint(coordinate)) }
 
-  /// Counts the edges that a ray to the right crosses.
+  /// Returns whether a point of the plane is inside: a ray to the right then crosses an odd number of edges.
   private func contains(_ p: SIMD2<Float>) -> Bool {
     points.withUnsafeBufferPointer { points in
       guard var a = points.first else { return false }

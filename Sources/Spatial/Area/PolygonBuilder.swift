@@ -21,7 +21,8 @@ struct PolygonBuilder {
       for point in points { sum += point.direction }
       directions.append(points)
     }
-    // Vertices all around the earth have no mean direction.
+    // The polygon is projected around the mean direction of its vertices. If they lie all around the earth,
+    // there is none.
     let count = Double(directions.reduce(0) { $0 + $1.count })
     guard count > 0 else { throw .tooFewVertices(ring: 0) }
     guard sum.length > 0.25 * count, let middle = sum.normalized else { throw .tooLarge }
