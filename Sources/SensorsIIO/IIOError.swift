@@ -9,7 +9,7 @@ public struct IIOError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The start of a capture.
     case startBuffer
     case readBuffer
-    /// Setting an attribute, such as "the mode of".
+    /// Setting an attribute. The text names the attribute in front of the object, such as "the mode of".
     case set(String)
 
     public var description: String {

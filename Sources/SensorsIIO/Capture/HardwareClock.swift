@@ -81,7 +81,7 @@ package struct PacedClock: Hashable, Sendable {
 package final class RemoteClock: Sendable {
   /// The error of the offset in ns above which it is corrected.
   package static let tolerance: Int64 = 20_000_000
-  /// The window in ns for the minimum delay.
+  /// The duration in ns of a window over which the minimum delay is determined.
   package static let window: Int64 = 60_000_000_000
   /// A threshold in ns. If the first block of a capture deviates from the offset by more, the remote clock
   /// was set or the machine restarted, and the offset is replaced. Within a capture, such a delay is a stall.

@@ -29,7 +29,7 @@ public struct IIOInventory: Hashable, Sendable {
     public var isBuffered: Bool
   }
 
-  /// A device with at least one of the kinds.
+  /// A device with at least one sensor of a supported kind.
   public struct Device: Hashable, Sendable {
     /// The identifier, such as "iio:device0"; it changes at every boot and plug.
     public var identifier: String
@@ -49,7 +49,7 @@ public struct IIOInventory: Hashable, Sendable {
     public func sensor(_ kind: SensorKind) -> Sensor? { sensors.first { $0.kind == kind } }
   }
 
-  /// A device with the kinds used from it.
+  /// A device and the kinds of sensors that are used from it.
   package struct Assignment: Hashable, Sendable {
     package var device: Device
     package var kinds: Set<SensorKind>

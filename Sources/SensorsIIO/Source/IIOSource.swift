@@ -20,7 +20,7 @@ public final class IIOSource: SensorSource {
   private let board = DemandBoard()
   private let found: Locked<Set<SensorKind>>
   private let thread: ServiceThread
-  /// Suppresses events of abandoned threads.
+  /// True after `stop`, so that events of abandoned threads are dropped.
   private let hasEnded = Locked(false)
   private let discovery = DiscoveryProgress()
 
