@@ -38,7 +38,7 @@ public struct GPSDDevice: Hashable, Sendable {
 /// gpsd's TPV with all fields; nil for missing ones.
 public struct GPSDFix: Hashable, Sendable {
   public var device: String?
-  /// 1 no fix, 2 two-dimensional, 3 three-dimensional.
+  /// The dimensions of the fix: 1 no fix, 2 two-dimensional, 3 three-dimensional.
   public var mode: Int?
   /// gpsd's number for the method of positioning; nil if gpsd reports 0, which means unknown. 1 is
   /// autonomous, 2 differential, 3 real-time kinematic fixed, 4 real-time kinematic float. 5 is dead

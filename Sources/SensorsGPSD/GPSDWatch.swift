@@ -38,7 +38,7 @@ struct GPSDWatch: Sendable {
     case connecting
     /// The state with an established connection.
     case watching(since: Int64, lastReport: Int64)
-    /// The state between two attempts.
+    /// The state between two connection attempts.
     case waiting(until: Int64)
   }
 
