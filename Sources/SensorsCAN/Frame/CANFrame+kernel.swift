@@ -57,7 +57,8 @@ enum CANBusError: Hashable, Sendable {
   /// The error classes to request: problems of the controller, bus off, and a restart after bus off.
   static let wanted: UInt32 = 0x004 | 0x040 | 0x100
 
-  /// Nil for other frames, and for errors of other classes.
+  /// Decodes the report of an error frame. Nil for frames that are not error frames, and for other classes of
+  /// errors.
   init?(_ frame: CANFrame) {
     guard frame.kind == .error else { return nil }
     let classes = frame.identifier.rawValue

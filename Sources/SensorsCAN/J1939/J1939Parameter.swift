@@ -67,7 +67,8 @@ struct J1939Identifier: Hashable, Sendable {
   /// Address of the destination; nil for all.
   var destination: UInt8?
 
-  /// Nil for 11 bits, and for identifiers of ISO 15765 (extended data page).
+  /// Splits a 29-bit identifier into its components. Nil for 11-bit identifiers, and for those of ISO 15765
+  /// (extended data page).
   init?(_ identifier: CANFrame.Identifier) {
     guard identifier.isExtended, identifier.rawValue & 0x0200_0000 == 0 else { return nil }
     source = UInt8(truncatingIfNeeded: identifier.rawValue)

@@ -10,7 +10,7 @@ public struct CANInterface: Hashable, Sendable {
     (self.name, self.isUp) = (name, isUp)
   }
 
-  /// ARPHRD_CAN (linux/if_arp.h).
+  /// The kernel's hardware type of CAN interfaces, ARPHRD_CAN (linux/if_arp.h).
   private static let hardwareType = "280"
 
   /// Returns the kernel's CAN interfaces, sorted by name; empty without CAN.
