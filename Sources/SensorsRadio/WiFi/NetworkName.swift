@@ -2,7 +2,7 @@
 /// owner allows mapping. The name itself is never stored.
 enum NetworkName {
   case none
-  /// An empty name, or one of zeros.
+  /// A name that is empty or consists of zero bytes.
   case hidden
   /// A name whose owner opted out of mapping: it ends in `_nomap` or contains `_optout`, in any case.
   case optedOut
