@@ -152,7 +152,7 @@ struct NMEAEpoch {
 }
 
 extension FixQuality {
-  /// The quality indicator of GGA.
+  /// Converts the quality indicator of GGA; nil for an unknown indicator and without a fix.
   fileprivate init?(nmeaIndicator indicator: Int) {
     switch indicator {
     // 3 is the encrypted signal, which is no more accurate today.
@@ -166,7 +166,7 @@ extension FixQuality {
     }
   }
 
-  /// The mode letter of RMC.
+  /// Converts the mode letter of RMC; nil for an unknown letter and without a fix.
   fileprivate init?(nmeaMode letter: UInt8) {
     switch letter {
     case UInt8(ascii: "A"), UInt8(ascii: "P"): self = .autonomous
