@@ -36,7 +36,7 @@ struct DBCMultiplexing {
       while let wanted = selection {
         depth += 1
         guard let next = parents[wanted.multiplexor], depth <= DBCMessage.deepestNesting else {
-          let fault = "is selected by \(wanted.multiplexor), which no frame carries as a multiplexor"
+          let fault = "is selected by \(wanted.multiplexor), which no frame contains as a multiplexor"
           message.signals[number].fault = message.signals[number].fault ?? fault
           break
         }

@@ -63,7 +63,7 @@ public struct CandumpRecording: SensorRecording {
     guard frameCount > 0 else {
       throw RecordingError(
         file: name, problem: "holds no frame" + (interface.map { " of \($0)" } ?? ""),
-        remedy: "use a log of candump -l, and the interface in it")
+        remedy: "use a log of candump -l, and name an interface that it contains")
     }
     return nil
   }

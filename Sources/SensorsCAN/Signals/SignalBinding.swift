@@ -50,7 +50,7 @@ struct SignalBinding: Sendable {
       throw database.reasonForSkipping(source)
         ?? CANError(
           place: file, problem: "has no signal \(source), the source of \(path)",
-          remedy: "correct can.signals; names are as after SG_, or MESSAGE.SIGNAL")
+          remedy: "correct can.signals: give the name after SG_, or MESSAGE.SIGNAL")
     }
     guard found.count == 1 else {
       let places = found.prefix(5).map { "\($0.message.name) (line \($0.message.line))" }

@@ -84,7 +84,7 @@ struct SignalPlan {
     }
     guard served.isDisjoint(with: wanted) else { return }
     throw CANError(
-      place: "can.signals", problem: "no source provides any of them",
+      place: "can.signals", problem: "no source provides any of the signals",
       remedy:
         "set can.j1939 or can.obd, or name signals of can.dbc, as in \"Vehicle.Speed = EngineData.Speed\"")
   }
