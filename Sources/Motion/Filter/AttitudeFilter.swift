@@ -59,8 +59,8 @@ public struct AttitudeFilter: Sendable {
   /// Time in s since the accelerometer was last saturated. Shortly after saturation, its mean does not
   /// indicate gravity.
   private var sinceSaturation = 1e3
-  /// Variance in rad² per axis of the rotation missed in a gap of the gyroscope. The next magnetometer block
-  /// corrects this rotation immediately.
+  /// Variance in rad² per axis of the rotation missed in a gap of the gyroscope; 0 without a gap. The next
+  /// magnetometer sample corrects this rotation immediately.
   private var snapVariance = 0.0
 
   /// Longest assumed latency in s. Chips that are sampled slowly still filter as they do at 200 Hz.

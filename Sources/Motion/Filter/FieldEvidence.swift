@@ -25,8 +25,8 @@ struct FieldEvidence: Sendable {
   private var elapsed = 1e3
   /// Variance in rad² of unobserved rotation since the last sample used.
   private var blindVariance = 0.0
-  /// Interval in s between samples at rest. Nil uses the same interval as in motion, so that a long rest does
-  /// not outdate older observations.
+  /// Interval in s between samples at rest. Nil uses the same interval as in motion, and retains old
+  /// observations even if `recentResidue` is large.
   private let restSpacing: Double?
   private var spacingAtRest: Double { restSpacing ?? Self.spacing }
   /// Number of samples since the field was last unknown.

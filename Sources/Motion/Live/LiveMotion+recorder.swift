@@ -14,7 +14,7 @@ extension LiveMotion {
   ///     arrives.
   ///   - path: the history file; created if missing, extended otherwise. One writer at a time.
   /// - Returns: the number of samples lost because the storage was slower than the sensor. None are lost if
-  ///   the samples come from a recording that a `LiveDevice` replays on demand.
+  ///   a `LiveDevice` replays a recording at the consumers' speed (`speed: nil`).
   /// - Throws: `SystemError` if the file cannot be opened or written.
   @discardableResult
   public func recordAccelerometer(

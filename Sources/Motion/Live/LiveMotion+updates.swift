@@ -71,8 +71,9 @@ extension LiveMotion {
   }
 }
 
-/// Updates as queues, for threads that may block. The sensor is powered while the queue exists. The replay of
-/// a recording by a `LiveDevice` does not wait for a full queue.
+/// Updates as queues, for threads that may block. The sensor is powered while the queue exists. A
+/// `LiveDevice` that replays a recording at the consumers' speed (`speed: nil`) does not wait for these
+/// queues.
 extension LiveMotion {
   public func accelerometerStream(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity

@@ -4,9 +4,10 @@ internal import Platform
 ///
 /// It queues `capacity` samples while the consumer is busy. If more arrive, the oldest are dropped and
 /// counted in `overflowCount`, so the thread of a sensor never waits for a task. If a `LiveDevice` replays a
-/// recording on demand, the replay waits instead, and no sample is lost. The end of the loop, the
-/// cancellation of its task and the release of the sequence remove the consumer. At the end of the source,
-/// queued samples are still delivered. Use one loop per sequence: two loops would share the samples.
+/// recording at the consumers' speed (`speed: nil`), the replay waits instead, and no sample is lost. The end
+/// of the loop, the cancellation of its task and the release of the sequence remove the consumer. At the end
+/// of the source, queued samples are still delivered. Use one loop per sequence: two loops would share the
+/// samples.
 public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
   public typealias Element = Sample
   public typealias Failure = Never
@@ -134,7 +135,8 @@ final class SampleCounts: Sendable {
   }
 }
 
-/// The consumers that have fallen behind. The replay of a recording by a `LiveDevice` waits for them.
+/// The consumers that have fallen behind. A `LiveDevice` that replays a recording at the consumers' speed
+/// (`speed: nil`) waits for them.
 package final class Backlog: Sendable {
   private struct State {
     var behind: Set<ObjectIdentifier> = []

@@ -3,9 +3,9 @@ package import Platform
 /// A queue of one consumer's samples: every sample, in order.
 ///
 /// The stream queues `capacity` samples while the consumer is busy. If more arrive, the oldest are dropped
-/// and counted in `overflowCount`. If a `LiveDevice` replays a recording on demand, the replay waits for
-/// handlers instead. Stopping or releasing the stream removes the consumer; a sensor without consumers
-/// sleeps. Tasks use `AsyncSamples`.
+/// and counted in `overflowCount`. If a `LiveDevice` replays a recording at the consumers' speed (`speed:
+/// nil`), the replay waits for handlers instead. Stopping or releasing the stream removes the consumer; a
+/// sensor without consumers sleeps. Tasks use `AsyncSamples`.
 public final class SampleStream<Sample: Sendable>: Sendable {
   /// Limit of queued samples.
   public let capacity: Int
