@@ -6,11 +6,11 @@ public import Spatial
 ///
 /// The first row names the columns, in any order: `t` (s), `ax` `ay` `az` (m/s², specific force), `gx` `gy`
 /// `gz` (rad/s), `mx` `my` `mz` (µT), `pressure` (Pa), `temperature` (°C). An empty field means a missing
-/// value. Empty rows and rows that start with `#` are ignored. `t` is the time on the device's time line,
-/// relative to `startingAt`; it must not go back.
+/// value. Empty rows and rows that start with `#` are ignored. `t` is the time since `startingAt` and must
+/// not go back.
 ///
-/// A row is one `InertialScan`; rows are returned in blocks of at most 20 or 100 ms, those of the barometer
-/// separately.
+/// A row is one `InertialScan`. Rows are returned in blocks of at most 20 rows and at most 100 ms. The
+/// pressures of a block are returned as a separate event.
 public struct CSVSensorRecording: SensorRecording {
   public let name: String
   public let kinds: Set<SensorKind>
@@ -57,7 +57,8 @@ public struct CSVSensorRecording: SensorRecording {
     }
   }
 
-  /// Reads rows until a block is full; the block that ends first is returned first, and is last in `ready`.
+  /// Reads rows until a block is full. The events of the block are in `ready` in reverse order: the one that
+  /// ends first is last, because it is removed first.
   private mutating func fillBlock() throws(RecordingError) {
     var scans: [InertialScan] = []
     var pressures: [PressureData] = []
@@ -222,7 +223,7 @@ struct CSVRow {
     guard let seconds = values[.t] else {
       throw failure(.t, "is empty", "every row requires a time in seconds")
     }
-    // About 290 years, the range of nanoseconds.
+    // Timestamps are 64-bit nanoseconds, which cover about 290 years.
     guard abs(seconds) < 9e9 else {
       throw failure(.t, "\(seconds) s is out of range", "give seconds since the start of the recording")
     }

@@ -4,15 +4,16 @@ package import Spatial
 /// Combines several recordings, with their events in order of time: the fixes of one file with the samples of
 /// another.
 ///
-/// Each recording has its own time line; start them so that they agree (`startingAt`). At equal times the
-/// recording named first has precedence. Demands are applied here rather than in the parts, because a part
-/// without demand would run to its end while the others wait.
+/// Each recording has timestamps from its own origin. Choose the origins (`startingAt`) so that simultaneous
+/// events get the same timestamp. At equal times the recording named first has precedence. Demands are
+/// applied here rather than in the combined recordings, because a recording without demand would run to its
+/// end while the others wait.
 public struct MergedRecording: SensorRecording {
   public let name: String
   public let kinds: Set<SensorKind>
 
   private var parts: [any SensorRecording]
-  /// True if the last part does not prolong the recording.
+  /// True if the last part is a background recording, which does not prolong the whole.
   private let hasBackground: Bool
   private var heads: [SensorEvent?]
   private var hasBegun = false
@@ -20,7 +21,7 @@ public struct MergedRecording: SensorRecording {
 
   /// - Parameters:
   ///   - parts: the recordings; the times within each must not go back.
-  ///   - background: a recording that may be endless; it ends with the last of the others.
+  ///   - background: a recording that may be endless. The whole ends when every one of `parts` has ended.
   public init(_ parts: [any SensorRecording], background: (any SensorRecording)? = nil) {
     hasBackground = background != nil
     let parts = parts + (background.map { [$0] } ?? [])
@@ -58,7 +59,7 @@ public struct MergedRecording: SensorRecording {
     var best: (index: Int, time: Int64)?
     for (index, head) in heads.enumerated() {
       guard let head else { continue }
-      // Blocks are ordered by their newest sample; an empty one is completed immediately.
+      // Blocks are ordered by their newest sample. A block without a time is returned immediately.
       let time = head.timestamp?.nanoseconds ?? .min
       if let least = best, least.time <= time { continue }
       best = (index, time)
@@ -67,17 +68,19 @@ public struct MergedRecording: SensorRecording {
   }
 }
 
-/// The time line of a recording: the receiver's time since its first time, starting at `origin`.
+/// The clock that creates a recording's timestamps: the receiver's time since its first time, starting at
+/// `origin`.
 ///
-/// It never goes back. If the receiver's own clock does, it is constant until that has caught up, while fixes
-/// retain the recorded time. Reports without a time have that of the previous one.
+/// It never goes back. If the receiver's own clock goes back, the timestamp is constant until the receiver's
+/// time exceeds its previous maximum, while fixes retain the recorded time. A report without a time gets the
+/// timestamp of the previous report.
 package struct RecordingClock: Sendable, Hashable {
   private var firstTime: UTCTime?
   private var now: Timestamp
 
   package init(origin: Timestamp) { now = origin }
 
-  /// Returns the position of a report on the time line.
+  /// Returns the timestamp of a report with the given receiver time; nil means that the report has no time.
   package mutating func timestamp(for time: UTCTime?) -> Timestamp {
     guard let time else { return now }
     guard let firstTime else {
@@ -89,7 +92,8 @@ package struct RecordingClock: Sendable, Hashable {
     return now
   }
 
-  /// Shifts the receiver's time from now on, because its date became known only now.
+  /// Declares that later receiver times are larger by `nanoseconds`, because the date became known only now.
+  /// Timestamps continue without a gap.
   package mutating func shift(byNanoseconds nanoseconds: Int64) {
     if let time = firstTime { firstTime = UTCTime(nanoseconds: time.nanoseconds &+ nanoseconds) }
   }

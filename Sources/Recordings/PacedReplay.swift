@@ -4,11 +4,11 @@ internal import Spatial
 
 /// Plays a recording like a live source: on its own thread, at real speed or a multiple of it.
 ///
-/// The first event occurs when the source is started. From there its time line continues, so that at real
-/// speed the timestamps are those of `CLOCK_BOOTTIME`. At another speed the intervals are unchanged and only
-/// the waiting is shorter. Without demand the recording continues unheard, as reality does. The demand's
-/// latency is applied as far as the recording allows. A recording that cannot be read further is reported as
-/// unavailable, with its error, and then finished.
+/// The first event occurs when the source is started. At real speed, the timestamps are then those of
+/// `CLOCK_BOOTTIME`. At another speed the intervals between timestamps are unchanged and only the waiting is
+/// shorter. Without demand the recording continues, and its events are dropped, as if the sensors were off.
+/// Events are delayed and delivered together as far as the demand's latency allows, at most 50 ms. A
+/// recording that cannot be read further is reported as unavailable, with its error, and then finished.
 public final class PacedReplay: SensorSource {
   public let name: String
   public let kinds: Set<SensorKind>
@@ -64,7 +64,8 @@ public final class PacedReplay: SensorSource {
         !thread.isStopping
       else { return false }
       now = Timestamp(nanoseconds: started &+ group.due)
-      // Without any sensor, time would not advance.
+      // Only demands above `off` reach the recording. If all its sensors were off, it would return no events,
+      // and time would not advance. `filter` drops the events without demand.
       for (kind, demand) in schedule.adopt(demands.withLock { $0 }) where demand.isOn {
         recording.setDemand(demand, for: kind)
       }
@@ -113,14 +114,16 @@ struct ReplaySchedule {
   var filter = DemandFilter()
   private var demands: [SensorKind: SensorDemand] = [:]
   private var group: Group?
-  /// Grid in ns to which events are delayed.
+  /// Grid in ns. Events are delayed to the next multiple of it.
   private var grid: Int64 = 1
-  /// Time of the last delivered group.
+  /// Time of the last delivered group in ns since the recording's first event.
   private var told: Int64 = .min / 2
 
-  /// Maximum time in ns of the recording without a delivery.
+  /// Maximum time in ns between delivered groups. After it, even a group without demand is delivered, so that
+  /// time advances.
   private static let longestSilence: Int64 = 500_000_000
-  /// Permitted delay of events: share of the smallest demanded latency, and maximum in ns.
+  /// Permitted delay of events: the smallest demanded latency divided by `latenessShare`, but at most
+  /// `longestLateness` (ns).
   private static let latenessShare: Int64 = 10
   private static let longestLateness: Int64 = 50_000_000
 
@@ -139,9 +142,9 @@ struct ReplaySchedule {
   }
 
   /// Adds an event.
-  /// - Parameter time: nanoseconds since the first event; nil for one without a time, which belongs to the
-  ///   previous one.
-  /// - Returns: the group that is due before it.
+  /// - Parameter time: nanoseconds since the first event. Nil for an event without a time, which belongs to
+  ///   the group of the previous event.
+  /// - Returns: the previous group if it is complete and must be delivered; nil otherwise.
   mutating func add(_ event: SensorEvent, at time: Int64?) -> Group? {
     let due = time.map { ($0 &+ grid &- 1) / grid &* grid } ?? group?.due ?? max(0, told)
     if group?.due == due {
@@ -155,13 +158,14 @@ struct ReplaySchedule {
     return before
   }
 
-  /// Returns the remaining group at the end.
+  /// Removes and returns the last group at the end of the recording; nil if there is none.
   mutating func removeGroup() -> Group? {
     defer { group = nil }
     return group
   }
 
-  /// Returns whether nothing of a group is in demand, so that it can be skipped.
+  /// Returns whether a group can be skipped, because none of its events is in demand and the last delivery
+  /// was less than half a second before.
   private mutating func isUnheard(_ group: Group) -> Bool {
     guard group.due &- told < Self.longestSilence else { return false }
     var looking = filter

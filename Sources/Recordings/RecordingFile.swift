@@ -49,13 +49,14 @@ final class RecordingFile: Sendable {
 ///
 /// A line ends with LF or CR LF. Its bytes are returned unchanged: no encoding is assumed.
 package struct LineReader: Sendable {
-  /// Maximum length of a line in bytes. No supported format reaches it, binary files do.
+  /// Maximum length of a line in bytes. Lines of the supported formats are shorter; binary files exceed the
+  /// limit.
   package static let longestLine = 64 * 1024
   private static let blockSize = 64 * 1024
   /// UTF-8 byte order mark, at the start of files written by Windows programs.
   private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-  /// Path as passed.
+  /// Path of the file, as passed to `init`.
   package var path: String { file.path }
   /// Number of the last returned line, from 1; 0 before the first.
   package private(set) var lineNumber = 0
@@ -123,11 +124,11 @@ package struct LineReader: Sendable {
 
 /// The reason why a recording cannot be played: location, problem and remedy.
 public struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// Path of the file as passed.
+  /// Path of the file, as passed to the reader.
   public var file: String
   /// Line, counted from 1; nil for the file as a whole.
   public var line: Int?
-  /// Name of the column in a table; nil without columns.
+  /// Name of the column in a table; nil if the error concerns no column.
   public var column: String?
   /// Problem, as in "checksum is 4A, the sentence gives 5B".
   public var problem: String
@@ -165,7 +166,7 @@ package struct ReadingProgress: Sendable {
   }
 
   /// Checks at the end of the file that it contained a position.
-  /// - Throws: the first fault of the file, if it had none.
+  /// - Throws: the first fault of the file if the file contained no position.
   package func finish(_ file: String, remedy: String) throws(RecordingError) {
     guard !hasPosition else { return }
     throw first ?? RecordingError(file: file, problem: "has no position", remedy: remedy)

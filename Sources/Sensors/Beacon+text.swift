@@ -1,6 +1,7 @@
 extension Beacon {
-  /// The beacon as text: `b8:27:eb:00:12:34` for an access point; `lte-262-1-26385410` for a cell:
-  /// technology, country, network and number, for GSM preceded by the area.
+  /// The beacon as text. An access point is its address, such as `b8:27:eb:00:12:34`. A cell is technology,
+  /// country code, network code and cell number, such as `lte-262-1-26385410`; for GSM, the location area
+  /// precedes the cell number.
   package var text: String {
     if let address {
       return stride(from: 40, through: 0, by: -8).map { shift in
@@ -16,7 +17,8 @@ extension Beacon {
 
   /// Parses a beacon.
   ///
-  /// - Parameter text: a text created by `text`; nil is returned for others, and for invalid numbers.
+  /// - Parameter text: a text in the form of the property `text`. Nil is returned for any other text, and for
+  ///   numbers out of range.
   package init?(text: some StringProtocol) {
     let octets = text.split(separator: ":", omittingEmptySubsequences: false)
     if octets.count == 6 {

@@ -3,15 +3,14 @@ public import Spatial
 /// Standard gravity in m/s², for conversion between g and m/s².
 public let standardGravity = 9.80665
 
-/// One simultaneous measurement of the inertial sensors of a device, in SI units (the field in µT).
+/// A simultaneous measurement of the inertial sensors of a device, in SI units (the field in µT).
 ///
-/// A chip with several sensors delivers them together, and they stay together up to the attitude filter.
-/// Sensors on separate devices deliver separate scans with only their own fields.
-///
-/// The struct is packed because it is copied often: 89 bytes instead of 240 with optional vectors.
+/// A chip with several sensors delivers their values together, and one scan holds them up to the attitude
+/// filter. Sensors on separate devices deliver separate scans with only their own fields. The struct is
+/// packed because it is copied often: 89 bytes instead of 240 with optional vectors.
 @frozen
 public struct InertialScan: Hashable, Sendable {
-  /// The time of the measurement by hardware or driver, on the device's time line.
+  /// The time of the measurement by hardware or driver, on the device's clock.
   public var timestamp: Timestamp
   @usableFromInline var force = PackedVector()
   @usableFromInline var rate = PackedVector()
@@ -112,7 +111,7 @@ struct PackedVector: Hashable, Sendable {
   @inlinable var vector: Vector3 { Vector3(x, y, z) }
 }
 
-/// One barometer sample.
+/// A barometer sample.
 @frozen
 public struct PressureData: Hashable, Sendable {
   public var timestamp: Timestamp

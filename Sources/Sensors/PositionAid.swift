@@ -2,10 +2,10 @@ public import Spatial
 
 /// An approximate position from another source, sent to a receiver so that it finds its satellites sooner.
 public struct PositionAid: Hashable, Sendable {
-  /// The time of the position on the device's time line.
+  /// The time of the position on the device's clock.
   public var timestamp: Timestamp
   public var coordinate: Coordinate
-  /// The 68 % radius in m, above 0.
+  /// Radius in m, above 0, that contains the true position with a probability of 68 %.
   public var horizontalAccuracy: Double
   /// Civil time at `timestamp`; nil if the clock is not known to be correct.
   public var time: UTCTime?

@@ -12,7 +12,7 @@ public enum FixMode: Int, Hashable, Sendable, CaseIterable {
 
 /// A report of a positioning receiver. Values that the receiver did not report are nil, never zero.
 public struct PositionFix: Hashable, Sendable {
-  /// The time of arrival on the device's time line.
+  /// The time of arrival on the device's clock.
   public var timestamp: Timestamp
   /// The receiver's own time of the fix.
   public var time: UTCTime?
@@ -66,7 +66,7 @@ public enum PositionSource: String, Hashable, Sendable, CaseIterable {
   case gnss
   /// Receiver and inertial sensors.
   case fused
-  /// Inertial sensors, and wheels if available; the receiver is silent or rejected.
+  /// Inertial sensors, and wheels if available, while the receiver reports nothing or its fixes are rejected.
   case inertial
   /// Radio beacons with known positions: access points and cells. Accurate to tens of metres, or to
   /// kilometres.

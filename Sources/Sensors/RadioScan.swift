@@ -9,16 +9,17 @@ public struct RadioScan: Hashable, Sendable {
   public var timestamp: Timestamp
   /// The sightings, unordered, at most one per beacon.
   public var sightings: [BeaconSighting]
-  /// Access points whose owners opted out of mapping by a hidden or marked network name. Any map must remove
-  /// them.
+  /// Access points whose owners opted out of mapping by a hidden or marked network name. Every stored map
+  /// must remove these access points.
   public var optedOut: [Beacon] = []
-  /// The radio that scanned, even if it received nothing; nil if only the sightings determine it.
+  /// The radio that made the scan, even if it received nothing. If nil, only the sightings show which radio
+  /// it was.
   public var kind: SensorKind?
   /// The time in s for which the radio was active: 0 if the scan was not requested by the agent, nil if
   /// unknown.
   public var duration: Double?
-  /// False for a scan that was aborted because it was no longer required. It reports its cost, but not the
-  /// surroundings.
+  /// False for a scan that was aborted because it was no longer required. Its `duration` is valid, but the
+  /// sightings do not describe the surroundings.
   public var isComplete: Bool
 
   public init(
@@ -80,14 +81,14 @@ public struct Beacon: Hashable, Sendable, Comparable {
 
   /// Creates a beacon.
   ///
-  /// - Parameter rawValue: a value of `rawValue`; nil is returned for an invalid one.
+  /// - Parameter rawValue: the `rawValue` of a beacon; nil is returned for an invalid number.
   public init?(rawValue: UInt64) {
     guard Technology(rawValue: rawValue >> 60) != nil else { return nil }
     self.rawValue = rawValue
   }
 
-  /// Creates an access point. Nil for an address that is not of 48 bits, or is a group, locally administered
-  /// or zero address, because it does not permanently identify one device.
+  /// Creates an access point. Nil for an address of more than 48 bits, and for zero, group and locally
+  /// administered addresses, which do not permanently identify one device.
   public init?(accessPoint address: UInt64) {
     guard address > 0, address < 1 << 48, address >> 40 & 0b11 == 0 else { return nil }
     rawValue = Technology.wifi.rawValue << 60 | address

@@ -5,8 +5,8 @@ public import Spatial
 public enum SensorDemand: Hashable, Sendable {
   /// No demand: the hardware can sleep. The source closes a gpsd watch or destroys an IIO buffer.
   case off
-  /// On for a part of each period, and off for the rest. While on, samples arrive at the source's natural
-  /// rate.
+  /// On for a part of each period, and off for its remainder. While on, samples arrive at the source's
+  /// natural rate.
   case dutyCycle(on: Duration, period: Duration)
   /// Samples with at least this rate, delivered at most `latency` after they were measured. A longer latency
   /// allows deeper hardware buffers and longer sleep of the processor.
@@ -15,8 +15,8 @@ public enum SensorDemand: Hashable, Sendable {
   /// True unless the demand is `off`.
   public var isOn: Bool { self != .off }
 
-  /// Returns a demand that satisfies both consumers: the faster rate and the shorter latency. Of two duty
-  /// cycles, the one with the larger share of on-time.
+  /// Returns a demand that satisfies both consumers: the faster rate and the shorter latency. A rate takes
+  /// precedence over a duty cycle; of two duty cycles, the one with the larger share of on-time applies.
   public func combined(with other: SensorDemand) -> SensorDemand {
     switch (self, other) {
     case (.off, let demand), (let demand, .off): demand
@@ -30,12 +30,13 @@ public enum SensorDemand: Hashable, Sendable {
   }
 }
 
-/// Decides on a recording's own time line which samples a sensor delivers under a given demand.
+/// Decides which samples of a recording a sensor would have delivered under a given demand, from the samples'
+/// times.
 ///
-/// Before the first demand everything passes. A duty cycle starts with its on phase at the time at which the
-/// demand was set. A rate of 1 Hz and above passes everything, because a source delivers at its natural rate; a
-/// lower one lets a sample pass when its interval is over. A satellite receiver that was off delivers nothing until it
-/// has had the time to find its position again.
+/// Before the first demand all samples pass. A duty cycle starts with its on phase at the time at which the
+/// demand was set. At a rate of 1 Hz and above all samples pass, because a source delivers at its natural
+/// rate. At a lower rate a sample passes if the interval since the last passed one is over. A satellite
+/// receiver that was off delivers nothing until it has had the time to find its position again.
 public struct DemandGate: Sendable, Hashable {
   /// The current demand; nil before the first.
   public private(set) var demand: SensorDemand?
@@ -48,7 +49,8 @@ public struct DemandGate: Sendable, Hashable {
   /// - Parameter fixDelay: how long a receiver searches after a sleep; nil for sensors that deliver immediately.
   public init(fixDelay: FixDelay? = nil) { self.fixDelay = fixDelay }
 
-  /// Sets the demand from `time` on; nil before the first sample, and then the first sample's time counts.
+  /// Sets the demand from `time` on. If `time` is nil, because there was no sample yet, the demand applies
+  /// from the time of the first sample.
   public mutating func setDemand(_ demand: SensorDemand, at time: Timestamp?) {
     guard demand != self.demand else { return }
     if let fixDelay {
@@ -80,7 +82,8 @@ public struct DemandGate: Sendable, Hashable {
         lastPassed = time
         return hertz > 0
       }
-      // Receivers are not exact: half a percent early still counts as the interval.
+      // A sample may be early by half a percent of the interval, because receivers do not report exactly on
+      // time.
       guard hertz > 0, time.seconds(since: last) >= 0.995 / hertz else { return false }
       lastPassed = time
       return true
@@ -100,7 +103,8 @@ public struct DutyCycle: Sendable, Hashable {
     self.period = max(1, Self.nanoseconds(period))
   }
 
-  /// Returns whether the cycle is on. Never on if `on` is not positive, always on if it fills the period.
+  /// Returns whether the cycle is on. It is never on if `on` is not positive, and always on if `on` fills the
+  /// period.
   public func isOn(nanosecondsSinceStart elapsed: Int64) -> Bool {
     on > 0 && (on >= period || max(0, elapsed) % period < on)
   }
@@ -123,31 +127,35 @@ public struct DutyCycle: Sendable, Hashable {
   }
 }
 
-/// Seconds from the moment at which a satellite receiver gets power to its first fix, for recordings, whose receiver never slept.
+/// Times in s from switching a satellite receiver on to its first fix. They are simulated for recordings,
+/// whose receiver was never off.
 public struct FixDelay: Sendable, Hashable {
   /// Seconds after a sleep of less than a minute: gpsd has not closed the receiver yet.
   public var brief = 2.0
-  /// Seconds after a longer sleep: the receiver has to be opened, and still has the orbits of the satellites.
+  /// Seconds after a sleep of 1 to 90 minutes: the receiver has to be opened, and still has the satellites'
+  /// orbit data.
   public var warm = 6.0
-  /// Seconds after 90 minutes: the orbits have expired. GPS sends them every 30 s.
+  /// Seconds after a sleep of 90 minutes or more: the satellites' orbit data have expired and must be
+  /// received again. GPS sends them every 30 s.
   public var cold = 35.0
 
   /// A usual receiver: the values with which `PowerPlanner` starts to learn.
   public init() {}
 
-  /// Seconds to a fix after a sleep of so many seconds.
+  /// Returns the seconds to the first fix after the receiver was off for `sleep` seconds.
   public func seconds(afterSleeping sleep: Double) -> Double {
     sleep < 60 ? brief : sleep < 5400 ? warm : cold
   }
 }
 
-/// One `DemandGate` for each kind of sensor: removes data without demand from events.
+/// A `DemandGate` for each kind of sensor: removes data without demand from events.
 public struct DemandFilter: Sendable {
   private let fixDelay: FixDelay?
   private var gates: [SensorKind: DemandGate] = [:]
   private var lastTimestamp: Timestamp?
 
-  /// - Parameter fixDelay: simulated time to fix of a receiver that was off; nil if the events already contain it.
+  /// - Parameter fixDelay: simulated time to the first fix of a receiver that was off; nil if the events
+  ///   already contain this delay.
   public init(fixDelay: FixDelay? = nil) { self.fixDelay = fixDelay }
 
   /// Sets the demand for one kind, from the time of the last event on.
@@ -193,7 +201,7 @@ public struct DemandFilter: Sendable {
     return scan.sightings.isEmpty ? nil : scan
   }
 
-  /// Without a demand for its kind every sample passes.
+  /// Returns whether a sample passes. Every sample of a kind whose demand was never set passes.
   private mutating func admits(_ kind: SensorKind, at time: Timestamp) -> Bool {
     gates[kind]?.admits(time) ?? true
   }

@@ -1,6 +1,7 @@
 public import Spatial
 
-/// A receiver of a source's events. Called on the source's own thread, which it must not block for long.
+/// A function that receives a source's events. It is called on the source's own thread, so it must not block
+/// for long.
 public typealias SensorSink = @Sendable (SensorEvent) -> Void
 
 /// A live source: it runs on its own threads and pushes events into a sink.
@@ -26,8 +27,9 @@ public protocol SensorSource: AnyObject, Sendable {
   /// no effect without a receiver that supports it.
   func assist(_ aid: PositionAid)
 
-  /// Returns when the source has discovered its hardware and reported it by `SourceStatus`, or after the time limit. It powers
-  /// nothing. It blocks: call it from a thread of its own, after `start`. By default there is nothing to discover.
+  /// Returns when the source has discovered its hardware and reported it by `SourceStatus`, or after the time
+  /// limit. It powers no hardware. It blocks: call it from a thread of its own, after `start`. The default
+  /// implementation returns immediately.
   func waitForDiscovery(seconds: Double)
 
   /// Powers the hardware down, ends the threads and returns when they have ended. No event follows.
@@ -66,11 +68,11 @@ extension SensorRecording {
   public var skipped: SkippedInput? { nil }
 }
 
-/// Input that a reader could not use. The rest was read.
+/// Input that a recording's reader could not use and skipped. The remaining input was read.
 public struct SkippedInput: Sendable, Hashable {
-  /// Sentences, reports, points or other units of the format.
+  /// Number of skipped sentences, reports, points or other units of the format.
   public var count: Int
-  /// The first one: file, line, problem and remedy.
+  /// Description of the first skipped unit: file, line, problem and remedy.
   public var first: String
 
   public init(count: Int = 1, first: String) {
@@ -116,7 +118,7 @@ public enum SensorEvent: Sendable, Hashable {
     }
   }
 
-  /// Returns the event shifted on the time line.
+  /// Returns the event with all its timestamps shifted.
   package func shifted(byNanoseconds nanoseconds: Int64) -> SensorEvent {
     func shift<Sample>(_ block: [Sample], _ time: WritableKeyPath<Sample, Timestamp>) -> [Sample] {
       block.map { sample in
@@ -151,7 +153,8 @@ public struct SourceStatus: Sendable, Hashable {
     case finished
   }
 
-  /// The time of the change. Of an active chip that delivers in blocks: when it was powered, before its first block.
+  /// The time of the change. For a chip that delivers in blocks and becomes active, it is the time at which
+  /// the chip was powered, before its first block.
   public var timestamp: Timestamp
   /// The source's name, such as "gpsd://127.0.0.1:2947" or "iio:device0 (lsm6dsox)".
   public var source: String
@@ -159,8 +162,8 @@ public struct SourceStatus: Sendable, Hashable {
   public var state: State
   /// The name of the hardware, constant across restarts, such as "lsm6dsox"; nil if unknown.
   public var device: String?
-  /// The largest value of an axis in the unit of the samples (m/s², rad/s); without kinds for which the
-  /// driver does not report it.
+  /// The largest value that an axis can measure, in the unit of the samples (m/s², rad/s). Kinds whose driver
+  /// does not report it are missing.
   public var ranges: [SensorKind: Double]
   /// Input that was skipped so far; nil if none was.
   public var skipped: SkippedInput?

@@ -12,7 +12,7 @@ public struct VehicleReading: Hashable, Sendable {
   public enum Origin: String, Hashable, Sendable {
     /// A broadcast of a control unit, decoded with a DBC file or by SAE J1939.
     case broadcast
-    /// A response to an OBD-II request: whole units, with a latency of some tenths of a second.
+    /// A response to an OBD-II request: whole units, with a latency of several tenths of a second.
     case diagnostic
     /// Computed from other signals.
     case derived

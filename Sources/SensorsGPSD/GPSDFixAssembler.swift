@@ -1,9 +1,10 @@
 internal import Sensors
 internal import Spatial
 
-/// Creates a `PositionFix` from each TPV, with the satellites of the receiver's last SKY.
+/// Creates a `PositionFix` from each position report of gpsd (TPV), with the satellites of the receiver's
+/// last sky report (SKY).
 struct GPSDFixAssembler: Sendable {
-  /// Validity of a SKY in ns; receivers send one at least every few seconds.
+  /// Validity of a sky report in ns; receivers send one at least every few seconds.
   private static let skyLifetime: Int64 = 10_000_000_000
   /// Maximum number of devices, to limit memory; gpsd itself supports four.
   private static let mostDevices = 16
@@ -11,7 +12,8 @@ struct GPSDFixAssembler: Sendable {
   private var skies: [String: (sky: GPSDSky, timestamp: Timestamp)] = [:]
   private var guesses: [String: DilutionGuess] = [:]
 
-  /// Updates the sky. Missing values (some receivers send dilutions and satellites separately) are unchanged.
+  /// Updates the receiver's sky. Values that a report lacks are unchanged, because some receivers send
+  /// dilutions and satellites separately.
   mutating func update(_ sky: GPSDSky, at timestamp: Timestamp) {
     let device = sky.device ?? ""
     var merged = current(device, at: timestamp) ?? GPSDSky()
@@ -22,7 +24,8 @@ struct GPSDFixAssembler: Sendable {
     skies[device] = (merged, timestamp)
   }
 
-  /// Returns the report as a `PositionFix`. Without a fix it has neither position nor motion.
+  /// Returns the report as a `PositionFix`. If the receiver has no fix, the result has neither position nor
+  /// motion.
   mutating func fix(_ report: GPSDFix, at timestamp: Timestamp) -> PositionFix {
     var fix = PositionFix(timestamp: timestamp, time: report.time, mode: report.mode.flatMap(FixMode.init))
     fix.receiver = report.device
@@ -79,39 +82,41 @@ extension FixQuality {
   }
 }
 
-/// Distinguishes errors reported by a receiver from those made up by gpsd.
+/// Distinguishes horizontal errors reported by a receiver from those estimated by gpsd.
 ///
-/// For receivers that report none, gpsd's `eph` is the horizontal dilution times a constant: 19 m, or 4.75 m
+/// If a receiver reports no error, gpsd's `eph` is the horizontal dilution times a constant: 19 m, or 4.75 m
 /// for a differential fix (`P_UERE_NO_DGPS` and `P_UERE_WITH_DGPS` of its libgpsd_core.c). The constant is
-/// the same for a receiver of 1995 and for one accurate to centimetres. Therefore only the dilution is used,
-/// for a better model to evaluate.
+/// the same for a receiver of 1995 and for one accurate to centimetres. Such an error is therefore converted
+/// back to the dilution, from which a better error model is computed elsewhere.
 struct DilutionGuess: Sendable {
   private static let constants = (plain: 19.0, differential: 4.75)
-  /// Number of consecutive matching errors that are no coincidence. Of real errors in whole centimetres, one
-  /// in nineteen matches.
+  /// Number of consecutive different errors that must equal a dilution times the constant before they count
+  /// as estimated by gpsd. Of errors reported in whole centimetres, one in nineteen matches by chance.
   private static let needed = 4
 
   private var lastError: Double?
   private var hits = 0
 
-  /// Returns the dilution behind an error of gpsd; nil for an error reported by the receiver, and while that
-  /// is unclear.
+  /// Returns the dilution from which gpsd estimated an error; nil for an error reported by the receiver, and
+  /// until there is enough evidence.
   ///
   /// - Parameters:
-  ///   - error: error in m.
-  ///   - hdop: dilution in gpsd's sky report; nil if it has none.
+  ///   - error: horizontal error in m; nil if gpsd reported none.
+  ///   - isDifferential: true for a differential fix.
+  ///   - hdop: horizontal dilution in gpsd's sky report; nil if it has none.
   mutating func dilution(behind error: Double?, isDifferential: Bool, hdop: Double?) -> Double? {
     guard let error, error > 0 else { return nil }
     let constant = isDifferential ? Self.constants.differential : Self.constants.plain
     if let hdop, hdop > 0 { return abs(error - constant * hdop) < 0.002 ? hdop : nil }
-    // Receivers report a dilution in hundredths, and gpsd an error in millimetres.
+    // Receivers report dilutions in hundredths and gpsd errors in millimetres. An error that gpsd estimated
+    // is therefore almost a whole number of hundredths times the constant.
     let hundredths = error / constant * 100
     guard hundredths >= 30, abs(hundredths - hundredths.rounded()) < 0.02 else {
       hits = 0
       lastError = error
       return nil
     }
-    // While parked, the same dilution is repeated and is no further evidence.
+    // While the vehicle is parked, the same dilution is repeated. A repeated error is no further evidence.
     if error != lastError { hits = min(hits + 1, Self.needed) }
     lastError = error
     return hits >= Self.needed ? hundredths.rounded() / 100 : nil

@@ -57,10 +57,11 @@ public struct GPSDLogRecording: SensorRecording {
     return nil
   }
 
-  /// Returns the report completed by a line; nil if it continues in the next line, and for other lines.
+  /// Returns the report completed by a line; nil if the report continues in the next line, and for lines that
+  /// belong to no report.
   private mutating func report(_ line: ArraySlice<UInt8>) -> GPSDReport? {
     let text = Self.trimmed(line)
-    // A line that starts another report inside an open one shows that the open one is damaged.
+    // If a new report starts although the previous one is incomplete, the previous one is damaged.
     if text.first == UInt8(ascii: "{"),
       open.isEmpty || line.first == UInt8(ascii: "{") || decoder.decode(text) != nil
     {

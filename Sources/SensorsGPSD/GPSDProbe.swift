@@ -4,13 +4,13 @@ internal import Platform
 public struct GPSDProbe: Hashable, Sendable {
   public var address: GPSDAddress
   public var version: GPSDVersion
-  /// The receivers. gpsd opens them only for watchers: an inactive one may work.
+  /// The receivers. gpsd opens a receiver only while a client watches it, so an inactive receiver may work.
   public var devices: [GPSDDevice]
 
   /// Requests version and devices from a gpsd. This wakes no receiver.
-  /// - Parameter timeLimit: time limit without the host name lookup.
-  /// - Throws: `GPSDError` if it is unreachable or its answer is invalid; `SystemError` if no file descriptor
-  ///   is available.
+  /// - Parameter timeLimit: time limit, not including the host name lookup.
+  /// - Throws: `GPSDError` if gpsd is unreachable or its answer is invalid; `SystemError` if no file
+  ///   descriptor is available.
   public static func run(_ address: GPSDAddress, timeLimit: Duration = .seconds(3)) throws -> GPSDProbe {
     let wake = try EventDescriptor()
     let (seconds, attoseconds) = timeLimit.components

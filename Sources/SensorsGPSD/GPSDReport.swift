@@ -13,7 +13,7 @@ public enum GPSDReport: Hashable, Sendable {
   case sky(GPSDSky)
   /// An error message of gpsd about a request.
   case error(String)
-  /// A report of an unused class, as `WATCH` or `ATT`.
+  /// A report of an unused class, such as `WATCH` or `ATT`.
   case other(String)
 }
 
@@ -31,18 +31,18 @@ public struct GPSDDevice: Hashable, Sendable {
   public var path: String
   /// gpsd's driver, as in "u-blox"; nil until it has recognized the receiver.
   public var driver: String?
-  /// True if gpsd has opened it. It opens a receiver for the first watcher.
+  /// True if gpsd has opened the receiver, which happens when the first client watches it.
   public var isActive: Bool
 }
 
 /// gpsd's TPV with all fields; nil for missing ones.
 public struct GPSDFix: Hashable, Sendable {
   public var device: String?
-  /// 1 no fix, 2 two-dimensional, 3 three-dimensional.
+  /// The dimensions of the fix: 1 no fix, 2 two-dimensional, 3 three-dimensional.
   public var mode: Int?
-  /// gpsd's number for the method of positioning: 1 autonomous, 2 differential, 3 and 4 real-time kinematic
-  /// fixed and float, 5 and 6 dead reckoning without and with satellites, 7 surveyed, 8 simulated, 9
-  /// encrypted. Nil for its 0, which means unknown.
+  /// gpsd's number for the method of positioning; nil if gpsd reports 0, which means unknown. 1 is
+  /// autonomous, 2 differential, 3 real-time kinematic fixed, 4 real-time kinematic float. 5 is dead
+  /// reckoning without satellites and 6 with satellites. 7 is surveyed, 8 simulated, 9 encrypted.
   public var status: Int?
   public var time: UTCTime?
   public var latitude: Double?
@@ -57,7 +57,7 @@ public struct GPSDFix: Hashable, Sendable {
   public var speed: Double?
   /// Climb rate in m/s, upward.
   public var climb: Double?
-  /// Estimated errors: m, m, m/s, degrees.
+  /// Estimated errors: horizontal (m), vertical (m), speed (m/s) and course (degrees).
   public var eph: Double?
   public var epv: Double?
   public var eps: Double?

@@ -37,8 +37,8 @@ internal import Spatial
       return .fix(fix(set))
     case "SKY":
       guard unpack(line) & UInt64(SATELLITE_SET) != 0 else { return nil }
-      // libgps counts the satellites of a missing list as zero; a report that contains only dilutions
-      // has no count.
+      // If a report has dilutions but no list of satellites, libgps sets the number of satellites to zero.
+      // The number is then unknown.
       let hasSatellites = outline.members.contains("satellites")
       return unsafe .sky(
         GPSDSky(
@@ -55,7 +55,7 @@ internal import Spatial
           protocolMinor: Int(version.proto_minor)))
     case "DEVICE": return device(line).map { .device($0) }
     case "DEVICES":
-      // One by one, because libgps supports four only.
+      // Devices are parsed one by one, because libgps reads only four devices of a list.
       return .devices(
         outline.elements.compactMap { range in
           let element = line[range]
@@ -116,8 +116,9 @@ internal import Spatial
 
   private func finite(_ value: Double) -> Double? { value.isFinite ? value : nil }
 
-  /// Converts a time of libgps; nil before 1970, which it produces from an invalid text. It also truncates
-  /// nanoseconds one too low; gpsd's times are milliseconds, so rounding to microseconds restores them.
+  /// Converts a time of libgps. Nil for times before 1970, which libgps produces from an invalid text. libgps
+  /// also truncates, so that nanoseconds may be one too low; rounding to microseconds restores gpsd's whole
+  /// milliseconds.
   private func time(_ time: timespec) -> UTCTime? {
     guard time.tv_sec > 0, time.tv_sec < 9_000_000_000 else { return nil }
     let nanoseconds = (Int64(time.tv_nsec) + 500) / 1000 * 1000
@@ -243,7 +244,7 @@ private struct GPSDOutline: JSONVisitor {
   }
 
   mutating func visit(_ scalar: JSONScalar, _ range: Range<Int>, depth: Int, of bytes: Span<UInt8>) -> Bool {
-    // The line is an object.
+    // The outermost value of a report must be an object.
     guard depth > 0 else { return false }
     if isFirst, case .string = scalar {
       firstString = bytes.text(range.lowerBound + 1..<range.upperBound - 1, hasEscapes: false)

@@ -1,10 +1,9 @@
 internal import Platform
 internal import Recordings
 
-/// A session with a gpsd: requests are sent, reports are received, one line each.
-///
-/// Its end closes the connection, and with it a watch: after the last watcher, gpsd closes the receiver and
-/// lets it sleep.
+/// A session with a gpsd: it sends requests and receives reports, one per line. Releasing the session closes
+/// the connection and thereby ends its watch. When the last client stops watching, gpsd closes the receiver
+/// and lets it sleep.
 struct GPSDSession: ~Copyable {
   /// Maximum length of a line in bytes; gpsd's own limit is 10,240.
   private static let longestLine = 64 * 1024
@@ -19,8 +18,8 @@ struct GPSDSession: ~Copyable {
   /// The result of `nextReport`.
   enum Outcome: Equatable {
     case report(GPSDReport)
-    /// A line that is not a report: its number on the connection, from 1, and its start. Only the first one
-    /// is returned.
+    /// A line that is not a report: its number on the connection, from 1, and its start. Only the first such
+    /// line of a connection is returned.
     case unreadable(line: Int, text: String)
     case timedOut
     /// The event descriptor was signalled; it is not drained.

@@ -2,17 +2,16 @@ internal import Platform
 public import Sensors
 internal import Spatial
 
-/// The live receivers of a gpsd.
-///
-/// A dedicated thread watches gpsd while positions are in demand, and delivers one `PositionFix` for each
-/// report (gpsd's TPV). It survives all failures of the other side: a gpsd that is not running yet or is
-/// restarted, and a receiver that is unplugged. It reports a failure once, retries with a jittered back-off,
-/// and reports once that reports arrive again.
+/// The live receivers of a gpsd. A dedicated thread watches gpsd while positions are in demand, and delivers
+/// one `PositionFix` for each report (gpsd's TPV). It survives all failures of the other side: a gpsd that is
+/// not running yet or is restarted, and a receiver that is unplugged. It reports a failure once, retries with
+/// a jittered back-off, and reports once that reports arrive again.
 ///
 /// Demand: `.off` closes the connection, and gpsd lets the receiver sleep. A duty cycle watches only in the
 /// on phase of every period; a rate watches all the time. A receiver's rate is shared with gpsd's other
-/// clients, so it is not changed: for a rate below 1 Hz the reports between are skipped. With a latency of
-/// two seconds or more, reports wait in the socket for as long, ten seconds at most, and arrive as one block.
+/// clients, so it is not changed. At a demanded rate below 1 Hz, the additional reports are skipped. At a
+/// latency of two seconds or more, reports wait in the socket for the latency, at most ten seconds, and
+/// arrive as one block.
 public final class GPSDSource: SensorSource {
   public let name: String
   public let kinds: Set<SensorKind> = [.positioning]
@@ -45,7 +44,8 @@ public final class GPSDSource: SensorSource {
     thread = try ServiceThread()
   }
 
-  /// - Throws: `SystemError` if no thread can be created. Further calls have no effect.
+  /// Starts the thread. Further calls have no effect.
+  /// - Throws: `SystemError` if no thread can be created.
   public func start(_ sink: @escaping SensorSink) throws {
     self.sink.withLock { $0 = sink }
     try thread.start(name: "gpsd") { [self] in run(sink, $0) }
@@ -198,7 +198,8 @@ struct GPSDWorker: ~Copyable {
     return wake.wait(seconds: left) ? .interrupted : .timedOut
   }
 
-  /// Returns the next report, or only available ones while reports are gathered; nil without a connection.
+  /// Returns the next report; nil without a connection. While reports are gathered, it returns only reports
+  /// that are already available and does not wait.
   private mutating func nextReport(deadline: Int64?, at now: Int64) -> GPSDSession.Outcome? {
     do {
       let isGathering = gathering.drainsWithoutWaiting
@@ -243,7 +244,7 @@ struct GPSDWorker: ~Copyable {
   }
 
   private mutating func connect() {
-    // A name lookup cannot be interrupted.
+    // A name lookup cannot be interrupted, so a long pause of the thread is announced to the watchdog.
     heartbeat.expectPause(seconds: 120)
     defer { heartbeat.beat() }
     do {

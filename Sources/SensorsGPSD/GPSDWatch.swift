@@ -1,9 +1,8 @@
 internal import Platform
 internal import Sensors
 
-/// Decides when to connect to gpsd and which states to report. Pure: the caller provides all times.
-///
-/// Times are nanoseconds on one line that never steps.
+/// Decides when to connect to gpsd and which states to report. Pure: the caller provides all times. Times are
+/// nanoseconds on a monotonic clock.
 struct GPSDWatch: Sendable {
   /// An input of the state machine.
   enum Event: Equatable {
@@ -39,7 +38,7 @@ struct GPSDWatch: Sendable {
     case connecting
     /// The state with an established connection.
     case watching(since: Int64, lastReport: Int64)
-    /// The state between two attempts.
+    /// The state between two connection attempts.
     case waiting(until: Int64)
   }
 
@@ -61,8 +60,8 @@ struct GPSDWatch: Sendable {
   private var backoff: Backoff
 
   /// - Parameters:
-  ///   - source: name of the source, for reasons.
-  ///   - device: the only receiver to use; nil for all.
+  ///   - source: name of the source, used in the text of `unavailable`.
+  ///   - device: path of the only receiver to use; nil for all.
   init(source: String, device: String?, backoff: Backoff = Backoff(floor: 0.2, base: 0.5, limit: 30)) {
     self.source = source
     self.device = device
@@ -94,7 +93,7 @@ struct GPSDWatch: Sendable {
     switch event {
     case .demand(let demand):
       if demand != self.demand { (self.demand, demandedAt) = (demand, now) }
-      // A connection attempt cancelled for this must be restarted.
+      // A change of the demand cancels a connection attempt, so the attempt must be restarted.
       return settle(at: now, restarting: state == .connecting)
     case .tick:
       if case .watching(_, let lastReport) = state, now >= lastReport + Self.silenceLimit, isWanted(at: now) {
@@ -117,7 +116,7 @@ struct GPSDWatch: Sendable {
       if now - since >= Self.heldLongEnough { backoff.reset() }
       return report(.active, .active(rates: [:])) + settle(at: now, restarting: false)
     case .deviceClosed(let path):
-      // Another receiver may continue; only the loss of the last active one matters.
+      // Only the loss of the receiver that reported last is reported, because other receivers may continue.
       guard path == device ?? lastReporter else { return [] }
       return report(
         .unavailable, .unavailable(reason: "\(source) lost the receiver \(path); check that it is plugged in")
@@ -166,7 +165,7 @@ struct GPSDWatch: Sendable {
     return report(.unavailable, .unavailable(reason: reason))
   }
 
-  /// Reports a state once.
+  /// Reports a state unless it was the last one reported.
   private mutating func report(_ reported: ReportedState, _ status: SourceStatus.State) -> [Action] {
     guard reported != self.reported else { return [] }
     self.reported = reported

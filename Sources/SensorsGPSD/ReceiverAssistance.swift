@@ -4,15 +4,15 @@ internal import Spatial
 /// Decides which receivers of a gpsd are sent an approximate position, and when. Pure: the caller provides
 /// all times.
 ///
-/// Only receivers with such a message in their protocol, only while they have no fix, and only recent
-/// positions.
+/// A position is sent only to receivers whose protocol has a message for it, only while they have no fix, and
+/// only if the position is recent.
 struct ReceiverAssistance: Sendable {
-  /// Maximum age in s of an aid, and minimum interval between two: a receiver may restart its search with
-  /// each.
+  /// Maximum age in s of an aid, and minimum interval in s between two aids to a receiver, because each aid
+  /// may make it restart its search.
   private static let (freshness, interval) = (60.0, 600.0)
 
   private struct Receiver {
-    /// True if it has a fix; nil before its first report.
+    /// True if the receiver has a fix; nil before its first report.
     var hasFix: Bool?
     var told: Timestamp?
   }

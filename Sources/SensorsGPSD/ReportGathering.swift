@@ -4,16 +4,18 @@ internal import Spatial
 /// Lets gpsd's reports wait in the socket as long as the demand allows, so that the processor sleeps
 /// meanwhile, and estimates the arrival times of waiting reports. Pure: the caller provides all times.
 ///
-/// The time from a receiver's second to its report is nearly constant, and no report arrives before it was
-/// created. The arrival of a waiting report is therefore its civil time plus the smallest recent delay.
+/// The delay from the civil time of a report to its arrival is nearly constant, and other delays only add to
+/// it. The arrival of a waiting report is therefore estimated as its civil time plus the smallest recent
+/// delay.
 struct ReportGathering: Sendable {
-  /// Minimum waiting time in ns; shorter ones save nothing with receivers that report once a second.
+  /// Minimum waiting time in ns. Most receivers report once a second, so shorter waits save nothing.
   static let shortest: Int64 = 2_000_000_000
-  /// Maximum waiting time in ns; longer ones would hide a silent receiver.
+  /// Maximum waiting time in ns. Longer waits would hide that a receiver has stopped reporting.
   static let longest: Int64 = 10_000_000_000
-  /// Maximum assumed drift between clocks.
+  /// Maximum assumed relative drift between the receiver's clock and this machine's.
   private static let drift = 1e-4
-  /// Delay in ns above which the receiver's time was changed.
+  /// Change of the delay in ns from which the receiver's time counts as changed, and the previous delay is
+  /// discarded.
   private static let largestDelay: Int64 = 60_000_000_000
 
   /// Waiting time of reports in ns; nil reads each immediately.
@@ -36,10 +38,10 @@ struct ReportGathering: Sendable {
     nextLook = now + (wanted ?? 0)
   }
 
-  /// Returns until when no report is read (monotonic, ns); nil to read now.
+  /// Returns the time (monotonic, ns) until which reports wait in the socket; nil to read them now.
   func pause(at now: Int64) -> Int64? { latency != nil && now < nextLook ? nextLook : nil }
 
-  /// True if only available reports are read, without waiting for more.
+  /// True if the thread reads the reports that are already available and does not wait for more.
   var drainsWithoutWaiting: Bool { latency != nil || isBehind }
 
   /// Records that all reports available at `now` (monotonic, ns) were read.
@@ -48,11 +50,11 @@ struct ReportGathering: Sendable {
     nextLook = now + (latency ?? 0)
   }
 
-  /// Returns the arrival time of a report.
+  /// Returns the estimated arrival time of a report.
   ///
   /// - Parameters:
-  ///   - time: civil time of the report.
-  ///   - now: time of reading.
+  ///   - time: civil time of the report; nil if it has none.
+  ///   - now: time at which the report was read.
   mutating func arrival(of time: UTCTime?, takenAt now: Timestamp) -> Timestamp {
     var arrival = now
     if let time {
@@ -64,7 +66,7 @@ struct ReportGathering: Sendable {
       delay = (shortest, now)
       arrival = Timestamp(nanoseconds: time.nanoseconds &+ shortest)
     }
-    // In order, regardless of the receiver's clock.
+    // Arrival times never decrease, even if the receiver's clock goes back.
     arrival = newest.map { max($0, arrival) } ?? arrival
     newest = arrival
     return arrival

@@ -25,7 +25,8 @@ enum UBloxAssistance {
     var payload: [UInt8] = [0x01, 0, 0, 0]
     payload.append(little: Int32((aid.coordinate.latitude * 1e7).rounded()))
     payload.append(little: Int32((aid.coordinate.longitude * 1e7).rounded()))
-    // Height above the ellipsoid, which is unknown for radio positions.
+    // The height above the ellipsoid is unknown for positions from radio scans, so it is 0 with a large
+    // deviation.
     payload.append(little: Int32(0))
     let deviation = max(aid.horizontalAccuracy.isFinite ? aid.horizontalAccuracy : 0, heightDeviation)
     payload.append(little: UInt32(min(deviation * 100, 1e9).rounded()))
@@ -33,7 +34,7 @@ enum UBloxAssistance {
   }
 
   private static func time(_ time: UTCTime) -> [UInt8] {
-    // Valid on reception; leap seconds are unknown.
+    // The header says that the time is valid on reception and that the number of leap seconds is unknown.
     var payload: [UInt8] = [0x10, 0, 0, 0x80]
     let date = time.date
     payload.append(little: UInt16(clamping: date.year))
@@ -49,7 +50,8 @@ enum UBloxAssistance {
     return frame(payload)
   }
 
-  /// Class 0x13 (MGA), number 0x40 (INI), with UBX's checksum of RFC 1145.
+  /// Returns a message of class 0x13 (MGA), number 0x40 (INI), with the checksum of UBX, an 8-bit Fletcher
+  /// sum (RFC 1145).
   private static func frame(_ payload: [UInt8]) -> [UInt8] {
     var body: [UInt8] = [0x13, 0x40]
     body.append(little: UInt16(payload.count))

@@ -21,7 +21,8 @@ public struct IIOConfiguration: Hashable, Sendable {
   /// attribute, or the identity, which is the default of drivers.
   public var mountMatrices: [String: MountMatrix] = [:]
 
-  /// The limits of a demand in Hz; nil for none. For chips that are noisy or hot above some rate.
+  /// The lowest and the highest rate in Hz to which a demand is limited; nil for no limit. Some chips are
+  /// noisy or hot above some rate.
   public var minimumFrequency: Double?
   public var maximumFrequency: Double?
 

@@ -9,7 +9,7 @@ public struct IIOError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The start of a capture.
     case startBuffer
     case readBuffer
-    /// Setting an attribute, such as "the mode of".
+    /// Setting an attribute. The text names the attribute in front of the object, such as "the mode of".
     case set(String)
 
     public var description: String {
@@ -35,7 +35,7 @@ public struct IIOError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The reason and the remedy, as a clause.
   public var reason: String
 
-  /// The URI of this machine already ends with a colon.
+  /// The error as text. No colon is added to the URI `local:`, which already ends with one.
   public var description: String {
     "cannot \(operation) \(object)\(object.hasSuffix(":") ? "" : ":") \(reason)"
   }

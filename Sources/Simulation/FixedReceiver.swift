@@ -12,7 +12,7 @@ public struct FixedReceiver: SensorRecording {
   private var gate = DemandGate()
   private var lastTimestamp: Timestamp?
 
-  /// - Parameter duration: when it ends; nil for never.
+  /// - Parameter duration: time after which the recording ends; nil if it never ends.
   public init(_ coordinate: Coordinate, duration: Duration? = nil) {
     self.coordinate = coordinate
     self.duration = duration
@@ -22,7 +22,7 @@ public struct FixedReceiver: SensorRecording {
     if kind == .positioning { gate.setDemand(demand, at: lastTimestamp) }
   }
 
-  /// The next second's fix. Without demand the block is empty: time passes all the same.
+  /// Returns the fix of the next second. Without demand the block is empty, but time still advances.
   public mutating func next() -> SensorEvent? {
     if let duration, Duration.seconds(second) >= duration { return nil }
     let timestamp = Timestamp(nanoseconds: second * 1_000_000_000)

@@ -1,11 +1,10 @@
 public import Sensors
 internal import Spatial
 
-/// A track with a fix every second, at constant speed between the fixes of another one. Xcode simulates locations in the same way from
-/// a GPX file of way points with times.
-///
-/// Between a fix without a position and its neighbours the earlier fix is repeated. The last fix of the other track is the last one
-/// here.
+/// A track with a fix every second, at constant speed between the fixes of another track, its base. Xcode
+/// simulates locations in the same way from a GPX file of way points with times. Next to a fix without a
+/// position nothing is interpolated, and the earlier fix is repeated. The last fix of the base is also the
+/// last fix here.
 public struct InterpolatedTrack: SensorRecording {
   public let name: String
   public let kinds: Set<SensorKind>
@@ -15,7 +14,7 @@ public struct InterpolatedTrack: SensorRecording {
   private var waiting: ArraySlice<PositionFix> = []
   private var earlier: PositionFix?
   private var later: PositionFix?
-  /// Time of the next fix.
+  /// Time of the next fix; nil before the first one.
   private var due: Timestamp?
   private var lastTimestamp: Timestamp?
   private var isFinished = false
@@ -32,7 +31,8 @@ public struct InterpolatedTrack: SensorRecording {
     if kind == .positioning { gate.setDemand(demand, at: lastTimestamp) }
   }
 
-  /// The fix of the next second, or the last one. Without demand the block is empty, but time advances.
+  /// Returns the fix of the next second, or the last fix of the base; nil at the end. Without demand the
+  /// block is empty, but time advances.
   public mutating func next() throws -> SensorEvent? {
     guard !isFinished else { return nil }
     if earlier == nil {
@@ -75,7 +75,7 @@ public struct InterpolatedTrack: SensorRecording {
     fix.time = a.time?.advanced(bySeconds: elapsed)
     let share = elapsed / b.timestamp.seconds(since: a.timestamp)
     guard let start = a.coordinate, let end = b.coordinate, share > 0, share.isFinite else { return fix }
-    // The shorter way around the earth.
+    // Interpolates in the shorter direction around the earth.
     let eastward = (end.longitude - start.longitude).remainder(dividingBy: 360)
     fix.coordinate = Coordinate(
       latitude: start.latitude + share * (end.latitude - start.latitude),

@@ -13,8 +13,7 @@ public struct NoLocation: SensorRecording {
   private var lastTimestamp: Timestamp?
 
   /// Creates a recording.
-  ///
-  /// - Parameter duration: the length; nil for infinite.
+  /// - Parameter duration: time after which the recording ends; nil if it never ends.
   public init(duration: Duration? = nil) { self.duration = duration }
 
   public mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) {

@@ -35,8 +35,8 @@ public struct Route: Hashable, Sendable {
     self.waypoints = waypoints
   }
 
-  /// A loop of seven kilometres of invented streets in the middle of Munich: a ring road with traffic lights,
-  /// a tunnel, a fast avenue, a parking stop, and narrow side streets with turns in both directions.
+  /// A loop of seven kilometres of invented streets in the middle of Munich. It has a ring road with traffic
+  /// lights, a tunnel, a fast avenue, a parking stop, and narrow side streets with turns in both directions.
   public static let demo: Route = {
     let frame = LocalFrame(origin: Coordinate(latitude: 48.1381, longitude: 11.5812))
     func waypoint(

@@ -12,12 +12,12 @@ struct SamplingChannel: Sendable {
     var first: Int64
     var interval: Int64
     var count: Int
-    /// True if the sensor was asleep before the first sample.
+    /// True if the sensor slept until the first sample of the block.
     var wakes: Bool
 
     var end: Int64 { first + Int64(count - 1) * interval }
 
-    /// The times of its samples.
+    /// The times of the block's samples in ns since the start.
     var times: [Int64] { (0..<Int64(count)).map { first + $0 * interval } }
 
     /// Returns whether both blocks have the same sample times.
@@ -29,7 +29,7 @@ struct SamplingChannel: Sendable {
   private struct DutyCycle: Sendable {
     var on: Int64
     var period: Int64
-    /// Start of the first on-time.
+    /// Start of the first on-time in ns since the start of the simulation.
     var since: Int64
   }
 
@@ -46,7 +46,7 @@ struct SamplingChannel: Sendable {
   private var dutyCycle: DutyCycle?
   private var nextIndex: Int64 = 0
   private var isAwake = false
-  /// The earliest possible end of the next event.
+  /// Time in ns since the start that earlier events have reached. The next block must not end before it.
   private var now: Int64 = 0
   /// The next block; nil if the sensor is asleep or the recording is over.
   private(set) var nextBlock: Block?
@@ -57,7 +57,8 @@ struct SamplingChannel: Sendable {
   /// Creates a channel.
   ///
   /// - Parameters:
-  ///   - blockDuration: duration of a block in ns until there is another demand.
+  ///   - rate: the highest rate in Hz.
+  ///   - blockDuration: duration of a block in ns until `setDemand` sets another latency.
   ///   - lastTime: time of the last possible sample in ns since the start.
   init(kind: SensorKind, rate: Double, blockDuration: Int64, lastTime: Int64) {
     self.kind = kind
@@ -73,10 +74,11 @@ struct SamplingChannel: Sendable {
   /// Samples per second while awake; nil without a demand.
   var rate: Double? { demand.isOn ? highestRate / Double(stride) : nil }
 
-  /// Sets the demand after `now`, in ns since the start; -1 before the first event.
+  /// Sets the demand for samples after the time of the last event.
   ///
-  /// A sensor that stays on at its rate or a higher one loses no sample. One that slows down or sleeps drops
-  /// the samples that were not delivered.
+  /// If the rate is unchanged or rises, no sample is lost. If it falls or the sensor is switched off, samples
+  /// that were not delivered yet are dropped.
+  /// - Parameter now: time of the last event in ns since the start; -1 before the first event.
   mutating func setDemand(_ demand: SensorDemand, now: Int64) {
     guard demand != self.demand else { return }
     let (wasContinuous, strideBefore) = (self.demand.isOn && dutyCycle == nil, stride)
@@ -90,7 +92,7 @@ struct SamplingChannel: Sendable {
       let (on, period) = (max(1, on.clampedNanoseconds), period.clampedNanoseconds)
       if on < period { dutyCycle = DutyCycle(on: on, period: period, since: max(0, now)) }
     case .rate(let hertz, let latency):
-      // A rate that divides the highest one and is at least the requested one.
+      // Chooses the lowest rate that divides the highest rate and is at least the requested one.
       let slowest = Double(Duration.seconds(31_536_000).clampedNanoseconds / gridInterval)
       let ratio = hertz > 0 ? min(slowest, highestRate / hertz * (1 + 1e-9)) : slowest
       stride = max(1, Int64(ratio.rounded(.down)))
@@ -130,11 +132,13 @@ struct SamplingChannel: Sendable {
     guard first <= lastTime else { return }
     let interval = stride * gridInterval
     var count = min(Int64(Self.deepestBuffer), max(1, latency / interval))
-    // Samples that a shorter block would have delivered before now are late, but not lost.
+    // After a change to smaller blocks, the first block may start before `now`. It is extended to end at
+    // `now` or later, so that no sample is lost.
     if now > first { count = max(count, (now - first).quotientRoundedUp(by: interval) + 1) }
     count = min(count, (min(last, lastTime) - first) / interval + 1)
     let block = Block(first: first, interval: interval, count: Int(count), wakes: wakes)
-    // At the end of the recording there is no later block for samples before now.
+    // Near the end of the recording a block may end before `now`. Its samples can no longer be delivered in
+    // order of time and are dropped.
     if block.end >= now { nextBlock = block }
   }
 }

@@ -63,7 +63,7 @@ extension SimulatedDrive {
     public var longestSilence = 1.0
     /// Civil time of the start, for the `time` of fixes; nil to omit it.
     public var startTime: UTCTime?
-    /// Start of the device's time line.
+    /// Timestamp of the start of the simulation.
     public var startTimestamp = Timestamp(nanoseconds: 0)
     /// Duration of the simulation in s; nil for infinite.
     public var duration: Double?

@@ -24,7 +24,7 @@ public struct SimulatedDrive: SensorRecording {
   private let parkedTimes: [Range<Double>]
   private let lastTime: Int64
   private var channels: [SamplingChannel]
-  /// Time of the last event in ns since the start; -1 before the start.
+  /// Time of the last event in ns since the start; -1 before the first event.
   private var now: Int64 = -1
   /// The time of each channel's previous sample, for correlated noise.
   private var lastSamples: [Int64?]
@@ -81,7 +81,7 @@ public struct SimulatedDrive: SensorRecording {
 
   public var name: String { "simulated \(configuration.scenario.rawValue), seed \(configuration.seed)" }
 
-  /// The time of the last event; that of the start before the first one.
+  /// The time of the last event, or that of the start before the first event.
   public var timestamp: Timestamp { timestamp(at: max(0, now)) }
 
   /// The duration of a lap in s, including stops.
@@ -90,7 +90,8 @@ public struct SimulatedDrive: SensorRecording {
   /// The length of a lap in m.
   public var lapLength: Double { dynamics.path.length }
 
-  /// Returns the true state of the vehicle at any time; before the start, that at the start.
+  /// Returns the true state of the vehicle at any time. For times before the start, it is the state at the
+  /// start.
   public func truth(at timestamp: Timestamp) -> VehicleState {
     let start = configuration.startTimestamp
     return state(at: max(timestamp, start).nanoseconds - start.nanoseconds)

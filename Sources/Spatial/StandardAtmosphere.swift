@@ -15,8 +15,8 @@ public enum StandardAtmosphere {
   }
 
   /// Returns the altitude in metres above mean sea level at which a pressure (Pa, above zero) occurs. In real
-  /// weather the altitude is off by some tens of metres, and a change of altitude by the same percentage as
-  /// the air temperature (K).
+  /// weather this altitude is off by tens of metres. A difference of two altitudes is off by the percentage
+  /// by which the air temperature (K) deviates from the standard.
   public static func altitude(pressure: Double) -> Double {
     temperature / lapse * (1 - pow(pressure / seaLevelPressure, 1 / exponent))
   }

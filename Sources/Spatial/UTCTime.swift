@@ -1,6 +1,6 @@
-/// A point on the device's own time line: nanoseconds since boot (`CLOCK_BOOTTIME`), or since the start of a
-/// recording. It never steps, so algorithms use it to measure intervals. `UTCTime` is the corresponding civil
-/// time.
+/// A time on the device's own clock: nanoseconds since boot (`CLOCK_BOOTTIME`), or since the start of a
+/// recording. This clock never steps, so algorithms use it to measure intervals. `UTCTime` is the
+/// corresponding civil time.
 @frozen
 public struct Timestamp: Hashable, Comparable, Sendable {
   public var nanoseconds: Int64

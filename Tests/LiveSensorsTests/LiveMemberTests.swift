@@ -297,7 +297,7 @@ import Testing
         seen.shakes.contains { if case .ended(_, _, axis: .horizontal) = $0 { true } else { false } }
       }),
     Row(
-      "a blow", pull: { _, seen in !seen.impacts.isEmpty },
+      "an impact", pull: { _, seen in !seen.impacts.isEmpty },
       push: { _, seen in seen.impacts.contains { $0.peak > 4 } }),
     Row(
       "UIDevice.orientation", pull: { _, seen in seen.orientations.contains(.faceUp) },

@@ -114,7 +114,7 @@ import Testing
     ("BO_ 1 M: 8 E\n SG_ S : 0|8@1+ (nan,0) [0|0] \"\" E", "the factor"),
     ("BO_ 1 M: 8 E\n SG_ S x : 0|8@1+ (1,0) [0|0] \"\" E", "as in m3"),
     ("BO_ 1 M: 8 E\n SG_ S : 0|8@1+ (1,0) [0|0] E", "the unit"),
-    ("BO_ 1 M: 8 E\n\(signal)\nVAL_ 1 S 0 1 ;", "the name of 0 of S"),
+    ("BO_ 1 M: 8 E\n\(signal)\nVAL_ 1 S 0 1 ;", "the name of the value 0 of S"),
     ("BO_ 1 M: 8 E\n\(signal)\nSIG_VALTYPE_ 1 S : 9;", "the value type"),
     ("BO_ 1 M: 8 E\n\(signal)\nSG_MUL_VAL_ 1 S M x;", "write ranges"),
     ("NONSENSE 1 2", "not a statement"), ("CM_ \"never ends", "closing quotation mark"),

@@ -261,7 +261,7 @@ import Testing
     (needed + "BO_ 257 Chassis: 8 E\n SG_ Speed : 0|8@1+ (1,0) [0|0] \"\" E", "rename or delete"),
     (
       "BO_ 256 Chassis: 8 E\n SG_ A M : 0|8@1+ (1,0) [0|0] \"\" E\n SG_ B M : 8|8@1+ (1,0) [0|0] \"\" E\n"
-        + " SG_ Speed m1 : 16|8@1+ (1,0) [0|0] \"\" E", "SG_MUL_VAL_ names none"
+        + " SG_ Speed m1 : 16|8@1+ (1,0) [0|0] \"\" E", "no SG_MUL_VAL_ names one"
     ),
     (switched + "SG_MUL_VAL_ 256 Speed Mode zero;\n", "values that are not ranges"),
   ])

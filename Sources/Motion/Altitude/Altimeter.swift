@@ -9,12 +9,13 @@ public import Spatial
 public struct Altimeter: Sendable {
   private var filter = AltitudeFilter()
   private var floors = FloorEstimator()
-  /// Height of the first level in the standard atmosphere, in m; nil before it.
+  /// Height in m in the standard atmosphere of the first pressure level; nil before the first level.
   private var start: Double?
   /// Time of the newest pressure.
   private var newest: Timestamp?
 
-  /// Largest deviation of an altitude, in m, that counts as open sky. Larger ones are caused by reflections.
+  /// Largest standard deviation in m of a receiver's altitude that counts as open sky. Larger deviations are
+  /// caused by reflections.
   private static let skyDeviation = 15.0
   /// Maximum age difference in s between a pressure and an altitude that are compared.
   private static let simultaneous = 3.0
@@ -24,7 +25,7 @@ public struct Altimeter: Sendable {
   /// True once a pressure has arrived.
   public var isRelativeAltitudeAvailable: Bool { start != nil }
 
-  /// True once a receiver's altitude has arrived as well.
+  /// True once a pressure and a receiver altitude of the same time have arrived.
   public var isAbsoluteAltitudeAvailable: Bool { absoluteAltitudeData != nil }
 
   /// Processes a pressure. Pressures that are out of order, not finite or outside the range of air pressure
@@ -72,8 +73,7 @@ public struct Altimeter: Sendable {
     if !isReceiverOn { floors.observeReceiverOff(isHeld: filter.isHeld) }
   }
 
-  /// True if the vehicle is at rest. The height then stays at the newest pressure's value, and the barometer
-  /// may be off.
+  /// True if the vehicle is at rest. The height is then constant, and the barometer may be off.
   public var isAtRest: Bool { filter.isAtRest }
 
   /// The newest relative altitude; nil before the first pressure.
@@ -92,7 +92,7 @@ public struct Altimeter: Sendable {
   /// altitude.
   public var secondsSinceFix: Double? { filter.secondsSinceFix }
 
-  /// The current level in a building; nil under open sky, if the sky was lost unobserved or above 10 m/s, and
-  /// while the level is ambiguous.
+  /// The current level in a building. Nil under open sky, while the level is ambiguous, and if the sky was
+  /// lost at more than 10 m/s or while the receiver was off.
   public var floor: Floor? { floors.floor }
 }

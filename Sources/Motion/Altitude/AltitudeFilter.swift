@@ -33,8 +33,8 @@ public struct AltitudeFilter: Sendable {
   private var refusedSince: Double?
   private var refusedCount = 0
   private(set) var isAtRest = false
-  /// True if the next level keeps the height of the rest that precedes it. The barometer may have been off
-  /// during that rest.
+  /// True after a rest until the next pressure level. That level is assigned the height of the rest, because
+  /// the barometer may have been off meanwhile.
   private var holds = false
   /// Time in s of the receiver's last accepted altitude.
   private var lastFix: Double?
@@ -54,8 +54,8 @@ public struct AltitudeFilter: Sendable {
   private static let whiteShare = 0.3
   /// Standard deviation in m caused by fan and windows, which no filter removes.
   package static let cabin = 0.8
-  /// Gate for squared normalized residuals, and the longest time in s for which altitudes beyond it are
-  /// rejected.
+  /// Limit of squared normalized residuals, and the longest time in s for which altitudes beyond this limit
+  /// are rejected.
   private static let (gate, longestRefusal) = (12.0, 20.0)
   /// Maximum age difference in s between a compared pressure and altitude, and maximum age in s of a usable
   /// speed.
@@ -125,7 +125,8 @@ public struct AltitudeFilter: Sendable {
     guard let level, let origin, reference != nil else { return nil }
     let row = sensitivity(level.height)
     var variance = (row * projected(row)).sum() + Self.cabin * Self.cabin + level.deviation * level.deviation
-    // An old speed may have changed, so its effect adds to the variance.
+    // The vehicle may have changed its speed since an old speed was reported, so the whole effect of driving
+    // wind adds to the variance.
     if let speed, level.time - speed.time > Self.speedAge {
       let wind = Self.coefficient * Self.dynamicHeight(speed.value)
       variance += wind * wind
@@ -135,7 +136,8 @@ public struct AltitudeFilter: Sendable {
       accuracy: variance.squareRoot(), precision: level.deviation)
   }
 
-  /// Seconds from the receiver's last accepted altitude to the newest level; nil before the first.
+  /// Seconds from the receiver's last accepted altitude to the newest level; nil before the first accepted
+  /// altitude.
   public var secondsSinceFix: Double? {
     guard let lastFix, let level else { return nil }
     return max(0, level.time - lastFix)

@@ -6,8 +6,8 @@ internal import Glibc
 /// "Architects' Data", multi-storey parking). The probability of each level follows from the distribution of
 /// the vehicle's height.
 struct FloorEstimator: Sendable {
-  /// Height in the standard atmosphere, in m, and time where the sky was last visible; nil if unknown or if
-  /// no building was entered.
+  /// Height in m in the standard atmosphere and time in s when the sky was last visible. Nil if unknown, and
+  /// if the vehicle was too fast to enter a building.
   private var entry: (height: Double, time: Double)?
   private var latest: PressureLevel?
   /// Time in s spent under cover and moving.
@@ -16,7 +16,7 @@ struct FloorEstimator: Sendable {
   /// Time in s without a fix after which the sky counts as hidden, and time without a pressure after which
   /// the height change is unknown.
   private static let (hidden, gap) = (10.0, 30.0)
-  /// Speed in m/s above which a place without reception is a tunnel, not a garage.
+  /// Speed in m/s above which a vehicle without reception is in a tunnel, not in a garage.
   private static let fastest = 10.0
   /// Height of a storey in m, and its standard deviation.
   private static let (storey, storeyDeviation) = (2.9, 0.25)
@@ -63,8 +63,8 @@ struct FloorEstimator: Sendable {
     }
   }
 
-  /// The most probable level; nil under open sky, if the entry was not observed, and if no level is more
-  /// probable than all others together.
+  /// The most probable level. Nil under open sky, if the entry was not observed, and if the level's
+  /// probability is below 50 %.
   var floor: Floor? {
     guard let entry, let latest, isCovered else { return nil }
     let height = latest.height - entry.height

@@ -5,7 +5,7 @@ package struct PressureLevel: Hashable, Sendable {
   /// Height in m in the standard atmosphere, and its rate in m/s.
   package var height: Double
   package var climb: Double
-  /// Standard deviation in m of single seconds from a straight line.
+  /// Standard deviation in m of the one-second mean heights from the fitted straight line.
   package var deviation: Double
 
   func height(at time: Double) -> Double { height + climb * (time - self.time) }
@@ -17,20 +17,21 @@ package enum PressureDrift {
   /// minute at 1.5 Pa/K (Bosch BMP280, data sheet BST-BMP280-DS001).
   private static let rate = 0.002
 
-  /// Variance in m² after a time in s: the smaller of steady drift and random walk.
+  /// Returns the variance in m² of the drift after a time in s: the smaller of the variances of steady drift
+  /// and of a random walk.
   package static func variance(after seconds: Double) -> Double {
     let (steady, walked) = (rate * seconds, AltitudeFilter.offsetWalk * AltitudeFilter.offsetWalk * seconds)
     return max(0, min(steady * steady, walked))
   }
 }
 
-/// Derives a level from the pressures of the last seven seconds, by a straight line through the means of
-/// single seconds.
+/// Derives a level from the pressures of the last seven seconds, by a straight line through one-second means.
 ///
 /// The line uses repeated medians (A. F. Siegel, "Robust regression using repeated medians", Biometrika 69,
-/// 1982): the median over all seconds of the median slope to all others, then the median of all heights
-/// extrapolated to now. Up to three of the seven seconds may be outliers, as from a closing door or a gust,
-/// and a steady climb is followed without delay. Nothing is allocated.
+/// 1982). Its slope is the median, over all seconds, of the median slope from that second to the other
+/// seconds. Its height is the median of all heights extrapolated to now. Up to three of the seven seconds may
+/// be outliers, as from a closing door or a gust. A steady climb is followed without delay. Nothing is
+/// allocated.
 package struct PressureTrend: Sendable {
   private var times = InlineArray<7, Double>(repeating: 0)
   private var heights = InlineArray<7, Double>(repeating: 0)
@@ -43,8 +44,8 @@ package struct PressureTrend: Sendable {
 
   /// Shortest averaging block in s: slightly less than a second, because driver rates are inexact.
   private static let block = 0.9
-  /// Longest time in s between the first and last second of a line, and the gap in s after which earlier
-  /// samples are discarded.
+  /// Longest time in s between the first and the last one-second mean of a line, and the gap in s after which
+  /// earlier samples are discarded.
   private static let (longest, gap) = (10.0, 10.0)
   /// Smallest assumed deviation in m, the limit of barometers over seconds.
   private static let leastDeviation = 0.15
@@ -101,7 +102,7 @@ package struct PressureTrend: Sendable {
     for index in 0..<count {
       values[index] = abs(heights[index] + climb * (now - times[index]) - height)
     }
-    // The median of a normal distribution's magnitudes times 1.4826 is its deviation.
+    // For a normal distribution, the standard deviation is 1.4826 times the median absolute deviation.
     let deviation = max(Self.leastDeviation, 1.4826 * Self.median(&values, count))
     return PressureLevel(time: now, height: height, climb: climb, deviation: deviation)
   }

@@ -4,12 +4,15 @@ internal import Spatial
 
 /// Estimates the hard and soft iron of a compass without a gyroscope, from accelerometer and magnetometer.
 ///
-/// The corrected field `c = (1 + E)(raw - h)`, with hard iron `h` and a symmetric soft iron `E`, has the same magnitude `F` in every
-/// attitude, and the same component `D` along gravity, as both are properties of the Earth's field at this location. The first
-/// constraint is the usual ellipsoid fit. The second adds what a device that turns about one axis alone cannot see by the first,
-/// and the direction of gravity limits soft iron that the ellipsoid shows badly. The parameters `h`, `E`, `F` and `D` are a
-/// maximum a posteriori estimate by Gauss-Newton iterations over up to 96 averaged samples of different attitudes; the residuals
-/// give the noise, and the covariance gives the accuracy of a heading. Time comes with the scans.
+/// The corrected field is `c = (1 + E)(raw - h)`, with hard iron `h` and a symmetric soft iron `E`. In every
+/// attitude it has the same magnitude `F` and the same component `D` along gravity, because both are
+/// properties of the Earth's field at this location. The condition on the magnitude is the usual ellipsoid
+/// fit. If the device turns about one axis alone, that fit leaves errors along the axis undetermined, and it
+/// determines soft iron poorly. The condition on the component along gravity adds the missing information.
+///
+/// The parameters `h`, `E`, `F` and `D` are a maximum a posteriori estimate by Gauss-Newton iterations over
+/// up to 96 averaged samples of different attitudes. The residuals give the noise, and the covariance gives
+/// the accuracy of a heading. Time comes with the scans.
 struct CompassCalibrator: Sendable {
   private struct Sample: Sendable {
     /// Direction of gravity, a unit vector.
@@ -33,13 +36,13 @@ struct CompassCalibrator: Sendable {
   /// Consecutive windows that contradict the model.
   private var contradictions = 0
 
-  /// Length of a window in s. A hand turns a device by up to 20° in that time, which shortens the mean by
-  /// half a percent.
+  /// Length of an averaging window in s. A hand turns a device by up to 20° in that time, which shortens the
+  /// mean vector by half a percent.
   private static let window = 0.15
   /// Difference of the field (µT) or of gravity (rad) from which a sample counts as a new attitude.
   private static let novelty = (field: 4.0, gravity: 10.0.radians)
   private static let capacity = 96
-  /// Age in s from which a newer sample of the same attitude replaces an older one.
+  /// Age in s from which a stored sample is replaced by a newer sample of the same attitude.
   private static let lifetime = 60.0
   /// Relative deviation from standard gravity up to which a force indicates the vertical.
   private static let quietForce = 0.15
@@ -60,7 +63,7 @@ struct CompassCalibrator: Sendable {
   /// Corrects a raw field (µT) for hard and soft iron.
   func corrected(_ raw: Vector3) -> Vector3 { model.corrected(raw) }
 
-  /// Radians, one standard deviation of a heading in the present attitude; nil before the first sample.
+  /// Standard deviation in rad of a heading in the newest sample's attitude; nil before the first sample.
   var headingDeviation: Double? {
     newest.flatMap { model.headingDeviation(down: $0.down, field: model.corrected($0.field)) }
   }
@@ -117,15 +120,15 @@ struct CompassCalibrator: Sendable {
     (model, prior) = (Model(nil), Model(nil))
   }
 
-  /// Adds a sample of a new attitude, or replaces the one of the same attitude.
+  /// Adds a sample of a new attitude, or replaces an old stored sample of the same attitude.
   private mutating func add(_ sample: Sample) {
     let cosine = cos(Self.novelty.gravity)
     func isSame(_ other: Sample) -> Bool {
       (sample.field - other.field).length < Self.novelty.field && sample.down.dot(other.down) > cosine
     }
     if let index = samples.firstIndex(where: isSame) {
-      // A sample is replaced only after its lifetime. Continuous replacement would follow the device through
-      // a turn.
+      // A stored sample is replaced only after its lifetime. If every new sample replaced it, a slow turn
+      // would drag the stored sample along and no new attitude would be added.
       if abs(sample.time.seconds(since: samples[index].time)) > Self.lifetime { samples[index] = sample }
       return
     }
@@ -141,7 +144,8 @@ struct CompassCalibrator: Sendable {
 
 /// Parameters of `CompassCalibrator` with their covariance.
 private struct Model: Sendable {
-  /// Hard iron (3, µT), soft iron xx, yy, zz, xy, xz, yz, magnitude and component along gravity (µT).
+  /// The eleven parameters. Hard iron: x, y, z in µT. Soft iron: xx, yy, zz, xy, xz, yz. The Earth's field:
+  /// magnitude and component along gravity in µT.
   private var x: [Double]
   private var covariance: [Double]
   /// Noise in µT of the magnitude and of the component along gravity.
@@ -150,15 +154,18 @@ private struct Model: Sendable {
   private var isFitted = false
 
   private static let count = 11
-  /// Standard deviations before any observation.
+  /// Standard deviations before any observation: hard iron per axis in µT, and the diagonal and off-diagonal
+  /// soft iron elements (relative).
   private static let (unknownIron, unknownDiagonal, unknownOffDiagonal) = (100.0, 0.08, 0.05)
-  /// Standard deviations of a restored calibration; its iron may have changed slightly.
+  /// Standard deviations of a restored calibration, whose iron may have changed slightly: hard iron per axis
+  /// in µT, and soft iron elements (relative).
   private static let (restoredIron, restoredSoftIron) = (1.0, 0.03)
-  /// Magnitude of the Earth's field in µT; it lies between 22 and 67.
+  /// Magnitude of the Earth's field in µT. On the ground it lies between 22 and 67.
   private static let magnitude = (mean: 45.0, deviation: 20.0)
   private static let vertical = (mean: 0.0, deviation: 50.0)
-  /// Range of residuals in µT that count as noise. Hand accelerations tilt gravity, so the second range is
-  /// larger.
+  /// Ranges in µT to which the noise estimated from residuals is limited: for the magnitude and for the
+  /// component along gravity. The second range is higher, because accelerations of the hand distort the
+  /// measured direction of gravity.
   private static let (noiseLimits, verticalNoiseLimits) = (0.5...6.0, 1.5...12.0)
   /// Standard deviation in rad of the vertical direction.
   private static let tiltDeviation = 0.4.radians
@@ -232,7 +239,7 @@ private struct Model: Sendable {
     let horizontal = field - vertical * down
     let size = horizontal.length
     guard size > 1 else { return nil }
-    // The raw field less hard iron, to first order.
+    // An approximation of the raw field without hard iron, to first order in the soft iron.
     let u = field + field - softened(field)
     let g = gradient(down.cross(horizontal) / (size * size), u)
     var variance = 0.0

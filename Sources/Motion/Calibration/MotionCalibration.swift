@@ -26,7 +26,8 @@ public struct MotionCalibration: Hashable, Sendable {
   public struct Magnetometer: Hashable, Sendable {
     /// Hard iron in µT, device frame.
     public var hardIron: Vector3
-    /// Standard deviation per axis in µT; large along the axis of all rotations so far.
+    /// Standard deviation per axis in µT. If all rotations so far had the same axis, it is large along this
+    /// axis.
     public var hardIronDeviation: Vector3
     /// Soft iron correction: elements xx, yy, zz of E; zero if no soft iron was observed.
     public var softIronDiagonal = Vector3.zero
@@ -77,8 +78,8 @@ public struct MotionCalibration: Hashable, Sendable {
       && level == nil
   }
 
-  /// Stores a bias and replaces one less than half a `temperatureStep` away. Values that are not finite are
-  /// ignored.
+  /// Stores a bias. It replaces a stored bias whose temperature differs by less than half a
+  /// `temperatureStep`. Values that are not finite are ignored.
   public mutating func keep(_ bias: GyroBias) {
     guard bias.bias.isFinite, bias.deviation.isFinite else { return }
     if let temperature = bias.temperature { guard abs(temperature) < 300 else { return } }
@@ -95,9 +96,9 @@ public struct MotionCalibration: Hashable, Sendable {
     temperature.map { ($0 / temperatureStep).rounded() }
   }
 
-  /// Returns the expected bias at a temperature in °C, interpolated between the two nearest stored biases, or
-  /// the nearest one; nil if none is stored. Without a temperature, it returns the bias stored without one,
-  /// or the middle one.
+  /// Returns the expected bias at a temperature in °C: interpolated between the two nearest stored biases, or
+  /// the nearest one; nil if no bias is stored. If the temperature is nil, it returns the bias that was
+  /// stored without a temperature, or else the bias of the middle temperature.
   public func gyroBias(at temperature: Double?) -> GyroBias? {
     guard let temperature, temperature.isFinite else {
       return gyroBiases.first { $0.temperature == nil }
@@ -177,7 +178,8 @@ extension MotionCalibration {
   /// Parses a stored calibration.
   /// - Throws: `CalibrationError` with the line number.
   public init(text: String) throws(CalibrationError) {
-    // Lines are split by bytes, because in a `Character` a carriage return would hide the line feed.
+    // Lines are split by bytes, because Swift treats a carriage return and a line feed as one `Character`,
+    // which does not equal a line feed.
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
       .map { Substring($0) }
     guard lines.first == Self.firstLine[...] else {
@@ -251,7 +253,8 @@ extension MotionCalibration {
 
   private static func numbers(_ v: Vector3) -> String { "\(v.x) \(v.y) \(v.z)" }
 
-  /// Replaces runs of white space by one space, as reading does.
+  /// Replaces each run of white space by one space, because parsing splits a line into words and joins them
+  /// by one space.
   private static func oneLine(_ text: String) -> String {
     let words = text.split { $0.isWhitespace || $0.isNewline }.joined(separator: " ")
     return words.isEmpty ? "-" : words

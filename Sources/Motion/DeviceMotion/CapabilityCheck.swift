@@ -12,7 +12,8 @@ public enum MotionOutput: String, Hashable, Sendable, CaseIterable, Comparable {
   case trueHeading
   case location
 
-  /// Sensors required for this output. With these alone its quality may be reduced: see `limitation`.
+  /// Sensors required for this output. With only these sensors, the quality of the output may be reduced: see
+  /// `limitation`.
   public var neededSensors: Set<SensorKind> {
     switch self {
     case .gravity, .userAcceleration: [.accelerometer]
@@ -80,7 +81,8 @@ extension AttitudeReferenceFrame {
     let all: [AttitudeReferenceFrame] = [
       .xTrueNorthZVertical, .xMagneticNorthZVertical, .xArbitraryCorrectedZVertical, .xArbitraryZVertical,
     ]
-    // Without a gyroscope, an arbitrary frame relies on the magnetometer.
+    // Without a gyroscope, `xArbitraryZVertical` is unavailable. The frame corrected by the magnetometer
+    // replaces it.
     return self == .xArbitraryZVertical
       ? [.xArbitraryZVertical, .xArbitraryCorrectedZVertical] : Array(all.drop { $0 != self })
   }

@@ -12,8 +12,8 @@ public enum MagneticFieldCalibrationAccuracy: Int, Hashable, Sendable, CaseItera
   /// Heading error of at most 5°.
   case high = 2
 
-  /// - Parameter bound: observed bound of the heading error in rad. It must be well below the level's limit,
-  ///   because with few observations the true error exceeds it by up to a half in simulations.
+  /// - Parameter bound: observed bound of the heading error in rad. It must be well below a level's limit:
+  ///   after few observations, the true error exceeds the bound by up to 50 % in simulations.
   init(headingBound bound: Double) {
     switch bound * 180 / .pi {
     case ...3: self = .high
@@ -36,8 +36,8 @@ public enum MagneticFieldCalibrationAccuracy: Int, Hashable, Sendable, CaseItera
   public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// The magnetic field around the device, corrected for the device's own magnetism as far as that is
-/// calibrated.
+/// The magnetic field around the device, corrected for the device's own magnetism as far as a calibration is
+/// available.
 @frozen
 public struct CalibratedMagneticField: Hashable, Sendable {
   /// Field in µT, device frame.
@@ -47,9 +47,9 @@ public struct CalibratedMagneticField: Hashable, Sendable {
 
 /// Fused motion of the device at one time.
 ///
-/// Without a gyroscope the motion is degraded. The attitude then comes from the magnetometer; without that,
-/// only gravity and user acceleration are available. `unavailableOutputs` lists the missing outputs, and
-/// `degradation` describes the cause.
+/// Without a gyroscope the motion is degraded. The attitude then comes from the magnetometer; without a
+/// magnetometer, only gravity and user acceleration are available. `unavailableOutputs` lists the missing
+/// outputs, and `degradation` describes the cause.
 @frozen
 public struct DeviceMotion: Hashable, Sendable {
   /// Hardware time of the newest inertial sample included.

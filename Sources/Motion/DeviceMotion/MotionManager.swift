@@ -19,9 +19,9 @@ public struct MotionManager: Sendable {
   var use = SensorUse()
 
   private var filter: AttitudeFilter
-  /// The initial calibration, with the biases learned by temperature since.
+  /// The initial calibration, plus the gyroscope biases learned since then at each temperature.
   private var kept: MotionCalibration
-  /// Temperature of the inertial sensors in °C, and the bias expected at it.
+  /// Temperature of the inertial sensors in °C, and the gyroscope bias expected at this temperature.
   private var temperature: Double?
   private var expectedBias: MotionCalibration.GyroBias?
   /// Measuring ranges reported by the sensors.
@@ -48,7 +48,7 @@ public struct MotionManager: Sendable {
   private var start: Timestamp?
   /// Time from which forces and rotations are both available.
   private var fusedSince: Timestamp?
-  /// True once the filter has found the vertical since time started or was set back.
+  /// True once the filter has found the vertical since the first scan, or since timestamps last went back.
   private var isVerticalFound = false
   /// Attitude of the device relative to east, true north, up from an external navigation filter, with its
   /// time.
@@ -60,8 +60,8 @@ public struct MotionManager: Sendable {
 
   /// Seconds without samples after which a sensor counts as absent.
   private static let silence = 2.0
-  /// Seconds of waiting for the requested frame before a fallback is used: without a magnetometer, and with
-  /// one that is not yet usable.
+  /// Seconds to wait for the requested frame before a fallback is used. With a magnetometer the wait is
+  /// longer, because the magnetometer may become usable later.
   private static let frameTimeout = (withoutMagnetometer: 1.0, withMagnetometer: 5.0)
 
   /// - Parameter calibration: calibration of an earlier run; nil to start without one.
@@ -157,7 +157,7 @@ public struct MotionManager: Sendable {
       return
     }
     filter.process(scan, doubts: doubts)
-    // Not with ||, whose autoclosure would copy the filter.
+    // An `if` instead of `||`, whose autoclosure would copy the filter.
     if !filter.flags.isAligning { isVerticalFound = true }
   }
 
@@ -177,12 +177,13 @@ public struct MotionManager: Sendable {
   /// a gyroscope, each accelerometer sample does.
   public func isMotionNew(after scan: InertialScan) -> Bool {
     if isAvailable(.gyroscope) { return scan.contains(.gyroscope) }
-    // At the start, the first gyroscope sample may still be on its way.
+    // At the start, the first gyroscope sample may still be on its way. Accelerometer samples therefore
+    // produce motion only after a second.
     return scan.contains(.accelerometer)
       && scan.timestamp.seconds(since: start ?? scan.timestamp) >= Self.frameTimeout.withoutMagnetometer
   }
 
-  /// Clears the queue after time went back, because earlier scans cannot be ordered among later ones.
+  /// Clears the queue after timestamps went back, because earlier scans cannot be ordered among later ones.
   private mutating func restartOrder() {
     merger.endBlock()
     while let next = merger.flushNext() { due.append(next) }
@@ -191,7 +192,8 @@ public struct MotionManager: Sendable {
     (accelerometer, gyro, magnetometer) = (nil, nil, nil)
   }
 
-  /// Discards all values that are compared by time, after time went back. The filter adapts on its own.
+  /// Discards all values that are compared by time, after timestamps went back. The attitude filter handles
+  /// the step itself.
   private mutating func forgetTime() {
     separator = GravitySeparator()
     (fusedForce, fusedRate, fusedField, start, fusedSince, aided) = (nil, nil, nil, nil, nil, nil)
@@ -320,7 +322,8 @@ public struct MotionManager: Sendable {
     return nil
   }
 
-  /// Returns a frame based on the magnetometer becomes unavailable without it.
+  /// Returns whether a frame is available: frames based on the magnetometer require the magnetometer or, if
+  /// they have a north, a current external attitude.
   private func isServed(_ frame: AttitudeReferenceFrame) -> Bool {
     !frame.needsMagnetometer || isAvailable(.magnetometer) || isAided && frame.hasNorth
   }
@@ -351,7 +354,7 @@ public struct MotionManager: Sendable {
     guard fusedRate != nil, fusedField != nil, filter.quaternion9D != nil else { return nil }
     let state = filter.state
     guard let deviation = state.headingDeviation, let bound = state.headingBound else { return nil }
-    // With few observations the bound is too optimistic. It counts as 1.5 standard deviations.
+    // With few observations the bound is too optimistic, so it counts as 1.5 standard deviations.
     return min(90, max(deviation, bound / 1.5).degrees)
   }
 
@@ -469,7 +472,8 @@ public struct MotionManager: Sendable {
       kept = filter.calibration(updating: kept, temperature: temperature)
       filter.forgetContradictedBias()
     }
-    // Thermometer noise is larger than real changes of the chip's temperature.
+    // The temperature is low-passed, because the noise of the thermometer is larger than real changes from
+    // sample to sample.
     let smooth = temperature.map { $0 + 0.3 * (new - $0) } ?? new
     let before = temperature == nil ? expectedBias : kept.gyroBias(at: temperature)
     if let before, let after = kept.gyroBias(at: smooth), temperature != nil || !filter.hasSeenBias {

@@ -89,13 +89,13 @@ extension MotionManager {
   /// Sample rate in Hz required for fusion, regardless of how often the result is read. At lower rates,
   /// rotation between samples is lost.
   public static let fusionRate = 100.0
-  /// Magnetometer rate in Hz for fusion. The gyroscope carries the heading between its samples.
+  /// Magnetometer rate in Hz for fusion. The gyroscope tracks the heading between magnetometer samples.
   public static let fusionMagnetometerRate = 25.0
 
   /// Registers a consumer. Its sensors are demanded until `stopUpdates(for:)`.
   public mutating func startUpdates(_ request: MotionRequest) -> MotionConsumer { use.start(request) }
 
-  /// Removes a consumer. Further calls have no effect.
+  /// Removes a consumer. Has no effect if the consumer was already removed.
   public mutating func stopUpdates(for consumer: MotionConsumer) { use.stop(consumer) }
 
   /// Returns whether a consumer is registered.

@@ -50,9 +50,8 @@ struct Alignment: Sendable {
     return max(0, square / duration - m.dot(m)) / 3
   }
 
-  /// Averages the specific force in the almost inertial frame until the mean reliably indicates gravity.
-  ///
-  /// - Returns: true if it does.
+  /// Averages the specific force in the almost inertial frame.
+  /// - Returns: true once the mean reliably indicates gravity.
   mutating func level(
     _ estimate: inout AttitudeEstimate, _ block: FilterBlock, _ interval: Double,
     _ p: AttitudeFilter.Parameters
@@ -102,10 +101,9 @@ struct Alignment: Sendable {
 
   /// Returns whether gravity has pointed far from the vertical for seconds, which means that the filter has
   /// diverged.
-  ///
   /// - Parameters:
   ///   - force: mean of the block, level frame.
-  ///   - isTrusted: true if the accelerometer was within its range for long enough.
+  ///   - isTrusted: true if the accelerometer was not saturated in the last 6 s.
   mutating func isLost(_ force: Vector3, isTrusted: Bool, _ interval: Double) -> Bool {
     meanForce += (1 - exp(-interval / 3)) * (force - meanForce)
     let length = meanForce.length

@@ -9,7 +9,8 @@ struct AttitudeEstimate: Sendable {
   private(set) var field: MagneticField
   private(set) var motion = MotionModel()
   private var covariance = Covariance()
-  /// Deviation in m/s² of the external acceleration in the last block; zero without one.
+  /// Standard deviation in m/s² of the external acceleration in the last block; zero without an external
+  /// acceleration.
   private var aidDeviation = 0.0
 
   init(_ p: AttitudeFilter.Parameters) {
@@ -19,7 +20,7 @@ struct AttitudeEstimate: Sendable {
 
   // MARK: Start
 
-  /// Sets the covariance to that before the first sample, without changing the values.
+  /// Resets the covariance to its value before the first sample and leaves the estimated values unchanged.
   mutating func start(_ p: AttitudeFilter.Parameters) {
     covariance.reset(0..<2, variance: squared(20 * Double.pi / 180))
     gyroscope.start(&covariance, p)
@@ -77,8 +78,11 @@ struct AttitudeEstimate: Sendable {
   /// Sets the first field, almost inertial frame.
   mutating func beginField(_ first: Vector3) { field.begin(first, level: level) }
 
-  /// Treats a horizontal force that has lasted too long for an acceleration as tilt: `force` m/s² of it is
-  /// gravity seen from a tilted frame. The variation about it, in (m/s²)², becomes the acceleration variance.
+  /// Treats a horizontal force as tilt if it lasts too long for an acceleration.
+  /// - Parameters:
+  ///   - force: the part of the force in m/s² that is gravity seen from a tilted frame.
+  ///   - accelerationVariance: variance of the force about its mean in (m/s²)², used as the acceleration
+  ///     variance.
   mutating func reopenTilt(by force: Double, accelerationVariance: Double, _ p: AttitudeFilter.Parameters) {
     covariance.addVariance(squared(force / AttitudeFilter.gravity), to: 0..<2)
     motion.begin(accelerationVariance: min(accelerationVariance, motion.accelerationVariance), p)
@@ -100,7 +104,8 @@ struct AttitudeEstimate: Sendable {
     let attitude = frame * block.attitude
     let rotation = frame * block.rotation
     let mean = field.mean
-    // d(tilt) = attitude * d(bias) + rotation * d(scale), and its vertical part turns the field.
+    // The rotation error of the block is attitude * d(bias) + rotation * d(scale). Its horizontal part
+    // changes the tilt, and its vertical part turns the field.
     covariance.propagate(ErrorState.tilt, fromBias: attitude.row(0), scale: rotation.row(0))
     covariance.propagate(ErrorState.tilt + 1, fromBias: attitude.row(1), scale: rotation.row(1))
     let (a, r) = (attitude.row(2), rotation.row(2))

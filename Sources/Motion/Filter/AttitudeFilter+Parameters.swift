@@ -4,39 +4,40 @@ extension AttitudeFilter {
   public struct Parameters: Hashable, Sendable {
     // MARK: The sensors
 
-    /// Delay of the gyroscope's own low-pass filter in s. The attitude is predicted by this time. Nil uses
-    /// one sample period, at most 5 ms: the delay of the usual digital low-pass at a quarter of the sample
-    /// rate; chips that are read slowly do not filter more. Too small: the attitude lags in fast rotation.
-    /// Too large: it leads.
+    /// Delay of the gyroscope's own low-pass filter in s. The attitude is extrapolated by this time. Nil uses
+    /// one sample period, which is the delay of the usual digital low-pass at a quarter of the sample rate.
+    /// It uses at most 5 ms, because chips that are read slowly do not filter more. If the value is too
+    /// small, the attitude lags in fast rotation; if it is too large, the attitude leads.
     public var gyroscopeLatency: Double?
     /// Full scale of the gyroscope in rad/s; nil detects it from samples clipped at one largest value.
     public var gyroscopeRange: Double?
-    /// Full scale of the accelerometer in m/s²; nil detects it as above.
+    /// Full scale of the accelerometer in m/s²; nil detects it from samples clipped at one largest value.
     public var accelerometerRange: Double?
-    /// Noise of the gyroscope in rad/√s, a random walk of the attitude (0.05 °). Smaller values trust the
-    /// gyroscope more than accelerometer and magnetometer.
+    /// Noise of the gyroscope in rad/√s (0.05 °/√s), which causes a random walk of the attitude. Smaller
+    /// values trust the gyroscope more than accelerometer and magnetometer.
     public var gyroscopeNoise = 0.05 * Double.pi / 180
-    /// Attitude noise per √s and rad/s of rotation, caused by misalignment and nonlinearity (0.0007).
+    /// Attitude noise in rad/√s per rad/s of rotation rate (0.0007), caused by misalignment and nonlinearity.
     public var gyroscopeProportionalNoise = 0.0007
     /// Standard deviation of an axis' initial bias in rad/s (0.5 °/s). Larger biases are found at rest.
     public var biasPrior = 0.5 * Double.pi / 180
     /// Random walk of the bias in rad/s/√s (0.003 °/s). Smaller values average longer, larger ones follow
     /// temperature faster.
     public var biasWalk = 0.003 * Double.pi / 180
-    /// Bias instability of an axis in rad/s, standard deviation (0.07 °/s): changes with force and
+    /// Bias instability of an axis: standard deviation in rad/s (0.07 °/s) of bias changes with force and
     /// temperature. It affects only the reported deviation.
     public var biasInstability = 0.07 * Double.pi / 180
-    /// Standard deviation of the scale error common to all gyroscope axes, which includes the clock rate
-    /// (0.01).
+    /// Standard deviation of the scale error common to all gyroscope axes, including the error of the clock
+    /// rate (0.01).
     public var commonScalePrior = 0.01
-    /// Additional standard deviation of each axis' scale (0.003).
+    /// Standard deviation of each gyroscope axis' own scale error, in addition to the common one (0.003).
     public var axisScalePrior = 0.003
     /// Noise of one magnetometer sample in µT (1).
     public var magnetometerNoise = 1.0
     /// Standard deviation of the magnetometer's delay in s (0.02).
     public var lagPrior = 0.02
     /// Expected hard iron of a calibrated device in µT (0.12). Larger values speed up a first calibration but
-    /// mistake an uneven field for hard iron. Larger iron is accepted if the field is inconsistent otherwise.
+    /// mistake an uneven field for hard iron. The filter accepts larger iron only if the measured fields are
+    /// inconsistent without it.
     public var hardIronPrior = 0.12
     /// Random walk of the hard iron in µT/√s (0.003).
     public var hardIronWalk = 0.003
@@ -52,14 +53,15 @@ extension AttitudeFilter {
     public var surroundingsDeviation = 0.3
     /// Spatial variation of the field in µT (1.2). Larger values average the heading longer.
     public var disturbanceDeviation = 1.2
-    /// Correlation time of that variation in motion, in s (1).
+    /// Correlation time in s of the field's spatial variation while the device moves (1).
     public var disturbanceTime = 1.0
-    /// Correlation time at rest, where only the surroundings change, in s (60).
+    /// Correlation time in s of the field's variation at rest, where only the surroundings change (60).
     public var disturbanceTimeAtRest = 60.0
     /// Random walk of the mean field in µT/√s (0.003).
     public var fieldWalk = 0.003
     /// Mean square disturbance, in units of `disturbanceDeviation`², above which iron on the device is
-    /// suspected (1). Smaller values find it sooner, larger ones mistake an uneven field for it less often.
+    /// suspected (1). Smaller values find iron sooner; larger values mistake an uneven field for iron less
+    /// often.
     public var ironThreshold = 1.0
 
     // MARK: The motion

@@ -23,9 +23,9 @@ extension AttitudeFilter {
     public var hasDiscardedCalibration = false
   }
 
-  /// Numbers of samples that were not used unchanged, since the start.
+  /// Counts of irregular samples and of realignments since the start.
   public struct Counters: Hashable, Sendable {
-    /// Samples at the end of the range.
+    /// Number of samples at the end of a sensor's range.
     public var saturated = 0
     /// Intervals without gyroscope samples that were interpolated.
     public var gaps = 0

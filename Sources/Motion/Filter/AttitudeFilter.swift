@@ -49,16 +49,18 @@ public struct AttitudeFilter: Sendable {
   private var accelerometerRange: SaturationMonitor
   private var block = FilterBlock()
   private var blocks = 0
-  /// Seconds are counted from the first scan.
+  /// Time from which the filter counts seconds: that of the first scan; nil before the first scan.
   private var origin: Timestamp?
   private var hasGyroscope = false
   /// True once the accelerometer has roughly determined the vertical.
   private var isLeveled = false
   /// Time in s since the last alignment.
   private var sinceAlignment = 0.0
-  /// Time in s since the accelerometer was last saturated, which makes gravity unreliable.
+  /// Time in s since the accelerometer was last saturated. Shortly after saturation, its mean does not
+  /// indicate gravity.
   private var sinceSaturation = 1e3
-  /// Variance in rad² per axis that the magnetometer corrects immediately after a gap.
+  /// Variance in rad² per axis of the rotation missed in a gap of the gyroscope; 0 without a gap. The next
+  /// magnetometer sample corrects this rotation immediately.
   private var snapVariance = 0.0
 
   /// Longest assumed latency in s. Chips that are sampled slowly still filter as they do at 200 Hz.
@@ -95,8 +97,8 @@ public struct AttitudeFilter: Sendable {
     }
     if let field = scan.magneticField {
       flags.isMagnetometerStuck = doubts.contains(.magnetometer)
-      // A value from before the alignment could not be used. If the magnetometer repeats it, it is still the
-      // only one.
+      // The field is unknown until the first use of a sample. A repeated value is then accepted, because
+      // samples before the alignment could not be used and the magnetometer may have no other value yet.
       let isFirst = !estimate.field.isKnown && hasGyroscope && !flags.isMagnetometerStuck
       if isFirst || !doubts.contains(.heldField) { process(field: field, at: time) }
     }
@@ -127,7 +129,8 @@ public struct AttitudeFilter: Sendable {
     return time.seconds(since: origin)
   }
 
-  /// Continues after the clock was set, as if the scan had followed the previous one by some samples.
+  /// Continues after the clock was set, as if the scan had followed the previous one by five sampling
+  /// intervals.
   private mutating func resume(at time: Timestamp) {
     guard origin != nil, let last = strapdown.newestTime else { return }
     origin = time.advanced(bySeconds: -(last + 5 * max(strapdown.period, 1e-3)))
@@ -150,8 +153,8 @@ public struct AttitudeFilter: Sendable {
       if isSaturated { counters.saturated += 1 }
       if let gapVariance {
         counters.gaps += 1
-        // The field's direction varies by as much between locations. On recordings with bursts of samples
-        // removed, 1° to 3° give equal results.
+        // Only rotations larger than the field's usual change of direction between locations can be corrected
+        // by the field. On recordings with bursts of samples removed, limits of 1° to 3° give equal results.
         let noticeable = 2.5 * Double.pi / 180
         if gapVariance > noticeable * noticeable { snapVariance = gapVariance }
       }
@@ -185,7 +188,8 @@ public struct AttitudeFilter: Sendable {
       return
     }
     if cut.wholeArea != .zero {
-      // The area has the weight of the samples that fit into one unit of time.
+      // `forceSum` adds samples without their interval, so the clipped area (m/s) is divided by the sampling
+      // interval.
       let area = attitude.rotate(cut.wholeArea)
       block.forceSum += area / max(1e-4, strapdown.period)
       block.velocityVariance += 0.3 * area.dot(area)
@@ -338,7 +342,7 @@ public struct AttitudeFilter: Sendable {
     let ahead = latency + time - (strapdown.newestTime ?? time)
     let q = estimate.level.times(strapdown.attitude(ahead: ahead))
     let n = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z
-    // A comparison with NaN is false.
+    // Restarts also if the length is NaN, because a comparison with NaN is false.
     guard n > 0.9, n < 1.1 else {
       restart()
       return

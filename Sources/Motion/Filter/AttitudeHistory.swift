@@ -10,7 +10,7 @@ struct AttitudeHistory: Sendable {
   }
 
   private static let capacity = 64
-  /// Minimum spacing in s of stored samples, so that the history spans at least 0.15 s at any rate.
+  /// Minimum spacing in s of stored samples, so that the history spans at least 0.15 s at any sample rate.
   private static let spacing = 0.0025
 
   private var entries: InlineArray<64, Entry>
@@ -29,8 +29,9 @@ struct AttitudeHistory: Sendable {
     entries[head] = newest
   }
 
-  /// Returns the attitude at `time`: interpolated, extrapolated from the newest, or the oldest if `time`
-  /// precedes it. Mutating only because reading one entry through a read access copies all of them.
+  /// Returns the attitude at `time`: interpolated, extrapolated from the newest sample, or the oldest stored
+  /// one if `time` precedes it. The function is mutating only because reading one entry through a read access
+  /// copies all entries.
   @inline(__always)
   mutating func state(at time: Double) -> Entry {
     if time >= newest.time {

@@ -57,7 +57,8 @@ struct Covariance: Sendable {
     }
   }
 
-  /// Computes the same for the six columns of bias and scale, with `u` in them; `target` is none of them.
+  /// Computes `P <- F P F^T`, where `F` is the unit matrix plus `u0` and `u1` in row `target`, in the six
+  /// columns of gyroscope bias and scale. `target` must not be a bias or scale state.
   @inline(__always)
   mutating func propagate(_ target: Int, fromBias u0: Vector3, scale u1: Vector3) {
     precondition(target >= 0 && target < ErrorState.count)
@@ -110,24 +111,27 @@ struct Covariance: Sendable {
     }
   }
 
-  /// Applies scalar measurements with independent noise, one after the other as in a sequential Kalman
-  /// update, but with one pass over the covariance. `projections` are `P h` of each.
-  /// - Parameter hasConsidered: true if considered states retain their estimate and variance and contribute
-  ///   only uncertainty: the Schmidt-Kalman update (S. F. Schmidt, 1966).
+  /// Applies scalar measurements with independent noise. The result is that of sequential Kalman updates,
+  /// with one pass over the covariance.
+  /// - Parameters:
+  ///   - projections: the vector `P h` of each measurement.
+  ///   - hasConsidered: true if considered states retain their estimate and variance and contribute only
+  ///     uncertainty: the Schmidt-Kalman update (S. F. Schmidt, 1966).
   @inline(__always)
   mutating func update<let n: Int>(
     _ x: inout StateVector, _ measurements: InlineArray<n, Measurement>,
     _ projections: InlineArray<n, StateVector>, considered hasConsidered: Bool = false
   ) {
     var p = projections
-    /// The parts of `p` that are, and are not, considered.
+    /// The considered part of each vector of `p`; `free` is the remaining part.
     var kept = InlineArray<n, StateVector>(repeating: StateVector())
     var free = projections
     var gain = InlineArray<n, Double>(repeating: 0)
     for m in 0..<n {
       let h = measurements[m].h
       for l in 0..<m {
-        // A considered entry was reduced only by the part of the measurement that was not itself considered.
+        // An earlier measurement `l` did not reduce the covariance between considered states. The considered
+        // part of its projection is therefore added back.
         p[m].add(p[l], times: -p[l].dot(h) * gain[l])
         if hasConsidered { p[m].add(kept[l], times: kept[l].dot(h) * gain[l]) }
       }
@@ -143,7 +147,8 @@ struct Covariance: Sendable {
     subtract(&p, free, gain, considered: hasConsidered)
   }
 
-  /// Computes `P <- P - sum gain p p^T`, with the free part only in considered rows.
+  /// Computes `P <- P - sum gain p p^T`. In the rows of considered states, the second factor is only the free
+  /// part of `p`.
   @inline(__always)
   private mutating func subtract<let n: Int>(
     _ p: inout InlineArray<n, StateVector>, _ free: InlineArray<n, StateVector>,
@@ -167,8 +172,8 @@ struct Covariance: Sendable {
   }
 
   /// Adds `variance` to each of three states from `first`, as if it had been present from the start. Other
-  /// `states` that were estimated with them become more uncertain accordingly: P <- P + variance G G^T, where
-  /// G = P_x,first P_first^-1 is the dependence of the other states on these three.
+  /// `states` that were estimated with them become more uncertain accordingly: P <- P + variance G G^T. G =
+  /// P_x,first P_first^-1 is the dependence of the other states on the three states.
   mutating func inflate(_ first: Int, by variance: Double, among states: Range<Int>) {
     var matrix = Matrix3.zero
     for i in 0..<3 {
@@ -179,7 +184,7 @@ struct Covariance: Sendable {
     guard let inverse = matrix.inverse else { return }
     var gains = InlineArray<22, Vector3>(repeating: .zero)
     for i in states {
-      // The inverse is symmetric.
+      // Multiplying by the inverse from the left gives a row of G, because the inverse is symmetric.
       gains[i] = inverse * Vector3(self[i, first], self[i, first + 1], self[i, first + 2])
     }
     for i in states {

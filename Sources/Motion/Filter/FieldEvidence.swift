@@ -18,26 +18,29 @@ struct FieldEvidence: Sendable {
   private var covariance: InlineArray<36, Double>
   /// Mean square residual per axis in µT².
   private var residue: Double
-  /// Mean square residual of the last seconds. If it is far above `residue`, the iron has changed.
+  /// Mean square residual per axis of the last seconds, in µT². If it is far above `residue`, the iron has
+  /// changed.
   private var recentResidue = 0.0
   /// Time in s since the last sample used.
   private var elapsed = 1e3
-  /// Variance in rad² of unobserved rotation since then.
+  /// Variance in rad² of unobserved rotation since the last sample used.
   private var blindVariance = 0.0
-  /// Interval in s between samples at rest. Nil uses the same interval as in motion and retains old
-  /// observations.
+  /// Interval in s between samples at rest. Nil uses the same interval as in motion, and retains old
+  /// observations even if `recentResidue` is large.
   private let restSpacing: Double?
   private var spacingAtRest: Double { restSpacing ?? Self.spacing }
   /// Number of samples since the field was last unknown.
   private var count = 0
 
-  /// Interval in s between samples used. Disturbances keep their sign for about a second, so more samples add
-  /// little.
+  /// Interval in s between samples used in motion. Disturbances keep their sign for about a second, so more
+  /// samples add little.
   private static let spacing = 0.4
-  /// Interval in s at rest, where a disturbance keeps its sign for a minute. With a shorter one, the sum of
-  /// field and iron would count as exact, and the first rotation would attribute the disturbance to iron.
+  /// Interval in s between samples used at rest, where a disturbance keeps its sign for a minute. With a
+  /// shorter interval, the sum of field and iron would count as exact, and the first rotation would attribute
+  /// the disturbance to iron.
   static let spacingAtRest = 24.0
-  /// Factor of a sample's variance that accounts for that correlation.
+  /// Factor by which a sample's variance is raised, because the disturbances of successive samples are
+  /// correlated.
   private static let correlation = 5.0
   /// Standard deviation per axis in µT of the hard iron of an uncalibrated device.
   private static let ironPrior = 30.0
@@ -47,11 +50,12 @@ struct FieldEvidence: Sendable {
   private static let fieldWalk = 0.005
   /// Random walk of the iron in µT²/s; iron is nearly constant.
   private static let ironWalk = 1e-4
-  /// Deviations from which the iron in use counts as contradicted. On recordings with and without moving
-  /// magnets, all values from 5 to 8 give equal results.
+  /// Number of standard deviations between the iron in use and this estimate from which the iron in use is
+  /// contradicted. On recordings with and without moving magnets, all values from 5 to 8 give equal results.
   private static let contradiction = 6.0
-  /// Weight of a new sample in `recentResidue`, and the multiple of `residue` from which the iron has
-  /// changed. Determined with magnets of 3 to 30 µT added to recordings of twelve kinds of motion.
+  /// `recentGain` is the weight of a new sample in `recentResidue`. If `recentResidue` exceeds `staleness`
+  /// times `residue`, the device's iron has changed. Both were determined with magnets of 3 to 30 µT added to
+  /// recordings of twelve kinds of motion.
   private static let recentGain = 0.25
   private static let staleness = 5.0
 
@@ -150,8 +154,8 @@ struct FieldEvidence: Sendable {
   }
 
   /// Returns a bound in rad of the angle between `used`, the horizontal field behind a heading, and the
-  /// Earth's field: the distance to this estimate plus two deviations plus residuals. π if nothing was
-  /// observed.
+  /// Earth's field. It is the sum of the angle to this estimate, two standard deviations and the residuals. π
+  /// if nothing was observed.
   func headingBound(of used: Vector3) -> Double {
     let square = used.x * used.x + used.y * used.y
     guard count > 3, square > 1 else { return .pi }

@@ -20,7 +20,7 @@ struct FilterBlock: Sendable {
     /// Mean of the squared length.
     var meanSquare: Double { squares.sum() / Double(max(1, count)) }
 
-    /// Largest deviation of an axis.
+    /// Standard deviation on the axis that varies most.
     var deviation: Double {
       let m = mean
       let variance = squares / Double(max(1, count)) - m * m
@@ -43,15 +43,15 @@ struct FilterBlock: Sendable {
   /// Sum of specific forces in m/s².
   var forceSum = Vector3.zero
   var forceCount = 0
-  /// Deviation in m/s² of the external acceleration that was subtracted; nil if none was.
+  /// Standard deviation in m/s² of the external acceleration that was subtracted; nil if none was subtracted.
   var aidDeviation: Double?
   /// Time in s of specific force that could not be used.
   var lostForce = 0.0
-  /// Variance of velocity added by saturation in (m/s)².
+  /// Velocity variance in (m/s)² added by saturation of the accelerometer.
   var velocityVariance = 0.0
   /// Sum of fields without hard iron in µT.
   var fieldSum = Vector3.zero
-  /// Sum of the attitude matrices of these fields.
+  /// Sum of the attitude matrices at the times of the fields in `fieldSum`.
   var fieldAttitude = Matrix3.zero
   var fieldCount = 0
   /// The last measured field in µT, device frame.
@@ -67,7 +67,7 @@ struct FilterBlock: Sendable {
   var gapVariance = 0.0
   var saturation = Matrix3.zero
   var isSaturated = false
-  /// Mean over the axes of that variance.
+  /// Mean over the axes of the attitude variance in rad² from gaps and saturation.
   var turnVariance: Double { gapVariance + saturation.trace / 3 }
   /// Time in s without gyroscope samples.
   var gap = 0.0

@@ -4,11 +4,11 @@ internal import Spatial
 /// Estimates the rotation during an interval without gyroscope samples, and its error, from recent changes of
 /// the rate.
 ///
-/// Short gaps are bridged by a cubic through samples and slopes at both ends. In long gaps the mean of both
-/// ends becomes a poor estimate of the mean between them; a regression over the last seconds determines how
-/// poor.
+/// Short gaps are bridged by a cubic through samples and slopes at both ends. In long gaps, the mean of the
+/// rates at both ends becomes a poor estimate of the mean rate between them. A regression over the last
+/// seconds determines the error.
 struct GapModel: Sendable {
-  /// Mean square of the rate.
+  /// Mean squares of the rate in (rad/s)² and of its slope in (rad/s²)².
   private var rateSquare = 1e-2
   private var accelerationSquare = 0.1
   /// Length in s of the spans over which rates are averaged for the regression.
@@ -20,7 +20,8 @@ struct GapModel: Sendable {
   private var spanDuration = 0.0
   /// True at rest, where motion statistics are not updated.
   var isStill = true
-  /// For 2, 4 and 8 spans: mean squares of the mean rate and of the mean of its ends, and their mean product.
+  /// Statistics of intervals of 2, 4 and 8 spans. `inner` is the mean square of the interval's mean rate,
+  /// `ends` that of the mean of the rates at its ends, and `product` the mean of their dot product.
   private var inner = Vector3.zero
   private var ends = Vector3.zero
   private var product = Vector3.zero
@@ -28,33 +29,35 @@ struct GapModel: Sendable {
   private var slope = Vector3.zero
 
   struct Bridge: Sendable {
-    /// Scale factor of the trapezoid.
+    /// Factor to apply to the rotation obtained from the mean of the rates at both ends (trapezoidal rule).
     var factor = 1.0
-    /// Variance per axis of the resulting angle in rad².
+    /// Variance per axis in rad² of the rotation angle estimated for the gap.
     var variance = 0.0
   }
 
-  /// A gap whose correction waits for the slope after it.
+  /// The last gap, until the next sample provides the slope after it for the correction; nil without such a
+  /// gap.
   private var open: (interval: Double, slope: Vector3, rate: Vector3, time: Double)?
 
   init() { means = InlineArray(repeating: .zero) }
 
-  /// Returns whether a rate is an outlier: ten deviations of this motion's changes away from the previous
-  /// one, and enough to turn the attitude by 0.01 rad. Impacts and shakes reach that too, but for more than
-  /// one sample.
+  /// Returns whether a rate is an outlier: its change from the previous rate is ten times the usual one, and
+  /// large enough to turn the attitude by 0.01 rad. Impacts and shakes also change the rate as much, but for
+  /// more than one sample.
   @inline(__always)
   func isFar(_ change: Vector3, interval: Double) -> Bool {
     let square = interval * interval
     return change.dot(change) * square > 1e-4 + 100 * accelerationSquare * square * square
   }
 
-  /// Adds an ignored sample to the statistics of changes, so that a motion with such changes soon passes.
+  /// Adds the change of an ignored sample to the statistics. If such changes continue, they soon count as
+  /// usual and are no longer outliers.
   mutating func observeOutlier(_ change: Vector3, interval: Double) {
     let slope = (1 / interval) * change
     accelerationSquare += min(1, 0.5 * interval) * (slope.dot(slope) - accelerationSquare)
   }
 
-  /// Adds an ordinary sample.
+  /// Adds the rate of a sample that is not an outlier.
   @inline(__always)
   mutating func observe(_ rate: Vector3, change: Vector3, interval: Double) {
     let gain = min(1, 0.5 * interval)
@@ -67,8 +70,9 @@ struct GapModel: Sendable {
     if spanDuration > Self.spanTime - 1e-9 { closeSpan() }
   }
 
-  /// Returns the rotation vector to add one sample after a gap, when the slope after it is available: the
-  /// difference between cubic and trapezoid, faded out for long gaps.
+  /// Returns a correction of the last gap's rotation vector, one sample after the gap, when the slope after
+  /// it is available. It is the difference between cubic and trapezoid, faded out for long gaps. Nil without
+  /// a gap to correct.
   mutating func correction(_ rate: Vector3, at time: Double) -> Vector3? {
     guard let gap = open, time > gap.time else { return nil }
     open = nil
@@ -99,15 +103,16 @@ struct GapModel: Sendable {
         result.factor = factor
         deviation = variance.squareRoot() * interval
       }
-      // A motion that has just started is not yet in the statistics.
+      // The statistics do not yet contain a motion that has just started, so the rates at both ends of the
+      // gap give a lower limit.
       deviation = max(deviation, 0.3 * interval * min(1, span / 8) * max(before.length, after.length))
     }
     result.variance = deviation * deviation / 3 + 1e-6 * interval * interval
     return result
   }
 
-  /// Returns slope and residual variance of the regression of the mean rate on the mean of its ends, for a
-  /// gap in spans.
+  /// Returns slope and residual variance of the regression, interpolated for a gap of `span` spans. It is the
+  /// regression of the mean rate in a gap on the mean of the rates at its ends.
   private func regression(_ span: Double, short: Double) -> (factor: Double, variance: Double) {
     func knot(_ k: Int) -> (Double, Double) {
       guard k > 0 else { return (1, min(short, rateSquare)) }

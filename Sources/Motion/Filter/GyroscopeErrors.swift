@@ -2,7 +2,7 @@ internal import Spatial
 
 /// Bias and scale of the gyroscope, with the checks of an assumed bias.
 struct GyroscopeErrors: Sendable {
-  /// Bias in rad/s, device frame; to be subtracted.
+  /// Bias in rad/s, device frame; to be subtracted from gyroscope readings.
   private(set) var bias = Vector3.zero
   /// Relative scale error per axis.
   private(set) var scale = Vector3.zero
@@ -18,11 +18,12 @@ struct GyroscopeErrors: Sendable {
   /// Time in s of apparent rest at a rate that differs from the bias.
   private var steadyTurn = 0.0
 
-  /// Deviation from a measured bias, in rad/s (0.3 °), above which apparent rest is a slow turn. Biases
-  /// change by less between two rests.
+  /// Difference in rad/s (0.3 °/s) from a measured bias above which apparent rest is a slow turn. Between two
+  /// rests, a bias changes by less.
   private static let slowestTurn = 0.3 * Double.pi / 180
 
-  /// Largest change of a bias between two rests in rad/s (0.5 °), typical of a chip over 30 °C.
+  /// Largest change of a bias between two rests in rad/s (0.5 °/s), typical of a chip whose temperature
+  /// changes by 30 °C.
   private static let greatestDrift = 0.5 * Double.pi / 180
 
   private static let biasStates = ErrorState.bias..<ErrorState.bias + 3
@@ -37,7 +38,7 @@ struct GyroscopeErrors: Sendable {
 
   // MARK: Start
 
-  /// Sets the uncertainty to that before the first sample.
+  /// Resets the covariance of bias and scale to its value before the first sample.
   mutating func start(_ covariance: inout Covariance, _ p: AttitudeFilter.Parameters) {
     covariance.reset(Self.biasStates, variance: p.biasPrior * p.biasPrior)
     startScale(&covariance, p)
@@ -53,11 +54,11 @@ struct GyroscopeErrors: Sendable {
     }
   }
 
-  /// Resets the values.
+  /// Resets the estimated bias and scale error to zero.
   mutating func restart() { (bias, scale, seenAtRest) = (.zero, .zero, nil) }
 
-  /// Starts from a stored calibration with its deviation, but at least that of a possible change over a
-  /// restart.
+  /// Starts from a stored calibration. Its deviation is raised to at least 0.05 °/s, because the bias may
+  /// have changed since it was stored.
   mutating func use(
     _ calibration: MotionCalibration, _ covariance: inout Covariance, _ p: AttitudeFilter.Parameters
   ) {
@@ -77,7 +78,7 @@ struct GyroscopeErrors: Sendable {
 
   /// Updates the bias at rest, where the gyroscope measures it. The variance allows for slow turns.
   ///
-  /// - Parameter meanVariance: variance of the blocks' means in (rad/s)².
+  /// - Parameter meanVariance: variance in (rad/s)² between the mean rates of the blocks.
   /// - Returns: true if a stored bias turned out to be wrong.
   mutating func measureRest(
     _ x: inout StateVector, _ covariance: inout Covariance, mean: Vector3, meanVariance: Double,
@@ -103,8 +104,9 @@ struct GyroscopeErrors: Sendable {
     return isDiscarded
   }
 
-  /// Evaluates a steady rate far from the bias. Before the first measurement at rest it is the bias,
-  /// regardless of assumed or stored values. Later it is a steady turn, unless it lasts for a minute.
+  /// Evaluates a steady rate far from the bias. Before the first bias measurement at rest, such a rate is
+  /// accepted as the bias, regardless of assumed or stored values. Later it counts as a steady turn, unless
+  /// it lasts for a minute.
   private mutating func judge(_ difference: Vector3, _ covariance: inout Covariance, _ interval: Double)
     -> (isCredible: Bool, isDiscarded: Bool)
   {
@@ -145,8 +147,8 @@ struct GyroscopeErrors: Sendable {
     }
   }
 
-  /// Adjusts the bias after a temperature change by the difference between stored biases, with an uncertainty
-  /// of a third of the change.
+  /// Adjusts the bias after a temperature change by the difference between stored biases. A third of this
+  /// difference is added as uncertainty.
   mutating func follow(biasChange: Vector3, _ covariance: inout Covariance) {
     guard biasChange.isFinite, biasChange.length < 0.5 else { return }
     bias += biasChange

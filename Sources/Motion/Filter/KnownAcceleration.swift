@@ -6,7 +6,7 @@ public import Spatial
 /// The accelerometer cannot separate acceleration from gravity. `AttitudeFilter` subtracts this acceleration
 /// from the specific force; the remainder is gravity.
 public struct KnownAcceleration: Hashable, Sendable {
-  /// Time on the scans' time line.
+  /// Time on the clock of the inertial scans.
   public var timestamp: Timestamp
   /// Acceleration in m/s² relative to the earth, without gravity, device frame.
   public var vector: Vector3
@@ -54,13 +54,13 @@ struct AccelerationHistory: Sendable {
     let newest = entries[head].time
     guard vector.isFinite, deviation.isFinite, deviation >= 0, time.isFinite, time > newest else { return }
     let previous = entries[(head + 31) & 31].time
-    // An entry too close to the last but one replaces the newest.
+    // If the newest entry is too close to the one before it, the new acceleration replaces it.
     if newest - previous >= Self.spacing || newest == -.infinity { head = (head + 1) & 31 }
     entries[head] = Entry(time: time, vector: vector, deviation: deviation)
   }
 
-  /// Returns the acceleration interpolated between its neighbours, or the newest for half a second; nil if
-  /// there is none.
+  /// Returns the acceleration in m/s² and its standard deviation, interpolated between its neighbours in
+  /// time. After the newest entry, that entry applies for half a second; nil if there is none.
   func acceleration(at time: Double) -> (vector: Vector3, deviation: Double)? {
     var later = entries[head]
     guard time - later.time <= Self.validity else { return nil }
@@ -79,6 +79,6 @@ struct AccelerationHistory: Sendable {
     return nil
   }
 
-  /// Clears the history when the time line changes.
+  /// Clears the history when timestamps start again from another origin.
   mutating func clear() { self = AccelerationHistory() }
 }

@@ -17,14 +17,14 @@ struct LastingForce: Sendable {
   private var squares = 0.0
   private var duration = 0.0
 
-  /// Length of the window in s, and the mean forces in m/s² that indicate tilt. The smaller equals a gain of
-  /// 18 km/h, which vehicles reach, so it does not apply after a rest; the larger equals 110 km/h, which they
-  /// do not reach.
+  /// Length of the window in s, and the mean forces in m/s² above which a force indicates tilt. `leastForce`
+  /// equals a gain of 18 km/h in the window, which vehicles reach. It therefore does not apply after a rest.
+  /// `impossibleForce` equals a gain of 108 km/h, which vehicles do not reach.
   private static let window = 10.0
   private static let leastForce = 0.5
   private static let impossibleForce = 3.0
-  /// Gain of speed in m/s that counts as impossible while vibration is as low as at rest. Smooth trains reach
-  /// 1.3 m/s² for 20 s, aircraft more.
+  /// Gain of speed in m/s that counts as impossible while vibration is as low as at rest. Smooth trains
+  /// accelerate by 1.3 m/s² for 20 s, aircraft more.
   private static let greatestSpeed = 15.0
 
   /// Processes the mean horizontal force of a block in m/s², level frame.
@@ -43,7 +43,8 @@ struct LastingForce: Sendable {
     return finding.force > (isLevelKnown ? Self.impossibleForce : Self.leastForce) ? finding : nil
   }
 
-  /// Evaluates a rest of the given duration in s with that mean force.
+  /// Evaluates the mean horizontal force in m/s² during an apparent rest of the given duration in s; nil if
+  /// it does not indicate tilt.
   static func atRest(_ force: SIMD2<Double>, duration: Double) -> Finding? {
     let size = (force * force).sum().squareRoot()
     guard size > leastForce, size * duration > greatestSpeed else { return nil }

@@ -10,7 +10,7 @@ struct MagneticField: Sendable {
   private(set) var expected = Vector3.zero
   /// Hard iron in µT, device frame.
   private(set) var hardIron = Vector3.zero
-  /// Delay relative to the gyroscope in s.
+  /// Delay of the magnetometer relative to the gyroscope in s.
   private(set) var lag = 0.0
   /// Rotation from the level frame to east, north, up about the vertical.
   private(set) var north = Quaternion.identity
@@ -32,7 +32,8 @@ struct MagneticField: Sendable {
   private var sinceJump = 1e3
   /// The device's own magnetism as determined from rotations.
   private var evidence: FieldEvidence
-  /// A second estimate that tests the iron in use. It uses fewer samples of a long rest.
+  /// A second estimate that tests the hard iron in use. During a long rest it uses fewer samples than
+  /// `evidence`.
   private var witness: FieldEvidence
   /// True while stored hard iron is in use and not contradicted.
   private var expectsIron = false
@@ -42,12 +43,17 @@ struct MagneticField: Sendable {
   private static let ironStates = ErrorState.hardIron..<ErrorState.hardIron + 3
   private static let lagState = ErrorState.lag..<ErrorState.lag + 1
 
-  /// Squared innovations of a block, normalized by their variances and summed over the axes, above which the
-  /// field has jumped. The first limit refers to spatial variation. The noise added for it (µT²) does not
-  /// depend on the magnetometer's rate, so that slow magnetometers detect the same magnets. The second refers
-  /// to all uncertainties: 25 for three axes means one block in 60,000. Determined on twelve recordings with
-  /// magnets of 3 to 30 µT at 20, 48, 95 and 286 Hz: sizes of 40 to 60, noise of 0.04 to 0.1 and
-  /// significances of 12 to 35 give equal results.
+  /// Limits of the squared innovations of a block, normalized by their variances and summed over the axes.
+  /// Above both limits, the field has jumped.
+  ///
+  /// `jumpSize` refers to the spatial variation of the field, plus the noise `jumpNoise` (µT²). This noise
+  /// does not depend on the magnetometer's rate, so that slow magnetometers detect the same magnets.
+  /// `jumpSignificance` refers to all uncertainties: 25 for three axes occurs by chance in one block in
+  /// 60,000.
+  ///
+  /// Determined on twelve recordings with magnets of 3 to 30 µT at 20, 48, 95 and 286 Hz. All values of
+  /// `jumpSize` from 40 to 60, `jumpNoise` from 0.04 to 0.1 and `jumpSignificance` from 12 to 35 give equal
+  /// results.
   private static let jumpSize = 60.0
   private static let jumpNoise = 0.1
   private static let jumpSignificance = 25.0
@@ -64,7 +70,7 @@ struct MagneticField: Sendable {
 
   // MARK: Start
 
-  /// Sets the uncertainty to that before the first sample.
+  /// Resets the covariance of field, hard iron and delay to its value before the first sample.
   mutating func start(_ covariance: inout Covariance, _ p: AttitudeFilter.Parameters) {
     covariance.reset(Self.ironStates, variance: squared(p.hardIronPrior))
     covariance.reset(Self.lagState, variance: squared(p.lagPrior))
@@ -81,7 +87,8 @@ struct MagneticField: Sendable {
     weighEvidence()
   }
 
-  /// Resets the values, but not whether a calibration is in use or was contradicted.
+  /// Resets the estimated values. The flags for a calibration in use and for a contradicted calibration are
+  /// retained.
   mutating func restart(_ p: AttitudeFilter.Parameters) {
     (mean, hardIron, north, lag, disturbancePower, isKnown) = (.zero, .zero, .identity, 0, 0, false)
     soft = SoftIron()
@@ -90,8 +97,8 @@ struct MagneticField: Sendable {
       disturbance: p.disturbanceDeviation, restSpacing: FieldEvidence.spacingAtRest)
   }
 
-  /// Starts from a stored calibration with its deviation, but at least that of a possible change over a
-  /// restart.
+  /// Starts from a stored calibration. Its deviations are raised to at least those that a change since it was
+  /// stored may cause.
   mutating func use(
     _ calibration: MotionCalibration, _ covariance: inout Covariance, _ p: AttitudeFilter.Parameters
   ) {
@@ -99,7 +106,7 @@ struct MagneticField: Sendable {
       expectsIron = true
       hardIron = kept.hardIron
       for i in 0..<3 {
-        // An axis that was never observed starts as it would without a calibration.
+        // The stored deviation is limited: at least that of a start without calibration, at most 2 µT.
         let deviation = max(p.hardIronPrior, min(kept.hardIronDeviation[i], 2))
         covariance.reset(
           ErrorState.hardIron + i..<ErrorState.hardIron + i + 1, variance: deviation * deviation)
@@ -157,8 +164,8 @@ struct MagneticField: Sendable {
   ///
   /// - Parameters:
   ///   - frame: rotation from almost inertial to level frame.
-  ///   - isSettled: false after gaps of the gyroscope. The field may then correct the inclination where that
-  ///     is very uncertain.
+  ///   - isSettled: true if the last alignment was more than 3 s ago. If the inclination is then uncertain by
+  ///     more than 3°, as after a gap of the gyroscope, the field may correct it.
   @inline(__always)
   mutating func measure(
     _ x: inout StateVector, _ covariance: inout Covariance, _ block: FilterBlock, _ frame: Matrix3,
@@ -233,8 +240,8 @@ struct MagneticField: Sendable {
     return sum
   }
 
-  /// Handles a jump of the field, caused by a magnet on the device or next to it. Both explanations become
-  /// possible, and the next rotations determine which one is right.
+  /// Handles a jump of the field, caused by a magnet on the device or next to it. The uncertainties of hard
+  /// iron and of the local disturbance are raised. The next rotations determine which of the two has changed.
   private mutating func admitIron(_ covariance: inout Covariance, _ z: Vector3) {
     sinceJump = 0
     soft.forget()
@@ -247,7 +254,8 @@ struct MagneticField: Sendable {
     discardCalibration()
   }
 
-  /// Measures the delay from changes within a block, independent of everything constant during it.
+  /// Measures the magnetometer's delay from changes of the field within a block. Errors that are constant
+  /// during the block have no effect.
   @inline(__always)
   private mutating func measureLag(
     _ x: inout StateVector, _ covariance: inout Covariance, _ block: FilterBlock,
@@ -271,9 +279,9 @@ struct MagneticField: Sendable {
     covariance.update(&x, m, [covariance.row(ErrorState.lag)])
   }
 
-  /// Evaluates a lasting disturbance that may be hard iron, either of a new magnet or of one hidden in the
-  /// mean field from the start. It counts as iron only if rotations have shown it, because uneven fields in
-  /// rooms cause equally large disturbances.
+  /// Evaluates a lasting disturbance that may be hard iron, either of a new magnet or of a magnet whose field
+  /// was part of the mean field from the start. It counts as iron only if rotations have shown it, because
+  /// uneven fields in rooms cause equally large disturbances.
   private mutating func measureDisturbance(
     _ covariance: inout Covariance, _ interval: Double, _ p: AttitudeFilter.Parameters
   ) {
@@ -285,8 +293,9 @@ struct MagneticField: Sendable {
     adoptEvidence(&covariance)
   }
 
-  /// Adopts field and hard iron of the witness with their covariance. Merely raising both uncertainties would
-  /// let the mean field, and with it the heading, change before rotations can separate the two.
+  /// Adopts field and hard iron of the second estimate `witness` with their covariance. If only the
+  /// uncertainties were raised, the mean field, and with it the heading, would change before rotations can
+  /// separate field and iron.
   private mutating func adoptEvidence(_ covariance: inout Covariance) {
     (mean, hardIron) = (witness.field, witness.iron)
     covariance.reset(Self.fieldStates, variance: 0)
@@ -304,7 +313,8 @@ struct MagneticField: Sendable {
     if expectsIron { (expectsIron, isContradicted) = (false, true) }
   }
 
-  /// Returns the filter's state index of a state of the evidence.
+  /// Returns the filter's error state index for a state index of `FieldEvidence`: field 0 ..< 3, iron 3 ..<
+  /// 6.
   private static func fieldOrIron(_ i: Int) -> Int {
     i < 3 ? ErrorState.field + i : ErrorState.hardIron + i - 3
   }

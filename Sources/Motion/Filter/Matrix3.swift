@@ -88,8 +88,8 @@ extension Quaternion {
       z: w * b.z + x * b.y - y * b.x + z * b.w)
   }
 
-  /// Computes the product with a rotation about the z axis on the left, at half the cost: `self.x` and
-  /// `self.y` are zero.
+  /// Returns the product `self * b` at half the cost, if `self` is a rotation about the z axis (`self.x` and
+  /// `self.y` are zero).
   @inline(__always)
   func timesAboutVertical(_ b: Quaternion) -> Quaternion {
     Quaternion(w: w * b.w - z * b.z, x: w * b.x - z * b.y, y: w * b.y + z * b.x, z: w * b.z + z * b.w)
@@ -122,7 +122,8 @@ extension Quaternion {
     return Quaternion(w: 1 + cosine, x: axis.x, y: axis.y, z: axis.z).normalized
   }
 
-  /// The product of unit quaternions rescaled to length one, which differs by rounding errors only.
+  /// The quaternion rescaled to length one. It must be a product of unit quaternions, whose length differs
+  /// from one by rounding errors only.
   @inline(__always)
   var renormalized: Quaternion {
     let n = 1.5 - 0.5 * (w * w + x * x + y * y + z * z)

@@ -10,11 +10,11 @@ struct MotionModel: Sendable {
   /// Velocity (m/s) and position (m), level frame.
   private var velocity = SIMD2<Double>.zero
   private var position = SIMD2<Double>.zero
-  /// Low-passed horizontal force in m/s², and its mean square.
+  /// Low-passed horizontal force in m/s², and the low-passed square of its length in (m/s²)².
   private var slowForce = SIMD2<Double>.zero
   private var slowForceSquare = 0.0
-  /// Time in s since the device was faster than a hand can move it. While this is recent, the device may be
-  /// in a vehicle.
+  /// Time in s since the device was last faster than a hand can move it. For a minute after that, the device
+  /// may be in a vehicle.
   private var sinceTravel = Double.infinity
   /// Low-passed deviation of the vertical specific force from gravity in m/s².
   private var verticalExcess = 0.0
@@ -55,8 +55,8 @@ struct MotionModel: Sendable {
     covariance.addVariance(0.25 * variance * squared(gap), to: Self.positionStates)
   }
 
-  /// Drives velocity and position with the horizontal specific force; the model's prediction of them is the
-  /// measurement.
+  /// Compares the horizontal specific force with the model's prediction from velocity and position. The
+  /// difference is the measurement. The force then drives velocity and position.
   ///
   /// - Parameter force: mean of the block in m/s², level frame.
   @inline(__always)
@@ -115,7 +115,7 @@ struct MotionModel: Sendable {
     sinceTravel < Self.travelTime ? slowForceSquare.squareRoot() / AttitudeFilter.gravity : 0
   }
 
-  /// Resulting standard deviation of the bias in rad/s.
+  /// Standard deviation in rad/s of the gyroscope bias that results from `strayDeviation`.
   var strayBiasDeviation: Double { strayDeviation / Self.biasTime }
 
   /// Integrates the horizontal force.

@@ -1,19 +1,20 @@
 internal import Spatial
 
 /// Detects rest from the constancy of gyroscope and accelerometer, as VQF does (Laidig and Seel 2023, section
-/// 3.4), here on blocks of samples.
+/// 3.4), here on blocks of samples. With a running engine, samples within a block vary more than in a slow
+/// walk, but the means of blocks do not. Constant means therefore count as rest even with strong vibration.
 ///
-/// With a running engine, samples within a block vary more than in a slow walk, but the means of blocks do
-/// not. Constant means therefore count as rest even with strong vibration. In a drive of nine minutes the
-/// means of the specific force varied by 0.02 to 0.05 m/s² in stops and by at least 0.15 in motion, those of
-/// the rate by 0.05 to 0.25 and by at least 0.5 °/s. The deviation within blocks was 2.2 °/s idling and 1 to
-/// 11 °/s driving.
+/// In a drive of nine minutes, the block means of the specific force varied by 0.02 to 0.05 m/s² in stops and
+/// by at least 0.15 m/s² in motion. The block means of the rate varied by 0.05 to 0.25 °/s in stops and by at
+/// least 0.5 °/s in motion. The deviation of the rate within blocks was 2.2 °/s idling and 1 to 11 °/s
+/// driving.
 struct RestDetector: Sendable {
   /// Sequence of blocks whose means are close to each other.
   private struct Run: Sendable {
     var rate = Vector3.zero
     var force = Vector3.zero
-    /// Mean squares about these means, of the worst axis.
+    /// Mean squared deviations of the blocks from the means `rate` and `force`, on the axis that deviates
+    /// most: in (rad/s)² and (m/s²)².
     var rateSquare = 0.0
     var forceSquare = 0.0
     var blocks = 0
@@ -43,11 +44,12 @@ struct RestDetector: Sendable {
   var duration: Double { isAtRest ? max(quiet.duration, vibrating.duration) : 0 }
   /// Mean specific force of the rest in m/s², device frame.
   var force: Vector3 { quiet.blocks > 0 ? quiet.force : vibrating.force }
-  /// Mean square deviation of a block's rate from the mean, in (rad/s)².
+  /// Mean squared deviation of the blocks' mean rates from the mean of the rest, in (rad/s)².
   var rateVariance: Double { quiet.blocks > 0 ? 0 : vibrating.rateSquare }
 
-  /// Limits with a running engine: variation of the blocks' means, and of samples within blocks, as shares of
-  /// `restRate` and `restForce`; and the factor of the required duration.
+  /// Limits with a running engine. `scatter` and `vibration` limit the variation of the blocks' means and of
+  /// the samples within a block, as shares of `restRate` and `restForce`. `durationFactor` multiplies
+  /// `restTime`, the required duration.
   private static let scatter = 0.2
   private static let vibration = (rate: 2.5, force: 1.0)
   private static let durationFactor = 2.0
@@ -82,7 +84,7 @@ struct RestDetector: Sendable {
     isAtRest = quiet.duration >= parameters.restTime || isSteady
   }
 
-  /// Returns whether the blocks' means with a running engine vary as in motion.
+  /// Returns whether the means of the blocks accepted as vibrating vary as much as in motion.
   private func hasScattered(_ parameters: AttitudeFilter.Parameters) -> Bool {
     let (rate, force) = (Self.scatter * parameters.restRate, Self.scatter * parameters.restForce)
     return vibrating.blocks > 3

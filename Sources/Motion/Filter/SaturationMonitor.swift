@@ -2,9 +2,9 @@ internal import Spatial
 
 /// Detects a sensor at the end of its range and estimates the clipped part of the signal.
 ///
-/// A signal that leaves the range with slope `a`, stays out for `D` and returns with slope `b` is modelled as
-/// a parabola above the limit, with the area (a + b) / 2 · D² / 6. On recorded rotations beyond a range of
-/// 500 °/s the error is about 30 %; without this correction it is 100 %.
+/// The clipped part is modelled as a parabola above the limit. If the signal leaves the range with slope `a`,
+/// stays out for `D` and returns with slope `b`, the parabola's area is (a + b) / 2 · D² / 6. On recorded
+/// rotations beyond a range of 500 °/s the error is about 30 %; without this correction it is 100 %.
 struct SaturationMonitor: Sendable {
   private struct Axis: Sendable {
     var isSaturated = false
@@ -15,7 +15,7 @@ struct SaturationMonitor: Sendable {
     var entrySlope = 0.0
     var exitTime = 0.0
     var exitValue = 0.0
-    /// Area already reported while still saturated.
+    /// Part of the area that was already reported while the axis was still saturated.
     var given = 0.0
     var typicalDuration = 0.1
   }
@@ -25,11 +25,12 @@ struct SaturationMonitor: Sendable {
     var isSaturated = false
     /// True if part of the signal since the last sample is missing or estimated.
     var isUncertain = false
-    /// Estimated clipped part at this moment, in the sensor's unit.
+    /// Estimated clipped part at the time of the sample, in the sensor's unit.
     var excess = Vector3.zero
-    /// Area to add at the end of an excursion, in the unit times s.
+    /// Area to add at the end of an excursion, without the part that was already reported; in the sensor's
+    /// unit times s.
     var area = Vector3.zero
-    /// Whole area of the excursions that have just ended.
+    /// Whole area of the excursions that ended with this sample, in the sensor's unit times s.
     var wholeArea = Vector3.zero
   }
 
@@ -65,8 +66,9 @@ struct SaturationMonitor: Sendable {
     axes = InlineArray(repeating: Axis())
   }
 
-  /// Sets the range reported by the driver. The first sample at it then counts; otherwise three samples are
-  /// required to detect a limit. Samples beyond it, or clipped below it, override it.
+  /// Sets the range reported by the driver. With it, the first sample at the range counts as saturated;
+  /// without it, a limit is detected only from three samples. Samples beyond the range, or samples clipped
+  /// below it, override it.
   mutating func expect(_ range: Double) {
     guard !isConfigured, range.isFinite, range > smallestLimit else { return }
     for i in 0..<3 where limit[i] == .infinity && greatest[i] < range {
@@ -77,8 +79,9 @@ struct SaturationMonitor: Sendable {
 
   private static let exactWidth = 1e-4
   private static let looseWidth = 0.003
-  /// Required steepness of the signal before a loose limit, in spreads of three samples. At the peak of a
-  /// sine it is at most five.
+  /// Minimum change from sample to sample, just before three almost equal samples, that makes them a limit: a
+  /// multiple of the spread of the three samples. At the unclipped peak of a sine this multiple is at most
+  /// five.
   private static let looseSteepness = 8.0
 
   /// Processes the next sample; `time` in s must be later than the previous one.
@@ -150,7 +153,8 @@ struct SaturationMonitor: Sendable {
       return
     }
     let (low, high) = (min(value, previous1[i], previous2[i]), max(value, previous1[i], previous2[i]))
-    // An exact limit repeats exactly sooner or later, and must not be mistaken for a loose one.
+    // A limit is loose only if the samples at it differ. At an exact limit samples are equal sooner or later,
+    // and the branch for equal samples above detects that limit.
     guard limit[i] > (1 + 2 * Self.looseWidth) * size, value != previous1[i], previous1[i] != previous2[i],
       high - low < Self.looseWidth * size,
       steepness > Self.looseSteepness * max(high - low, 0.001 * size)

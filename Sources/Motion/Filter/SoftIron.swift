@@ -5,16 +5,16 @@ internal import Spatial
 ///
 /// A recursive least-squares fit of |(1 + E) u|² = constant over the observed orientations, where u is the
 /// field without hard iron and E is symmetric (compare V. Renaudin et al., "Complete triaxis magnetometer
-/// calibration in the magnetic domain", J. Sensors, 2010). It is applied only if it is significant, because
-/// an uneven field resembles weak soft iron.
+/// calibration in the magnetic domain", J. Sensors, 2010). The correction is applied only if it is
+/// significant, because an uneven field resembles weak soft iron.
 struct SoftIron: Sendable {
   /// State: xx, yy, zz, xy, xz, yz of E, the excess of the squared field, and the residual hard iron in units
   /// of the field.
   private static let size = 10
   private var estimate: InlineArray<10, Double>
   private var covariance: InlineArray<100, Double>
-  /// Hard iron in µT that is subtracted. The filter's own estimate is not used, because it moves to
-  /// compensate a distortion.
+  /// Hard iron in µT that is subtracted. It is not the filter's own estimate, which would shift to compensate
+  /// for soft iron.
   private var origin = Vector3.zero
   /// Reference magnitude of the field in µT.
   private var reference = 0.0
@@ -66,7 +66,8 @@ struct SoftIron: Sendable {
     }
     let ratio = field.length / reference
     guard ratio > 0.3, ratio < 3 else { return }
-    // Disturbances keep their sign for about a second.
+    // Disturbances keep their sign for about a second, so a sample soon after the previous one has a larger
+    // variance.
     let noise = 2 * disturbance / reference
     let variance = noise * noise * max(1, 1 / max(sinceUse, 0.05))
     lastDirection = direction
@@ -90,7 +91,8 @@ struct SoftIron: Sendable {
     (self.isApplied, self.applied) = (isApplied, applied)
   }
 
-  /// Subtracts the estimated residual hard iron. The fit is linear in it, so it must stay small.
+  /// Moves the estimated residual hard iron into `origin` and restarts the fit. The fit is linear in the
+  /// residual, so the residual must stay small.
   private mutating func recenter() {
     let rest = Vector3(estimate[7], estimate[8], estimate[9])
     let deviation = max(covariance[77], covariance[88], covariance[99]).squareRoot()
@@ -123,7 +125,7 @@ struct SoftIron: Sendable {
   /// Applies the correction if each element has a deviation below 2 % and the largest exceeds six deviations
   /// and 4 %.
   private mutating func decide() {
-    // A common factor of E is the strength of the field.
+    // The mean of the diagonal only scales the field's strength, so it is not part of the correction.
     let mean = (estimate[0] + estimate[1] + estimate[2]) / 3
     var greatest = 0.0
     var worst = 0.0
@@ -131,7 +133,8 @@ struct SoftIron: Sendable {
     for i in 0..<6 {
       let value = abs(estimate[i] - (i < 3 ? mean : 0))
       let deviation = max(0, covariance[11 * i]).squareRoot()
-      // The common factor is unknown, so diagonal elements are judged by the off-diagonal ones.
+      // The mean of the diagonal is not observable and widens the deviations of the diagonal elements. Only
+      // the off-diagonal deviations are therefore compared with the limits.
       if i >= 3 { worst = max(worst, deviation) }
       greatest = max(greatest, value)
     }

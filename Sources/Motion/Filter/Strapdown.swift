@@ -21,12 +21,14 @@ struct Strapdown: Sendable {
   private(set) var period = 0.0
   /// Time of the newest sample in s; nil before the first.
   var newestTime: Double? { history.newest.time.isFinite ? history.newest.time : nil }
-  /// Time in s until which the attitude is unreliable, because the gyroscope was saturated or silent.
+  /// End of the period in which the attitude is unreliable because the gyroscope was saturated or silent, in
+  /// s on the filter's clock.
   private(set) var blindUntil = -Double.infinity
   private var lastRate = Vector3.zero
-  /// A sample that waits for the next: without bias, as measured, and its time.
+  /// A suspected outlier that waits for the next sample: the rate without bias, the measured rate, and the
+  /// time in s.
   private var doubted: (rate: Vector3, measured: Vector3, time: Double)?
-  /// Number of samples that the next one did not confirm.
+  /// Number of suspected outliers that the next sample did not confirm.
   private(set) var outliers = 0
   private var history = AttitudeHistory()
   private var gaps = GapModel()
@@ -55,10 +57,11 @@ struct Strapdown: Sendable {
       rate, measured: measured, at: time, longestGap: longestGap, isStuck: isStuck, into: &block)
   }
 
-  /// Decides about a suspected outlier. A false rate of 30 rad/s for one sample at 286 Hz would turn the
-  /// attitude by 6°. The sample is valid if the next one is closer to it than to its predecessor.
+  /// Decides whether a suspected outlier is valid. A false rate of 30 rad/s for one sample at 286 Hz would
+  /// turn the attitude by 6°. The suspect is valid if the next sample is closer to it than to the sample
+  /// before it.
   ///
-  /// - Returns: true if the new sample can be processed.
+  /// - Returns: true if the next sample can be processed.
   private mutating func resolve(
     _ rate: Vector3, _ change: Vector3, measured: Vector3, at time: Double, longestGap: Double,
     _ block: inout FilterBlock
@@ -88,7 +91,7 @@ struct Strapdown: Sendable {
     let interval = time - history.newest.time
     let cut = range.observe(measured, at: time)
     guard interval > 0, interval <= longestGap else { return startOver(rate, at: time, &block) }
-    // Second order in the change of the rate (coning), J. E. Bortz, 1971.
+    // Includes the coning term, of second order in the change of the rate (J. E. Bortz, 1971).
     var turn = (0.5 * interval) * (rate + lastRate) + (interval * interval / 12) * lastRate.cross(rate)
     var gapVariance: Double?
     if period == 0 { period = interval }
@@ -145,7 +148,7 @@ struct Strapdown: Sendable {
     return isFirst ? .began : .lost
   }
 
-  /// Sets whether the device is still. At rest, changes of the rate are not learned.
+  /// Sets whether the device is still. At rest, the statistics of rate changes are not updated.
   mutating func observe(isStill: Bool) { gaps.isStill = isStill }
 
   /// Returns attitude and rate at a recent time. (Mutating only because reading through a read access copies

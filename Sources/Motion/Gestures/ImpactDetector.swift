@@ -104,8 +104,8 @@ public struct ImpactDetector: Sendable {
   private var state = State.quiet
   private var now: Timestamp?
   /// The push in progress: acceleration outside of pulses, averaged over four times the maximum duration of a
-  /// pulse. A slowly rising impact loses less than a sixth by it, and a start of half a second is captured by
-  /// two thirds.
+  /// pulse. This average reduces a slowly rising impact by less than a sixth, and reaches two thirds of the
+  /// acceleration of a start within half a second.
   private var push: LowPassFilter
 
   public init(settings: Settings = Settings()) {
@@ -131,7 +131,7 @@ public struct ImpactDetector: Sendable {
       }
     case .pulse(var pulse):
       if let other = impact(acceleration, across: pulse, at: timestamp) {
-        // The stronger of the two determines the side.
+        // A stronger pulse across the current one replaces it and determines the side.
         state = .pulse(other)
         return overdue
       }
@@ -157,7 +157,8 @@ public struct ImpactDetector: Sendable {
       }
       let isHeld = wasHeld && userAcceleration.dot(pulse.line) >= pulse.peak / 2
       if isHeld, timestamp.seconds(since: pulse.start) > 2 * settings.pulseDuration {
-        // During a push only the additional acceleration counts.
+        // The reported pulse was a push. Its mean becomes the push in progress, so that only additional
+        // acceleration counts from now on.
         push.reset()
         _ = push.process(pulse.sum / pulse.count, at: timestamp)
         state = .quiet
@@ -172,7 +173,8 @@ public struct ImpactDetector: Sendable {
     return overdue
   }
 
-  /// Ends a push within milliseconds once it has fallen below half of its strength.
+  /// Ends the push in progress within milliseconds, once the acceleration along it has fallen below half of
+  /// the push.
   private mutating func endPush(_ acceleration: Vector3, after step: Double, at timestamp: Timestamp) {
     if case .pulse = state { return }
     guard let value = push.value, value.dot(value) > 0 else { return }

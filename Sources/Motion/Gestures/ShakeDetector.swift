@@ -26,7 +26,7 @@ public struct ShakeDetector: Sendable {
     public init() {}
   }
 
-  /// The line of a shake relative to gravity, whichever is closer.
+  /// The line of a shake: along gravity or across it, whichever is closer.
   public enum Axis: String, Hashable, Sendable, CaseIterable {
     case horizontal
     case vertical
@@ -39,7 +39,7 @@ public struct ShakeDetector: Sendable {
     case tooLong
   }
 
-  /// A change of a shake. `axis` is that of the swings so far; nil if gravity is unknown.
+  /// A change of a shake. `axis` is the axis of the swings so far; nil if gravity is unknown.
   public enum Event: Hashable, Sendable {
     case began(Timestamp, axis: Axis?)
     /// The shake ended after `swings` swings in total.
@@ -130,7 +130,8 @@ public struct ShakeDetector: Sendable {
       state = .swinging(Swings(acceleration, along: direction, down: down, at: timestamp))
     case .swinging(var swings):
       swings.add(acceleration, down)
-      // Directions within 60° of the opposite count, because hands do not swing along a straight line.
+      // A swing within 60° of the opposite direction counts as the reverse swing, because hands do not swing
+      // along a straight line.
       if direction.dot(swings.direction) < -0.5 {
         (swings.last, swings.direction) = (timestamp, direction)
         swings.count += 1

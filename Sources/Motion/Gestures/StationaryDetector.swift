@@ -4,27 +4,28 @@ public import Spatial
 /// Detects whether a device in a vehicle is stationary or moving. An idling engine does not count as motion.
 ///
 /// Both sensors pass a band-pass from 0.3 to 4 Hz. A moving body sways in that band at any speed, and roads
-/// shake it there; engine vibration (above 10 Hz) and slopes (below 0.3 Hz) are outside. In a recorded drive
-/// the band contained 1 to 3 mg and 1 to 3 mrad/s while the car was stationary, and at least 15 mg and 8
-/// mrad/s while it moved; the thresholds lie between. The accelerometer alone is sufficient, a gyroscope
-/// improves the result: either sensor can detect motion, and rest requires both to be quiet.
+/// shake it there; engine vibration (above 10 Hz) and slopes (below 0.3 Hz) are outside. In a recorded drive,
+/// the band contained 1 to 3 mg and 1 to 3 mrad/s while the car was stationary. While it moved, the band
+/// contained at least 15 mg and 8 mrad/s. The thresholds lie between these values.
 ///
-/// The noise floor of each sensor is learned at rest, so a noisier sensor raises its threshold, at most by
-/// the factor `ceiling`. It is never learned in motion, so that a smooth motorway does not count as rest.
+/// The accelerometer alone is sufficient, a gyroscope improves the result: either sensor can detect motion,
+/// and rest requires both to be quiet. The noise floor of each sensor is learned at rest. A noisier sensor
+/// therefore gets a higher threshold, up to the factor `ceiling`. The noise floor is never learned in motion,
+/// so that a smooth motorway does not count as rest.
 ///
-/// Even braking is as quiet as rest. Rest does not begin while a receiver reports motion (`observe(speed:)`);
-/// without a receiver the inertial sensors decide alone.
+/// Constant braking is as quiet as rest. A rest therefore does not begin while a receiver reports motion
+/// (`observe(speed:)`); without a receiver the inertial sensors decide alone.
 public struct StationaryDetector: Sendable {
   public struct Settings: Hashable, Sendable {
-    /// Effective acceleration in g within the band, above which the device moves.
+    /// RMS acceleration in g within the band above which the device moves.
     public var accelerationThreshold = 0.01
-    /// Effective rotation rate in rad/s within the band, above which the device moves.
+    /// RMS rotation rate in rad/s within the band above which the device moves.
     public var rotationThreshold = 0.005
     /// Multiple of the learned noise floor to which a threshold rises.
     public var noiseFactor = 3.0
     /// Largest factor by which a threshold rises.
     public var ceiling = 2.5
-    /// Share of the threshold below which rest begins; it ends at the threshold.
+    /// Share of the threshold below which a rest begins. The rest ends at the threshold itself.
     public var hysteresis = 0.7
     /// Quiet time in s until rest: shorter than a stop at a sign, longer than a smooth stretch of road.
     public var settlingTime = 1.5
@@ -90,7 +91,7 @@ public struct StationaryDetector: Sendable {
 
   private mutating func decide(at timestamp: Timestamp) -> State? {
     guard let lastAcceleration else { return nil }
-    // The level of a silent sensor is outdated and does not count.
+    // The last level of a gyroscope that delivers no samples is outdated and does not count.
     let hasRotation = lastRotation.map { abs(timestamp.seconds(since: $0)) < 1 } ?? false
     let hasAcceleration = abs(timestamp.seconds(since: lastAcceleration)) < 1
     guard hasAcceleration || hasRotation else { return nil }
@@ -125,11 +126,11 @@ public struct StationaryDetector: Sendable {
 
 /// A receiver's evidence of motion, while its fixes are recent.
 private struct SpeedWitness {
-  /// Assumed accuracy in m/s. Receivers measure speed by Doppler shift, to 0.5 at worst, even if they report
-  /// more (gpsd derives a several times larger error from positions). Parked receivers vary by less than
-  /// 0.25.
+  /// Limits in m/s of the accuracy that is assumed for a speed. Receivers measure speed by Doppler shift with
+  /// an error of at most 0.5. A larger reported error is ignored, because gpsd derives it from positions,
+  /// which makes it several times too large. The speed of a parked receiver varies by less than 0.25.
   private static let (worstAccuracy, bestAccuracy) = (0.5, 0.25)
-  /// Validity of a fix in s: half an interval plus this time after the next fix was due.
+  /// A fix is valid until the next fix is overdue by half an interval plus this time in s.
   private static let latency = 1.0
   /// Longest interval in s between fixes that count as continuous observation.
   private static let longestInterval = 20.0
@@ -146,7 +147,7 @@ private struct SpeedWitness {
     let accuracy = accuracy.flatMap { $0.isFinite ? $0 : nil } ?? Self.worstAccuracy
     isMoving = speed > max(Self.bestAccuracy, min(accuracy, Self.worstAccuracy))
     if isMoving { lastMotion = timestamp }
-    // If delayed fixes arrive together, only the first one determines the gap.
+    // If delayed fixes arrive together, only the first of them determines the interval between fixes.
     let gap = arrival.map { now.seconds(since: $0) } ?? 0
     if gap > 0 { interval = min(gap, Self.longestInterval) }
     arrival = now
@@ -158,7 +159,7 @@ private struct SpeedWitness {
   }
 }
 
-/// Effective value of a signal within the band, and the threshold it is compared with.
+/// RMS of a signal within the band, and the threshold with which it is compared.
 private struct BandLevel {
   private let base: Double
   private let settings: StationaryDetector.Settings
@@ -171,7 +172,7 @@ private struct BandLevel {
   private var floor: Double?
   private var last: Timestamp?
 
-  /// Time in s over which power is averaged, and over which the noise floor is learned.
+  /// Time constants in s: of the averaged power, and of the learned noise floor.
   private static let averagingTime = 0.4
   private static let learningTime = 20.0
 
@@ -193,7 +194,7 @@ private struct BandLevel {
     let step = last.map { timestamp.seconds(since: $0) } ?? 0
     last = timestamp
     if step > 2 {
-      // After a silence, the filters would interpret the jump as motion.
+      // After a gap of more than 2 s, the filters would interpret the changed value as motion.
       upper.reset()
       upperAgain.reset()
       slow.reset()

@@ -6,7 +6,8 @@ extension LiveMotion {
   /// Capacity of a consumer's queue.
   public static let defaultEventCapacity = 64
 
-  /// Shakes, as `motionBegan(_:with:)`, `motionEnded(_:with:)` and `motionCancelled(_:with:)` of UIKit.
+  /// Shakes. The corresponding calls of UIKit are `motionBegan(_:with:)`, `motionEnded(_:with:)` and
+  /// `motionCancelled(_:with:)`.
   public func shakes(
     settings: ShakeDetector.Settings = ShakeDetector.Settings(), capacity: Int = defaultEventCapacity
   ) -> AsyncSamples<ShakeDetector.Event> {
@@ -34,7 +35,8 @@ extension LiveMotion {
     try stream(capacity) { detect(ImpactDetector(settings: settings), Self.gesture, $0) }.handing(to: handler)
   }
 
-  /// Orientations of the device, as `orientationDidChangeNotification` of UIKit. Only the accelerometer is powered.
+  /// Orientations of the device. UIKit reports them by `orientationDidChangeNotification`. Only the
+  /// accelerometer is powered.
   public func orientationUpdates(
     settings: OrientationDetector.Settings = OrientationDetector.Settings(),
     capacity: Int = defaultEventCapacity
@@ -96,7 +98,8 @@ extension LiveMotion {
   private static let gesture = [MotionUpdates.accelerometer, .gyro].map {
     MotionRequest($0, interval: 1 / MotionManager.fusionRate, latency: 0.1)
   }
-  /// Orientation and rest appear below 4 Hz.
+  /// Orientation and rest are determined from frequencies below 4 Hz, so 25 samples per second are
+  /// sufficient.
   private static let slow = [MotionRequest(.accelerometer, interval: 0.04, latency: 0.2)]
 
   private func sequence<Element>(

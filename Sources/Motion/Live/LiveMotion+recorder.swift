@@ -3,14 +3,18 @@ internal import Platform
 internal import Spatial
 
 extension LiveMotion {
-  /// Records the accelerometer into a history file. Returns when the records are stored: after the duration, at the end of the
-  /// source, or when the task is cancelled. A sensor that falls silent does not delay it by more than two seconds. Read the file with `SensorRecorder(reading:)`, also while it is written. The
-  /// corresponding call of Core Motion is `CMSensorRecorder.recordAccelerometer(forDuration:)`.
+  /// Records the accelerometer into a history file. Returns when the records are stored: after the duration,
+  /// at the end of the source, or when the task is cancelled. If the sensor stops delivering samples, the
+  /// return is delayed by at most two seconds.
   ///
+  /// Read the file with `SensorRecorder(reading:)`, also while it is written. The corresponding call of Core
+  /// Motion is `CMSensorRecorder.recordAccelerometer(forDuration:)`.
   /// - Parameters:
-  ///   - seconds: duration from the first sample, or from the call while there is no sample, on the device's time line.
+  ///   - seconds: duration on the clock of the samples: from the first sample, or from the call if no sample
+  ///     arrives.
   ///   - path: the history file; created if missing, extended otherwise. One writer at a time.
-  /// - Returns: the number of samples lost because the storage was slower than the sensor. A pulled recording loses none.
+  /// - Returns: the number of samples lost because the storage was slower than the sensor. None are lost if
+  ///   a `LiveDevice` replays a recording at the consumers' speed (`speed: nil`).
   /// - Throws: `SystemError` if the file cannot be opened or written.
   @discardableResult
   public func recordAccelerometer(
@@ -19,7 +23,7 @@ extension LiveMotion {
     let samples = stream(
       .accelerometer, settings.interval, 1, Self.defaultCapacity, \.accelerometer, backlog)
     let (utcOffset, isVirtual, clock) = (utcOffset, isVirtual, clock)
-    // Writing blocks, so it has a thread of its own.
+    // File writes block the thread, so they run on a dedicated thread and not on the cooperative pool.
     let result: Result<Int, SystemError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         do throws(SystemError) {
@@ -63,17 +67,19 @@ extension LiveMotion {
   }
 }
 
-/// The time range of a recording: from the first sample, or from the call while there is none.
+/// The time range of a recording: from the first sample, or from the call until a first sample arrives.
 struct RecordingPeriod: Sendable {
   /// Duration in s.
   private let duration: Double
-  /// True if the time line is independent of the machine's clock, so that waiting does not advance it.
+  /// True if timestamps are independent of the machine's clock, so that they do not advance while the
+  /// recorder waits.
   private let isVirtual: Bool
-  /// Nil while unknown.
+  /// End of the recording; nil until a sample arrives if the time of the call is unknown.
   private var end: Timestamp?
   private var hasStarted = false
 
-  /// Seconds after the end in which samples may arrive: they come in blocks.
+  /// Seconds after the end for which samples from before the end may still arrive, because samples come in
+  /// blocks.
   private static let delay = 2.0
   /// Seconds between two checks of a virtual clock.
   private static let pause = 0.2
@@ -83,16 +89,16 @@ struct RecordingPeriod: Sendable {
     end = start?.advanced(bySeconds: seconds)
   }
 
-  /// Returns whether a sample is to be recorded. The first one starts the duration.
+  /// Returns whether a sample is to be recorded. The first sample starts the duration.
   mutating func contains(_ timestamp: Timestamp) -> Bool {
     if !hasStarted { (hasStarted, end) = (true, timestamp.advanced(bySeconds: duration)) }
     return end.map { timestamp <= $0 } ?? true
   }
 
-  /// Returns whether no sample can arrive any more.
+  /// Returns whether samples from before the end can no longer arrive.
   func isOver(at now: Timestamp?) -> Bool { secondsLeft(at: now).map { $0 <= 0 } ?? false }
 
-  /// Seconds to wait for the next sample; nil for no limit.
+  /// Returns the seconds to wait for the next sample; nil to wait without limit.
   func timeout(at now: Timestamp?) -> Double? {
     secondsLeft(at: now).map { isVirtual ? Self.pause : max(0, $0) }
   }
@@ -104,7 +110,7 @@ struct RecordingPeriod: Sendable {
 }
 
 extension BootIdentity {
-  /// A random identity for a time line that is meaningful only within this run.
+  /// A random identity, for timestamps that are meaningful only within this run.
   static var random: BootIdentity {
     BootIdentity(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
   }

@@ -1,7 +1,8 @@
 public import Platform
 public import Spatial
 
-// Intervals and latencies are seconds. An interval longer than the hardware's leaves samples out; nil delivers every sample.
+// Intervals and latencies are seconds. If an interval is longer than the hardware's, samples are skipped; nil
+// delivers every sample.
 
 /// Updates that are read from properties: `accelerometerData`, `gyroData`, `magnetometerData`, `deviceMotion`. The sensor is powered
 /// until the corresponding `stop`. A second start replaces the interval.
@@ -70,8 +71,9 @@ extension LiveMotion {
   }
 }
 
-/// Updates as queues, for threads that may wait. The sensor is powered while the queue exists. A pulled
-/// recording does not wait for a queue.
+/// Updates as queues, for threads that may block. The sensor is powered while the queue exists. A
+/// `LiveDevice` that replays a recording at the consumers' speed (`speed: nil`) does not wait for these
+/// queues.
 extension LiveMotion {
   public func accelerometerStream(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity
@@ -99,8 +101,8 @@ extension LiveMotion {
   }
 }
 
-/// Updates by handlers. Each handler runs on a thread of its own until the result is stopped or released. They throw `SystemError`
-/// if no thread can be created.
+/// Updates by handlers. Each handler runs on a thread of its own until the result is stopped or released. The
+/// functions throw `SystemError` if no thread can be created.
 extension LiveMotion {
   public func startAccelerometerUpdates(
     interval: Double? = nil, latency: Double = 0.1, capacity: Int = defaultCapacity,
@@ -133,7 +135,8 @@ extension LiveMotion {
 }
 
 extension LiveMotion {
-  /// - Parameter backlog: where a consumer that falls behind is reported; nil drops its oldest samples.
+  /// - Parameter backlog: records that the consumer falls behind, so that the source can wait for it. If nil,
+  ///   the source does not wait, and a full queue drops its oldest samples.
   func stream<Sample: Sendable>(
     _ updates: MotionUpdates, _ interval: Double?, _ latency: Double, _ capacity: Int,
     _ outlets: WritableKeyPath<MotionServices, [MotionOutlet<Sample>]>, _ backlog: Backlog? = nil

@@ -20,11 +20,11 @@ public final class LiveMotion: Sendable {
 
   private let state: Locked<MotionServices>
   let backlog: Backlog?
-  /// Nanoseconds to add to a timestamp for UTC; nil if unknown.
+  /// Returns the nanoseconds to add to a timestamp for UTC; nil if unknown.
   let utcOffset: @Sendable () -> Int64?
-  /// True if timestamps belong to a recording's own time line.
+  /// True if timestamps are those of a recording and independent of the machine's clock.
   let isVirtual: Bool
-  /// The time on the device's time line; nil without a device.
+  /// Returns the current time on the clock of the samples; nil if the samples come from no `LiveDevice`.
   let clock: (@Sendable () -> Timestamp)?
   private let demandsChanged: @Sendable ([SensorKind: SensorDemand]) -> Void
 
@@ -37,10 +37,12 @@ public final class LiveMotion: Sendable {
   }
 
   /// - Parameters:
-  ///   - backlog: receiver of reports about consumers that fall behind; nil drops their oldest samples.
-  ///   - isVirtual: true if timestamps are on a recording's own time line.
-  ///   - clock: the time on the device's time line; nil if unknown.
-  ///   - utcOffset: nanoseconds to add to a timestamp for UTC, at the time of the call; nil if unknown.
+  ///   - backlog: records the consumers that fall behind, so that the source can wait for them. If nil, the
+  ///     source does not wait, and full queues drop their oldest samples.
+  ///   - isVirtual: true if timestamps are those of a recording and independent of the machine's clock.
+  ///   - clock: returns the current time on the clock of the samples; nil if unknown.
+  ///   - utcOffset: returns the nanoseconds to add to a timestamp for UTC, at the time of the call; nil if
+  ///     unknown.
   package init(
     manager: MotionManager, backlog: Backlog?, isVirtual: Bool = true,
     clock: (@Sendable () -> Timestamp)? = nil, utcOffset: @escaping @Sendable () -> Int64? = { nil },
@@ -54,10 +56,11 @@ public final class LiveMotion: Sendable {
     self.demandsChanged = demandsChanged
   }
 
-  // Loops that wait would never end.
+  // Ends loops and threads that wait for samples. Without this they would wait forever.
   deinit { finish() }
 
-  /// Ends all updates after the samples that are queued. Later consumers find their updates ended.
+  /// Ends all updates after the samples that are queued. The updates of consumers that are added later end
+  /// immediately.
   public func finish() {
     let ends = change { $0.finish() }
     for end in ends { end() }
@@ -69,13 +72,14 @@ public final class LiveMotion: Sendable {
   /// Processes an altitude of a receiver, for `absoluteAltitudeUpdates`.
   /// - Parameters:
   ///   - altitude: metres above mean sea level.
-  ///   - deviation: metres, one standard deviation.
-  ///   - speed: m/s over ground; nil if unknown.
+  ///   - deviation: standard deviation of the altitude in m.
+  ///   - speed: speed over ground in m/s; nil if unknown.
   public func update(altitude: Double, deviation: Double, speed: Double?, at timestamp: Timestamp) {
     state.withLock { $0.update(altitude: altitude, deviation: deviation, speed: speed, at: timestamp) }
   }
 
-  /// Reads or changes the manager with exclusive access. A change of what its consumers require reaches the sensors.
+  /// Reads or changes the manager with exclusive access. If the requirements of its consumers change, the
+  /// sensors are adjusted.
   public func withManager<Result>(_ body: (inout MotionManager) -> Result) -> Result {
     change { body(&$0.manager) }
   }
@@ -93,11 +97,12 @@ public final class LiveMotion: Sendable {
     state.withLock(\.availableAttitudeReferenceFrames)
   }
 
-  /// Height since the first pressure; nil before it. It is updated while altitude updates run.
+  /// Height relative to the first pressure; nil before the first pressure. It changes only while altitude
+  /// updates run.
   public var altitudeData: AltitudeData? { state.withLock { $0.altimeter.altitudeData } }
 
-  /// Height above mean sea level; nil before both barometer and receiver have delivered. It is updated while absolute altitude
-  /// updates run.
+  /// Height above mean sea level; nil before both barometer and receiver have delivered. It changes only
+  /// while absolute altitude updates run.
   public var absoluteAltitudeData: AbsoluteAltitudeData? {
     state.withLock { $0.altimeter.absoluteAltitudeData }
   }
@@ -119,7 +124,7 @@ public final class LiveMotion: Sendable {
   func stopPulling(_ updates: MotionUpdates) { change { $0.stopPulling(updates) } }
 
   /// Adds a consumer. Its elements are pushed on the source's thread, with the lock held.
-  /// - Parameter register: adds the outlet for the number of the consumer.
+  /// - Parameter register: stores the outlet in the services under the given consumer number.
   func subscribe<Element: Sendable>(
     _ requirements: MotionServices.Requirements, _ outlet: SampleOutlet<Element>,
     _ register: (inout MotionServices, SampleOutlet<Element>, Int) -> Void
@@ -138,7 +143,7 @@ public final class LiveMotion: Sendable {
       stop: { [weak self] in self?.change { $0.remove(consumer) } })
   }
 
-  /// Every change goes through here: the one place that reports changed requirements.
+  /// All changes of the services call this function, so that changed sensor requirements are always reported.
   private func change<Result>(_ body: (inout MotionServices) -> Result) -> Result {
     let (result, demands): (Result, [SensorKind: SensorDemand]?) = state.withLock { services in
       let before = services.demands

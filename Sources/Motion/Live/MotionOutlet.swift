@@ -1,10 +1,10 @@
 internal import Sensors
 public import Spatial
 
-/// The outlet of one consumer of samples at an interval of its own.
+/// Delivers samples to one consumer at the interval that this consumer requested.
 struct MotionOutlet<Sample: Sendable>: Sendable {
   let consumer: Int
-  /// Seconds; nil passes every sample.
+  /// Interval in s between delivered samples; nil delivers every sample.
   private let interval: Double?
   private let outlet: SampleOutlet<Sample>
   private var next: Timestamp?
@@ -17,7 +17,8 @@ struct MotionOutlet<Sample: Sendable>: Sendable {
 
   mutating func offer(_ sample: Sample, at timestamp: Timestamp) {
     if let interval {
-      // The grid does not drift. A twentieth of the interval counts as jitter. Time that went back starts a new grid.
+      // Samples are due on a fixed time grid that does not drift. A sample may be early by a twentieth of the
+      // interval. If timestamps go back, a new grid starts.
       if let next, timestamp < next.advanced(bySeconds: -interval / 20),
         timestamp > next.advanced(bySeconds: -2 * interval)
       {
@@ -41,7 +42,8 @@ extension Array {
 protocol MotionDetector<Event>: Sendable {
   associatedtype Event: Sendable
 
-  /// - Parameter gravity: g, in the axes of the device; `motion` may be in those of the vehicle.
+  /// - Parameter gravity: direction of gravity in g, in the axes of the device. `motion` may be in the axes
+  ///   of the vehicle.
   mutating func process(_ motion: DeviceMotion, gravity: Vector3) -> [Event]
 }
 
@@ -66,7 +68,7 @@ extension OrientationDetector: MotionDetector {
 /// Rest or motion of the device. The corresponding type of Core Motion is `CMMotionActivity`.
 public struct MotionActivity: Hashable, Sendable {
   public var state: StationaryDetector.State
-  /// Start of the rest or of the motion, on the device's time line.
+  /// Start of the rest or of the motion, on the device's clock.
   public var startDate: Timestamp
 
   public init(state: StationaryDetector.State, startDate: Timestamp) {

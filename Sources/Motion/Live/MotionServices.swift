@@ -30,14 +30,14 @@ struct MotionServices: Sendable {
 
   private var registrations: [Int: Registration] = [:]
   private var nextConsumer = 0
-  /// The consumers without an outlet, which read the properties.
+  /// Consumer numbers of updates without an outlet, whose consumers read the manager's properties.
   private var pulling: [MotionUpdates: Int] = [:]
 
   init(manager: MotionManager) { self.manager = manager }
 
   // MARK: Consumers
 
-  /// Adds a consumer; nil after the end.
+  /// Adds a consumer and returns its number; nil after `finish()`.
   mutating func add(_ requirements: Requirements) -> Int? {
     guard !isFinished else { return nil }
     nextConsumer += 1
@@ -68,7 +68,7 @@ struct MotionServices: Sendable {
     if let consumer = pulling.removeValue(forKey: updates) { remove(consumer) }
   }
 
-  /// Removes all consumers. Returns the calls that end their updates, to be made without the lock.
+  /// Removes all consumers. Returns the functions that end their updates, to be called without the lock.
   mutating func finish() -> [@Sendable () -> Void] {
     isFinished = true
     var ends = accelerometer.map(\.finish) + gyro.map(\.finish) + magnetometer.map(\.finish)
@@ -93,7 +93,7 @@ struct MotionServices: Sendable {
     return demands
   }
 
-  /// The altimeter's own rate.
+  /// Demand of altitude updates on barometer and receiver: the altimeter delivers one level per second.
   private static let altitudeDemand = SensorDemand.rate(hertz: 1, latency: .seconds(1))
 
   /// The frames that the discovered sensors can serve, whether they are powered or not.
@@ -126,13 +126,15 @@ struct MotionServices: Sendable {
     admit(block)
     guard !deviceMotion.isEmpty || !detectors.isEmpty else { return manager.fuse() }
     let frame = manager.frame
-    // Detectors alone do not wait for the frame: gravity is the same in all.
+    // Without motion consumers, the frame that needs no magnetometer is used, so that detectors do not wait
+    // for the requested one. Gravity is the same in all frames.
     if deviceMotion.isEmpty { manager.frame = .xArbitraryZVertical }
     defer { manager.frame = frame }
     while let scan = manager.nextScan {
       manager.fuseNext()
       let isNew = manager.isMotionNew(after: scan)
-      // A gyroscope may be available and off: detectors then follow the accelerometer, without waiting for it.
+      // A gyroscope may be available but switched off. Detectors then process each accelerometer sample and
+      // do not wait for gyroscope samples.
       let isFollowed = manager.isPresent(.gyroscope) ? isNew : scan.specificForce != nil
       guard isFollowed, let motion = manager.deviceMotion else { continue }
       if isNew { deviceMotion.offer(motion, at: motion.timestamp) }

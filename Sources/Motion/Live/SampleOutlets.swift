@@ -17,7 +17,7 @@ package struct SampleOutlets<Element: Sendable>: Sendable {
     all.append((consumer, outlet))
   }
 
-  /// Returns whether the consumer had an outlet.
+  /// Removes the outlet of a consumer and returns whether it had one.
   @discardableResult
   package mutating func remove(_ consumer: Int) -> Bool {
     let count = all.count
@@ -25,7 +25,7 @@ package struct SampleOutlets<Element: Sendable>: Sendable {
     return all.count < count
   }
 
-  /// Removes all outlets. Returns the calls that end the updates, to be made without the lock.
+  /// Removes all outlets. Returns the functions that end the updates, to be called without the lock.
   package mutating func removeAll() -> [@Sendable () -> Void] {
     defer { all = [] }
     return all.map(\.outlet.finish)

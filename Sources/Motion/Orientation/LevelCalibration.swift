@@ -8,7 +8,7 @@ public struct LevelCalibration: Hashable, Sendable {
   /// Gravity on the level surface, device frame, length one.
   public let gravity: Vector3
 
-  /// No correction: the device is level if gravity is (0, 0, -1).
+  /// No correction: the device counts as level if gravity is (0, 0, -1).
   public static let none = LevelCalibration(uncheckedGravity: Vector3(0, 0, -1))
 
   private init(uncheckedGravity: Vector3) { gravity = uncheckedGravity }
@@ -28,9 +28,11 @@ public struct LevelCalibration: Hashable, Sendable {
     self.init(gravity: a + b)
   }
 
-  /// Rotation from device coordinates to those of a level device, by the smallest angle. A device facing down
-  /// (within 45°, or tilted more to a side than to top or bottom) is first turned over about its long axis,
-  /// so that its top remains ahead. The smallest rotation is unstable there.
+  /// Rotation from device coordinates to those of a level device, by the smallest angle.
+  ///
+  /// The smallest rotation is unstable for a device that faces down (within 45°, or tilted more to a side
+  /// than to top or bottom). Such a device is first turned over about its long axis, so that its top remains
+  /// ahead.
   public var rotation: Quaternion {
     let level = Vector3(0, 0, -1)
     let isOnSide = gravity.z > 0 && abs(gravity.x) > abs(gravity.y)
@@ -72,7 +74,8 @@ public struct LevelCalibrator: Sendable {
 
   /// Averaging time in s: 2 s reduce the noise of an inexpensive accelerometer (3 mg at 100 Hz) to 0.01°.
   public static let defaultDuration = 2.0
-  /// Largest deviation in degrees of a smoothed reading; vibration of an idling engine stays below.
+  /// Largest deviation in degrees of a smoothed reading from the mean. The vibration of an idling engine
+  /// causes a smaller deviation.
   public static let defaultTolerance = 1.0
 
   private let duration: Double
@@ -100,9 +103,11 @@ public struct LevelCalibrator: Sendable {
     let elapsed = timestamp.seconds(since: start)
     let strayed = Quaternion.shortest(from: smooth.process(acceleration, at: timestamp), to: sum).angle
       .degrees
-    // A quarter of the time is required for a reliable comparison.
+    // A deviation from the mean is evaluated only after a quarter of the averaging time, when the mean is
+    // reliable.
     if strayed > tolerance, elapsed >= duration / 4 {
-      // Smoothed noise deviates less than single readings scatter. A movement deviates more.
+      // If smoothed readings deviate from the mean by less than single readings do, the cause is noise. A
+      // larger deviation is a movement.
       let scatter = self.scatter
       return strayed < scatter ? .noisy(degrees: scatter) : .moved(degrees: strayed)
     }
@@ -112,7 +117,7 @@ public struct LevelCalibrator: Sendable {
     return .done(calibration)
   }
 
-  /// Effective deviation in degrees of single readings from their mean.
+  /// RMS deviation in degrees of single readings from their mean.
   private var scatter: Double {
     let mean = sum / count
     let variance = max(0, squares / count - mean.dot(mean))

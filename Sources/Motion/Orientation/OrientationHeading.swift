@@ -19,9 +19,12 @@ extension Attitude {
   /// clockwise from the frame's north, 0 ..< 360. It is meaningful only in frames whose x axis points north.
   ///
   /// A side within 15° of the vertical has hardly any direction: a tilt error is magnified at least four
-  /// times. It is gradually replaced by the device's back (by the face, if the side points down), and
-  /// completely within 5°. The back is the side that points ahead when a device that points ahead is set
-  /// upright. Nil only at the moment when a side that leans backwards changes over.
+  /// times. Between 15° and 5°, the side is gradually replaced by the device's back, or by its face if the
+  /// side points down; within 5°, completely. The back is the side that points ahead when a device that
+  /// points ahead is set upright.
+  ///
+  /// Nil if side and back point in opposite directions and cancel, which happens at one tilt of a device that
+  /// leans backwards.
   public func heading(for orientation: DeviceOrientation) -> Double? {
     let side = quaternion.rotate(orientation.headingAxis)
     let steepness = abs(side.z)
@@ -35,7 +38,7 @@ extension Attitude {
   private static let steep = sin(75 * Double.pi / 180)
   private static let upright = sin(85 * Double.pi / 180)
 
-  /// Returns nil for a vector within 2° of the vertical.
+  /// Returns the compass direction of a vector in degrees; nil for a vector within 2° of the vertical.
   private static func compassDirection(_ direction: Vector3) -> Double? {
     guard direction.x * direction.x + direction.y * direction.y > 0.0012 else { return nil }
     return normalizedDegrees(-atan2(direction.y, direction.x).degrees)

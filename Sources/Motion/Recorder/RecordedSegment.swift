@@ -138,7 +138,7 @@ extension RecordedSegment {
   }
 }
 
-/// Positions and times of all segments, rebuilt when the file is opened (one second for 100 MB).
+/// File positions and times of all segments, rebuilt when the file is opened (one second for 100 MB).
 struct SegmentIndex: Sendable {
   struct Entry: Sendable {
     var sequence: UInt64
@@ -177,7 +177,7 @@ struct SegmentIndex: Sendable {
 
   var nextSequence: UInt64 { (newest?.sequence ?? 0) + 1 }
 
-  /// Returns the slot after the newest one, within the limit.
+  /// Returns the index of the slot to write next: the one after the newest, or 0 from `limit` on.
   func nextSlot(limit: Int) -> Int {
     guard let newest else { return 0 }
     let next = newest.slot + 1

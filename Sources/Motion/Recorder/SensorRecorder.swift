@@ -55,7 +55,8 @@ public struct SensorRecorder: ~Copyable, Sendable {
     let limit = max(1, settings.sizeLimit / RecordedSegment.slotSize)
     var index = try SegmentIndex(scanning: file)
     if index.slotCount > limit {
-      // The limit is smaller than before. Slots beyond it are dropped regardless of their age.
+      // The file was written with a larger limit. Its slots beyond the new limit are removed, whatever their
+      // age.
       try file.truncate(to: Int64(limit * RecordedSegment.slotSize))
       index.forget(slotsFrom: limit)
     }
@@ -74,8 +75,9 @@ public struct SensorRecorder: ~Copyable, Sendable {
     damagedSegments = index.damaged
   }
 
-  /// Records for a duration from a point in time, as `CMSensorRecorder.recordAccelerometer(forDuration:)`. A
-  /// later end replaces an earlier one; an earlier end is ignored. Without a call everything is recorded.
+  /// Limits recording to a duration from a point in time. The corresponding call of Core Motion is
+  /// `CMSensorRecorder.recordAccelerometer(forDuration:)`. A later end replaces an earlier one; an earlier
+  /// end is ignored. Without a call, all samples are recorded.
   public mutating func recordAccelerometer(forDuration seconds: Double, from start: Timestamp) {
     let end = start.advanced(bySeconds: seconds)
     recordsUntil = recordsUntil.map { max($0, end) } ?? end
@@ -84,11 +86,12 @@ public struct SensorRecorder: ~Copyable, Sendable {
   /// Records samples. Samples that are not finite, not later than the last, or closer than the interval are
   /// skipped.
   /// - Parameter utcOffset: nanoseconds to add to a timestamp for UTC; nil if unknown.
-  /// - Throws: `SystemError` for a failing disk. A full disk shrinks the ring, and is an error only without
-  ///   space for a single segment.
+  /// - Throws: `SystemError` if the disk fails. A full disk shrinks the ring; it is an error only if there is
+  ///   no space for a single segment.
   public mutating func record(_ block: [AccelerometerData], utcOffset: Int64?) throws(SystemError) {
     if utcOffset != self.utcOffset {
-      // A clock change beyond the drift within a segment starts a new one.
+      // A segment stores one UTC offset. Changes below 50 ms count as drift; a larger change of the clock
+      // starts a new segment.
       if let old = self.utcOffset, let utcOffset, abs(old &- utcOffset) < 50_000_000 {
       } else {
         try flush()
@@ -99,7 +102,8 @@ public struct SensorRecorder: ~Copyable, Sendable {
       if let recordsUntil, sample.timestamp > recordsUntil { continue }
       if let last = pending.last?.timestamp {
         let step = sample.timestamp.seconds(since: last)
-        // A tenth of the interval is jitter: skipping such a sample would halve the rate.
+        // A sample may be early by a tenth of the interval. If such samples were skipped, a sensor with
+        // exactly this interval would be recorded at half its rate.
         guard step > 0, step >= (settings.interval ?? 0) * 0.9 else { continue }
         if step > RecordedSegment.longestInterval { try flush() }
       }
@@ -163,7 +167,7 @@ public struct SensorRecorder: ~Copyable, Sendable {
       else { continue }
       let bytes = try file.read(
         count: RecordedSegment.slotSize, at: Int64(entry.slot * RecordedSegment.slotSize))
-      // A writer may have replaced it since it was indexed.
+      // A writer may have replaced the segment since it was indexed.
       guard let segment = RecordedSegment(slot: bytes), segment.sequence == entry.sequence else { continue }
       for sample in segment.dated(by: offset, from: start, to: end) { history.append(sample) }
     }
@@ -191,7 +195,8 @@ public struct SensorRecorder: ~Copyable, Sendable {
       found = waiting.dated(by: utcOffset, from: start, to: end)
     }
     for (first, entry, offset) in wanted.sorted(by: { $0.first < $1.first }) {
-      // If a clock was set back, segments overlap. Reading may stop only if the remaining ones start later.
+      // If a clock was set back, the civil times of segments overlap. Reading may stop only if the remaining
+      // segments start later.
       if found.count > limit, let last = found.map(\.time).sorted().dropFirst(limit).first,
         first > last.nanoseconds
       {
@@ -238,7 +243,7 @@ extension RecordedSegment {
   }
 }
 
-/// A stored sample, as `CMRecordedAccelerometerData`.
+/// A stored sample. The corresponding type of Core Motion is `CMRecordedAccelerometerData`.
 public struct RecordedAccelerometerData: Hashable, Sendable {
   /// Number that increases from segment to segment.
   public var identifier: UInt64
@@ -246,7 +251,7 @@ public struct RecordedAccelerometerData: Hashable, Sendable {
   public var boot: BootIdentity
   /// Civil time of the sample.
   public var time: UTCTime
-  /// Time of the sample on that boot's time line.
+  /// Time of the sample on the device's clock, which counts from that boot.
   public var timestamp: Timestamp
   /// Acceleration in g, device frame.
   public var acceleration: Vector3
@@ -264,8 +269,8 @@ public struct RecordedHistory: Hashable, Sendable {
 
   /// Samples in order of recording.
   public private(set) var samples: [RecordedAccelerometerData] = []
-  /// Gaps in the same order. Gaps before the first or after the last sample are not included; compare their
-  /// times with the span.
+  /// Gaps in order of recording. Gaps before the first or after the last sample are not included: compare the
+  /// times of these samples with the requested span.
   public private(set) var gaps: [Gap] = []
   /// Number of segments of boots during which the clock was never set.
   public internal(set) var undatedSegments = 0

@@ -2,10 +2,12 @@ internal import Platform
 
 /// An asynchronous sequence of one consumer's samples: every sample, in order.
 ///
-/// It queues `capacity` samples while the consumer is busy. Beyond that the oldest are dropped and counted in `overflowCount`, so the
-/// thread of a sensor never waits for a task. A recording that is pulled by a `LiveDevice` waits instead and loses nothing. The end of
-/// the loop, the cancellation of its task and the release of the sequence remove the consumer. At the end of the source, queued
-/// samples are still delivered. Use one loop per sequence: two loops would share the samples.
+/// It queues `capacity` samples while the consumer is busy. If more arrive, the oldest are dropped and
+/// counted in `overflowCount`, so the thread of a sensor never waits for a task. If a `LiveDevice` replays a
+/// recording at the consumers' speed (`speed: nil`), the replay waits instead, and no sample is lost. The end
+/// of the loop, the cancellation of its task and the release of the sequence remove the consumer. At the end
+/// of the source, queued samples are still delivered. Use one loop per sequence: two loops would share the
+/// samples.
 public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
   public typealias Element = Sample
   public typealias Failure = Never
@@ -15,7 +17,8 @@ public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
   private let stream: AsyncStream<Sample>
   private let source: Source
 
-  /// - Parameter backlog: where a consumer that falls behind is reported; nil drops its oldest samples.
+  /// - Parameter backlog: records that the consumer falls behind, so that the source can wait for it. If nil,
+  ///   the source does not wait, and a full queue drops its oldest samples.
   package init(
     capacity: Int, backlog: Backlog? = nil, _ make: (_ outlet: SampleOutlet<Sample>) -> Subscription
   ) {
@@ -35,7 +38,8 @@ public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
           @unknown default: break
           }
         }, finish: finish))
-    // The stream's storage must not retain the owner of the stream: either end releases the subscription.
+    // The stream's storage retains this closure, so the closure must not retain `source`, which owns the
+    // stream. The closure captures only subscription and counts.
     continuation.onTermination = { _ in
       subscription.stop()
       counts.end()
@@ -60,7 +64,7 @@ public struct AsyncSamples<Sample: Sendable>: AsyncSequence, Sendable {
 
   public struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate var iterator: AsyncStream<Sample>.AsyncIterator
-    // A loop retains its sequence.
+    // Retained so that the updates do not end while a loop uses the iterator.
     fileprivate let source: Source
 
     public mutating func next() async -> Sample? { counted(await iterator.next()) }
@@ -122,7 +126,8 @@ final class SampleCounts: Sendable {
 
   private func change(_ body: (inout State) -> Void) {
     guard let backlog else { return state.withLock { body(&$0) } }
-    // Samples arrive in blocks, so the remaining space must suffice for more than one.
+    // Samples arrive in blocks. A consumer counts as behind when its queue is half full, so that the rest of
+    // the queue has space for a whole block.
     state.withLock { state in
       body(&state)
       backlog.observe(ObjectIdentifier(self), isBehind: !state.hasEnded && state.waiting * 2 > capacity)
@@ -130,7 +135,8 @@ final class SampleCounts: Sendable {
   }
 }
 
-/// The consumers that have fallen behind. A pulled recording waits for them.
+/// The consumers that have fallen behind. A `LiveDevice` that replays a recording at the consumers' speed
+/// (`speed: nil`) waits for them.
 package final class Backlog: Sendable {
   private struct State {
     var behind: Set<ObjectIdentifier> = []
@@ -153,6 +159,6 @@ package final class Backlog: Sendable {
     state.wait(until: nil) { $0.behind.isEmpty || $0.isOpen ? () : nil }
   }
 
-  /// Ends all waiting.
+  /// Ends all current and later calls of `wait` immediately.
   package func open() { state.update { $0.isOpen = true } }
 }

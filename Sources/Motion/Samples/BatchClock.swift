@@ -1,7 +1,7 @@
 internal import Spatial
 
-/// Assigns individual times to the samples of a batch that share the time stamp of the last one: equal steps
-/// since the previous batch. Samples with individual stamps are unchanged.
+/// Assigns individual times to the samples of a batch that all have the time stamp of the batch's last
+/// sample: equal steps since the previous batch. Samples with individual stamps are unchanged.
 struct BatchClock: Hashable, Sendable {
   private var stamp: Timestamp?
   /// Index of the newest sample in its batch.
@@ -36,7 +36,8 @@ struct BatchClock: Hashable, Sendable {
       size = min(complete, lastSize) > 1 ? complete : 1
       lastSize = complete
       let new = stamp.seconds(since: last) / Double(size)
-      // A lost batch must not stretch the intervals of the others.
+      // After a lost batch, the time since the previous one is too long. It must not stretch the intervals of
+      // the samples.
       period = size > 1 && period > 0 ? min(new, 1.5 * period) : size > 1 ? new : 0
       (self.stamp, index) = (stamp, 0)
     }

@@ -49,7 +49,7 @@ public struct LowPassFilter: Hashable, Sendable {
 /// gravity; the remainder is user acceleration.
 ///
 /// The second filter removes most of the bumps and vibration that pass the first (12 dB per octave instead of
-/// 6). Separating long, even braking from a slope requires a gyroscope.
+/// 6). Only a gyroscope can separate long, constant braking from a slope.
 public struct GravitySeparator: Hashable, Sendable {
   /// Cutoff in Hz. Road bumps are above 1 Hz, braking and cornering last seconds. 0.25 Hz suppresses bumps
   /// and short braking, and follows a slope within one or two seconds.

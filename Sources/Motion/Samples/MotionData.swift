@@ -6,7 +6,7 @@ public import Spatial
 /// An accelerometer sample.
 @frozen
 public struct AccelerometerData: Hashable, Sendable {
-  /// Time of measurement from hardware or driver, on the device's time line.
+  /// Time of measurement from hardware or driver, on the device's clock.
   public var timestamp: Timestamp
   /// Acceleration in g, device frame, with Core Motion's sign: a device at rest, face up, reads (0, 0, -1).
   public var acceleration: Vector3

@@ -2,18 +2,20 @@ package import Platform
 
 /// A queue of one consumer's samples: every sample, in order.
 ///
-/// It queues `capacity` samples while the consumer is busy. Above that the oldest are dropped and counted in
-/// `overflowCount`. A recording pulled by a `LiveDevice` waits for handlers instead. Stopping or releasing it
-/// removes the consumer; a sensor without consumers sleeps. Tasks use `AsyncSamples`.
+/// The stream queues `capacity` samples while the consumer is busy. If more arrive, the oldest are dropped
+/// and counted in `overflowCount`. If a `LiveDevice` replays a recording at the consumers' speed (`speed:
+/// nil`), the replay waits for handlers instead. Stopping or releasing the stream removes the consumer; a
+/// sensor without consumers sleeps. Tasks use `AsyncSamples`.
 public final class SampleStream<Sample: Sendable>: Sendable {
   /// Limit of queued samples.
   public let capacity: Int
   private let queue: BoundedQueue<Sample>
-  /// Nil without a backlog.
+  /// Counts of the queued and dropped samples for the backlog; nil without a backlog.
   private let counts: SampleCounts?
   private let subscription: Subscription
 
-  /// - Parameter backlog: where a consumer that falls behind is reported; nil drops its oldest samples.
+  /// - Parameter backlog: records that the consumer falls behind, so that the source can wait for it. If nil,
+  ///   the source does not wait, and a full queue drops its oldest samples.
   package init(
     capacity: Int, backlog: Backlog? = nil, _ make: (_ outlet: SampleOutlet<Sample>) -> Subscription
   ) {
@@ -23,8 +25,8 @@ public final class SampleStream<Sample: Sendable>: Sendable {
     self.queue = queue
     let counts = backlog.map { SampleCounts(capacity: capacity, backlog: $0) }
     self.counts = counts
-    // The queue and not the stream: releasing a stream removes its consumer, which takes the lock that is held while samples
-    // are pushed.
+    // The closures capture the queue and not the stream. If they released the stream while samples are
+    // pushed, the removal of its consumer would take the lock that is already held.
     subscription = make(
       SampleOutlet(
         push: { sample in
@@ -50,7 +52,8 @@ public final class SampleStream<Sample: Sendable>: Sendable {
         handler(sample)
       }
     }
-    // `stop` may be called by the handler, which cannot wait for its own thread.
+    // The thread is not joined: the handler may call `stop`, and it cannot wait for the end of its own
+    // thread.
     thread.detach()
     return self
   }
@@ -85,11 +88,11 @@ public final class SampleStream<Sample: Sendable>: Sendable {
   }
 }
 
-/// The input of one consumer's queue.
+/// The functions by which a source pushes samples into one consumer's queue and ends it.
 package struct SampleOutlet<Sample: Sendable>: Sendable {
   package let push: @Sendable (Sample) -> Void
-  /// Ends the updates; queued samples are still delivered. Never call it under the lock under which `push` is called: it removes
-  /// the consumer.
+  /// Ends the updates; queued samples are still delivered. Never call it with the lock held under which
+  /// `push` is called, because ending the updates removes the consumer, which takes that lock.
   package let finish: @Sendable () -> Void
 }
 

@@ -5,17 +5,17 @@ internal import Spatial
 ///
 /// Each device delivers its own blocks. If a filter receives the forces of 0.1 s before or after the
 /// rotations of the same time, the error in fast motion is ten degrees. A scan therefore waits until no other
-/// sensor can deliver an older sample: each has delivered one of the same or a later time, or has been silent
-/// for much longer than the time between its blocks. A sensor that its source reports as active is awaited
-/// for two seconds, also before its first sample, so that the order does not depend on the size of the first
-/// blocks.
+/// sensor can deliver an older sample. Another sensor cannot if it has delivered a sample of the same or a
+/// later time, or has been silent for much longer than the time between its blocks. A sensor that its source
+/// reports as active is awaited for two seconds, also before its first sample. The order therefore does not
+/// depend on the size of the first blocks.
 struct ScanMerger: Sendable {
   struct Element: Sendable {
     var scan: InertialScan
     var doubts: ScanDoubts
 
-    /// Adds another device's samples of the same time. Returns false if the times differ or both contain the
-    /// same sensor.
+    /// Adds the samples of another device with the same time to this scan. Returns false if the times differ
+    /// or both scans contain the same sensor.
     fileprivate mutating func join(_ other: Element) -> Bool {
       let added = other.scan
       guard added.timestamp == scan.timestamp,
@@ -108,18 +108,19 @@ struct ScanMerger: Sendable {
     }
   }
 
-  /// Removes the oldest scans that no older one can follow, with all samples of one time in one scan; nil
-  /// while all wait.
+  /// Removes the oldest scan and the following scans with the same time, and returns them as one scan. Nil if
+  /// a sensor may still deliver an older sample.
   mutating func nextJoined() -> Element? {
     guard var joined = next() else { return nil }
     while head < waiting.count, joined.join(waiting[head]) { removeHead() }
     return joined
   }
 
-  /// The scans that wait, in order.
+  /// The scans not yet returned, in order of time.
   var waitingScans: [InertialScan] { waiting[head...].map(\.scan) }
 
-  /// Removes the oldest scan, whatever may follow; nil if none waits.
+  /// Removes and returns the oldest scan, even if a sensor may still deliver an older sample; nil if no scan
+  /// waits.
   mutating func flushNext() -> Element? {
     guard head < waiting.count else { return nil }
     let oldest = waiting[head]
@@ -127,14 +128,13 @@ struct ScanMerger: Sendable {
     return oldest
   }
 
-  /// Removes the oldest scan that no older one can follow; nil while all wait.
+  /// Removes and returns the oldest scan; nil if a sensor may still deliver an older sample, or if no scan
+  /// waits.
   mutating func next() -> Element? {
     guard head < waiting.count else { return nil }
     let oldest = waiting[head]
     let time = oldest.scan.timestamp
     let front = max(gyroscope.newest ?? time, accelerometer.newest ?? time, magnetometer.newest ?? time)
-    // Waiting for a slow unbatched magnetometer would delay everything, and the filter accepts its samples
-    // late.
     guard !isAwaited(gyroscope, before: time, front: front),
       !isAwaited(accelerometer, before: time, front: front),
       !isAwaited(magnetometer, before: time, front: front)

@@ -1,7 +1,7 @@
 public import Sensors
 public import Spatial
 
-/// Reservations about an accepted scan.
+/// Problems of an accepted scan, which reduce the weight of its samples.
 public struct ScanDoubts: OptionSet, Hashable, Sendable {
   public let rawValue: UInt8
 
@@ -9,11 +9,11 @@ public struct ScanDoubts: OptionSet, Hashable, Sendable {
 
   /// The gyroscope repeats one value while other sensors vary.
   public static let gyroscope = ScanDoubts(rawValue: 1)
-  /// The accelerometer repeats one value while others vary.
+  /// The accelerometer repeats one value while other sensors vary.
   public static let accelerometer = ScanDoubts(rawValue: 2)
-  /// The magnetometer repeats one value while others vary.
+  /// The magnetometer repeats one value while other sensors vary.
   public static let magnetometer = ScanDoubts(rawValue: 4)
-  /// The magnetometer repeats its previous value.
+  /// The magnetometer's sample equals its previous sample.
   public static let heldField = ScanDoubts(rawValue: 8)
   /// The first scan after time went back: a clock was set, or one stamp was far ahead by mistake. The
   /// device's state remains valid, but earlier times are not comparable.
@@ -30,7 +30,8 @@ public struct ScanScreen: Hashable, Sendable {
   private var gyroscope = SensorScreen(plausible: 200)
   /// Limit in µT: a magnet on the housing reaches 0.1 T.
   private var magnetometer = SensorScreen(plausible: 100_000)
-  /// Batch clocks of the scans by their first sensor.
+  /// Clocks that distribute the samples of batches; a scan uses the clock of the first sensor that it
+  /// contains.
   private var gyroscopeBatches = BatchClock()
   private var accelerometerBatches = BatchClock()
   private var magnetometerBatches = BatchClock()
@@ -40,7 +41,7 @@ public struct ScanScreen: Hashable, Sendable {
   private var lastForceTime: Timestamp?
   private var forceAtRepetition: Vector3?
 
-  /// Rotation rate in rad/s below which it may be bias and is not used as evidence.
+  /// Rotation rate in rad/s up to which a reading may be bias. Smaller rates are no evidence of a rotation.
   private static let certainRotation = 0.2
   /// Temperature range in °C of a working chip.
   private static let temperatures = -60.0...150.0
@@ -57,7 +58,7 @@ public struct ScanScreen: Hashable, Sendable {
     }
   }
 
-  /// Resets all times; the counts continue.
+  /// Resets everything that refers to earlier times; the sample counts continue.
   private mutating func startAnew() {
     accelerometer.startAnew()
     gyroscope.startAnew()
@@ -144,8 +145,8 @@ public struct ScanScreen: Hashable, Sendable {
     return verdict
   }
 
-  /// Returns the visible change of a direction. A rotation about the measured direction itself does not
-  /// change it.
+  /// Reports a rotation to accelerometer and magnetometer while they repeat a value. A rotation about the
+  /// measured direction itself does not change the reading, so only the rest counts.
   @inline(__always)
   private mutating func recordMotion(_ rate: Vector3, at time: Timestamp) {
     defer { lastTurn = time }
@@ -182,11 +183,11 @@ public struct ScanScreen: Hashable, Sendable {
   }
 }
 
-/// Validates the samples of one sensor: rejects and counts those that are no measurements.
+/// Validates the samples of one sensor: rejects and counts samples that cannot be measurements.
 ///
 /// A repeated value alone is no fault, because an ideal sensor at rest repeats, too. It is doubtful if other
-/// sensors keep changing. It is rejected if other sensors meanwhile observed a motion that this one must have
-/// measured; the caller reports that motion with `expectChange`.
+/// sensors keep changing. It is rejected if other sensors meanwhile observed a motion that must have changed
+/// this sensor's value; the caller reports that motion with `expectChange`.
 struct SensorScreen: Hashable, Sendable {
   private(set) var health = SensorHealth()
   /// The repeated value while the sensor is stuck at it; nil while it changes.
@@ -195,8 +196,8 @@ struct SensorScreen: Hashable, Sendable {
   var isRepeating: Bool { repetitions > 0 }
   /// Time of the last sample that differed from its predecessor.
   private(set) var lastChange: Timestamp?
-  /// True if samples before the newest stamp have been in order among themselves for so long that time went
-  /// back: a clock was set, or one stamp was far ahead by mistake.
+  /// True if the sensor's clock went back: it was set, or one stamp was far ahead by mistake. The evidence is
+  /// a number of samples older than the newest stamp but in order among themselves.
   private(set) var hasTimeGoneBack = false
 
   /// Largest plausible length of a value, in the scan's unit.
@@ -208,21 +209,24 @@ struct SensorScreen: Hashable, Sendable {
   private var missedChange = 0.0
   private var refusedSince: Timestamp?
   private var lastRefused: Timestamp?
-  /// Number of these samples in order.
+  /// Number of consecutive rejected samples that are older than the newest stamp but in order among
+  /// themselves.
   private var refusedInOrder = 0
   /// Typical interval between samples in s.
   private var period = 0.0
   /// Time of the last sample before the newest gap in the stamps.
   private var holeStart: Timestamp?
 
-  /// Limits for a stuck value: duration (s), repetitions, and change of direction observed by others (rad).
+  /// A value is stuck if it has lasted for `stuckTime` (s) and `stuckCount` repetitions, while other sensors
+  /// observed a change of direction of `stuckChange` (rad).
   private static let stuckTime = 1.0
   private static let stuckCount = 10
   private static let stuckChange = 0.6
-  /// Time in s after which an unchanged value is doubtful while others change.
+  /// Time in s after which an unchanged value is doubtful if other sensors change.
   private static let doubtfulTime = 2.0
-  /// Number of out-of-order samples, in order among themselves, after which time went back. If they would
-  /// fill a gap they may be a delayed block; then this time in s must pass as well.
+  /// Evidence that a clock went back: this number of samples that are older than the newest stamp but in
+  /// order among themselves. Samples that would fill a gap may also be a delayed block; they must in addition
+  /// span this time in s.
   private static let timeStepEvidence = (count: 5, inHole: 2.0)
 
   init(plausible: Double) { self.plausible = plausible }
@@ -239,7 +243,7 @@ struct SensorScreen: Hashable, Sendable {
       if timestamp < lastSeen { judgeOrder(timestamp) }
       return false
     }
-    // A comparison with NaN is false.
+    // Rejects NaN, too, because a comparison with NaN is false.
     guard value.dot(value) <= plausible * plausible else {
       if value.isFinite { health.implausible += 1 } else { health.notFinite += 1 }
       return false
@@ -276,8 +280,8 @@ struct SensorScreen: Hashable, Sendable {
     return true
   }
 
-  /// Updates period and gap from an interval: the second sample's, which sets the period, or an unusually
-  /// long one.
+  /// Updates the typical interval and the newest gap. Called for the second sample, whose interval becomes
+  /// the typical one, and for unusually long intervals.
   private mutating func observeHole(_ interval: Double, after last: Timestamp) {
     if period > 0 {
       holeStart = last
@@ -299,12 +303,13 @@ struct SensorScreen: Hashable, Sendable {
     hasTimeGoneBack = !fillsHole || timestamp.seconds(since: refusedSince) >= Self.timeStepEvidence.inHole
   }
 
-  /// Reports a rotation by `angle` rad measured by another sensor, which must change the direction of this one.
+  /// Reports that another sensor measured a rotation by `angle` rad, which must change the direction that
+  /// this sensor measures.
   mutating func expectChange(by angle: Double) {
     if angle.isFinite { missedChange += angle }
   }
 
-  /// Returns whether the sensor has repeated one value for long while another one changed.
+  /// Returns whether the sensor has repeated one value for more than 2 s while `first` or `second` changed.
   @inline(__always)
   func isDoubtful(at timestamp: Timestamp, beside first: SensorScreen, _ second: SensorScreen) -> Bool {
     guard repetitions > 0, let lastChange, timestamp.seconds(since: lastChange) > Self.doubtfulTime else {
@@ -316,7 +321,7 @@ struct SensorScreen: Hashable, Sendable {
     return varies(first) || varies(second)
   }
 
-  /// Resets all times; the counts continue.
+  /// Resets everything that refers to earlier times; the sample counts continue.
   mutating func startAnew() {
     let health = health
     self = SensorScreen(plausible: plausible)
@@ -338,15 +343,15 @@ public struct SensorHealth: Hashable, Sendable {
   public var state = State.silent
   /// Number of accepted samples.
   public var accepted = 0
-  /// Accepted samples equal to their predecessor: repeated readings, or an ideal sensor at rest.
+  /// Number of accepted samples equal to their predecessor: repeated readings, or an ideal sensor at rest.
   public var repeated = 0
-  /// Rejected: NaN or infinite.
+  /// Number of samples rejected because they are NaN or infinite.
   public var notFinite = 0
-  /// Rejected: not later than the previous sample.
+  /// Number of samples rejected because they are not later than the previous sample.
   public var outOfOrder = 0
-  /// Rejected: beyond the range of any such sensor.
+  /// Number of samples rejected because they are beyond the range of any sensor of this kind.
   public var implausible = 0
-  /// Rejected: the sensor was stuck.
+  /// Number of samples rejected because the sensor was stuck.
   public var stuck = 0
   /// Time of the newest accepted sample.
   public var lastSample: Timestamp?

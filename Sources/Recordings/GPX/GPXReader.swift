@@ -54,7 +54,8 @@ final class GPXReader {
     let length = try file.read(Self.blockSize, at: offset, into: &block)
     offset += Int64(length)
     isFinished = length == 0
-    // Points before the damage are still returned; then `next` throws the handler's own error.
+    // An invalid value stops the parser without an XML error: the points before it are still returned, and
+    // then `next` throws `handler.failure`.
     do throws(XMLError) { try parser.parse(block, isLast: isFinished) } catch {
       throw RecordingError(
         file: file.path, line: error.line, problem: error.reason,
@@ -179,7 +180,7 @@ struct GPXPoint: Sendable, Hashable {
   }
 
   /// Sets the value of an element within the point, by its name without prefix. Returns the problem; nil if
-  /// it is valid or not used.
+  /// the value is valid, and for elements that are not used.
   mutating func set(_ text: [UInt8], of element: String) -> String? {
     let value = DecimalText.number(text.span)
     switch element {

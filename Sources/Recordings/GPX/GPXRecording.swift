@@ -2,13 +2,14 @@ internal import Platform
 public import Sensors
 public import Spatial
 
-/// Reads position fixes from a GPX 1.0 or 1.1 file: its track points; without any its route points; without
-/// those its way points. (Inputs repeat a single way point as a fixed position: `FixedReceiver`.)
+/// Reads position fixes from a GPX 1.0 or 1.1 file: from its track points if there are any, otherwise from
+/// its route points, otherwise from its way points. (Inputs repeat a single way point as a fixed position:
+/// `FixedReceiver`.)
 ///
 /// - `PositionFix.time` is as recorded; `timestamp` is the time since the first point, plus `startingAt`. It
 ///   is constant while the recorded time runs backwards (`RecordingClock`).
-/// - A file without times is played at one point a second, with `time` nil. If some points have a time, those
-///   without one are skipped and counted, and so are points with an invalid value.
+/// - A file without times is played at one point a second, with `time` nil. If some points have a time,
+///   points without one are skipped and counted, and so are points with an invalid value.
 /// - A file without any position is an error.
 /// - `ele` is the height above mean sea level, as GPX defines. Speed and course are those of the file (GPX
 ///   1.0 elements, or extensions with any prefix); otherwise they are nil, never derived.
@@ -17,7 +18,7 @@ public struct GPXRecording: SensorRecording {
   public let name: String
   public let kinds: Set<SensorKind> = [.positioning]
 
-  /// Whether its points are way points: the file has neither a track nor a route.
+  /// True if the recording consists of way points, because the file has neither a track nor a route.
   package let isOfWayPoints: Bool
 
   private let reader: Locked<GPXReader>
@@ -35,7 +36,7 @@ public struct GPXRecording: SensorRecording {
 
   /// - Parameters:
   ///   - path: path of the file.
-  ///   - startingAt: time of the first point on the device's time line.
+  ///   - startingAt: timestamp of the first point.
   /// - Throws: `RecordingError` if the file cannot be opened, is not valid GPX up to its first track point,
   ///   or contains no point.
   public init(path: String, startingAt: Timestamp = Timestamp(nanoseconds: 0)) throws(RecordingError) {
@@ -52,7 +53,7 @@ public struct GPXRecording: SensorRecording {
   }
 
   /// Returns the position of a file with one way point and no track or route; nil for every other file.
-  /// - Throws: `RecordingError` as `init(path:startingAt:)`.
+  /// - Throws: `RecordingError` for the same reasons as `init(path:startingAt:)`.
   package static func onlyWayPoint(path: String) throws(RecordingError) -> Coordinate? {
     let file = try RecordingFile(path: path)
     guard try GPXReader(file: file, wanted: nil).preferredElement() == .way else { return nil }
@@ -67,7 +68,7 @@ public struct GPXRecording: SensorRecording {
     if kind == .positioning { gate.setDemand(demand, at: lastTimestamp) }
   }
 
-  /// Returns the next fix, alone in its block.
+  /// Returns the next fix, in a block of its own; nil at the end.
   /// - Throws: `RecordingError` with the line.
   public mutating func next() throws(RecordingError) -> SensorEvent? {
     while let point = try nextPoint() {

@@ -1,10 +1,9 @@
 internal import Sensors
 internal import Spatial
 
-/// The combined content of sentences with the same time.
-///
-/// A receiver sends several sentences about one fix. Those with the same time of day belong together, and
-/// those without a time (GSA, GSV, VTG) belong to the ones around them.
+/// The combined content of sentences with the same time. A receiver sends several sentences about one fix.
+/// Sentences with the same time of day belong together. Sentences without a time (GSA, GSV, VTG) belong to
+/// the sentences around them.
 struct NMEAEpoch {
   /// Nanoseconds since midnight; nil while the receiver has no time.
   private(set) var timeOfDay: Int64?
@@ -33,7 +32,7 @@ struct NMEAEpoch {
     default: return false
     }
     if let time, let timeOfDay { return time != timeOfDay }
-    // Without times, a repeated sentence type indicates the next time.
+    // If the sentences have no times, a repeated sentence type indicates that a new epoch has begun.
     return typesSeen.contains(sentence.type)
   }
 
@@ -88,7 +87,7 @@ struct NMEAEpoch {
     timeOfDay = timeOfDay ?? sentence.timeOfDay(1)
     keep(sentence.coordinate(2))
     conclude(fix: (sentence.integer(6) ?? 0) > 0)
-    // GGA is more exact: older receivers report only A, D or E in RMC.
+    // The quality in GGA is more exact than the mode in RMC, for which older receivers report only A, D or E.
     parsed.quality = sentence.integer(6).flatMap(FixQuality.init(nmeaIndicator:)) ?? parsed.quality
     parsed.satellitesUsed = sentence.integer(7) ?? parsed.satellitesUsed
     parsed.horizontalDilution = sentence.number(8) ?? parsed.horizontalDilution
@@ -99,8 +98,9 @@ struct NMEAEpoch {
   private mutating func parseGNS(_ sentence: NMEASentence) {
     timeOfDay = timeOfDay ?? sentence.timeOfDay(1)
     keep(sentence.coordinate(2))
-    // One letter for each satellite system. An old receiver sends one GNS for each system instead; those of
-    // unused systems contain N, which does not override the others.
+    // The field contains one letter for each satellite system. Some old receivers send one GNS for each
+    // system instead. The sentences of unused systems then contain N, which does not override the state from
+    // the others.
     if let modes = sentence[6], modes.contains(where: { $0 != UInt8(ascii: "N") }) {
       conclude(fix: true)
     } else if hasFix == nil {
@@ -140,8 +140,8 @@ struct NMEAEpoch {
     date = UTCTime(year: year, month: month, day: day) ?? date
   }
 
-  /// Updates the fix state. A single sentence without a fix overrides the others, because a receiver that has
-  /// just lost it repeats the old position in some of them.
+  /// Updates the fix state. A single sentence that reports no fix overrides all other sentences of the epoch.
+  /// A receiver that has just lost the fix repeats the old position in some of them.
   private mutating func conclude(fix: Bool) { hasFix = fix && hasFix != false }
 
   /// Stores the position with the most decimals, because many receivers shorten it in RMC.
@@ -152,7 +152,7 @@ struct NMEAEpoch {
 }
 
 extension FixQuality {
-  /// The quality indicator of GGA.
+  /// Converts the quality indicator of GGA; nil for an unknown indicator and without a fix.
   fileprivate init?(nmeaIndicator indicator: Int) {
     switch indicator {
     // 3 is the encrypted signal, which is no more accurate today.
@@ -166,7 +166,7 @@ extension FixQuality {
     }
   }
 
-  /// The mode letter of RMC.
+  /// Converts the mode letter of RMC; nil for an unknown letter and without a fix.
   fileprivate init?(nmeaMode letter: UInt8) {
     switch letter {
     case UInt8(ascii: "A"), UInt8(ascii: "P"): self = .autonomous

@@ -8,10 +8,10 @@ public import Spatial
 ///   has no position, even if sentences repeat one.
 /// - `PositionFix.time` is as recorded. `timestamp` is the receiver's time since its first one, plus
 ///   `startingAt`. It is constant while the receiver's time runs backwards (`RecordingClock`).
-/// - The date comes from RMC or ZDA. Before the first of them it is the given one, and later days are counted
-///   as the time of day passes midnight; without a given date, `time` is nil and the time line still
-///   advances.
-/// - A sentence with a wrong or missing checksum, as of a serial line that lost characters, is skipped and
+/// - The date comes from RMC or ZDA. Before the first of these sentences the date is `startDate`, and the day
+///   advances when the time of day passes midnight. Without a `startDate`, `time` is nil until then, but
+///   `timestamp` advances.
+/// - A sentence with a wrong or missing checksum, as after a serial line lost characters, is skipped and
 ///   counted. Without `toleratingBrokenSentences` it is an error that names its line. A last line without an
 ///   end is ignored, because an interrupted recorder leaves it.
 /// - A file without any position is an error.
@@ -37,7 +37,7 @@ public struct NMEARecording: SensorRecording {
   ///   - path: path of the log.
   ///   - startDate: any time on the day on which the log starts (UTC); required only for logs without RMC and
   ///     ZDA.
-  ///   - startingAt: time of the first fix on the device's time line.
+  ///   - startingAt: timestamp of the first fix.
   ///   - toleratingBrokenSentences: true to skip sentences with a bad checksum instead of failing.
   /// - Throws: `RecordingError` if the file cannot be opened.
   public init(
@@ -55,7 +55,7 @@ public struct NMEARecording: SensorRecording {
     if kind == .positioning { gate.setDemand(demand, at: lastTimestamp) }
   }
 
-  /// Returns the next fix, alone in its block.
+  /// Returns the next fix, in a block of its own; nil at the end.
   /// - Throws: `RecordingError` for a broken sentence that is not tolerated, a line that is too long, and at
   ///   the end of a file without any position. After a broken sentence, reading can continue.
   public mutating func next() throws(RecordingError) -> SensorEvent? {
@@ -115,7 +115,7 @@ public struct NMEARecording: SensorRecording {
 }
 
 /// Number of satellites in view, over all talkers. GSV is less frequent than fixes, so a count remains valid
-/// for some epochs.
+/// for several epochs.
 private struct NMEASatelliteCount: Sendable {
   private static let lifetimeInEpochs = 30
   private var counts: [String: (count: Int, age: Int)] = [:]
@@ -133,7 +133,7 @@ private struct NMEASatelliteCount: Sendable {
 /// Combines times of day with dates. NMEA contains the date rarely, in some sentences only, or never.
 struct NMEACalendar: Sendable {
   private static let day: Int64 = 86_400_000_000_000
-  /// Midnight of the last time's day; 1970-01-01 while the date is unknown.
+  /// Midnight of the day of the last time; 1970-01-01 while the date is unknown.
   private var midnight: UTCTime
   private var isDated: Bool
   private var lastTimeOfDay: Int64?
@@ -146,8 +146,8 @@ struct NMEACalendar: Sendable {
     midnight = UTCTime(nanoseconds: start - (rest < 0 ? rest + Self.day : rest))
   }
 
-  /// Returns the time for a time of day; nil if the receiver had no time. `clock` is shifted when the first
-  /// date replaces the assumed one, so that this does not look like a gap of decades.
+  /// Returns the civil time for a time of day; nil if the receiver had no time. When the first date replaces
+  /// the assumed one, `clock` is shifted, so that timestamps do not jump by decades.
   mutating func moment(
     timeOfDay: Int64?, date: UTCTime?, shifting clock: inout RecordingClock
   ) -> (time: UTCTime, isDated: Bool)? {

@@ -30,7 +30,7 @@ struct NMEASentence {
   let talker: String
   /// Sentence type, as in `RMC`; for a manufacturer's own sentence everything after the `P`.
   let type: String
-  /// Fields after the name; an empty one is missing.
+  /// Fields after the name; an empty field means that the value is missing.
   private let fields: [ArraySlice<UInt8>]
 
   /// Parses a line; nil unless it starts like a sentence (`$` and a printable character), because logs also

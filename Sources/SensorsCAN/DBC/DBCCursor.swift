@@ -37,7 +37,7 @@ struct DBCCursor {
     }
   }
 
-  /// Reads a mark, if it is the next token. Returns whether it was.
+  /// Reads a punctuation mark if it is the next token, and returns whether it was.
   mutating func takes(_ mark: Unicode.Scalar) -> Bool {
     guard index < tokens.count, tokens[index].isMark(mark) else { return false }
     index += 1
@@ -81,10 +81,10 @@ struct DBCCursor {
     return text
   }
 
-  /// The next word, without reading it; nil at the end and for another token.
+  /// The next token if it is a word, without reading it; nil at the end and for any other token.
   var nextWord: String? { index < tokens.count ? tokens[index].word : nil }
 
-  /// Second word of the statement after its keyword; nil if it is another token.
+  /// The second token after the statement's keyword if it is a word; nil otherwise.
   var secondWord: String? { tokens.count > 2 ? tokens[2].word : nil }
 
   /// Reads a bound of a range; nil if it is unlimited, as in `-1.#INF`.
@@ -128,11 +128,13 @@ struct DBCCursor {
   }
 }
 
-/// The multiplexing of a signal as `SG_` states it; `SG_MUL_VAL_` adds to it.
+/// The multiplexing of a signal as its `SG_` statement defines it. An `SG_MUL_VAL_` statement may add ranges
+/// of values.
 struct DBCSwitch: Hashable {
-  /// True for `M` and `m3M`.
+  /// True if the signal's value selects other signals, as with `M` and `m3M`.
   var isMultiplexor = false
-  /// 3 for `m3` and `m3M`; nil for `M` and for a signal of every frame.
+  /// The multiplexor value that selects the signal: 3 for `m3` and `m3M`. Nil for `M`, and for a signal that
+  /// every frame contains.
   var value: UInt64?
 
   var isNone: Bool { self == DBCSwitch() }

@@ -2,11 +2,12 @@
 public struct DBCDatabase: Hashable, Sendable {
   /// Messages in the order of the file. Several can have the same identifier.
   public internal(set) var messages: [DBCMessage] = []
-  /// Statements that could not be read, in the order of the file. The others are unaffected.
+  /// Statements that could not be read and were skipped, in the order of the file. They do not affect the
+  /// other statements.
   public internal(set) var skipped: [DBCSkip] = []
 
-  /// Returns every readable or unreadable signal with a name, or with a message and a name as in
-  /// `EngineData.Speed`.
+  /// Returns all signals with a name such as `Speed`, or with a message and a name such as
+  /// `EngineData.Speed`. Unreadable signals are included.
   public func signals(named name: some StringProtocol) -> [(message: DBCMessage, signal: DBCSignal)] {
     let (message, signal) = Self.parts(of: name)
     return messages.flatMap { candidate -> [(message: DBCMessage, signal: DBCSignal)] in
@@ -15,7 +16,8 @@ public struct DBCDatabase: Hashable, Sendable {
     }
   }
 
-  /// Returns the reason why a signal, or the message that it belongs to, was skipped; nil if it was not.
+  /// Returns the reason why a signal, or the message that it belongs to, was skipped; nil if neither was
+  /// skipped.
   func reasonForSkipping(_ name: some StringProtocol) -> CANError? {
     let (message, signal) = Self.parts(of: name)
     return skipped.first { skip in
@@ -55,8 +57,8 @@ public struct DBCMessage: Hashable, Sendable {
   /// Maximum nesting of multiplexors.
   static let deepestNesting = 8
 
-  /// Returns the value of a signal in a frame of this message; nil if the frame is too short for it, or
-  /// contains other multiplexed signals.
+  /// Returns the value of a signal in a frame of this message. Nil if the frame is too short for the signal,
+  /// or contains other multiplexed signals in its place.
   public func rawValue(of signal: DBCSignal, in data: [UInt8]) -> DBCSignal.RawValue? {
     isCarried(signal, in: data, depth: 0) ? signal.rawValue(in: data) : nil
   }
@@ -93,17 +95,17 @@ public struct DBCSignal: Hashable, Sendable {
 
   /// The condition under which a frame contains a multiplexed signal.
   public struct Selection: Hashable, Sendable {
-    /// Name of the signal whose raw value selects this one.
+    /// Name of the signal whose raw value selects the multiplexed signal.
     public var multiplexor: String
-    /// Raw values of the multiplexor, without overlaps in ascending order.
+    /// Raw values of the multiplexor that select the signal: ranges in ascending order, without overlaps.
     public var values: [ClosedRange<UInt64>]
 
     func contains(_ value: UInt64) -> Bool { values.contains { $0.contains(value) } }
   }
 
   public var name: String
-  /// First bit, from 0, in the numbering of the DBC: bit 0 is the least significant of byte 0, bit 8 of byte
-  /// 1.
+  /// First bit, from 0, in the numbering of the DBC: bit 0 is the least significant bit of byte 0, and bit 8
+  /// is that of byte 1.
   public var start: Int
   /// Number of bits, from 1. A signal of more than 64 bits is unreadable.
   public var length: Int

@@ -1,11 +1,12 @@
 /// Resolves which multiplexor selects each multiplexed signal, after the whole file was read.
 ///
-/// - In a message with one multiplexor, it selects every multiplexed signal, by the value of `m3` and the ranges of `SG_MUL_VAL_`.
-/// - In a message with several, `SG_MUL_VAL_` names the multiplexor and its values. Without the statement, the only multiplexor that
-///   is in every frame (`M`) selects the signal.
-/// - Several signals of one name are told apart by the value of `m3`.
+/// - In a message with one multiplexor, it selects every multiplexed signal, by the value of `m3` and the
+///   ranges of `SG_MUL_VAL_`.
+/// - In a message with several multiplexors, `SG_MUL_VAL_` names the multiplexor and its values. Without this
+///   statement, the only multiplexor that is in every frame (`M`) selects the signal.
+/// - Several signals with the same name are distinguished by the value of `m3`.
 struct DBCMultiplexing {
-  /// Multiplexing by signal, without the signals of every frame.
+  /// Multiplexing of each signal that is a multiplexor or is selected by one.
   var switches: [DBCReader.Place: DBCSwitch] = [:]
   /// Values of `SG_MUL_VAL_`, by signal and multiplexor.
   var values: [DBCReader.Place: [String: [ClosedRange<UInt64>]]] = [:]
@@ -35,7 +36,7 @@ struct DBCMultiplexing {
       while let wanted = selection {
         depth += 1
         guard let next = parents[wanted.multiplexor], depth <= DBCMessage.deepestNesting else {
-          let fault = "is selected by \(wanted.multiplexor), which no frame carries as a multiplexor"
+          let fault = "is selected by \(wanted.multiplexor), which no frame contains as a multiplexor"
           message.signals[number].fault = message.signals[number].fault ?? fault
           break
         }
@@ -50,7 +51,7 @@ struct DBCMultiplexing {
   private struct MessagePlan {
     /// Names of all multiplexors.
     private var multiplexors: Set<String> = []
-    /// Names of the multiplexors of every frame.
+    /// Names of the multiplexors that every frame contains.
     private var top: [String] = []
     private var counts: [String: Int] = [:]
     private let message: String
@@ -90,7 +91,8 @@ struct DBCMultiplexing {
       if stated.value == nil { return nil }
       guard top.count == 1, top[0] != signal.name else {
         let count = multiplexors.isEmpty ? "no multiplexor" : "several multiplexors"
-        throw Fault(text: "is multiplexed, its message \(message) has \(count), and SG_MUL_VAL_ names none")
+        throw Fault(
+          text: "is multiplexed, but its message \(message) has \(count), and no SG_MUL_VAL_ names one")
       }
       return DBCSignal.Selection(multiplexor: top[0], values: own)
     }

@@ -12,7 +12,7 @@ struct DBCReader {
   private var database = DBCDatabase()
   private var multiplexing = DBCMultiplexing()
   private var tables: [String: [Int64: String]] = [:]
-  /// Labels by reference, as in `VAL_ 500 Gear GearTable;`, by signal.
+  /// References of signals to tables of labels, as in `VAL_ 500 Gear GearTable;`.
   private var tableReferences: [(signal: Place, table: String)] = []
   private var indices: [CANFrame.Identifier: [Int]] = [:]
   private var signalCount = 0
@@ -111,7 +111,7 @@ struct DBCReader {
     database.messages.append(message)
   }
 
-  /// Nil for the placeholder of signals without a message.
+  /// Parses a message. Nil for the placeholder message that tools use for signals without a message.
   private func message(_ cursor: inout DBCCursor) throws(CANError) -> DBCMessage? {
     let raw = try cursor.integer("the message's identifier", in: 0...0xFFFF_FFFF)
     let title = try cursor.name("the message's name")
@@ -151,7 +151,8 @@ struct DBCReader {
   }
 
   private mutating func readLabels(_ cursor: inout DBCCursor) throws(CANError) {
-    // The labels of an environment variable start with its name.
+    // Statements about other objects are ignored: the labels of an environment variable start with its name
+    // instead of a message's identifier.
     guard let (places, name) = try places(&cursor) else { return }
     if let table = cursor.nextWord, Int64(table) == nil, Double(table) == nil {
       tableReferences += places.map { ($0, table) }
@@ -170,7 +171,7 @@ struct DBCReader {
     var labels: [Int64: String] = [:]
     while !cursor.isAtEnd, !cursor.takes(";") {
       let value = try cursor.integer("a value of \(name)", in: Int64.min...Int64.max)
-      labels[value] = try cursor.text("the name of \(value) of \(name)")
+      labels[value] = try cursor.text("the name of the value \(value) of \(name)")
     }
     return labels
   }
@@ -206,7 +207,7 @@ struct DBCReader {
     }
   }
 
-  /// Returns the signals that a statement is about; nil if none is in the file.
+  /// Returns the signals that a statement is about; nil if the file contains none of them.
   private func places(_ cursor: inout DBCCursor) throws(CANError) -> ([Place], name: String)? {
     guard let raw = cursor.identifier() else { return nil }
     let name = try cursor.name("the signal's name")

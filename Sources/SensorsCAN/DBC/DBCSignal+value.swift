@@ -1,14 +1,14 @@
 extension DBCSignal {
   /// The value of a signal, before factor and offset.
   public struct RawValue: Hashable, Sendable {
-    /// The bits in the frame.
+    /// The signal's bits, as an unsigned integer.
     public var bits: UInt64
-    /// The number that the bits represent: with sign, or floating point.
+    /// The number that the bits represent as an unsigned, signed or floating point number.
     public var number: Double
-    /// The number as an integer; nil for floating point, and if it does not fit.
+    /// The number as an integer; nil for floating point, and if it does not fit into 64 bits with sign.
     public var integer: Int64?
 
-    /// The value that selects multiplexed signals; nil if it is negative or not whole.
+    /// The number as a multiplexor value; nil if it is negative or not whole.
     var selector: UInt64? {
       if let integer { return UInt64(exactly: integer) }
       return Double(bits) == number ? bits : UInt64(exactly: number)
@@ -63,7 +63,8 @@ extension DBCSignal {
     switch byteOrder {
     case .little: return (start + length + 7) / 8
     case .big:
-      // Bits of the first byte from `start` down, then whole bytes.
+      // The signal occupies the bits of its first byte from `start` downwards, and continues in the following
+      // bytes.
       let rest = length - (start % 8 + 1)
       return start / 8 + 1 + (rest > 0 ? (rest + 7) / 8 : 0)
     }

@@ -162,7 +162,7 @@ struct DBCLexer {
 /// A part of a statement.
 enum DBCToken: Hashable {
   case word(String)
-  /// The content of quotation marks.
+  /// The text between two quotation marks.
   case text(String)
   case mark(UInt8)
 

@@ -6,7 +6,8 @@ extension CANFrame {
     0x8000_0000, 0x4000_0000, 0x2000_0000
   )
 
-  /// Nil for bytes of another size, or with a data length beyond it.
+  /// Decodes a frame in the kernel's format. Nil if the number of bytes is not that of a frame, or if the
+  /// data length is too large.
   init?(kernel bytes: [UInt8]) {
     guard bytes.count == Self.kernelSize || bytes.count == Self.kernelSizeFD else { return nil }
     let isFD = bytes.count == Self.kernelSizeFD
@@ -33,7 +34,7 @@ extension CANFrame {
 }
 
 extension CANFrame.Identifier {
-  /// Value with the flag of the extended format.
+  /// The identifier in the kernel's format, with a flag for 29 bits.
   var kernelValue: UInt32 { rawValue | (isExtended ? CANFrame.extendedFlag : 0) }
 }
 
@@ -49,14 +50,15 @@ extension CANFilter {
 enum CANBusError: Hashable, Sendable {
   /// The controller has disconnected itself from the bus after too many errors.
   case busOff
-  /// After many failed frames, the controller no longer destroys those of others.
+  /// The controller has seen many errors. It no longer interrupts faulty frames of other nodes.
   case errorPassive
   case restarted
 
-  /// Requested classes: the controller's state, bus off and a restart after it.
+  /// The error classes to request: problems of the controller, bus off, and a restart after bus off.
   static let wanted: UInt32 = 0x004 | 0x040 | 0x100
 
-  /// Nil for other frames, and for errors of other classes.
+  /// Decodes the report of an error frame. Nil for frames that are not error frames, and for other classes of
+  /// errors.
   init?(_ frame: CANFrame) {
     guard frame.kind == .error else { return nil }
     let classes = frame.identifier.rawValue

@@ -12,7 +12,7 @@ struct CandumpLine: Hashable, Sendable {
 
   private static let errorBit: UInt32 = 0x2000_0000
 
-  /// Nil for any other line.
+  /// Parses a line of a candump log; nil for a line in any other format.
   init?(_ line: ArraySlice<UInt8>) {
     var words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.makeIterator()
     guard let stamp = words.next(), let name = words.next(), let text = words.next(),
@@ -43,7 +43,7 @@ struct CandumpLine: Hashable, Sendable {
       guard digit &- 0x30 < 10 else { return nil }
       value = value * 10 + Int64(digit - 0x30)
     }
-    // Nanoseconds cover about 290 years.
+    // The result is in 64-bit nanoseconds, which cover about 290 years.
     return value < 9_000_000_000 ? value : nil
   }
 

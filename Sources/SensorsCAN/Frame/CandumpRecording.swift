@@ -4,10 +4,10 @@ public import Spatial
 
 /// Reads a CAN log written by `candump -l`, and returns the readings of a `CANDecoder` in order of time.
 ///
-/// - The time on the time line is the log's time since `zero`, or since its first frame; earlier frames are
-///   ignored. It is constant while the log's times run backwards.
-/// - Of a log with several interfaces one is read. Blank lines and those that start with `#` or `;` are
-///   ignored.
+/// - Timestamps are the log's time since `zero`, or since its first frame; earlier frames are ignored.
+///   Timestamps are constant while the log's times run backwards.
+/// - If a log contains several interfaces, only one is read. Blank lines and those that start with `#` or `;`
+///   are ignored.
 /// - A damaged line is an error that names it, except a last line without an end, which an interrupted logger
 ///   leaves.
 public struct CandumpRecording: SensorRecording {
@@ -23,8 +23,8 @@ public struct CandumpRecording: SensorRecording {
   private var frameCount = 0
 
   /// - Parameters:
-  ///   - interface: the only interface to read; nil reads that of the first frame.
-  ///   - zero: civil time at `startingAt`; nil uses the first frame's.
+  ///   - interface: the only interface to read; nil reads the interface of the first frame.
+  ///   - zero: civil time that corresponds to `startingAt`; nil uses that of the first frame.
   /// - Throws: `RecordingError` if the file cannot be opened.
   public init(
     path: String, decoder: CANDecoder, interface: String? = nil, zero: UTCTime? = nil,
@@ -40,7 +40,7 @@ public struct CandumpRecording: SensorRecording {
 
   public mutating func setDemand(_ demand: SensorDemand, for kind: SensorKind) {}
 
-  /// Returns the readings of the next frame with any.
+  /// Returns the readings of the next frame that contains requested signals; nil at the end.
   /// - Throws: `RecordingError` for a damaged line, and at the end of a file without any frame of the
   ///   interface. After a damaged line, reading can continue.
   public mutating func next() throws(RecordingError) -> SensorEvent? {
@@ -63,12 +63,12 @@ public struct CandumpRecording: SensorRecording {
     guard frameCount > 0 else {
       throw RecordingError(
         file: name, problem: "holds no frame" + (interface.map { " of \($0)" } ?? ""),
-        remedy: "use a log of candump -l, and the interface in it")
+        remedy: "use a log of candump -l, and name an interface that it contains")
     }
     return nil
   }
 
-  /// Returns the position of a log time on the time line; nil before its start.
+  /// Converts a time of the log in ns to a timestamp; nil for times before the start.
   private mutating func place(_ time: Int64) -> Timestamp? {
     let origin = zero?.nanoseconds ?? time &- now.nanoseconds
     zero = UTCTime(nanoseconds: origin)
@@ -84,7 +84,7 @@ public struct CandumpRecording: SensorRecording {
     var lines = try LineReader(path: path)
     for _ in 0..<1000 {
       guard let line = try lines.next() else { return nil }
-      // Times before 2000 are relative.
+      // Times before the year 2000 are not civil times but relative to the start of the log.
       if let entry = CandumpLine(line) {
         return entry.time > 946_684_800_000_000_000 ? UTCTime(nanoseconds: entry.time) : nil
       }

@@ -15,7 +15,7 @@ struct J1939Broadcast: Sendable {
   }
 
   private var transfers: [UInt8: Transfer] = [:]
-  /// Groups to reassemble.
+  /// Parameter groups (PGN) to reassemble; others are ignored.
   private let groups: Set<UInt32>
 
   /// Maximum time in s between two packets of a transfer; the standard limits senders to 0.2.
@@ -27,7 +27,8 @@ struct J1939Broadcast: Sendable {
     self.groups = groups
   }
 
-  /// - Returns: the group and its data, if a frame completes it.
+  /// Processes a frame.
+  /// - Returns: the parameter group and its data if the frame completes a transfer; nil otherwise.
   mutating func process(
     _ identifier: J1939Identifier, _ data: [UInt8], at time: Timestamp
   ) -> (group: UInt32, data: [UInt8])? {

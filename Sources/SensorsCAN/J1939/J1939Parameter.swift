@@ -9,7 +9,8 @@ struct J1939Parameter: Hashable, Sendable {
   var length: Int
   var factor: Double
   var offset = 0.0
-  /// Preference among several groups with the same signal; the lowest rank that is received is used.
+  /// Preference among parameter groups with the same signal: the group with the lowest rank that is received
+  /// is used.
   var rank = 0
 
   static let all: [J1939Parameter] = [
@@ -44,10 +45,9 @@ struct J1939Parameter: Hashable, Sendable {
   /// several frames.
   static let identification: UInt32 = 65_260
 
-  /// Returns the value; `.some(nil)` if the vehicle reports that there is none, nil if the data is too short.
-  ///
-  /// J1939-71 reserves the highest values of each length for "not available" (all ones), "error" and
-  /// unassigned ones. Values are valid if their highest byte is at most FA.
+  /// Returns the value; `.some(nil)` if the vehicle reports that it has no value, nil if the data is too
+  /// short. J1939-71 reserves the highest values of each length for "not available" (all ones), "error" and
+  /// other special meanings. A value is valid if its highest byte is at most FA.
   func value(in data: some RandomAccessCollection<UInt8>) -> Double?? {
     guard byte + length <= data.count else { return nil }
     let start = data.index(data.startIndex, offsetBy: byte)
@@ -67,7 +67,8 @@ struct J1939Identifier: Hashable, Sendable {
   /// Address of the destination; nil for all.
   var destination: UInt8?
 
-  /// Nil for 11 bits, and for identifiers of ISO 15765 (extended data page).
+  /// Splits a 29-bit identifier into its components. Nil for 11-bit identifiers, and for those of ISO 15765
+  /// (extended data page).
   init?(_ identifier: CANFrame.Identifier) {
     guard identifier.isExtended, identifier.rawValue & 0x0200_0000 == 0 else { return nil }
     source = UInt8(truncatingIfNeeded: identifier.rawValue)

@@ -60,7 +60,7 @@ struct ISOTPReceiver: Sendable {
     else { return .nothing }
     transfer.data += frame.data.dropFirst().prefix(transfer.length - transfer.data.count)
     if transfer.data.count == transfer.length { return .message(transfer.data) }
-    // A short frame in the middle would leave a gap.
+    // Only the last frame of a message may be short. A short frame before that would leave a gap.
     guard frame.data.count == 8 else { return .nothing }
     (transfer.next, transfer.last) = ((number + 1) & 0xF, time)
     transfers[frame.identifier] = transfer

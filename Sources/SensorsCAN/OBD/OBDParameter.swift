@@ -57,7 +57,7 @@ public enum OBDAddressing: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Returns the request identifier of the control unit behind an answer.
+  /// Returns the identifier for requests to a single control unit, from the identifier of its answer.
   func unit(answering identifier: CANFrame.Identifier) -> CANFrame.Identifier {
     switch self {
     case .standard: CANFrame.Identifier(identifier.rawValue &- 8)
@@ -69,17 +69,17 @@ public enum OBDAddressing: String, Hashable, Sendable, CaseIterable {
 
 /// An answer of a control unit.
 enum OBDAnswer: Hashable, Sendable {
-  /// A parameter of service 01; nil if the data is too short.
+  /// A parameter of service 01 with its value in the parameter's unit.
   case value(OBDParameter, Double)
   /// The vehicle identification number: 17 letters and digits.
   case identification(String)
   /// The unit rejects a service.
   case refusal(service: UInt8)
 
-  /// Service 09, identifier 02.
+  /// The request for the vehicle identification number: service 09, identifier 02.
   static let identificationRequest: [UInt8] = [0x09, 0x02]
 
-  /// Nil for data that was not requested.
+  /// Decodes an answer. Nil for data that was never requested, and for data that is too short.
   init?(_ message: some RandomAccessCollection<UInt8>) {
     let bytes = Array(message.prefix(32))
     switch bytes.first {
@@ -90,8 +90,8 @@ enum OBDAnswer: Hashable, Sendable {
       let raw = bytes[2...].prefix(parameter.length).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       self = .value(parameter, Double(raw) * parameter.factor + parameter.offset)
     case 0x49 where bytes.count >= 20 && bytes[1] == 0x02:
-      // The number of data items, followed by the identification number, which some units pad with leading
-      // zeros.
+      // Byte 2 is the number of data items. After it comes the identification number, which some units pad
+      // with leading zeros.
       guard let text = VehicleIdentification.text(bytes[3...]) else { return nil }
       self = .identification(text)
     case 0x7F where bytes.count >= 3: self = .refusal(service: bytes[1])

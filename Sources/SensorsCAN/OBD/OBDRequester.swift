@@ -60,7 +60,7 @@ struct OBDRequester: Sendable {
   /// Engine speed in rpm below which the engine is being started.
   static let idleSpeed = 300.0
 
-  /// - Parameter paths: the requested signals.
+  /// - Parameter paths: paths of the signals to request, such as `Vehicle.Speed`.
   init(_ addressing: OBDAddressing, paths: Set<String>) {
     self.addressing = addressing
     items = OBDParameter.all.filter { paths.contains($0.path) }.map { Item(parameter: $0) }
@@ -69,8 +69,9 @@ struct OBDRequester: Sendable {
 
   /// Advances the time.
   /// - Parameters:
-  ///   - isBusAwake: true if units that do not answer this device have sent recently.
-  ///   - voltage: voltage of the vehicle in V, if measured.
+  ///   - isBusAwake: true if the bus has recently carried frames other than this device's requests and their
+  ///     answers.
+  ///   - voltage: voltage of the vehicle in V; nil if not measured.
   /// - Returns: the frame to send now; nil for none.
   mutating func advance(to now: Timestamp, isBusAwake: Bool, voltage: Double?) -> CANFrame? {
     settle(at: now)
@@ -79,8 +80,8 @@ struct OBDRequester: Sendable {
     let runs = lastRunning.map { now.seconds(since: $0) <= Self.engineTimeout } ?? false
     let next: Phase = runs ? .asking : isBusAwake ? .probing : .asleep
     if next != phase {
-      // A bus that wakes after a long sleep, or whose engine has stopped, is probed soon; occasional traffic
-      // of a parked vehicle does not count.
+      // The bus is probed soon if it wakes after a long sleep or if the engine has stopped. Occasional
+      // traffic of a parked vehicle does not count as waking.
       let hasSlept = phase == .asleep && asleepSince.map { now.seconds(since: $0) >= Self.longSleep } ?? true
       if phase == .asking || hasSlept { (probeInterval, probeDue) = (Self.firstProbe, now) }
       if next == .asleep { asleepSince = now }
@@ -94,7 +95,8 @@ struct OBDRequester: Sendable {
     }
   }
 
-  /// Current interval in s between requests; 0 while many are sent, or none.
+  /// Current interval in s between probes. 0 if no requests are sent, and while parameters are requested,
+  /// which is much more often.
   var requestInterval: Double { phase == .probing ? probeInterval : 0 }
 
   /// True if an answer is pending.
@@ -151,7 +153,7 @@ struct OBDRequester: Sendable {
   private mutating func probe(at now: Timestamp) -> CANFrame? {
     guard probeDue.map({ now >= $0 }) ?? true else { return nil }
     probeDue = now.advanced(bySeconds: probeInterval)
-    // The interval doubles after each pair.
+    // Probes come in pairs, for engine speed and for voltage. The interval doubles after each pair.
     if probesVoltage { probeInterval = min(Self.longestProbe, 2 * probeInterval) }
     let identifier = probesVoltage ? OBDParameter.voltage : OBDParameter.engineSpeed
     probesVoltage.toggle()
@@ -165,7 +167,7 @@ struct OBDRequester: Sendable {
       outstanding = (nil, now)
       return request(OBDAnswer.identificationRequest)
     }
-    // The parameter that has waited longest.
+    // Requests the parameter that has been due for the longest time.
     let due = items.indices.filter { items[$0].due.map { now >= $0 } ?? true }
     guard let index = due.min(by: { (items[$0].due ?? .distantPast) < (items[$1].due ?? .distantPast) })
     else { return nil }

@@ -12,7 +12,7 @@ public struct CANConfiguration: Hashable, Sendable {
       self.source = source
     }
 
-    /// Parses `Vehicle.Speed`, or `Vehicle.Speed = EngineData.Speed`. Nil for anything else.
+    /// Parses `Vehicle.Speed`, or `Vehicle.Speed = EngineData.Speed`. Nil for any other text.
     public init?(parsing text: String) {
       let halves = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
         $0.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed()

@@ -1,9 +1,9 @@
 internal import Platform
 
 extension CANDecoder {
-  /// Reads the configured DBC file.
-  /// - Throws: `CANError` for an unreadable file, with the line of the error, and for a signal that it does
-  ///   not contain.
+  /// Creates a decoder and reads the configured DBC file.
+  /// - Throws: `CANError` with the line if the file cannot be read, and if the file lacks a configured
+  ///   signal.
   public init(_ configuration: CANConfiguration) throws(CANError) {
     guard let path = configuration.database else {
       try self.init(configuration, database: nil)

@@ -41,7 +41,7 @@ public struct CANDecoder: Sendable {
     var readings: [VehicleReading] = []
     /// A control unit's answer to a request.
     var answer: OBDAnswer?
-    /// A frame that the sender of a long answer expects.
+    /// The flow control frame that the sender of a long answer waits for; nil if none is needed.
     var reply: CANFrame?
   }
 
@@ -51,14 +51,14 @@ public struct CANDecoder: Sendable {
     decode(frame, at: time).readings
   }
 
-  /// Advances the time without a frame.
+  /// Advances the time without a frame. Returns the readings that result from the bus being silent.
   public mutating func advance(to time: Timestamp) -> [VehicleReading] { derived.advance(to: time) }
 
   /// The next time at which `advance` must be called if no frame arrives earlier.
   public var nextDeadline: Timestamp? { derived.nextDeadline }
 
-  /// Sets the current interval of requests in s, during which control units are silent; 0 on a bus with other
-  /// traffic.
+  /// Sets the current interval between OBD-II probes in s. Between two probes the control units may be silent
+  /// without being off. 0 while no probes are sent.
   mutating func observe(requestInterval: Double) { derived.requestInterval = requestInterval }
 
   /// Schedule of the required OBD-II requests; nil if there are none.
@@ -132,14 +132,16 @@ public struct CANDecoder: Sendable {
   }
 }
 
-/// Limits the rate of readings: numbers to ten times a second, others to changes and once a second.
+/// Limits the rate of readings of each signal: numbers to ten times a second, other values to changes and
+/// once a second.
 struct ReadingThinning: Sendable {
   private var last: [String: VehicleReading] = [:]
   private var best: [String: (rank: Int, source: UInt8, time: Timestamp)] = [:]
 
   /// Interval in s, slightly below 0.1, so that readings at 10 Hz pass.
   private static let interval = 0.095
-  /// Time in s without the preferred group after which another is used.
+  /// Time in s after the last value from the preferred parameter group or control unit. After it, another one
+  /// is used.
   private static let sourceTimeout = 2.0
 
   mutating func admits(_ reading: VehicleReading) -> Bool {
@@ -152,7 +154,8 @@ struct ReadingThinning: Sendable {
     return true
   }
 
-  /// Returns whether no preferred group or other control unit provides the same signal.
+  /// Returns whether a parameter from a sender is to be used, because no preferred parameter group or other
+  /// control unit provides the same signal.
   mutating func isBest(
     _ parameter: J1939Parameter, from source: UInt8, hasValue: Bool, at time: Timestamp
   ) -> Bool {

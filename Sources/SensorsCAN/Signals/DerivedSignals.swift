@@ -1,12 +1,13 @@
 internal import Sensors
 internal import Spatial
 
-/// Signals derived from others: vehicle motion, engine operation, and the state of the electrical system.
+/// Signals derived from other signals: vehicle motion, engine operation, and the state of the electrical
+/// system.
 ///
-/// `Vehicle.LowVoltageSystemState` is ON while the engine runs or the vehicle moves, and remains so as long
-/// as the bus is active, because an engine that stops at a traffic light switches nothing off. It is ACC on
-/// an active bus without either, and OFF after ten seconds of silence, or after the interval of requests if
-/// that is longer.
+/// `Vehicle.LowVoltageSystemState` is ON while the engine runs or the vehicle moves. It remains ON as long as
+/// the bus is active, because an engine that stops at a traffic light switches nothing off. It is ACC on an
+/// active bus on which neither the engine has run nor the vehicle has moved. It is OFF after ten seconds
+/// without readings; on a bus that only answers requests, the interval between requests is added.
 struct DerivedSignals: Sendable {
   static let paths: Set<String> = [
     VehicleSignal.isMoving, VehicleSignal.isRunning, VehicleSignal.systemState,
@@ -16,10 +17,11 @@ struct DerivedSignals: Sendable {
   private var told: [String: VehicleReading.Value] = [:]
   private var lastHeard: Timestamp?
   private var wasOn = false
-  /// Interval in s of requests to control units that only answer.
+  /// Interval in s between requests to control units that send nothing without a request; 0 without such
+  /// requests.
   var requestInterval = 0.0
 
-  /// Time in s without a message of any control unit after which the system counts as off.
+  /// Time in s without a reading after which the electrical system counts as off.
   private static let silence = 10.0
   /// Speed in km/h below which wheels count as stationary, because of the resolution of their sensors.
   private static let standing = 0.5
@@ -53,7 +55,7 @@ struct DerivedSignals: Sendable {
     return changes
   }
 
-  /// Advances the time.
+  /// Advances the time, and returns the changes if the bus has become silent.
   mutating func advance(to time: Timestamp) -> [VehicleReading] {
     guard let nextDeadline, time >= nextDeadline else { return [] }
     lastHeard = nil

@@ -1,8 +1,8 @@
 internal import Sensors
 internal import Spatial
 
-/// The DBC signal that provides a path. Several signals of one name count as one, if no frame contains two of
-/// them.
+/// The DBC signal that provides a path. Several signals with the same name count as one if no frame contains
+/// two of them.
 struct SignalBinding: Sendable {
   let path: String
   /// The message without its unused signals.
@@ -29,7 +29,8 @@ struct SignalBinding: Sendable {
     self.message = message
   }
 
-  /// Returns the signals of a name, of which a frame contains at most one.
+  /// Returns the message and its signals with the configured name. A frame contains at most one of these
+  /// signals.
   private static func find(
     _ source: String, for path: String, in database: DBCDatabase, file: String
   ) throws(CANError) -> (DBCMessage, [DBCSignal]) {
@@ -41,7 +42,7 @@ struct SignalBinding: Sendable {
         found.append((message, [signal]))
       }
     }
-    // Identical definitions of a message count as one.
+    // Only the first of several identical definitions of a message is used.
     found = found.enumerated().filter { index, entry in
       !found[..<index].contains { $0.message.isSame(as: entry.message) }
     }.map(\.element)
@@ -49,7 +50,7 @@ struct SignalBinding: Sendable {
       throw database.reasonForSkipping(source)
         ?? CANError(
           place: file, problem: "has no signal \(source), the source of \(path)",
-          remedy: "correct can.signals; names are as after SG_, or MESSAGE.SIGNAL")
+          remedy: "correct can.signals: give the name after SG_, or MESSAGE.SIGNAL")
     }
     guard found.count == 1 else {
       let places = found.prefix(5).map { "\($0.message.name) (line \($0.message.line))" }
@@ -71,7 +72,7 @@ struct SignalBinding: Sendable {
     return (message, signals)
   }
 
-  /// Checks that a signal is readable.
+  /// Checks that a signal can be read, and returns the conversion to the path's unit.
   private static func conversion(
     of signal: DBCSignal, in message: DBCMessage, to form: VehicleSignal.Form?, for path: String, file: String
   ) throws(CANError) -> UnitConversion {
@@ -132,7 +133,7 @@ struct SignalBinding: Sendable {
       guard physical.isFinite, Self.isInRange(physical, of: signal) else { return nil }
       return .number(conversion(physical))
     case nil:
-      // For paths defined only by the file, a named value is text.
+      // The specification defines no type for this path. A value with a label is therefore reported as text.
       if let label { return .text(label) }
       guard physical.isFinite, Self.isInRange(physical, of: signal) else { return nil }
       return .number(physical)
@@ -141,13 +142,14 @@ struct SignalBinding: Sendable {
 
   private static func isInRange(_ physical: Double, of signal: DBCSignal) -> Bool {
     guard let range = signal.range else { return true }
-    // Limits are written with few digits.
+    // DBC files round the limits to few digits, so values may exceed them by half a raw step.
     let slack = abs(signal.factor) / 2
     return physical >= range.lowerBound - slack && physical <= range.upperBound + slack
   }
 
-  /// Returns whether a label means that there is no value.
-  /// - Parameter isNumber: true for numbers. A fault is then no value; otherwise it is a state.
+  /// Returns whether a label means that the signal has no value.
+  /// - Parameter isNumber: true if the signal is a number, so that a label such as "error" means no value.
+  ///   Otherwise such a label is a state.
   private static func saysNothing(_ label: String, isNumber: Bool) -> Bool {
     let text = label.lowercased().filter { $0.isLetter }
     if isNumber, ["error", "fault", "undefined"].contains(text) { return true }
@@ -165,7 +167,7 @@ enum SystemState {
   static func name(_ label: String?, _ number: Double) -> String {
     guard let label else { return number == 0 ? off : on }
     let words = label.uppercased().split { !$0.isLetter }
-    // As in "key on, engine off".
+    // "ON" takes precedence over other words, as in "key on, engine off".
     if words.contains(where: { $0 == on }) { return on }
     for name in names where words.contains(where: { $0 == name }) { return name }
     if words.contains(where: { $0.hasPrefix("ACC") }) { return accessory }
@@ -176,7 +178,7 @@ enum SystemState {
 }
 
 extension DBCMessage {
-  /// Returns whether both describe the same frames.
+  /// Returns whether two messages describe the same frames.
   fileprivate func isSame(as other: DBCMessage) -> Bool {
     identifier == other.identifier && name == other.name && length == other.length
       && signals.elementsEqual(other.signals) { $0.isSame(as: $1) }
@@ -184,7 +186,7 @@ extension DBCMessage {
 }
 
 extension DBCSignal {
-  /// Returns whether both describe the same value.
+  /// Returns whether two signals describe the same value.
   fileprivate func isSame(as other: DBCSignal) -> Bool {
     var other = other
     other.line = line

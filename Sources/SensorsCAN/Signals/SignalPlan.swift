@@ -1,7 +1,7 @@
 /// The provider of each requested signal: the configured DBC signal, or J1939, or OBD-II, or other signals.
 struct SignalPlan {
   var bindings: [CANFrame.Identifier: [SignalBinding]] = [:]
-  /// Bindings of messages with any sender.
+  /// Bindings of J1939 messages from any sender, by parameter group.
   var groupBindings: [UInt32: [SignalBinding]] = [:]
   var parameters: [UInt32: [J1939Parameter]] = [:]
   var diagnostics: OBDAddressing?
@@ -37,7 +37,7 @@ struct SignalPlan {
       }
     }
     derived = wanted.intersection(DerivedSignals.paths).subtracting(served)
-    // Signals that others are derived from are read even if they are not published.
+    // Speed and engine speed are read for derived signals even if they are not published themselves.
     var needed = wanted.subtracting(derived)
     if !derived.isEmpty { needed.formUnion([VehicleSignal.speed, VehicleSignal.engineSpeed]) }
     if configuration.isJ1939 { addGroups(needed) }
@@ -70,8 +70,8 @@ struct SignalPlan {
     filters.append(addressing.answers)
   }
 
-  /// Checks that each configured signal has a provider, because a missing one would not be noticed before it
-  /// is needed.
+  /// Checks that at least one configured signal has a provider, and that signals outside the specification
+  /// have one. A missing provider would otherwise be noticed only when the signal is needed.
   private func checkServed(_ configuration: CANConfiguration) throws(CANError) {
     if let signal = configuration.signals.first(where: { signal in
       VehicleSignal.known[signal.path] == nil && !served.contains(signal.path)
@@ -84,7 +84,7 @@ struct SignalPlan {
     }
     guard served.isDisjoint(with: wanted) else { return }
     throw CANError(
-      place: "can.signals", problem: "no source provides any of them",
+      place: "can.signals", problem: "no source provides any of the signals",
       remedy:
         "set can.j1939 or can.obd, or name signals of can.dbc, as in \"Vehicle.Speed = EngineData.Speed\"")
   }

@@ -1,7 +1,7 @@
 internal import Bytes
 
-/// A signal of the COVESA Vehicle Signal Specification (release 4) that J1939, OBD-II or other signals
-/// provide, with its unit there. A DBC file can serve any path.
+/// A signal of the COVESA Vehicle Signal Specification (release 4) that J1939, OBD-II or other signals can
+/// provide, with the specification's unit. A DBC file can provide any path.
 public struct VehicleSignal: Hashable, Sendable {
   public enum Form: Hashable, Sendable {
     /// The unit, as in "km/h"; nil for a number without one.
@@ -60,7 +60,8 @@ public struct VehicleSignal: Hashable, Sendable {
   /// Returns whether a text can be a path: `Vehicle.` and names of letters and digits between points.
   public static func isPath(_ text: String) -> Bool {
     let names = text.split(separator: ".", omittingEmptySubsequences: false)
-    // Positions must pass the privacy policy instead.
+    // The branch `CurrentLocation` is excluded, because positions may leave the vehicle only through the
+    // privacy policy.
     guard names.count >= 2, names[0] == "Vehicle", names[1] != "CurrentLocation", text.utf8.count <= 200
     else { return false }
     return names.allSatisfy { name in
@@ -80,7 +81,7 @@ struct UnitConversion: Hashable, Sendable {
 
   func callAsFunction(_ value: Double) -> Double { value * factor + offset }
 
-  /// Nil if there is no conversion. A missing unit counts as the right one.
+  /// Creates a conversion; nil if there is none. An empty unit counts as the target unit.
   init?(from unit: String, to target: String) {
     let unit = unit.lowercased().filter { !$0.isWhitespace }
     guard !unit.isEmpty, unit != target else {

@@ -1,15 +1,16 @@
 internal import Platform
 internal import Spatial
 
-/// Signs of activity without requests: frames counted by the interface besides answers to this device, and
-/// the vehicle's voltage.
+/// Signs that the vehicle is active, obtained without requests: the number of frames that are not answers to
+/// this device, and the vehicle's voltage.
 struct BusSurroundings: Sendable {
   private let interface: String
   private let voltageFile: String?
   /// Voltage in V; nil if not measured.
   private(set) var voltage: Double?
   private var counted: Int?
-  /// Number of answers to this device and of its own frames, which virtual interfaces count too.
+  /// Number of answers to this device and of its own frames since the last check. Virtual interfaces count
+  /// own frames as received, too.
   private var ours = 0
   private var lastTraffic: Timestamp?
   private var due: Timestamp?
@@ -36,7 +37,7 @@ struct BusSurroundings: Sendable {
   /// Records a sent frame.
   mutating func observeSent() { ours += 1 }
 
-  /// Updates counter and voltage at intervals.
+  /// Reads the interface's frame counter and the voltage, at most once per `interval`.
   mutating func look(at now: Timestamp) {
     guard due.map({ now >= $0 }) ?? true else { return }
     due = now.advanced(bySeconds: Self.interval)
@@ -47,7 +48,7 @@ struct BusSurroundings: Sendable {
     voltage = voltageFile.flatMap(number).map { Self.volts($0) }
   }
 
-  /// Returns the number in a file of the kernel; nil if there is none.
+  /// Returns the number in a file of the kernel; nil if the file is missing or contains no number.
   private func number(_ path: String) -> Int? {
     guard let bytes = try? AtomicFile.contents(of: path, limit: 64) else { return nil }
     let text = String(decoding: bytes.prefix { (0x30...0x39).contains($0) }, as: UTF8.self)

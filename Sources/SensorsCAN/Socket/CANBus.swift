@@ -3,8 +3,9 @@ public struct CANBus: Hashable, Sendable {
   /// Name of the interface, as in `ip link`: "can0".
   public var interface: String
   public var configuration: CANConfiguration
-  /// A file of the kernel with the vehicle's voltage in mV, as `in_voltage0_input` of an ADC, or in µV from
-  /// 1,000,000 on, as `voltage_now` of a power supply; nil if not measured.
+  /// A file of the kernel with the vehicle's voltage; nil if not measured. Numbers below 1,000,000 are mV,
+  /// such as those in `in_voltage0_input` of an ADC. Larger numbers are µV, such as those in `voltage_now` of
+  /// a power supply.
   public var voltageFile: String?
 
   public init(interface: String, configuration: CANConfiguration, voltageFile: String? = nil) {

@@ -10,7 +10,7 @@ public struct CANInterface: Hashable, Sendable {
     (self.name, self.isUp) = (name, isUp)
   }
 
-  /// ARPHRD_CAN (linux/if_arp.h).
+  /// The kernel's hardware type of CAN interfaces, ARPHRD_CAN (linux/if_arp.h).
   private static let hardwareType = "280"
 
   /// Returns the kernel's CAN interfaces, sorted by name; empty without CAN.
@@ -22,7 +22,7 @@ public struct CANInterface: Hashable, Sendable {
   }
 }
 
-/// Traffic of a bus during a short time, with conclusions. Nothing is sent for it.
+/// Traffic of a bus during a short time, with conclusions. Measuring it sends no frames.
 public struct CANTraffic: Hashable, Sendable {
   /// Number of data frames.
   public private(set) var frames = 0
@@ -60,8 +60,8 @@ public struct CANTraffic: Hashable, Sendable {
 
   private static let groups = Set(J1939Parameter.all.map(\.group))
 
-  /// Listens to an interface for some time.
-  /// - Throws: `CANError` with a remedy, if that is not possible.
+  /// Listens to an interface for a time in s.
+  /// - Throws: `CANError` with a remedy if the interface cannot be opened or read.
   public static func listen(to interface: String, seconds: Double = 1) throws(CANError) -> CANTraffic {
     let socket = try CANSocket(interface: interface, filters: nil)
     var traffic = CANTraffic()

@@ -112,7 +112,7 @@ struct CANSocket: ~Copyable {
     return CANFrame(kernel: bytes).map { .frame($0, stamp: stamp) } ?? .other
   }
 
-  /// Sends a frame. It is lost if the controller has no space, as on any bus.
+  /// Sends a frame. The frame is lost if the controller has no space in its queue.
   /// - Throws: `CANError` if the interface is down or was removed.
   func send(_ frame: CANFrame) throws(CANError) {
     let bytes = frame.kernelBytes

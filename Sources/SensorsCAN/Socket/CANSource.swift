@@ -35,7 +35,8 @@ public final class CANSource: SensorSource {
     thread = try ServiceThread()
   }
 
-  /// - Throws: `SystemError` if no thread can be created. Further calls have no effect.
+  /// Starts the thread. Further calls have no effect.
+  /// - Throws: `SystemError` if no thread can be created.
   public func start(_ sink: @escaping SensorSink) throws {
     try thread.start(name: "can") { [self] in run(sink, $0) }
   }
@@ -84,7 +85,7 @@ struct CANWorker: ~Copyable {
     surroundings = BusSurroundings(interface: plan.bus.interface, voltageFile: plan.bus.voltageFile)
   }
 
-  /// Opens the bus or reads available frames, and waits for more.
+  /// Opens the bus if necessary, reads the available frames, and waits for more.
   mutating func work() {
     do throws(CANError) {
       if socket == nil {
@@ -123,7 +124,8 @@ struct CANWorker: ~Copyable {
 
   private mutating func takeFrames() throws(CANError) {
     var readings: [VehicleReading] = []
-    // Bounded, so that the rest of the loop is executed.
+    // The number of frames per call is limited, so that the thread also advances time and sends requests on a
+    // busy bus.
     for _ in 0..<1024 {
       guard case .some(let received) = try socket?.receive() else { break }
       if case .nothing = received { break }
@@ -142,7 +144,8 @@ struct CANWorker: ~Copyable {
     let decoding = decoder.decode(frame, at: time)
     if requester != nil {
       if let answer = decoding.answer { requester?.observe(answer, at: time) }
-      // Flow control for requests of other devices is their own task.
+      // If no request is pending, the long answer is for another device, which must send the flow control
+      // itself.
       if let reply = decoding.reply, requester?.isWaiting == true { try send(reply) }
       let isAnswer = plan.bus.configuration.diagnostics?.answers.admits(frame.identifier) ?? false
       surroundings.observe(isAnswer: isAnswer, at: time)
@@ -201,11 +204,11 @@ struct CANWorker: ~Copyable {
 
   private var now: Timestamp { Timestamp(nanoseconds: SystemClock.boottime) }
 
-  /// Converts the kernel's civil time of a frame to the time line of the other sensors.
+  /// Converts the kernel's civil time of a frame (ns) to the boot clock, which the other sensors use.
   private func time(of stamp: Int64) -> Timestamp {
     let (boot, civil) = (SystemClock.boottime, SystemClock.realtime)
     let age = civil &- stamp
-    // Frames without a stamp, or from before a clock change, have the current time.
+    // A frame without a stamp, or with one from before a change of the civil clock, gets the current time.
     guard stamp > 0, (0...10_000_000_000).contains(age) else { return Timestamp(nanoseconds: boot) }
     return Timestamp(nanoseconds: boot &- age)
   }

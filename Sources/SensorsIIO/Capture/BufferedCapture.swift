@@ -15,8 +15,8 @@ package struct BufferedCapture: ~Copyable {
     /// Computes the sizes.
     ///
     /// - Parameter isPolled: true if a descriptor signals the watermark. Otherwise (network, USB) a read
-    ///   waits for a whole block, so a block lasts at most a quarter of the time limit: the server waits half
-    ///   of it, and then discards what it has read.
+    ///   waits for a whole block, and a block lasts at most a quarter of the time limit. The server waits for
+    ///   half of the time limit, and then discards what it has read.
     package init(hertz: Double, latency: Double, isPolled: Bool, configuration: IIOConfiguration) {
       let longest = isPolled ? max(latency, 2) : configuration.timeout / 4
       let wanted = configuration.watermark ?? Int(min(hertz * min(latency, longest), 65_536))
@@ -60,9 +60,9 @@ package struct BufferedCapture: ~Copyable {
     let descriptor = context.isLocal ? buffer.pollDescriptor : nil
     if descriptor != nil { try buffer.setBlocking(false) }
 
-    // Without time stamps, the reader must observe the arrival of samples. (Computed before `self` is
-    // accessed: an `&&` that reads a property of it makes Swift 6.3 destroy the buffer that does not exist
-    // yet.)
+    // Without time stamps, the reader must observe the arrival of samples. `isStamped` is computed before
+    // `self` is accessed: an `&&` that reads a property of `self` makes Swift 6.3 destroy the buffer before
+    // it exists.
     let isStamped = clockName == "boottime" || clockName == "monotonic"
     var blockTime: Int64?
     if descriptor != nil, isStamped, plan.watermark >= Self.shortestTimedBlock {
@@ -146,7 +146,7 @@ package struct BufferedCapture: ~Copyable {
       // Sleeping until the block must be full wakes the processor once.
       let left = Double(Self.wakeup(after: lastRead, every: blockTime) - SystemClock.boottime) * 1e-9
       if left > 0, wake.wait(seconds: min(left, limit)) || limit < left { return 0 }
-      // Reads all available scans, even if one is missing for a block.
+      // Reads all available scans, even if the block is not quite complete.
       lastRead = SystemClock.boottime
     } else if let pollDescriptor {
       var entries = [
@@ -179,7 +179,8 @@ package struct BufferedCapture: ~Copyable {
     return next - lastRead < blockTime / 2 ? next + blockTime : next
   }
 
-  /// Adopts the offsets of libiio, because another client of the same server captures more channels.
+  /// Adopts the channel offsets that libiio reports. They differ from the computed ones if another client of
+  /// the same server captures more channels.
   private mutating func adopt(strideOf device: borrowing Device) throws(IIOError) {
     var offsets: [Int] = []
     for identifier in scanChannels {
@@ -192,7 +193,8 @@ package struct BufferedCapture: ~Copyable {
   private mutating func decode(count: Int, arrival: Int64, into block: inout ScanBlock) {
     if followsMonotonic {
       let offset = SystemClock.boottime - SystemClock.monotonic
-      // Two clocks cannot be read simultaneously; only a suspend changes their difference by more than that.
+      // Two clocks cannot be read simultaneously, so the difference varies slightly. Only a suspend changes
+      // it by more than 1 ms.
       if abs(offset - (clock.offset ?? 0)) > 1_000_000 { clock = HardwareClock(fixedOffset: offset) }
     }
     var (clock, paced, temperatureLimit) = (clock, paced, temperatureLimit)

@@ -70,8 +70,8 @@ extension Device {
     let candidates =
       [configuration.trigger, own].compactMap { $0 } + triggers.filter { !$0.contains(text: "-dev") }
     guard let choice = candidates.first(where: { triggers.contains($0) }) else {
-      // No trigger is available. An assigned one may still work; otherwise starting the buffer reports what
-      // is missing.
+      // No known trigger is available. A trigger that is already assigned may still work; otherwise starting
+      // the buffer reports what is missing.
       return
     }
     if configuration.trigger == nil, case .set(let present) = state, triggers.contains(present) {

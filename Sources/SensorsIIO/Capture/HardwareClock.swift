@@ -1,11 +1,12 @@
 internal import Platform
 package import Spatial
 
-/// A conversion of the time stamps of one device to this machine's time line.
+/// A conversion of the time stamps of one device to this machine's boot clock.
 ///
 /// The interval between two samples is exactly that of the hardware: only a constant offset is added. For
-/// local samples stamped with `CLOCK_BOOTTIME` it is zero. For a remote machine it is estimated for all of
-/// its devices together (`RemoteClock`), so that simultaneous samples remain simultaneous.
+/// local samples stamped with `CLOCK_BOOTTIME` the offset is zero. For a remote machine the offset is
+/// estimated for all of its devices together (`RemoteClock`), so that simultaneous samples remain
+/// simultaneous.
 package struct HardwareClock: Sendable {
   /// Nanoseconds to add to a stamp; nil before the first block.
   package private(set) var offset: Int64?
@@ -33,7 +34,8 @@ package struct HardwareClock: Sendable {
     offset = offset.map { max(target, $0 - max(1, period / 2)) } ?? target
   }
 
-  /// Returns a stamp on this machine's time line, or unchanged before the first block.
+  /// Converts a stamp (ns) to this machine's boot clock; before the first block, the stamp is returned
+  /// unchanged.
   package func timestamp(_ stamp: Int64) -> Timestamp {
     Timestamp(nanoseconds: stamp &+ (offset ?? 0))
   }
@@ -55,7 +57,8 @@ package struct PacedClock: Hashable, Sendable {
     if let last {
       let expected = last + Int64(count) * period
       let error = arrival - expected
-      // Scheduling can only delay a block, so the clock follows slowly unless samples were lost.
+      // Scheduling can only delay a block, so the clock follows later arrivals slowly, unless the error shows
+      // that samples were lost.
       if abs(error) <= max(Int64(count) * period, 100_000_000) {
         newest = min(arrival, expected + error / 10)
       }
@@ -78,10 +81,10 @@ package struct PacedClock: Hashable, Sendable {
 package final class RemoteClock: Sendable {
   /// The error of the offset in ns above which it is corrected.
   package static let tolerance: Int64 = 20_000_000
-  /// The window in ns for the minimum delay.
+  /// The duration in ns of a window over which the minimum delay is determined.
   package static let window: Int64 = 60_000_000_000
-  /// The difference in ns between a new capture and the offset above which the clock was set or the machine
-  /// restarted. Within a capture such a delay is a stall.
+  /// A threshold in ns. If the first block of a capture deviates from the offset by more, the remote clock
+  /// was set or the machine restarted, and the offset is replaced. Within a capture, such a delay is a stall.
   package static let jump: Int64 = 10_000_000_000
 
   private struct State {

@@ -111,7 +111,7 @@ struct ScanBlock {
   /// Sends everything to the sink.
   mutating func flush(_ sink: (SensorEvent) -> Void) {
     scans.removeAll(where: \.isEmpty)
-    // Polled values were measured between the scans of the buffer.
+    // Sorts the scans by time if needed, because polled values were measured between the scans of the buffer.
     if zip(scans, scans.dropFirst()).contains(where: { $0.timestamp > $1.timestamp }) {
       scans.sort { $0.timestamp < $1.timestamp }
     }
@@ -121,7 +121,8 @@ struct ScanBlock {
   }
 }
 
-/// A filter that passes one sample per interval; temperatures come with every scan, and few are needed.
+/// A filter that passes one sample per interval. It is used for temperatures, which come with every scan
+/// although few are needed.
 package struct RateLimit: Hashable, Sendable {
   /// The interval in seconds.
   package var interval: Double

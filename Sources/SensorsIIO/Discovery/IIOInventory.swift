@@ -17,8 +17,8 @@ public struct IIOInventory: Hashable, Sendable {
     /// The size of a raw step of the first channel in the unit of the sample type (m/s², rad/s, µT, Pa, °C);
     /// nil if the driver provides only processed values.
     public var scale: Double?
-    /// The largest value of an axis of an accelerometer (m/s²) or gyroscope (rad/s) by its converter; nil for
-    /// other kinds or if unknown. Some chips have a smaller range.
+    /// The largest value of an axis of an accelerometer (m/s²) or gyroscope (rad/s) that its analogue-digital
+    /// converter can represent. Nil for other kinds, or if unknown. Some chips have a smaller range.
     public var range: Double?
     public var frequencies: SamplingFrequencies
     /// The current frequency in Hz; nil if unknown.
@@ -29,7 +29,7 @@ public struct IIOInventory: Hashable, Sendable {
     public var isBuffered: Bool
   }
 
-  /// A device with at least one of the kinds.
+  /// A device with at least one sensor of a supported kind.
   public struct Device: Hashable, Sendable {
     /// The identifier, such as "iio:device0"; it changes at every boot and plug.
     public var identifier: String
@@ -49,7 +49,7 @@ public struct IIOInventory: Hashable, Sendable {
     public func sensor(_ kind: SensorKind) -> Sensor? { sensors.first { $0.kind == kind } }
   }
 
-  /// A device with the kinds used from it.
+  /// A device and the kinds of sensors that are used from it.
   package struct Assignment: Hashable, Sendable {
     package var device: Device
     package var kinds: Set<SensorKind>
@@ -140,7 +140,7 @@ public enum SamplingFrequencies: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// As in "12.5, 25, 50 Hz" or "1 to 100 Hz in steps of 0.5 Hz".
+  /// The frequencies as text, such as "12.5, 25, 50 Hz" or "1 to 100 Hz in steps of 0.5 Hz".
   public var description: String {
     switch self {
     case .unknown: "unknown rates"
@@ -151,8 +151,8 @@ public enum SamplingFrequencies: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// A frequency as drivers parse it: at most six decimals, none where there is nothing after the point, because
-  /// drivers with whole frequencies refuse a point.
+  /// Returns a frequency in the form that drivers parse: at most six decimals. A whole number has no decimal
+  /// point, because drivers with whole frequencies reject one.
   package static func text(_ hertz: Double) -> String {
     var text: [UInt8] = []
     text.append(decimal: min(max(hertz, 0), 1e9), places: 6)

@@ -9,8 +9,8 @@ public enum IIOProbe {
   ///
   /// - Parameters:
   ///   - limit: the time limit in s for a machine that does not answer.
-  /// - Returns: the inventory; its `devices` are empty on a machine with IIO but without a sensor of the
-  ///   kinds.
+  /// - Returns: the inventory; its `devices` are empty on a machine with IIO but without a sensor of a
+  ///   supported kind.
   /// - Throws: `IIOError` with the URI and the remedy.
   public static func inventory(
     _ configuration: IIOConfiguration, limit: Double = 10
@@ -63,7 +63,8 @@ extension IIOInventory {
 }
 
 extension IIOInventory.Device {
-  /// Creates the entry of a device; nil if it has none of the kinds, such as a converter.
+  /// Creates the entry of a device; nil if it has no sensor of any kind, for example if it is an
+  /// analogue-digital converter.
   package init?(
     _ device: borrowing CaptureDevice, configuration: IIOConfiguration
   ) throws(IIOError) {
@@ -90,7 +91,7 @@ extension IIOInventory.Device {
   }
 }
 
-/// libiio's device; in the inventory, `Device` is a nested type.
+/// An alias for libiio's device, because inside `IIOInventory` the name `Device` means a nested type.
 package typealias CaptureDevice = Device
 
 extension IIOInventory.Sensor {
@@ -115,13 +116,14 @@ extension IIOInventory.Sensor {
 }
 
 extension Channel {
-  /// Returns the largest value of an axis by its converter: from `raw_available` if the driver has it
-  /// (Documentation/ABI/testing/sysfs-bus-iio), otherwise from the bits of a sample. Converters of inertial
-  /// sensors have at most 16 bits; more bits are computed by software, and have no range.
+  /// Returns the largest value of an axis that the converter can represent; nil if unknown. It is taken from
+  /// `raw_available` if the driver has this attribute (Documentation/ABI/testing/sysfs-bus-iio), otherwise
+  /// from the bits of a sample. Converters of inertial sensors have at most 16 bits. Wider samples are
+  /// computed by software, and their range is unknown.
   func range(of kind: SensorKind) throws(IIOError) -> Double? {
     let plausible: ClosedRange<Double>
     switch kind {
-    // 1.5 to 500 g, 100 to 4000 °/s.
+    // Plausible ranges: 1.5 to 500 g, and 100 to 4000 °/s.
     case .accelerometer: plausible = 14...5000
     case .gyroscope: plausible = 1.7...70
     case .magnetometer, .barometer, .thermometer, .positioning, .wifi, .cellular: return nil

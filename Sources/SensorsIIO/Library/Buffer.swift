@@ -35,7 +35,8 @@ internal import Platform
   }
 
   deinit {
-    // Detached first, under the lock, so that no other thread can cancel a buffer that is being destroyed.
+    // The cancellation is detached first, under its lock, so that no other thread can cancel a buffer that is
+    // being destroyed.
     cancellation.detach()
     unsafe iio_buffer_destroy(handle)
   }
@@ -46,8 +47,8 @@ internal import Platform
     return descriptor >= 0 ? descriptor : nil
   }
 
-  /// Sets the blocking mode. Without it, `refill` returns the available data instead of waiting for a full
-  /// buffer; a wait that times out would lose the data that it has read.
+  /// Sets the blocking mode. In non-blocking mode, `refill` returns the available data instead of waiting for
+  /// a full buffer. In blocking mode, a wait that times out would lose the data that it has read.
   package func setBlocking(_ blocking: Bool) throws(IIOError) {
     let code = unsafe iio_buffer_set_blocking_mode(handle, blocking)
     guard code >= 0 else { throw IIOError(operation: .set("the mode of"), object: object, errno: -code) }

@@ -77,7 +77,8 @@ final class DeviceWorker: Sendable {
   private func serve(
     _ device: borrowing Device, in context: borrowing Context, _ heartbeat: Heartbeat
   ) throws(IIOError) {
-    // The phase in which no block arrived in time.
+    // The phase in which no whole block arrived within the time limit, so that its samples are fetched one by
+    // one; nil if there is none.
     var sparse: DemandSchedule.Phase?
     while !isStopping {
       heartbeat.beat()
@@ -112,7 +113,8 @@ final class DeviceWorker: Sendable {
     var buffered = sensors.filter(\.isBuffered)
     if buffered.allSatisfy({ $0.kind == .thermometer }) { buffered = [] }
     if !buffered.isEmpty {
-      // The sensors are powered long before the first block is full.
+      // The sensors are powered long before the first block is full, so the start of the capture is reported
+      // as the time at which they became active.
       let opened = SystemClock.boottime
       do throws(IIOError) {
         let capture = try BufferedCapture(
@@ -124,13 +126,14 @@ final class DeviceWorker: Sendable {
       } catch {
         if error.code == ETIMEDOUT, error.operation == .readBuffer, !context.isLocal {
           // The server waited for half the time limit, then dropped the buffer with its contents. A sensor
-          // that reports only changes is silent at rest. If its attributes can be read it works, and from now
-          // on its samples are fetched one by one, so that none waits for a full block.
+          // that reports only changes delivers nothing at rest. If the sensor's attributes can be read, it
+          // works. From now on its samples are fetched one by one, so that no sample waits for a full block.
           _ = try device.scales(of: buffered[0])
           sparse = phase
           return
         }
-        // Without a buffer the attributes can still be read, unless the device is lost.
+        // If the buffer cannot be started, the sensors are polled through their attributes, unless the device
+        // is lost.
         guard !error.isLoss, error.operation == .startBuffer else { throw error }
       }
     }
@@ -165,7 +168,8 @@ final class DeviceWorker: Sendable {
         isSilent = false
         progress.withLock { $0.hasDelivered = true }
       } else if Double(SystemClock.boottime - lastArrival) * 1e-9 > timeout {
-        // Sensors that report only changes are silent at rest; a sensor whose buffer is enabled works.
+        // A sensor that reports only changes delivers nothing at rest. If its buffer is still enabled, it
+        // counts as working.
         guard try device.file("buffer/enable") != "0" else {
           throw IIOError(
             operation: .readBuffer, object: device.object, code: ENODEV,

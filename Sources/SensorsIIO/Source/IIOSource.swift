@@ -20,7 +20,7 @@ public final class IIOSource: SensorSource {
   private let board = DemandBoard()
   private let found: Locked<Set<SensorKind>>
   private let thread: ServiceThread
-  /// Suppresses events of abandoned threads.
+  /// True after `stop`, so that events of abandoned threads are dropped.
   private let hasEnded = Locked(false)
   private let discovery = DiscoveryProgress()
 
@@ -59,8 +59,9 @@ public final class IIOSource: SensorSource {
   /// Returns when the first search is over and each device that it found has reported its state.
   public func waitForDiscovery(seconds: Double) { discovery.wait(seconds: seconds) }
 
-  /// Powers the hardware down and returns when the threads have ended: within a block's length. Threads that wait for a host
-  /// that does not answer are left after two seconds, and nothing comes from them any more; they end when libiio gives up.
+  /// Powers the hardware down and returns when the threads have ended, within the duration of a block.
+  /// Threads that wait for a host without an answer are abandoned after two seconds and deliver nothing
+  /// afterwards; they end when libiio times out.
   public func stop() {
     thread.stop(timeout: Self.stopTimeout)
     hasEnded.withLock { $0 = true }
@@ -80,7 +81,7 @@ final class DiscoveryProgress: Sendable {
 
   private let state = Monitor(State())
 
-  /// Ends the search. Later searches do not count.
+  /// Records the result of the first search. Results of later searches are ignored.
   func found(_ kinds: Set<SensorKind>) { state.update { $0.found = $0.found ?? kinds } }
 
   func reported(_ kinds: Set<SensorKind>) { state.update { $0.reported.formUnion(kinds) } }

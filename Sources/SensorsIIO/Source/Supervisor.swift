@@ -23,7 +23,7 @@ final class Supervisor: Sendable {
   private struct Post {
     var worker: DeviceWorker
     var thread: DedicatedThread
-    /// True if the thread has delivered since its start, so that the next loss is a new one.
+    /// True if the thread has delivered a sample, which has reset the back-off of the search.
     var isProven = false
   }
 
@@ -176,9 +176,9 @@ final class StatusReporter: Sendable {
 
   init(_ sink: @escaping SensorSink) { self.sink = sink }
 
-  /// Reports a state unless the kinds already have it. Different reasons of unavailability count as the same
-  /// state.
-  /// - Parameter since: the time since which it applies in ns on the boot clock; nil for now.
+  /// Reports a state unless it was already reported for these kinds. Different reasons of unavailability
+  /// count as the same state.
+  /// - Parameter since: the time since which the state applies in ns on the boot clock; nil for now.
   func report(
     _ state: SourceStatus.State, since: Int64? = nil, source: String, kinds: Set<SensorKind>,
     device: String? = nil,
@@ -209,7 +209,7 @@ final class StatusReporter: Sendable {
     return kinds.subtracting(known)
   }
 
-  /// Discards the reported states of kinds that are grouped differently now.
+  /// Discards the reported states of groups that share kinds with this group but are not equal to it.
   func regroup(_ kinds: Set<SensorKind>) {
     last.withLock { last in
       last = last.filter { $0.key == kinds || $0.key.isDisjoint(with: kinds) }

@@ -5,7 +5,7 @@ enum CellDecoder {
   /// The maximum number of cells in a scan.
   static let limit = 64
 
-  /// Half of the speed of light, m/µs: a timing advance covers the way there and back.
+  /// Half of the speed of light in m/µs, because a timing advance covers the round trip.
   private static let metresPerMicrosecond = 299.792458 / 2
 
   /// Decodes the result of `Modem.GetCellInfo`: an array of dictionaries. Omits cells without a globally
@@ -55,19 +55,20 @@ enum CellDecoder {
       case .gsm: cell["rx-level"]?.unsigned.flatMap { $0 <= 63 ? Double($0) - 110 : nil }
       case .wifi: nil
       }
-    // Values outside mean "unknown".
+    // Modems report values outside this range (dBm) for an unknown signal strength.
     return signal.flatMap { (-160 ... -20).contains($0) ? $0 : nil }
   }
 
-  /// Returns the distance in m. The step of NR depends on a numerology that is not reported.
+  /// Returns the distance in m; nil if unknown. For NR it is always unknown, because the duration of a step
+  /// depends on a setting of the cell that the modem does not report.
   private static func distance(
     _ cell: DBusValue, _ technology: Beacon.Technology, _ unit: Modem.TimingAdvance
   ) -> Double? {
     guard cell["serving"]?.flag ?? false, let advance = cell["timing-advance"]?.unsigned else { return nil }
     switch (technology, unit) {
-    // In bits of GSM's 270,833 bit/s, 0 ... 63.
+    // GSM's timing advance counts bits of 48/13 µs (270,833 bit/s), 0 ... 63.
     case (.gsm, _): return advance <= 63 ? Double(advance) * 48 / 13 * metresPerMicrosecond : nil
-    // In steps of 16 Ts of 1 / 30.72 MHz, 0 ... 1282: up to 667.7 µs.
+    // LTE's timing advance counts steps of 16 / 30.72 µs (16 Ts), 0 ... 1282, which is up to 667.7 µs.
     case (.lte, .steps): return advance <= 1282 ? Double(advance) * 16 / 30.72 * metresPerMicrosecond : nil
     case (.lte, .microseconds): return advance <= 667 ? Double(advance) * metresPerMicrosecond : nil
     default: return nil

@@ -10,7 +10,7 @@ public struct CellProbe: Hashable, Sendable {
   /// The reason why only the serving cell is reported, with the remedy; nil otherwise.
   public var advice: RadioError?
 
-  /// Queries ModemManager; normally takes at most some seconds.
+  /// Queries ModemManager, normally within a few seconds.
   /// - Throws: `RadioError` with the remedy.
   public static func run() throws(RadioError) -> CellProbe {
     guard let result = try ModemScanner().scan(ScanWait.uninterrupted()) else {
@@ -31,7 +31,7 @@ extension Modem {
 }
 
 extension ScanWait {
-  /// Waits without a time limit.
+  /// Creates a wait that nothing interrupts, for scans outside of a source's thread.
   static func uninterrupted() throws(RadioError) -> ScanWait {
     do throws(SystemError) {
       return ScanWait(wake: try EventDescriptor(), beat: {}, expectPause: { _ in }, isWanted: { true })

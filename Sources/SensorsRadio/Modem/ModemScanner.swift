@@ -122,7 +122,7 @@ extension ModemScanner {
       case .refused where failure.isForbidden:
         (
           "ModemManager does not permit this user to query cells",
-          "let it: install -D -m 644 /usr/share/odographd/modem.rules /etc/polkit-1/rules.d/60-odographd.rules"
+          "permit it: install -D -m 644 /usr/share/odographd/modem.rules /etc/polkit-1/rules.d/60-odographd.rules"
         )
       case .refused(let name, let message):
         (

@@ -61,7 +61,7 @@ struct ScanSchedule: Sendable {
       guard on > .zero else { return nil }
       seconds = period / .seconds(1)
     }
-    // A year is practically never, and does not overflow a timestamp.
+    // Longer intervals become a year, which does not overflow a timestamp.
     return min(max(seconds, shortestInterval), 31_536_000)
   }
 }

@@ -36,7 +36,8 @@ struct ScanWait: Sendable {
 /// The result of a scan.
 struct ScanResult: Sendable {
   var scan: RadioScan
-  /// The reason why no own scan was made, with the remedy; nil otherwise.
+  /// The reason why the source did not scan itself and reports the results of other programs, with the
+  /// remedy; nil if it scanned.
   var notice: RadioError?
   /// A remedy for incomplete results; nil if there is none.
   var advice: RadioError?

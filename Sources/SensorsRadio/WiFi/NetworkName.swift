@@ -2,7 +2,7 @@
 /// owner allows mapping. The name itself is never stored.
 enum NetworkName {
   case none
-  /// An empty name, or one of zeros.
+  /// A name that is empty or consists of zero bytes.
   case hidden
   /// A name whose owner opted out of mapping: it ends in `_nomap` or contains `_optout`, in any case.
   case optedOut
@@ -26,7 +26,7 @@ enum NetworkName {
     }
   }
 
-  /// Returns whether a network may be mapped: at least one frame has a name, and no frame opts out.
+  /// Returns whether a network may be mapped: at least one of its frames has a name, and no frame opts out.
   static func mayBeMapped(_ occasions: [ArraySlice<UInt8>]) -> Bool {
     let names = occasions.map { NetworkName($0) }
     return names.contains { $0 == .open } && names.allSatisfy { $0 == .open || $0 == .none }

@@ -99,7 +99,7 @@ internal import Spatial
     var buffer: UnsafeMutablePointer<UInt8>?
     let count = unsafe nl_recv(socket, &sender, &buffer, nil)
     defer { unsafe free(buffer) }
-    // Only the kernel has port 0.
+    // Messages from other processes are ignored: only the kernel has port 0.
     guard count > 0, sender.nl_pid == 0, let bytes = unsafe buffer else { return [] }
     let datagram = unsafe Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
     return ScanMessage.decode(datagram, family: UInt16(truncatingIfNeeded: family), now: now)

@@ -12,7 +12,7 @@ struct StrongestBeacons: Sendable {
     if optedOut.count < Self.limit { optedOut.insert(beacon) }
   }
 
-  /// Adds a sighting; of two sightings of one beacon the later is used.
+  /// Adds a sighting. If there are two sightings of one beacon, the later is used.
   mutating func insert(_ sighting: BeaconSighting) {
     if let known = heard[sighting.beacon], known.age <= sighting.age { return }
     heard[sighting.beacon] = sighting

@@ -7,9 +7,9 @@ internal import Spatial
 struct WiFiScanner: Sendable {
   let interface: String
 
-  /// The time limit of a scan. 40 channels take five seconds, and twenty while a connection is active.
+  /// The time limit of a scan in ns. A scan of 40 channels lasts 5 s, or 20 s while a connection is active.
   private static let timeLimit: Int64 = 30_000_000_000
-  /// The time limit for a reply of the kernel.
+  /// The time limit in ns for a reply of the kernel.
   private static let answerLimit: Int64 = 5_000_000_000
 
   /// Scans once; nil if the scan was abandoned before the radio started. A scan that is abandoned later is
@@ -36,15 +36,15 @@ struct WiFiScanner: Sendable {
       try socket.requestResults(interface: index)
       heard = try results(socket, wait)
     } else if isOurs {
-      // If the kernel does not support it, the scan ends on its own.
+      // If the kernel cannot abort a scan, the scan ends without it.
       try? socket.abortScan(interface: index)
     }
     guard isOurs || heard != nil else { return nil }
     var scan = RadioScan(
       timestamp: Timestamp(nanoseconds: SystemClock.boottime), sightings: heard?.strongest ?? [], kind: .wifi,
       duration: duration, isComplete: heard != nil)
-    // Another device can send an opt-out with the same address: a beacon that is also received as open is
-    // retained.
+    // Another device could send frames with the address of an access point and an opt-out. An access point
+    // that is also received without an opt-out is therefore retained.
     let open = Set(scan.sightings.map(\.beacon))
     scan.optedOut = heard.map { $0.optedOut.subtracting(open).sorted() } ?? []
     return ScanResult(scan: scan, notice: notice)
@@ -87,8 +87,9 @@ struct WiFiScanner: Sendable {
     throw silent
   }
 
-  /// Waits until a scan of the interface has ended; returns false if it was abandoned. A radio that is busy
-  /// otherwise returns earlier results.
+  /// Waits until a scan of the interface has ended; returns false if the wait was abandoned. If another
+  /// program's scan does not end within the time limit, it returns true, and the results are those of earlier
+  /// scans.
   private func waitForEnd(
     _ socket: borrowing ScanSocket, _ index: UInt32, _ wait: ScanWait, isOurs: Bool
   ) throws(RadioError) -> Bool {

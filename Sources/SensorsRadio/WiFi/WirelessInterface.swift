@@ -42,8 +42,8 @@ public struct WirelessInterface: Hashable, Sendable {
     return set >> 12 & 1 != 0
   }
 
-  /// Returns the number of access points that the kernel still knows from earlier scans. Does not transmit or
-  /// scan.
+  /// Returns the number of access points from earlier scans that the kernel still has in its cache. Does not
+  /// transmit or scan.
   /// - Throws: `RadioError` with the remedy.
   public static func known(to interface: String) throws(RadioError) -> Int {
     try WiFiScanner(interface: interface).known().count

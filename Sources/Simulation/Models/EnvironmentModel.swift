@@ -12,7 +12,8 @@ extension SimulatedDrive {
     public var inclination = 64.3
     /// Strength of the field, µT.
     public var fieldStrength = 48.8
-    /// Field of the vehicle's own magnetised parts in µT, device frame: the rest after a rough calibration.
+    /// Field in µT, device frame, of the vehicle's own magnetised parts that remains after a rough
+    /// calibration.
     public var hardIron = Vector3(1.2, -0.8, 2)
     /// White noise of the magnetometer in µT, standard deviation of a sample.
     public var magnetometerNoise = 0.3
@@ -20,11 +21,12 @@ extension SimulatedDrive {
     public var seaLevelPressure = 101_325.0
     /// White noise of the barometer, Pa.
     public var barometerNoise = 1.5
-    /// Standard deviation of the pressure changes by the weather in Pa, over about an hour.
+    /// Standard deviation in Pa of pressure changes caused by the weather, with a correlation time of about
+    /// an hour.
     public var weather = 60.0
     /// Outside temperature, °C.
     public var temperature = 17.0
-    /// Warming of the electronics in use in °C, over about ten minutes.
+    /// Temperature rise of the electronics after power-on in °C, with a time constant of ten minutes.
     public var warmUp = 14.0
     /// White noise of the thermometer, °C.
     public var thermometerNoise = 0.05

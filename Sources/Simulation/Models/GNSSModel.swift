@@ -7,7 +7,7 @@ struct GNSSModel: Sendable {
   /// The external conditions of a report.
   struct Situation {
     var state: VehicleState
-    /// Time in s on the simulation's time line.
+    /// Time in s since the start of the simulation.
     var time: Double
     /// True if the sky is blocked.
     var isBlocked: Bool
@@ -24,7 +24,7 @@ struct GNSSModel: Sendable {
   private var geometry: GaussMarkov<Double>
   private var lastReport: Double?
   private var lastFix: Double?
-  /// The time of the receiver's next fix.
+  /// The time in s since the start before which the receiver has no fix.
   private var readyAt = 0.0
 
   init(
@@ -106,7 +106,7 @@ extension SimulatedDrive {
     public var horizontalError = 1.5
     /// Standard deviation of the slowly changing vertical error, m.
     public var verticalError = 3.0
-    /// Correlation time of these errors, s.
+    /// Correlation time in s of the slowly changing horizontal and vertical errors.
     public var errorCorrelationTime = 60.0
     /// Additional white noise of the position, m per axis.
     public var positionNoise = 0.2

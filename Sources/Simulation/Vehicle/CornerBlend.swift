@@ -11,7 +11,7 @@ struct CornerBlend: Sendable {
   /// Length of the curve in m.
   let length: Double
 
-  /// The share of each ramp in the length.
+  /// The length of each ramp as a share of the curve's length.
   private static let ramp = 0.35
 
   /// Creates a curve with a turn angle and a minimum radius (m), shortened if the distance from the corner to

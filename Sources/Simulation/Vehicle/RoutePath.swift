@@ -23,7 +23,7 @@ struct RoutePath: Sendable {
     let isTunnel: Bool
   }
 
-  /// Direction and curvature at a point of the path.
+  /// Direction and curvature of the path at one of its points.
   struct Direction {
     /// Heading in rad counter-clockwise from east.
     var heading: Double

@@ -1,9 +1,10 @@
 internal import Glibc
 
-/// The speed over the time of one lap: a uniform cubic B-spline. Speed, acceleration and jerk are continuous,
-/// and each is exactly the derivative of the previous, like the speed of the distance.
+/// The speed over the time of one lap: a uniform cubic B-spline. Speed, acceleration and jerk are continuous.
+/// The speed is exactly the derivative of the distance, the acceleration that of the speed, and the jerk that
+/// of the acceleration.
 ///
-/// Its coefficients are the mean speeds of a `SpeedPlan` in equal intervals. Averaging preserves the
+/// The spline's coefficients are the mean speeds of a `SpeedPlan` in equal intervals. Averaging preserves the
 /// properties of the plan: the exact length of the lap, the limits of speed and acceleration, and the
 /// positions of the stops.
 struct SpeedProfile: Sendable {
@@ -20,8 +21,8 @@ struct SpeedProfile: Sendable {
 
   /// Interval between the spline's knots in s.
   static let interval = 0.5
-  /// The excess in s of a planned stop over the real standstill: the spline blends the values within half of
-  /// it on either side.
+  /// Time in s added to each planned stop. The spline blends the plan's values over half of this time before
+  /// and after a standstill, which shortens the standstill by this time.
   private static let blending = 5 * interval
 
   /// The coefficients and their prefix sums, padded at both ends for the spline's support.
@@ -36,7 +37,8 @@ struct SpeedProfile: Sendable {
     coefficients = [Double](repeating: 0, count: Self.padding)
     var distanceBefore = 0.0
     for distance in Self.distances(of: plan) {
-      // Never negative: at a standstill of the plan, rounding could make it roll back.
+      // At a standstill of the plan, rounding could make the difference negative, and the vehicle would roll
+      // back.
       coefficients.append(max(0, distance - distanceBefore) / Self.interval)
       distanceBefore = distance
     }
@@ -78,7 +80,8 @@ struct SpeedProfile: Sendable {
         first = first ?? index
       } else if let start = first {
         first = nil
-        // Each time depends on four coefficients, which must all be zero.
+        // The speed at any time depends on four coefficients, so the vehicle is at rest only where four in a
+        // row are zero.
         guard index - start > 3 else { continue }
         let begin = max(0, (Double(start - Self.padding) + 1.5) * Self.interval)
         let end = min(duration, (Double(index - 1 - Self.padding) - 0.5) * Self.interval)

@@ -17,9 +17,9 @@ extension SimulatedDrive {
 /// The motion of a vehicle on a lap in closed form. It can be evaluated at any time, and rates are exact
 /// derivatives.
 ///
-/// Yaw follows the path; pitch is the slope plus the suspension's response to acceleration; roll is its
-/// response to lateral acceleration. Angles follow Core Motion: yaw about z, then pitch about x, then roll
-/// about y.
+/// Yaw follows the path. Pitch is the slope plus the suspension's response to acceleration. Roll is the
+/// suspension's response to lateral acceleration. Angles follow Core Motion: yaw about z, then pitch about x,
+/// then roll about y.
 struct VehicleDynamics: Sendable {
   let path: RoutePath
   let profile: SpeedProfile
@@ -125,7 +125,8 @@ public struct VehicleMotion: Hashable, Sendable {
   }
 }
 
-/// Gentle hills along a loop: some sine waves whose lengths divide that of the loop, so that it is closed.
+/// Gentle hills along a loop: the sum of three sine waves whose lengths divide that of the loop, so that
+/// start and end have the same height.
 struct ElevationProfile: Sendable {
   private struct Wave: Sendable {
     /// Wave number in rad/m.

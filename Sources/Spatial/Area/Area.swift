@@ -67,8 +67,8 @@ public struct Circle: Hashable, Sendable {
   /// hemisphere.
   public static let largestRadius = 10_001_965.0
 
-  /// Creates a circle; nil if the centre is not a valid coordinate, or the radius is not above zero and at
-  /// most `largestRadius`.
+  /// Creates a circle. Nil unless the centre is a valid coordinate and the radius is above 0 and at most
+  /// `largestRadius`.
   public init?(center: Coordinate, radius: Double) {
     guard center.isValid, radius > 0, radius <= Self.largestRadius else { return nil }
     self.center = SurfacePoint(center)
@@ -88,8 +88,8 @@ public struct Circle: Hashable, Sendable {
     let distance = center.distance(to: point) / deviation
     let radius = radius / deviation
     let isInside = distance < radius
-    // Integrates over the chord's angle from the middle chord, within the reach of the distribution
-    // (Simpson's rule).
+    // Integrates by Simpson's rule over the angle between centre line and chord end, up to nine standard
+    // deviations from the centre line.
     let reach = asin(min(1, 9 / radius))
     let steps = 64
     var sum = 0.0
@@ -104,7 +104,8 @@ public struct Circle: Hashable, Sendable {
       sum += weight * exp(-0.5 * y * y) * ends * half
     }
     sum *= 2 * reach / Double(steps) / 3 / (2 * Double.pi).squareRoot()
-    // The distribution beyond the circle on both sides.
+    // Adds the probability beyond both ends of the range of chords, where the line of a chord misses the
+    // circle.
     if isInside { sum += 2 * NormalDistribution.upperTail(radius) }
     return Likelihood(isInside, tail: sum)
   }
@@ -126,7 +127,8 @@ public struct Circle: Hashable, Sendable {
     }
     if isInside.0 != isInside.1 { return [boundary(between: 0, and: 1, startsInside: isInside.0)] }
     guard !isInside.0 else { return [] }
-    // The nearest approach, computed in space: on the chord the fraction is as accurate as on the arc.
+    // The point of the path nearest to the centre, computed on the straight chord in space. A fraction of the
+    // chord is as accurate here as a fraction of the arc.
     let (a, b) = (start.position, end.position)
     let way = b - a
     let length = way.dot(way)

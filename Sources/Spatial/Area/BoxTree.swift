@@ -97,7 +97,8 @@ public struct BoxTree: Sendable {
   /// Calls `body` for each item whose box contains the position (m).
   @inline(__always)
   public func forEach(at position: Vector3, _ body: (Int) -> Void) {
-    // Boxes are grown by one metre, which is more than this rounding error.
+    // Single precision rounds the position by half a metre. The boxes were grown by one metre to allow for
+    // this.
     let place = SIMD3<Float>(position)
     walk(least: SIMD4(place, -.infinity), most: SIMD4(place, .infinity), body)
   }
@@ -156,7 +157,8 @@ public struct SpaceBox: Hashable, Sendable {
 
 extension Circle {
   var bounds: SpaceBox {
-    // An angle on the unit sphere of directions; its unit is at least the semi-minor axis.
+    // The largest angle in rad that the radius can span on the sphere of `direction`: a radian there is at
+    // least the semi-minor axis on the ground.
     let angle = min(.pi, radius / WGS84.semiMinorAxis)
     func extreme(_ component: Double, _ turn: Double) -> Double {
       cos(min(.pi, max(0, acos(min(1, max(-1, component))) + turn)))

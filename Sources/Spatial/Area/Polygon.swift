@@ -21,7 +21,8 @@ public struct Polygon: Hashable, Sendable {
   /// A separator between rings. NaN compares false with everything, so edges to and from it never match.
   static let separator = SIMD2<Float>(.nan, .nan)
 
-  /// - Parameter rings: the outer boundary, then its holes; closed or open, clockwise or counterclockwise.
+  /// - Parameter rings: the outer boundary, then its holes. Rings may be closed or open, clockwise or
+  ///   counterclockwise.
   public init(_ rings: [[Coordinate]]) throws(PolygonError) {
     try self.init(parts: [rings])
   }
@@ -36,7 +37,7 @@ public struct Polygon: Hashable, Sendable {
     extent = built.extent
     var squared = Double.infinity
     forEachEdge { squared = min(squared, Self.squaredDistanceFromOrigin($0, $1)) }
-    // Reduced by the error of single precision.
+    // The clearance is reduced by the rounding error of the single-precision vertices.
     clearance = max(0, squared.squareRoot() - 1e-6 * extent)
     holdsContact = contains(SIMD2<Float>(0, 0))
   }
@@ -52,7 +53,7 @@ public struct Polygon: Hashable, Sendable {
 
   public func contains(_ coordinate: Coordinate) -> Bool { contains(SurfacePoint(coordinate)) }
 
-  /// Counts the edges that a ray to the right crosses.
+  /// Returns whether a point of the plane is inside: a ray to the right then crosses an odd number of edges.
   private func contains(_ p: SIMD2<Float>) -> Bool {
     points.withUnsafeBufferPointer { points in
       guard var a = points.first else { return false }
@@ -115,9 +116,9 @@ extension Polygon {
     return isInside ? distance : -distance
   }
 
-  /// Returns whether the upward ray from the origin crosses an edge; nil if the edge is entirely on one side
-  /// of the ray. The side is the sign of the same product that the probability uses, so that both agree on
-  /// the boundary.
+  /// Returns whether the upward ray from the origin crosses an edge; nil if both ends of the edge are on one
+  /// side of the ray's line. The result depends on the sign of the product that `likelihood` uses, so that
+  /// containment and probability agree on the boundary.
   @inline(__always)
   static func rayCrossing(_ a: SIMD2<Double>, _ b: SIMD2<Double>) -> Bool? {
     guard (a.x > 0) != (b.x > 0) else { return nil }
@@ -193,7 +194,7 @@ extension Polygon {
     guard let place = plane.project(point) else { return .impossible }
     let metric = plane.metric(at: point)
     var isInside = false
-    // The probability beyond the boundary, seen from inside; its negative, seen from outside.
+    // The probability on the other side of the boundary. It is negative if the position is outside.
     var beyond = 0.0
     forEachEdge { first, second in
       let (a, b) = (metric(first - place) / deviation, metric(second - place) / deviation)
@@ -210,6 +211,7 @@ extension Polygon {
     return Likelihood(isInside, tail: isInside ? beyond : -beyond)
   }
 
-  /// The square of nine standard deviations.
+  /// The square of nine standard deviations. Edges beyond that distance contribute nothing to the
+  /// probability.
   private static let farSquared = 81.0
 }

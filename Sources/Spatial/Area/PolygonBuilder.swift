@@ -21,7 +21,8 @@ struct PolygonBuilder {
       for point in points { sum += point.direction }
       directions.append(points)
     }
-    // Vertices all around the earth have no mean direction.
+    // The polygon is projected around the mean direction of its vertices. If they lie all around the earth,
+    // there is none.
     let count = Double(directions.reduce(0) { $0 + $1.count })
     guard count > 0 else { throw .tooFewVertices(ring: 0) }
     guard sum.length > 0.25 * count, let middle = sum.normalized else { throw .tooLarge }
@@ -60,7 +61,7 @@ struct PolygonBuilder {
       guard let rings = union.boundary() else { throw .tooManyCrossings }
       guard !rings.isEmpty else { throw .zeroArea(ring: 0) }
       boundary = rings
-      // The grid moves a vertex by half a step.
+      // The union rounds vertices to a grid, so that a vertex may lie half a grid step farther out.
       extent *= 1 + 1e-6
     }
     points.reserveCapacity(boundary.reduce(0) { $0 + $1.count + 2 })
@@ -133,7 +134,8 @@ struct PlaneRing {
     guard (area > 0) == isHole else { return }
     points.reverse()
     vertices.reverse()
-    // An edge is named after its first vertex in the original order.
+    // An edge is numbered by its first vertex in the original order. After the reversal that vertex is the
+    // edge's second one, so the numbers are shifted by one.
     vertices.append(vertices.removeFirst())
   }
 
@@ -220,8 +222,9 @@ enum EdgeSweep {
     var right: Double { max(a.x, b.x) }
   }
 
-  /// Two edges whose insides cross; edges that only touch do not. Nil for none.
-  /// - Parameter isChecked: whether the edges of two rings may not cross.
+  /// Returns two edges that cross in their interiors and the point where they cross; nil if there are none.
+  /// Edges that only touch do not cross.
+  /// - Parameter isChecked: returns whether the edges of two rings, given by their numbers, are compared.
   static func firstCrossing(
     of rings: [PlaneRing], isChecked: (Int, Int) -> Bool
   ) -> (first: Edge, second: Edge, place: SIMD2<Double>)? {

@@ -8,9 +8,10 @@ internal import Glibc
 struct PolygonUnion {
   typealias Node = SIMD2<Int64>
 
-  /// Edges after splitting, at most; the parts of a map need far fewer.
+  /// Maximum number of edges after splitting; the parts of a map need far fewer.
   private static let mostEdges = 1_000_000
-  /// Rounding moves an edge by less than a grid step, so that few rounds create new crossings.
+  /// Maximum number of rounds of splitting. A round can create new crossings, because rounding moves the
+  /// edges, but by less than a grid step, so that few rounds suffice.
   private static let mostRounds = 40
 
   private struct Edge {
@@ -138,13 +139,14 @@ struct PolygonUnion {
   // MARK: Selection
 
   private struct Span: Hashable {
-    /// The left end, or the lower one of a vertical edge.
+    /// The ends of a span: `a` is the left one, or the lower one of a vertical edge.
     var a, b: Node
   }
 
   /// The edges with exactly one side inside, directed so that the inside is to the left.
   private func boundaryEdges() -> [(Node, Node)] {
-    // The rings on each edge; a ring that runs along it twice does not bound anything there.
+    // The rings that contain each edge. A ring that contains an edge twice is omitted, because it has no
+    // boundary there.
     var rings: [Span: [Int]] = [:]
     for edge in edges {
       let isForward = (edge.a.x, edge.a.y) < (edge.b.x, edge.b.y)
@@ -162,18 +164,20 @@ struct PolygonUnion {
         let edge = slanted[index]
         guard 2 * edge.left < middle.x, middle.x <= 2 * edge.right else { continue }
         let (a, b) = edge.a.x < edge.b.x ? (edge.a, edge.b) : (edge.b, edge.a)
-        // The middle is below the edge if it is to the right of it.
+        // The midpoint is to the right of the edge from left to right, so it is below the edge and the ray
+        // crosses the edge.
         if Self.side(a &+ a, b &+ b, middle) < 0 { Self.toggle(edge.ring, in: &hits) }
       }
       let isInside = covers(hits)
       for ring in own { Self.toggle(ring, in: &hits) }
       guard covers(hits) != isInside else { return nil }
-      // The first side is the left one of an edge from a to b.
+      // `isInside` refers to the side to the left of the direction from `span.a` to `span.b`.
       return isInside ? (span.a, span.b) : (span.b, span.a)
     }
   }
 
-  /// Returns whether a point enclosed by these rings is inside.
+  /// Returns whether a point belongs to the union, given the rings that enclose it: it is inside an outer
+  /// ring and in none of its holes.
   private func covers(_ rings: [Int]) -> Bool {
     rings.contains { outer in holes[outer] == nil && !rings.contains { holes[$0] == outer } }
   }
@@ -201,9 +205,11 @@ struct PolygonUnion {
       }
     }
 
-    /// - Parameter doubled: twice the coordinate.
+    /// Returns the indices of spans that may contain a coordinate.
+    /// - Parameter doubled: twice the coordinate, so that midpoints are integers.
     func spans(over doubled: Int64) -> [Int] {
-      // Just left of the coordinate, as a span includes its right end only.
+      // Uses the column just left of the coordinate, because a span includes its right end but not its left
+      // end.
       let column = ((doubled - 1) / 2 - first) / width
       return columns.indices.contains(Int(column)) && doubled > 2 * first ? columns[Int(column)] : []
     }
@@ -235,12 +241,12 @@ struct PolygonUnion {
     return rings.filter { $0.count > 2 }
   }
 
-  /// Radians, positive to the left.
+  /// Returns the change of direction from `way` to `next` in rad, positive to the left.
   private static func turn(_ way: Node, _ next: Node) -> Double {
     atan2(Double(way.x * next.y - way.y * next.x), Double(dot(way, next)))
   }
 
-  /// Leaves out nodes on a straight line.
+  /// Removes the nodes of a ring that lie on a straight line between their neighbours.
   private static func withoutMiddles(_ ring: [Node]) -> [Node] {
     ring.indices.filter { index in
       side(ring[(index + ring.count - 1) % ring.count], ring[index], ring[(index + 1) % ring.count]) != 0

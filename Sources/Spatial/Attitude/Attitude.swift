@@ -112,9 +112,9 @@ extension Attitude {
   /// Roll, pitch and yaw of this attitude, independent of earlier attitudes.
   ///
   /// Within 0.0001 rad (0.006°) of pitch ±π/2 only the sum of roll and yaw is determined. There roll fades to
-  /// zero and yaw absorbs the rest. Both are finite and approach the singularity without a jump; the attitude
-  /// that they describe differs by at most 0.0002 rad. A stateless function cannot be continuous *through*
-  /// the singularity: use `eulerAngles(near:within:)` with the previous angles for that.
+  /// zero and yaw absorbs the rest. Roll and yaw are finite and approach the singularity without a jump. The
+  /// attitude that they describe differs by at most 0.0002 rad. A stateless function cannot be continuous
+  /// *through* the singularity: use `eulerAngles(near:within:)` with the previous angles for that.
   public var eulerAngles: EulerAngles {
     eulerAngles(near: EulerAngles(roll: 0, pitch: 0, yaw: 0), within: 1e-4)
   }

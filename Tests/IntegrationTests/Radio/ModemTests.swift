@@ -122,7 +122,7 @@ extension Need {
   @Test(arguments: [
     (
       "forbidden",
-      "modem: ModemManager does not permit this user to query cells; let it: install -D -m 644 /usr/share/odographd/modem.rules "
+      "modem: ModemManager does not permit this user to query cells; permit it: install -D -m 644 /usr/share/odographd/modem.rules "
     ),
     ("none", "modem: ModemManager knows no modem; plug one in"),
     (nil, "modem: ModemManager does not run; apt-get install modemmanager"),
