@@ -1,10 +1,8 @@
 package import Sensors
 package import Spatial
 
-/// Positions by radios: from scans and a map of beacons to locations, with the figures for the choice of
-/// radios by `PowerPlanner`.
-///
-/// Shared by the agent and `LiveLocation`. A value type without I/O.
+/// Positioning by radios. Computes locations from scans and a map of beacons, and provides the figures from
+/// which `PowerPlanner` chooses radios. Used by the agent and by `LiveLocation`. A value type without I/O.
 package struct CoarsePositioning: Sendable {
   /// The state of the device at the time of a scan.
   package struct Surroundings {
@@ -12,7 +10,7 @@ package struct CoarsePositioning: Sendable {
     package var fix: Location?
     /// The newest location of any source; nil before the first.
     package var place: Location?
-    /// Nil if unknown.
+    /// True if the device is at rest; nil if unknown.
     package var isAtRest: Bool?
     package var restSince: Timestamp?
     package var needs: PowerNeeds
@@ -41,9 +39,9 @@ package struct CoarsePositioning: Sendable {
   package struct Finding {
     /// The radios that made the scan.
     package var radios: Set<SensorKind>
-    /// The scan, with the last results of the other radio.
+    /// The scan, joined with the other radio's newest sightings if these are recent.
     package var scan: RadioScan
-    /// Nil if the map has none of the beacons.
+    /// Position of the scan; nil if the map has none of its beacons.
     package var position: CoarsePosition?
     /// The receiver's location at the time of the scan; nil if there is none.
     package var fix: Location?
@@ -59,16 +57,17 @@ package struct CoarsePositioning: Sendable {
   private var newest: [SensorKind: RadioScan] = [:]
   /// The position from all scans so far.
   private var position: CoarsePosition?
-  /// Time of the last complete answer of the radios, and the number of answers in succession without a useful position.
+  /// Time of the last complete answer of the radios, and the number of consecutive answers without a useful
+  /// position. Nil before the first answer.
   package private(set) var answered: (at: Timestamp, failedScans: Int)?
-  /// Time of the last answer by cells that was no useful position.
+  /// Time of the last scan of cells alone, if that gave no useful position; otherwise nil.
   private var cellsFailed: Timestamp?
 
-  /// Seconds between scans of two radios that count as one.
+  /// Maximum seconds between two scans of different radios that are joined to one.
   private static let together = 10.0
-  /// Seconds for which access points are requested with the cells, because cells alone failed.
+  /// Seconds after a failed scan of cells alone, in which access points are scanned together with cells.
   private static let cellsPause = 600.0
-  /// Seconds between a scan and a fix of the same place.
+  /// Maximum seconds between a scan and a fix that count as measured at the same position.
   package static let beside = 2.0
 
   /// - Parameters:
@@ -113,7 +112,7 @@ package struct CoarsePositioning: Sendable {
     return finding
   }
 
-  /// Returns the scan with the last results of the other radio.
+  /// Returns the scan, joined with the other radio's newest sightings if these are recent.
   private func joined(_ scan: RadioScan) -> RadioScan {
     var joined = scan
     for (_, other) in newest {
@@ -150,14 +149,15 @@ package struct CoarsePositioning: Sendable {
     if !finding.radios.contains(.wifi), radios.contains(.wifi) {
       let areAsked = !known.needs.takesCoarsePositions || areCellsTried(at: timestamp)
       cellsFailed = isGood ? nil : timestamp
-      // Access points are requested too, or next.
+      // The answer of cells alone is incomplete: access points are scanned with them, or next.
       if areAsked || !isGood { return }
     }
     answered = (timestamp, isGood ? 0 : min(100, (answered?.failedScans ?? 0) + 1))
   }
 
   /// Returns a location if an accuracy of a kilometre suffices, or if the receiver has had no fix since the
-  /// start. It never replaces a location that is better in spite of the possible movement since.
+  /// start. It never replaces a location that is more accurate even with the possible movement since that
+  /// location.
   package func location(at position: CoarsePosition, _ known: Surroundings) -> Location? {
     guard known.needs.location.isWanted, known.needs.takesCoarsePositions || known.fix == nil else {
       return nil
@@ -186,7 +186,7 @@ package struct CoarsePositioning: Sendable {
   // MARK: Power
 
   /// Returns the figures for the power planner; nil without radios or a map.
-  /// - Parameter isLearning: true if the map justifies the energy of a scan now.
+  /// - Parameter isLearning: true if a scan now can add enough to the map to justify its energy.
   package func supply(_ needs: PowerNeeds, isLearning: Bool, at now: Timestamp) -> CoarseSupply? {
     guard map != nil, !radios.isEmpty, needs.location.isWanted else { return nil }
     var asked = radios

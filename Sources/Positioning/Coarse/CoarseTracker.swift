@@ -11,10 +11,10 @@ internal import Spatial
 public struct CoarseTracker: Sendable {
   private let mobility: Mobility
   private var last: CoarsePosition?
-  /// A position that contradicts the last one.
+  /// A position that contradicts the last one and waits for confirmation; nil if there is none.
   private var doubted: CoarsePosition?
 
-  /// Typical speed without further information, as a share of the maximum, in any direction.
+  /// Assumed typical speed in any direction, as a share of the maximum speed.
   private static let usual = 0.5
   /// Share of a variance that is common to scans of one place.
   private static let common = 0.5
@@ -26,9 +26,10 @@ public struct CoarseTracker: Sendable {
   }
 
   /// Processes the position of a scan.
-  /// - Parameter isAtRest: true if other evidence shows that the device has not moved since the last one.
-  /// - Returns: the position at the same time, estimated from all so far. Its accuracy is never better than
-  ///   the error common to scans of one place.
+  /// - Parameter isAtRest: true if other evidence shows that the device has not moved since the last
+  ///   position.
+  /// - Returns: the position at the same time, estimated from all positions so far. Its accuracy is never
+  ///   better than the error common to scans of one place.
   public mutating func process(_ position: CoarsePosition, isAtRest: Bool) -> CoarsePosition {
     guard let last, case let step = position.timestamp.seconds(since: last.timestamp), step >= 0,
       isAtRest || step <= Self.memory

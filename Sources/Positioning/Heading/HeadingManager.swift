@@ -92,7 +92,8 @@ public struct HeadingManager: Sendable {
       headingAccuracy: accuracy)
     candidate.contradictsCourse = course.isContradicted
     if course.isContradicted {
-      // The accuracy is at least the disagreement, whichever of both is right.
+      // The accuracy is at least the difference between heading and course, because either of them may be
+      // wrong.
       candidate.headingAccuracy = max(accuracy ?? 0, abs(course.difference ?? Self.worstAccuracy))
     }
     candidate.isCalibrationWanted =

@@ -3,15 +3,15 @@ public import Platform
 public import Sensors
 public import Spatial
 
-/// A `LocationManager`, a `RegionMonitor` and a `HeadingManager` shared by threads and tasks: a source puts events in, consumers
-/// receive locations, headings and region events.
+/// A `LocationManager`, a `RegionMonitor` and a `HeadingManager` shared by threads and tasks: a source puts
+/// events in, consumers receive locations, headings and region events.
 ///
-/// Reports pass a `FixScreen` first, so implausible fixes are dropped. Consumers share the settings of the one manager, or bring
-/// settings of their own (`liveUpdates(_:capacity:)`); the sensors run at the union of the demands. Properties of the shared manager
-/// can be read directly: `live.location`, `live.isPaused`.
+/// Reports pass a `FixScreen` first, so implausible fixes are dropped. Consumers share the settings of one
+/// manager, or have individual settings (`liveUpdates(_:capacity:)`); the sensors run at the union of the
+/// demands. Properties of the shared manager can be read directly: `live.location`, `live.isPaused`.
 ///
-/// It starts no thread. The owner calls `advance(to:)` at `nextDeadline` and passes `demands(at:)` on to the sources. `LiveDevice` in
-/// `LiveSensors` does all of that.
+/// It starts no thread. The owner calls `advance(to:)` at `nextDeadline` and passes `demands(at:)` on to the
+/// sources. `LiveDevice` in `LiveSensors` connects an object of this class to a thread and to the sources.
 @dynamicMemberLookup
 public final class LiveLocation: Sendable {
   /// Capacity of a consumer's queue: two minutes at 1 Hz.
@@ -58,7 +58,7 @@ public final class LiveLocation: Sendable {
   }
 
   private let state: Locked<State>
-  /// Time of the newest event. Apart from the state, so that `now` can be read within `withManager`.
+  /// Time of the newest event. It has a lock of its own, so that `now` can be read within `withManager`.
   private let newest = Locked<Timestamp?>(nil)
   private let backlog: Backlog?
   private let clock: (@Sendable () -> Timestamp)?
@@ -78,7 +78,7 @@ public final class LiveLocation: Sendable {
 
   /// - Parameters:
   ///   - backlog: receiver of reports about consumers that fall behind; nil drops their oldest elements.
-  ///   - clock: the time on the device's time line; nil uses the time of the newest event.
+  ///   - clock: current time of the device's monotonic clock; nil uses the time of the newest event.
   ///   - utcOffset: nanoseconds to add to a timestamp for UTC, at the time of the call; nil if unknown.
   ///   - beacons: the map for radio positions; nil for none.
   ///   - radios: the radios that can be powered.
@@ -98,7 +98,7 @@ public final class LiveLocation: Sendable {
     self.needsChanged = needsChanged
   }
 
-  // Loops that wait would never end.
+  // Without this, consumers that wait for an element would wait forever.
   deinit { finish() }
 
   // MARK: Updates
@@ -135,7 +135,7 @@ public final class LiveLocation: Sendable {
     AsyncSamples(capacity: capacity, backlog: backlog) { subscribe(\.significantChanges, $0) }
   }
 
-  /// Calls a handler for each significant change, like `startUpdatingLocation`.
+  /// Calls a handler for each significant change, in the same way as `startUpdatingLocation`.
   public func startMonitoringSignificantLocationChanges(
     capacity: Int = defaultCapacity, handler: @escaping @Sendable (Location) -> Void
   ) throws(SystemError) -> SampleStream<Location> {
@@ -155,7 +155,7 @@ public final class LiveLocation: Sendable {
     AsyncSamples(capacity: capacity, backlog: backlog) { headings(manager, $0) }
   }
 
-  /// Calls a handler for each heading, as `startUpdatingLocation`.
+  /// Calls a handler for each heading, in the same way as `startUpdatingLocation`.
   public func startUpdatingHeading(
     _ manager: HeadingManager? = nil, capacity: Int = defaultCapacity,
     handler: @escaping @Sendable (Heading) -> Void
@@ -170,15 +170,16 @@ public final class LiveLocation: Sendable {
     AsyncSamples(capacity: capacity, backlog: backlog) { subscribe(\.regions, $0) }
   }
 
-  /// Calls a handler for each region event, as `startUpdatingLocation`.
+  /// Calls a handler for each region event, in the same way as `startUpdatingLocation`.
   public func startMonitoringRegions(
     capacity: Int = defaultCapacity, handler: @escaping @Sendable (RegionEvent) -> Void
   ) throws(SystemError) -> SampleStream<RegionEvent> {
     try SampleStream(capacity: capacity, backlog: backlog) { subscribe(\.regions, $0) }.handing(to: handler)
   }
 
-  /// Failures of locations, for consumers of regions, headings and significant changes. It powers nothing. A consumer that subscribes
-  /// during a failure receives it immediately. The corresponding calls of Core Location are `locationManager(_:didFailWithError:)` and
+  /// Failures of locations, for consumers of regions, headings and significant changes. A consumer of
+  /// failures powers no sensor. A consumer that subscribes during a failure receives it immediately. The
+  /// corresponding calls of Core Location are `locationManager(_:didFailWithError:)` and
   /// `locationManager(_:monitoringDidFailFor:withError:)`.
   public func failures(capacity: Int = defaultCapacity) -> AsyncSamples<LocationFailure> {
     AsyncSamples(capacity: capacity, backlog: backlog) { outlet in
@@ -207,8 +208,9 @@ public final class LiveLocation: Sendable {
     throw LocationFailure.receiverUnavailable(reason: "the device was stopped")
   }
 
-  /// Defers the updates of the consumers that share the manager, as `LocationManager` describes. The deferred locations come in order,
-  /// then an update with `didFinishDeferredUpdates`.
+  /// Defers the updates of the consumers that share the manager, as described at
+  /// `LocationManager.allowDeferredLocationUpdates`. The deferred locations come in order, then an update
+  /// with `didFinishDeferredUpdates`.
   /// - Parameters:
   ///   - distance: metres; nil for no limit.
   ///   - timeout: seconds; nil for no limit.
@@ -222,7 +224,8 @@ public final class LiveLocation: Sendable {
   /// Ends a deferral; its locations are delivered.
   public func disallowDeferredLocationUpdates() { update { $0.disallowDeferredLocationUpdates() } }
 
-  /// The time on the device's time line, for calls that require one. Without a device, the time of the newest event.
+  /// Current time of the device's monotonic clock, for calls that require a time. Without a clock, the time
+  /// of the newest event.
   public var now: Timestamp { clock?() ?? newest.withLock { $0 ?? Timestamp(nanoseconds: 0) } }
 
   // MARK: Availability
@@ -279,7 +282,7 @@ public final class LiveLocation: Sendable {
     change { body(&$0.services.manager) }
   }
 
-  /// Calls a method that returns events, which are delivered to the consumers.
+  /// Calls a method of the shared manager and delivers the events that it returns to the consumers.
   public func update(_ body: (inout LocationManager) -> [LocationEvent]) {
     change { state in
       let events = body(&state.services.manager)
@@ -313,7 +316,7 @@ public final class LiveLocation: Sendable {
   // MARK: Sources
 
   /// Processes an event of a source, on the source's thread.
-  /// - Returns: its plausible locations, in order of time, delivered or not.
+  /// - Returns: the event's plausible locations in order of time, whether or not a consumer received them.
   @discardableResult
   public func process(_ event: SensorEvent) -> [Location] {
     let utcOffset = utcOffset()
@@ -325,10 +328,11 @@ public final class LiveLocation: Sendable {
     }
   }
 
-  /// Processes an attitude against magnetic north, for the headings.
+  /// Processes an attitude relative to magnetic north, from which headings are computed.
+  ///
   /// - Parameters:
-  ///   - accuracy: degrees, one standard deviation; nil if unknown.
-  ///   - calibration: of the magnetometer; nil if unknown.
+  ///   - accuracy: standard deviation in degrees; nil if unknown.
+  ///   - calibration: accuracy of the magnetometer's calibration; nil if unknown.
   public func process(
     attitude: Attitude, accuracy: Double?, calibration: MagneticFieldCalibrationAccuracy? = nil,
     at timestamp: Timestamp
@@ -363,15 +367,17 @@ public final class LiveLocation: Sendable {
   /// Time of the next required call of `advance(to:)` and `demands(at:)`; nil if only an event can change anything.
   public var nextDeadline: Timestamp? { state.withLock { $0.services.nextDeadline } }
 
-  /// Returns the demands on each kind of sensor from a moment on, by `PowerPlanner`. Kinds without a consumer are off.
+  /// Returns the demands on each kind of sensor from `now` on, as decided by `PowerPlanner`. Kinds without a
+  /// consumer are off.
   public func demands(at now: Timestamp) -> [SensorKind: SensorDemand] {
     state.withLock { $0.services.demands(at: now) }
   }
 
-  /// The largest demands on each kind of sensor, without any sleep.
+  /// The largest demands on each kind of sensor, which apply if no sensor may sleep.
   public var fullDemands: [SensorKind: SensorDemand] { state.withLock { $0.services.fullDemands } }
 
-  /// Ends all updates, after pending deferrals and the elements that are queued. Later consumers find their updates ended.
+  /// Ends all updates, after the consumers have received pending deferrals and queued elements. Consumers
+  /// that subscribe later receive no element.
   public func finish() {
     let (ends, hadConsumers) = state.withLock { state in
       let hadConsumers = state.services.hasConsumers

@@ -3,7 +3,7 @@ public import Spatial
 /// An element of `LiveLocation.liveUpdates`: a location, or a change of state. The corresponding type of Core
 /// Location is `CLLocationUpdate`.
 public struct LocationUpdate: Hashable, Sendable {
-  /// Time of the update on the device's time line.
+  /// Time of the update, by the device's monotonic clock.
   public var timestamp: Timestamp
   /// Nil if the update only reports a change.
   public var location: Location?
@@ -11,8 +11,8 @@ public struct LocationUpdate: Hashable, Sendable {
   public var isStationary: Bool
   /// True if the location answers a one-shot request of the manager.
   public var isRequested: Bool
-  /// True if deferred updates ended, as `locationManager(_:didFinishDeferredUpdatesWithError:)`. The deferred
-  /// locations come before it.
+  /// True if deferred updates ended, like the call of `locationManager(_:didFinishDeferredUpdatesWithError:)`
+  /// in Core Location. The deferred locations come before this update.
   public var didFinishDeferredUpdates: Bool
   /// The reason if deferred updates ended before their distance or time; nil otherwise.
   public var deferralError: DeferralError?

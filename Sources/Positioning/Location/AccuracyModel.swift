@@ -64,8 +64,8 @@ public struct AccuracyModel: Sendable {
     inflation = max(1, ratio.squareRoot())
   }
 
-  /// Returns the distance in m between the actual displacement and the one by the velocities; nil if a
-  /// velocity is missing.
+  /// Returns the difference in m between the displacement of two positions and the displacement by their
+  /// velocities; nil if a velocity is missing.
   static func contradiction(from a: Location, to b: Location) -> Double? {
     guard let first = a.velocity, let second = b.velocity else { return nil }
     let way = LocalFrame(origin: a.coordinate).offset(of: b.coordinate)

@@ -15,8 +15,8 @@ public enum ActivityType: String, Hashable, Sendable, CaseIterable {
     /// Time at rest in s after which locations pause, if only the receiver reports rest: longer than a stop
     /// at a traffic light or a shop window.
     let pausingTime: Double
-    /// Time at rest in s after which locations pause, if the accelerometer reports rest; it will detect the
-    /// first motion, too.
+    /// Time at rest in s after which locations pause, if the accelerometer reports rest. It is short, because
+    /// the accelerometer also detects the end of the rest.
     let feltPausingTime: Double
     /// Speed in m/s below which the receiver's speed may be noise.
     let slowest: Double

@@ -5,7 +5,7 @@ public import Spatial
 
 /// A position with its accuracy. Unknown values are nil.
 public struct Location: Hashable, Sendable {
-  /// Arrival of the fix on the device's time line.
+  /// Arrival time of the fix, by the device's monotonic clock.
   public var timestamp: Timestamp
   /// The receiver's time of the fix.
   public var time: UTCTime?
@@ -39,7 +39,7 @@ public struct Location: Hashable, Sendable {
   public var suspicion: Suspicion?
   /// The level in a parking garage; nil under open sky, without a barometer, and if unknown.
   public var floor: Floor?
-  /// Odometer at that time; nil without one.
+  /// Odometer reading at the time of the fix; nil without an odometer.
   public var odometer: OdometerReading?
 
   public init(timestamp: Timestamp, coordinate: Coordinate) {
@@ -96,10 +96,10 @@ extension Location {
   /// Approximate side of a cell of Core Location's reduced accuracy in m.
   private static let reducedCell = 5000.0
 
-  /// Maximum distance in m from the middle of such a cell.
+  /// Maximum distance in m between a position and the centre of its cell at reduced accuracy.
   static let reducedAccuracy = 3600.0
 
   /// The location at Core Location's reduced accuracy: only its cell is revealed. Many reports of a parked
-  /// vehicle reveal no more than one.
+  /// vehicle reveal no more than a single report.
   package var reduced: Location { blurred(to: GridCell(holding: coordinate, size: Self.reducedCell)) }
 }

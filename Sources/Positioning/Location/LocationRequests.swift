@@ -12,7 +12,7 @@ struct OneShotRequest: Sendable {
 
   var deadline: Timestamp { start.advanced(bySeconds: timeLimit) }
 
-  /// The accuracy tier that the hardware requires.
+  /// The tier of desired accuracy for which the hardware is powered.
   var desiredAccuracy: DesiredAccuracy {
     DesiredAccuracy.allCases.last { tier in
       guard tier != .reduced, let meters = tier.meters else { return false }
@@ -24,7 +24,7 @@ struct OneShotRequest: Sendable {
   /// - Parameter radius: accuracy in m (68 %) of the measurement; nil if unknown.
   mutating func process(_ location: Location, radius: Double?) -> Location? {
     let radius = radius ?? .infinity
-    // Of two equally good ones, the newer is used.
+    // Of two equally accurate locations, the newer is used.
     if radius <= bestRadius { (best, bestRadius) = (location, radius) }
     return radius <= accuracy ? location : nil
   }

@@ -18,9 +18,10 @@ struct PausePolicy: Sendable {
   /// Location at the start of the rest.
   private var anchor: Location?
 
-  /// Maximum distance in m of fixes from the location of the rest.
+  /// Distance in m from the location of the rest, up to which a fix confirms the rest.
   private static let wander = 25.0
-  /// Distance in m from which a fix overrides an accelerometer at rest, as on a ferry.
+  /// Distance in m from the location of the rest, beyond which a fix proves motion although the accelerometer
+  /// reports rest, as on a ferry.
   private static let carried = 150.0
 
   init(activity: ActivityType) {
@@ -34,7 +35,7 @@ struct PausePolicy: Sendable {
     return restBegan?.advanced(bySeconds: needed)
   }
 
-  /// Updates the accelerometer's state after a change; nil if it became silent.
+  /// Processes a change of the accelerometer's state; nil if the accelerometer has stopped.
   mutating func observe(_ state: StationaryDetector.State?, at timestamp: Timestamp) -> Change? {
     motion = state
     switch state {

@@ -5,7 +5,7 @@ public import Sensors
 public struct ServiceAvailability: Hashable, Sendable {
   /// The setting `location.enabled`: false disables all positions.
   public var isLocationEnabled: Bool
-  /// Existing device nodes without read permission, as in "/dev/iio:device0", with the kind of sensor if
+  /// Existing device nodes without read permission, such as "/dev/iio:device0", with the kind of sensor if
   /// known. Nil before the check.
   public var deniedNodes: [String: SensorKind?]?
   /// Reasons of unavailable kinds of sensors, as reported by their sources; other kinds are available.

@@ -11,9 +11,9 @@ public import Spatial
 /// processor and the radio is measured outside; without a measurement, the use of the processor is estimated
 /// from the demands, the fixes and the messages.
 public struct EnergyLedger: Sendable {
-  /// Measured use since the start, without joules; nil where it is not measured.
+  /// Measured use of the processor since the start, without joules; nil if it is not measured.
   public var processor: EnergyAccount?
-  /// Use since the start, without joules.
+  /// Use of the radio that carries messages since the start, without joules.
   public var radio = EnergyAccount(bytes: 0)
 
   private let figures: EnergyFigures
@@ -23,7 +23,7 @@ public struct EnergyLedger: Sendable {
   private var wakeups = WakeupModel()
   private var demands: [SensorKind: SensorDemand] = [:]
   private var missing: [String: Set<SensorKind>] = [:]
-  /// Kinds that a source reports as sampled.
+  /// Kinds of sensors that a source reports as being sampled.
   private var sampled: Set<SensorKind> = []
   private var present: Set<SensorKind>
 
@@ -37,7 +37,7 @@ public struct EnergyLedger: Sendable {
     }
   }
 
-  /// Records the demands from `time` on. Other kinds are off.
+  /// Records the demands that apply from `time` on. Kinds missing in `demands` are off.
   public mutating func record(_ demands: [SensorKind: SensorDemand], at time: Timestamp) {
     self.demands = demands.filter(\.value.isOn)
     settle(at: time)
@@ -64,9 +64,9 @@ public struct EnergyLedger: Sendable {
     settle(at: status.timestamp)
   }
 
-  /// Adds the energy of scans, including interrupted ones. Each counts as a start, with the duration reported
-  /// by its source, or the one of the figures. Scans without cost, because the radio was not used for them,
-  /// do not count.
+  /// Adds the energy of scans, including interrupted ones. Each scan counts as a start, with the duration
+  /// reported by its source, otherwise the duration in the figures. A reported duration of zero, from a
+  /// source that did not use the radio, is not counted.
   public mutating func observe(_ block: [RadioScan]) {
     for scan in block {
       for (kind, component) in [(SensorKind.wifi, EnergyComponent.wifi), (.cellular, .cellular)]
@@ -119,7 +119,7 @@ public struct EnergyLedger: Sendable {
 }
 
 extension EnergyComponent {
-  /// Nil for a thermometer, which is part of another chip.
+  /// Creates the component of a kind of sensor; nil for a thermometer, which is part of another chip.
   init?(_ kind: SensorKind) { self.init(rawValue: kind == .positioning ? "receiver" : kind.rawValue) }
 }
 
@@ -144,7 +144,7 @@ public struct OnTimeMeter: Hashable, Sendable {
     if isOn {
       let after = lingered(until: time)
       seconds += after
-      // If it is required again before the power was off, it was never off.
+      // If power is required again before `linger` has passed, it was never off.
       if offSince == nil || after >= linger { starts += 1 }
       (onSince, offSince) = (time, nil)
     } else {

@@ -6,26 +6,28 @@
 public struct FixTimeEstimate: Hashable, Sendable {
   /// Time in s after which gpsd closes a receiver without watchers.
   public static let briefLimit = 60.0
-  /// Validity of orbit data in s: two hours for GPS, and a receiver has received it some time before it went
-  /// to sleep.
+  /// Time of sleep in s after which orbit data counts as outdated. GPS orbits are valid for two hours, and
+  /// the receiver obtained them some time before it went to sleep.
   public static let warmLimit = 5400.0
   /// Time in s to receive orbit data again: GPS sends it every 30 s.
   public static let cold = 35.0
   /// Range of learned times in s.
   private static let bounds = 0.5...30.0
-  /// Weight of a shorter time.
+  /// Weight of a new measurement that is shorter than the estimate.
   private static let learning = 0.25
-  /// Maximum increase in s that is accepted immediately and completely, so that the next fix is in time.
+  /// Maximum increase of the estimate in s that one measurement causes immediately and completely, so that
+  /// the next fix is in time.
   private static let believable = 2.0
   /// Relative decrease per fix while the receiver remains on because it seems too slow to sleep, so that
   /// sleep is tried again after some minutes.
   private static let forgetting = 0.005
 
-  /// Time in s to a fix after a brief sleep, and after a longer one; initially the maximum of gpsd and most
-  /// receivers.
+  /// Time in s to a fix after a brief sleep (`brief`), and after a longer one; initially the maximum of gpsd
+  /// and most receivers.
   public private(set) var brief: Double
   public private(set) var warm: Double
-  /// A time long enough to be a tunnel; accepted if the next one is long, too.
+  /// A measured time in s so long that a tunnel may be the reason; it is accepted if the next time is long,
+  /// too. Nil if there is none.
   private var doubtful: Double?
 
   public init(brief: Double = 2, warm: Double = 6) {

@@ -6,7 +6,7 @@ internal import Spatial
 /// A block of samples wakes the thread that reads it and the one that processes it. gpsd's reports of a fix and the sending of a
 /// message wake several threads, one after the other.
 struct WakeupModel: Hashable, Sendable {
-  /// Wakeups by a block of samples, by a fix, and by a sent message.
+  /// Number of wakeups for each block of samples, for each fix, and for each sent message.
   private static let (perBlock, perFix, perMessage) = (2.0, 4.0, 4.0)
   /// Processor time in s of one wakeup and its work.
   private static let work = 80e-6

@@ -5,9 +5,9 @@ public import Spatial
 /// Privacy zones, and the accuracy of positions outside of them. Only its results may be stored and
 /// published.
 ///
-/// A blurred position is the centre of its cell in a grid over the earth: even many of them, or knowledge of
-/// the rule, reveal no more than the cell. Speed, course and altitude are removed with the exact position,
-/// because they would allow computing the route.
+/// A blurred position is the centre of its cell in a grid over the earth: even many blurred positions, or
+/// knowledge of the grid, reveal no more than the cell. Speed, course and altitude are removed with the exact
+/// position, because they would allow computing the route.
 public struct PrivacyPolicy: Hashable, Sendable {
   public enum Treatment: String, Hashable, Sendable, CaseIterable {
     /// No position is published.
@@ -99,7 +99,7 @@ struct GridCell: Hashable {
     // The side towards the equator is the longer one.
     let edge = max(0, abs(latitude) - height / 2)
     let (half, side) = (height / 2 * Self.degree, width / 2 * Self.degree * Self.cosine(edge))
-    // One per cent because the earth is not a sphere.
+    // One per cent is added because the earth is not a sphere.
     accuracy = 1.01 * (half * half + side * side).squareRoot()
   }
 
@@ -112,7 +112,7 @@ extension Location {
   func blurred(to cell: GridCell) -> Location {
     var blurred = Location(timestamp: timestamp, coordinate: cell.middle)
     (blurred.time, blurred.source, blurred.horizontalAccuracy) = (time, source, cell.accuracy)
-    // The device may be outside of that cell.
+    // A radio position is inaccurate, so the device may be outside of the cell.
     if positionSource == .coarse {
       (blurred.positionSource, blurred.horizontalAccuracy) = (
         .coarse, cell.accuracy + (horizontalAccuracy ?? 0)

@@ -85,10 +85,10 @@ public enum RegionError: Error, Hashable, Sendable, CustomStringConvertible {
     case .invalidCenter:
       "the centre has invalid coordinates; give longitude -180 to 180 and latitude -90 to 90"
     case .invalidRadius(let radius):
-      "radius \(radius) is not more than 0 and at most \(Circle.largestRadius) m (half the earth)"
-    case .invalidDwell(let seconds): "dwell \(seconds) is not a number of seconds of more than 0"
-    case .invalidAccuracy(let metres): "desired accuracy \(metres) is not a number of metres of more than 0"
-    case .invalidSpeedLimit(let speed): "speed limit \(speed) is not a number of m/s of more than 0"
+      "invalid radius \(radius): must be above 0 and at most \(Circle.largestRadius) m (half the earth)"
+    case .invalidDwell(let seconds): "invalid dwell \(seconds): must be above 0 seconds"
+    case .invalidAccuracy(let metres): "invalid desired accuracy \(metres): must be above 0 metres"
+    case .invalidSpeedLimit(let speed): "invalid speed limit \(speed): must be above 0 m/s"
     case .polygon(let problem): problem.description
     }
   }

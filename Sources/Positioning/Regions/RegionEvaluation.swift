@@ -5,7 +5,7 @@ internal import Spatial
 struct RegionEvaluation {
   let region: WatchedRegion
   let step: RegionStep
-  /// Time of the very first fix.
+  /// Time of the monitor's first fix.
   let first: Timestamp
   private(set) var state: WatchState
   private(set) var track: RegionTrack
@@ -26,7 +26,7 @@ struct RegionEvaluation {
   /// Required evidence at rest, where a change is improbable: seven standard deviations, or several
   /// independent fixes. Simulated days of white or slow noise at the boundary cause no second change.
   private static let evidenceAtRest = 12.0
-  /// Minimum evidence of a single fix at rest, 99.9 %; otherwise 1.
+  /// Minimum evidence of a single fix: at rest 3, that is 99.9 %; in motion 1, that is 90 %.
   private static let leastEvidenceAtRest = 3.0
 
   /// True if the region is clearly outside again, so that no track is needed.
@@ -85,7 +85,8 @@ struct RegionEvaluation {
     track.isInside = isInside
   }
 
-  /// Continues a dwell that started before a restart by civil time, or restarts it if that is unknown.
+  /// Continues a dwell that started before a restart, by the civil time of entry. Without civil time, the
+  /// dwell starts again.
   private mutating func resumeStay() {
     guard let began = track.sinceTime, let now = step.end.time, began <= now else {
       track.since = step.end.timestamp
@@ -204,7 +205,7 @@ struct WatchedRegion: Hashable, Sendable {
   }
 
   /// Returns the event at the end of a dwell time, at the newest position.
-  /// - Parameter first: time of the very first fix.
+  /// - Parameter first: time of the monitor's first fix.
   func stay(
     until due: Timestamp, _ track: RegionTrack, seen fix: RegionFix?, first: Timestamp?, confidence: Double
   ) -> RegionEvent {
@@ -233,7 +234,7 @@ struct WatchedRegion: Hashable, Sendable {
 struct RegionTrack: Hashable, Sendable {
   /// True if the newest fix itself lies inside, regardless of its error; nil before the first.
   var isInside: Bool?
-  /// Last change of that side; nil if it was not observed.
+  /// Last crossing of the boundary by the fixes; nil if none was observed.
   var crossing: RegionCrossing?
   var evidence = RegionEvidence()
   /// The state that the evidence supports while the state is unknown.
@@ -247,7 +248,7 @@ struct RegionTrack: Hashable, Sendable {
   /// Civil time of entry.
   var sinceTime: UTCTime?
   var hasDwelt = false
-  /// Position and distance in m within which the vehicle is certainly still inside.
+  /// A position, and the distance in m from it within which the vehicle is certainly still inside.
   var clearance: Clearance?
 
   struct Clearance: Hashable, Sendable {
@@ -261,7 +262,7 @@ enum WatchState: UInt8, Hashable, Sendable {
   case unknown
   case outside
   case inside
-  /// Outside as far as known, but the region has a new shape since.
+  /// Outside of a previous shape of the region; its new shape was not evaluated yet.
   case outsideUnseen
   /// Outside before a restart.
   case outsideRestored
@@ -278,7 +279,7 @@ enum WatchState: UInt8, Hashable, Sendable {
 struct RegionEvidence: Hashable, Sendable {
   /// Maximum evidence of a single fix.
   static let largestScore = 12.0
-  /// Maximum doubt of a fix that does not reset the sum.
+  /// Maximum probability of an error at which a fix does not reset the sum.
   private static let largestDoubt = 0.1
 
   private var settled = 0.0

@@ -22,7 +22,8 @@ public struct RegionEvent: Hashable, Sendable {
   public var time: UTCTime?
   /// Position of the crossing, or for a dwell the newest position.
   public var coordinate: Coordinate
-  /// Accuracy in m (68 %) of the less accurate fix, as reported by the receiver; nil if it reported none.
+  /// Accuracy in m (68 %) of the less accurate of the fixes that show the event, as reported by the receiver;
+  /// nil if it reported none.
   public var horizontalAccuracy: Double?
   /// Probability of the event, 0 ... 1.
   public var confidence: Double

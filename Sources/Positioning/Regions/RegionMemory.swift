@@ -10,14 +10,14 @@ struct RegionMemory: Hashable, Sendable {
   }
 
   var stays: [String: Dwell] = [:]
-  /// Hashes of the identifiers of regions that the vehicle was outside of: 100,000 of them require 400 kB.
-  /// The values are civil times in ns since when, or the smallest number if unknown.
+  /// The regions that the vehicle was outside of. Keys are hashes of identifiers: 100,000 of them require 400
+  /// kB. Values are the civil times in ns since which the vehicle was outside; `Int64.min` if unknown.
   var outside: [UInt32: Int64] = [:]
 
   var isEmpty: Bool { stays.isEmpty && outside.isEmpty }
 
-  /// Returns an FNV-1a hash. In a collision, one in 40,000 with 100,000 regions, a new region counts as one
-  /// that the vehicle was outside of.
+  /// Returns an FNV-1a hash. With 100,000 stored regions, one new region in 40,000 collides. It then counts
+  /// as a region that the vehicle was outside of.
   static func hash(_ identifier: String) -> UInt32 { FNV1a.hash32(identifier.utf8) }
 
   init() {}

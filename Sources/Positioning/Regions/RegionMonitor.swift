@@ -38,7 +38,7 @@ public struct RegionMonitor: Sendable {
   private var firstFix: Timestamp?
   /// True if the next fix is not connected with the newest one.
   private var isInterrupted = false
-  /// True if the newest position is private.
+  /// True if the newest position was withheld for privacy.
   private var isHidden = false
   private var nearby: [Int] = []
   /// True if any region requires an accuracy of its own.
@@ -81,7 +81,7 @@ public struct RegionMonitor: Sendable {
     (newest, isInterrupted, isHidden) = (fix, false, false)
     let first = firstFix ?? fix.timestamp
     firstFix = first
-    // Regions that have not been added again by then were removed.
+    // Regions that were not added again within `memorySpan` after the first fix were removed.
     if fix.timestamp.seconds(since: first) > Self.memorySpan { memory = RegionMemory() }
     guard !regions.isEmpty else { return [] }
 
@@ -137,8 +137,8 @@ public struct RegionMonitor: Sendable {
     return events.ordered
   }
 
-  /// Resets all states to unknown. `evaluateUndecided(at:)` or the next fix decides them again, without an event. The regions
-  /// are unchanged.
+  /// Resets all states to unknown. The next call of `evaluateUndecided(at:)`, or the next fix, sets each
+  /// state again without an event. The regions are unchanged.
   public mutating func forgetStates() {
     states = Array(repeating: .unknown, count: regions.count)
     since = Array(repeating: nil, count: regions.count)
@@ -319,7 +319,7 @@ public struct RegionMonitor: Sendable {
 
   // MARK: Restart
 
-  /// The states of all regions, to be stored across a restart. Save it when `revision` has changed.
+  /// The states of all regions, to be stored across a restart. Save them when `revision` has changed.
   public var encoded: [UInt8] {
     var all = memory
     for (place, track) in tracks where states[place] == .inside {
@@ -332,8 +332,8 @@ public struct RegionMonitor: Sendable {
     return all.encoded
   }
 
-  /// Restores the states of an earlier run, for current and future regions. Changes shown by the first fix
-  /// are reported once, as late. Call it before the first location.
+  /// Restores the states of an earlier run, for current and future regions. A change of state that the first
+  /// fix shows is reported once, as a late event. Call it before the first location.
   /// - Throws: `RegionMemoryError` for invalid bytes; then nothing is restored.
   public mutating func restore(_ bytes: [UInt8]) throws(RegionMemoryError) {
     memory = try RegionMemory(decoding: bytes)
@@ -361,14 +361,14 @@ public struct RegionMonitor: Sendable {
   /// Assumptions about receivers and vehicles.
   public struct Settings: Hashable, Sendable {
     /// Assumed accuracy in m (68 %) of a fix without one. Larger values delay decisions, smaller ones let an
-    /// inaccurate fix decide. 25.
+    /// inaccurate fix decide. Default: 25.
     public var unknownAccuracy = 25.0
-    /// Best accuracy in m (68 %) that is accepted from a fix. 1.
+    /// Best accuracy in m (68 %) that is accepted from a fix. Default: 1.
     public var leastAccuracy = 1.0
-    /// Speed over ground in m/s from which a vehicle is certainly moving. 2.
+    /// Speed over ground in m/s from which a vehicle is certainly moving. Default: 2.
     public var movingSpeed = 2.0
     /// Acceleration in m/s² by which the path between two fixes may bend away from the straight line. 0
-    /// assumes a straight line. 0.2.
+    /// assumes a straight line. Default: 0.2.
     public var bend = 0.2
 
     public init() {}

@@ -40,7 +40,8 @@ struct RegionStep {
   let isMoving: Bool
   private let bend: Double
 
-  /// Number of standard deviations beyond which a fix is certain.
+  /// Distance from a boundary, in standard deviations of a fix, beyond which the fix is certainly on its side
+  /// of the boundary.
   private static let reach = 7.5
   /// Size of a step, in standard deviations of its own error, that is certainly a motion.
   private static let significantStep = 7.0
@@ -59,7 +60,7 @@ struct RegionStep {
   /// Distance in m from a fix within which a boundary is uncertain.
   var reach: Double { Self.reach * end.deviation }
 
-  /// Box of all points within the reach of the path.
+  /// Bounding box of all points within `reach` of the path.
   var box: SpaceBox {
     var box = SpaceBox(from: start?.point ?? end.point, to: end.point)
     box.grow(by: reach)
@@ -72,7 +73,8 @@ struct RegionStep {
     guard let start else { return end.deviation }
     let (a, b) = ((1 - fraction) * start.deviation, fraction * end.deviation)
     let seconds = end.timestamp.seconds(since: start.timestamp)
-    // A road much longer than the line cannot be treated as a line.
+    // The sag is limited, because a road much longer than the line between the fixes cannot be treated as a
+    // line.
     let sag = min(bend * seconds * seconds / 8, 0.05 * length)
     return (a * a + b * b + sag * sag).squareRoot()
   }
@@ -89,7 +91,7 @@ struct RegionStep {
       coordinate: point(at: fraction).coordinate, statedAccuracy: statedAccuracy)
   }
 
-  /// The end of the step, if no crossing is known.
+  /// The end of the step as a crossing, used if the crossing of the boundary is unknown.
   var arrival: RegionCrossing {
     RegionCrossing(
       timestamp: end.timestamp, time: end.time, coordinate: end.coordinate, statedAccuracy: end.statedAccuracy

@@ -62,7 +62,8 @@ struct BoundedLine {
         if worst(motion, points) < goal { return motion }
         if gain < 1e-4 { break }
       }
-      // On the central path the ceiling is at most this far above the lowest one.
+      // On the central path, the ceiling exceeds the lowest possible ceiling by at most `count / force`. If
+      // the lowest one exceeds the bound, no motion satisfies it.
       if ceiling - Double(points.count) / force > bound * bound { return nil }
       force *= 6
     }

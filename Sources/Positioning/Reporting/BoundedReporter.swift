@@ -6,18 +6,18 @@ public import Spatial
 /// The bound applies to every fix accepted by the end of its delay, and to those that a receiver would have
 /// provided during silence: each report states its validity. If a receiver becomes silent or sleeps, a last
 /// report states for how long the vehicle cannot leave the bound (`UnwatchedMotion`). It is sent before a
-/// subscriber displays the first uncertain moment. An unexpected silence is detected after 1.75 s at one fix
-/// a second; with a shorter delay, positions displayed meanwhile may have been wrong. A fix that `FixScreen`
-/// delays further is published when it is accepted; for subscribers that store reports, its time is then
-/// within epsilon, too.
+/// subscriber displays the first position whose bound is uncertain. An unexpected silence is detected after
+/// 1.75 s at one fix a second; with a shorter delay, positions displayed meanwhile may have been wrong. A fix
+/// that `FixScreen` delays further is published when it is accepted; for subscribers that store reports, the
+/// position stored for the time of that fix is then within epsilon, too.
 ///
 /// A report is decided as late as possible: a fix outside of the prediction is displayed `delay` seconds
 /// later, and until then the following fixes can be considered. Waiting has no disadvantage, because an
 /// earlier report must agree with more fixes and is chosen with less information. All rounding of the wire
 /// format is applied before the check.
 ///
-/// Consumers that show the last reported position without prediction are wrong by the distance driven since. For them,
-/// `limits` cause a report when the vehicle is too far from the last reported position.
+/// Consumers that show the last reported position without prediction are wrong by the distance driven since.
+/// For them, `limits` cause a report when the vehicle is too far from the last reported position.
 ///
 /// A value type without I/O: locations go in with their time, reports come out. Memory and time per fix are
 /// bounded.
@@ -81,7 +81,7 @@ public struct BoundedReporter: Sendable {
     window.first?.timestamp.advanced(bySeconds: delay) ?? lapse
   }
 
-  /// Time from which a report must still be decided; nil while the last one is valid.
+  /// Time of the first fix that requires a new report; nil while the last report is valid.
   public var oldestOpen: Timestamp? { window.first?.timestamp }
 
   /// Processes a location. Returns the reports that must be sent now, in the order in which they take effect.
@@ -122,7 +122,8 @@ public struct BoundedReporter: Sendable {
 
   private mutating func meetDeadlines(while isDue: (Timestamp) -> Bool) -> [ReportPredictor] {
     let decided = decide(while: isDue)
-    // The position of a report is that of an earlier moment, from which the vehicle may have gone too far.
+    // A report contains the position of an earlier time. Since then, the vehicle may have exceeded a
+    // displacement limit.
     return decided + (decided.isEmpty ? [] : limitDisplacement()) + renew(while: isDue)
   }
 
@@ -148,7 +149,7 @@ public struct BoundedReporter: Sendable {
       chosen = chosen.rounded
     }
     report = chosen
-    // The first fix is always completed, so that the loop ends.
+    // At least the first fix is removed from the window, so that the loop ends.
     let end = window.dropFirst().firstIndex { !holds(chosen, for: $0) } ?? window.endIndex
     window.removeFirst(end)
     return [chosen]

@@ -22,11 +22,11 @@ public struct DisplacementLimit: Hashable, Sendable {
 extension BoundedReporter {
   /// Reports the newest position if its distance from the last reported one exceeds a limit.
   ///
-  /// A prediction that holds at rest is within `epsilon` of the reported position. No limit is smaller than that, so that
-  /// limits cause no reports at rest.
+  /// At rest, a valid prediction is within `epsilon` of the reported position. No limit is smaller than
+  /// `epsilon`, so limits cause no reports at rest.
   mutating func limitDisplacement() -> [ReportPredictor] {
     guard exceedsDisplacementLimit else { return [] }
-    // The report that is pending for an earlier moment is often near enough.
+    // A report that is pending for an earlier time is often close enough to the vehicle.
     let reports = decide { _ in true }
     guard exceedsDisplacementLimit, let newest else { return reports }
     var next = ReportPredictor(

@@ -7,7 +7,8 @@ struct MotionSample: Sendable {
   static let longestStep = 5.0
   /// Assumed accuracy in m (68 %) of a receiver that reports none.
   private static let unknownAccuracy = 10.0
-  /// Assumed standard deviation in m/s of a receiver that reports none: the worst of Doppler measurements.
+  /// Assumed standard deviation in m/s of a velocity without a reported one: the maximum of Doppler
+  /// measurements.
   private static let unknownDeviation = 0.5
 
   var timestamp: Timestamp

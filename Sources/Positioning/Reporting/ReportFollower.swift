@@ -5,8 +5,8 @@ public struct FollowedPosition: Hashable, Sendable {
   /// Time of the position.
   public var moment: Timestamp
   public var coordinate: Coordinate
-  /// Maximum distance in m of the fix of that time. After the end of the validity it grows with the vehicle's
-  /// possible motion.
+  /// Maximum distance in m between the position and the vehicle's fix of that time. After the end of the
+  /// validity it grows with the vehicle's possible motion.
   public var bound: Double
   /// End of the validity of the vehicle's bound; nil for a vehicle that does not report it.
   public var promisedUntil: Timestamp?
@@ -52,7 +52,7 @@ public struct ReportFollower: Sendable {
       promisedUntil: report.validity.map { report.moment.advanced(bySeconds: $0) })
   }
 
-  /// Removes the reports that are not needed from a time on.
+  /// Removes the reports that are not needed to display positions from a time on.
   public mutating func forget(before moment: Timestamp) {
     guard let inEffect = reports.lastIndex(where: { $0.moment <= moment }) else { return }
     reports.removeFirst(inEffect)

@@ -18,7 +18,8 @@ struct SymmetricSystem {
     set { matrix[row * size + column] = newValue }
   }
 
-  /// Adds a term in `p + v s`: unknowns 0 and 1 are p, 2 and 3 are v.
+  /// Adds a term that depends on the position `p + v s` of a uniform motion. Unknowns 0 and 1 are `p`, 2 and
+  /// 3 are `v`.
   mutating func add(
     at s: Double, gradient g: SIMD2<Double>, curvature: (xx: Double, yy: Double, xy: Double)
   ) {

@@ -17,9 +17,9 @@ struct TrackBlocks: Sendable {
   }
 
   private struct Block {
-    /// Maximum distance in m of its fixes from the line between its ends.
+    /// Maximum distance in m of the block's fixes from the line between its first and last fix.
     var bulge: Double
-    /// Maximum metres per degree within it.
+    /// Maximum metres per degree within the block.
     var metres: SIMD2<Double>
   }
 
@@ -151,7 +151,7 @@ struct TrackBlocks: Sendable {
 /// Velocities that are within the bound of all fixes since one: an octagon around the exact region, which is
 /// an intersection of discs.
 struct VelocityOctagon: Sendable {
-  // Along the axes, and along the diagonals in units of the discs' radii.
+  // Limits of the velocity along the axes, and along the diagonals in units of the discs' radii.
   private var highest = SIMD4(repeating: Double.infinity)
   private var lowest = SIMD4(repeating: -Double.infinity)
 

@@ -43,7 +43,7 @@ public struct TrackThinner: Sendable {
   /// A fix at which a step may start.
   private struct Start {
     var index: Int
-    /// Number of points on the shortest path to it.
+    /// Number of points on the shortest path to the fix.
     var cost: Int
     var reach: VelocityOctagon
   }
@@ -102,7 +102,7 @@ public struct TrackThinner: Sendable {
     return parents
   }
 
-  /// Returns the cheapest step to a fix; of equal ones the shortest.
+  /// Returns the step to a fix with the fewest points; of several such steps the shortest.
   private mutating func bestStep(to index: Int, from starts: [Start], _ blocks: TrackBlocks) -> (
     parent: Int, cost: Int
   ) {
@@ -129,7 +129,7 @@ public struct TrackThinner: Sendable {
     return direct
   }
 
-  /// Closes every second of the older half, but not the newest nor the last of its cost.
+  /// Closes every second fix of the older half within each run of equal costs.
   private func halveOlder(_ starts: inout [Start]) {
     let half = starts.count / 2
     var kept: [Start] = []
@@ -140,12 +140,13 @@ public struct TrackThinner: Sendable {
       isSecond = isInRun ? !isSecond : false
       if place >= half || !isSecond { kept.append(starts[place]) }
     }
-    // If costs change from fix to fix, that rule closes nothing.
+    // If the cost changes with every fix, the rule above closes nothing, so the oldest quarter is closed.
     if kept.count > breadth - breadth / 8 { kept.removeFirst(breadth / 4) }
     starts = kept
   }
 
-  /// Returns the position at a time between two points, as calculated by every reader of a thinned track.
+  /// Returns the position at a time between two points, as every program that reads a thinned track
+  /// calculates it.
   public static func interpolate(_ time: Timestamp, from a: Location, to b: Location) -> Coordinate {
     let span = b.timestamp.seconds(since: a.timestamp)
     guard span > 0 else { return a.coordinate }

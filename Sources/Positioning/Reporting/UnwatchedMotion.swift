@@ -5,8 +5,8 @@ internal import Spatial
 ///
 /// The comment of each parameter lists other values with the result on the drives of `BoundedPromiseTests`
 /// with tunnels and sleep: number of reports, and share of the route with a valid bound. The chosen values
-/// result in 245 and 0.652. None of the values violated a bound there, nor did a quarter of the published
-/// growth: top speed and acceleration are decisive, which belong to the activity.
+/// result in 245 reports and a share of 0.652. No value violated a bound on these drives, nor did a quarter
+/// of the published growth. The decisive values are top speed and acceleration, which depend on the activity.
 struct UnwatchedMotion: Sendable {
   /// Maximum speed in m/s.
   let topSpeed: Double
@@ -19,10 +19,11 @@ struct UnwatchedMotion: Sendable {
   }
 
   /// Share of a position's accuracy by which its error may change within seconds, because errors of receivers
-  /// change slowly. Other values, 0: 247, 0.644; 0.25: 247, 0.653; 1: 246, 0.653.
+  /// change slowly. Number of reports and share with other values: 247 and 0.644 with 0, 247 and 0.653 with
+  /// 0.25, 246 and 0.653 with 1.
   private static let wander = 0.5
-  /// Assumed error of a velocity in standard deviations. Other values, 0: 248, 0.644; 1: 248, 0.645; 3: 245,
-  /// 0.651.
+  /// Assumed error of a velocity in standard deviations. Number of reports and share with other values: 248
+  /// and 0.644 with 0, 248 and 0.645 with 1, 245 and 0.651 with 3.
   private static let confidence = 2.0
 
   /// Returns the time in s after a fix, or before it, for which the prediction stays within its bound
@@ -52,8 +53,8 @@ struct FixCadence: Sendable {
   private static let memory = 5
   /// Assumed interval in s before three were observed.
   private static let usual = 1.0
-  /// Tolerated delay of a fix in s. Number of reports and share with other values, 0: 244, 0.651; 0.1 and 0.5:
-  /// 245, 0.652; 1: 251, 0.645.
+  /// Tolerated delay of a fix in s. Number of reports, and share of the route with a valid bound, with other
+  /// values: 244 and 0.651 with 0, 245 and 0.652 with 0.1 and 0.5, 251 and 0.645 with 1.
   private static let lateness = 0.25
 
   mutating func observe(_ step: Double) {

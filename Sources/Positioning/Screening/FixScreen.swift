@@ -28,9 +28,9 @@ public struct FixScreen: Sendable {
     public var refuted = 0
     /// Number of suspect fixes passed on.
     public var suspect = 0
-    /// Number of fixes with a time before that of the device's time line.
+    /// Fixes whose time was earlier than expected by the device's monotonic clock.
     public var timesBack = 0
-    /// Fixes whose time was ahead of it, or was never set.
+    /// Fixes whose time was later than expected by the device's monotonic clock, or was never set.
     public var timesAhead = 0
     /// Fixes whose time was wrong by a multiple of 1024 weeks and was corrected.
     public var weekRollovers = 0
@@ -53,7 +53,8 @@ public struct FixScreen: Sendable {
   /// Fixes that agree with each other and contradict `last`.
   private struct Candidate {
     var doubt: OutlierKind
-    /// Metres above the possible distance; 0 for a contradiction of velocities.
+    /// Distance in m by which the candidate exceeds the possible distance; 0 for a contradiction of
+    /// velocities.
     var excess: Double
     var first: Location
     var newest: Location
@@ -65,9 +66,11 @@ public struct FixScreen: Sendable {
 
   /// Seconds for which fixes must agree after a contradiction of velocities.
   public static let confirmation = 2.0
-  /// The same after an impossible distance. Reflections and jammed receivers last three or four seconds.
+  /// Seconds for which fixes must agree after an impossible distance. Errors of reflected or jammed signals
+  /// last three or four seconds.
   public static let jumpConfirmation = 5.0
-  /// Metres above the possible distance. Receivers that extrapolate through a tunnel are wrong by less.
+  /// Excess over the possible distance in m, from which a jump counts as far. Receivers that extrapolate
+  /// through a tunnel are wrong by less.
   public static let farJump = 1000.0
   /// Seconds for which fixes must agree after a far jump.
   public static let acceptance = 30.0
@@ -112,7 +115,7 @@ public struct FixScreen: Sendable {
       return []
     }
     if let speed = location.speed, speed > activity.limits.fastest {
-      // A receiver without a Doppler measurement derived these from a jump.
+      // A receiver without a Doppler measurement derived speed and course from the jump.
       (location.speed, location.speedAccuracy, location.course, location.courseAccuracy) = (
         nil, nil, nil, nil
       )
@@ -189,7 +192,7 @@ public struct FixScreen: Sendable {
   private mutating func confirm(_ location: Location?) -> [Location] {
     var confirmed = candidate?.held ?? []
     counts.confirmed += confirmed.count
-    // The velocities do not explain the way to the candidate.
+    // The velocities do not explain the distance to the candidate.
     witness.interrupt()
     rest = RestPosition()
     (candidate, last) = (nil, nil)
@@ -223,10 +226,10 @@ public struct FixScreen: Sendable {
     return LocalFrame(origin: last.coordinate).offset(of: location.coordinate) / step
   }
 
-  /// Returns the metres above the maximum possible distance.
+  /// Returns the distance in m between two locations in excess of the maximum possible.
   private func excess(of location: Location, after last: Location) -> Double {
     var step = location.seconds(since: last)
-    // A recording with constant time.
+    // Some recordings have a constant time.
     if step <= 0 { step = 1 }
     return last.coordinate.distance(to: location.coordinate) - activity.limits.fastest * step
       - Self.slack(last, location)
@@ -251,7 +254,7 @@ public struct FixScreen: Sendable {
     let repeated = (((last.speed ?? 0) + (location.speed ?? 0)) / 2) * seconds / 2
     let allowed = Self.slack(last, location) + lag + repeated
     guard contradiction > allowed else { return nil }
-    // A receiver with a faulty speed: the positions continue as before.
+    // If the positions continue with the previous velocity, only the receiver's speed is faulty.
     if let motion {
       let way = LocalFrame(origin: last.coordinate).offset(of: location.coordinate)
       if (way - motion * seconds).squaredLength.squareRoot() <= allowed { return nil }
@@ -260,8 +263,8 @@ public struct FixScreen: Sendable {
   }
 
   /// Returns whether a fix repeats the previous one. gpsd reports a receiver's first epoch in parts until it
-  /// has learned which sentence ends one: the same position with the same time, or with a time where there
-  /// was none.
+  /// has learned which sentence ends an epoch. A repeated report has the same position, and the same time or
+  /// a time that was missing before.
   private static func isRepetition(_ fix: PositionFix, of last: PositionFix) -> Bool {
     guard fix.coordinate == last.coordinate, fix.receiver == last.receiver else { return false }
     guard let time = last.time else { return fix.timestamp.seconds(since: last.timestamp) < 0.5 }

@@ -1,10 +1,11 @@
 public import Spatial
 
-/// Checks a receiver's time against the device's own time line, which never steps.
+/// Checks a receiver's time against the device's monotonic clock, which never steps.
 ///
 /// A receiver's time may go back or jump ahead (late leap seconds, a cold start), and old receivers count
 /// weeks modulo 1024. The position of such a fix is still valid, so only its time is replaced: by the
-/// previous time plus the progress of the time line. A new time is adopted after it has lasted.
+/// previous time plus the elapsed time of that clock. A new time is adopted after several consecutive fixes
+/// agree on it.
 public struct ReceiverClock: Sendable {
   /// The result of checking a fix's time.
   public enum Finding: Hashable, Sendable {
@@ -13,7 +14,7 @@ public struct ReceiverClock: Sendable {
     case jumpedAhead
     /// Wrong by a multiple of 1024 weeks, and corrected.
     case weekRollover
-    /// Before any current receiver was made, and without a reference: not usable.
+    /// Earlier than any current receiver was made, and there is no reference, so the time is not usable.
     case unset
     /// A jump was confirmed: the receiver's new time is used from here on.
     case stepped
@@ -65,13 +66,14 @@ public struct ReceiverClock: Sendable {
     let ahead = hastyCount == Self.hastyFixes ? 86_400 : Self.tolerance
     if (-Self.tolerance...ahead).contains(deviation) {
       candidate = nil
-      // The time line of a late report is slightly ahead; a time never goes back within the tolerance either.
+      // The time of a late report is slightly behind the device's clock. The stored time never goes back,
+      // even within the tolerance.
       if shifted >= last.time { self.last = (shifted, timestamp) }
       return (max(shifted, last.time), offset == 0 ? .sound : .weekRollover)
     }
     let turns = (deviation / Self.rollover).rounded()
     if turns != 0, abs(deviation - turns * Self.rollover) <= Self.tolerance {
-      // The receiver's count restarted, or was corrected, during operation, as the time line proves.
+      // The receiver's count restarted, or was corrected, during operation, as the device's clock proves.
       offset &+= Int64(turns * Self.rollover) * 1_000_000_000
       let repaired = UTCTime(nanoseconds: time.nanoseconds &- offset)
       self.last = (max(repaired, last.time), timestamp)
@@ -98,7 +100,8 @@ public struct ReceiverClock: Sendable {
     return (time, .sound)
   }
 
-  /// Handles an inconsistent time: the time line's is used until the new one has lasted.
+  /// Handles an inconsistent time: uses the time expected by the device's clock until several fixes confirm
+  /// the new time.
   private mutating func consider(
     _ time: UTCTime, at timestamp: Timestamp, expected: UTCTime, deviation: Double
   ) -> (time: UTCTime?, finding: Finding) {

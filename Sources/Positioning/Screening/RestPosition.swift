@@ -2,8 +2,9 @@ internal import Spatial
 
 /// The position at which a device rests, from its fixes.
 ///
-/// A fix outside the usual variation of a receiver contradicts rest, regardless of the time: after minutes
-/// between two fixes every distance is possible, and a single fix would move a parked vehicle.
+/// A fix outside the usual variation of a receiver contradicts rest, regardless of the time since the last
+/// fix. After some minutes every distance is possible, so a single wrong fix would otherwise move a parked
+/// vehicle.
 struct RestPosition {
   private var first: Location?
   private var isEstablished = false
@@ -14,7 +15,7 @@ struct RestPosition {
   private static let onset = 5.0
 
   /// Processes an accepted fix.
-  /// - Parameter slowest: speed in m/s below which it may be noise.
+  /// - Parameter slowest: speed in m/s below which a measured speed may be noise.
   mutating func process(_ location: Location, slowest: Double) {
     let isSlow = (location.speed ?? 0) <= slowest + 2 * min(1, location.speedAccuracy ?? 0)
     guard let first, isSlow, isNear(location, first) else {

@@ -47,8 +47,8 @@ struct VelocityWitness {
   /// Metres that a position may always move against the velocity: multipath at rest, and slow traffic below
   /// the lowest speed.
   private static let floor = 45.0
-  /// Metres of independent position errors, radii of 68 % of both ends, m/s of Doppler bias, share of the way (a degree or two of
-  /// course, a wheel's scale) and seconds of latency between position and velocity.
+  /// Assumed errors of a residual: minimum position error in m, position errors in 68 % radii, Doppler bias
+  /// in m/s, a share of the distance travelled (course or wheel scale), and latency in s.
   private static let (least, radii, bias, scale, latency) = (10.0, 3.0, 0.15, 0.04, 0.7)
   /// Speed in m/s that counts as motion.
   private static let motion = 2.0
@@ -118,7 +118,7 @@ struct VelocityWitness {
     {
       hasAgreed = true
     }
-    // Up to two intervals of a second are missing at the old end.
+    // The oldest sample may be younger than `span`, so a slightly shorter time is sufficient.
     guard hasAgreed, seconds >= Self.span - FixScreen.longestStep, distance > Self.floor else { return }
     var change = 0.0
     for sample in samples {
