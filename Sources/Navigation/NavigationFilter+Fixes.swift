@@ -9,7 +9,7 @@ struct ReceiverState: Hashable, Sendable {
   var lastAccepted: Double?
   /// The time of the last report, used or not, s.
   var lastReport: Double?
-  /// Position in the local frame and standard deviation by axis of the last accepted fix, m.
+  /// Position in the local frame of the last accepted fix, and its standard deviation by axis, m.
   var position: Vector3?
   var deviation = 0.0
   /// The interval between fixes in s.
@@ -34,8 +34,8 @@ extension NavigationFilter {
   /// The speed in m/s below which a report without a course means that the vehicle is almost at rest.
   private static let slowest = 1.0
 
-  /// Processes a report of the receiver, with a time on the time line of the scans. The filter estimates its
-  /// latency.
+  /// Processes a report of the receiver, whose time is on the same monotonic clock as the scans. The filter
+  /// estimates its latency.
   public mutating func process(_ fix: PositionFix) {
     guard origin != nil else { return }
     let time = seconds(fix.timestamp)
@@ -63,7 +63,7 @@ extension NavigationFilter {
     if let error = fix.horizontalError, error.isFinite, error >= 0 {
       horizontal = error / Self.radial95
     } else {
-      // 3 m at a dilution of one, by axis over √2.
+      // The range error is 3 m at a dilution of one; its value by axis is smaller by √2.
       horizontal = 2.1 * max(0.7, fix.horizontalDilution ?? 1.5)
     }
     let vertical = fix.verticalError.map { $0 / Self.normal95 } ?? 2 * horizontal
@@ -77,7 +77,8 @@ extension NavigationFilter {
       if let course = fix.course, course.isFinite {
         velocity = Vector3(speed * sin(course.radians), speed * cos(course.radians), climb ?? 0)
       } else if speed < Self.slowest {
-        // Receivers report no course near rest, and half of the speed is noise there.
+        // Receivers report no course near rest, where half of the speed is noise, so zero horizontal velocity
+        // is assumed.
         velocity = Vector3(0, 0, climb ?? 0)
         deviation = max(deviation, speed)
       }
@@ -89,7 +90,7 @@ extension NavigationFilter {
       hasClimb: climb != nil, velocityDeviation: deviation)
   }
 
-  /// Returns the position east, north, up in m, and true if up is valid.
+  /// Returns the position east, north, up in m, and whether the height is valid.
   private mutating func position(_ fix: PositionFix) -> (Vector3?, Bool) {
     guard let coordinate = fix.coordinate, coordinate.isValid, abs(coordinate.latitude) < 89.9 else {
       return (nil, false)
@@ -104,14 +105,14 @@ extension NavigationFilter {
       if altitude != nil { receiver.isEllipsoidal = fix.altitudeEllipsoidal != nil }
     }
     let height = altitude.flatMap { abs($0) < 1e5 ? $0 : nil }
-    // Previously accepted fixes are retained: for a vehicle at rest they are accurate to metres in the next
-    // frame, too.
+    // Fixes of a vehicle at rest that were accepted in the previous frame remain accurate to metres in the
+    // next frame.
     if state != .aligned, state != .aligning, pendingFixes.isEmpty { frame = nil }
     let frame: LocalFrame
     if let own = self.frame {
       frame = own
       if !hadHeight, let height {
-        // The first reports can lack a height; the height state then started at zero.
+        // The first reports can lack a height; the height of the state then started at zero.
         frameAltitude = height - (state == .aligned ? filter.state.position.z : 0)
         earth = Earth(latitude: coordinate.latitude, altitude: frameAltitude)
       }

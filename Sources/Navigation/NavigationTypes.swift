@@ -6,7 +6,7 @@ public import Spatial
 public enum NavigationState: Hashable, Sendable {
   /// Not started.
   case waiting(Reason)
-  /// Observing the vehicle's motion; 8 to 40 s of driving with a turn or a change of speed are sufficient.
+  /// Observing the vehicle's motion. A drive of 8 to 40 s with a turn or a change of speed is sufficient.
   case aligning
   /// Attitude and mounting are known, and positions continue without a receiver.
   case aligned
@@ -82,7 +82,7 @@ public struct NavigationEstimate: Hashable, Sendable {
   public var accelerometerBias: Vector3
   /// The acceleration east, north, up without gravity in m/s², low-passed over 0.15 s.
   public var acceleration: Vector3
-  /// The latency of the receiver's positions on the time line of the inertial sensors, s.
+  /// The latency of the receiver's positions relative to the inertial sensors, s.
   public var positionLatency: Double
 }
 
@@ -106,13 +106,13 @@ extension NavigationEstimate {
   }
 }
 
-/// A position during an outage, corrected afterwards.
+/// A position during an outage, corrected by later measurements.
 public struct CorrectedPosition: Hashable, Sendable {
   public var timestamp: Timestamp
   /// The positions of the device and of the receiver's antenna.
   public var coordinate: Coordinate
   public var antennaCoordinate: Coordinate
-  /// The position of the device as estimated at that time.
+  /// The position of the device as estimated during the outage.
   public var live: Coordinate
   /// The radii in m of circles that contain the true position with 68 and 95 % probability.
   public var radius68: Double
@@ -124,8 +124,8 @@ public struct WheelSpeed: Hashable, Sendable {
   public var timestamp: Timestamp
   /// The speed in m/s, at least 0 in either direction.
   public var speed: Double
-  /// The standard deviation in m/s; nil for that of `NavigationFilter.Parameters`, which is for wheels on
-  /// CAN.
+  /// The standard deviation in m/s; nil for the value in `NavigationFilter.Parameters`, which applies to
+  /// wheels on CAN.
   public var deviation: Double?
 
   public init(timestamp: Timestamp, speed: Double, deviation: Double? = nil) {

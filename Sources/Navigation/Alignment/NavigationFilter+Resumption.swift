@@ -3,11 +3,12 @@ internal import Spatial
 
 /// The state of a start from a stored position.
 enum Resumption: Hashable, Sendable {
-  /// No stored position is used, or fixes have confirmed it.
+  /// No start from a stored position is pending: there is no stored position, it was not used, or fixes have
+  /// confirmed it.
   case none
-  /// The decision depends on samples that are still to come. The time is that of the stored state.
+  /// The decision to start requires more samples. The value is the time of the stored state.
   case pending(Timestamp)
-  /// The filter started from this calibration, and so many fixes of the moving vehicle agree with it.
+  /// The filter started from this calibration, and this number of fixes of the moving vehicle agree with it.
   case unconfirmed(NavigationCalibration, fixes: Int)
 
   var isUnconfirmed: Bool {
@@ -18,21 +19,21 @@ enum Resumption: Hashable, Sendable {
 /// A start from stored state without a receiver: after an agent restart in a tunnel, when a vehicle leaves an
 /// underground garage, or when the sensors slept while it was parked.
 extension NavigationFilter {
-  /// The duration of samples before the first decision, and the time after which a vehicle that was at rest
-  /// must be at rest again, in s.
+  /// Durations in s of samples: before the first decision (`firstLook`), and until a vehicle that was at rest
+  /// must be at rest again (`lastLook`).
   private static let firstLook = 1.0
   private static let lastLook = 3.0
-  /// The largest angle in rad between the stored and the measured vertical at which the vehicle is in its old
-  /// attitude. A thermal bias change of 0.1 m/s² is 0.6°; load and passengers add half a degree.
+  /// Maximum angle in rad between the stored and the measured vertical, up to which the vehicle counts as
+  /// unmoved. A thermal bias change of 0.1 m/s² causes 0.6°; load and passengers add half a degree.
   private static let sameTilt = 1.5.radians
-  /// The possible change of the mounting in rad: a seat that yields, a screw that was tightened.
+  /// Possible change of the mounting in rad, for example by a seat that yields or a screw that was tightened.
   private static let reseating = 0.2.radians
   /// The heading deviation in rad above which the filter's linear error model is not valid.
   private static let largestHeadingDeviation = 30.0.radians
   /// The standard deviation of the unobserved acceleration along and across the road (m/s²) and its
   /// correlation time (s), after R. A. Singer, "Estimating optimal tracking filter performance for manned
   /// maneuvering targets" (1970). In an hour of city traffic, speed and heading changed over 2 to 10 s as
-  /// with 0.3 to 0.75 m/s²; a brisk driver reaches twice that.
+  /// with deviations of 0.3 to 0.75 m/s². A brisk driver reaches twice these values.
   private static let manoeuvre = 1.5
   private static let manoeuvreTime = 5.0
   /// The speed in m/s below which the rate of turn no longer grows, because of the minimum turning radius.
@@ -76,7 +77,7 @@ extension NavigationFilter {
     } else {
       // If a receiver is available, its course gives a better start.
       guard receiver.lastReport == nil else { return }
-      // The same limit as for a start from a fix: slopes and braking tilt the specific force by up to 20°.
+      // The limit equals that of a start from a fix: slopes and braking tilt the specific force by up to 20°.
       guard tilt < 20.0.radians, age * Self.manoeuvre < 200, goOn(kept, last, after: age) else { return }
     }
     self.kept = nil
@@ -101,7 +102,7 @@ extension NavigationFilter {
     var detector = stops
     detector.resume(standing: kept.standing, driving: kept.driving)
     if let resembles = detector.resemblesRest(shown.features, parameters) { return resembles }
-    // Vibration with the engine off, at the level of a cheap sensor on a table.
+    // Without learned vibration, the limits correspond to a stopped engine and the noise of a cheap sensor.
     return shown.forceVariance < 0.05 * 0.05 && shown.rateVariance < 0.005 * 0.005
   }
 
@@ -120,7 +121,7 @@ extension NavigationFilter {
     deviations.set(
       ErrorState.position, Vector3(last.positionDeviation, last.positionDeviation, heightDeviation(last)))
     deviations.set(ErrorState.velocity, Vector3(repeating: parameters.stopVelocity))
-    // A change of the accelerometer bias since then appears as a tilt.
+    // If the accelerometer bias has changed since the state was stored, the change appears as a tilt.
     let bias = hypot(kept.accelerometerBiasDeviation, 0.1)
     deviations.set(ErrorState.accelerometerBias, Vector3(repeating: bias))
     deviations.set(
@@ -164,7 +165,7 @@ extension NavigationFilter {
     addCause(
       position: (last.positionDeviation + side * age) * left, velocity: side * left,
       rotation: Vector3(0, 0, last.headingDeviation))
-    // Possible braking or acceleration, turn and change of slope.
+    // Uncertainty of the motion since the stored state: braking or acceleration, turns and changes of slope.
     addCause(position: 0.5 * age * gain * ahead, velocity: gain * ahead)
     addCause(
       position: 0.5 * age * (turn * speed + gain) * left, velocity: turn * speed * left,
@@ -184,7 +185,8 @@ extension NavigationFilter {
     filter.covariance.add(common: cause)
   }
 
-  /// Returns the stored state of the device, at the origin of a new frame.
+  /// Returns a state with the stored parameters of the device. The stored position becomes the origin of a
+  /// new frame.
   private mutating func place(
     _ kept: NavigationCalibration, _ last: NavigationCalibration.LastState
   ) -> NominalState {
@@ -197,8 +199,8 @@ extension NavigationFilter {
     return NominalState(kept)
   }
 
-  /// Returns the standard deviation of the height in m; without a stored altitude any first altitude is
-  /// accepted.
+  /// Returns the standard deviation of the height in m. Without a stored altitude it is large enough to
+  /// accept any first altitude.
   private func heightDeviation(_ last: NavigationCalibration.LastState) -> Double {
     last.altitude == nil ? 3000 : last.heightDeviation
   }
@@ -208,8 +210,8 @@ extension NavigationFilter {
   /// The number of fixes of a moving vehicle that confirm a resumed start.
   private static let confirmingFixes = 5
 
-  /// Counts a fix for or against a resumed start. Two contradicting fixes in a row discard it together with
-  /// its position; the stored device parameters then wait for the receiver's course.
+  /// Counts a fix for or against a resumed start. Two contradicting fixes in a row discard the resumed start
+  /// and its position. The stored device parameters are then used once the receiver reports a course.
   ///
   /// - Returns: true if the filter still has the state of the resumed start.
   mutating func confirmResumption(isRefused: Bool) -> Bool {

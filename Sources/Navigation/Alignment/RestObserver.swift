@@ -3,7 +3,7 @@ internal import Spatial
 /// An estimator for a device at rest according to the receiver. It determines the gyroscope bias and the
 /// vertical.
 ///
-/// The last one to two seconds are excluded, because motion starts before the receiver reports it.
+/// The newest one to two seconds are excluded, because motion starts before the receiver reports it.
 struct RestObserver: Sendable {
   /// The length of a bin of samples in s.
   private static let binLength = 1.0
@@ -30,7 +30,8 @@ struct RestObserver: Sendable {
 
   /// The rotation from the current device frame to a level frame with an arbitrary heading.
   var level: Quaternion {
-    // The rotations are those of the device frame since its bins, so newer ones are on the right.
+    // Each bin stores the rotation of the device since its start, so the rotation of a newer bin is
+    // multiplied from the right.
     Quaternion.shortest(from: force, to: Vector3(0, 0, 1)) * previous.turned
   }
 
@@ -47,7 +48,7 @@ struct RestObserver: Sendable {
     previous.turned = (previous.turned * turn).normalized
   }
 
-  /// Reports that the receiver sees the device at rest.
+  /// Processes a report of the receiver that the device is at rest.
   mutating func observeStanding() {
     guard current.seconds >= Self.binLength else { return }
     if previous.count > 0 {

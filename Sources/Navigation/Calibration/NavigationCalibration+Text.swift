@@ -8,8 +8,8 @@ public struct NavigationCalibrationError: Error, Hashable, Sendable, CustomStrin
 }
 
 // The format consists of readable lines "key value ...". The first line is the version, the last a checksum
-// over all previous ones. Every key occurs once, except `made`, `moment` and the group of a last state, which
-// are optional. Keys of later minor versions are skipped.
+// over all previous lines. Every key occurs once, except `made`, `moment` and the keys of the last state,
+// which are optional. Keys of later minor versions are skipped.
 extension NavigationCalibration {
   private static let firstLine = "odograph-navigation 1"
 
@@ -105,7 +105,7 @@ extension NavigationCalibration.LastState {
   }
 }
 
-/// A reader of "key value ..." lines between a version and a checksum.
+/// A parser of "key value ..." lines between a version and a checksum.
 private struct CalibrationLines {
   private var lines: [Substring: (number: Int, words: [Substring])] = [:]
 
@@ -167,7 +167,7 @@ private struct CalibrationLines {
     return Quaternion(w: n[0], x: n[1], y: n[2], z: n[3])
   }
 
-  /// Returns whether a word is the first of two choices; throws if it is neither.
+  /// Returns whether a word equals the first of two allowed words; throws if it equals neither.
   func choice(
     _ word: Substring, _ first: String, _ second: String, of key: String
   ) throws(NavigationCalibrationError) -> Bool {

@@ -3,12 +3,12 @@ public import Spatial
 
 /// The parameters of one device in one vehicle that are stored across restarts. A plain value.
 ///
-/// The next start then needs no driving, and with `lastState` not even a receiver. The calibration is
-/// discarded if samples or fixes contradict it. `text` is its file format.
+/// With it, the next start of the filter requires no driving, and with `lastState` no receiver. The
+/// calibration is discarded if samples or fixes contradict it. `text` is its file format.
 public struct NavigationCalibration: Hashable, Sendable {
   /// The civil time of the calibration; nil if unset. The filter has no civil time, so the caller sets it.
   public var made: UTCTime?
-  /// The same time on the device's time line, with the identity of that time line; nil if unset.
+  /// The time of the calibration by a monotonic clock, with the identity of that clock; nil if unset.
   public var moment: Moment?
   /// The rotation from the device frame to right, forward, up of the vehicle.
   public var mounting: Quaternion
@@ -37,9 +37,9 @@ public struct NavigationCalibration: Hashable, Sendable {
   /// The vehicle's position and motion; nil if it must not be stored.
   public var lastState: LastState?
 
-  /// A point on a time line that restarts when the machine boots.
+  /// A time by a monotonic clock that restarts when the machine boots.
   public struct Moment: Hashable, Sendable {
-    /// The identity of the time line, one word without spaces, such as the kernel's `boot_id`.
+    /// The identity of the clock's run since boot: one word without spaces, such as the kernel's `boot_id`.
     public var timeline: String
     public var timestamp: Timestamp
 
@@ -49,11 +49,11 @@ public struct NavigationCalibration: Hashable, Sendable {
     }
   }
 
-  /// Vibration statistics for the detection of stops: mean and variance of four logarithms of deviations,
-  /// learned while a receiver was available.
+  /// Vibration statistics for the detection of stops, learned while a receiver was available: mean and
+  /// variance of the logarithms of four standard deviations.
   public struct Shaking: Hashable, Sendable {
-    /// Statistics of the differences between consecutive samples of force and rate, and of force and rate
-    /// themselves.
+    /// The four deviations are those of the differences between consecutive samples of force and rate, and of
+    /// force and rate themselves.
     public var mean = SIMD4<Double>.zero
     public var variance = SIMD4<Double>.zero
     /// The duration of the data in s; 0 if nothing was learned.

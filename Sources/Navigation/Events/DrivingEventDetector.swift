@@ -54,9 +54,10 @@ public struct DrivingEventDetector: Sendable {
 
   // MARK: Inertial sensors
 
-  /// Processes a scan after navigation did. While the vehicle is parked, a scan with only a specific force is
-  /// sufficient.
-  /// - Parameter estimate: navigation's estimate, evaluated twenty times a second; nil if there is none.
+  /// Processes a scan that the navigation filter has already processed. While the vehicle is parked, a scan
+  /// with only a specific force is sufficient.
+  /// - Parameter estimate: the filter's estimate, which is evaluated twenty times a second; nil if there is
+  ///   none.
   public mutating func process(
     _ scan: InertialScan, _ estimate: @autoclosure () -> NavigationEstimate?
   ) -> [DrivingEvent] {
@@ -98,7 +99,7 @@ public struct DrivingEventDetector: Sendable {
 
   // MARK: Speeds and positions
 
-  /// Processes a fix before navigation does.
+  /// Processes a fix that the navigation filter has not processed yet.
   /// - Parameters:
   ///   - estimate: navigation's estimate; nil if there is none.
   ///   - isPlausible: false for a fix that other measurements contradict; it does not count as a movement of
@@ -225,8 +226,9 @@ public struct DrivingEventDetector: Sendable {
 
   // MARK: Output
 
-  /// Continues from a detector with other limits. Adopts its event numbers, so that none is used twice, and
-  /// its ignition, engine and position, because a parked vehicle may not report them for days.
+  /// Continues from a detector with other limits. Adopts the other detector's event numbers, so that none is
+  /// used twice. Also adopts the states of ignition and engine and the position, because a parked vehicle may
+  /// not report them for days.
   public mutating func goOn(from other: DrivingEventDetector) {
     count = max(count, other.count)
     (parking, place) = (other.parking, other.place)

@@ -7,7 +7,8 @@ public import Spatial
 /// In a level frame, a slope, a banked curve or a leaning body adds no acceleration.
 public struct DrivingSample: Hashable, Sendable {
   public var timestamp: Timestamp
-  /// The mean acceleration since the previous sample in m/s², forward and to the right, without gravity.
+  /// The mean acceleration since the previous sample in m/s² without gravity, forward (`forward`) and to the
+  /// right.
   public var forward: Double
   public var right: Double
   /// The ground speed in m/s, at least 0.
@@ -30,12 +31,12 @@ public struct DrivingSample: Hashable, Sendable {
 
 /// A sampler that converts navigation estimates to `DrivingSample`s.
 struct DrivingSampler: Hashable, Sendable {
-  /// The interval between two samples in s; finer than the windows of the manoeuvres need.
+  /// The interval between two samples in s, which is finer than the windows of the manoeuvres require.
   static let interval = 0.05
   /// The largest standard deviations of mounting and tilt in degrees. At these limits 3.5 % of the lateral
   /// acceleration appears as forward, and 0.17 m/s² of gravity.
   private static let (mountingDeviation, tiltDeviation) = (2.0, 1.0)
-  /// The interval in s above which the motion in between is unknown.
+  /// The interval in s between two estimates, above which the motion between them is unknown.
   private static let longestGap = 0.5
 
   private struct Newest: Hashable {
@@ -65,7 +66,7 @@ struct DrivingSampler: Hashable, Sendable {
     guard let before, case let step = estimate.timestamp.seconds(since: before.timestamp),
       step > 0, step <= Self.longestGap
     else { return nil }
-    // Reverts the low-pass: of y' = (a - y) / T, the mean of a is that of y plus T times the rate of change
+    // Reverts the low-pass y' = (a - y) / T. The mean of a is the mean of y, plus T times the rate of change
     // of y.
     let change = estimate.acceleration - before.acceleration
     let acceleration =

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Spatial
 
-/// The accumulated motion of the last seconds, from which the mean over any part is a subtraction.
+/// The accumulated motion of the last seconds. The mean over any part of it is a difference of two points.
 struct MotionWindow: Sendable {
   /// The accumulated motion up to a time.
   struct Point: Hashable, Sendable {
@@ -9,7 +9,8 @@ struct MotionWindow: Sendable {
     /// The integrals of the forward and lateral accelerations, m/s.
     var along = 0.0
     var across = 0.0
-    /// The integral of speed times rate of turn in m/s; positive to the right.
+    /// The integral of speed times rate of turn in m/s, which is the lateral velocity change; positive to the
+    /// right.
     var turned = 0.0
     /// The unwrapped heading in rad.
     var heading = 0.0
@@ -18,13 +19,13 @@ struct MotionWindow: Sendable {
     var coordinate: Coordinate?
   }
 
-  /// The mean over a part of the window, m/s².
+  /// Mean values over a part of the window; accelerations in m/s².
   struct Mean: Hashable, Sendable {
     var along: Double
     var across: Double
     /// The lateral acceleration computed from speed and rate of turn.
     var turned: Double
-    /// The middle of the part.
+    /// The time in the middle of the part.
     var middle: Timestamp
     /// The largest speed in the part, m/s.
     var speed: Double

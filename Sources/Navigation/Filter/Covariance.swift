@@ -52,7 +52,8 @@ struct Covariance: Sendable {
     for index in start..<start + 3 { add(variance, to: index) }
   }
 
-  /// Adds a common cause of several errors, with the standard deviation that it contributes to each.
+  /// Adds a cause that several errors have in common. Each element is the standard deviation that the cause
+  /// contributes to one error.
   mutating func add(common cause: ErrorVector) {
     for row in 0..<Self.n where cause[row] != 0 {
       for column in 0..<Self.n { elements[row * Self.n + column] += cause[row] * cause[column] }
@@ -98,7 +99,7 @@ struct Covariance: Sendable {
       }
       for row in 1..<n {
         for column in 0..<min(9, row) {
-          // Both triangles of these nine rows were computed and can differ by rounding.
+          // Both triangles of these nine rows were computed separately and can differ by rounding.
           let value = p[column * n + row]
           let mean = row < 9 ? 0.5 * (value + p[row * n + column]) : value
           p[row * n + column] = mean
@@ -124,7 +125,8 @@ struct Covariance: Sendable {
     return (product, variance)
   }
 
-  /// Computes P - g gᵀ / S. One rounded vector on both sides keeps the matrix bit-exact symmetric.
+  /// Computes P - g gᵀ / S. Both factors use the same rounded vector, which keeps the matrix bit-exact
+  /// symmetric.
   @inline(__always)
   mutating func reduce(_ gain: ErrorVector, innovationVariance: Double) {
     let n = Self.n

@@ -1,7 +1,7 @@
 /// The indices of the errors of the filter's state, in the order of its covariance.
 ///
-/// Angles are small rotations applied on the left: of the attitude in the east-north-up frame, of the
-/// mounting in the vehicle frame.
+/// Angles are small rotations applied on the left: those of the attitude in the east-north-up frame, those of
+/// the mounting in the vehicle frame.
 enum ErrorState {
   /// Position east, north, up, m.
   static let position = 0

@@ -17,9 +17,9 @@ struct OutageTrack: Sendable {
     var time = 0.0
     /// The position east, north, up of the local frame, m.
     var position = Vector3.zero
-    /// The position as estimated at that time.
+    /// The position as estimated at `time`, without later corrections.
     var live = Vector3.zero
-    /// The vector from the device to the antenna with the attitude of that time, m.
+    /// The vector from the device to the antenna, with the attitude at `time`, m.
     var antenna = Vector3.zero
     /// The variances of east and north, their covariance, and the variance of up, m².
     var eastVariance = 0.0
@@ -115,7 +115,7 @@ struct OutageTrack: Sendable {
     }
   }
 
-  /// Applies the correlation of `Covariance.turn`.
+  /// Applies the correlation of `Covariance.turn` to the recorded positions.
   mutating func turn(position: Vector3, velocity: Vector3) {
     guard count > 0, !isFrozen else { return }
     for row in 0..<count * 3 {

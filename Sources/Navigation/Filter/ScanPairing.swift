@@ -10,15 +10,15 @@ struct ScanPairing: Hashable, Sendable {
     case sample(Vector3, Vector3)
   }
 
-  /// The sum of the forces since the last rate, and the last force, m/s².
+  /// The sum of the forces since the last rate in m/s², from which a mean is computed, and the last force.
   private var sum = Vector3.zero
   private var count = 0.0
   private var last: Vector3?
-  /// The number of scans of one kind since the last of the other.
+  /// The number of consecutive scans that contain only a force, and of those that contain only a rate.
   private var forcesAlone = 0
   private var ratesAlone = 0
 
-  /// The number of scans of one kind after which the other sensor is missing.
+  /// The number of consecutive scans of one kind after which the other sensor counts as missing.
   private static let patience = 500
 
   @inline(__always)

@@ -66,7 +66,7 @@ struct Transition: Hashable, Sendable {
     }
   }
 
-  /// The rows of position, velocity and attitude, in this order; none depends on an earlier one.
+  /// The rows of position, velocity and attitude, in this order. No row depends on an earlier one.
   var rows: InlineArray<9, Row> {
     InlineArray { index in
       let axis = index % 3

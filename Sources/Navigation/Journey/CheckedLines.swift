@@ -1,6 +1,7 @@
 internal import Bytes
 
-/// A text format for stored journey state: lines, with a checksum over all of them in the last one.
+/// A text format for the stored state of odometer and trips: lines, the last of which is a checksum over all
+/// others.
 enum CheckedLines {
   static func text(_ lines: [String]) -> String {
     let body = lines.joined(separator: "\n") + "\n"

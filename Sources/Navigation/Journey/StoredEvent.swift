@@ -1,6 +1,7 @@
 public import Spatial
 
-/// The last published message of a lasting driving event, stored until its end is in the outbox.
+/// The last published message of a lasting driving event. It is stored until the message of the event's end
+/// is in the outbox.
 public struct StoredEvent: Hashable, Sendable {
   public var number: Int
   /// A name of `DrivingEvent.Kind`.
@@ -33,11 +34,11 @@ public struct StoredEvent: Hashable, Sendable {
     (self.coordinate, self.accuracy, self.speed) = (coordinate, accuracy, speed)
   }
 
-  /// The duration in s above which the clock must have been set, instead of a real duration.
+  /// A duration in s above which a change of the clock is more likely than an event of that length.
   private static let longest = 30.0 * 86_400
 
   /// Ends an event that was ongoing when the agent stopped.
-  /// - Parameter seen: the last time for which state was stored.
+  /// - Parameter seen: time of the last stored state; nil if unknown.
   mutating func finish(seen: UTCTime?) {
     guard isOngoing else { return }
     isOngoing = false

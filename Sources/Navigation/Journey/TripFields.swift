@@ -6,7 +6,7 @@ struct TripFields {
 
   private(set) var text = ""
   private var rest: Substring = ""
-  /// The position of the word that was read last, from 1.
+  /// The position in the line of the last word that was read, from 1.
   private(set) var position = 0
 
   init() {}

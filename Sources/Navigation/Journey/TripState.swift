@@ -6,9 +6,9 @@ public struct TripState: Hashable, Sendable {
   public let series: UInt64
   /// The number of the last trip; 0 before the first.
   public internal(set) var count = 0
-  /// The end of the last trip, from which the next one counts; nil before the first odometer value.
+  /// The end of the last trip, from which the next trip counts; nil before the first odometer value.
   public internal(set) var boundary: TripPoint?
-  /// The last observed point, and the speed there in m/s.
+  /// The last observed point (`seen`), and the speed at this point in m/s; nil before the first.
   var seen: TripPoint?
   var speed: Double?
   /// The state of the ignition; nil if unknown.
@@ -18,15 +18,15 @@ public struct TripState: Hashable, Sendable {
   /// The purpose of the current or next trip.
   public internal(set) var purpose: String?
   var trip: OpenTrip?
-  /// The highest driving event number that can have been assigned.
+  /// The highest driving event number that may have been assigned.
   public internal(set) var events = 0
   /// Driving events that are ongoing or whose end is not confirmed in the outbox, oldest first.
   public internal(set) var lasting: [StoredEvent] = []
   /// Records that are not confirmed in the outbox, oldest first.
   public internal(set) var unconfirmed: [TripRecord] = []
 
-  /// The maximum number of unconfirmed records that are published again. For older ones there are newer
-  /// trips, or the outbox has not accepted any for weeks.
+  /// The maximum number of unconfirmed records that are published again. Older records are dropped: newer
+  /// trips exist, or the outbox has not accepted a record for weeks.
   public static let mostUnconfirmed = 64
 
   public init(series: UInt64) { self.series = series }
@@ -68,7 +68,7 @@ public struct TripState: Hashable, Sendable {
     }
   }
 
-  /// The state without trips and positions: only the numbering of trips and events.
+  /// A state that contains only the numbering of trips and events, without trips and positions.
   public var numbers: TripState {
     var bare = TripState(series: series)
     (bare.count, bare.events, bare.lasting) = (count, events, lasting)
@@ -84,21 +84,22 @@ public struct TripState: Hashable, Sendable {
 
 /// A trip in progress.
 struct OpenTrip: Hashable, Sendable {
-  /// The number; nil until the distance is long enough.
+  /// The number of the trip; nil until its distance is long enough.
   var number: Int?
   var revision = 0
   var kind = TripRecord.Kind.driven
   var start: TripPoint
-  /// The last point in motion, which is the end if no motion follows.
+  /// The last point in motion, which is the end of the trip if no motion follows.
   var end: TripPoint
   /// The odometer at the start of motion, m.
   var origin: Double
-  /// The time in s from the start to the last observation, to the end, and to the last record.
+  /// The time in s from the start to the last observation (`elapsed`), to `end` (`endElapsed`), and to the
+  /// last record (`toldElapsed`).
   var elapsed = 0.0
   var endElapsed = 0.0
   var toldElapsed = 0.0
   var moving = 0.0
-  /// The time at rest in s until `end`, and after it.
+  /// The time at rest in s until `end`.
   var standing = 0.0
   var idling = 0.0
   var pendingIdling = 0.0
@@ -109,7 +110,8 @@ struct OpenTrip: Hashable, Sendable {
   var electricity: Double?
   var counts: [String: Int] = [:]
   var track = TripTrack()
-  /// The first possible motion after `end`, and its `elapsed`.
+  /// The point of the first possible motion after `end`, and the value of `elapsed` at that point; nil if
+  /// there was none.
   var stir: TripPoint?
   var stirElapsed = 0.0
 
@@ -136,17 +138,18 @@ struct OpenTrip: Hashable, Sendable {
     if let speed { greatestSpeed = max(greatestSpeed ?? 0, speed) }
   }
 
-  /// Corrects the trip's times by its elapsed time, after civil time became known or was set.
+  /// Corrects the civil times of start and end from the trip's elapsed times, after civil time became
+  /// available or was changed.
   mutating func observe(_ time: UTCTime?) {
     guard let time else { return }
-    // A smaller difference is clock drift.
+    // A smaller difference is explained by clock drift.
     let drift = Self.tolerance + Self.drift * elapsed
     if let began = start.time, abs(time.seconds(since: began) - elapsed) <= drift { return }
     start.time = time.advanced(bySeconds: -elapsed)
     end.time = time.advanced(bySeconds: endElapsed - elapsed)
   }
 
-  /// Tolerance in s and drift in s per s: clocks without a receiver drift by about 100 ppm, and times of
+  /// Tolerance in s, and drift in s per s. Clocks without a receiver drift by about 100 ppm, and times of
   /// positions are late by tenths of a second.
   private static let (tolerance, drift) = (2.0, 0.001)
 
