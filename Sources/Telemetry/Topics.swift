@@ -54,18 +54,19 @@ extension TopicScheme {
   public static let regionsDesired = "regions/desired"
   public static let regionsReported = "regions/reported"
   public static let regionsState = "regions/state"
-  /// Topics of requested parts of the beacon map, and of its pieces.
+  /// Topics of requests for parts of the beacon map, and of the pieces sent in response.
   public static let beaconsWanted = "beacons/wanted"
   public static let beaconsPiece = "beacons/piece"
   /// Topic of the pieces of traces.
   public static let tracePiece = "trace/piece"
-  /// Topic above those of the commands.
+  /// Topic that contains the topics of all commands.
   public static let command = "command"
 
-  /// Returns a topic of the vehicle by its path, as in "config/desired".
+  /// Returns a topic of the vehicle by its path, for example "config/desired".
   public func topic(path: String) -> String { "\(root)/\(fleet)/\(vehicle)/\(path)" }
 
-  /// Returns the default topic of a command's answer, used if the request names none, as under MQTT 3.1.1.
+  /// Returns the default topic of a command's answer. It is used if the request contains no response topic,
+  /// as under MQTT 3.1.1.
   public func responseTopic(command: String) -> String { topic(path: Self.responsePath(command: command)) }
 
   static func responsePath(command: String) -> String { "\(Self.command)/\(command)/response" }
@@ -78,7 +79,8 @@ extension TopicScheme {
 
 extension TopicScheme {
   /// Returns whether a vehicle subscribes to a path: desired settings or regions, a piece of a map, or a
-  /// command, but not its answer. Republishing such a message makes a live vehicle execute it.
+  /// command (not the answer to one). If another client republishes such a message, a live vehicle executes
+  /// it.
   public static func isOrder(path: some StringProtocol) -> Bool {
     if path == configDesired || path == regionsDesired || path == beaconsPiece { return true }
     let levels = path.split(separator: "/", omittingEmptySubsequences: false)
@@ -90,7 +92,7 @@ extension TopicScheme {
 public struct TopicAddress: Hashable, Sendable {
   public var fleet: String
   public var vehicle: String
-  /// Path below the vehicle, as in "location" or "regions/reported".
+  /// Path below the vehicle, for example "location" or "regions/reported".
   public var path: String
   /// Message kind; nil for a path unknown to this version.
   public var kind: MessageKind? { MessageKind(rawValue: path) }

@@ -3,7 +3,7 @@ public import Spatial
 
 /// The axes in which attitude and acceleration are reported.
 public enum BodyAxes: String, Hashable, Sendable, CaseIterable {
-  /// The device's axes: right, forward, up as built, or as set by `mount_matrix`.
+  /// The device's axes: right, forward, up by construction, or as set by `mount_matrix`.
   case device
   /// The device's axes, levelled by the command `level`.
   case level
@@ -19,12 +19,13 @@ public struct AttitudeMessage: Hashable, Sendable {
   public var frame: AttitudeReferenceFrame?
   /// The attitude; nil if only gravity is available.
   public var attitude: Attitude?
-  /// Roll, pitch and yaw of `attitude`. Of equivalent angles, those closest to the previous message's are
-  /// used. Nil without an attitude.
+  /// Roll, pitch and yaw of `attitude`. Of several equivalent triples, the one closest to the previous
+  /// message's angles is used. Nil without an attitude.
   public var angles: EulerAngles?
-  /// Rotation since the command `zero`, in the axes of that moment; nil before that command.
+  /// Rotation since the command `zero`, in the axes that the device had at that command; nil before the first
+  /// such command.
   public var relative: Attitude?
-  /// Axes of all values in this message; nil from vehicles that do not report them.
+  /// Axes to which all values of this message refer; nil from vehicles that do not report the axes.
   public var axes: BodyAxes?
   /// Rotation rate in rad/s without bias; nil if not sent.
   public var rotationRate: Vector3?
@@ -35,7 +36,7 @@ public struct AttitudeMessage: Hashable, Sendable {
   /// The reason for reduced quality, and the remedy; nil with all sensors.
   public var degradation: String?
 
-  /// - Parameter angles: nil uses the angles of the attitude alone.
+  /// - Parameter angles: roll, pitch and yaw; nil computes them from the attitude alone.
   public init(
     time: UTCTime, frame: AttitudeReferenceFrame, attitude: Attitude, angles: EulerAngles? = nil
   ) {
@@ -100,7 +101,7 @@ public struct AttitudeMessage: Hashable, Sendable {
     degradation = json["degraded"]?.string
     guard json["quaternion"] != nil else {
       guard gravity != nil || rotationRate != nil else {
-        throw JSONError("key \"quaternion\": missing, without \"gravity\" or \"rotationRate\" in its place")
+        throw JSONError("key \"quaternion\": missing; required without \"gravity\" or \"rotationRate\"")
       }
       return
     }

@@ -10,10 +10,10 @@ public struct DrivingEventMessage: Hashable, Sendable {
     case harshBraking, harshAcceleration, harshCornering, swerve
     case kerb, pothole
     case overSpeed, idling
-    /// Moved or tilted while parked.
+    /// The vehicle was moved (`tow`) or tilted while parked.
     case tow, tilt
     case supplyLow, unplugged
-    /// The receiver's position contradicts the one from sensors and wheels.
+    /// The receiver's position contradicts the position from sensors and wheels.
     case positionContradicted
     /// A kind unknown to this version.
     case other(String)
@@ -68,7 +68,7 @@ public struct DrivingEventMessage: Hashable, Sendable {
   public var journal: JournalNumber
   /// True if the event was in progress when it was published.
   public var isOngoing: Bool
-  /// Number of the current trip in the same series; nil outside of a trip.
+  /// Number of the current trip in the same series as the event; nil outside of a trip.
   public var trip: Int64?
   /// Position at the start; nil if unknown or private.
   public var coordinate: Coordinate?
@@ -76,8 +76,8 @@ public struct DrivingEventMessage: Hashable, Sendable {
   public var horizontalAccuracy: Double?
   /// Speed at the start in m/s; nil if unknown.
   public var speed: Double?
-  /// Maximum so far, and the limit that it exceeded: m/s² for manoeuvres and shocks, m/s for speed, radians
-  /// for tilt, volts for supplies, metres for positions; nil for other kinds.
+  /// Maximum value so far (`peak`), and the limit that it exceeded. Units: m/s² for manoeuvres and shocks,
+  /// m/s for speed, radians for tilt, volts for supplies, metres for positions; nil for other kinds.
   public var peak, limit: Double?
   /// Duration so far in s; nil for kinds without one.
   public var duration: Double?

@@ -3,10 +3,10 @@ internal import Spatial
 
 /// Identifies a trip or driving event of a vehicle, regardless of the order and number of its messages.
 public struct JournalNumber: Hashable, Sendable {
-  /// Random identifier of the file that contains the counters, 16 hexadecimal digits. A new file starts a new
-  /// series.
+  /// Random identifier of the file that contains the counters, 16 hexadecimal digits. A new file of counters
+  /// starts a new series.
   public var series: String
-  /// Number from 1; trips and events are counted separately.
+  /// Number of the trip or event, from 1. Trips and events are counted separately.
   public var number: Int64
 
   public init(series: String, number: Int64) {

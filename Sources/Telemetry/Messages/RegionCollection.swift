@@ -9,9 +9,9 @@ public import Spatial
 /// properties. A document in another reference system than WGS 84 (`crs`) is refused. Further properties:
 /// `dwell` (seconds), `desiredAccuracy` (metres at 68 %, required of fixes near the boundary), `speedLimit`
 /// (m/s, above 0, for vehicles inside), `notifyOnEntry`, `notifyOnExit` (default true), `name`, and `tst`,
-/// the time of creation or last change (seconds since 1970, as in OwnTracks). Others are ignored. Edges are
-/// shortest lines on the earth, not straight lines on a map: for an edge of 10 km at 50° north the difference
-/// is 2 m.
+/// the time of creation or last change (seconds since 1970, as in OwnTracks). Other properties are ignored.
+/// Edges are shortest lines on the earth, not straight lines on a map: for an edge of 10 km at 50° north the
+/// difference is 2 m.
 public struct RegionCollection: Hashable, Sendable {
   /// A feature that is not a valid region: identification, problem and remedy.
   public struct Problem: Hashable, Sendable, CustomStringConvertible {
@@ -32,7 +32,7 @@ public struct RegionCollection: Hashable, Sendable {
   public private(set) var problems: [Problem] = []
 
   /// Reads all valid regions. `RegionMonitor.replaceAll` checks their geometry.
-  /// - Parameter time: creation time of regions that contain none; nil if unknown.
+  /// - Parameter time: creation time for regions without `tst`; nil if unknown.
   /// - Throws: `JSONError` if the document is no FeatureCollection.
   public init(json: JSONValue, definedAt time: UTCTime? = nil) throws(JSONError) {
     guard json["type"]?.string == "FeatureCollection" else {
@@ -102,7 +102,8 @@ extension Region {
   }
 
   /// Returns `speedLimit` of a feature's properties in m/s; nil if missing.
-  /// - Throws: `JSONError` with the path inside the feature unless it is a number above 0.
+  /// - Throws: `JSONError` with the path inside the feature unless the value is a number above 0 or a speed
+  ///   with a unit.
   package static func speedLimit(_ properties: JSONValue?) throws(JSONError) -> Double? {
     guard let value = properties?["speedLimit"] else { return nil }
     guard let speed = value.double ?? value.string.flatMap(SpeedText.metresPerSecond), speed > 0,

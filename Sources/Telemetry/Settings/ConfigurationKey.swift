@@ -17,7 +17,7 @@ package struct ConfigurationKey: Sendable {
     case coordinate
   }
 
-  /// Dotted path, as in `mqtt.broker`.
+  /// Dotted path, for example `mqtt.broker`.
   package let path: String
   package let kind: Kind
   /// Default value; nil if the key is unset by default.
@@ -61,7 +61,8 @@ package struct ConfigurationKey: Sendable {
     }
   }
 
-  /// Returns a suggestion for an invalid text, as in `; did you mean "car"?`; empty if no choice is close.
+  /// Returns a suggestion for an invalid text, for example `; did you mean "car"?`; empty if no choice is
+  /// similar enough.
   package func hint(for text: String) -> String {
     guard case .oneOf(let choices) = kind else { return "" }
     return Spelling.nearest(to: text, among: choices).map { "; did you mean \"\($0)\"?" } ?? ""
@@ -83,7 +84,7 @@ package struct ConfigurationKey: Sendable {
       range.contains(Double(number)) ? .number(Double(number)) : nil
     case (.speed(let range), .number(let number)): range.contains(number) ? value : nil
     case (.speed, .text(let text)):
-      // Without the last digits of the conversion: 60 km/h stays 60.
+      // Rounding removes the last digits of the conversion, so that 60 km/h remains 60.
       SpeedText.metresPerSecond(text).flatMap { accept(.number(($0 * 3.6 * 1e6).rounded() / 1e6)) }
     case (.coordinate, .numbers(let numbers)):
       numbers.count == 2 && abs(numbers[0]) <= 90 && abs(numbers[1]) <= 180 ? value : nil

@@ -1,8 +1,8 @@
 /// Configuration keys that can be changed at runtime, and their effect.
 package enum RemoteKeys {
   /// Keys that can be changed remotely by default. Excluded are the connection to the broker, credentials,
-  /// and `location.enabled`, which belongs to the people in the vehicle. A desired accuracy of `reduced` in
-  /// the vehicle's own configuration can be raised only there.
+  /// and `location.enabled`, which only the people in the vehicle may change. A desired accuracy of `reduced`
+  /// in the vehicle's own configuration can be raised only in that configuration.
   package static let usual = [
     "location.desired_accuracy", "location.distance_filter", "location.activity",
     "location.pauses_automatically",
@@ -23,7 +23,7 @@ package enum RemoteKeys {
   package enum Effect: Sendable, Hashable {
     /// Immediately: the pipeline is rebuilt.
     case immediate
-    /// After a new connection, as a trial before it becomes permanent.
+    /// After a new connection. The change is a trial until the broker is reached.
     case onReconnection
     case onRestart
   }
@@ -42,7 +42,7 @@ package enum RemoteKeys {
     }
   }
 
-  /// Returns why a key is not allowed in `remote.keys`; nil if it is.
+  /// Returns why a key is not allowed in `remote.keys`; nil if the key is allowed.
   package static func problem(with path: String) -> String? {
     guard ConfigurationKey.byPath[path] != nil else {
       let hint = ConfigurationKey.nearest(to: path).map { "; did you mean \($0)?" } ?? ""
