@@ -31,12 +31,12 @@ extension NavigationFilter {
       pressureHeight: measured.height - frameAltitude, variance: measured.variance, gate: parameters.gate)
   }
 
-  /// Applies the latest wheel speed when the samples have reached its time.
+  /// Applies the latest wheel speed as soon as a sample with the same or a later time was processed.
   mutating func takeSpeed() {
     guard let speed = pendingSpeed, speed.time <= now else { return }
     pendingSpeed = nil
     let age = now - speed.time
-    // A speed with a stated deviation can be an OBD response, which is some tenths of a second late.
+    // A speed with a stated deviation may come from an OBD response, which is some tenths of a second late.
     guard age < (speed.deviation == nil ? 0.3 : 0.8) else { return }
     let outcome = filter.update(
       wheelSpeed: speed.speed, age: age, deviation: speed.deviation, parameters)
@@ -51,7 +51,8 @@ extension NavigationFilter {
   /// True if no position has been accepted for longer than usual.
   var isOutage: Bool { sinceAccepted > 1.5 * receiver.interval + 0.5 }
 
-  /// Records the track during an outage, and for ten seconds after it for the corrections.
+  /// Records the track during an outage. For ten seconds after the outage, fixes still correct the recorded
+  /// track.
   mutating func rememberOutage() {
     switch outage {
     case .none, .finished:

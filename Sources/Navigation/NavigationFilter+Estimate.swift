@@ -84,7 +84,7 @@ extension NavigationFilter {
     }
   }
 
-  /// Removes and returns the final track through the last outage; nil if there is none.
+  /// Removes and returns the final track through the last outage; nil if there is no final track.
   public mutating func drainCorrectedTrack() -> [CorrectedPosition]? {
     guard isTrackFinished else { return nil }
     defer {

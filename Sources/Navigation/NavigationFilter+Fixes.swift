@@ -28,8 +28,9 @@ struct ReceiverState: Hashable, Sendable {
 }
 
 extension NavigationFilter {
-  /// The ratios of a 95 % radius and of a 95 % interval to the standard deviation by axis.
+  /// The ratio of a 95 % radius to the standard deviation by axis.
   private static let radial95 = 2.4477
+  /// The ratio of a 95 % interval to the standard deviation.
   private static let normal95 = 1.96
   /// The speed in m/s below which a report without a course means that the vehicle is almost at rest.
   private static let slowest = 1.0
@@ -57,7 +58,8 @@ extension NavigationFilter {
     pendingFixes.append(measurement)
   }
 
-  /// Returns the report in the local frame; nil if it has no usable content.
+  /// Returns the report in the local frame; nil if it contains neither a usable position nor a usable
+  /// velocity.
   private mutating func measurement(_ fix: PositionFix, time: Double, interval: Double) -> GNSSMeasurement? {
     let horizontal: Double
     if let error = fix.horizontalError, error.isFinite, error >= 0 {
@@ -127,7 +129,8 @@ extension NavigationFilter {
     return (Vector3(offset.x, offset.y, (height ?? frameAltitude) - frameAltitude), height != nil)
   }
 
-  /// Moves the origin with the vehicle, because a flat frame is accurate only near it.
+  /// Moves the origin of the local frame with the vehicle, because a flat frame is accurate only near its
+  /// origin.
   mutating func recenter() {
     let position = filter.state.position
     guard let old = frame, hypot(position.x, position.y) > 2000 else { return }

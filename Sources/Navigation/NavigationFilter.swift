@@ -28,7 +28,7 @@ public struct NavigationFilter: Sendable {
   private var window = SampleWindow()
   private var sampling = ScanPairing()
 
-  /// The time of the first scan; all other times are seconds since then.
+  /// The time of the first scan. All other times in the filter are seconds since this time.
   var origin: Timestamp?
   /// The time of the last sample, s.
   var now = 0.0
@@ -61,9 +61,9 @@ public struct NavigationFilter: Sendable {
   ///   - calibration: the stored calibration of this device from an earlier run; discarded if it is
   ///     contradicted.
   ///   - keptAt: the time of the calibration by the clock of the scans, possibly negative. With this time,
-  ///     navigation resumes from the stored position without a receiver, if the vehicle is at rest in its old
-  ///     attitude, or if it was moving and only seconds have passed. Nil if unknown: the start then waits for
-  ///     a fix.
+  ///     navigation can resume from the stored position without a receiver. This requires that the vehicle is
+  ///     at rest in its old attitude, or that it was moving and only seconds have passed. Nil if unknown: the
+  ///     start then waits for a fix.
   public init(
     _ parameters: Parameters = Parameters(), calibration: NavigationCalibration? = nil,
     keptAt: Timestamp? = nil
@@ -77,7 +77,7 @@ public struct NavigationFilter: Sendable {
 
   // MARK: Samples
 
-  /// Processes an inertial scan (m/s², rad/s, device time). Its magnetic field is not used.
+  /// Processes an inertial scan (m/s², rad/s, device time). The magnetic field of the scan is not used.
   public mutating func process(_ scan: InertialScan) {
     switch sampling.pair(scan) {
     case .none: return

@@ -42,10 +42,11 @@ public struct NavigationEstimate: Hashable, Sendable {
   public var timestamp: Timestamp
   /// The position of the device.
   public var coordinate: Coordinate
-  /// The position of the receiver's antenna, as far as its lever arm is known; comparable with the receiver's
-  /// fixes.
+  /// The position of the receiver's antenna, as far as the lever arm is known. It is comparable with the
+  /// receiver's fixes.
   public var antennaCoordinate: Coordinate
-  /// The altitude in m above the reference surface of the receiver's altitudes; nil before the first one.
+  /// The altitude in m above the reference surface of the receiver's altitudes; nil before the receiver's
+  /// first altitude.
   public var altitude: Double?
   /// True if the altitude is above the WGS 84 ellipsoid, false if above mean sea level.
   public var isAltitudeEllipsoidal: Bool
@@ -66,7 +67,8 @@ public struct NavigationEstimate: Hashable, Sendable {
   public var headingDeviation: Double
   /// The standard deviations of the mounting about the vehicle's right and up axes, degrees.
   public var mountingDeviation: SIMD2<Double>
-  /// The radii in m of circles around the position that contain the true one with 68 and 95 % probability.
+  /// The radii in m of circles around the position that contain the true position with 68 % (`radius68`) and
+  /// 95 % probability.
   public var radius68: Double
   public var radius95: Double
   /// The standard deviation of the height, m.
@@ -114,7 +116,7 @@ public struct CorrectedPosition: Hashable, Sendable {
   public var antennaCoordinate: Coordinate
   /// The position of the device as estimated during the outage.
   public var live: Coordinate
-  /// The radii in m of circles that contain the true position with 68 and 95 % probability.
+  /// The radii in m of circles that contain the true position with 68 % (`radius68`) and 95 % probability.
   public var radius68: Double
   public var radius95: Double
 }
@@ -149,7 +151,7 @@ public struct NavigationCounters: Hashable, Sendable {
   public var jumps = 0
   /// Wheel speeds that contradicted the motion.
   public var refusedSpeeds = 0
-  /// Alignments, and the number of those that were revoked.
+  /// Number of alignments, and number of those that were revoked.
   public var alignments = 0
   public var realignments = 0
   /// Contradictions between the alignment and the motion or the receiver.

@@ -39,7 +39,7 @@ public struct TopicScheme: Hashable, Sendable {
     "\(root)/\(fleet)/\(vehicle)/\(kind.rawValue)"
   }
 
-  /// Returns a subscription filter; nil for fleet, vehicle or kind matches all.
+  /// Returns a subscription filter. Nil for fleet, vehicle or kind matches all fleets, vehicles or kinds.
   public static func filter(
     root: String = defaultRoot, fleet: String? = nil, vehicle: String? = nil, kind: MessageKind? = nil
   ) -> String {
@@ -97,7 +97,7 @@ public struct TopicAddress: Hashable, Sendable {
   /// Message kind; nil for a path unknown to this version.
   public var kind: MessageKind? { MessageKind(rawValue: path) }
 
-  /// Parses a topic; nil if it is not below the root, or lacks vehicle or kind.
+  /// Parses a topic; nil if the topic is not below the root, or lacks a vehicle or a kind.
   public init?(topic: String, root: String = TopicScheme.defaultRoot) {
     guard topic.hasPrefix(root), topic.utf8.dropFirst(root.utf8.count).first == UInt8(ascii: "/") else {
       return nil

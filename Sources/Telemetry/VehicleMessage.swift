@@ -26,8 +26,8 @@ public enum VehicleMessage: Hashable, Sendable {
   case beaconsWanted(BeaconsWantedMessage)
 }
 
-/// The queue in which a message waits for the broker. Lanes are served in this order, and within a lane the
-/// oldest message comes first. The raw values are stored on disk.
+/// The queue in which a message waits for the broker. Lanes are served in the order of their raw values, and
+/// within a lane the oldest message comes first. The raw values are stored on disk.
 public enum DeliveryLane: Int, Hashable, Sendable, CaseIterable, Comparable {
   /// Region transitions, trips, driving, motion and location events, and trace announcements. All are
   /// delivered, and each is synced to disk individually.
@@ -38,7 +38,7 @@ public enum DeliveryLane: Int, Hashable, Sendable, CaseIterable, Comparable {
   case tracks = 2
   /// Radio scans for the beacon map, with low urgency.
   case other = 3
-  /// Pieces of traces, which are large and all required. They are delivered last.
+  /// Pieces of traces. They are large, and all are delivered, after all other lanes.
   case traces = 4
 
   public static func < (a: DeliveryLane, b: DeliveryLane) -> Bool { a.rawValue < b.rawValue }
@@ -58,7 +58,7 @@ public struct MessageIdentity: Hashable, Sendable {
     self.seq = seq
   }
 
-  /// Returns the text of an epoch: a random number as 16 hexadecimal digits.
+  /// Returns the text of an epoch for a random number: 16 hexadecimal digits.
   package static func epoch(_ number: UInt64) -> String {
     let digits = String(number, radix: 16)
     return String(repeating: "0", count: 16 - digits.utf8.count) + digits

@@ -16,8 +16,8 @@ enum Resumption: Hashable, Sendable {
   }
 }
 
-/// A start from stored state without a receiver: after an agent restart in a tunnel, when a vehicle leaves an
-/// underground garage, or when the sensors slept while it was parked.
+/// A start from stored state without a receiver. It is possible after a restart of the agent in a tunnel,
+/// when a vehicle leaves an underground garage, or when the sensors slept while the vehicle was parked.
 extension NavigationFilter {
   /// Durations in s of samples: before the first decision (`firstLook`), and until a vehicle that was at rest
   /// must be at rest again (`lastLook`).
@@ -38,8 +38,8 @@ extension NavigationFilter {
   private static let manoeuvreTime = 5.0
   /// The speed in m/s below which the rate of turn no longer grows, because of the minimum turning radius.
   private static let turningSpeed = 4.0
-  /// The change of slope in rad, and the length of road in m over which it occurs. Crests and sags are
-  /// designed for 1 % in 10 to 30 m.
+  /// The standard deviation of a change of slope in rad, and the length of road in m over which it occurs.
+  /// Crests and sags are designed for 1 % in 10 to 30 m.
   private static let slopeChange = 2.0.radians
   private static let slopeLength = 50.0
 
@@ -75,7 +75,7 @@ extension NavigationFilter {
       guard tilt < Self.sameTilt, !isElsewhere(last) else { return }
       standAgain(kept, last, force: force, rate: shown.meanRate)
     } else {
-      // If a receiver is available, its course gives a better start.
+      // If a receiver is available, a start from its course is better.
       guard receiver.lastReport == nil else { return }
       // The limit equals that of a start from a fix: slopes and braking tilt the specific force by up to 20°.
       guard tilt < 20.0.radians, age * Self.manoeuvre < 200, goOn(kept, last, after: age) else { return }
@@ -132,7 +132,7 @@ extension NavigationFilter {
 
   /// Starts with a vehicle that has moved for `age` seconds without observation.
   ///
-  /// - Returns: false if the time is too long to predict the heading.
+  /// - Returns: true if the filter was started; false if the time is too long to predict the heading.
   private mutating func goOn(
     _ kept: NavigationCalibration, _ last: NavigationCalibration.LastState, after age: Double
   ) -> Bool {
@@ -158,7 +158,8 @@ extension NavigationFilter {
     let ahead = Vector3(forward.x, forward.y, 0).normalized ?? Vector3(0, 1, 0)
     let left = Vector3(-ahead.y, ahead.x, 0)
     let gain = Self.change(Self.manoeuvre, age)
-    // The stored position error along the road has the same cause as the speed error, so both are correlated.
+    // The stored position error along the road has the same cause as the speed error, so the two errors are
+    // correlated.
     addCause(position: last.positionDeviation * ahead, velocity: last.velocityDeviation * ahead)
     // The position error across the road has the same cause as the heading error.
     let side = last.headingDeviation * speed

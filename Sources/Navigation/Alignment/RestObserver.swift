@@ -13,7 +13,7 @@ struct RestObserver: Sendable {
     var rate = Vector3.zero
     var count = 0.0
     var seconds = 0.0
-    /// The rotation from the device frame at the start of the bin to the current one.
+    /// The rotation from the device frame at the start of the bin to the current device frame.
     var turned = Quaternion.identity
   }
 
@@ -25,7 +25,7 @@ struct RestObserver: Sendable {
   /// The mean specific force over the last 3 s in m/s².
   private var force = Vector3.zero
 
-  /// True if there are enough samples for a start.
+  /// True if the device was at rest for long enough to start from its state.
   var isKnown: Bool { seconds > 3 }
 
   /// The rotation from the current device frame to a level frame with an arbitrary heading.

@@ -25,7 +25,8 @@ struct YawAlignment: Sendable {
   private var sinceVerdict = 0.0
 
   init() {
-    // Created one by one, because copies would share a buffer until their first write.
+    // The filters are created one by one, because copies of a filter would share a buffer until their first
+    // write.
     hypotheses = (0..<Self.count).map { _ in ErrorStateFilter() }
   }
 
@@ -99,7 +100,7 @@ struct YawAlignment: Sendable {
 
   enum Verdict: Hashable, Sendable {
     case undecided
-    /// The hypothesis with this index is correct.
+    /// The hypothesis with this index was found to be correct.
     case found(Int)
     /// The time limit passed without a result.
     case failed
@@ -129,8 +130,8 @@ struct YawAlignment: Sendable {
     return elapsed >= parameters.alignmentTime ? .failed : .undecided
   }
 
-  /// Initializes a filter from the selected hypothesis, with the mounting that points the vehicle in its
-  /// current direction of motion.
+  /// Initializes a filter from the selected hypothesis, with the mounting for which the vehicle's forward
+  /// direction is the current direction of motion.
   func adopt(_ index: Int, into filter: inout ErrorStateFilter, _ parameters: Parameters) {
     var state = hypotheses[index].state
     state.mounting = Self.mounting(
@@ -169,7 +170,8 @@ extension ErrorStateFilter {
   mutating func openMounting() {
     // 30° is wide enough that the first constraint determines the mounting.
     covariance.reset(ErrorState.mounting, deviation: 30.0.radians)
-    // Roll about the vehicle's forward axis is not observable; it follows from the vertical.
+    // Roll about the vehicle's forward axis is not observable by the constraint. It was determined from the
+    // vertical.
     covariance.reset(ErrorState.mounting + 1, deviation: 0)
     covariance.reset(ErrorState.mounting + 2, deviation: 30.0.radians)
     covariance.reset(ErrorState.axleLever, deviation: 1)

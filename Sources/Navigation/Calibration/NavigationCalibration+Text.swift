@@ -13,7 +13,7 @@ public struct NavigationCalibrationError: Error, Hashable, Sendable, CustomStrin
 extension NavigationCalibration {
   private static let firstLine = "odograph-navigation 1"
 
-  /// The calibration as UTF-8 text; numbers have all digits.
+  /// The calibration as UTF-8 text; numbers have all significant digits.
   public var text: String {
     var lines = [Self.firstLine]
     if let made { lines.append("made \(made.nanoseconds)") }
@@ -140,7 +140,7 @@ private struct CalibrationLines {
   func words(_ key: String, _ count: Int) throws(NavigationCalibrationError) -> [Substring] {
     guard let line = lines[key[...]] else {
       throw NavigationCalibrationError(
-        description: "line \(lines.count + 2): there is no line \(key); remove the file to start again")
+        description: "line \(lines.count + 2): \(key) is missing; remove the file to start again")
     }
     guard line.words.count == count else { throw error(key, "needs \(count) values") }
     return line.words
@@ -185,7 +185,9 @@ private struct CalibrationLines {
   func moment() throws(NavigationCalibrationError) -> NavigationCalibration.Moment? {
     guard has("moment") else { return nil }
     let words = try words("moment", 2)
-    guard let nanoseconds = Int64(words[1]) else { throw error("moment", "needs a word and nanoseconds") }
+    guard let nanoseconds = Int64(words[1]) else {
+      throw error("moment", "needs the identity of a clock and nanoseconds")
+    }
     return NavigationCalibration.Moment(
       timeline: String(words[0]), timestamp: Timestamp(nanoseconds: nanoseconds))
   }

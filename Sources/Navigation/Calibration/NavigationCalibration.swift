@@ -31,7 +31,7 @@ public struct NavigationCalibration: Hashable, Sendable {
   public var velocityLatency: Double
   /// The scale error of the wheel speed (scale minus one).
   public var speedScale: Double
-  /// The vibration of the device while the vehicle is at rest and while it drives.
+  /// The vibration of the device while the vehicle is at rest (`standing`), and while it drives.
   public var standing: Shaking
   public var driving: Shaking
   /// The vehicle's position and motion; nil if it must not be stored.
@@ -63,7 +63,8 @@ public struct NavigationCalibration: Hashable, Sendable {
   /// The state of the vehicle when the calibration was stored, with its accuracy.
   public struct LastState: Hashable, Sendable {
     public var coordinate: Coordinate
-    /// The altitude in m above the reference surface of the receiver's altitudes; nil if there was none.
+    /// The altitude in m above the reference surface of the receiver's altitudes; nil if the receiver
+    /// reported no altitude.
     public var altitude: Double?
     /// True if the altitude is above the WGS 84 ellipsoid, false if above mean sea level.
     public var isAltitudeEllipsoidal: Bool

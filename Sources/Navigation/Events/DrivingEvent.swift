@@ -22,7 +22,7 @@ public struct DrivingEvent: Hashable, Sendable {
     case idling
     /// Motion while the ignition is off.
     case tow
-    /// A parked vehicle lifted or lowered on one side.
+    /// A tilt of a parked vehicle, which was lifted or lowered on one side.
     case tilt
     /// A disconnected external supply.
     case unplugged
@@ -43,7 +43,7 @@ public struct DrivingEvent: Hashable, Sendable {
   /// have the same number.
   public var number: Int
   public var kind: Kind
-  /// True while the event lasts; it is reported again with the same number when it ends.
+  /// True while the event lasts. When it ends, the event is reported again with the same number.
   public var isOngoing = false
   public var start: Timestamp
   /// The duration in s; the duration so far if the event is ongoing.
@@ -103,8 +103,8 @@ extension DrivingEvent.Kind {
 }
 
 extension DrivingEvent.Severity {
-  /// Creates a severity from the ratio of peak to limit: medium from 1.25, high from 1.5. For a car's limit
-  /// of 3.5 m/s² these are 4.4 and 5.3 m/s².
+  /// Creates a severity from the ratio of peak to limit: medium from 1.25, high from 1.5. For a car with a
+  /// limit of 3.5 m/s², medium starts at 4.4 and high at 5.3 m/s².
   init(ratio: Double) {
     self = ratio >= 1.5 ? .high : ratio >= 1.25 ? .medium : .low
   }

@@ -2,11 +2,12 @@ internal import Glibc
 public import Sensors
 public import Spatial
 
-/// A detector of driving events. Each `DrivingEvent` is reported once; lasting ones at their start and end.
+/// A detector of driving events. Each `DrivingEvent` is reported once; lasting events are reported at their
+/// start and at their end.
 ///
-/// A value type without I/O; time arrives with the data. It expects the same scans, fixes and speeds in the
-/// same order as the `NavigationFilter`. Events that need the vehicle's axes require a mounting; they are
-/// dropped if the mounting is revoked.
+/// A value type without I/O; time arrives with the data. The detector expects the same scans, fixes and
+/// speeds in the same order as the `NavigationFilter`. Events that need the vehicle's axes require a known
+/// mounting, and are dropped if the mounting is revoked.
 public struct DrivingEventDetector: Sendable {
   public let limits: DrivingEventLimits
   /// The reported kinds.
@@ -74,7 +75,7 @@ public struct DrivingEventDetector: Sendable {
 
   private mutating func follow(_ estimate: NavigationEstimate) -> [DrivingEvent] {
     place = estimate.coordinate
-    // These monitors need no mounting.
+    // These monitors do not require a mounting.
     var told = speeding.process(
       speed: estimate.speed, deviation: estimate.velocityDeviation, coordinate: place, at: estimate.timestamp)
     if let event = idling.observe(speed: estimate.speed, coordinate: place, at: estimate.timestamp) {
@@ -234,7 +235,7 @@ public struct DrivingEventDetector: Sendable {
     (parking, place) = (other.parking, other.place)
   }
 
-  /// Numbers events and drops kinds that are not requested.
+  /// Assigns numbers to events and drops events of kinds that are not requested.
   private mutating func numbered(_ events: [DrivingEvent]) -> [DrivingEvent] {
     events.compactMap { event in
       guard kinds.contains(event.kind) else { return nil }

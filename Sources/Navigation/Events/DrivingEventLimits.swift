@@ -10,8 +10,8 @@ public struct DrivingEventLimits: Hashable, Sendable {
   // Horizontal accelerations in m/s², as means over one second. Brakes reach much higher values (UN R13-H and
   // R13). Nine of ten drivers who are surprised by an obstacle brake with 3.4 or more, the design value of
   // roads (AASHTO, stopping sight distance). Fleets use the following limits for harsh events, with shorter
-  // averaging times: 3.6 to 3.7 up to 2.7 t and 3.4 to 3.5 up to 4.5 t (GPS Insight), 3.0 to 4.4 for braking
-  // and 3.5 to 5.5 in curves (Digital Matter).
+  // averaging times. GPS Insight: 3.6 to 3.7 up to 2.7 t, and 3.4 to 3.5 up to 4.5 t. Digital Matter: 3.0 to
+  // 4.4 for braking, and 3.5 to 5.5 in curves.
   /// The minimum deceleration, m/s².
   public var braking: Double
   /// The minimum forward acceleration, m/s².
@@ -40,7 +40,8 @@ public struct DrivingEventLimits: Hashable, Sendable {
   public var speed: Double?
   /// The tolerated excess in m/s: 5 km/h. A speedometer never shows less than the true speed (UN R39).
   public var speedMargin = 1.4
-  /// The minimum duration of an excess in s. Shorter ones, such as overtaking, are not reported.
+  /// The minimum duration of an excess in s. Shorter excesses, for example while overtaking, are not
+  /// reported.
   public var speedTime = 5.0
 
   // MARK: At rest
@@ -58,7 +59,8 @@ public struct DrivingEventLimits: Hashable, Sendable {
   /// The minimum voltage in V. A lead-acid battery of six cells at rest has a quarter of its charge left at
   /// 12.0 V and cannot start an engine from 11.8 V on. Trucks and buses have two such batteries in series.
   public var supply: Double
-  /// The minimum distance in m between fix and navigation, beyond the stated errors of both.
+  /// The minimum distance in m between a fix and the estimate of navigation, in excess of the stated errors
+  /// of both.
   public var contradiction = 30.0
 
   public init(_ vehicle: VehicleClass = .car) {
@@ -67,8 +69,8 @@ public struct DrivingEventLimits: Hashable, Sendable {
     case .van: (braking, acceleration, cornering, swerve) = (3.3, 2.8, 3.2, 3.6)
     case .truck: (braking, acceleration, cornering, swerve) = (2.7, 1.8, 2.5, 2.5)
     case .bus: (braking, acceleration, cornering, swerve) = (2.5, 1.5, 2.0, 2.5)
-    // A rider leans, so the motorcycle neither rolls over nor slides early. Full braking lifts a wheel at 8
-    // to 9 m/s².
+    // A rider leans with the motorcycle, so it neither rolls over nor slides at low accelerations. Full
+    // braking lifts a wheel at 8 to 9 m/s².
     case .motorcycle: (braking, acceleration, cornering, swerve) = (4.0, 4.0, 5.0, 5.0)
     }
     switch vehicle {

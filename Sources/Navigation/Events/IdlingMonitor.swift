@@ -21,7 +21,7 @@ struct IdlingMonitor: Sendable {
 
   /// Updates the engine's state.
   ///
-  /// - Parameter isRunning: nil if the vehicle does not report it; then there are no events.
+  /// - Parameter isRunning: nil if the vehicle does not report the state; no events are reported then.
   mutating func observe(isEngineRunning isRunning: Bool?, at now: Timestamp) -> DrivingEvent? {
     isEngineRunning = isRunning
     return advance(to: now)

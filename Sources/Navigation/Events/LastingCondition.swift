@@ -51,8 +51,8 @@ struct LastingCondition: Hashable, Sendable {
   /// The next time at which `change` can return a change; nil if none is pending.
   var nextDeadline: Timestamp? { differs?.advanced(bySeconds: isOn ? release : onset) }
 
-  /// Returns the end of the condition if observation stops now: the time since which it is not satisfied, or
-  /// now.
+  /// Returns the end of the condition if observation stops now. This is the time since which the condition is
+  /// not satisfied, or now.
   func end(at now: Timestamp) -> Timestamp { isOn ? differs ?? now : now }
 
   /// Resets the condition; an active one ends without an event.

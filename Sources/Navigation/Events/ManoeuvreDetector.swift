@@ -71,7 +71,8 @@ public struct ManoeuvreDetector: Sendable {
       return []
     }
     guard window.add(sample) else {
-      // The motion during a gap is unknown, so an open manoeuvre is reported as far as it was observed.
+      // The motion during the gap is unknown, so an open manoeuvre is reported with the values observed
+      // before it.
       let told = finish()
       witness.reset()
       return told
@@ -159,7 +160,7 @@ public struct ManoeuvreDetector: Sendable {
     return told.sorted { $0.start < $1.start }
   }
 
-  /// Returns the event of an episode; nil if a second source contradicts it.
+  /// Returns the event of an episode; nil if a second source contradicts the manoeuvre.
   private func event(_ direction: Direction, _ episode: Episode) -> DrivingEvent? {
     let end = episode.end ?? window.newest?.timestamp ?? episode.start
     let limit = limit(direction)

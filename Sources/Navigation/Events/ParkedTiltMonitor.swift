@@ -17,7 +17,8 @@ struct ParkedTiltMonitor: Sendable {
   private static let leastSamples = 5
   /// The duration before the first reference in s: passengers get out, and doors are closed.
   private static let settling = 60.0
-  /// The time constant in s with which the reference follows. At 1 mg/K and 15 K per hour its lag is 0.4°.
+  /// The time constant in s with which the reference follows. For a bias drift of 1 mg/K at 15 K per hour,
+  /// the lag is 0.4°.
   private static let following = 1800.0
   /// The share of the limit that the mean must exceed. It is below 1, so that a tilt of exactly the limit is
   /// detected in spite of noise.

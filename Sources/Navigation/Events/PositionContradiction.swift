@@ -32,7 +32,7 @@ public struct PositionContradiction: Sendable {
   /// The time in s without an accepted fix, after which navigation's radius is multiplied by a factor. The
   /// first fix after an outage corrects navigation and is no contradiction.
   private static let (outage, doubt) = (12.0, 3.0)
-  /// The assumed error in m of a fix without a stated one.
+  /// The assumed error in m of a fix without a stated error.
   private static let usualError = 10.0
 
   /// The time in s for which wheels above `slowestWheels` (m/s) must have agreed with the receiver, before
@@ -165,7 +165,7 @@ public struct PositionContradiction: Sendable {
     peak >= 10 * limit ? .high : peak >= 3 * limit ? .medium : .low
   }
 
-  /// Returns the probability of a contradiction. Receiver errors have long tails: beyond both radii, half of
-  /// the limit counts as one standard deviation.
+  /// Returns the probability of a contradiction. Receiver errors have long tails: for distances beyond both
+  /// radii, half of the limit counts as one standard deviation.
   private func certainty(_ peak: Double) -> Double { chance(peak - limit / 2, deviation: limit / 2) }
 }

@@ -64,7 +64,7 @@ struct RoadShockDetector: Sendable {
   /// Resets the detector, because the mounting is unknown or samples were missing.
   mutating func interrupt() { self = RoadShockDetector(limits: limits) }
 
-  /// The navigation data that an impact is reported with.
+  /// The navigation data that an event of an impact contains or requires.
   struct Situation {
     /// The rotation from the device to right, forward, up of the vehicle.
     var mounting: Quaternion
@@ -138,7 +138,7 @@ struct RoadShockDetector: Sendable {
     return nil
   }
 
-  /// Returns the event of an impact; nil if it left no lean and is below the limit of a pothole.
+  /// Returns the event of an impact; nil if the impact left no lean and is below the limit of a pothole.
   private func event(_ blow: Shock) -> DrivingEvent? {
     let leant = (blow.lean * blow.lean).sum().squareRoot()
     let isSlow = blow.speed <= Self.fastestKerb

@@ -25,7 +25,8 @@ struct SupplyMonitor: Sendable {
 
   /// Updates the state of the supply.
   ///
-  /// - Parameter hasPower: nil if unknown. A device that was never connected is not reported as unplugged.
+  /// - Parameter hasPower: true if an external supply is connected; nil if unknown. A device that was never
+  ///   connected is not reported as unplugged.
   mutating func observe(hasExternalPower hasPower: Bool?, at now: Timestamp) -> DrivingEvent? {
     reported.hasPower = hasPower
     if hasPower == true { hadPower = true }

@@ -1,6 +1,6 @@
 internal import Spatial
 
-/// A monitor for a vehicle that moves with its ignition off: towed, or on a lorry or ferry.
+/// A monitor for a vehicle that moves with its ignition off, because it is towed, or is on a lorry or ferry.
 struct TowMonitor: Sendable {
   /// The number of consecutive positions away from the parking position that are required, because the first
   /// positions of a receiver are inaccurate.

@@ -1,6 +1,6 @@
 internal import Spatial
 
-/// The covariance of the error state: bit-exact symmetric, in one buffer that is allocated once.
+/// The covariance of the error state. It is bit-exact symmetric, and its buffer is allocated only once.
 struct Covariance: Sendable {
   private static let n = ErrorState.count
   private var elements: [Double]
@@ -9,7 +9,7 @@ struct Covariance: Sendable {
 
   subscript(row: Int, column: Int) -> Double { elements[row * Self.n + column] }
 
-  /// Returns the variance of one error.
+  /// Returns the variance of the error with an index.
   func variance(_ index: Int) -> Double { elements[index * (Self.n + 1)] }
 
   /// Returns the sum of the variances of a vector's three errors.
@@ -43,7 +43,7 @@ struct Covariance: Sendable {
     elements[index * (Self.n + 1)] = deviation * deviation
   }
 
-  /// Adds process noise to one error.
+  /// Adds process noise to the variance of one error.
   @inline(__always)
   mutating func add(_ variance: Double, to index: Int) { elements[index * (Self.n + 1)] += variance }
 

@@ -25,7 +25,7 @@ enum ErrorState {
   static let speedScale = 23
   /// Scale error of the gyroscope by axis, dimensionless.
   static let gyroscopeScale = 24
-  /// Latency of a velocity in addition to that of the position, s.
+  /// Latency of a velocity in addition to the latency of a position, s.
   static let velocityLatency = 27
 
   static let count = 28

@@ -6,7 +6,8 @@ extension ErrorStateFilter {
   /// plane (S. Sukkarieh, "Low cost, high integrity, aided inertial navigation systems", 2000, chapter 4).
   ///
   /// - Parameter turning: the rotation rate in the device frame, bias included, rad/s.
-  /// - Returns: the normalized squared innovations sideways and up; nil if rejected.
+  /// - Returns: the normalized squared innovations of the sideways and of the upward constraint; nil if the
+  ///   constraint was rejected.
   mutating func constrain(turning: Vector3, _ parameters: Parameters) -> (side: Double?, up: Double?) {
     let turn = state.mounting.rotate(turning - state.gyroscopeBias)
     func squared(_ value: Double) -> Double { value * value }

@@ -13,14 +13,14 @@ struct ErrorStateFilter: Sendable {
   var covariance = Covariance()
   /// The track during an outage, corrected by all later measurements.
   var track = OutageTrack()
-  /// The acceleration in the earth frame without gravity in m/s², low-passed over 0.15 s; used to correct
-  /// late measurements.
+  /// The acceleration in the earth frame without gravity in m/s², low-passed over 0.15 s. It is used to
+  /// correct late measurements.
   private(set) var acceleration = Vector3.zero
   /// The acceleration in the earth frame without gravity in m/s², low-passed over 0.5 s.
   private(set) var slowAcceleration = Vector3.zero
   /// The rotation rate of the last sample in the device frame, bias included, rad/s.
   private(set) var rate = Vector3.zero
-  /// The log-likelihood of the GNSS measurements so far, without its constant.
+  /// The sum of the log-likelihoods of all GNSS measurements so far, without the constant term.
   private(set) var logLikelihood = 0.0
   private var attitude = RotationMatrix.identity
   private var step = Transition()
@@ -47,8 +47,8 @@ struct ErrorStateFilter: Sendable {
 
   // MARK: Mechanization
 
-  /// Advances by one sample: the mean rate (rad/s) and force (m/s²) of an interval in the device frame,
-  /// biases included.
+  /// Advances the state by one sample, which is the mean rate (rad/s) and the mean force (m/s²) of an
+  /// interval in the device frame, biases included.
   @inline(__always)
   mutating func advance(rate: Vector3, force: Vector3, newest: Vector3, seconds: Double, earth: Earth) {
     self.rate = newest

@@ -1,8 +1,9 @@
 extension NavigationFilter {
   /// The parameters: one set for every vehicle and sensor. Each has its unit, default and source.
   ///
-  /// "Fitted" values were chosen on two drives together: a 100 Hz MEMS sensor with RTK positions for 9
-  /// minutes, and a 10 Hz sensor, as recorded and artificially degraded, with urban positions for 59 minutes.
+  /// "Fitted" values were chosen on two drives together. The first has a 100 Hz MEMS sensor and RTK positions
+  /// for 9 minutes. The second has a 10 Hz sensor and urban positions for 59 minutes, as recorded and
+  /// artificially degraded.
   public struct Parameters: Hashable, Sendable {
     // MARK: Inertial sensors
 
@@ -12,11 +13,12 @@ extension NavigationFilter {
     /// Noise of the accelerometer at rest, m/s²/√Hz (0.005: the data sheet value of a cheap sensor, including
     /// quantization).
     public var accelerometerNoise = 0.005
-    /// Additional noise of the gyroscope per rad/s between consecutive samples, 1/√Hz (0.0075, fitted).
-    /// Vibration is aliased, and rotations about several axes do not commute. A larger value gives GNSS and
-    /// wheels more weight on rough roads.
+    /// Additional noise of the gyroscope per rad/s of difference between consecutive samples, 1/√Hz (0.0075,
+    /// fitted). Vibration is aliased, and rotations about several axes do not commute. A larger value gives
+    /// GNSS and wheels more weight on rough roads.
     public var gyroscopeVibration = 0.0075
-    /// Additional noise of the accelerometer per m/s² between consecutive samples (0.008, fitted).
+    /// Additional noise of the accelerometer per m/s² of difference between consecutive samples, 1/√Hz
+    /// (0.008, fitted).
     public var accelerometerVibration = 0.008
     /// Difference between consecutive samples in rad/s at which the variance of `accelerometerVibration` has doubled (0.15,
     /// fitted). A kerb or a bridge joint vibrates faster than the sample rate. One impact of 0.6 rad/s was
@@ -53,8 +55,8 @@ extension NavigationFilter {
 
     /// Standard deviation of the side slip on a straight road, m/s (0.06, fitted).
     public var sideSlip = 0.06
-    /// Additional side slip per m/s² of lateral acceleration (0.03: tyres slip by 0.3° at 1 m/s² and 6 m/s,
-    /// fitted).
+    /// Additional side slip in m/s per m/s² of lateral acceleration (0.03, fitted), which corresponds to a
+    /// slip of the tyres of 0.3° at 1 m/s² and 6 m/s.
     public var sideSlipInTurn = 0.03
     /// Standard deviation of the velocity out of the vehicle's plane, m/s (0.22, fitted). The cause is motion
     /// of the suspension.
@@ -72,7 +74,8 @@ extension NavigationFilter {
     /// Minimum standard deviation of a position by axis, m (0.08). The minimum for the height is twice as
     /// large.
     public var positionFloor = 0.08
-    /// Factor on the receiver's stated deviation of a position (1.5): receivers are too optimistic.
+    /// Factor on the receiver's stated deviation of a position (1.5), because receivers underestimate their
+    /// errors.
     public var positionFactor = 1.5
     /// Minimum standard deviation of a velocity by axis, m/s (0.08). The vertical minimum is 1.5 times as
     /// large.

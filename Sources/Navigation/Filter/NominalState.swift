@@ -1,6 +1,6 @@
 internal import Spatial
 
-/// The state estimate; the covariance describes small errors of it.
+/// The estimated state. The covariance describes small errors of this state.
 struct NominalState: Hashable, Sendable {
   /// The position east, north, up of the local frame's origin, m.
   var position = Vector3.zero

@@ -1,7 +1,7 @@
 internal import Sensors
 internal import Spatial
 
-/// A pairing of force and rate from separate scans. Each rate produces one sample.
+/// A pairing of force and rate for sensors that report them in separate scans. Each rate produces one sample.
 struct ScanPairing: Hashable, Sendable {
   enum Outcome: Hashable, Sendable {
     case none

@@ -33,7 +33,8 @@ struct Transition: Hashable, Sendable {
     duration += seconds
   }
 
-  /// The off-diagonal elements of one of the first nine rows: two blocks of three, and one number.
+  /// The elements of one of the first nine rows that are not on the diagonal: two blocks of three, and one
+  /// number.
   struct Row {
     var first: Int
     var firstFactors: Vector3

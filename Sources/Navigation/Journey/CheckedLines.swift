@@ -8,7 +8,7 @@ enum CheckedLines {
     return body + "crc \(String(CRC32.checksum(body.utf8), radix: 16))\n"
   }
 
-  /// Returns the lines before the checksum; nil if it does not match.
+  /// Returns the lines before the checksum; nil if the checksum does not match.
   static func lines(of text: String) -> [Substring]? {
     // Lines are split by bytes: a `Character` of carriage return and line feed would not match.
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

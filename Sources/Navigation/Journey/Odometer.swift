@@ -8,8 +8,9 @@ internal import Spatial
 /// - A vehicle at rest adds nothing (`StandstillDetector`). A jump of the position adds nothing, because
 ///   positions are not summed.
 /// - A gap without measurements, or while the agent was not running, is filled with the most plausible
-///   distance between the positions before and after it (`PlausibleDistance`), which is also counted in
-///   `estimated`. A gap between two stops is filled only if the positions differ by more than their errors.
+///   distance between the positions before and after it (`PlausibleDistance`). This distance is also counted
+///   in `estimated`. A gap between two stops is filled only if the positions differ by more than their
+///   errors.
 /// - With a receiver that reports no speed, only positions are available (`positionMotion`). The distance is
 ///   the straight line between positions that differ by more than their errors, and is also counted in
 ///   `estimated`.
@@ -43,11 +44,11 @@ public struct Odometer: Hashable, Sendable {
 
   /// Motion derived from positions, for a receiver that reports no speed.
   public enum PositionMotion: Hashable, Sendable {
-    /// The newest position agrees with the last decision within its error.
+    /// The newest position agrees with the position of the last decision within the errors.
     case undecided
     /// The vehicle moves. `speed` is the mean since the last decision in m/s.
     case moving(speed: Double)
-    /// For `longestDecision` seconds, positions have agreed within their errors.
+    /// The positions of the last `longestDecision` seconds agree within their errors.
     case resting
   }
 
@@ -57,11 +58,12 @@ public struct Odometer: Hashable, Sendable {
   /// Maximum interval in s between two speeds that are averaged for the time between them. It is long enough
   /// for a receiver that leaves out an epoch or two.
   private static let longestStep = 5.0
-  /// The speed in m/s at both ends below which a gap counts as rest, unless the positions contradict.
+  /// The speed in m/s below which both ends of a gap count as rest, unless the positions differ by more than
+  /// their errors.
   private static let restingSpeed = 1.0
   /// The largest plausible error of a difference of positions, in 68 % radii; one in 30,000 exceeds it.
   private static let confidence = 3.0
-  /// The assumed 68 % accuracy in m of a position without a stated one.
+  /// The assumed 68 % accuracy in m of a position without a stated accuracy.
   fileprivate static let unknownAccuracy = 15.0
   /// Time in s without a significant difference of positions, after which the vehicle counts as at rest. A
   /// longer interval is a gap.
@@ -128,7 +130,8 @@ public struct Odometer: Hashable, Sendable {
     advance(to: next)
   }
 
-  /// Processes a wheel speed. It counts only while neither navigation nor a receiver provides a speed.
+  /// Processes a wheel speed. Wheel speeds count only while neither navigation nor a receiver provides a
+  /// speed.
   public mutating func process(_ speed: WheelSpeed) {
     let previous = wheels.last
     wheels.process(speed)
@@ -208,7 +211,7 @@ public struct Odometer: Hashable, Sendable {
     if let first = before.place, let second = next.place {
       let chord = LocalFrame(origin: first.coordinate).offset(of: second.coordinate)
       let error = Self.confidence * hypot(first.radius, second.radius)
-      // The distance is impossible in this time, so one of the positions is wrong.
+      // If the distance is impossible in this time, one of the positions is wrong.
       let isPossible = seconds.map { chord.magnitude <= OdometerSample.fastest * $0 + error } ?? true
       if !isPossible {
         // The odometer continues from the new position.

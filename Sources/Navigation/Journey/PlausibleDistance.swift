@@ -14,12 +14,12 @@ internal import Spatial
 /// times the straight line at the speed of the other end, the curve would first drive backwards. In this case
 /// the vehicle is assumed to have rested for the excess time.
 ///
-/// Root mean square error in per cent of the path, over every window of four drives (city, suburb, motorway;
-/// reference: SPAN, RTK and a receiver without its jump), with that of the straight line in parentheses: 10 s
-/// 1 to 3 (2 to 9), 20 s 2 to 10 (5 to 19), 40 s 6 to 18 (9 to 30), 80 s 9 to 27 (15 to 43), 160 s 18 to 51
-/// (15 to 64). `journey-benchmark --gaps` prints these values. The assumption of rest reduces the error in
-/// gaps up to 40 s by up to half a percentage point. In a town with its short stops, it increases the error
-/// in gaps of 80 and 160 s by two points.
+/// The error was evaluated over every window of four drives (city, suburb, motorway; reference: SPAN, RTK and
+/// a receiver without its jump). These are root mean square errors in per cent of the path by length of the
+/// gap, with those of the straight line in parentheses. 10 s: 1 to 3 (2 to 9); 20 s: 2 to 10 (5 to 19); 40 s:
+/// 6 to 18 (9 to 30); 80 s: 9 to 27 (15 to 43); 160 s: 18 to 51 (15 to 64). `journey-benchmark --gaps` prints
+/// these values. The assumption of rest reduces the error in gaps up to 40 s by up to half a percentage
+/// point. In a town with its short stops, it increases the error in gaps of 80 and 160 s by two points.
 struct PlausibleDistance: Hashable, Sendable {
   /// The most plausible length (`length`) and the straight line in m.
   var length: Double

@@ -55,7 +55,7 @@ struct StandstillDetector: Hashable, Sendable {
   /// The maximum speed in m/s at which noise is estimated from velocity changes.
   private static let fastestLearning = 2.0
 
-  /// The standard deviation of the noise on each axis, m/s.
+  /// The standard deviation of the noise of a velocity on each axis, m/s.
   var deviation: Double { max(Self.leastDeviation, restVariance.squareRoot()) }
 
   /// A velocity at one time.
@@ -100,7 +100,7 @@ struct StandstillDetector: Hashable, Sendable {
 
   private mutating func drive(_ before: Motion, _ now: Motion, seconds: Double, isStopped: Bool) -> Double {
     if let first = before.velocity, let second = now.velocity, now.speed < Self.fastestLearning {
-      // Each of the two axes of a difference has twice the variance of one velocity.
+      // On each of the two axes, a difference has twice the variance of one velocity.
       let change = second - first
       Self.learn((change.x * change.x + change.y * change.y) / 4, &slowVariance, seconds: seconds)
     }

@@ -9,7 +9,7 @@ public struct StoredEvent: Hashable, Sendable {
   public var isOngoing: Bool
   /// The start of the event.
   public var start: UTCTime
-  /// The duration in s; nil if it was published without one.
+  /// The duration in s; nil if the event was published without a duration.
   public var duration: Double?
   /// Peak and limit in the kind's unit; nil for kinds without a value.
   public var peak, limit: Double?

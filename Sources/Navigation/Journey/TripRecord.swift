@@ -40,7 +40,7 @@ public struct TripRecord: Hashable, Sendable {
     case unobserved
   }
 
-  /// The identity of the numbering; a new one starts if the stored trips were lost.
+  /// The identity of the numbering of trips. If the stored trips were lost, a new series starts.
   public var series: UInt64
   /// The number of the trip, from 1 without gaps within a series.
   public var number: Int
@@ -48,7 +48,7 @@ public struct TripRecord: Hashable, Sendable {
   public var revision: Int
   public var phase: Phase
   public var kind: Kind
-  /// The start. Its odometer value equals that at the end of the previous trip.
+  /// The start of the trip. Its odometer value equals the value at the end of the previous trip.
   public var start: TripPoint
   /// The latest point; the end of a completed trip.
   public var end: TripPoint
@@ -59,9 +59,9 @@ public struct TripRecord: Hashable, Sendable {
   public var idling: Double?
   /// The maximum speed in m/s; nil if no speed was measured.
   public var greatestSpeed: Double?
-  /// Fuel in litres, and the net energy from the traction battery in kWh; nil if the vehicle does not report
-  /// them.
+  /// The fuel used in litres; nil if the vehicle does not report it.
   public var fuel: Double?
+  /// The net energy from the traction battery in kWh; nil if the vehicle does not report it.
   public var electricity: Double?
   /// The number of driving events by name.
   public var counts: [String: Int]

@@ -31,7 +31,7 @@ extension TripRecorder {
     return state.lasting
   }
 
-  /// Removes stored positions that are hidden now.
+  /// Removes the positions of stored events that are hidden now.
   public mutating func forgetPlaces(where isHidden: (Coordinate) -> Bool) {
     let before = state
     state.forgetPlaces(where: isHidden)

@@ -9,7 +9,7 @@ internal import Spatial
 // distance is the start of the trip that is observed now, because a receiver needs time for its first
 // position. Any other distance is a separate trip: carried if the ignition was off, otherwise unobserved.
 extension TripRecorder {
-  /// The assumed speed in m/s of an unobserved path: the mean in towns is 20 to 35 km/h including stops.
+  /// The assumed speed in m/s of an unobserved drive. The mean in towns is 20 to 35 km/h including stops.
   private static let townSpeed = 8.0
   /// The minimum mean speed in a queue in m/s: queues move at about 5 km/h, and seldom at less than a third
   /// of that.
@@ -163,7 +163,8 @@ extension TripRecorder {
   ) {
     var start = before
     var took = seconds ?? driving
-    // The accelerometer observed rest, as on a ship, so the motion started after the last position.
+    // The accelerometer observed rest after the last position, as on a ship. The motion therefore started
+    // after that position.
     if let located, let watched, watched > located.timestamp {
       took = max(took, sample.timestamp.seconds(since: located.timestamp))
       start = located.point

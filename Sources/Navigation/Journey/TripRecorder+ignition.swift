@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Spatial
 
-// The ignition starts and ends trips if it is available.
+// If the state of the ignition is available, the ignition starts and ends trips.
 extension TripRecorder {
   mutating func observeIgnition(_ sample: TripSample) {
     guard sample.ignition != ignition.told else { return }

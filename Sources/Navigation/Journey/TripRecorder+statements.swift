@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Spatial
 
-// Publication of trip records, and the state at the end of each step.
+// Creation of trip records, and updates of the stored state at the end of each step.
 extension TripRecorder {
   mutating func finishStep(_ sample: TripSample) {
     let step = watched.map { sample.timestamp.seconds(since: $0) } ?? 0

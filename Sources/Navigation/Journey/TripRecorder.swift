@@ -32,7 +32,7 @@ public struct TripRecorder: Hashable, Sendable {
   /// A counter that increases with each change that must survive a power loss. Such changes are new records,
   /// stops, and changes of the ignition.
   public internal(set) var milestones = 0
-  /// The records that have not been drained yet.
+  /// The records that `drain` has not returned yet.
   var statements: [TripRecord] = []
 
   // MARK: State of this run
@@ -76,7 +76,7 @@ public struct TripRecorder: Hashable, Sendable {
   static let falseStart = 10.0
   /// The maximum time in s that a vehicle with the ignition on can be at rest in a queue.
   static let longestIdle = 3600.0
-  /// The number of event numbers that are reserved in the stored state.
+  /// The number of event numbers that are reserved in the stored state in one step.
   private static let eventReserve = 64
   /// The maximum number of event names counted in a trip.
   private static let mostEvents = 32
@@ -97,8 +97,8 @@ public struct TripRecorder: Hashable, Sendable {
     func isIt(_ record: TripRecord) -> Bool {
       record.series == series && record.number == number && record.revision <= revision
     }
-    // Without this milestone, a vehicle whose battery is disconnected at each stop would publish its last
-    // trip again at each start.
+    // The milestone causes the state to be stored. Otherwise, a vehicle whose battery is disconnected at each
+    // stop would publish its last trip again at each start.
     if state.unconfirmed.contains(where: { isIt($0) && $0.phase == .ended }) { milestones += 1 }
     state.unconfirmed.removeAll(where: isIt)
   }
@@ -110,8 +110,8 @@ public struct TripRecorder: Hashable, Sendable {
     state.trip?.counts[name, default: 0] += 1
   }
 
-  /// Reports the number of a driving event. Numbers are reserved in the stored state, so that none is reused
-  /// after a restart.
+  /// Observes the number of a new driving event. Numbers are reserved in the stored state, so that no number
+  /// is reused after a restart.
   public mutating func observe(eventNumber number: Int) {
     guard number > state.events - Self.eventReserve / 2, number < Int(Int32.max) - Self.eventReserve else {
       return
@@ -127,7 +127,7 @@ public struct TripRecorder: Hashable, Sendable {
     tell(.underway)
   }
 
-  /// Sets the purpose of the current or next trip; nil to remove it.
+  /// Sets the purpose of the current trip, or of the next trip if there is none. Nil removes the purpose.
   public mutating func set(purpose: String?) {
     if state.purpose != purpose { milestones += 1 }
     state.purpose = purpose
@@ -171,9 +171,9 @@ public struct TripRecorder: Hashable, Sendable {
     finish()
   }
 
-  /// The time at which `advance` ends the trip; nil if it does not.
+  /// The time at which `advance` ends the trip; nil if no trip can end without a sample.
   public var nextDeadline: Timestamp? {
-    // In a tunnel, motion seen by the accelerometer can continue the trip.
+    // In a tunnel, motion that the accelerometer detects can continue the trip.
     guard let trip = state.trip, let watched, isStanding(trip), stirred == nil else { return nil }
     return watched.advanced(bySeconds: longestStop - trip.standingFor)
   }
@@ -260,8 +260,8 @@ public struct TripRecorder: Hashable, Sendable {
     }
   }
 
-  /// Numbers the current trip once its distance is long enough.
-  /// - Parameter kind: nil to determine it from the wheels.
+  /// Assigns a number to the current trip once its distance is long enough.
+  /// - Parameter kind: kind of the trip; nil to determine the kind from ignition and wheels.
   mutating func promote(_ sample: TripSample, as kind: TripRecord.Kind? = nil) {
     guard var trip = state.trip, trip.number == nil, sample.distance - trip.origin >= Self.leastWay else {
       return
@@ -288,7 +288,7 @@ public struct TripRecorder: Hashable, Sendable {
     promote(sample)
   }
 
-  /// Starts a trip at the first observed motion, before the distance to this sample is added.
+  /// Starts a trip at the first observed motion. The distance up to this sample is added later.
   private mutating func begin(before: TripPoint, at timestamp: Timestamp, _ sample: TripSample) {
     var start = before
     var since = timestamp

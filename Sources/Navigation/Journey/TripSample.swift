@@ -5,7 +5,7 @@ public struct TripSample: Hashable, Sendable {
   public var timestamp: Timestamp
   /// Civil time from a synchronized clock; nil if unavailable.
   public var time: UTCTime?
-  /// True if there was a position at this time.
+  /// True if a position was available at this time.
   public var isLocated: Bool
   /// The published position; nil if hidden or unknown.
   public var coordinate: Coordinate?
@@ -15,7 +15,7 @@ public struct TripSample: Hashable, Sendable {
   public var isExact: Bool
   /// The ground speed in m/s, at least 0; nil if not measured.
   public var speed: Double?
-  /// Motion by positions alone; nil if speeds are measured. It replaces the speed.
+  /// Motion derived from positions; nil if speeds are measured. If it is not nil, it replaces `speed`.
   public var motion: Odometer.PositionMotion?
   /// The odometer in m, and the part of it that was estimated in gaps instead of measured.
   public var distance: Double

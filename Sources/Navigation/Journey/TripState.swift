@@ -20,9 +20,9 @@ public struct TripState: Hashable, Sendable {
   var trip: OpenTrip?
   /// The highest driving event number that may have been assigned.
   public internal(set) var events = 0
-  /// Driving events that are ongoing or whose end is not confirmed in the outbox, oldest first.
+  /// Driving events that are ongoing, or whose end is not confirmed to be in the outbox, oldest first.
   public internal(set) var lasting: [StoredEvent] = []
-  /// Records that are not confirmed in the outbox, oldest first.
+  /// Records that are not confirmed to be in the outbox, oldest first.
   public internal(set) var unconfirmed: [TripRecord] = []
 
   /// The maximum number of unconfirmed records that are published again. Older records are dropped: newer
@@ -31,7 +31,8 @@ public struct TripState: Hashable, Sendable {
 
   public init(series: UInt64) { self.series = series }
 
-  /// The maximum number of stored events; there are fewer lasting kinds, and at most one of each is ongoing.
+  /// The maximum number of stored events. It is sufficient, because there are fewer kinds of lasting events,
+  /// and at most one event of each kind is ongoing.
   static let mostLasting = 16
 
   /// Removes stored positions that are hidden.
@@ -75,7 +76,7 @@ public struct TripState: Hashable, Sendable {
     return bare
   }
 
-  /// The number of the current trip; nil before it was published.
+  /// The number of the current trip; nil without a trip, and before the trip has a number.
   public var tripNumber: Int? { trip?.number }
 
   /// True if a published trip is in progress.
@@ -126,7 +127,7 @@ struct OpenTrip: Hashable, Sendable {
   /// The time since the last motion in s.
   var standingFor: Double { elapsed - endElapsed }
 
-  /// Extends the trip to a point in motion, and counts the stop before it.
+  /// Extends the trip to a point in motion, and adds the time of the stop before this point.
   mutating func extend(to point: TripPoint) {
     standing = max(0, elapsed - moving)
     idling += pendingIdling

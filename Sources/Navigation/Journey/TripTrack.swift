@@ -29,10 +29,11 @@ public struct TripTrack: Hashable, Sendable {
   /// later positions within the bound.
   private var (lower, upper) = (Self.anything.0, Self.anything.1)
 
-  /// The initial bound in m: one or two lanes, and about three times a receiver's error.
+  /// The initial bound in m. It corresponds to one or two lanes of a road, and to about three times a
+  /// receiver's error.
   public static let firstBound = 10.0
-  /// The maximum number of points: 3 kB of a message. Drives in cities and on motorways need about 100 an
-  /// hour at 10 m.
+  /// The maximum number of points, which require 3 kB in a message. With a bound of 10 m, drives in cities
+  /// and on motorways need about 100 points an hour.
   public static let capacity = 256
 
   private static let anything = (

@@ -43,7 +43,7 @@ struct WheelDistance: Hashable, Sendable {
   }
 
   /// Returns the distance in m of a segment of `seconds` since the last `restart`; nil if wheel speeds cover
-  /// too little of it.
+  /// too little of the segment.
   func distance(seconds: Double) -> Double? {
     covered >= Self.leastCover * seconds ? scale * sum * seconds / covered : nil
   }
@@ -59,7 +59,7 @@ struct WheelDistance: Hashable, Sendable {
 
   mutating func restart() { (sum, covered) = (0, 0) }
 
-  /// Returns whether the wheels are at rest and the receiver's speed does not contradict it.
+  /// Returns whether the wheels are at rest and the receiver's speed (m/s) does not contradict that.
   func areStanding(at timestamp: Timestamp, receiver speed: Double) -> Bool {
     guard let last, last.speed == 0, speed < Self.fastestStanding else { return false }
     return abs(timestamp.seconds(since: last.timestamp)) <= Self.longestStep

@@ -3,7 +3,7 @@ internal import Spatial
 
 /// A detector of rest. The vibration at rest and in motion is learned from stops that the receiver observed.
 ///
-/// A false stop is the worst error for a position without a receiver, while a missed one costs little.
+/// A false stop is the worst error for a position without a receiver, while a missed stop costs little.
 /// Therefore a stop requires 1.25 s of quiet, and ends as soon as the integrated force differs from its mean
 /// at rest.
 struct StopDetector: Sendable {
@@ -115,7 +115,7 @@ struct StopDetector: Sendable {
   ///
   /// - Parameters:
   ///   - force: the last sample in the device frame, m/s².
-  ///   - sinceFix: the time since the last used fix in s; nil without one.
+  ///   - sinceFix: the time since the last used fix in s; nil without a fix.
   /// - Returns: true if a stop is to be applied now.
   mutating func decide(
     _ filter: inout ErrorStateFilter, vibration: Vibration, force: Vector3, seconds: Double,

@@ -31,11 +31,11 @@ struct BeaconEvidence {
   /// Standard deviation in m of a distance from a timing advance, including echoes. The step of a timing
   /// advance is 550 m in GSM and 78 m in LTE.
   private static func grain(_ technology: Beacon.Technology) -> Double { technology == .gsm ? 200 : 100 }
-  /// Distance of a mast from the middle of its sector, as a share of the reach.
+  /// Distance of a mast from the middle of its sector, as a share of the sector's reach.
   private static let mastOffset = 0.5
 
   /// - Parameters:
-  ///   - speed: possible speed of the device in m/s since the sighting.
+  ///   - speed: speed of the device in m/s, at which it may have moved since the sighting.
   ///   - day: today, in days since 1970.
   init(_ sighting: BeaconSighting, _ place: MappedBeacon, in frame: LocalFrame, speed: Double, day: Int) {
     centre = frame.offset(of: place.coordinate)

@@ -22,7 +22,7 @@ public struct BeaconLearner: Sendable {
   /// Number of consecutive sightings at another position after which the entry is not used (`doubt`), and
   /// after which the beacon counts as relocated (`moved`).
   static let (doubt, moved) = (2, 5)
-  /// Days of contested sightings at one position after which the beacon counts as relocated.
+  /// Number of days with contested sightings at one position, after which the beacon counts as relocated.
   private static let movedDays = 3
   /// Maximum distance between a beacon and a fix, in reaches of the beacon, at which the beacon does not
   /// contradict the fix.
@@ -131,7 +131,7 @@ public struct BeaconLearner: Sendable {
     let step = offset / (1 + old * variance)
     beacon.centreDeviation = (1 / (old + 1 / variance)).squareRoot()
     let count = min(Double(before.place.sightings), memory) * exp2(-age / halfLife) + prior
-    // B. Welford's recurrence for the mean of both axes.
+    // The recurrence for the variance of a mean (B. Welford), averaged over both axes.
     let spread = (offset * (offset - step)).sum() / 2
     let reach = (before.place.reach * before.place.reach * count + spread) / (count + 1)
     beacon.place.reach = max(technology.leastReach, reach.squareRoot())
@@ -176,7 +176,8 @@ public struct BeaconLearner: Sendable {
     _ other: LearnedBeacon.OtherPosition, _ place: Coordinate, _ technology: Beacon.Technology
   ) -> Bool { other.coordinate.distance(to: place) <= technology.farthest }
 
-  /// Updates an entry after a sighting outside of its reach.
+  /// Updates an entry after a sighting at a position that is too far away, or that belongs to another
+  /// position of the beacon.
   private static func elsewhere(
     _ before: LearnedBeacon, at place: Coordinate, variance: Double, day: Int
   ) -> LearnedBeacon {

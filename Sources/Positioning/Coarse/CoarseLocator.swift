@@ -4,17 +4,19 @@ internal import Spatial
 
 /// Estimates the position that best explains the beacons heard, with a realistic accuracy.
 ///
-/// Each beacon is a normal distribution around its position, with the width of its usual reach: narrower for
-/// a strong signal (log-distance path loss), wider for an old sighting or an entry with few sightings. Any
-/// entry may be wrong, because the beacon was moved or is a phone in the same bus. Its likelihood is
-/// therefore a mixture of that distribution and a flat one (robust estimation by a contaminated normal; P.
-/// Huber, "Robust Statistics", 1981, chapter 1; the mixture is solved by expectation-maximization, A.
-/// Dempster, N. Laird, D. Rubin, 1977), and many beacons that agree outvote a few that do not.
+/// Each beacon is a normal distribution around its position, with the width of its usual reach. The
+/// distribution is narrower for a strong signal (log-distance path loss), and wider for an old sighting or an
+/// entry with few sightings. Any entry may be wrong, because the beacon was moved or is a phone in the same
+/// bus. Its likelihood is therefore a mixture of that distribution and a flat one (robust estimation by a
+/// contaminated normal; P. Huber, "Robust Statistics", 1981, chapter 1; the mixture is solved by
+/// expectation-maximization, A. Dempster, N. Laird, D. Rubin, 1977), and many beacons that agree outvote a
+/// few that do not.
 ///
 /// - If beacons contradict each other, so that several positions explain them, the radius contains the
 ///   required share of the probability of all these positions.
 /// - Errors of beacons heard together are correlated, because they share walls, the street, and the few
-///   positions where they were learned: twenty beacons do not reduce the error by the root of twenty.
+///   positions where they were learned. Twenty beacons therefore do not reduce the error by the root of
+///   twenty.
 /// - If few of the access points heard are in the map, or all were heard weakly where they were learned, they
 ///   were learned in another street. The radius then includes the distance to that street (`LearnedGround`).
 ///   A few known access points among many unknown ones were probably relocated here and give no position.
@@ -25,14 +27,14 @@ internal import Spatial
 public struct CoarseLocator: Sendable {
   /// Maximum radius of a position in m (68 %).
   public static let worstAccuracy = 50_000.0
-  /// Assumed speed in m/s during a scan if it is unknown.
+  /// Assumed speed of the device in m/s during a scan, if the speed is unknown.
   public static let usualSpeed = 15.0
 
   /// Ratios of 68 % and 95 % radii to the standard deviation per axis.
   static let (radial68, radial95) = (1.510, 2.448)
-  /// Correlation of the errors of beacons heard together, besides the map's.
+  /// Correlation of the errors of beacons heard together, in addition to the common errors of the map.
   private static let correlation = 0.02
-  /// Share of the map's variance that is common to beacons heard together.
+  /// Share of the variance from the map that beacons heard together have in common.
   private static let mapCorrelation = 0.5
   /// Weight of the usual distance when it is averaged with measured distances, as an equivalent number of
   /// beacons.
@@ -55,9 +57,9 @@ public struct CoarseLocator: Sendable {
   /// Returns the position of a scan; nil if the map contains no usable entry for it.
   /// - Parameters:
   ///   - scan: the scan, of which the 128 strongest sightings of the last minute are used.
-  ///   - map: entries of beacons; others and invalid ones are ignored.
-  ///   - speed: possible speed of the device in m/s.
-  ///   - day: today, in days since 1970. Beacons that were not heard for long may have been relocated.
+  ///   - map: entries of beacons. Entries of other beacons and invalid entries are ignored.
+  ///   - speed: speed of the device in m/s during the scan.
+  ///   - day: today, in days since 1970. Beacons that were not heard for a long time may have been relocated.
   public func position(
     of scan: RadioScan, by map: any BeaconMap, speed: Double = usualSpeed, day: Int
   ) -> CoarsePosition? {
@@ -114,7 +116,7 @@ public struct CoarseLocator: Sendable {
     // The tenth percentile of the distances. The minimum is unsuitable, because the position of an entry with
     // a single sighting is random.
     let distances = known.values.map(\.away).sorted()
-    // A beacon mapped elsewhere was relocated and is no evidence here.
+    // A beacon mapped elsewhere was relocated, so it is no evidence about the distance.
     let moved = Set(heard.map(\.1.beacon)).subtracting(known.keys)
     return LearnedGround(
       points.filter { !moved.contains($0.beacon) }.map {

@@ -88,18 +88,18 @@ package struct CoarsePositioning: Sendable {
 
   // MARK: Scans
 
-  /// Processes a complete scan. Returns a location if it is better than all others; otherwise nil.
+  /// Processes a complete scan. Returns its location if that is better than the current one; otherwise nil.
   package mutating func process(_ scan: RadioScan, _ known: Surroundings) -> Location? {
     guard let finding = find(scan, known), let position = adopt(finding, known) else { return nil }
     return location(at: position, known)
   }
 
-  /// Locates a complete scan; nil if its radio is not in use.
+  /// Computes the position of a complete scan. Returns nil if no radio of the scan is in use.
   package mutating func find(_ scan: RadioScan, _ known: Surroundings) -> Finding? {
     let kinds = radios.filter { scan.contains($0) }
     guard !kinds.isEmpty else { return nil }
     let fix = known.fix.flatMap {
-      // At standstill, one fix applies to all later scans.
+      // While the device is at rest, one fix applies to all later scans.
       abs($0.timestamp.seconds(since: scan.timestamp)) <= Self.beside || known.isStill(since: $0.timestamp)
         ? $0 : nil
     }
@@ -130,7 +130,7 @@ package struct CoarsePositioning: Sendable {
     return joined
   }
 
-  /// Processes a finding. Returns the position from all scans so far; nil if this one had none.
+  /// Processes a finding. Returns the position from all scans so far; nil if this finding has no position.
   package mutating func adopt(_ finding: Finding, _ known: Surroundings) -> CoarsePosition? {
     note(finding, known)
     guard let found = finding.position else { return nil }
@@ -174,7 +174,7 @@ package struct CoarsePositioning: Sendable {
     return location
   }
 
-  /// Returns the present accuracy of an earlier location, in metres at 68 %.
+  /// Returns the accuracy that an earlier location has at `now`, in metres at 68 %.
   package func bound(of place: Location, _ known: Surroundings, at now: Timestamp) -> Double {
     let age = max(0, now.seconds(since: place.timestamp))
     let way =
@@ -190,7 +190,8 @@ package struct CoarsePositioning: Sendable {
   package func supply(_ needs: PowerNeeds, isLearning: Bool, at now: Timestamp) -> CoarseSupply? {
     guard map != nil, !radios.isEmpty, needs.location.isWanted else { return nil }
     var asked = radios
-    // Cells cost less energy, and answer before a moving vehicle has left the position of the fix.
+    // A scan of cells costs less energy than one of access points, and it ends before a moving vehicle has
+    // left the position of the fix.
     if needs.takesCoarsePositions, radios.contains(.cellular), isLearning || !areCellsTried(at: now) {
       asked = [.cellular]
     }
@@ -204,7 +205,7 @@ package struct CoarsePositioning: Sendable {
     cellsFailed.map { now.seconds(since: $0) < Self.cellsPause } ?? false
   }
 
-  /// Returns the joules of one scan of each radio.
+  /// Returns the energy in J of one scan with each of the radios.
   package func joules(of radios: Set<SensorKind>) -> Double {
     radios.reduce(0) { sum, radio in sum + power(of: radio) * (duration(of: radio) ?? 0) }
   }
@@ -225,8 +226,8 @@ package struct CoarsePositioning: Sendable {
 }
 
 extension Location {
-  /// The location for regions. Errors of radio positions have longer tails than a receiver's with the same
-  /// accuracy, because transmitters move.
+  /// The location for use with regions. Errors of radio positions have longer tails than those of a receiver
+  /// with the same accuracy, because transmitters move. The radius is therefore doubled.
   package var forRegions: Location {
     guard positionSource == .coarse else { return self }
     var location = self

@@ -16,7 +16,7 @@ public struct CoarseTracker: Sendable {
 
   /// Assumed typical speed in any direction, as a share of the maximum speed.
   private static let usual = 0.5
-  /// Share of a variance that is common to scans of one place.
+  /// Share of a position's variance that is common to all scans at the same position.
   private static let common = 0.5
   /// Time in s after which the last position is discarded.
   private static let memory = 1800.0

@@ -4,7 +4,7 @@ package import Spatial
 
 /// The learned entry of a transmitter, with the learner's state.
 public struct LearnedBeacon: Hashable, Sendable {
-  /// The newest estimate; `mapped` returns it only if it may be used.
+  /// The newest estimate. `mapped` returns this entry only if it may be used.
   public internal(set) var place: MappedBeacon
   /// True if the beacon was heard at too many positions to be stationary, such as a phone or a transmitter in
   /// a vehicle.
@@ -33,7 +33,7 @@ public struct LearnedBeacon: Hashable, Sendable {
     static let mostSightings = 63
   }
 
-  /// Creates an entry from another map, with the same weight as a learned one.
+  /// Creates an entry from an entry of another map, with the same weight as a learned one.
   public init(_ place: MappedBeacon) {
     self.place = place
     centreDeviation = place.reach / Double(max(1, place.sightings)).squareRoot()
@@ -46,8 +46,8 @@ public struct LearnedBeacon: Hashable, Sendable {
   /// Another position where the beacon was heard; nil if there is none.
   package var elsewhere: Coordinate? { other?.coordinate }
 
-  /// The entry for use in a map; nil for travelling beacons, and while recent sightings elsewhere contradict
-  /// it.
+  /// The entry for use in a map. Nil for travelling beacons, and while recent sightings at another position
+  /// contradict the entry.
   public var mapped: MappedBeacon? {
     guard !isTravelling, place.isSound, other.map({ $0.sightings < BeaconLearner.doubt }) ?? true else {
       return nil
@@ -73,7 +73,7 @@ extension LearnedBeacon {
   private static let (fine, rough) = (1e7, 16_777_216 / 360.0)
 
   /// Encoded form of `byteCount` bytes. The first eight are the beacon's `rawValue`; all numbers are
-  /// little-endian. A store that uses the beacon as key does not need to store it twice.
+  /// little-endian. A store whose key is the beacon does not need to store these eight bytes again.
   public var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Self.byteCount)
@@ -139,7 +139,7 @@ extension FixedWidthInteger {
   /// Converts to the nearest value; to the limits outside of the range, and to zero for NaN.
   fileprivate init(clamped value: Double) {
     let (least, most) = (Double(Self.min), Double(Self.max))
-    // The largest 64-bit number is not representable as a double, but at most 32 bits are used here.
+    // Doubles cannot represent the largest 64-bit number exactly, but the numbers here have at most 32 bits.
     self = value.isNaN ? 0 : Self(Swift.min(Swift.max(value.rounded(), least), most))
   }
 

@@ -26,13 +26,14 @@ struct LearnedGround {
 
   /// Path loss in dB per factor of ten in distance.
   private static let slope = 10 * PathLoss.exponent
-  /// Share of the variation of a scan's signals that comes from distances; the rest comes from walls.
+  /// Share of the variation of a scan's signals that comes from distances. The remaining share comes from
+  /// walls.
   private static let share = 0.5
   /// Standard deviation in dB of the strongest signal at a distance from a street, caused by walls and by the
   /// position along the street.
   private static let deviation = 9.0
-  /// Share of access points in a learned street that are unknown because they are new, relocated or were
-  /// missed.
+  /// Share of access points in a learned street that are unknown because they are new, were relocated, or
+  /// were missed during learning.
   private static let unknown = 0.15
   /// Probability that a mapped access point was relocated from elsewhere, and range in dB over which its
   /// strongest signal is then uniformly distributed.
@@ -116,8 +117,8 @@ struct LearnedGround {
     return (median, count > 3 * prior ? least : min(least, weakest))
   }
 
-  /// Returns the geometric mean of a transmitter's distance from a street at the given distance from the
-  /// device, over all directions.
+  /// Returns the geometric mean over all directions of the distance between a transmitter and a street.
+  /// `away` is the transmitter's distance from the device, `street` the street's.
   private static func meanDistance(_ away: Double, _ street: Double) -> Double {
     street > away ? (street + (street * street - away * away).squareRoot()) / 2 : away / 2
   }
@@ -129,7 +130,8 @@ struct LearnedGround {
       return stray + (1 - unknown) * normal(expected - weakest)
     }
     let off = (strongest - expected) / deviation
-    // Normalized over all possible signals, for comparison with the other cases.
+    // The density is normalized over all possible signals, for comparison with those of unknown and relocated
+    // access points.
     let density = exp(-off * off / 2) * spread / (deviation * (2 * Double.pi).squareRoot())
     return stray + (1 - unknown) * density
   }

@@ -1,10 +1,10 @@
 public import Sensors
 public import Spatial
 
-/// Decides when a scan with a fix is worth its energy, by what can be learned from it.
+/// Decides when a scan with a fix is worth its energy, by how much can be learned from such a scan.
 ///
 /// - If scans contain only well and recently known beacons, the pause doubles, from half a minute to eight
-///   minutes. New beacons end that.
+///   minutes. New beacons reset the pause.
 /// - On average, scans use a tenth of an active receiver's energy: 31 J an hour with default figures. Unused
 ///   energy is saved for new areas, up to 40 J.
 ///
@@ -45,7 +45,7 @@ public struct LearningSchedule: Hashable, Sendable {
 
   /// Updates the schedule with a scan at a fix, before the scan enters the map.
   /// - Parameters:
-  ///   - radios: radios of the scan. They scan together, as soon as one of them may hear something new.
+  ///   - radios: radios of the scan. The radios scan together, as soon as one of them may hear a new beacon.
   ///   - joules: energy of the scan.
   ///   - day: days since 1970.
   public mutating func observe(

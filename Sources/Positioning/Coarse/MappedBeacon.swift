@@ -5,17 +5,17 @@ public import Spatial
 /// A map entry: position and reach of a transmitter.
 public struct MappedBeacon: Hashable, Sendable {
   public var beacon: Beacon
-  /// Centre of the positions where it is heard: an access point's own position; for a cell that is a sector,
-  /// a point in front of the mast.
+  /// Centre of the positions where the beacon is heard. For an access point it is close to the transmitter;
+  /// for a cell that is a sector, it is in front of the mast.
   public var coordinate: Coordinate
-  /// Standard deviation (per axis) in m of the positions of vehicles that hear it.
+  /// Standard deviation (per axis) in m of the positions of vehicles that hear the beacon.
   public var reach: Double
   /// Number of sightings with accurate fixes, 1 ... 65535.
   public var sightings: Int
   /// Day of the last sighting, in days since 1970.
   public var lastSeen: Int
-  /// Strongest signal in dBm heard with an accurate fix, which indicates the distance of the learned
-  /// positions; nil if unknown, as in a fleet's map.
+  /// Strongest signal in dBm heard with an accurate fix, which indicates how near the vehicles were. Nil if
+  /// unknown, for example in a fleet's map.
   public var strongest: Double?
 
   public init(
@@ -40,15 +40,15 @@ public struct MappedBeacon: Hashable, Sendable {
   }
 }
 
-/// A source of beacon positions. It answers immediately, on the pipeline's thread.
+/// A source of beacon positions. It must answer without delay, because it is called on the pipeline's thread.
 public protocol BeaconMap: Sendable {
   /// - Returns: the known entries in any order; they may be wrong, and the caller must validate them.
   func lookUp(_ beacons: [Beacon]) -> [MappedBeacon]
 }
 
 extension Beacon.Technology {
-  /// Typical reach in m (per axis, as `MappedBeacon.reach`) of a transmitter without further information: an
-  /// access point in a town, or a cell of one or a few kilometres.
+  /// Typical reach in m (per axis, like `MappedBeacon.reach`) of a transmitter without further information.
+  /// Examples are an access point in a town, and a cell of one or a few kilometres.
   var usualReach: Double {
     switch self {
     case .wifi: 60

@@ -7,7 +7,8 @@ internal import Spatial
 /// difference is a disturbance, or a magnetometer that has lost its calibration. In reverse the heading is
 /// opposite to the course.
 struct CourseCheck: Sendable {
-  /// Minimum speed in m/s: below it a course is noisy and lags in tight turns.
+  /// Minimum speed in m/s at which a course is used. At lower speeds a course is noisy, and lags in tight
+  /// turns.
   private static let slowest = 5.0
   /// Maximum rate of turn in °/s.
   private static let fastestTurn = 4.0
@@ -19,7 +20,7 @@ struct CourseCheck: Sendable {
   /// after which the difference is used (`settlingTime`).
   private static let learningTime = 120.0
   private static let settlingTime = 30.0
-  /// Maximum difference in degrees that is corrected. Larger ones mean that the device was mounted
+  /// Maximum difference in degrees that is corrected. A larger difference means that the device was mounted
   /// differently.
   private static let largestBias = 20.0
   /// Minimum tolerance in degrees between heading and course.
@@ -31,7 +32,7 @@ struct CourseCheck: Sendable {
   /// Learned difference in degrees by which the heading is clockwise of the course; zero before it is
   /// learned.
   var bias: Double { driven >= Self.settlingTime ? learnt : 0 }
-  /// True if heading and course have differed for too long.
+  /// True if heading and course have differed for more than `doubtTime`.
   private(set) var isContradicted = false
   /// Current difference between heading and course in degrees, after correction by `bias`; nil while the two
   /// cannot be compared.

@@ -103,8 +103,9 @@ public final class LiveLocation: Sendable {
 
   // MARK: Updates
 
-  /// Locations after the distance filter, with pauses, failures and ends of deferrals between them. A consumer that subscribes during
-  /// a failure receives it immediately. The corresponding call of Core Location is `CLLocationUpdate.liveUpdates(_:)`.
+  /// Locations after the distance filter, with pauses, failures and ends of deferrals between them. A
+  /// consumer that subscribes during a failure receives that failure immediately. The corresponding call of
+  /// Core Location is `CLLocationUpdate.liveUpdates(_:)`.
   public func liveUpdates(capacity: Int = defaultCapacity) -> AsyncSamples<LocationUpdate> {
     AsyncSamples(capacity: capacity, backlog: backlog, updates)
   }
@@ -178,8 +179,8 @@ public final class LiveLocation: Sendable {
   }
 
   /// Failures of locations, for consumers of regions, headings and significant changes. A consumer of
-  /// failures powers no sensor. A consumer that subscribes during a failure receives it immediately. The
-  /// corresponding calls of Core Location are `locationManager(_:didFailWithError:)` and
+  /// failures powers no sensor. A consumer that subscribes during a failure receives that failure
+  /// immediately. The corresponding calls of Core Location are `locationManager(_:didFailWithError:)` and
   /// `locationManager(_:monitoringDidFailFor:withError:)`.
   public func failures(capacity: Int = defaultCapacity) -> AsyncSamples<LocationFailure> {
     AsyncSamples(capacity: capacity, backlog: backlog) { outlet in
@@ -191,10 +192,10 @@ public final class LiveLocation: Sendable {
 
   // MARK: Requests
 
-  /// Returns one location: the first that is accurate enough, or the best within the time limit.
+  /// Returns one location: the first one that is accurate enough, or the most accurate one at the time limit.
   /// - Parameters:
-  ///   - accuracy: metres at 68 %.
-  ///   - timeLimit: seconds.
+  ///   - accuracy: sufficient accuracy in m (68 %).
+  ///   - timeLimit: time limit in s.
   /// - Throws: `LocationFailure` if there was no location; `CancellationError` if the task is cancelled.
   public func requestLocation(accuracy: Double = 20, timeLimit: Double = 60) async throws -> Location {
     let answers = AsyncSamples(capacity: 1) { outlet in
@@ -221,7 +222,7 @@ public final class LiveLocation: Sendable {
     }
   }
 
-  /// Ends a deferral; its locations are delivered.
+  /// Ends a deferral. The deferred locations are delivered.
   public func disallowDeferredLocationUpdates() { update { $0.disallowDeferredLocationUpdates() } }
 
   /// Current time of the device's monotonic clock, for calls that require a time. Without a clock, the time
@@ -248,15 +249,15 @@ public final class LiveLocation: Sendable {
     return availability.deniedNodes != nil && availability.isAvailable(service)
   }
 
-  /// Adopts the result of a discovery. States that sources report later refine it.
+  /// Adopts the result of a discovery. Later reports of the sources update it.
   public func observe(_ availability: ServiceAvailability) {
     state.withLock { $0.services.observe(availability) }
   }
 
   // MARK: Regions
 
-  /// Monitors a region; it replaces one with the same identifier. The corresponding call of Core Location is
-  /// `CLMonitor.add(_:identifier:)`.
+  /// Monitors a region. It replaces a region with the same identifier. The corresponding call of Core
+  /// Location is `CLMonitor.add(_:identifier:)`.
   /// - Throws: `RegionError`; the regions are then unchanged.
   public func add(_ region: Region) throws(RegionError) {
     defer { needsChanged() }
@@ -277,7 +278,8 @@ public final class LiveLocation: Sendable {
 
   // MARK: Settings
 
-  /// Reads the shared manager or changes its settings, with exclusive access. The consumers start and stop its updates.
+  /// Reads the shared manager or changes its settings, with exclusive access. Consumers start and stop the
+  /// manager's updates, so `body` must not.
   public func withManager<Result>(_ body: (inout LocationManager) -> Result) -> Result {
     change { body(&$0.services.manager) }
   }
@@ -417,7 +419,7 @@ public final class LiveLocation: Sendable {
     subscribe(\.ownHeadings, outlet) { $0.services.add($1, heading: manager) }
   }
 
-  /// Adds a consumer. Its elements are pushed on the source's thread, with the lock held.
+  /// Adds a consumer. Elements for the consumer are pushed on the source's thread, with the lock held.
   /// - Parameter register: called with the number of the consumer, with the lock held.
   private func subscribe<Element: Sendable>(
     _ outlets: any WritableKeyPath<State, SampleOutlets<Element>> & Sendable,

@@ -93,7 +93,7 @@ struct LocationServices: Sendable {
   /// Adds a one-shot request.
   /// - Parameter now: nil starts its time limit with the next event.
   mutating func add(_ consumer: Int, accuracy: Double, timeLimit: Double, at now: Timestamp?) {
-    // A copy of the shared manager, so that its information about rest and position is used.
+    // The copy contains what the shared manager has observed about rest and position.
     var copy = manager
     _ = copy.stopUpdatingLocation()
     copy.stopMonitoringSignificantLocationChanges()
@@ -160,7 +160,7 @@ struct LocationServices: Sendable {
 
   /// Processes an event of a source.
   /// - Parameter utcOffset: nanoseconds to add to a timestamp for UTC; nil if unknown.
-  /// - Returns: its plausible locations, and the elements for the consumers, both in order.
+  /// - Returns: the event's plausible locations, and the elements for the consumers, both in order.
   mutating func process(
     _ event: SensorEvent, utcOffset: Int64? = nil
   ) -> (locations: [Location], outputs: [Output]) {
@@ -189,7 +189,7 @@ struct LocationServices: Sendable {
     }
   }
 
-  /// Returns the location of a scan if it is better than all others.
+  /// Returns the location of a scan if it is better than the current one; otherwise nil.
   private mutating func locate(_ scan: RadioScan, _ utcOffset: Int64?) -> Location? {
     let known = CoarsePositioning.Surroundings(
       fix: lastSeen, place: place, isAtRest: activity.map { $0 == .stationary }, restSince: rest.since,
@@ -203,7 +203,7 @@ struct LocationServices: Sendable {
     rest.observe(speed: speed / 3.6, accuracy: nil, at: reading.timestamp)
   }
 
-  /// Applies an event to the shared manager and to individual ones.
+  /// Applies an event to the shared manager and to all individual managers.
   private mutating func tell(
     at timestamp: Timestamp, _ body: (inout LocationManager) -> [LocationEvent]
   ) -> [Output] {
@@ -221,7 +221,7 @@ struct LocationServices: Sendable {
         switch event {
         case .requested(let location): outputs.append(.answer(.success(location), consumer: consumer))
         case .failed(.requestTimedOut(let limit)):
-          // Report the failure that prevented the fix, if there is one, instead of the time limit.
+          // Report the failure that prevented a fix, if there is one, rather than the exceeded time limit.
           let failure = individuals[index].manager.failure ?? manager.failure
           outputs.append(
             .answer(.failure(failure ?? .requestTimedOut(seconds: limit)), consumer: consumer))
@@ -425,7 +425,7 @@ struct LocationServices: Sendable {
 
 extension LocationNeeds {
   /// Returns the union of the requirements of two consumers: the finer accuracy, the shorter distance, the
-  /// earlier time. The receiver sleeps only when both allow it.
+  /// earlier time. The receiver sleeps only if both consumers allow sleep.
   func combined(with other: LocationNeeds) -> LocationNeeds {
     guard isWanted, other.isWanted else { return isWanted ? self : other }
     // The older position counts for both consumers. If one has no position, the union has none, so that a fix

@@ -37,7 +37,7 @@ public enum ActivityType: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Requested accuracy in Core Location's tiers. It controls the hardware and is not a filter: locations are
-/// published with any accuracy; only `reduced` coarsens them.
+/// published with any accuracy; only `reduced` makes published locations coarser.
 public enum DesiredAccuracy: String, Hashable, Sendable, CaseIterable {
   /// Best accuracy with all helpful sensors and without sleep, at any cost.
   case bestForNavigation

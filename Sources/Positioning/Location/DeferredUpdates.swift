@@ -17,10 +17,11 @@ package struct DeferralLimits: Hashable, Sendable {
 
 /// Collects fixes until a distance or a time is exceeded, whichever comes first.
 ///
-/// The distance is that from the start of the deferral, as in Core Location, so that noise around a parking
-/// place does not add up.
+/// The distance is the straight line from the start of the deferral, as in Core Location, so that noise
+/// around a parking place does not add up.
 struct DeferredUpdates: Sendable {
-  /// Maximum number of fixes, after which the deferral ends: two hours at 1 Hz, below 2 MB.
+  /// Maximum number of fixes, after which the deferral ends. It corresponds to two hours at 1 Hz and less
+  /// than 2 MB.
   static let largestCount = 7200
 
   /// Maximum time in s for which fixes may wait until they are read. A longer time would hide the loss of a
@@ -48,7 +49,7 @@ struct DeferredUpdates: Sendable {
     origin = location?.coordinate
   }
 
-  /// Adds a fix. Returns true if the deferral ends with it.
+  /// Adds a fix. Returns true if the deferral ends with this fix.
   mutating func process(_ location: Location) -> Bool {
     let origin = self.origin ?? location.coordinate
     self.origin = origin
@@ -80,7 +81,7 @@ public enum DeferralError: String, Error, Hashable, Sendable, CaseIterable, Cust
   case accuracyTooLow
   /// A distance filter is set. A single deferral collects every fix.
   case distanceFiltered
-  /// Replaced by a newer call, or ended by the end of updates.
+  /// The deferral was replaced by a newer call, or updates were stopped.
   case cancelled
   /// The receiver was lost or locations were disabled.
   case failed

@@ -26,9 +26,9 @@ public struct Location: Hashable, Sendable {
   public var course: Double?
   /// Standard deviation of the course in degrees.
   public var courseAccuracy: Double?
-  /// Receiver or recording that provided it.
+  /// Name of the receiver or recording that provided the location; nil if unknown.
   public var source: String?
-  /// The method of positioning; nil if there is only a receiver.
+  /// The method of positioning; nil if the receiver is the only source of positions.
   public var positionSource: PositionSource?
   /// The sensors behind `altitude`; nil without a barometer.
   public var altitudeSource: AltitudeSource?
@@ -58,7 +58,8 @@ public enum AltitudeSource: String, Hashable, Sendable, CaseIterable {
 
 extension Location {
   /// Creates a location from a receiver's report; nil if the report has no position. `horizontalAccuracy` is
-  /// the receiver's own or follows from its dilution; `AccuracyModel` is more accurate.
+  /// the receiver's estimate, or follows from the dilution of precision. The estimate of `AccuracyModel` is
+  /// more accurate.
   public init?(fix: PositionFix) {
     guard let coordinate = fix.coordinate, coordinate.isValid else { return nil }
     self.init(timestamp: fix.timestamp, coordinate: coordinate)

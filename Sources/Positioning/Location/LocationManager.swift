@@ -4,8 +4,8 @@ public import Spatial
 
 /// Decides which locations are reported, as Core Location's manager does.
 ///
-/// A value type without I/O: input are locations accepted by `FixScreen` with their time, output are events.
-/// Call `advance` at `nextDeadline`.
+/// A value type without I/O: the input is locations that `FixScreen` has accepted, the output is events. Call
+/// `advance` at `nextDeadline`.
 public struct LocationManager: Sendable {
   /// Desired accuracy of locations. It controls the hardware and filters nothing; `reduced` makes reported
   /// locations coarse.
@@ -24,13 +24,14 @@ public struct LocationManager: Sendable {
   public private(set) var isUpdating = false
   /// True if significant changes are reported.
   public private(set) var isMonitoringSignificantChanges = false
-  /// The newest location, reported or not; nil before the first. Coarse at reduced accuracy, like all output.
+  /// The newest location, reported or not; nil before the first. At `reduced` accuracy it is coarse, like all
+  /// output.
   public private(set) var location: Location?
   /// The newest reported location; nil before the first.
   public private(set) var lastTold: Location?
   /// Number of locations omitted by the distance filter, since the start.
   public private(set) var filteredCount = 0
-  /// The present failure; nil if there is none.
+  /// The current failure; nil while locations are available.
   public private(set) var failure: LocationFailure?
 
   /// The newest location from the receiver, unchanged: it determines the next demand for power, and is never
@@ -46,8 +47,8 @@ public struct LocationManager: Sendable {
   private var requests: [OneShotRequest] = []
   private var deferral: DeferredUpdates?
   /// Limits of consecutive deferrals without a gap, as long as updates are not paused: each starts at the end
-  /// of the last one. Unlike a single deferral they require no particular accuracy, and a distance filter
-  /// applies to the fixes of a batch. Nil for single deferrals.
+  /// of the last one. Unlike a single deferral, continuous deferrals require no particular accuracy, and a
+  /// distance filter applies to the fixes of a batch. Nil for single deferrals.
   package var continuousDeferral: DeferralLimits?
   /// End and last location of the previous continuous deferral; nil after an error.
   private var lastDeferral: (end: Timestamp, location: Location?)?
@@ -56,7 +57,7 @@ public struct LocationManager: Sendable {
   /// Time of the first of the current reports without a position; nil while the receiver has a position.
   private var blindSince: Timestamp?
 
-  /// Seconds without a position after which a failure is reported: a cold start takes as long.
+  /// Seconds without a position after which a failure is reported. A cold start can last as long.
   private static let positionTimeout = 60.0
 
   public init(
@@ -159,7 +160,7 @@ public struct LocationManager: Sendable {
     return fail(.positionUnknown(since: since))
   }
 
-  /// Reports that there will be no locations until further notice. A deferral ends, and its fixes are
+  /// Reports that no locations will be available until further notice. A deferral ends, and its fixes are
   /// reported.
   public mutating func fail(_ failure: LocationFailure) -> [LocationEvent] {
     guard failure != self.failure else { return [] }
@@ -238,7 +239,7 @@ public struct LocationManager: Sendable {
     continueDeferral(at: location.timestamp)
     guard deferral != nil else { return filter(location) }
     if distanceFilter != nil, !passesFilter(location) { return [] }
-    // In place: copying the batch for every fix would be quadratic.
+    // The fix is added in place, because copying the batch for every fix would require quadratic time.
     let isOver = deferral?.process(location) ?? false
     return isOver ? endDeferral(nil, at: location.timestamp) : []
   }
@@ -305,7 +306,7 @@ extension LocationManager {
   /// until the next call.
   ///
   /// It requires updates that were started and are not paused, a desired accuracy of `best` or
-  /// `bestForNavigation`, and no distance filter; if one of these requirements fails meanwhile, the deferral
+  /// `bestForNavigation`, and no distance filter. If one of these requirements fails meanwhile, the deferral
   /// reports its batch and ends with the error. A newer call cancels the previous one, whose fixes are
   /// reported first.
   ///
@@ -325,13 +326,13 @@ extension LocationManager {
     return events
   }
 
-  /// Ends a deferral before its time; its fixes are reported.
+  /// Ends a deferral before it reaches its limits. The deferred fixes are reported.
   public mutating func disallowDeferredLocationUpdates() -> [LocationEvent] { endDeferral(.cancelled) }
 
   /// True if fixes are being collected.
   public var isDeferring: Bool { deferral != nil }
 
-  /// Reason why updates cannot be deferred at present; nil if they can.
+  /// Reason why updates cannot be deferred now; nil if they can.
   private var deferralViolation: DeferralError? {
     if !isUpdating || isPaused { return .notUpdating }
     if continuousDeferral != nil { return nil }
@@ -361,7 +362,8 @@ extension LocationManager {
     return batch + [.deferredUpdatesFinished(error)]
   }
 
-  /// - Parameter radius: accuracy (68 %, m) of the location before privacy settings reduce it; completes requests.
+  /// - Parameter radius: accuracy (68 %, m) of the location before privacy settings reduce it; it decides
+  ///   whether a request is answered.
   private mutating func answerRequests(with location: Location, of radius: Double?) -> [LocationEvent] {
     var events: [LocationEvent] = []
     for index in requests.indices.reversed() {
@@ -419,9 +421,9 @@ public enum LocationFailure: Error, Hashable, Sendable, CustomStringConvertible 
   case restricted(reason: String)
   /// The receiver is unavailable, or has no source.
   case receiverUnavailable(reason: String)
-  /// The receiver works, but has had no position since this time.
+  /// The receiver works, but has had no position since `since`.
   case positionUnknown(since: Timestamp)
-  /// A one-shot request ended before there was any location.
+  /// A one-shot request reached its time limit before there was any location.
   case requestTimedOut(seconds: Double)
 
   public var description: String {

@@ -1,6 +1,7 @@
 public import Spatial
 
-/// A request for one location with sufficient accuracy, or the best within the time limit.
+/// A request for one location: the first one with sufficient accuracy, or the most accurate one at the time
+/// limit.
 struct OneShotRequest: Sendable {
   /// Sufficient accuracy in m (68 %).
   var accuracy: Double
@@ -20,7 +21,7 @@ struct OneShotRequest: Sendable {
     } ?? .best
   }
 
-  /// Processes a location. Returns it if it answers the request.
+  /// Processes a location. Returns the location if it answers the request; otherwise nil.
   /// - Parameter radius: accuracy in m (68 %) of the measurement; nil if unknown.
   mutating func process(_ location: Location, radius: Double?) -> Location? {
     let radius = radius ?? .infinity
@@ -30,8 +31,8 @@ struct OneShotRequest: Sendable {
   }
 }
 
-/// Selects locations after a large distance and a minimum time since the last one, at the lowest power. The
-/// first location is selected immediately.
+/// Selects locations after a large distance and a minimum time since the last selected location, at the
+/// lowest power. The first location is selected immediately.
 public struct SignificantChangeMonitor: Sendable {
   /// Minimum distance in m.
   public static let distance = 500.0
@@ -43,7 +44,7 @@ public struct SignificantChangeMonitor: Sendable {
 
   public init() {}
 
-  /// Processes a location. Returns it if it is a significant change.
+  /// Processes a location. Returns the location if it is a significant change; otherwise nil.
   public mutating func process(_ candidate: Location) -> Location? {
     if let location {
       guard candidate.timestamp.seconds(since: location.timestamp) >= Self.interval,

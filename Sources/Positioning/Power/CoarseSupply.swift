@@ -64,7 +64,7 @@ extension PowerNeeds {
   }
 }
 
-/// The schedule of radio scans. A demand causes one immediate scan, and ends with the answer.
+/// The schedule of radio scans. A demand requests one immediate scan, and ends with the answer.
 struct RadioPlan: Sendable {
   /// Time of the current request.
   private(set) var asked: Timestamp?

@@ -17,7 +17,7 @@ public struct EnergyLedger: Sendable {
   public var radio = EnergyAccount(bytes: 0)
 
   private let figures: EnergyFigures
-  /// Use of Wi-Fi and cells, after their first scan.
+  /// Use of Wi-Fi and of cells; empty until their first scan.
   private var scans: [EnergyComponent: EnergyAccount] = [:]
   private var meters: [EnergyComponent: OnTimeMeter] = [:]
   private var wakeups = WakeupModel()
@@ -51,7 +51,7 @@ public struct EnergyLedger: Sendable {
 
   /// Updates whether a source's sensors are missing or present.
   public mutating func observe(_ status: SourceStatus) {
-    // By kind: a source that returns may have another name.
+    // Sensors are removed by kind, because a source that returns may have another name.
     sampled.subtract(status.kinds)
     switch status.state {
     case .unavailable: missing[status.source] = status.kinds
@@ -125,7 +125,7 @@ extension EnergyComponent {
 
 /// Adds up the powered time of a component, and the number of starts.
 public struct OnTimeMeter: Hashable, Sendable {
-  /// Time in s that the power stays on after the last demand.
+  /// Time in s for which the power stays on after the last demand.
   public let linger: Double
   /// Number of times that the power came on.
   public private(set) var starts = 0
@@ -179,7 +179,7 @@ public struct EnergyFigures: Hashable, Sendable {
   public var burst: Double
   /// Energy in J of each byte, sent or received.
   public var byte: Double
-  /// Time in s for which the kernel leaves an inertial sensor powered after the last reader.
+  /// Time in s for which the kernel leaves an inertial sensor powered after its last user has closed it.
   public var sensorLinger: Double
 
   public init(

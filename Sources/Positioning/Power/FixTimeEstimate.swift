@@ -1,8 +1,6 @@
-/// Learns the receiver's time from power-on to a sufficient fix.
-///
-/// Three kinds of starts are distinguished: shortly after sleep, when gpsd has not yet closed the receiver;
-/// later, when gpsd must open it and the orbits are still valid; and after hours, when it must receive them
-/// again.
+/// Learns the receiver's time from power-on to a sufficient fix. Three kinds of starts are distinguished.
+/// Shortly after sleep, gpsd has not yet closed the receiver. Later, gpsd must open the receiver, whose orbit
+/// data are still valid. After hours, the receiver must receive orbit data again.
 public struct FixTimeEstimate: Hashable, Sendable {
   /// Time in s after which gpsd closes a receiver without watchers.
   public static let briefLimit = 60.0
@@ -18,8 +16,8 @@ public struct FixTimeEstimate: Hashable, Sendable {
   /// Maximum increase of the estimate in s that one measurement causes immediately and completely, so that
   /// the next fix is in time.
   private static let believable = 2.0
-  /// Relative decrease per fix while the receiver remains on because it seems too slow to sleep, so that
-  /// sleep is tried again after some minutes.
+  /// Relative decrease per fix, while the receiver remains on because its estimated time is too long for a
+  /// sleep. Sleep is therefore tried again after some minutes.
   private static let forgetting = 0.005
 
   /// Time in s to a fix after a brief sleep (`brief`), and after a longer one; initially the maximum of gpsd
@@ -51,7 +49,8 @@ public struct FixTimeEstimate: Hashable, Sendable {
     }
   }
 
-  /// Reduces the estimate because the receiver remained on for a sleep that would have been too short.
+  /// Reduces the estimate after a fix for which the receiver remained on, because the sleep would have been
+  /// too short.
   mutating func forget() { brief -= Self.forgetting * brief }
 
   private mutating func learned(_ seconds: Double, _ known: Double) -> Double {

@@ -20,7 +20,7 @@ public struct PowerNeeds: Hashable, Sendable {
   public var coarse: CoarseSupply?
   /// True if the values of `location` belong to a radio position.
   var isSeenByRadios = false
-  /// Needs of the inertial sensors' consumers while the device moves. Other kinds are off.
+  /// Demands on inertial sensors while the device moves. Kinds that are missing here are off.
   public var inertial: [SensorKind: SensorDemand]
   /// Demands on inertial sensors that also apply at rest.
   public var restless: [SensorKind: SensorDemand] = [:]
@@ -61,7 +61,7 @@ public struct PowerNeeds: Hashable, Sendable {
   var isPositionWanted: Bool { location.isWanted || distanceToBoundary != nil }
 }
 
-/// A position continued by other sensors than the receiver, for all consumers of locations.
+/// A position that sensors other than the receiver continue, for all consumers of locations.
 public struct CarriedPosition: Hashable, Sendable {
   /// Maximum duration in s for which a position is continued, whatever its stated accuracy. The radii of
   /// inertial navigation were validated in outages of up to two minutes.
@@ -96,7 +96,7 @@ public struct LocationNeeds: Hashable, Sendable {
   public struct Request: Hashable, Sendable {
     /// Required accuracy.
     public var accuracy: DesiredAccuracy
-    /// End of its time limit.
+    /// End of the request's time limit.
     public var deadline: Timestamp
 
     public init(accuracy: DesiredAccuracy, deadline: Timestamp) {
@@ -111,7 +111,8 @@ public struct LocationNeeds: Hashable, Sendable {
   /// Union of the one-shot requests that wait for a fix: the finest accuracy and the latest deadline. Nil without a request.
   /// The receiver is powered until the deadline, also at rest and while locations are paused.
   public var request: Request?
-  /// Required accuracy of the next location: `standingAccuracy`, or that of the request if it is finer.
+  /// Required accuracy of the next location: `standingAccuracy`, or the accuracy of the request if that is
+  /// finer.
   public var desiredAccuracy: DesiredAccuracy {
     get { request.map { standingAccuracy.stricter($0.accuracy) } ?? standingAccuracy }
     set { standingAccuracy = newValue }
@@ -123,10 +124,10 @@ public struct LocationNeeds: Hashable, Sendable {
   /// Earliest time of the next location, regardless of distance: the interval of significant changes. Nil for
   /// none.
   public var notBefore: Timestamp?
-  /// Next deadline without a fix: the end of a deferral or of a one-shot request's time limit. The power is
-  /// planned again then. Nil if nothing is due.
+  /// Next deadline without a fix: the end of a deferral or of a one-shot request's time limit. The planner
+  /// decides again at this time. Nil if nothing is due.
   public var deadline: Timestamp?
-  /// Maximum delay of a fix in s while fixes are only collected; 0 if each is required immediately.
+  /// Maximum delay of a fix in s while fixes are only collected; 0 if each fix is required immediately.
   public var maxFixDelay = 0.0
   /// True if headings are published.
   public var isHeadingWanted = false

@@ -19,8 +19,9 @@ public import Spatial
 /// - A rest is accepted if the accelerometer reports it and no later fix contradicts it. Its end activates
 ///   all sensors immediately.
 /// - If an accuracy of a kilometre or more is sufficient and radios can provide the position, they are
-///   scanned shortly before the receiver would be powered, if that costs less; their position counts as a
-///   fix. If the radios find nothing, the receiver is powered as if there were no radios.
+///   scanned shortly before the receiver would be powered. This requires that a scan costs less. The position
+///   from radios then counts as a fix. If the radios find nothing, the receiver is powered as if there were
+///   no radios.
 /// - While fixes are only collected (deferred updates) they may wait in gpsd's socket, and the processor
 ///   sleeps.
 /// - At accuracies finer than a hundred metres the receiver sleeps at rest only while locations are paused,
@@ -40,7 +41,7 @@ public struct PowerPlanner: Sendable {
   /// Maximum time in s without a check of the position at rest, because the accelerometer may miss transport
   /// on rails.
   public static let longestSleep = 1800.0
-  /// Minimum duration of a sleep in s; shorter ones cost more energy than they save.
+  /// Minimum duration of a sleep in s. Shorter sleeps cost more energy than they save.
   public static let shortestSleep = 1.5
   /// Interval in s between checks of the position, while locations are paused and no accelerometer is
   /// available.
@@ -60,7 +61,7 @@ public struct PowerPlanner: Sendable {
   /// Maximum assumed standard deviation in m/s of a receiver's Doppler speed. gpsd reports a much larger
   /// value, which it derives from positions.
   private static let speedAccuracy = 0.5
-  /// Assumed accuracy in m of a receiver that reports none.
+  /// Assumed accuracy in m (68 %) of a receiver that reports no accuracy.
   private static let horizontalAccuracy = 10.0
   /// Acceleration in m/s² between two fixes above which a speed is not accepted before the next fix.
   private static let hardestBraking = 10.0
@@ -68,7 +69,7 @@ public struct PowerPlanner: Sendable {
   private static let comparable = 3.0
   /// Interval in s between radio positions before the receiver's first fix.
   private static let blindScans = 30.0
-  /// Time in s without a fix after which radios are scanned, too.
+  /// Time in s without a fix, after which radios are scanned in addition to the receiver's search.
   private static let searchTimeout = 15.0
   /// Typical duration in s of a sleep in motion.
   private static let briefSleep = 30.0
@@ -135,7 +136,7 @@ public struct PowerPlanner: Sendable {
     return demands
   }
 
-  /// Returns the maximum demands on all kinds of sensors, without any sleep.
+  /// Returns the maximum demands on all kinds of sensors, which apply if no sensor may sleep.
   public static func fullDemands(for needs: PowerNeeds) -> [SensorKind: SensorDemand] {
     var demands = PowerPlanner().inertialDemands(for: needs)
     if needs.isPositionWanted { demands[.positioning] = receiverDemand(latency: 1) }
@@ -148,7 +149,7 @@ public struct PowerPlanner: Sendable {
 
   // MARK: Radios
 
-  /// A demand for an immediate scan; it ends with the answer.
+  /// A demand for an immediate scan, which ends with the answer.
   private static let radioDemand = SensorDemand.rate(
     hertz: 1 / RadioPlan.longest, latency: .seconds(1))
 
@@ -377,7 +378,7 @@ public struct PowerPlanner: Sendable {
 public struct Mobility: Hashable, Sendable {
   /// Maximum speed in m/s.
   public var topSpeed: Double
-  /// Maximum acceleration, braking or turning in m/s² that lasts for some seconds.
+  /// Maximum acceleration in m/s² by accelerating, braking or turning for some seconds.
   public var manoeuvre: Double
 
   public init(topSpeed: Double, manoeuvre: Double) {
@@ -385,8 +386,9 @@ public struct Mobility: Hashable, Sendable {
     self.manoeuvre = manoeuvre
   }
 
-  /// A road vehicle. On recorded city drives the deviation from a straight line over eight seconds was
-  /// equivalent to 3.3 m/s² once, in a fast bend, and otherwise to less than 2.
+  /// A road vehicle. The deviation from a straight line over eight seconds was evaluated on recorded city
+  /// drives. It was equivalent to an acceleration of 3.3 m/s² once, in a fast bend, and otherwise to less
+  /// than 2 m/s².
   public static let vehicle = Mobility(topSpeed: 60, manoeuvre: 3.5)
   /// A person or a bicycle.
   public static let pedestrian = Mobility(topSpeed: 12, manoeuvre: 1.5)
@@ -402,8 +404,9 @@ public struct Mobility: Hashable, Sendable {
     }
   }
 
-  /// Returns the time in s until the device may be `distance` metres away from its position at constant speed
-  /// and course. `error` is the possible error of that speed in m/s. Zero if the distance is not positive.
+  /// Returns the time in s until the device may be `distance` metres away from the position predicted with
+  /// constant speed and course. `error` is the possible error of that speed in m/s. Zero if the distance is
+  /// not positive.
   public func secondsToStray(_ distance: Double, from speed: Double, error: Double) -> Double {
     // If the device turns back, its distance from the predicted position grows by the sum of both speeds.
     seconds(for: distance, startingAt: error, limit: min(max(0, speed), topSpeed) + topSpeed)

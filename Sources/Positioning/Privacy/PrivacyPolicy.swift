@@ -27,7 +27,8 @@ public struct PrivacyPolicy: Hashable, Sendable {
   }
 
   public var zones: [Zone]
-  /// Size of a cell in m outside of all zones; nil publishes exact positions.
+  /// Size in m of the cells to which positions outside of all zones are blurred; nil publishes exact
+  /// positions.
   public var accuracy: Double?
 
   public init(zones: [Zone] = [], accuracy: Double? = nil) {
@@ -35,7 +36,7 @@ public struct PrivacyPolicy: Hashable, Sendable {
     self.accuracy = accuracy
   }
 
-  /// Returns the location as it may be published; nil if it is withheld.
+  /// Returns the location in the form in which it may be published; nil if it must be withheld.
   public func shown(_ location: Location) -> Location? {
     // A position that may be inside of a zone counts as inside.
     let radius = location.horizontalAccuracy ?? Self.address
@@ -90,7 +91,7 @@ struct GridCell: Hashable {
     let height = 180 / rows
     let row = min(rows - 1, ((coordinate.latitude + 90) / height).rounded(.down))
     let latitude = -90 + (row + 0.5) * height
-    // An integer number of cells per circle, so that none is cut at the date line.
+    // The number of cells per circle is an integer, so that no cell is cut at the date line.
     let circle = 360 * Self.degree * Self.cosine(latitude)
     let columns = max(1, (circle / size).rounded(.down))
     let width = 360 / columns

@@ -10,7 +10,7 @@ public struct Region: Hashable, Sendable {
     case polygon([[[Coordinate]]])
   }
 
-  /// Identifier, not empty; a second region with the same identifier replaces the first.
+  /// Identifier, not empty. A region that is added with the identifier of another one replaces that region.
   public var identifier: String
   public var shape: Shape
   public var notifyOnEntry: Bool
@@ -68,7 +68,7 @@ public struct Region: Hashable, Sendable {
 /// The reason why a region is rejected.
 public enum RegionError: Error, Hashable, Sendable, CustomStringConvertible {
   case emptyIdentifier
-  /// A later region of the same set has the identifier and replaces this one.
+  /// A later region of the same set has the same identifier and replaces this region.
   case duplicateIdentifier
   case invalidCenter
   case invalidRadius(Double)

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Spatial
 
-/// Evaluation of one region for one step.
+/// The evaluation of one region for the step from one fix to the next.
 struct RegionEvaluation {
   let region: WatchedRegion
   let step: RegionStep
@@ -29,7 +29,7 @@ struct RegionEvaluation {
   /// Minimum evidence of a single fix: at rest 3, that is 99.9 %; in motion 1, that is 90 %.
   private static let leastEvidenceAtRest = 3.0
 
-  /// True if the region is clearly outside again, so that no track is needed.
+  /// True if the vehicle is clearly outside of the region again, so that no track is needed.
   var isForgettable: Bool { state == .outside && !isInside && track.evidence.isEmpty }
 
   /// - Returns: true if the state has changed.
@@ -130,7 +130,8 @@ struct RegionEvaluation {
     (hasChanged, changeTime) = (true, crossing.time)
   }
 
-  /// Reports entry and exit between two fixes, if the line between them is accurate enough.
+  /// Reports entry and exit between two fixes that are both outside, if the line between them is accurate
+  /// enough.
   private mutating func reportPassage(into events: inout RegionEventList) {
     guard step.isMoving, let start = step.start else { return }
     let area = region.area
@@ -232,18 +233,19 @@ struct WatchedRegion: Hashable, Sendable {
 
 /// State of a region that is not clearly outside.
 struct RegionTrack: Hashable, Sendable {
-  /// True if the newest fix itself lies inside, regardless of its error; nil before the first.
+  /// True if the newest fix lies inside, regardless of its error; nil before the first fix.
   var isInside: Bool?
   /// Last crossing of the boundary by the fixes; nil if none was observed.
   var crossing: RegionCrossing?
   var evidence = RegionEvidence()
-  /// The state that the evidence supports while the state is unknown.
+  /// The state for which evidence has been collected, while the state is undecided; nil if there is no
+  /// evidence.
   var target: WatchState?
   /// True if the state precedes a restart.
   var isRestored = false
   /// True if the first fix after a restart contradicted the state.
   var isLate = false
-  /// Time of entry; nil if it is known only in civil time or unknown.
+  /// Time of entry by the monotonic clock; nil if unknown, or if only its civil time is available.
   var since: Timestamp?
   /// Civil time of entry.
   var sinceTime: UTCTime?

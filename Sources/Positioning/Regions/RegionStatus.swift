@@ -7,7 +7,7 @@ public struct RegionStatus: Hashable, Sendable {
   /// Civil time of the crossing, or of the fix that first decided the state; nil if the state or the time is
   /// unknown.
   public var since: UTCTime?
-  /// The region's own accuracy in m (68 %); nil if it has none.
+  /// The `desiredAccuracy` of the region in m (68 %); nil for the configured accuracy.
   public var desiredAccuracy: Double?
 
   public init(
@@ -75,7 +75,7 @@ extension RegionMonitor {
   private static let wholeEarth = 2.1e7
 
   /// Returns the finest accuracy in m (68 %) of the regions with a boundary within `metres` of a position;
-  /// nil if none of them requires one.
+  /// nil if no such region requires an accuracy.
   public func desiredAccuracy(near coordinate: Coordinate, within metres: Double) -> Double? {
     guard hasOwnAccuracies, coordinate.isValid else { return nil }
     let point = SurfacePoint(coordinate)

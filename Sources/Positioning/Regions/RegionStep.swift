@@ -1,6 +1,6 @@
 internal import Spatial
 
-/// A fix in the form that regions use.
+/// A fix with the values that regions need: position, effective accuracy and motion.
 struct RegionFix: Hashable, Sendable {
   let timestamp: Timestamp
   let time: UTCTime?
@@ -26,11 +26,12 @@ struct RegionFix: Hashable, Sendable {
     speed = location.speed
   }
 
-  /// Standard deviation along one axis in m. 68 % of a circular normal distribution lie within 1.51 times it.
+  /// Standard deviation along one axis in m. A circle with a radius of 1.51 standard deviations contains 68 %
+  /// of a circular normal distribution.
   var deviation: Double { accuracy / 1.5096 }
 }
 
-/// The step from one fix to the next.
+/// The motion from one fix to the next.
 struct RegionStep {
   let start: RegionFix?
   let end: RegionFix
@@ -43,7 +44,7 @@ struct RegionStep {
   /// Distance from a boundary, in standard deviations of a fix, beyond which the fix is certainly on its side
   /// of the boundary.
   private static let reach = 7.5
-  /// Size of a step, in standard deviations of its own error, that is certainly a motion.
+  /// Length of a step, in standard deviations of its error, from which it is certainly a motion.
   private static let significantStep = 7.0
 
   init(from start: RegionFix?, to end: RegionFix, _ settings: RegionMonitor.Settings) {
@@ -67,8 +68,8 @@ struct RegionStep {
     return box
   }
 
-  /// Returns the standard deviation in m of the position at a fraction of the step, from both fixes' errors
-  /// and possible bends.
+  /// Returns the standard deviation in m of the position at a fraction of the step. It includes the errors of
+  /// both fixes, and possible bends of the path.
   func deviation(at fraction: Double) -> Double {
     guard let start else { return end.deviation }
     let (a, b) = ((1 - fraction) * start.deviation, fraction * end.deviation)

@@ -8,7 +8,8 @@ extension BoundedReporter {
   /// and the detector needs some time. On the drives of `BoundedPromiseTests`, values of 2 s and 5 s give
   /// equal results.
   private static let restNoticing = 3.5
-  /// Time in s before its end at which a report monitored only by the accelerometer is renewed.
+  /// Time in s before the end of its validity, at which a report that only the accelerometer monitors is
+  /// renewed.
   private static let renewal = 10.0
 
   /// Updates whether the receiver is on. While it sleeps, missing fixes do not indicate a failure.
@@ -31,7 +32,7 @@ extension BoundedReporter {
   /// Assumes that the device stays at its last position and is not observed until the next location: decides
   /// open reports, and publishes a prediction without motion.
   ///
-  /// - Parameter isSeen: true if the fixes until now were processed; otherwise the device may have moved
+  /// - Parameter isSeen: true if all fixes until now were processed. If false, the device may have moved
   ///   already.
   public mutating func stand(isSeen: Bool = true) -> [ReportPredictor] {
     settle(isStanding: true, mayRest: isSeen)
@@ -89,7 +90,7 @@ extension BoundedReporter {
     return settle(isStanding: false, mayRest: true)
   }
 
-  /// Decides open reports and returns the last one before observation stops.
+  /// Decides open reports. Returns these and the last report before observation stops.
   mutating func settle(isStanding: Bool, mayRest: Bool) -> [ReportPredictor] {
     var reports = decide { _ in true }
     if watch == .accelerometer, !mayRest, var ended = report {
@@ -119,6 +120,7 @@ extension BoundedReporter {
     return physics.seconds(within: roomAtRest, apart: 0) + delay >= Self.restNoticing
   }
 
-  /// Permitted motion of a resting vehicle in m. Over hours a position varies by twice its accuracy.
+  /// Permitted motion of a resting vehicle in m. Over hours, a measured position varies by twice its
+  /// accuracy.
   private var roomAtRest: Double { epsilon - 2 * (newest?.accuracy ?? 0) }
 }

@@ -8,7 +8,7 @@ public import Spatial
 /// report states for how long the vehicle cannot leave the bound (`UnwatchedMotion`). It is sent before a
 /// subscriber displays the first position whose bound is uncertain. An unexpected silence is detected after
 /// 1.75 s at one fix a second; with a shorter delay, positions displayed meanwhile may have been wrong. A fix
-/// that `FixScreen` delays further is published when it is accepted; for subscribers that store reports, the
+/// that `FixScreen` delays further is published when it is accepted. For subscribers that store reports, the
 /// position stored for the time of that fix is then within epsilon, too.
 ///
 /// A report is decided as late as possible: a fix outside of the prediction is displayed `delay` seconds
@@ -22,11 +22,12 @@ public import Spatial
 /// A value type without I/O: locations go in with their time, reports come out. Memory and time per fix are
 /// bounded.
 public struct BoundedReporter: Sendable {
-  /// Maximum number of fixes considered ahead, regardless of the delay; beyond it the report is decided
-  /// early.
+  /// Maximum number of fixes that are considered before a report is decided. If it is reached, the report is
+  /// decided before its delay has passed.
   public static let largestWindow = 600
-  /// Validity in s of a report of a monitored vehicle after the newest fix; it is renewed earlier. This is
-  /// the longest time for which a subscriber may be wrong after an unnoticed loss of vehicle and link.
+  /// Validity in s of a report after the newest fix, while the receiver monitors the vehicle. The report is
+  /// renewed earlier. This is the longest time for which a subscriber may be wrong after an unnoticed loss of
+  /// vehicle and link.
   public static let lease = 180.0
   /// Validity in s while only the accelerometer monitors: parked vehicles should publish rarely.
   public static let restLease = 3600.0
@@ -44,7 +45,8 @@ public struct BoundedReporter: Sendable {
 
   private let choice: ReportChoice
   let physics: UnwatchedMotion
-  /// Fixes that require a new report, from the first outside of the bound; empty while the report is valid.
+  /// Fixes that require a new report, from the first fix outside of the bound; empty while the report is
+  /// valid.
   private(set) var window: [MotionSample] = []
   /// The newest fix, with a velocity from which the receiver's noise is filtered.
   private(set) var newest: MotionSample?
@@ -53,10 +55,10 @@ public struct BoundedReporter: Sendable {
   var watch = Watch.receiver
   /// True if the receiver is on.
   var isReceiverOn = true
-  /// Start of the rest reported by the accelerometer; nil in motion and without one.
+  /// Start of the rest reported by the accelerometer; nil in motion, and without an accelerometer.
   var restSince: Timestamp?
 
-  /// The sensor that monitors the newest report.
+  /// The sensor that monitors whether the vehicle stays within the bound of the newest report.
   enum Watch: Sendable { case receiver, accelerometer, nobody }
 
   /// - Parameters:
@@ -75,8 +77,8 @@ public struct BoundedReporter: Sendable {
     physics = UnwatchedMotion(activity)
   }
 
-  /// The next time at which a decision is due without a location; nil while the last report is valid without
-  /// one.
+  /// The next time at which a decision is due without a location; nil while the last report remains valid
+  /// without a location.
   public var nextDeadline: Timestamp? {
     window.first?.timestamp.advanced(bySeconds: delay) ?? lapse
   }
@@ -91,7 +93,7 @@ public struct BoundedReporter: Sendable {
       unorderedCount += 1
       return []
     }
-    // Deadlines before this location are decided without it.
+    // Deadlines before the time of this location are handled first, without the location.
     var reports = meetDeadlines { $0 < location.timestamp }
     let sample = MotionSample(location, after: newest)
     reports += closeGap(before: sample)

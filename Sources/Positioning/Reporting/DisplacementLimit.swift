@@ -1,10 +1,10 @@
 internal import Spatial
 
-/// A limit on the distance between the last reported position and the vehicle: some metres, and the distance that the vehicle
-/// drives in some seconds at its current speed.
+/// A limit on the distance between the last reported position and the vehicle: a constant, plus the distance
+/// that the vehicle drives in some seconds at its current speed.
 ///
-/// It is for consumers that show the last reported position and do not predict. Their error is the displacement of the vehicle
-/// since the last report.
+/// The limit is for consumers that show the last reported position and do not predict. Their error is the
+/// displacement of the vehicle since the last report.
 public struct DisplacementLimit: Hashable, Sendable {
   public var metres: Double
   public var seconds: Double

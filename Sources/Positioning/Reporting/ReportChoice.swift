@@ -4,8 +4,9 @@ internal import Spatial
 /// Chooses the report that probably stays valid longest.
 ///
 /// Of the motions within the bound of every fix of the window, it chooses the one closest to the vehicle's
-/// expected path in the next twenty seconds: current motion with decaying acceleration and turn rate. If no
-/// motion satisfies the whole window, the one that covers most of it is chosen.
+/// expected path in the next twenty seconds. The expected path is the current motion with decaying
+/// acceleration and turn rate. If no motion satisfies all fixes, the motion that satisfies most fixes from
+/// the first one on is chosen.
 struct ReportChoice: Sendable {
   // "Relative number of reports" is the result defined in `VelocityEstimate`, which also names the drives.
   // With the chosen values it is 0.938.
@@ -27,7 +28,7 @@ struct ReportChoice: Sendable {
   var bound: Double
 
   /// - Parameters:
-  ///   - window: the fixes to consider, from the one at which the report takes effect; not empty.
+  ///   - window: the fixes to consider, not empty. The report takes effect at the first one.
   ///   - estimate: estimated motion at the last fix of the window.
   func report(for window: ArraySlice<MotionSample>, estimate: VelocityEstimate, delay: Double)
     -> ReportPredictor?

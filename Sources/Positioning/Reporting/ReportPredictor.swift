@@ -1,6 +1,6 @@
 public import Spatial
 
-/// The prediction rule shared by vehicle and subscribers: from the report's time until the next report takes
+/// The prediction rule shared by vehicle and subscribers. From the report's time until the next report takes
 /// effect, the vehicle is assumed to move along a straight line at constant speed.
 ///
 /// Both sides compute in the `LocalFrame` of the reported position, so both obtain the same coordinate.
@@ -11,9 +11,11 @@ public struct ReportPredictor: Hashable, Sendable {
   public var coordinate: Coordinate
   /// Velocity in m/s, east and north.
   public var velocity: SIMD2<Double>
-  /// Maximum distance in m of any fix from the prediction for its time, while the report is valid.
+  /// Maximum distance in m between a fix and the prediction for the time of the fix, while the report is
+  /// valid.
   public var bound: Double
-  /// Display delay in s: the bound applies to the position this long ago; 0 for now.
+  /// Display delay in s. The bound applies to the position displayed for the time `delay` seconds ago; 0
+  /// displays the current position.
   public var delay: Double
   /// Time in s for which the bound applies without another report. Nil if the bound applies until the next
   /// report, as in reports of older versions.

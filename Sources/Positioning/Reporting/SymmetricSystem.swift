@@ -3,7 +3,7 @@ struct SymmetricSystem {
   let size: Int
   /// The lower triangle, by rows of full length.
   private var matrix: [Double]
-  /// The gradient: the solution is the step that reduces it to zero.
+  /// The gradient of the function to minimize. The solution is the step at which the gradient becomes zero.
   var gradient: [Double]
 
   init(size: Int) {

@@ -9,12 +9,13 @@ internal import Spatial
 /// hardly any manoeuvre. Smooth velocities pass almost unchanged. For noisy ones, which receivers derive from
 /// positions, acceleration and turn rate have little weight.
 ///
-/// Sensitivity: number of reports at zero delay relative to linear dead reckoning, on both recorded drives,
-/// as the mean over bounds of 10, 20 and 50 m and nine variants: as recorded; velocities derived from
-/// positions; white noise of 0.1, 0.3 (twice) and 1 m/s; derived from positions with noise of 0.3 and 0.6 m
-/// (twice). Two reports for each silence of the receiver are excluded, because dead reckoning has none. The
-/// chosen constants result in a relative number of 0.938. Results change little around them: the constants
-/// lie on a plateau, not at the minimum.
+/// Sensitivity of the constants: the result is the number of reports at zero delay relative to linear dead
+/// reckoning, on both recorded drives. It is the mean over bounds of 10, 20 and 50 m and nine variants of the
+/// velocities. These are the recorded velocities; velocities derived from positions; white noise of 0.1, 0.3
+/// (twice) and 1 m/s; and velocities derived from positions with noise of 0.3 and 0.6 m (twice). Two reports
+/// for each silence of the receiver are excluded, because dead reckoning has none. The chosen constants
+/// result in a relative number of 0.938. Results change little around them: the constants lie on a plateau,
+/// not at the minimum.
 struct VelocityEstimate: Sendable {
   /// Velocity in m/s, east and north.
   private(set) var velocity = SIMD2(0.0, 0)
@@ -45,7 +46,7 @@ struct VelocityEstimate: Sendable {
   private var covariance = (velocity: 0.0, mixed: 0.0, acceleration: 0.0)
   private var last: MotionSample?
   private var lastChange: SIMD2<Double>?
-  /// Median of the square of the second difference, scaled to that of a velocity, in (m/s)².
+  /// Median of the square of the second difference, scaled to the square of a velocity error, in (m/s)².
   private var median = 0.1
 
   /// Variance of the noise of a measured velocity on each axis in (m/s)².

@@ -20,7 +20,8 @@ public struct FixScreen: Sendable {
     public var duplicates = 0
     /// Fixes held back because the device cannot move so fast.
     public var jumps = 0
-    /// Fixes held back because they contradict their velocity by more than their accuracy allows.
+    /// Fixes held back because the positions contradict the velocities by more than the stated accuracy
+    /// allows.
     public var overconfident = 0
     /// Held fixes that were confirmed.
     public var confirmed = 0
@@ -74,13 +75,13 @@ public struct FixScreen: Sendable {
   public static let farJump = 1000.0
   /// Seconds for which fixes must agree after a far jump.
   public static let acceptance = 30.0
-  /// Seconds by which an interval may be shorter than its nominal length.
+  /// Tolerance in s by which an interval may be shorter than its nominal length.
   private static let jitter = 0.1
   /// Maximum error in radii of 68 %: 4.5 standard deviations.
   private static let confidence = 3.0
-  /// Assumed accuracy of a receiver without one, metres at 68 %.
+  /// Assumed accuracy in m (68 %) of a receiver that reports no accuracy.
   static let unknownAccuracy = 15.0
-  /// The longest interval in seconds whose path can be calculated from the velocities at both ends.
+  /// Maximum interval in s for which the path is calculated from the velocities at both ends.
   static let longestStep = 5.0
 
   private enum OutlierKind { case jump, overconfidence }
@@ -90,7 +91,7 @@ public struct FixScreen: Sendable {
     self.clock = clock
   }
 
-  /// Returns the report, without its position if that is exactly 0, 0, which receivers without a fix send.
+  /// Returns the report. Removes the position if it is exactly 0, 0, which receivers without a fix send.
   public func withoutNullIsland(_ fix: PositionFix) -> PositionFix {
     guard let coordinate = fix.coordinate, coordinate.latitude == 0, coordinate.longitude == 0,
       last.map({ $0.coordinate.distance(to: coordinate) > Self.farJump }) ?? true
@@ -143,7 +144,8 @@ public struct FixScreen: Sendable {
     if let candidate, self.doubt(about: location, after: candidate.newest, candidate.motion) == nil,
       doubt != nil || isNearer(location, to: candidate.newest, than: last)
     {
-      // A position that is also reachable from the old one does not resolve an observed jump.
+      // A position that is also reachable from the last accepted one confirms a candidate that only contradicts
+      // velocities. It does not confirm a candidate after a jump.
       return doubt == nil && candidate.doubt == .overconfidence
         ? confirm(location) : follow(candidate, location)
     }
@@ -249,7 +251,8 @@ public struct FixScreen: Sendable {
       let contradiction = AccuracyModel.contradiction(from: last, to: location)
     else { return nil }
     let seconds = step > 0 ? step : 1
-    // A receiver's speed lags behind a sudden stop or start, and some repeat a position and then catch up.
+    // A receiver's speed lags behind a sudden stop or start. Some receivers repeat a position and then
+    // correct it.
     let lag = activity.limits.strongestAcceleration * seconds * max(1, seconds) / 2
     let repeated = (((last.speed ?? 0) + (location.speed ?? 0)) / 2) * seconds / 2
     let allowed = Self.slack(last, location) + lag + repeated

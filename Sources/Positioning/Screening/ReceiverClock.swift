@@ -24,12 +24,12 @@ public struct ReceiverClock: Sendable {
   static let rollover = 1024.0 * 7 * 86_400
   /// Tolerance in s for late or early reports.
   private static let tolerance = 2.0
-  /// Tolerance in s from a multiple of 1024 weeks. It is a day, because the reference clock may be wrong by
-  /// the time zone.
+  /// Tolerance in s for a deviation from a multiple of 1024 weeks: a day, because the reference clock may be
+  /// set to another time zone.
   private static let rolloverTolerance = 86_400.0
-  /// Consecutive fixes that must agree on a new time before it is accepted.
+  /// Number of consecutive fixes that must agree on a new time before the time is accepted.
   private static let confirmations = 10
-  /// 2025-01-01: earlier fixes cannot have been made by this program.
+  /// 2025-01-01. This program did not exist earlier, so no fix can have an earlier time.
   public static let firstRelease = UTCTime(nanoseconds: 1_735_689_600_000_000_000)
 
   private var last: (time: UTCTime, timestamp: Timestamp)?
@@ -38,7 +38,7 @@ public struct ReceiverClock: Sendable {
   /// fast, whose gaps are not jumps.
   private var hastyCount = 0
   private static let hastyFixes = 5
-  /// Correction of this receiver's times by rollovers in ns.
+  /// Correction in ns that is subtracted from this receiver's times because of week rollovers.
   private var offset: Int64 = 0
 
   private let earliest: UTCTime?
@@ -51,9 +51,9 @@ public struct ReceiverClock: Sendable {
   /// Processes a fix's time.
   ///
   /// - Parameters:
-  ///   - reference: civil time by another clock that was set, such as the machine's; nil if there is none. It
-  ///     is used only to detect multiples of 1024 weeks.
-  /// - Returns: the time to use; nil if there is no plausible one.
+  ///   - reference: civil time by another clock that was set, such as the machine's clock; nil if there is
+  ///     none. It is used only to detect errors of multiples of 1024 weeks.
+  /// - Returns: the time to use (nil if there is no plausible time), and the result of the check.
   public mutating func process(
     _ time: UTCTime, at timestamp: Timestamp, reference: UTCTime? = nil
   ) -> (time: UTCTime?, finding: Finding) {

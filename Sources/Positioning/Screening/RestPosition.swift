@@ -11,7 +11,7 @@ struct RestPosition {
 
   /// Metres by which fixes at rest may vary.
   private static let wander = 25.0
-  /// Seconds after which fixes at one position count as rest.
+  /// Time in s for which fixes must be at one position to count as rest.
   private static let onset = 5.0
 
   /// Processes an accepted fix.
@@ -26,7 +26,8 @@ struct RestPosition {
   }
 
   /// Returns true if the device was at rest and the fix is away from both its position and the last fix. With
-  /// fixes every few seconds, a drive does not look like this: the speed of its first fixes ends the rest.
+  /// fixes every few seconds, a drive does not meet this condition, because the speed of its first fixes ends
+  /// the rest.
   func contradicts(_ location: Location, after last: Location) -> Bool {
     guard isEstablished, let first else { return false }
     return !isNear(location, first) && !isNear(location, last)

@@ -16,7 +16,8 @@ struct BeaconList {
   /// Maximum number of access points, and of cells.
   var limits: (points: Int, cells: Int) { (1 << pointsWidth - 1, 1 << cellsWidth - 1) }
 
-  /// - Parameter beacons: sorted, without duplicates, all `isWellFormed`, and no more than `limits`.
+  /// - Parameter beacons: sorted beacons without duplicates, all of which are `isWellFormed`. Their numbers
+  ///   do not exceed `limits`.
   func write(_ beacons: [Beacon], to bits: inout BitWriter) {
     let points = beacons.compactMap(\.address)
     let cells = beacons.filter(\.technology.isCell)
@@ -35,7 +36,7 @@ struct BeaconList {
     }
   }
 
-  /// - Returns: the beacons passed to `write`; nil for bits that `write` does not produce.
+  /// - Returns: the beacons that were passed to `write`; nil for bits that `write` cannot have produced.
   func read(from bits: inout BitReader) -> [Beacon]? {
     guard let pointCount = bits.next(pointsWidth), let cellCount = bits.next(cellsWidth),
       let points = bits.growing(count: Int(pointCount), width: Self.addressWidth)

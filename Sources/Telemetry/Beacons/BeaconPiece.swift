@@ -132,7 +132,7 @@ private enum Packing {
     return bits.bytes
   }
 
-  /// - Returns: nil for bits that `write` does not produce.
+  /// - Returns: the beacons of a piece; nil for bits that `write` cannot have produced.
   static func read(_ bytes: [UInt8], _ cell: Geohash) -> [MappedBeacon]? {
     var bits = BitReader(bytes)
     guard let day = bits.next(16), let identities = list.read(from: &bits),
@@ -169,7 +169,7 @@ private enum Packing {
 
   private static func metres(_ code: UInt64) -> Double { reaches[Int(code & 127)] }
 
-  /// Returns the smallest code that is not below a reach.
+  /// Returns the smallest code whose reach is at least `reach` metres.
   private static func code(_ reach: Double) -> UInt64 {
     UInt64(reaches.firstIndex { $0 >= reach } ?? 127)
   }

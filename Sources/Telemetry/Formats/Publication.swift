@@ -24,7 +24,8 @@ public struct Publication: Hashable, Sendable {
   /// Correlation data of the request, returned with the answer (MQTT 5).
   public var correlation: [UInt8]?
 
-  /// Creates a publication from an encoded payload. Messages with a lane use QoS 1, others QoS 0.
+  /// Creates a publication from an encoded payload. Messages with a lane use QoS 1, messages without a lane
+  /// QoS 0.
   public init(topic: String, payload: [UInt8], lane: DeliveryLane?, retain: Bool) {
     self.topic = topic
     content = .payload(payload)
@@ -103,7 +104,7 @@ public struct MessageFormats: Sendable {
     return publications
   }
 
-  /// Encodes the answer to a command of the OwnTracks format; empty if that format is disabled.
+  /// Encodes the answer to a command of the OwnTracks format; empty if the OwnTracks format is disabled.
   public func encode(_ answer: OwnTracksAnswer) -> [Publication] { ownTracks?.encode(answer) ?? [] }
 
   /// Returns the message that the broker publishes if the connection is lost. A connection has only one will.

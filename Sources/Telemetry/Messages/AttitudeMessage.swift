@@ -7,15 +7,15 @@ public enum BodyAxes: String, Hashable, Sendable, CaseIterable {
   case device
   /// The device's axes, levelled by the command `level`.
   case level
-  /// The vehicle's axes: right, forward, up, as found by navigation.
+  /// The vehicle's axes (right, forward, up), as determined by the navigation filter.
   case vehicle
 }
 
 /// Payload of `attitude`: orientation and motion of the vehicle. Without an attitude it contains what the
-/// sensors provide: the tilt from gravity, or the rotation rate of a gyroscope alone.
+/// sensors provide: the direction of gravity, or only the rotation rate of a gyroscope.
 public struct AttitudeMessage: Hashable, Sendable {
   public var time: UTCTime
-  /// Reference frame of the attitude; nil without one.
+  /// Reference frame of the attitude; nil without an attitude.
   public var frame: AttitudeReferenceFrame?
   /// The attitude; nil if only gravity is available.
   public var attitude: Attitude?
@@ -33,7 +33,7 @@ public struct AttitudeMessage: Hashable, Sendable {
   public var gravity: Vector3?
   /// User acceleration in g; nil if not sent.
   public var userAcceleration: Vector3?
-  /// The reason for reduced quality, and the remedy; nil with all sensors.
+  /// The reason for reduced quality, and the remedy; nil if all sensors are available.
   public var degradation: String?
 
   /// - Parameter angles: roll, pitch and yaw; nil computes them from the attitude alone.
@@ -59,7 +59,7 @@ public struct AttitudeMessage: Hashable, Sendable {
     self.userAcceleration = userAcceleration
   }
 
-  /// Roll and pitch in rad, from the attitude or else from gravity; nil without both.
+  /// Roll and pitch in rad, from the attitude if available, otherwise from gravity; nil without both.
   public var tilt: (roll: Double, pitch: Double)? {
     (angles ?? gravity.flatMap { Attitude(gravity: $0)?.eulerAngles }).map { ($0.roll, $0.pitch) }
   }

@@ -2,7 +2,7 @@ public import JSON
 public import Spatial
 
 /// Payload of `beacons/wanted`: the parts of the fleet's beacon map that the vehicle requests, with the
-/// versions it has.
+/// versions that it already has.
 public struct BeaconsWantedMessage: Hashable, Sendable {
   public struct Cell: Hashable, Sendable {
     public var cell: Geohash

@@ -7,7 +7,7 @@ struct DeltaEncoder {
   private(set) var text: [UInt8] = []
   private var last: Int64 = 0
 
-  /// Appends a number as its difference to the previous one.
+  /// Appends a number, encoded as its difference from the previous number.
   mutating func append(_ number: Int64) {
     append(difference: number &- last)
     last = number

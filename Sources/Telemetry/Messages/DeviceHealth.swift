@@ -109,7 +109,7 @@ extension DeviceHealth {
     json.field("temperature", temperature, decimals: 1)
   }
 
-  /// Reads the fields of a `status`; nil if it contains none of them.
+  /// Reads the fields of a `status` message; nil if the message contains none of the fields.
   public init?(json: JSONValue) {
     self.init()
     model = json["model"]?.string

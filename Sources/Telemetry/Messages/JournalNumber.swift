@@ -32,7 +32,7 @@ public struct JournalNumber: Hashable, Sendable {
 }
 
 extension Coordinate {
-  /// Reads a number; nil if the message has none.
+  /// Reads the number of a trip or event; nil if the message contains no such number.
   /// - Throws: `JSONError` naming the key that is out of range.
   init?(optional json: JSONValue) throws(JSONError) {
     guard json["latitude"] != nil || json["longitude"] != nil else { return nil }

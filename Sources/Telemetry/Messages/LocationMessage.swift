@@ -9,8 +9,8 @@ public struct LocationMessage: Hashable, Sendable {
   public var identity: MessageIdentity?
   public var time: UTCTime
   public var location: Location
-  /// Prediction parameters in bounded reporting; nil otherwise. They refer to the message's time and
-  /// coordinate.
+  /// Prediction parameters in bounded reporting; nil otherwise. The prediction starts at the message's time
+  /// and coordinate.
   public var prediction: Prediction?
 
   /// Parameters that a subscriber needs, in addition to time and position, to compute the same prediction as
@@ -23,7 +23,7 @@ public struct LocationMessage: Hashable, Sendable {
     /// Display delay in s. The bound applies to the position displayed for the time `delay` seconds ago.
     public var delay: Double
     /// Time in s after the message's time for which the bound applies without another message; nil from
-    /// vehicles that do not report it.
+    /// vehicles that report no validity.
     public var validity: Double?
     /// Growth of the bound in m/s after the end of `validity`.
     public var growth: Double

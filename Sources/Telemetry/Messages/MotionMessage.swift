@@ -37,7 +37,8 @@ public struct MotionMessage: Hashable, Sendable {
   /// Time of the event.
   public var time: UTCTime
   public var event: Event
-  /// Axes of an impact's side and direction; nil for other events, and from vehicles that do not report them.
+  /// Axes to which an impact's side and direction refer; nil for other events, and from vehicles that do not
+  /// report the axes.
   public var axes: BodyAxes?
 
   public init(identity: MessageIdentity? = nil, time: UTCTime, event: Event, axes: BodyAxes? = nil) {

@@ -13,7 +13,7 @@ public import Spatial
 /// Edges are shortest lines on the earth, not straight lines on a map: for an edge of 10 km at 50° north the
 /// difference is 2 m.
 public struct RegionCollection: Hashable, Sendable {
-  /// A feature that is not a valid region: identification, problem and remedy.
+  /// A feature that is not a valid region, with its identification, the problem and the remedy.
   public struct Problem: Hashable, Sendable, CustomStringConvertible {
     /// Index of the feature in the collection, from 0.
     public var index: Int
@@ -27,7 +27,7 @@ public struct RegionCollection: Hashable, Sendable {
   }
 
   public private(set) var regions: [Region] = []
-  /// Index of each region's feature in the collection.
+  /// Index of each region's feature in the collection, in the order of the regions.
   public private(set) var places: [Int] = []
   public private(set) var problems: [Problem] = []
 
@@ -59,7 +59,8 @@ public struct RegionCollection: Hashable, Sendable {
   }
 
   /// Replaces all regions of a monitor.
-  /// - Returns: the accepted identifiers, and all rejected features in order of the collection.
+  /// - Returns: the accepted identifiers, and the problems of all rejected features in order of the
+  ///   collection.
   public func watch(in monitor: inout RegionMonitor) -> (accepted: [String], problems: [Problem]) {
     let acceptance = monitor.replaceAll(regions)
     let refused = acceptance.refused.map {

@@ -1,10 +1,10 @@
 package import JSON
 package import Spatial
 
-/// Geometry of a region in GeoJSON (RFC 7946), read in the same way from all documents.
+/// Geometry of a region in GeoJSON (RFC 7946). All documents with regions use this parser.
 package enum RegionGeometry: Hashable, Sendable {
   case point(Coordinate)
-  /// Rings of each part as written: the last corner may repeat the first.
+  /// Rings of each part, as in the document: the last corner may repeat the first.
   case polygon([[[Coordinate]]])
 
   package enum Strictness: Hashable, Sendable {
@@ -48,7 +48,7 @@ package enum RegionGeometry: Hashable, Sendable {
     }
   }
 
-  /// Returns whether a feature can be a region: its geometry is not a line.
+  /// Returns whether a feature can be a region, which is the case unless its geometry is a line.
   package static func isRegion(_ feature: JSONValue) -> Bool {
     guard let geometry = feature["geometry"], geometry != .null else { return false }
     return !["LineString", "MultiLineString", "MultiPoint", "GeometryCollection"].contains(

@@ -49,7 +49,7 @@ public struct RegionMessage: Hashable, Sendable {
     isLate = false
   }
 
-  /// Encoded payload. `late` is omitted if false.
+  /// Encoded payload. The member `late` is missing if it is false.
   public var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("time", time.rfc3339)

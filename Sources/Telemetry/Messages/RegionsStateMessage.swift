@@ -4,8 +4,8 @@ public import Spatial
 
 /// Payload of `regions/state`: the state of each monitored region.
 public struct RegionsStateMessage: Hashable, Sendable {
-  /// Origin of the regions. All monitored regions have the same origin: remote regions replace those of the
-  /// file.
+  /// Origin of the regions. All monitored regions have the same origin: remote regions replace the regions of
+  /// the file.
   public enum Source: String, Hashable, Sendable, CaseIterable {
     /// Regions from the file of `regions.path`.
     case file
@@ -49,7 +49,7 @@ public struct RegionsStateMessage: Hashable, Sendable {
       })
   }
 
-  /// Encoded payload. `omitted` is left out if zero.
+  /// Encoded payload. The member `omitted` is missing if it is zero.
   public var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("time", time.rfc3339)

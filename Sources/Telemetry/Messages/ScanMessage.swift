@@ -6,15 +6,15 @@ public import Spatial
 /// Payload of `scan`: radio transmitters observed together with accurate fixes, for the fleet's beacon map.
 ///
 /// `scans` is Base64 of consecutive scans. Each scan starts at a whole byte and is packed with the high bits
-/// first. It consists of these fields, with the number of bits in parentheses: seconds since 1970 (32),
-/// latitude (24) and longitude (25) as shares of their ranges, position accuracy in metres at 68 % (5),
-/// number of access points (6) and cells (4), their identities, and the signal of each beacon in the same
-/// order (5). Twenty access points require 134 bytes, and a message with one such scan 194.
+/// first. It starts with the seconds since 1970 (32 bits), latitude (24) and longitude (25) as shares of
+/// their ranges, and the position accuracy in metres at 68 % (5). The number of access points (6 bits) and of
+/// cells (4), their identities, and the signal of each beacon in the same order (5) follow. Twenty access
+/// points require 134 bytes, and a message with one such scan 194.
 ///
 /// Messages have neither `epoch` nor `seq`, because the order of scans is irrelevant and duplicates are equal
 /// byte for byte.
 public struct ScanMessage: Hashable, Sendable {
-  /// One scan. Values are rounded to the precision of the payload at creation.
+  /// One scan. At creation, values are rounded to the precision of the payload.
   public struct Scan: Hashable, Sendable {
     /// Time in whole seconds.
     public let time: UTCTime
@@ -22,8 +22,8 @@ public struct ScanMessage: Hashable, Sendable {
     public let coordinate: Coordinate
     /// Position accuracy in m (68 %), 1 ... 31, rounded up.
     public let accuracy: Double
-    /// Sightings in order of their beacons, without duplicates; signals in steps of 2 dB, -94 ... -34 dBm,
-    /// without ages and distances.
+    /// Sightings in order of their beacons, without duplicates. Signals have steps of 2 dB from -94 to -34
+    /// dBm. Sightings contain no age and no distance.
     public let sightings: [BeaconSighting]
 
     /// - Parameter sightings: the strongest are included, at most 63 access points and 15 cells. Only the

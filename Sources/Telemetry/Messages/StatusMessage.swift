@@ -39,11 +39,11 @@ public struct StatusMessage: Hashable, Sendable {
     }
   }
 
-  /// Tilt of the device in the vehicle, as measured by the command `level`.
+  /// Tilt of the device in the vehicle, as measured at the command `level`.
   public struct Level: Hashable, Sendable {
     /// Angle in degrees between the device's face and the vehicle's roof, 0 ... 180.
     public var tilt: Double
-    /// Direction of gravity in the level vehicle, device frame, length one.
+    /// Direction of gravity in the device frame while the vehicle is level, as a vector of length one.
     public var gravity: Vector3
 
     public init(tilt: Double, gravity: Vector3) {
@@ -66,12 +66,12 @@ public struct StatusMessage: Hashable, Sendable {
   /// Time at which the message was written. A will is written at the start of the session and contains the
   /// time of that start.
   public var time: UTCTime
-  /// Start of the broker session that sent this message. It distinguishes the will of an old session from
-  /// that of the current one.
+  /// Start of the broker session that sent this message. It distinguishes the will of an old session from the
+  /// will of the current session.
   public var sessionStart: UTCTime
   /// True if the message is a will, which the broker published after a lost connection.
   public var isWill: Bool
-  /// Next planned contact of a sleeping vehicle; nil if only an event wakes it.
+  /// Next planned contact of a sleeping vehicle; nil if only an event ends its sleep.
   public var nextContact: UTCTime?
   /// Source of the times in messages; nil if not reported.
   public var clock: Clock?

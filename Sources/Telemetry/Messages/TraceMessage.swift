@@ -9,7 +9,7 @@ public struct TraceMessage: Hashable, Sendable {
   /// The cause of a trace.
   public enum Cause: Hashable, Sendable {
     case impact
-    /// A command requested it.
+    /// A command requested the trace.
     case command
     /// A cause unknown to this version.
     case other(String)
@@ -29,7 +29,7 @@ public struct TraceMessage: Hashable, Sendable {
   public enum State: String, Hashable, Sendable, CaseIterable {
     /// The event has occurred, and the time after it is still being recorded.
     case recording
-    /// The trace is complete; `size`, `pieces` and `checksum` refer to it.
+    /// The trace is complete. `size`, `pieces` and `checksum` refer to the complete trace.
     case complete
     /// The agent or its power stopped before the trace was complete; `size`, `pieces` and `checksum` refer to
     /// the recorded part.
@@ -60,7 +60,7 @@ public struct TraceMessage: Hashable, Sendable {
     /// Largest angle so far in degrees between the vehicle's vertical axis and its direction before the
     /// impact.
     public var largestTilt: Double
-    /// True if the vehicle lay on its side or roof.
+    /// True if the vehicle lay on its side or roof after the impact.
     public var hasRolledOver: Bool
     /// Position at which the vehicle came to rest. Nil before that, and if the position is unknown or
     /// private.
@@ -99,7 +99,7 @@ public struct TraceMessage: Hashable, Sendable {
   public var coordinate: Coordinate?
   /// Horizontal accuracy in m (68 %); nil if unknown.
   public var horizontalAccuracy: Double?
-  /// Description of the impact; nil for other causes.
+  /// Description of the impact; nil if the trace has another cause.
   public var impact: Impact?
 
   public init(

@@ -56,7 +56,7 @@ struct TrackDecoder {
     steps = try DeltaDecoder.numbers(json, "times", count: count)
   }
 
-  /// Returns the next position. Call it at most as often as there are positions.
+  /// Returns the next position. Call this function at most once for each position.
   /// - Throws: `JSONError` naming the key with an invalid coordinate or time.
   mutating func next() throws(JSONError) -> (time: UTCTime, coordinate: Coordinate) {
     defer { index += 1 }
@@ -68,7 +68,7 @@ struct TrackDecoder {
     milliseconds &+= steps[index]
     // A century before or after the start exceeds every route, and keeps the sum in the range of the integer.
     guard (-3_200_000_000_000...3_200_000_000_000).contains(milliseconds) else {
-      throw JSONError("key \"times\": fix \(index) is centuries away from the first")
+      throw JSONError("key \"times\": fix \(index) is more than a century away from the start")
     }
     return (start.advanced(bySeconds: Double(milliseconds) / 1000), coordinate)
   }

@@ -84,7 +84,7 @@ public struct TripMessage: Hashable, Sendable {
   public var phase: Phase
   public var kind: Kind
   public var start: End
-  /// End of the trip, or its latest state while it is in progress.
+  /// End of the trip; the latest state while the trip is in progress.
   public var end: End
   /// Distance in m by the odometer, and the part of it that was estimated for gaps.
   public var distance: Double

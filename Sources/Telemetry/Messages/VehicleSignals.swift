@@ -27,7 +27,7 @@ public struct VehicleSignals: Hashable, Sendable {
   public var identity: MessageIdentity?
   /// Time of the newest signal in the message.
   public var time: UTCTime
-  /// Signals in order of their paths; those without a valid value are omitted.
+  /// Signals in order of their paths. Signals without a valid value are omitted.
   public var signals: [Signal]
 
   /// Maximum number of signals read from a message.
@@ -39,7 +39,7 @@ public struct VehicleSignals: Hashable, Sendable {
     self.signals = signals
   }
 
-  /// Returns the value of a path; nil if it is missing.
+  /// Returns the value of the signal with a path; nil if there is no such signal.
   public subscript(path: String) -> Value? { signals.first { $0.path == path }?.value }
 
   public var payload: [UInt8] {

@@ -81,7 +81,8 @@ public struct OwnTracksFormat: Sendable {
     return publication(topics.base, point.payload, lane: lane, retain: true)
   }
 
-  /// Returns a point of the history. It is not retained, because it must not replace the last position.
+  /// Returns a message for a point of the history. It is not retained, because it must not replace the last
+  /// position.
   private func point(_ fix: TrackMessage.Fix) -> Publication {
     var point = OwnTracksLocation(time: fix.time, coordinate: fix.coordinate, trackerID: trackerID)
     point.horizontalAccuracy = fix.horizontalAccuracy
@@ -129,7 +130,7 @@ extension OwnTracksFormat {
   /// and the next location ends its effect.
   private static let unknownStart = UTCTime(nanoseconds: 0)
 
-  /// Decodes a payload of the agent or of a phone; nil for types without a native equivalent.
+  /// Decodes a payload of the agent or of a phone; nil for message types without a native equivalent.
   /// - Throws: `JSONError` naming the key that is missing or wrong.
   public static func decode(_ json: JSONValue) throws(JSONError) -> VehicleMessage? {
     guard case .object = json else { throw JSONError("not an object") }

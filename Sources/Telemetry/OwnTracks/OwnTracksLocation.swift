@@ -118,7 +118,7 @@ extension OwnTracksLocation {
     isCoarse = json["positionSource"]?.string == PositionSource.coarse.rawValue
   }
 
-  /// The location as a native message. It has no identity, because the format has none.
+  /// The location as a native message without an identity, because the format contains none.
   public var native: LocationMessage {
     var location = Location(timestamp: Timestamp(nanoseconds: time.nanoseconds), coordinate: coordinate)
     location.time = time
@@ -138,7 +138,7 @@ extension JSONValue {
     UTCTime(secondsSince1970: try required(name, in: 0...9e9))
   }
 
-  /// Returns an accuracy in metres; nil if it is missing or negative, which means unknown.
+  /// Returns an accuracy in m; nil if it is missing or negative. A negative value means unknown.
   func ownTracksAccuracy(_ name: String) throws(JSONError) -> Double? {
     let accuracy: Double? = try optional(name, in: -1e8...1e8)
     return accuracy.flatMap { $0 < 0 ? nil : $0 }

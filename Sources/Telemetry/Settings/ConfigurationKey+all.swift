@@ -17,7 +17,7 @@ extension ConfigurationKey {
     "Vehicle.Powertrain.FuelSystem.RelativeLevel",
   ]
 
-  /// All keys in the order of `Config/odograph.toml`, which documents each.
+  /// All keys in the order of `Config/odograph.toml`, which documents each key.
   package static let all: [ConfigurationKey] = [
     ConfigurationKey(
       "preset", .oneOf(Preset.allCases.map(\.rawValue)), default: .text(Preset.usual.rawValue)),

@@ -38,14 +38,16 @@ package struct ConfigurationKey: Sendable {
     defaultValue = value
   }
 
-  /// Name of the environment variable that overrides the key: `ODOGRAPH_MQTT_BROKER` for `mqtt.broker`.
+  /// Name of the environment variable that overrides the key, for example `ODOGRAPH_MQTT_BROKER` for
+  /// `mqtt.broker`.
   package var environmentName: String {
     Self.environmentPrefix + path.uppercased().split(separator: ".").joined(separator: "_")
   }
 
   package static let environmentPrefix = "ODOGRAPH_"
 
-  /// Accepted values for a message: "one of a, b" or "an integer from 1 to 65535".
+  /// Description of the accepted values for error messages, for example "one of a, b" or "an integer from 1
+  /// to 65535".
   package var accepted: String {
     switch kind {
     case .text: "a string"
@@ -72,7 +74,8 @@ package struct ConfigurationKey: Sendable {
     number == number.rounded() && abs(number) < 1e15 ? String(Int(number)) : String(number)
   }
 
-  /// Converts a value to the key's type; nil if it is not accepted. An integer is accepted as a number.
+  /// Converts a value to the key's type; nil if the key does not accept the value. An integer is accepted as
+  /// a number.
   package func accept(_ value: Value) -> Value? {
     switch (kind, value) {
     case (.text, .text), (.texts, .texts), (.flag, .flag): value

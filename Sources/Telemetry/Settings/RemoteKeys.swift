@@ -1,4 +1,4 @@
-/// Configuration keys that can be changed at runtime, and their effect.
+/// Configuration keys that can be changed at runtime, and the time at which a change takes effect.
 package enum RemoteKeys {
   /// Keys that can be changed remotely by default. Excluded are the connection to the broker, credentials,
   /// and `location.enabled`, which only the people in the vehicle may change. A desired accuracy of `reduced`
@@ -23,7 +23,7 @@ package enum RemoteKeys {
   package enum Effect: Sendable, Hashable {
     /// Immediately: the pipeline is rebuilt.
     case immediate
-    /// After a new connection. The change is a trial until the broker is reached.
+    /// The change takes effect after a new connection, and is a trial until the broker is reached.
     case onReconnection
     case onRestart
   }

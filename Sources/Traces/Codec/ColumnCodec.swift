@@ -93,7 +93,7 @@ enum ColumnCodec {
 
   /// Reads a column.
   ///
-  /// - Parameter place: the offset of the column's first byte; on return, the offset after the column.
+  /// - Parameter place: the offset of the column's first byte. It is set to the offset after the column.
   /// - Returns: `count` numbers; nil if the bytes are too short or invalid.
   static func read(_ count: Int, from bytes: [UInt8], at place: inout Int) -> [Int64]? {
     let runs = (count + run - 1) / run

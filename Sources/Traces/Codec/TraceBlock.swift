@@ -32,7 +32,7 @@ public struct TraceBlock: Sendable {
     steps = self.resolution.steps
   }
 
-  /// Removes all samples and retains the capacity.
+  /// Removes all samples and retains the allocated memory.
   public mutating func removeAll() {
     for index in streams.indices { streams[index].removeAll() }
     texts.removeAll(keepingCapacity: true)
@@ -186,7 +186,7 @@ public struct TraceBlock: Sendable {
   private static let version: UInt8 = 1
 
   /// The header and each column as separate sections. The bytes in a section have similar frequencies, so
-  /// that each can get its own Huffman code.
+  /// that each section can have its own Huffman code.
   public var sections: [[UInt8]] {
     var head: [UInt8] = [Self.version]
     for step in steps { head.append(little: step.bitPattern) }

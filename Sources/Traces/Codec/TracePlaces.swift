@@ -57,7 +57,7 @@ extension TraceFile {
 }
 
 extension PositionFix {
-  /// Removes position and motion. The time of the fix and its reception quality are retained.
+  /// Removes position and motion from a fix. The time of the fix and its reception quality are retained.
   package mutating func withholdPlace() {
     (coordinate, altitudeEllipsoidal, altitudeMeanSeaLevel) = (nil, nil, nil)
     (speed, course, climb) = (nil, nil, nil)

@@ -49,15 +49,15 @@ public struct CrashDetector: Sendable {
   private static let (moment, movement) = (0.020, 0.8 / 3.6)
   /// The windows in s for the change of velocity that decides about a crash, and for the peak acceleration.
   private static let (triggerTime, peakTime) = (0.150, 0.010)
-  /// The maximum duration of a pulse in s. Pulses of vehicles last 50 to 120 ms, against soft objects up to
-  /// 250 ms.
+  /// The maximum duration of a pulse in s. Pulses of vehicles last 50 to 120 ms, or up to 250 ms against soft
+  /// objects.
   private static let longest = 0.300
   /// The interval between two samples (s) above which integration restarts.
   private static let gap = 0.100
   /// A value in m/s² or rad/s that is implausible for any sensor in a vehicle: 1000 g.
   private static let absurd = 1e4
-  /// The criterion for a dropped device: maximum specific force in m/s² and minimum duration in s of the fall
-  /// (0.08 s, which is 3 cm), and maximum time in s between fall and impact.
+  /// Criteria for a dropped device: maximum specific force in m/s² during the fall, minimum duration of the
+  /// fall in s (0.08 s are 3 cm), and maximum time between fall and impact in s.
   private static let (weightless, fall, strike) = (3.0, 0.08, 0.3)
   /// The speed in m/s above which free fall is not regarded as a drop.
   private static let moving = 3.0
@@ -200,7 +200,7 @@ struct VerticalFilter: Sendable {
   }
 }
 
-/// The integrated velocity over the last 160 ms, with at most one point every 0.75 ms.
+/// The integrated velocity at the times of the last 160 ms, with at most one point every 0.75 ms.
 struct VelocityCourse: Sendable {
   private(set) var velocity = Vector3.zero
   private var points = [(at: Timestamp, velocity: Vector3)](

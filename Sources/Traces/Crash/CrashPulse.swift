@@ -45,7 +45,8 @@ public struct CrashPulse: Hashable, Sendable {
   public var severity: Severity { Severity(changeOfVelocity: speedChange) }
 
   /// The principal direction of force: the direction from which the force came, in degrees clockwise from the
-  /// front, 0 ..< 360. A frontal impact with a wall has 0, an impact from the right 90.
+  /// front, 0 ..< 360. The direction of a frontal impact with a wall is 0, that of an impact from the right
+  /// is 90.
   public var direction: Double {
     normalizedDegrees(atan2(-changeOfVelocity.x, -changeOfVelocity.y).degrees)
   }
