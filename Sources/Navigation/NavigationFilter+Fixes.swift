@@ -4,13 +4,15 @@ internal import Spatial
 
 /// The state of the receiver's reports.
 struct ReceiverState: Hashable, Sendable {
-  /// The times of the last fix and of the last accepted fix, s.
+  /// The time of the last fix in s; nil before the first.
   var lastFix: Double?
+  /// The time of the last accepted fix in s; nil before the first.
   var lastAccepted: Double?
   /// The time of the last report, used or not, s.
   var lastReport: Double?
-  /// Position in the local frame of the last accepted fix, and its standard deviation by axis, m.
+  /// Position in the local frame of the last accepted fix, m; nil before the first.
   var position: Vector3?
+  /// The standard deviation of `position` by axis, m.
   var deviation = 0.0
   /// The interval between fixes in s.
   var interval = 1.0

@@ -62,14 +62,15 @@ public struct NavigationEstimate: Hashable, Sendable {
   public var mounting: Quaternion
   /// The heading of the vehicle in degrees clockwise from true north, 0 ..< 360.
   public var heading: Double
-  /// The standard deviations of the attitude about a horizontal axis and about the vertical, degrees.
+  /// The standard deviation of the attitude about a horizontal axis, degrees.
   public var tiltDeviation: Double
+  /// The standard deviation of the attitude about the vertical, degrees.
   public var headingDeviation: Double
   /// The standard deviations of the mounting about the vehicle's right and up axes, degrees.
   public var mountingDeviation: SIMD2<Double>
-  /// The radii in m of circles around the position that contain the true position with 68 % (`radius68`) and
-  /// 95 % probability.
+  /// The radius in m of the circle around the position that contains the true position with 68 % probability.
   public var radius68: Double
+  /// The radius in m of the circle around the position that contains the true position with 95 % probability.
   public var radius95: Double
   /// The standard deviation of the height, m.
   public var verticalDeviation: Double
@@ -111,13 +112,15 @@ extension NavigationEstimate {
 /// A position during an outage, corrected by later measurements.
 public struct CorrectedPosition: Hashable, Sendable {
   public var timestamp: Timestamp
-  /// The positions of the device and of the receiver's antenna.
+  /// The position of the device.
   public var coordinate: Coordinate
+  /// The position of the receiver's antenna.
   public var antennaCoordinate: Coordinate
   /// The position of the device as estimated during the outage.
   public var live: Coordinate
-  /// The radii in m of circles that contain the true position with 68 % (`radius68`) and 95 % probability.
+  /// The radius in m of the circle that contains the true position of the device with 68 % probability.
   public var radius68: Double
+  /// The radius in m of the circle that contains the true position of the device with 95 % probability.
   public var radius95: Double
 }
 
@@ -151,13 +154,14 @@ public struct NavigationCounters: Hashable, Sendable {
   public var jumps = 0
   /// Wheel speeds that contradicted the motion.
   public var refusedSpeeds = 0
-  /// Number of alignments, and number of those that were revoked.
+  /// Number of alignments.
   public var alignments = 0
+  /// Number of alignments that were revoked.
   public var realignments = 0
   /// Contradictions between the alignment and the motion or the receiver.
   public var contradictions = 0
-  /// Starts from a stored position without a receiver, and the number of those that the first fixes
-  /// contradicted.
+  /// Number of starts from a stored position without a receiver.
   public var resumptions = 0
+  /// Number of such starts that the first fixes contradicted.
   public var contradictedResumptions = 0
 }

@@ -48,14 +48,19 @@ public struct TopicScheme: Hashable, Sendable {
 }
 
 extension TopicScheme {
-  /// Topics of requested settings and regions, and of the reports about them.
+  /// Topic of requested settings.
   public static let configDesired = "config/desired"
+  /// Topic of the report about requested settings.
   public static let configReported = "config/reported"
+  /// Topic of requested regions.
   public static let regionsDesired = "regions/desired"
+  /// Topic of the report about requested regions.
   public static let regionsReported = "regions/reported"
+  /// Topic of the states of regions.
   public static let regionsState = "regions/state"
-  /// Topics of requests for parts of the beacon map, and of the pieces sent in response.
+  /// Topic of requests for parts of the beacon map.
   public static let beaconsWanted = "beacons/wanted"
+  /// Topic of the pieces of the beacon map, which the fleet sends in response.
   public static let beaconsPiece = "beacons/piece"
   /// Topic of the pieces of traces.
   public static let tracePiece = "trace/piece"

@@ -19,9 +19,9 @@ enum Resumption: Hashable, Sendable {
 /// A start from stored state without a receiver. It is possible after a restart of the agent in a tunnel,
 /// when a vehicle leaves an underground garage, or when the sensors slept while the vehicle was parked.
 extension NavigationFilter {
-  /// Durations in s of samples: before the first decision (`firstLook`), and until a vehicle that was at rest
-  /// must be at rest again (`lastLook`).
+  /// Duration in s of samples before the first decision about a start.
   private static let firstLook = 1.0
+  /// Duration in s of samples within which a vehicle that was at rest must be at rest again.
   private static let lastLook = 3.0
   /// Maximum angle in rad between the stored and the measured vertical, up to which the vehicle counts as
   /// unmoved. A thermal bias change of 0.1 m/s² causes 0.6°; load and passengers add half a degree.
@@ -30,17 +30,19 @@ extension NavigationFilter {
   private static let reseating = 0.2.radians
   /// The heading deviation in rad above which the filter's linear error model is not valid.
   private static let largestHeadingDeviation = 30.0.radians
-  /// The standard deviation of the unobserved acceleration along and across the road (m/s²) and its
-  /// correlation time (s), after R. A. Singer, "Estimating optimal tracking filter performance for manned
-  /// maneuvering targets" (1970). In an hour of city traffic, speed and heading changed over 2 to 10 s as
-  /// with deviations of 0.3 to 0.75 m/s². A brisk driver reaches twice these values.
+  /// The standard deviation in m/s² of the unobserved acceleration along and across the road, after R. A.
+  /// Singer, "Estimating optimal tracking filter performance for manned maneuvering targets" (1970). In an
+  /// hour of city traffic, speed and heading changed over 2 to 10 s as with deviations of 0.3 to 0.75 m/s². A
+  /// brisk driver reaches twice these values.
   private static let manoeuvre = 1.5
+  /// The correlation time of the unobserved acceleration in s.
   private static let manoeuvreTime = 5.0
   /// The speed in m/s below which the rate of turn no longer grows, because of the minimum turning radius.
   private static let turningSpeed = 4.0
-  /// The standard deviation of a change of slope in rad, and the length of road in m over which it occurs.
-  /// Crests and sags are designed for 1 % in 10 to 30 m.
+  /// The standard deviation in rad of a change of slope over `slopeLength`. Crests and sags are designed for
+  /// 1 % in 10 to 30 m.
   private static let slopeChange = 2.0.radians
+  /// The length of road in m over which the slope changes.
   private static let slopeLength = 50.0
 
   /// Returns the change of a quantity after `seconds`, if its rate of change has the standard deviation

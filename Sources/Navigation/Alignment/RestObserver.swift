@@ -19,8 +19,9 @@ struct RestObserver: Sendable {
 
   private var current = Bin()
   private var previous = Bin()
-  /// The mean rotation rate over at most 60 s in rad/s, and its duration in s.
+  /// The mean rotation rate in rad/s over at most 60 s of rest.
   private(set) var rate = Vector3.zero
+  /// The duration of `rate` in s.
   private(set) var seconds = 0.0
   /// The mean specific force over the last 3 s in m/s².
   private var force = Vector3.zero

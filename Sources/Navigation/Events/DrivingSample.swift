@@ -7,9 +7,9 @@ public import Spatial
 /// In a level frame, a slope, a banked curve or a leaning body adds no acceleration.
 public struct DrivingSample: Hashable, Sendable {
   public var timestamp: Timestamp
-  /// The mean acceleration since the previous sample in m/s² without gravity, forward (`forward`) and to the
-  /// right.
+  /// The mean acceleration since the previous sample in m/s² without gravity, forward.
   public var forward: Double
+  /// The mean acceleration since the previous sample in m/s² without gravity, to the right.
   public var right: Double
   /// The ground speed in m/s, at least 0.
   public var speed: Double

@@ -9,9 +9,9 @@ struct LastingCondition: Hashable, Sendable {
     case ended(at: Timestamp)
   }
 
-  /// The duration in s for which the condition must be satisfied before it starts (`onset`), and not
-  /// satisfied before it ends (`release`).
+  /// The duration in s for which the condition must be satisfied before it starts.
   let onset: Double
+  /// The duration in s for which the condition must not be satisfied before it ends.
   let release: Double
   private(set) var isOn = false
   /// The time since which the input has differed from `isOn`; nil if they agree.

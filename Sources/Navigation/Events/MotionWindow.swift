@@ -6,8 +6,9 @@ struct MotionWindow: Sendable {
   /// The accumulated motion up to a time.
   struct Point: Hashable, Sendable {
     var timestamp: Timestamp
-    /// The integrals of the forward and lateral accelerations, m/s.
+    /// The integral of the forward acceleration, m/s.
     var along = 0.0
+    /// The integral of the lateral acceleration in m/s, positive to the right.
     var across = 0.0
     /// The integral of speed times rate of turn in m/s, which is the lateral velocity change; positive to the
     /// right.

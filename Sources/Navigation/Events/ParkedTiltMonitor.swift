@@ -10,12 +10,13 @@ internal import Spatial
 /// reference follows slowly, because the accelerometer's bias drifts with the day's temperature by up to a
 /// degree over hours. A rate of 1 Hz is sufficient; the mounting is not needed.
 struct ParkedTiltMonitor: Sendable {
-  /// The duration of a block in s, and the number of consecutive blocks that must have moved.
+  /// The duration of a block in s.
   private static let block = 10.0
+  /// The number of consecutive blocks that must have moved.
   private static let blocksNeeded = 3
   /// The minimum number of samples in a block.
   private static let leastSamples = 5
-  /// The duration before the first reference in s: passengers get out, and doors are closed.
+  /// Time in s between parking and the first reference, in which passengers get out and doors are closed.
   private static let settling = 60.0
   /// The time constant in s with which the reference follows. For a bias drift of 1 mg/K at 15 K per hour,
   /// the lag is 0.4°.
@@ -43,9 +44,9 @@ struct ParkedTiltMonitor: Sendable {
   private var newest: Timestamp?
   /// The reference force in the device frame, m/s².
   private var reference: Vector3?
-  /// The mean forces (m/s²) of the last consecutive blocks that have moved, and the start of the first of
-  /// these blocks.
+  /// The mean forces (m/s²) of the last consecutive blocks that have moved.
   private var moved: [Vector3] = []
+  /// The start of the first of the blocks in `moved`; nil if there is none.
   private var movedSince: Timestamp?
   /// The number of consecutive blocks in the old attitude.
   private var returned = 0

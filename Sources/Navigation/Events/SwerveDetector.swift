@@ -23,9 +23,9 @@ struct SwerveDetector: Sendable {
   private struct Candidate {
     var start: Timestamp
     var sign: Double
-    /// The peak accelerations in m/s² to the first side and to the other side (`second`); the latter is nil
-    /// until it occurs.
+    /// The peak acceleration to the first side, m/s².
     var first: Double
+    /// The peak acceleration to the other side in m/s²; nil until it occurs.
     var second: Double?
     /// The last time at which the acceleration exceeded the lower threshold.
     var loud: Timestamp

@@ -53,7 +53,8 @@ extension ErrorStateFilter {
     }
     if let velocity = fix.velocity {
       let inflation = max(1, parameters.velocityCorrelation / fix.interval)
-      // The velocity is corrected for its latency with the acceleration, whose error is one twentieth.
+      // A late velocity is corrected with the acceleration. The standard deviation of the correction is one
+      // twentieth of it.
       let change = 0.05 * (acceleration.x * acceleration.x + acceleration.y * acceleration.y).squareRoot()
       for axis in 0..<(fix.hasClimb ? 3 : 2) {
         let predicted = predictedVelocity(axis, age: age)

@@ -21,11 +21,13 @@ struct OutageTrack: Sendable {
     var live = Vector3.zero
     /// The vector from the device to the antenna, with the attitude at `time`, m.
     var antenna = Vector3.zero
-    /// The variance of the east coordinate (m²), followed by those of the other coordinates and the
-    /// covariance of east and north.
+    /// The variance of the east coordinate, m².
     var eastVariance = 0.0
+    /// The variance of the north coordinate, m².
     var northVariance = 0.0
+    /// The covariance of the east and the north coordinate, m².
     var covariance = 0.0
+    /// The variance of the height, m².
     var upVariance = 0.0
   }
 

@@ -10,12 +10,15 @@ struct ScanPairing: Hashable, Sendable {
     case sample(Vector3, Vector3)
   }
 
-  /// The sum of the forces since the last rate in m/s², from which a mean is computed, and the last force.
+  /// The sum of the forces in m/s² since the last rate, from which a mean is computed.
   private var sum = Vector3.zero
+  /// The number of forces in `sum`.
   private var count = 0.0
+  /// The last force in m/s²; nil before the first.
   private var last: Vector3?
-  /// The number of consecutive scans that contain only a force, and of those that contain only a rate.
+  /// The number of consecutive scans that contain only a force.
   private var forcesAlone = 0
+  /// The number of consecutive scans that contain only a rate.
   private var ratesAlone = 0
 
   /// The number of consecutive scans of one kind after which the other sensor counts as missing.

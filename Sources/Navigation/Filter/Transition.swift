@@ -9,11 +9,12 @@ struct Transition: Hashable, Sendable {
   private(set) var duration = 0.0
   /// The integral of the specific force in the earth frame, m/s.
   private var force = Vector3.zero
-  /// The integral of the attitude matrix by rows, s.
+  /// The east row of the integral of the attitude matrix, s; the rows of north and up follow.
   private var east = Vector3.zero
   private var north = Vector3.zero
   private var up = Vector3.zero
-  /// The integral of the attitude matrix times the rate about each device axis, by rows, rad.
+  /// The east row of the integral of the attitude matrix times the rate about each device axis, rad; the rows
+  /// of north and up follow.
   private var turnedEast = Vector3.zero
   private var turnedNorth = Vector3.zero
   private var turnedUp = Vector3.zero

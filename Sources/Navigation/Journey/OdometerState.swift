@@ -15,8 +15,9 @@ public struct OdometerState: Hashable, Sendable {
     }
   }
 
-  /// The distance in m, and the part of the distance that was estimated in gaps.
+  /// The distance in m.
   public var distance: Double
+  /// The part of `distance` in m that was estimated in gaps.
   public var estimated: Double
   /// The difference between the vehicle's own odometer and `distance`, m.
   public var offset: Double

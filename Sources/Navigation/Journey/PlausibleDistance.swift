@@ -21,8 +21,9 @@ internal import Spatial
 /// these values. The assumption of rest reduces the error in gaps up to 40 s by up to half a percentage
 /// point. In a town with its short stops, it increases the error in gaps of 80 and 160 s by two points.
 struct PlausibleDistance: Hashable, Sendable {
-  /// The most plausible length (`length`) and the straight line in m.
+  /// The most plausible length in m.
   var length: Double
+  /// The length of the straight line in m, which is the minimum.
   var least: Double
 
   /// Maximum time in s for which the speeds at the ends influence the path. Drives without a long stop favour

@@ -9,13 +9,13 @@ internal import Glibc
 /// against the stated value would mistake driving for rest.
 struct StandstillDetector: Hashable, Sendable {
   private(set) var isStanding = true
-  /// Variances on each axis in (m/s)²: of a velocity at rest, and of the change between two velocities at low
-  /// speed.
+  /// Variance of a velocity at rest on each axis, (m/s)².
   private var restVariance = Self.firstDeviation * Self.firstDeviation
+  /// Variance on each axis of a velocity at low speed in (m/s)², from the change between two velocities.
   private var slowVariance = Self.firstDeviation * Self.firstDeviation
-  /// The displacement east and north since the start of a rest in m (`leg`), and the time in s over which it
-  /// accumulated.
+  /// The displacement east and north since the start of a rest, m.
   private var leg = SIMD2(0.0, 0)
+  /// The time in s over which `leg` accumulated, at most `memory`.
   private var legTime = 0.0
   /// The time in s for which the speed has been low.
   private var slowTime = 0.0

@@ -8,8 +8,9 @@ public struct TripPoint: Hashable, Sendable {
   public var coordinate: Coordinate?
   /// The 68 % radius in m; nil if unknown.
   public var accuracy: Double?
-  /// The odometer in m, and the part of it that was estimated in gaps.
+  /// The odometer in m.
   public var distance: Double
+  /// The part of the odometer in m that was estimated in gaps.
   public var estimated: Double
 
   public init(
@@ -52,10 +53,11 @@ public struct TripRecord: Hashable, Sendable {
   public var start: TripPoint
   /// The latest point; the end of a completed trip.
   public var end: TripPoint
-  /// Time in motion and at rest in s, and the part of the rest with the ignition on in s. The last is nil if
-  /// the state of the ignition is unknown.
+  /// The time in motion, s.
   public var moving: Double
+  /// The time at rest, s.
   public var standing: Double
+  /// The part of `standing` with the ignition on in s; nil if the state of the ignition is unknown.
   public var idling: Double?
   /// The maximum speed in m/s; nil if no speed was measured.
   public var greatestSpeed: Double?

@@ -41,9 +41,9 @@ public struct TripRecorder: Hashable, Sendable {
   /// Time and point of the last position; nil before the first.
   var located: Moment?
   var ignition = Ignition()
-  /// Time and point of a possible start of motion: by speeds (`rise`), and by the accelerometer (`stirred`).
-  /// Nil if there is none.
+  /// Time and point of a possible start of motion by speeds; nil if there is none.
   var rise: Moment?
+  /// Time and point of a possible start of motion by the accelerometer; nil if there is none.
   var stirred: Moment?
 
   struct Moment: Hashable, Sendable {
@@ -52,8 +52,9 @@ public struct TripRecorder: Hashable, Sendable {
   }
 
   struct Ignition: Hashable, Sendable {
-    /// The state of the ignition as reported (`told`), and as used for trips (`believed`); nil if unknown.
+    /// The state of the ignition as reported; nil if unknown.
     var told: Bool?
+    /// The state of the ignition as used for trips; nil if unknown.
     var believed: Bool?
     /// The value of `believed` before the ignition was switched on.
     var before: Bool?

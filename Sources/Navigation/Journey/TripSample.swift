@@ -17,8 +17,9 @@ public struct TripSample: Hashable, Sendable {
   public var speed: Double?
   /// Motion derived from positions; nil if speeds are measured. If it is not nil, it replaces `speed`.
   public var motion: Odometer.PositionMotion?
-  /// The odometer in m, and the part of it that was estimated in gaps instead of measured.
+  /// The odometer in m.
   public var distance: Double
+  /// The part of the odometer in m that was estimated in gaps instead of measured.
   public var estimated: Double
   /// The state of the ignition; nil if unknown or if the CAN bus is lost.
   public var ignition: Bool?
@@ -28,9 +29,9 @@ public struct TripSample: Hashable, Sendable {
   public var isResting: Bool?
   /// The wheel speed in m/s, at most a few seconds old; nil if unknown.
   public var wheelSpeed: Double?
-  /// Fuel rate in l/h, and power from the traction battery in W (negative while charging); nil if the vehicle
-  /// does not report them.
+  /// Fuel rate in l/h; nil if the vehicle does not report it.
   public var fuelRate: Double?
+  /// Power from the traction battery in W, negative while charging; nil if the vehicle does not report it.
   public var power: Double?
 
   public init(

@@ -8,8 +8,9 @@ public struct TripState: Hashable, Sendable {
   public internal(set) var count = 0
   /// The end of the last trip, from which the next trip counts; nil before the first odometer value.
   public internal(set) var boundary: TripPoint?
-  /// The last observed point (`seen`), and the speed at this point in m/s; nil before the first.
+  /// The last observed point; nil before the first.
   var seen: TripPoint?
+  /// The speed at the last observed point in m/s; nil if unknown.
   var speed: Double?
   /// The state of the ignition; nil if unknown.
   var ignition: Bool?
@@ -94,11 +95,13 @@ struct OpenTrip: Hashable, Sendable {
   var end: TripPoint
   /// The odometer at the start of motion, m.
   var origin: Double
-  /// The time in s from the start to the last observation (`elapsed`), to `end` (`endElapsed`), and to the
-  /// last record (`toldElapsed`).
+  /// The time from the start to the last observation, s.
   var elapsed = 0.0
+  /// The time from the start to `end`, s.
   var endElapsed = 0.0
+  /// The time from the start to the last record, s.
   var toldElapsed = 0.0
+  /// The time in motion, s.
   var moving = 0.0
   /// The time at rest in s until `end`.
   var standing = 0.0
@@ -111,9 +114,9 @@ struct OpenTrip: Hashable, Sendable {
   var electricity: Double?
   var counts: [String: Int] = [:]
   var track = TripTrack()
-  /// The point of the first possible motion after `end`, and the value of `elapsed` at that point; nil if
-  /// there was none.
+  /// The point of the first possible motion after `end`; nil if there was none.
   var stir: TripPoint?
+  /// The value of `elapsed` at `stir`, s.
   var stirElapsed = 0.0
 
   init(kind: TripRecord.Kind, start: TripPoint, boundary: TripPoint) {

@@ -20,9 +20,9 @@ struct StopDetector: Sendable {
   /// The time until the next stop is allowed, s.
   private var lockout = 0.0
   private var sinceDecision = 0.0
-  /// The mean specific force in the device frame (m/s²) since the start of the quiet period, and the
-  /// averaging time (s).
+  /// The mean specific force in the device frame since the start of the quiet period, m/s².
   private var reference = Vector3.zero
+  /// The averaging time of `reference`, s.
   private var referenceTime = 0.0
   /// The integrated difference between the force and `reference` in the device frame, m/s.
   private var drift = Vector3.zero

@@ -8,11 +8,13 @@ struct Vibration: Hashable, Sendable {
   var forceEnergy = 1e-8
   /// The mean square of the difference between consecutive rotation rates, (rad/s)².
   var rateEnergy = 1e-10
-  /// The variances of force and rate, in (m/s²)² and (rad/s)².
+  /// The variance of the force, (m/s²)².
   var forceVariance = 1e-8
+  /// The variance of the rotation rate, (rad/s)².
   var rateVariance = 1e-10
-  /// The means of force and rate in the device frame, in m/s² and rad/s.
+  /// The mean force in the device frame, m/s².
   var meanForce = Vector3.zero
+  /// The mean rotation rate in the device frame, rad/s.
   var meanRate = Vector3.zero
 
   /// The logarithms of the four standard deviations, which are the features of the stop detector.

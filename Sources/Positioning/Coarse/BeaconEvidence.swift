@@ -16,9 +16,9 @@ struct BeaconEvidence {
   /// Measured distance of the device from `centre` in m, and its variance in m²; nil if the distance was not
   /// measured.
   let ring: (distance: Double, variance: Double)?
-  /// Densities in 1/m², each multiplied by the probability of its case: of a wrong entry, and of a correct
-  /// entry at its maximum.
+  /// Density in 1/m² if the entry is wrong, multiplied by the probability of this case.
   private let outlier: Double
+  /// Maximum density in 1/m² if the entry is correct, multiplied by the probability of this case.
   private let inlier: Double
 
   /// Probability that a new map entry is wrong, because transmitters are relocated and phones travel.

@@ -26,7 +26,7 @@ package struct CoarsePositioning: Sendable {
       (self.needs, self.time) = (needs, time)
     }
 
-    /// Days since 1970; 0 if unknown, which makes no beacon old.
+    /// Days since 1970; 0 if unknown, so that no beacon counts as old.
     package var day: Int { time.map { Int($0.nanoseconds / 86_400_000_000_000) } ?? 0 }
 
     func isStill(since: Timestamp?) -> Bool {

@@ -47,7 +47,8 @@ public struct CoarseTracker: Sendable {
       doubted = position
       var kept = last
       kept.timestamp = position.timestamp
-      // The previous position with increased radii is still the best.
+      // The previous position, with radii that include the possible movement, is more plausible than the new
+      // one.
       kept.horizontalAccuracy += Self.usual * way
       kept.radius95 += way
       self.last = kept

@@ -67,7 +67,9 @@ extension LearnedBeacon {
   /// Limits of a 16-bit field. Ten bits contain the number of sightings, which matters only up to some
   /// dozens. Six bits contain the strongest signal in dB above `weakest`; 0 means unknown.
   private static let (mostSightings, weakest, loudest) = (1023, -95.0, 63.0)
+  /// Flag of the encoded form: the beacon is travelling.
   private static let travelling: UInt8 = 1
+  /// Flag of the encoded form: another position follows.
   private static let elsewhere: UInt8 = 2
   /// Scales of a coordinate in 32 and in 24 bits.
   private static let (fine, rough) = (1e7, 16_777_216 / 360.0)

@@ -16,9 +16,9 @@ struct CourseCheck: Sendable {
   private static let worstCourse = 10.0
   /// Time in s after a fix for which its course is compared with headings.
   private static let lifetime = 1.5
-  /// Time constant in s with which the constant difference is learned (`learningTime`), and driving time in s
-  /// after which the difference is used (`settlingTime`).
+  /// Time constant in s with which the constant difference is learned.
   private static let learningTime = 120.0
+  /// Driving time in s after which the learned difference is used.
   private static let settlingTime = 30.0
   /// Maximum difference in degrees that is corrected. A larger difference means that the device was mounted
   /// differently.

@@ -63,7 +63,7 @@ struct PausePolicy: Sendable {
     if hasMoved {
       self.anchor = location
       let change = move()
-      // The vehicle may have just stopped here.
+      // The fix proves motion, but the vehicle may already have come to rest here.
       if motion != .moving, isSlow(location) { restBegan = location.timestamp }
       return change
     }

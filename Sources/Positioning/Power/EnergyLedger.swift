@@ -127,7 +127,7 @@ extension EnergyComponent {
 public struct OnTimeMeter: Hashable, Sendable {
   /// Time in s for which the power stays on after the last demand.
   public let linger: Double
-  /// Number of times that the power came on.
+  /// Number of times that the power was switched on.
   public private(set) var starts = 0
 
   private var seconds = 0.0

@@ -20,9 +20,9 @@ public struct FixTimeEstimate: Hashable, Sendable {
   /// sleep. Sleep is therefore tried again after some minutes.
   private static let forgetting = 0.005
 
-  /// Time in s to a fix after a brief sleep (`brief`), and after a longer one; initially the maximum of gpsd
-  /// and most receivers.
+  /// Time in s to a fix after a brief sleep, initially the maximum of gpsd and most receivers.
   public private(set) var brief: Double
+  /// Time in s to a fix after a longer sleep, initially the maximum of gpsd and most receivers.
   public private(set) var warm: Double
   /// A measured time in s so long that a tunnel may be the reason; it is accepted if the next time is long,
   /// too. Nil if there is none.

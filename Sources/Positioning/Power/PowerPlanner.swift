@@ -34,9 +34,10 @@ public import Spatial
 public struct PowerPlanner: Sendable {
   /// Accuracy in m from which the receiver may sleep at rest.
   public static let restfulAccuracy = 100.0
-  /// Rate in Hz (`watchRate`) and latency in s (`watchLatency`) of the accelerometer while it only detects
-  /// motion. Motion appears below 4 Hz. A latency of two seconds causes one wakeup per 25 samples.
+  /// Rate in Hz of the accelerometer while it only detects motion, which appears below 4 Hz.
   public static let watchRate = 12.5
+  /// Latency in s of the accelerometer while it only detects motion. Two seconds cause one wakeup per 25
+  /// samples.
   public static let watchLatency = 2.0
   /// Maximum time in s without a check of the position at rest, because the accelerometer may miss transport
   /// on rails.

@@ -7,7 +7,7 @@ struct RegionFix: Hashable, Sendable {
   let coordinate: Coordinate
   let point: SurfacePoint
   let position: Vector3
-  /// Accuracy reported by the receiver.
+  /// Accuracy in m (68 %) reported by the receiver; nil if it reported none.
   let statedAccuracy: Double?
   /// Effective accuracy in m (68 %).
   let accuracy: Double

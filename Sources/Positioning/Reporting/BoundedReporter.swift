@@ -29,7 +29,8 @@ public struct BoundedReporter: Sendable {
   /// renewed earlier. This is the longest time for which a subscriber may be wrong after an unnoticed loss of
   /// vehicle and link.
   public static let lease = 180.0
-  /// Validity in s while only the accelerometer monitors: parked vehicles should publish rarely.
+  /// Validity in s of a report that only the accelerometer monitors. It is long, because parked vehicles
+  /// should publish rarely.
   public static let restLease = 3600.0
 
   /// Error bound in m.

@@ -45,8 +45,9 @@ public struct FixScreen: Sendable {
   private var accuracy = AccuracyModel()
   private var witness = VelocityWitness()
   private var lastFix: PositionFix?
-  /// The newest accepted location, and the velocity from the positions before it.
+  /// The newest accepted location; nil before the first.
   private var last: Location?
+  /// Velocity in m/s, east and north, from the newest accepted positions; nil if unknown.
   private var motion: SIMD2<Double>?
   private var rest = RestPosition()
   private var candidate: Candidate?

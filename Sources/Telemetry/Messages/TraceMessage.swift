@@ -65,6 +65,7 @@ public struct TraceMessage: Hashable, Sendable {
     /// Position at which the vehicle came to rest. Nil before that, and if the position is unknown or
     /// private.
     public var rest: Coordinate?
+    /// Time at which the vehicle came to rest; nil before that, and if unknown.
     public var restTime: UTCTime?
 
     public init(
@@ -91,9 +92,9 @@ public struct TraceMessage: Hashable, Sendable {
   public var state: State
   /// Time in s recorded before and after the event.
   public var before, after: Double
-  /// Size of the trace in bytes, number of its pieces, and CRC-32 (ISO 3309) of all its bytes; nil during the
-  /// recording.
+  /// Size of the trace in bytes, and number of its pieces; nil during the recording.
   public var size, pieces: Int?
+  /// CRC-32 (ISO 3309) of all bytes of the trace; nil during the recording.
   public var checksum: UInt32?
   /// Position of the event; nil if unknown or private.
   public var coordinate: Coordinate?

@@ -86,12 +86,13 @@ public struct TripMessage: Hashable, Sendable {
   public var start: End
   /// End of the trip; the latest state while the trip is in progress.
   public var end: End
-  /// Distance in m by the odometer, and the part of it that was estimated for gaps.
+  /// Distance in m by the odometer.
   public var distance: Double
+  /// Part of the distance in m that was estimated for gaps.
   public var estimated: Double
-  /// Time in s in motion (`moving`) and at rest (`standing`), and the part of the rest with the ignition on.
-  /// The last is nil if the state of the ignition is unknown.
+  /// Time in s in motion (`moving`) and at rest (`standing`).
   public var moving, standing: Double
+  /// Part of `standing` in s with the ignition on; nil if the state of the ignition is unknown.
   public var idling: Double?
   /// Greatest speed, and mean speed in motion, in m/s; nil if no speed is available yet.
   public var greatestSpeed, meanSpeed: Double?

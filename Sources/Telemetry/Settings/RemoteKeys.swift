@@ -21,7 +21,7 @@ package enum RemoteKeys {
 
   /// Time at which a change of a key takes effect.
   package enum Effect: Sendable, Hashable {
-    /// Immediately: the pipeline is rebuilt.
+    /// The change takes effect immediately, because the pipeline is rebuilt.
     case immediate
     /// The change takes effect after a new connection, and is a trial until the broker is reached.
     case onReconnection

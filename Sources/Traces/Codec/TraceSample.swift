@@ -42,12 +42,15 @@ public struct TraceMotion: Hashable, Sendable {
 /// The step sizes of the sensors' raw values, by axis. A trace stores whole steps; with the sensor's own
 /// steps the trace is lossless.
 public struct TraceResolution: Hashable, Sendable {
-  /// Step sizes in m/s², rad/s and µT along the device axes.
+  /// Step sizes of the specific force in m/s², along the device axes.
   public var specificForce: Vector3
+  /// Step sizes of the rotation rate in rad/s, along the device axes.
   public var rotationRate: Vector3
+  /// Step sizes of the magnetic field in µT, along the device axes.
   public var magneticField: Vector3
-  /// Step size of the pressure in Pa (`pressure`), and of the chip temperature in °C.
+  /// Step size of the pressure in Pa.
   public var pressure: Double
+  /// Step size of the chip temperature in °C.
   public var temperature: Double
 
   /// Creates a resolution; the defaults are for unknown sensors. The default steps are finer than those of
