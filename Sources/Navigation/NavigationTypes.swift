@@ -162,6 +162,6 @@ public struct NavigationCounters: Hashable, Sendable {
   public var contradictions = 0
   /// Number of starts from a stored position without a receiver.
   public var resumptions = 0
-  /// Number of such starts that the first fixes contradicted.
+  /// Number of starts from a stored position that the first fixes contradicted.
   public var contradictedResumptions = 0
 }
