@@ -142,7 +142,7 @@ extension VehicleMessage {
     }
   }
 
-  /// Time in s after which the message is worthless; nil for never.
+  /// Time in s after which the message has no value and expires; nil if it never expires.
   public var expiry: Int? {
     switch self {
     case .heading: 60

@@ -88,7 +88,7 @@ extension NavigationFilter {
     deviations.set(ErrorState.position, fix.deviation + 2)
     deviations.set(ErrorState.velocity, Vector3(1, 1, 1))
     deviations.set(ErrorState.attitude, Vector3(6.0.radians, 6.0.radians, 5.0.radians))
-    // Sensor biases depend on the chip's temperature.
+    // Sensor biases depend on the temperature of the chip, which may have changed.
     deviations.set(ErrorState.gyroscopeBias, Vector3(repeating: (wasAtRest ? 0.05 : 0.3).radians))
     deviations.set(ErrorState.accelerometerBias, Vector3(repeating: 0.1))
     return deviations

@@ -20,7 +20,7 @@ struct YawAlignment: Sendable {
 
   private var hypotheses: [ErrorStateFilter]
   private var upward = [Upward](repeating: Upward(), count: count)
-  /// The time since the start in s.
+  /// The time since the start of the alignment in s.
   private(set) var elapsed = 0.0
   private var sinceVerdict = 0.0
 

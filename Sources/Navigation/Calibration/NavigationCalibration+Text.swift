@@ -3,7 +3,7 @@ internal import Spatial
 
 /// An error in a stored navigation calibration.
 public struct NavigationCalibrationError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The reason, with the line and the remedy.
+  /// The reason, with the line of the text and the remedy.
   public var description: String
 }
 

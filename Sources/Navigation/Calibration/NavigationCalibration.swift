@@ -12,7 +12,7 @@ public struct NavigationCalibration: Hashable, Sendable {
   public var moment: Moment?
   /// The rotation from the device frame to right, forward, up of the vehicle.
   public var mounting: Quaternion
-  /// The standard deviation about the vehicle's right and up axes, rad.
+  /// The standard deviations of the mounting about the vehicle's right and up axes, rad.
   public var mountingDeviation: SIMD2<Double>
   /// The gyroscope bias in the device frame in rad/s, to be subtracted.
   public var gyroscopeBias: Vector3
@@ -45,7 +45,7 @@ public struct NavigationCalibration: Hashable, Sendable {
   public struct Moment: Hashable, Sendable {
     /// The identity of the clock's run since boot: one word without spaces, such as the kernel's `boot_id`.
     public var timeline: String
-    /// The time by the clock.
+    /// The time of the clock `timeline`.
     public var timestamp: Timestamp
 
     public init(timeline: String, timestamp: Timestamp) {
@@ -62,7 +62,7 @@ public struct NavigationCalibration: Hashable, Sendable {
     public var mean = SIMD4<Double>.zero
     /// The variances of the logarithms, in the same order.
     public var variance = SIMD4<Double>.zero
-    /// The duration of the data in s; 0 if nothing was learned.
+    /// The duration in s of the data from which the statistics were learned; 0 if nothing was learned.
     public var seconds = 0.0
   }
 

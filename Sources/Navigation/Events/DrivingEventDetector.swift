@@ -10,7 +10,7 @@ public import Spatial
 /// mounting, and are dropped if the mounting is revoked.
 public struct DrivingEventDetector: Sendable {
   public let limits: DrivingEventLimits
-  /// The reported kinds.
+  /// The kinds of events that are reported.
   public let kinds: Set<DrivingEvent.Kind>
 
   private var sampler = DrivingSampler()
@@ -29,7 +29,7 @@ public struct DrivingEventDetector: Sendable {
   private var sampled: Timestamp?
   private var place: Coordinate?
   private var count = 0
-  /// The numbers of ongoing events.
+  /// The numbers of ongoing events, by kind.
   private var ongoing: [DrivingEvent.Kind: Int] = [:]
 
   /// The time in s without navigation samples after which a manoeuvre is considered finished.
@@ -209,7 +209,7 @@ public struct DrivingEventDetector: Sendable {
     return numbered(told)
   }
 
-  /// The next time at which `advance` can report an event; nil if none.
+  /// The next time at which `advance` can report an event; nil if no event is pending.
   public var nextDeadline: Timestamp? {
     let wait = situation == nil ? nil : sampled?.advanced(bySeconds: Self.longestWait + 0.001)
     return [wait, idling.nextDeadline, supply.nextDeadline, parking.nextDeadline].compactMap { $0 }.min()

@@ -2,7 +2,7 @@ internal import Spatial
 
 /// A monitor for a running engine while the vehicle is at rest.
 struct IdlingMonitor: Sendable {
-  /// The speed in m/s above which the vehicle counts as driving. Slow motion in a queue is below it.
+  /// The speed in m/s above which the vehicle counts as driving. Slow motion in a queue is below this speed.
   private static let slowest = 1.0
   /// The time in s of driving, or with a stopped engine, after which the event ends.
   private static let release = 5.0

@@ -20,15 +20,15 @@ struct MotionWindow: Sendable {
     var coordinate: Coordinate?
   }
 
-  /// Mean values over a part of the window; accelerations in m/s².
+  /// Mean values over a part of the window. Accelerations are in m/s².
   struct Mean: Hashable, Sendable {
     var along: Double
     var across: Double
     /// The lateral acceleration computed from speed and rate of turn.
     var turned: Double
-    /// The time in the middle of the part.
+    /// The time in the middle of the part of the window.
     var middle: Timestamp
-    /// The largest speed in the part, m/s.
+    /// The largest speed in the part of the window, m/s.
     var speed: Double
     var heading: Double
   }
@@ -92,7 +92,7 @@ struct MotionWindow: Sendable {
     }
   }
 
-  /// Returns the mean over the last seconds; nil if the window is shorter.
+  /// Returns the mean over the last `seconds` of the window; nil if the window is shorter.
   func mean(seconds: Double) -> Mean? {
     guard let newest else { return nil }
     var index = newestIndex

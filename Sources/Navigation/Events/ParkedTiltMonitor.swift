@@ -28,7 +28,7 @@ struct ParkedTiltMonitor: Sendable {
   private static let each = 0.5
   /// The share of the limit below which the vehicle has returned to its old attitude.
   private static let release = 0.4
-  /// The standard deviation in degrees of the mean of three blocks in a gale.
+  /// The standard deviation in degrees of the mean angle of three blocks in a gale.
   private static let deviation = 0.25
   /// The range of the mean force relative to gravity; the scale error of any accelerometer is smaller.
   private static let lengths = 0.8...1.2

@@ -2,8 +2,9 @@ internal import Spatial
 
 /// A monitor for a disconnected external supply and for a low supply voltage.
 struct SupplyMonitor: Sendable {
-  /// The minimum durations in s of an event. Interruptions by a relay or by a loose plug on a bump are
-  /// shorter. A starter motor lowers the voltage for 2 s and longer in the cold.
+  /// The minimum durations in s of a disconnection (`unplugging`) and of a low voltage (`low`). Interruptions
+  /// by a relay or by a loose plug on a bump are shorter. A starter motor lowers the voltage for 2 s and
+  /// longer in the cold.
   private static let (unplugging, low) = (3.0, 60.0)
   /// The voltage rise above the limit in V, at which the event ends.
   private static let recovery = 0.4
@@ -17,7 +18,7 @@ struct SupplyMonitor: Sendable {
   private var hadPower = false
   private var events: [DrivingEvent.Kind: DrivingEvent] = [:]
   private var least = Double.infinity
-  /// The last reported values.
+  /// The last reported values; nil if unknown.
   private var reported: (hasPower: Bool?, voltage: Double?) = (nil, nil)
   var place: Coordinate?
 

@@ -6,7 +6,7 @@ internal import Spatial
 /// Passing an obstacle lasts about 2 s each way (ISO 3888-2), so the mean over half a second is used. Bends
 /// of a road change the heading by more.
 struct SwerveDetector: Sendable {
-  /// The window of the mean in s.
+  /// The averaging time of the lateral acceleration in s.
   private static let window = 0.5
   /// The maximum pause in s between the acceleration to one side and to the other.
   private static let longestPause = 1.5

@@ -23,7 +23,7 @@ struct Covariance: Sendable {
     return true
   }
 
-  /// Resets to independent errors with the given standard deviations.
+  /// Resets the covariance to independent errors with the given standard deviations.
   mutating func reset(deviations: ErrorVector) {
     for index in elements.indices { elements[index] = 0 }
     for index in 0..<Self.n { elements[index * (Self.n + 1)] = deviations[index] * deviations[index] }
@@ -109,7 +109,7 @@ struct Covariance: Sendable {
     }
   }
 
-  /// Returns P hᵀ and h P hᵀ.
+  /// Returns P hᵀ and h P hᵀ, for a row h of the measurement matrix.
   @inline(__always)
   func projected(_ row: ErrorVector) -> (gain: ErrorVector, variance: Double) {
     let n = Self.n

@@ -2,7 +2,7 @@ internal import Spatial
 
 /// A receiver report in the local frame.
 struct GNSSMeasurement: Hashable, Sendable {
-  /// The time in s.
+  /// The time of the report in s since the first scan.
   var time: Double
   /// The time since the previous report in s, 0.02 ... 2.
   var interval: Double

@@ -165,7 +165,7 @@ struct ErrorStateFilter: Sendable {
 struct Innovation: Hashable, Sendable {
   /// The squared residual divided by its variance.
   var ratio: Double
-  /// The predicted variance of the residual.
+  /// The predicted variance of the residual, in the square of the measurement's unit.
   var variance: Double
   var isRefused: Bool
 }

@@ -13,7 +13,7 @@ struct OutageTrack: Sendable {
 
   /// A recorded position.
   struct Point: Hashable, Sendable {
-    /// The time in s.
+    /// The time of the position in s since the first scan.
     var time = 0.0
     /// The position east, north, up of the local frame, m.
     var position = Vector3.zero

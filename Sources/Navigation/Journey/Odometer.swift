@@ -81,7 +81,7 @@ public struct Odometer: Hashable, Sendable {
       time: state.time, place: state.place, speed: state.velocity?.magnitude, velocity: state.velocity)
   }
 
-  /// The state to store across restarts.
+  /// The state of the odometer to store across restarts.
   public var state: OdometerState {
     OdometerState(
       distance: distance, estimated: estimated, offset: offset, place: anchor?.place,
@@ -149,7 +149,7 @@ public struct Odometer: Hashable, Sendable {
     distance += way
     let scaled = wheels.scale * last.speed
     standing.interrupt(isMoving: scaled > 0)
-    // At rest the position is unchanged.
+    // At rest, the position does not change.
     let place = way == 0 ? anchor?.place : nil
     advance(
       to: Anchor(
@@ -214,7 +214,7 @@ public struct Odometer: Hashable, Sendable {
       // If the distance is impossible in this time, one of the positions is wrong.
       let isPossible = seconds.map { chord.magnitude <= OdometerSample.fastest * $0 + error } ?? true
       if !isPossible {
-        // The odometer continues from the new position.
+        // No distance is added; the odometer continues from the new position.
       } else if isMoving || chord.magnitude > error {
         add(
           estimated: PlausibleDistance(

@@ -2,7 +2,7 @@ internal import Spatial
 
 /// An error in a stored odometer.
 public struct OdometerStateError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The reason, with the line and the remedy.
+  /// The reason, with the line of the text and the remedy.
   public var description: String
 }
 

@@ -65,7 +65,7 @@ struct StandstillDetector: Hashable, Sendable {
     var velocity: SIMD2<Double>?
   }
 
-  /// Returns the distance in m between two times.
+  /// Returns the distance in m driven between two times.
   mutating func process(_ before: Motion, _ now: Motion, seconds: Double, isStopped: Bool) -> Double {
     isStanding
       ? stand(before, now, seconds: seconds, isStopped: isStopped)
@@ -113,7 +113,7 @@ struct StandstillDetector: Hashable, Sendable {
     return (corrected(before.speed) + corrected(now.speed)) / 2 * seconds
   }
 
-  /// Moves a variance towards half the square of a velocity.
+  /// Moves a variance by one step towards half the square of a velocity.
   private static func learn(_ square: Double, _ variance: inout Double, seconds: Double) {
     let factor = pow(step, min(seconds, 1))
     variance *= square / halfMedian > variance ? factor : 1 / factor

@@ -18,7 +18,7 @@ public struct StoredEvent: Hashable, Sendable {
   public var confidence: Double
   /// The published position of the start; nil if hidden.
   public var coordinate: Coordinate?
-  /// The 68 % accuracy in m, and the speed in m/s.
+  /// The 68 % accuracy of the position in m, and the speed at the start in m/s; nil if unknown.
   public var accuracy, speed: Double?
   public var region: String?
   public var trip: Int?

@@ -87,7 +87,7 @@ public struct TripRecorder: Hashable, Sendable {
     self.settings = settings
   }
 
-  /// Returns the records since the last call, in order.
+  /// Returns the records created since the last call, in order.
   public mutating func drain() -> [TripRecord] {
     defer { statements.removeAll() }
     return statements

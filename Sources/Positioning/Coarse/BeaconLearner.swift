@@ -125,7 +125,7 @@ public struct BeaconLearner: Sendable {
     let age = Double(max(0, day - before.place.lastSeen))
     let frame = LocalFrame(origin: before.place.coordinate)
     let offset = frame.offset(of: place)
-    // Weight of the existing entry, limited to the memory's number of sightings.
+    // Weight of the existing entry, limited to that of `memory` sightings.
     let faded = exp2(-age / halfLife) / (before.centreDeviation * before.centreDeviation)
     let old = min(faded, memory / variance)
     let step = offset / (1 + old * variance)
@@ -146,7 +146,7 @@ public struct BeaconLearner: Sendable {
     return beacon
   }
 
-  /// Returns whether an entry contradicts a position. Travelling beacons contradict none.
+  /// Returns whether an entry contradicts a position. Travelling beacons contradict no position.
   private static func isElsewhere(_ beacon: LearnedBeacon, from place: Coordinate) -> Bool {
     !beacon.isTravelling && beacon.place.coordinate.distance(to: place) > agreed * beacon.place.reach
   }

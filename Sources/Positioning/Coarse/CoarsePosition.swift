@@ -2,7 +2,7 @@ public import Spatial
 
 /// A position from radio scans, accurate to tens of metres in a town, and to a kilometre from a cell alone.
 public struct CoarsePosition: Hashable, Sendable {
-  /// End of the scan.
+  /// Time of the end of the scan.
   public var timestamp: Timestamp
   public var coordinate: Coordinate
   /// Radius in m that contains the true position with 68 % confidence.

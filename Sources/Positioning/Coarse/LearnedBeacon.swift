@@ -69,7 +69,7 @@ extension LearnedBeacon {
   private static let (mostSightings, weakest, loudest) = (1023, -95.0, 63.0)
   /// Flag of the encoded form: the beacon is travelling.
   private static let travelling: UInt8 = 1
-  /// Flag of the encoded form: another position follows.
+  /// Flag of the encoded form: the fields of another position are in use.
   private static let elsewhere: UInt8 = 2
   /// Scales of a coordinate in 32 and in 24 bits.
   private static let (fine, rough) = (1e7, 16_777_216 / 360.0)

@@ -41,7 +41,7 @@ struct CourseCheck: Sendable {
   private var course: (degrees: Double, accuracy: Double, timestamp: Timestamp)?
   private var lastCourse: (degrees: Double, timestamp: Timestamp)?
   private var learnt = 0.0
-  /// Total time of comparison in s.
+  /// Total driving time in s in which heading and course were compared.
   private var driven = 0.0
   private var lastComparison: Timestamp?
   private var changeBegan: Timestamp?

@@ -36,7 +36,7 @@ public struct HeadingManager: Sendable {
   /// headings are corrected by it. Zero before it is learned.
   public var courseBias: Double { followsCourse ? course.bias : 0 }
 
-  /// Processes the vehicle's motion over ground for comparison.
+  /// Processes a location, whose course is compared with the heading.
   public mutating func process(_ location: Location) {
     if followsCourse { course.observe(location) }
   }

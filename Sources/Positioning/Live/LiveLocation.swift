@@ -14,7 +14,7 @@ public import Spatial
 /// sources. `LiveDevice` in `LiveSensors` connects an object of this class to a thread and to the sources.
 @dynamicMemberLookup
 public final class LiveLocation: Sendable {
-  /// Capacity of a consumer's queue: two minutes at 1 Hz.
+  /// Default capacity of a consumer's queue in elements: two minutes at 1 Hz.
   public static let defaultCapacity = 128
 
   private struct State {
@@ -24,7 +24,7 @@ public final class LiveLocation: Sendable {
     var headings = SampleOutlets<Heading>()
     var regions = SampleOutlets<RegionEvent>()
     var failures = SampleOutlets<LocationFailure>()
-    /// Outlets of consumers with settings of their own.
+    /// Outlets of consumers with individual settings.
     var ownUpdates = SampleOutlets<LocationUpdate>()
     var ownHeadings = SampleOutlets<Heading>()
     var answers = SampleOutlets<Result<Location, LocationFailure>>()
@@ -352,7 +352,7 @@ public final class LiveLocation: Sendable {
     newest.withLock { $0 = now }
   }
 
-  /// True if a consumer requires headings, and so attitudes.
+  /// True if a consumer requires headings, and therefore attitudes.
   public var isHeadingWanted: Bool { state.withLock { $0.services.isHeadingWanted } }
 
   /// True if there is any consumer that requires sensors.

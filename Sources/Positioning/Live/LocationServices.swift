@@ -6,7 +6,7 @@ internal import Spatial
 /// accepts reports of sources and attitudes, and returns elements for the consumers and demands on the
 /// sensors.
 struct LocationServices: Sendable {
-  /// A service of the shared managers.
+  /// A service of the shared managers that can have consumers.
   enum Service: Hashable, Sendable, CaseIterable { case updates, significantChanges, headings, regions }
 
   enum Output: Hashable, Sendable {
@@ -150,7 +150,7 @@ struct LocationServices: Sendable {
     }
   }
 
-  /// Adopts changed settings.
+  /// Applies a changed activity to the screen, and marks the demands as outdated.
   mutating func settingsChanged() {
     screen.activity = manager.activityType
     hasNews = true
@@ -197,7 +197,7 @@ struct LocationServices: Sendable {
     return coarse.process(scan, known)
   }
 
-  /// Uses the vehicle's own speed (km/h) to detect standstill.
+  /// Uses the vehicle's speed signal (in km/h) to detect standstill.
   private mutating func observe(_ reading: VehicleReading) {
     guard reading.path == "Vehicle.Speed", case .number(let speed)? = reading.value else { return }
     rest.observe(speed: speed / 3.6, accuracy: nil, at: reading.timestamp)
@@ -368,7 +368,7 @@ struct LocationServices: Sendable {
     return tell(at: last) { $0.stopUpdatingLocation() }
   }
 
-  /// Converts events of the shared manager.
+  /// Converts events of the shared manager to elements for its consumers.
   func told(_ events: [LocationEvent], at timestamp: Timestamp) -> [Output] {
     events.flatMap { event -> [Output] in
       if case .significantChange(let location) = event { return [.significantChange(location)] }

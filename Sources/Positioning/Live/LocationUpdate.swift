@@ -5,7 +5,7 @@ public import Spatial
 public struct LocationUpdate: Hashable, Sendable {
   /// Time of the update, by the device's monotonic clock.
   public var timestamp: Timestamp
-  /// Nil if the update only reports a change.
+  /// The location; nil if the update only reports a change of state.
   public var location: Location?
   /// True if the device is at rest and updates are paused. The next update follows when the device moves.
   public var isStationary: Bool
@@ -41,7 +41,7 @@ public struct LocationUpdate: Hashable, Sendable {
     }
   }
 
-  /// True if locations are disabled, or a device may not be read.
+  /// True if locations are disabled, or the agent has no permission to read a device.
   public var isAuthorizationDenied: Bool {
     switch failure {
     case .denied, .restricted: true

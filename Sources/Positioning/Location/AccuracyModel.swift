@@ -21,7 +21,7 @@ public struct AccuracyModel: Sendable {
   /// Factor by which the receiver underestimates its error, at least 1.
   public private(set) var inflation = 1.0
 
-  /// Averaged square of the ratio of contradictions to the expected error.
+  /// Moving average of the squared ratio of a contradiction to its expected error.
   private var ratio = 0.0
 
   private static let normal95 = 1.96
@@ -30,7 +30,7 @@ public struct AccuracyModel: Sendable {
   /// Minimum horizontal dilution of precision that is possible near the ground with all constellations in
   /// view. Some SiRF receivers report 0.3.
   private static let leastDilution = 0.7
-  /// Averaging time of contradictions in s.
+  /// Time constant in s of the average of contradictions.
   private static let averagingTime = 60.0
   /// Maximum weight of one contradiction, so that a single jump, which `FixScreen` handles, does not increase
   /// the radius for a minute.
@@ -50,7 +50,7 @@ public struct AccuracyModel: Sendable {
   /// Compares the distance between two consecutive accepted locations with the distance by their velocities.
   mutating func learn(from last: Location, to next: Location) {
     let step = next.seconds(since: last)
-    // After a longer silence the velocities do not determine the distance.
+    // After more than two seconds, the velocities do not determine the distance.
     guard step > 0, step <= 2, let a = last.horizontalAccuracy, let b = next.horizontalAccuracy,
       let contradiction = Self.contradiction(from: last, to: next)
     else { return }

@@ -39,7 +39,7 @@ public enum ActivityType: String, Hashable, Sendable, CaseIterable {
 /// Requested accuracy in Core Location's tiers. It controls the hardware and is not a filter: locations are
 /// published with any accuracy; only `reduced` makes published locations coarser.
 public enum DesiredAccuracy: String, Hashable, Sendable, CaseIterable {
-  /// Best accuracy with all helpful sensors and without sleep, at any cost.
+  /// Best accuracy that all sensors together provide, without sleep and regardless of energy.
   case bestForNavigation
   /// Best accuracy of the receiver.
   case best

@@ -2,9 +2,9 @@ internal import Spatial
 
 /// Limits of a deferral.
 package struct DeferralLimits: Hashable, Sendable {
-  /// Distance in m; nil for no limit.
+  /// Distance in m after which a deferral ends; nil for no limit.
   package var distance: Double?
-  /// Time in s; nil for no limit.
+  /// Time in s after which a deferral ends; nil for no limit.
   package var timeout: Double?
 
   package init(distance: Double?, timeout: Double?) { (self.distance, self.timeout) = (distance, timeout) }
@@ -31,9 +31,9 @@ struct DeferredUpdates: Sendable {
   /// them.
   static let reserve = 1.5
 
-  /// Distance in m; infinite for no limit.
+  /// Distance in m after which the deferral ends; infinite for no limit.
   let distance: Double
-  /// Deadline; nil for none.
+  /// Time at which the deferral ends; nil for no limit.
   let deadline: Timestamp?
   /// Collected fixes in order of time.
   private(set) var fixes: [Location] = []

@@ -177,7 +177,7 @@ public struct LocationManager: Sendable {
     return events + expire { $0 <= timestamp }
   }
 
-  /// Time of the next call of `advance`, if nothing arrives before; nil for none.
+  /// Time at which `advance` must be called if no location arrives before; nil if no call is required.
   public var nextDeadline: Timestamp? {
     let pausing = isUpdating && pausesLocationUpdatesAutomatically ? pause.nextDeadline : nil
     return ([pausing, deferral?.deadline] + requests.map(\.deadline)).compactMap { $0 }.min()
@@ -201,7 +201,7 @@ public struct LocationManager: Sendable {
       needs.request = LocationNeeds.Request(accuracy: finest.desiredAccuracy, deadline: last)
     } else if isFollowing {
       if !isMonitoringSignificantChanges { needs.maxFixDelay = maxFixDelay }
-      // A single deferral collects every fix.
+      // A single deferral collects every fix, so the distance filter does not apply.
       let isFiltered = deferral == nil || continuousDeferral != nil
       needs.distance = isFiltered && desiredAccuracy != .bestForNavigation ? distanceToTell : nil
     } else if isMonitoringSignificantChanges {

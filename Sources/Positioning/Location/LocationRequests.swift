@@ -6,7 +6,7 @@ struct OneShotRequest: Sendable {
   /// Sufficient accuracy in m (68 %).
   var accuracy: Double
   var start: Timestamp
-  /// Time limit in s.
+  /// Time limit in s, from `start`.
   var timeLimit: Double
   private(set) var best: Location?
   private(set) var bestRadius = Double.infinity
@@ -34,9 +34,9 @@ struct OneShotRequest: Sendable {
 /// Selects locations after a large distance and a minimum time since the last selected location, at the
 /// lowest power. The first location is selected immediately.
 public struct SignificantChangeMonitor: Sendable {
-  /// Minimum distance in m.
+  /// Minimum distance in m from the last selected location.
   public static let distance = 500.0
-  /// Minimum time in s.
+  /// Minimum time in s since the last selected location.
   public static let interval = 300.0
 
   /// The last selected location; nil before the first.

@@ -28,7 +28,7 @@ struct PausePolicy: Sendable {
     self.activity = activity
   }
 
-  /// Time of the pause if no motion is detected earlier.
+  /// Time at which updates pause, if no motion is detected earlier; nil if no pause is due.
   var nextDeadline: Timestamp? {
     guard !isPaused else { return nil }
     let needed = motion == .stationary ? activity.limits.feltPausingTime : activity.limits.pausingTime
@@ -72,7 +72,7 @@ struct PausePolicy: Sendable {
     return advance(to: location.timestamp)
   }
 
-  /// Advances the time.
+  /// Advances the time without a fix.
   mutating func advance(to timestamp: Timestamp) -> Change? {
     guard let nextDeadline, timestamp >= nextDeadline else { return nil }
     isPaused = true
@@ -92,7 +92,7 @@ struct PausePolicy: Sendable {
   }
 
   private func isSlow(_ location: Location) -> Bool {
-    // Without a speed, the position alone decides.
+    // Without a speed, only the position can show motion.
     (location.speed ?? 0) <= activity.limits.slowest + 2 * min(1, location.speedAccuracy ?? 0)
   }
 }

@@ -66,9 +66,9 @@ extension PowerNeeds {
 
 /// The schedule of radio scans. A demand requests one immediate scan, and ends with the answer.
 struct RadioPlan: Sendable {
-  /// Time of the current request.
+  /// Time of the current request; nil without one.
   private(set) var asked: Timestamp?
-  /// Earliest time of the next request after missing answers.
+  /// Earliest time of the next request after an answer was missing; nil for no restriction.
   private var notBefore: Timestamp?
   /// The next time at which `update` may change the demand without an event.
   private(set) var nextDeadline: Timestamp?

@@ -90,7 +90,7 @@ public struct EnergyLedger: Sendable {
     wakeups.record(running.filter { Self.blockwise.contains($0.key) }.values, at: time)
   }
 
-  /// Kinds that are read in blocks.
+  /// Kinds of sensors that are read in blocks.
   private static let blockwise = Set(SensorKind.inertial + [.barometer])
 
   /// Returns the use of each part until `time`. Wi-Fi and cells are listed after their first scan.
@@ -169,7 +169,7 @@ public struct OnTimeMeter: Hashable, Sendable {
 
 /// Power and energy of the parts of the device. `Config/odograph.toml` names the source of each default.
 public struct EnergyFigures: Hashable, Sendable {
-  /// Power in W while on.
+  /// Power in W of each component while it is on.
   public var power: [EnergyComponent: Double]
   /// Duration in s of a scan whose source does not report it.
   public var scanDuration: [EnergyComponent: Double]
@@ -215,13 +215,13 @@ public enum EnergyComponent: String, Hashable, Sendable, CaseIterable, Comparabl
 
 /// Use of one part since the start.
 public struct EnergyAccount: Hashable, Sendable {
-  /// Powered time in s; of the processor, working time.
+  /// Powered time in s; for the processor, the time in which it works.
   public var seconds = 0.0
   /// Number of starts: of the processor wakeups, of the radio bursts, of Wi-Fi and cells scans.
   public var starts = 0
   /// Bytes sent and received; nil for parts without traffic.
   public var bytes: Int?
-  /// Energy in J by the figures.
+  /// Energy in J, computed from the energy figures.
   public var joules = 0.0
 
   public init(seconds: Double = 0, starts: Int = 0, bytes: Int? = nil, joules: Double = 0) {

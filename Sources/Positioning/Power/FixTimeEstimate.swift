@@ -2,7 +2,7 @@
 /// Shortly after sleep, gpsd has not yet closed the receiver. Later, gpsd must open the receiver, whose orbit
 /// data are still valid. After hours, the receiver must receive orbit data again.
 public struct FixTimeEstimate: Hashable, Sendable {
-  /// Time in s after which gpsd closes a receiver without watchers.
+  /// Time in s after which gpsd closes a receiver that no client watches.
   public static let briefLimit = 60.0
   /// Time of sleep in s after which orbit data counts as outdated. GPS orbits are valid for two hours, and
   /// the receiver obtained them some time before it went to sleep.

@@ -69,7 +69,7 @@ public struct CarriedPosition: Hashable, Sendable {
 
   /// Time at which `radius` applies.
   public var timestamp: Timestamp
-  /// Accuracy in m (68 %).
+  /// Accuracy in m (68 %) of the continued position.
   public var radius: Double
   /// Maximum growth of the radius in m/s.
   public var growth: Double
@@ -94,7 +94,7 @@ public struct CarriedPosition: Hashable, Sendable {
 public struct LocationNeeds: Hashable, Sendable {
   /// A one-shot request that waits for a fix.
   public struct Request: Hashable, Sendable {
-    /// Required accuracy.
+    /// Accuracy that the request requires.
     public var accuracy: DesiredAccuracy
     /// End of the request's time limit.
     public var deadline: Timestamp

@@ -66,7 +66,7 @@ public struct PowerPlanner: Sendable {
   private static let horizontalAccuracy = 10.0
   /// Acceleration in m/s² between two fixes above which a speed is not accepted before the next fix.
   private static let hardestBraking = 10.0
-  /// Maximum time in s between two compared fixes.
+  /// Maximum time in s between two fixes whose speeds are compared.
   private static let comparable = 3.0
   /// Interval in s between radio positions before the receiver's first fix.
   private static let blindScans = 30.0
@@ -107,7 +107,7 @@ public struct PowerPlanner: Sendable {
     self.fixTime = fixTime
   }
 
-  /// True if the receiver is on by the last decision.
+  /// True if the last decision powers the receiver.
   public var isReceiverOn: Bool {
     if case .awake = receiver { true } else { false }
   }

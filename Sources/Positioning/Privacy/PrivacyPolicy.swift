@@ -78,7 +78,7 @@ public struct PrivacyPolicy: Hashable, Sendable {
 /// A cell of a grid over the earth, bounded by parallels and meridians, nearly square except at the poles.
 struct GridCell: Hashable {
   let middle: Coordinate
-  /// Maximum distance in m from the middle to a corner.
+  /// Maximum distance in m from the centre of the cell to a corner.
   let accuracy: Double
 
   /// Metres per degree of a great circle on a sphere with the earth's mean radius; a grid needs no higher

@@ -64,7 +64,7 @@ struct RegionEvaluation {
     return hasChanged
   }
 
-  /// Tracks on which side of the boundary the fix itself is.
+  /// Updates the side of the boundary on which the fix lies, regardless of its error.
   private mutating func followSide() {
     let state = state
     let isFirst = track.isInside == nil && state != .outside
@@ -172,7 +172,7 @@ struct RegionEvaluation {
 struct WatchedRegion: Hashable, Sendable {
   let identifier: String
   let area: Area
-  /// Dwell time in s; nil for never.
+  /// Time in s inside the region, after which a dwell event is published; nil for never.
   let dwell: Double?
   let notifyOnEntry: Bool
   let notifyOnExit: Bool
@@ -199,7 +199,7 @@ struct WatchedRegion: Hashable, Sendable {
     (name, definedAt) = (region.name, region.definedAt)
   }
 
-  /// Returns the end of the dwell time; nil for none.
+  /// Returns the time at which a dwell event is due; nil for none.
   func dwellEnd(_ track: RegionTrack) -> Timestamp? {
     guard let since = track.since, let dwell else { return nil }
     return since.advanced(bySeconds: dwell)
@@ -247,7 +247,7 @@ struct RegionTrack: Hashable, Sendable {
   var isLate = false
   /// Time of entry by the monotonic clock; nil if unknown, or if only its civil time is available.
   var since: Timestamp?
-  /// Civil time of entry.
+  /// Civil time of entry; nil if unknown.
   var sinceTime: UTCTime?
   var hasDwelt = false
   /// A position, and the distance in m from it within which the vehicle is certainly still inside.
@@ -266,7 +266,7 @@ enum WatchState: UInt8, Hashable, Sendable {
   case inside
   /// Outside of a previous shape of the region; its new shape was not evaluated yet.
   case outsideUnseen
-  /// Outside before a restart.
+  /// Outside before a restart; no fix has confirmed it since.
   case outsideRestored
 
   var isOutside: Bool { self != .unknown && self != .inside }

@@ -93,7 +93,7 @@ extension RegionMonitor {
 }
 
 extension WatchState {
-  /// The state as published.
+  /// The state in the form in which it is published.
   var told: RegionState {
     switch self {
     case .unknown: .unknown

@@ -9,7 +9,7 @@ struct RegionFix: Hashable, Sendable {
   let position: Vector3
   /// Accuracy in m (68 %) reported by the receiver; nil if it reported none.
   let statedAccuracy: Double?
-  /// Effective accuracy in m (68 %).
+  /// Accuracy in m (68 %) used for evaluation, with a default and a lower limit.
   let accuracy: Double
   let speed: Double?
 
@@ -21,7 +21,7 @@ struct RegionFix: Hashable, Sendable {
     position = point.position
     statedAccuracy = location.horizontalAccuracy
     let stated = location.horizontalAccuracy.flatMap { $0.isFinite && $0 >= 0 ? $0 : nil }
-    // A lower limit keeps divisions finite with any settings.
+    // The lower limit keeps divisions finite for all settings.
     accuracy = max(stated ?? settings.unknownAccuracy, settings.leastAccuracy, 1e-6)
     speed = location.speed
   }
@@ -35,7 +35,7 @@ struct RegionFix: Hashable, Sendable {
 struct RegionStep {
   let start: RegionFix?
   let end: RegionFix
-  /// Straight distance in m.
+  /// Length of the straight line between the fixes in m.
   let length: Double
   /// True if the vehicle is certainly moving, by its speed or by the step itself.
   let isMoving: Bool

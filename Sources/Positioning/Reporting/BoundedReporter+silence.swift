@@ -1,6 +1,6 @@
 public import Spatial
 
-/// Validity of reports without fixes.
+/// Validity of reports while no fixes arrive.
 extension BoundedReporter {
   /// Speed in m/s above which a vehicle is not at rest, regardless of the accelerometer.
   private static let restSpeed = 1.5

@@ -33,7 +33,7 @@ public struct BoundedReporter: Sendable {
   /// should publish rarely.
   public static let restLease = 3600.0
 
-  /// Error bound in m.
+  /// Error bound of the displayed position in m.
   public let epsilon: Double
   /// Display delay in s.
   public let delay: Double
@@ -147,7 +147,8 @@ public struct BoundedReporter: Sendable {
     chosen.growth = growth(of: chosen)
     chosen = chosen.rounded
     if !holds(chosen, for: first) {
-      // If the wire's rounding nearly exceeds epsilon, the fix itself is used.
+      // If the rounding of the wire format moves the prediction out of the bound, the position of the fix is
+      // used.
       chosen.coordinate = first.coordinate
       chosen = chosen.rounded
     }

@@ -39,7 +39,7 @@ struct ReportChoice: Sendable {
     let unit = max(1, last.timestamp.seconds(since: first.timestamp))
     func time(_ sample: MotionSample) -> Double { sample.timestamp.seconds(since: last.timestamp) / unit }
     let points = window.map { TimedPoint(time: time($0), position: frame.offset(of: $0.coordinate)) }[...]
-    // A margin for later rounding of the wire and the frame.
+    // The bound is reduced by a margin for the later rounding of the wire format and of the frame.
     let line = BoundedLine(bound: bound * 0.999 - 0.002 - 0.001 * fastest(window))
     var motion = UniformMotion(
       position: points[0].position - first.velocity * unit * points[0].time, velocity: first.velocity * unit)
@@ -66,7 +66,7 @@ struct ReportChoice: Sendable {
     window.reduce(0) { max($0, $1.velocity.squaredLength) }.squareRoot()
   }
 
-  /// Returns the expected path, second by second.
+  /// Returns the expected path, with one point for each second.
   private func expected(
     after last: MotionSample, estimate: VelocityEstimate, frame: LocalFrame, unit: Double
   ) -> [ExpectedPoint] {

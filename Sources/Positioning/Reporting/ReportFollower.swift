@@ -2,7 +2,7 @@ public import Spatial
 
 /// The position to display for a vehicle with bounded reporting.
 public struct FollowedPosition: Hashable, Sendable {
-  /// Time of the position.
+  /// Time for which the position is predicted.
   public var moment: Timestamp
   public var coordinate: Coordinate
   /// Maximum distance in m between the position and the vehicle's fix of that time. After the end of the

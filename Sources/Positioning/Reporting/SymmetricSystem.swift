@@ -1,7 +1,7 @@
 /// A small system of linear equations with a symmetric positive definite matrix, as used by Newton's method.
 struct SymmetricSystem {
   let size: Int
-  /// The lower triangle, by rows of full length.
+  /// The matrix, of which only the lower triangle is used, row by row.
   private var matrix: [Double]
   /// The gradient of the function to minimize. The solution is the step at which the gradient becomes zero.
   var gradient: [Double]

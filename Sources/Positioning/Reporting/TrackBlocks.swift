@@ -103,7 +103,7 @@ struct TrackBlocks: Sendable {
       let ends = max(
         error(of: index, start, velocity, block.metres),
         error(of: index + size - 1, start, velocity, block.metres))
-      // A small margin for rounding.
+      // The bound is reduced by a small margin for rounding.
       guard ends + block.bulge <= epsilon * 0.999999 else { break }
       next = index + size
       size *= Self.fan
@@ -160,7 +160,8 @@ struct VelocityOctagon: Sendable {
 
   var isEmpty: Bool { any(lowest .> highest) }
 
-  /// Slightly wider than the bound, because the octagon is only a first filter.
+  /// Factor by which the octagon is wider than the bound. It is only a first filter, so it must not exclude
+  /// valid velocities.
   private static let hair = 1.0001
 
   mutating func narrow(to velocity: SIMD2<Double>, within margin: SIMD2<Double>) {

@@ -20,7 +20,7 @@ public import Spatial
 ///
 /// The first and the last fix are always retained.
 public struct TrackThinner: Sendable {
-  /// Amount of work, independent of a clock.
+  /// Amount of work as numbers of operations, which do not depend on the machine.
   public struct Work: Hashable, Sendable {
     /// Number of examined octagons.
     public var octagons = 0

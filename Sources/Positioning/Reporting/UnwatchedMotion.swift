@@ -52,7 +52,7 @@ struct FixCadence: Sendable {
 
   /// Number of intervals of which the median is used, so that a single tunnel has no influence.
   private static let memory = 5
-  /// Assumed interval in s before three were observed.
+  /// Assumed interval between fixes in s, before three intervals were observed.
   private static let usual = 1.0
   /// Tolerated delay of a fix in s. Number of reports and share of the route with a valid bound: 244 and
   /// 0.651 for a delay of 0; 245 and 0.652 for 0.1 and 0.5; 251 and 0.645 for 1.

@@ -14,18 +14,18 @@ public import Spatial
 public struct FixScreen: Sendable {
   /// Numbers of events since the start.
   public struct Counts: Hashable, Sendable {
-    /// Reports without a position.
+    /// Number of reports without a position.
     public var withoutPosition = 0
-    /// Reports that repeated the previous one.
+    /// Number of reports that repeated the previous one.
     public var duplicates = 0
-    /// Fixes held back because the device cannot move so fast.
+    /// Number of fixes held back because the device cannot have moved that far.
     public var jumps = 0
-    /// Fixes held back because the positions contradict the velocities by more than the stated accuracy
-    /// allows.
+    /// Number of fixes held back because the positions contradict the velocities by more than the stated
+    /// accuracy allows.
     public var overconfident = 0
-    /// Held fixes that were confirmed.
+    /// Number of held fixes that were confirmed.
     public var confirmed = 0
-    /// Held fixes that were dropped.
+    /// Number of held fixes that were dropped.
     public var refuted = 0
     /// Number of suspect fixes passed on.
     public var suspect = 0
@@ -33,7 +33,7 @@ public struct FixScreen: Sendable {
     public var timesBack = 0
     /// Fixes whose time was later than expected by the device's monotonic clock, or was never set.
     public var timesAhead = 0
-    /// Fixes whose time was wrong by a multiple of 1024 weeks and was corrected.
+    /// Number of fixes whose time was wrong by a multiple of 1024 weeks and was corrected.
     public var weekRollovers = 0
   }
 
@@ -60,9 +60,9 @@ public struct FixScreen: Sendable {
     var excess: Double
     var first: Location
     var newest: Location
-    /// The velocity from the newest two positions.
+    /// The velocity in m/s from the newest two positions; nil if unknown.
     var motion: SIMD2<Double>?
-    /// Fixes not passed on yet, oldest first.
+    /// Fixes that were not passed on yet, oldest first.
     var held: [Location]
   }
 
@@ -78,7 +78,7 @@ public struct FixScreen: Sendable {
   public static let acceptance = 30.0
   /// Tolerance in s by which an interval may be shorter than its nominal length.
   private static let jitter = 0.1
-  /// Maximum error in radii of 68 %: 4.5 standard deviations.
+  /// Maximum plausible error in 68 % radii: 3 radii are 4.5 standard deviations.
   private static let confidence = 3.0
   /// Assumed accuracy in m (68 %) of a receiver that reports no accuracy.
   static let unknownAccuracy = 15.0
@@ -191,7 +191,7 @@ public struct FixScreen: Sendable {
     }
   }
 
-  /// Accepts the candidate, and a later location.
+  /// Accepts the fixes of the candidate, and a later location if there is one.
   private mutating func confirm(_ location: Location?) -> [Location] {
     var confirmed = candidate?.held ?? []
     counts.confirmed += confirmed.count
@@ -203,7 +203,7 @@ public struct FixScreen: Sendable {
     return accept(confirmed)
   }
 
-  /// Accepts consecutive locations.
+  /// Accepts consecutive locations, and updates the models that learn from them.
   private mutating func accept(_ locations: [Location]) -> [Location] {
     locations.map {
       var location = $0
@@ -243,7 +243,7 @@ public struct FixScreen: Sendable {
     return confidence * (a * a + b * b).squareRoot()
   }
 
-  /// - Parameter motion: the velocity from the positions before `last`.
+  /// - Parameter motion: the velocity (m/s) from the positions before `last`; nil if unknown.
   private func doubt(about location: Location, after last: Location, _ motion: SIMD2<Double>?) -> OutlierKind?
   {
     if excess(of: location, after: last) > 0 { return .jump }

@@ -12,7 +12,7 @@ public struct ReceiverClock: Sendable {
     case sound
     case wentBack
     case jumpedAhead
-    /// Wrong by a multiple of 1024 weeks, and corrected.
+    /// The time was wrong by a multiple of 1024 weeks, and was corrected.
     case weekRollover
     /// Earlier than any current receiver was made, and there is no reference, so the time is not usable.
     case unset
@@ -22,7 +22,7 @@ public struct ReceiverClock: Sendable {
 
   /// 1024 weeks in s.
   static let rollover = 1024.0 * 7 * 86_400
-  /// Tolerance in s for late or early reports.
+  /// Tolerance in s for reports that arrive late or early.
   private static let tolerance = 2.0
   /// Tolerance in s for a deviation from a multiple of 1024 weeks: a day, because the reference clock may be
   /// set to another time zone.

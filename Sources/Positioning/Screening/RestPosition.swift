@@ -9,7 +9,7 @@ struct RestPosition {
   private var first: Location?
   private var isEstablished = false
 
-  /// Metres by which fixes at rest may vary.
+  /// Distance in m by which fixes at rest may vary.
   private static let wander = 25.0
   /// Time in s for which fixes must be at one position to count as rest.
   private static let onset = 5.0

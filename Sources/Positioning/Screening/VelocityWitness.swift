@@ -14,14 +14,14 @@ internal import Spatial
 /// speed of zero.
 struct VelocityWitness {
   private struct Sample {
-    /// Seconds since the start.
+    /// Time in s since the first location.
     var elapsed: Double
     var residual: SIMD2<Double>
     var velocity: SIMD2<Double>
     var accuracy: Double
-    /// Metres travelled since the start.
+    /// Distance travelled in m since the first location.
     var travelled: Double
-    /// Metres in motion since the start, by velocities and by positions.
+    /// Distance in m travelled in motion since the first location, by velocities and by positions.
     var inMotion: SIMD2<Double>
   }
 
@@ -39,12 +39,12 @@ struct VelocityWitness {
   /// was detected.
   private var drift: (elapsed: Double, distance: Double)?
 
-  /// Duration of a test in s.
+  /// Duration in s over which a drift is tested.
   static let span = 45.0
   /// Time in s without a drift, after which positions are plausible again.
   static let release = 60.0
   private static let share = 0.28
-  /// Seconds between two samples.
+  /// Minimum time in s between two samples.
   private static let interval = 0.9
   /// Distance in m by which a position may always deviate from the velocity. It covers multipath at rest, and
   /// slow traffic below the lowest speed.
@@ -86,7 +86,7 @@ struct VelocityWitness {
       residual += way - expected
       let length = expected.squaredLength.squareRoot()
       travelled += length
-      // At rest, the noise of positions adds up.
+      // At rest, the noise of positions would add up to a distance, so only motion counts.
       if length >= Self.motion * step { inMotion += SIMD2(length, way.squaredLength.squareRoot()) }
     }
     if let newest = samples.last, elapsed - newest.elapsed < Self.interval {

@@ -29,7 +29,7 @@ struct BeaconList {
     for cell in cells {
       let own = cell.rawValue >> 40
       if network != nil { bits.append(own == network ? 1 : 0, 1) }
-      // Of the 64 bits of an identity, the technology has four. Cells require only three of these.
+      // Of the 64 bits of an identity, four contain the technology. For cells, three of these are sufficient.
       if own != network { bits.append(own, 23) }
       bits.append(cell.rawValue & Self.numberMask, Self.numberWidth)
       network = own

@@ -65,7 +65,7 @@ public struct TraceMessage: Hashable, Sendable {
     /// Position at which the vehicle came to rest. Nil before that, and if the position is unknown or
     /// private.
     public var rest: Coordinate?
-    /// Time at which the vehicle came to rest; nil before that, and if unknown.
+    /// Time at which the vehicle came to rest. Nil before that, and if the time is unknown.
     public var restTime: UTCTime?
 
     public init(

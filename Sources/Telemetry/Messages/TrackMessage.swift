@@ -42,8 +42,8 @@ public struct TrackMessage: Hashable, Sendable {
   public private(set) var fixes: [Fix]
   /// Decimals of a degree, 1 ... 8. Seven resolve a centimetre.
   public let precision: Int
-  /// Error bound in m: the distance between every omitted fix and the interpolation in time between its
-  /// neighbours is at most this. Nil if no fix was omitted.
+  /// Error bound in m. Every omitted fix is within this distance of the interpolation in time between its
+  /// neighbours. Nil if no fix was omitted.
   public var bound: Double?
   /// True if the track corrects locations of the same times that were published while the receiver was
   /// silent.

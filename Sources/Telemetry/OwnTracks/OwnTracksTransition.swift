@@ -18,7 +18,7 @@ public struct OwnTracksTransition: Hashable, Sendable {
   public var description: String
   /// Identifier of the region.
   public var regionID: String
-  /// Time of the region's definition.
+  /// Time of the region's creation or last change.
   public var waypointTime: UTCTime
   public var trackerID: String
 

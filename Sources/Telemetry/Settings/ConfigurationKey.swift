@@ -10,7 +10,7 @@ package struct ConfigurationKey: Sendable {
     case texts
     case integer(ClosedRange<Int>)
     case number(ClosedRange<Double>)
-    /// A speed in km/h: a number, or a text with a unit.
+    /// A speed in km/h as a number, or a text with a unit.
     case speed(ClosedRange<Double>)
     case flag
     /// Latitude and longitude in degrees.

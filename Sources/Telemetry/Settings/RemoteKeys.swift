@@ -14,7 +14,7 @@ package enum RemoteKeys {
     "status.interval", "iio.rate", "iio.latency",
   ]
 
-  /// The changeable keys that name a file.
+  /// The remotely changeable keys whose value is the path of a file.
   package static let files: Set = [
     "mqtt.password_file", "mqtt.ca_file", "mqtt.certificate_file", "mqtt.key_file", "mqtt.psk_file",
   ]

@@ -9,7 +9,7 @@ public enum TraceSample: Hashable, Sendable {
   /// The unmodified report of the receiver.
   case fix(PositionFix)
   case vehicle(VehicleReading)
-  /// The result of navigation.
+  /// Attitude and velocity computed by the navigation filter.
   case motion(TraceMotion)
 
   public var timestamp: Timestamp {

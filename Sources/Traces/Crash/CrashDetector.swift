@@ -176,7 +176,8 @@ public struct CrashDetector: Sendable {
 /// A complementary filter for the vertical: the gyroscope rotates it, and the accelerometer corrects it
 /// within seconds.
 struct VerticalFilter: Sendable {
-  /// The rotation from the device frame to level, with an arbitrary heading.
+  /// The rotation from the device frame to a level frame with an arbitrary heading; nil before the first
+  /// samples.
   private(set) var attitude: Quaternion?
 
   /// The time constant of the correction of tilt in s: long compared to a bend, short compared to the drift

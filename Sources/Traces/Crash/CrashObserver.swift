@@ -44,7 +44,7 @@ public struct CrashObserver: Sendable {
   /// The speed in m/s below which the vehicle counts as at rest, and the minimum duration of such a speed in
   /// s.
   private static let (rest, restTime) = (0.5, 3.0)
-  /// The time in s after which the summary is final.
+  /// The time in s after an impact, after which the summary is final.
   private static let longest = 30.0
 
   public init(settings: CrashDetector.Settings = .init()) { detector = CrashDetector(settings: settings) }
@@ -98,7 +98,7 @@ public struct CrashObserver: Sendable {
     return known
   }
 
-  /// Returns the last speed reported before a time.
+  /// Returns the last speed in m/s reported before a time; nil if it is too old or missing.
   private func before(_ moment: Timestamp) -> Double? {
     guard let sample = earlier.last(where: { $0.at <= moment }),
       moment.seconds(since: sample.at) <= Self.speedAge
