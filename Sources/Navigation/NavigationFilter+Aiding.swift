@@ -118,6 +118,6 @@ enum OutagePhase: Hashable, Sendable {
   case running(since: Double)
   /// The receiver returned at this time (s since the first scan), and its fixes still correct the track.
   case settling(since: Double)
-  /// The track is final.
+  /// The track is final and is no longer corrected.
   case finished
 }

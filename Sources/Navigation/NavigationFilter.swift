@@ -30,7 +30,7 @@ public struct NavigationFilter: Sendable {
 
   /// The time of the first scan. All other times in the filter are seconds since this time.
   var origin: Timestamp?
-  /// The time of the last sample, s.
+  /// The time of the last sample in s since the first scan.
   var now = 0.0
   /// The time since which samples arrive without a long gap, s.
   var sampledSince = 0.0

@@ -142,23 +142,23 @@ public struct WheelSpeed: Hashable, Sendable {
 
 /// Counters since the start.
 public struct NavigationCounters: Hashable, Sendable {
-  /// Samples that were out of order, not finite or implausible.
+  /// Number of samples that were out of order, not finite or implausible.
   public var refusedSamples = 0
-  /// Gaps in the inertial samples.
+  /// Number of gaps in the inertial samples.
   public var gaps = 0
-  /// Fixes that were too late, ahead of the samples or not finite.
+  /// Number of fixes that were too late, ahead of the samples or not finite.
   public var refusedFixes = 0
-  /// Fixes whose position contradicted the motion.
+  /// Number of fixes whose position contradicted the motion.
   public var outliers = 0
-  /// Persistent contradictions after which the receiver was accepted again.
+  /// Number of persistent contradictions after which the receiver was accepted again.
   public var jumps = 0
-  /// Wheel speeds that contradicted the motion.
+  /// Number of wheel speeds that contradicted the motion.
   public var refusedSpeeds = 0
   /// Number of alignments.
   public var alignments = 0
   /// Number of alignments that were revoked.
   public var realignments = 0
-  /// Contradictions between the alignment and the motion or the receiver.
+  /// Number of contradictions between the alignment and the motion or the receiver.
   public var contradictions = 0
   /// Number of starts from a stored position without a receiver.
   public var resumptions = 0

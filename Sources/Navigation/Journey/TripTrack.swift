@@ -20,7 +20,7 @@ public struct TripTrack: Hashable, Sendable {
     }
   }
 
-  /// The bound in m.
+  /// The maximum distance in m between the track and an omitted position.
   public private(set) var bound: Double
   private var kept: [Point] = []
   /// The newest position, which is not a point of the track yet; nil if there is none.

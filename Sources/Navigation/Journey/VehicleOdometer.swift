@@ -14,7 +14,7 @@ public struct VehicleOdometer: Hashable, Sendable {
   private var doubted: Double?
 
   private struct Start: Hashable, Sendable {
-    /// The vehicle's reading and Odograph's own distance at the start, m.
+    /// The vehicle's reading and Odograph's own distance at the start of the comparison, m.
     var vehicle, own: Double
   }
 

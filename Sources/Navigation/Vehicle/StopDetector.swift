@@ -15,9 +15,9 @@ struct StopDetector: Sendable {
   private var stillTime = 0.0
   /// The receiver's last speed, m/s.
   private(set) var lastSpeed = 9.0
-  /// The duration of the current period without motion, s.
+  /// The time in s for which the vibration has been that of a vehicle at rest.
   private var quiet = 0.0
-  /// The time until the next stop is allowed, s.
+  /// The time in s until a stop can be detected again.
   private var lockout = 0.0
   private var sinceDecision = 0.0
   /// The mean specific force in the device frame since the start of the quiet period, m/s².

@@ -14,7 +14,7 @@ struct WalkDetector: Hashable, Sendable {
   /// hand or a belt adds to it. Two public drives, one of them an hour in a city, reach 0.71 and 0.81 and
   /// never for 4 s. A stroll of 0.7 m/s has 0.6 and is not detected.
   private static let limit = 0.9
-  /// The minimum duration in s.
+  /// The minimum duration in s for which the level must exceed the limit.
   private static let time = 4.0
 
   private var isBegun = false

@@ -36,7 +36,7 @@ public struct ConfigReportedMessage: Hashable, Sendable {
   /// Keys with valid values. The values are in effect only in the states `applied` and `trial`.
   public var accepted: [String]
   public var refused: [Refusal]
-  /// Remote settings in effect.
+  /// Remote settings in effect, by key.
   public var settings: [String: JSONValue]
   /// Keys that can be set remotely.
   public var changeable: [String]

@@ -9,7 +9,7 @@ public struct NavigationReport: Hashable, Sendable {
     case waiting
     /// Alignment in progress: the filter observes the vehicle's motion.
     case aligning
-    /// Aligned: positions continue without a receiver.
+    /// Aligned: positions continue if the receiver has none.
     case aligned
   }
 

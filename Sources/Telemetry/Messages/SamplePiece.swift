@@ -28,7 +28,7 @@ public struct SamplePiece: Hashable, Sendable {
       }
     }
 
-    /// Number of decimals.
+    /// Number of decimals of the values.
     public var decimals: Int {
       switch self {
       case .accelerometer: 4

@@ -16,7 +16,7 @@ public import Spatial
 public struct ScanMessage: Hashable, Sendable {
   /// One scan. At creation, values are rounded to the precision of the payload.
   public struct Scan: Hashable, Sendable {
-    /// Time in whole seconds.
+    /// Time of the scan, in whole seconds.
     public let time: UTCTime
     /// Position, rounded to 0.6 m.
     public let coordinate: Coordinate

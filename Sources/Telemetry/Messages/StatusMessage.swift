@@ -26,7 +26,7 @@ public struct StatusMessage: Hashable, Sendable {
     public var name: String
     /// `active`, `idle`, `unavailable` or `finished`.
     public var state: String
-    /// Sample rates in Hz by kind, if known.
+    /// Sample rates in Hz by kind of sensor; empty if unknown.
     public var rates: [String: Double]
     /// The reason why the source is unavailable.
     public var reason: String?
