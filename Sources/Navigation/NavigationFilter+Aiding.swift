@@ -14,7 +14,7 @@ extension NavigationFilter {
   /// Processes an air pressure in Pa; one value a second is sufficient. Stabilizes the height during an
   /// outage.
   public mutating func process(_ pressure: PressureData) {
-    // Without a first height of the receiver there is none to continue from.
+    // A barometric height is relative, so a first height of the receiver is required.
     guard origin != nil, state == .aligned, receiver.isEllipsoidal != nil, pressure.pressure.isFinite else {
       return
     }
@@ -31,12 +31,12 @@ extension NavigationFilter {
       pressureHeight: measured.height - frameAltitude, variance: measured.variance, gate: parameters.gate)
   }
 
-  /// Applies the latest wheel speed when the samples have reached its time.
+  /// Applies the latest wheel speed as soon as a sample with the same or a later time was processed.
   mutating func takeSpeed() {
     guard let speed = pendingSpeed, speed.time <= now else { return }
     pendingSpeed = nil
     let age = now - speed.time
-    // A speed with a stated deviation can be an OBD response, which is some tenths of a second late.
+    // A speed with a stated deviation may come from an OBD response, which is some tenths of a second late.
     guard age < (speed.deviation == nil ? 0.3 : 0.8) else { return }
     let outcome = filter.update(
       wheelSpeed: speed.speed, age: age, deviation: speed.deviation, parameters)
@@ -48,10 +48,11 @@ extension NavigationFilter {
   /// The time since the last accepted position, s.
   var sinceAccepted: Double { receiver.lastAccepted.map { max(0, now - $0) } ?? .infinity }
 
-  /// True if a position is overdue.
+  /// True if no position has been accepted for longer than usual.
   var isOutage: Bool { sinceAccepted > 1.5 * receiver.interval + 0.5 }
 
-  /// Records the track during an outage, and for ten seconds after it for the corrections.
+  /// Records the track during an outage. For ten seconds after the outage, fixes still correct the recorded
+  /// track.
   mutating func rememberOutage() {
     switch outage {
     case .none, .finished:
@@ -76,17 +77,18 @@ extension NavigationFilter {
     }
   }
 
-  /// The largest plausible speed in m/s, and distance from the origin in m; the origin is moved long before.
+  /// The largest plausible speed in m/s, and the largest plausible distance from the origin in m. The origin
+  /// is moved long before that distance is reached.
   private static let (fastest, farthest) = (200.0, 1e5)
 
-  /// True if position and speed are plausible. A receiver that is accepted after repeated rejections can be
+  /// True if position and speed are plausible. A position that is accepted after repeated rejections may be
   /// on another continent.
   private var isOnTheRoad: Bool {
     filter.state.velocity.length < Self.fastest
       && hypot(filter.state.position.x, filter.state.position.y) < Self.farthest
   }
 
-  /// Revokes a position that is too uncertain or implausible.
+  /// Revokes the alignment if the position is too uncertain or implausible.
   mutating func judgeAccuracy() {
     guard filter.state.isFinite, filter.covariance.isValid, isOnTheRoad else {
       kept = nil
@@ -112,10 +114,10 @@ extension NavigationFilter {
 /// The state of the track through an outage.
 enum OutagePhase: Hashable, Sendable {
   case none
-  /// No receiver since this time (s).
+  /// The outage has lasted since this time (s since the first scan).
   case running(since: Double)
-  /// The receiver returned at this time (s), and its fixes still correct the track.
+  /// The receiver returned at this time (s since the first scan), and its fixes still correct the track.
   case settling(since: Double)
-  /// The track is final.
+  /// The track is final and is no longer corrected.
   case finished
 }

@@ -48,8 +48,8 @@ extension NavigationFilter {
 
   /// Returns the 68 and 95 % radii in m.
   func radii() -> (share68: Double, share95: Double) {
-    // The filter assumes that the receiver's errors become independent; half of their variance is common to
-    // consecutive fixes.
+    // The covariance assumes that errors of consecutive fixes become independent. Half of their variance is
+    // common to consecutive fixes, so it is added.
     let common = 0.5 * receiver.deviation * receiver.deviation
     let scale = parameters.radiusFactor * parameters.radiusFactor
     return ErrorRadius.radii(
@@ -60,16 +60,16 @@ extension NavigationFilter {
   /// True if the track through the last outage is final, ten seconds after the receiver returned.
   public var isTrackFinished: Bool { outage == .finished && filter.track.count > 0 }
 
-  /// The current track through the last outage, with a position every second, or less often for a long one;
-  /// empty if there is none.
+  /// The current track through the last outage, with a position every second, or less frequently for a long
+  /// outage; empty if there was no outage.
   public var correctedTrack: [CorrectedPosition] {
     guard let frame, let origin else { return [] }
     let track = filter.track
     let common = 0.5 * receiver.deviation * receiver.deviation
     return (0..<track.count).map { index in
       let point = track[index]
-      // The smoother's variance is too small by 1.4² (fitted): unmodelled errors are the same before and
-      // after.
+      // The variance of the smoother is too small by a factor of 1.4² (fitted), because unmodelled errors
+      // before and after a position are the same.
       let scale = 1.4 * 1.4
       let radii = ErrorRadius.radii(
         east: scale * point.eastVariance + common, north: scale * point.northVariance + common,
@@ -84,7 +84,7 @@ extension NavigationFilter {
     }
   }
 
-  /// Removes and returns the final track through the last outage; nil if there is none.
+  /// Removes and returns the final track through the last outage; nil if there is no final track.
   public mutating func drainCorrectedTrack() -> [CorrectedPosition]? {
     guard isTrackFinished else { return nil }
     defer {

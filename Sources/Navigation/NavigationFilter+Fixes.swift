@@ -4,13 +4,15 @@ internal import Spatial
 
 /// The state of the receiver's reports.
 struct ReceiverState: Hashable, Sendable {
-  /// The times of the last fix and of the last accepted fix, s.
+  /// The time of the last fix in s; nil before the first.
   var lastFix: Double?
+  /// The time of the last accepted fix in s; nil before the first.
   var lastAccepted: Double?
   /// The time of the last report, used or not, s.
   var lastReport: Double?
-  /// Position in the local frame and standard deviation by axis of the last accepted fix, m.
+  /// Position in the local frame of the last accepted fix, m; nil before the first.
   var position: Vector3?
+  /// The standard deviation of `position` by axis, m.
   var deviation = 0.0
   /// The interval between fixes in s.
   var interval = 1.0
@@ -28,14 +30,15 @@ struct ReceiverState: Hashable, Sendable {
 }
 
 extension NavigationFilter {
-  /// The ratios of a 95 % radius and of a 95 % interval to the standard deviation by axis.
+  /// The ratio of a 95 % radius to the standard deviation by axis.
   private static let radial95 = 2.4477
+  /// The ratio of a 95 % interval to the standard deviation.
   private static let normal95 = 1.96
   /// The speed in m/s below which a report without a course means that the vehicle is almost at rest.
   private static let slowest = 1.0
 
-  /// Processes a report of the receiver, with a time on the time line of the scans. The filter estimates its
-  /// latency.
+  /// Processes a report of the receiver, whose time is on the same monotonic clock as the scans. The filter
+  /// estimates its latency.
   public mutating func process(_ fix: PositionFix) {
     guard origin != nil else { return }
     let time = seconds(fix.timestamp)
@@ -57,13 +60,14 @@ extension NavigationFilter {
     pendingFixes.append(measurement)
   }
 
-  /// Returns the report in the local frame; nil if it has no usable content.
+  /// Returns the report in the local frame; nil if it contains neither a usable position nor a usable
+  /// velocity.
   private mutating func measurement(_ fix: PositionFix, time: Double, interval: Double) -> GNSSMeasurement? {
     let horizontal: Double
     if let error = fix.horizontalError, error.isFinite, error >= 0 {
       horizontal = error / Self.radial95
     } else {
-      // 3 m at a dilution of one, by axis over √2.
+      // The range error is 3 m at a dilution of one; its value by axis is smaller by √2.
       horizontal = 2.1 * max(0.7, fix.horizontalDilution ?? 1.5)
     }
     let vertical = fix.verticalError.map { $0 / Self.normal95 } ?? 2 * horizontal
@@ -77,7 +81,8 @@ extension NavigationFilter {
       if let course = fix.course, course.isFinite {
         velocity = Vector3(speed * sin(course.radians), speed * cos(course.radians), climb ?? 0)
       } else if speed < Self.slowest {
-        // Receivers report no course near rest, and half of the speed is noise there.
+        // Receivers report no course near rest, where half of the speed is noise, so zero horizontal velocity
+        // is assumed.
         velocity = Vector3(0, 0, climb ?? 0)
         deviation = max(deviation, speed)
       }
@@ -89,7 +94,7 @@ extension NavigationFilter {
       hasClimb: climb != nil, velocityDeviation: deviation)
   }
 
-  /// Returns the position east, north, up in m, and true if up is valid.
+  /// Returns the position east, north, up in m, and whether the height is valid.
   private mutating func position(_ fix: PositionFix) -> (Vector3?, Bool) {
     guard let coordinate = fix.coordinate, coordinate.isValid, abs(coordinate.latitude) < 89.9 else {
       return (nil, false)
@@ -104,14 +109,14 @@ extension NavigationFilter {
       if altitude != nil { receiver.isEllipsoidal = fix.altitudeEllipsoidal != nil }
     }
     let height = altitude.flatMap { abs($0) < 1e5 ? $0 : nil }
-    // Previously accepted fixes are retained: for a vehicle at rest they are accurate to metres in the next
-    // frame, too.
+    // Fixes of a vehicle at rest that were accepted in the previous frame remain accurate to metres in the
+    // next frame.
     if state != .aligned, state != .aligning, pendingFixes.isEmpty { frame = nil }
     let frame: LocalFrame
     if let own = self.frame {
       frame = own
       if !hadHeight, let height {
-        // The first reports can lack a height; the height state then started at zero.
+        // The first reports can lack a height; the height of the state then started at zero.
         frameAltitude = height - (state == .aligned ? filter.state.position.z : 0)
         earth = Earth(latitude: coordinate.latitude, altitude: frameAltitude)
       }
@@ -126,7 +131,8 @@ extension NavigationFilter {
     return (Vector3(offset.x, offset.y, (height ?? frameAltitude) - frameAltitude), height != nil)
   }
 
-  /// Moves the origin with the vehicle, because a flat frame is accurate only near it.
+  /// Moves the origin of the local frame with the vehicle, because a flat frame is accurate only near its
+  /// origin.
   mutating func recenter() {
     let position = filter.state.position
     guard let old = frame, hypot(position.x, position.y) > 2000 else { return }

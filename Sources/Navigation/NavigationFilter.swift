@@ -6,13 +6,13 @@ public import Spatial
 /// during GNSS outages.
 ///
 /// An error-state Kalman filter with 28 errors (see `ErrorStateFilter`) at the rate of the inertial samples.
-/// It finds the mounting of the device automatically: a start runs twelve yaw hypotheses until driving leaves
-/// one (`YawAlignment`). The constraints of a vehicle, no side slip and exact rest, bound the drift during an
-/// outage (`ErrorStateFilter.constrain`, `StopDetector`). After an outage the track through it is corrected
-/// by later measurements (`OutageTrack`).
+/// It finds the mounting of the device automatically: a start runs twelve yaw hypotheses until the driving
+/// excludes all but one (`YawAlignment`). The constraints of a vehicle, no side slip and exact rest, bound
+/// the drift during an outage (`ErrorStateFilter.constrain`, `StopDetector`). After an outage the track
+/// through it is corrected by later measurements (`OutageTrack`).
 ///
-/// Scans have passed a `ScanScreen`. Fixes, speeds and pressures can be up to two seconds late, all on the
-/// time line of the scans. After `init`, only copies allocate memory.
+/// Scans have passed a `ScanScreen`. Fixes, speeds and pressures have times of the same monotonic clock as
+/// the scans, and can be up to two seconds late. After `init`, only copies allocate memory.
 public struct NavigationFilter: Sendable {
   public let parameters: Parameters
   public internal(set) var state = NavigationState.waiting(.noInertialSamples)
@@ -28,9 +28,9 @@ public struct NavigationFilter: Sendable {
   private var window = SampleWindow()
   private var sampling = ScanPairing()
 
-  /// The time of the first scan; all other times are seconds since then.
+  /// The time of the first scan. All other times in the filter are seconds since this time.
   var origin: Timestamp?
-  /// The time of the last sample, s.
+  /// The time of the last sample in s since the first scan.
   var now = 0.0
   /// The time since which samples arrive without a long gap, s.
   var sampledSince = 0.0
@@ -46,10 +46,10 @@ public struct NavigationFilter: Sendable {
   var earth = Earth(latitude: 45, altitude: 0)
   var receiver = ReceiverState()
   var outage = OutagePhase.none
-  /// Fixes later than the last sample.
+  /// Fixes with a time after the last sample, which wait for it.
   var pendingFixes: [GNSSMeasurement] = []
   var pendingSpeed: (time: Double, speed: Double, deviation: Double?)?
-  /// The calibration of an earlier run, until it is used or contradicted.
+  /// The calibration of an earlier run, until it is used or contradicted; nil if there is none.
   var kept: NavigationCalibration?
   var resumption = Resumption.none
 
@@ -60,10 +60,10 @@ public struct NavigationFilter: Sendable {
   /// - Parameters:
   ///   - calibration: the stored calibration of this device from an earlier run; discarded if it is
   ///     contradicted.
-  ///   - keptAt: the time of the calibration on the time line of the scans, possibly negative. With it,
-  ///     navigation resumes from the stored position without a receiver, if the vehicle is at rest in its old
-  ///     attitude, or if it was moving and only seconds have passed. Nil if unknown: the start then waits for
-  ///     a fix.
+  ///   - keptAt: the time of the calibration by the clock of the scans, possibly negative. With this time,
+  ///     navigation can resume from the stored position without a receiver. This requires that the vehicle is
+  ///     at rest in its old attitude, or that it was moving and only seconds have passed. Nil if unknown: the
+  ///     start then waits for a fix.
   public init(
     _ parameters: Parameters = Parameters(), calibration: NavigationCalibration? = nil,
     keptAt: Timestamp? = nil
@@ -77,7 +77,7 @@ public struct NavigationFilter: Sendable {
 
   // MARK: Samples
 
-  /// Processes an inertial scan (m/s², rad/s, device time). Its magnetic field is not used.
+  /// Processes an inertial scan (m/s², rad/s, device time). The magnetic field of the scan is not used.
   public mutating func process(_ scan: InertialScan) {
     switch sampling.pair(scan) {
     case .none: return
@@ -109,7 +109,7 @@ public struct NavigationFilter: Sendable {
     let interval = time - now
     guard interval > 0 else {
       counters.refusedSamples += 1
-      // A clock that was set back does not recover, so the filter restarts.
+      // If the clock was set back, later samples would be rejected for a long time, so the filter restarts.
       if interval < -1 { interrupt(at: time) }
       return
     }
@@ -144,7 +144,7 @@ public struct NavigationFilter: Sendable {
   private mutating func bridgeGap(_ interval: Double) {
     counters.gaps += 1
     guard state == .aligned else { return }
-    // Half of the rotation can have changed, and an acceleration of 1 m/s² can have occurred.
+    // During the gap, half of the rotation may have changed, and an acceleration of 1 m/s² may have occurred.
     let turn = 0.5 * (previousRate - filter.state.gyroscopeBias).length * interval + 0.02 * interval
     filter.covariance.add(turn * turn, toVector: ErrorState.attitude)
     filter.covariance.add(interval * interval, toVector: ErrorState.velocity)
@@ -152,7 +152,7 @@ public struct NavigationFilter: Sendable {
 
   // MARK: Steps
 
-  /// Processes a step, ten times a second and when a fix is due.
+  /// Ends a step of the covariance, ten times a second and when a fix is due.
   private mutating func closeStep(force: Vector3, rate: Vector3) {
     let isFixDue = pendingFixes.first.map { $0.time <= now } ?? false
     switch state {
@@ -203,7 +203,7 @@ public struct NavigationFilter: Sendable {
   private mutating func take(_ fix: GNSSMeasurement) {
     receiver.lastFix = fix.time
     if let velocity = fix.velocity {
-      // The speed that counts as zero grows with the receiver's error.
+      // The speed up to which the vehicle counts as at rest grows with the receiver's error.
       let limit = 0.15 + min(0.5, fix.velocityDeviation)
       stops.learn(
         speed: hypot(velocity.x, velocity.y), limit: limit, interval: fix.interval,
@@ -296,7 +296,7 @@ public struct NavigationFilter: Sendable {
     state = .aligned
   }
 
-  /// Restarts, and retains what was learned about the sensors.
+  /// Revokes the alignment and restarts, and retains what was learned about the sensors.
   mutating func giveUp(_ reason: NavigationState.Reason) {
     if state == .aligned { counters.realignments += 1 }
     if reason == .contradicted { counters.contradictions += 1 }
@@ -309,7 +309,7 @@ public struct NavigationFilter: Sendable {
     resumption = .none
   }
 
-  /// Handles a time jump or a long gap: the sensors slept, or a driver hung.
+  /// Restarts after a jump of the clock or a long gap, in which the sensors slept or a driver was blocked.
   private mutating func interrupt(at time: Double) {
     var pending: Timestamp?
     if case .pending(let keptAt) = resumption { pending = keptAt }

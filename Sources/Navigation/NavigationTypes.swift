@@ -6,7 +6,7 @@ public import Spatial
 public enum NavigationState: Hashable, Sendable {
   /// Not started.
   case waiting(Reason)
-  /// Observing the vehicle's motion; 8 to 40 s of driving with a turn or a change of speed are sufficient.
+  /// Observing the vehicle's motion. A drive of 8 to 40 s with a turn or a change of speed is sufficient.
   case aligning
   /// Attitude and mounting are known, and positions continue without a receiver.
   case aligned
@@ -42,10 +42,11 @@ public struct NavigationEstimate: Hashable, Sendable {
   public var timestamp: Timestamp
   /// The position of the device.
   public var coordinate: Coordinate
-  /// The position of the receiver's antenna, as far as its lever arm is known; comparable with the receiver's
-  /// fixes.
+  /// The position of the receiver's antenna, as far as the lever arm is known. It is comparable with the
+  /// receiver's fixes.
   public var antennaCoordinate: Coordinate
-  /// The altitude in m above the reference surface of the receiver's altitudes; nil before the first one.
+  /// The altitude in m above the reference surface of the receiver's altitudes; nil before the receiver's
+  /// first altitude.
   public var altitude: Double?
   /// True if the altitude is above the WGS 84 ellipsoid, false if above mean sea level.
   public var isAltitudeEllipsoidal: Bool
@@ -61,13 +62,15 @@ public struct NavigationEstimate: Hashable, Sendable {
   public var mounting: Quaternion
   /// The heading of the vehicle in degrees clockwise from true north, 0 ..< 360.
   public var heading: Double
-  /// The standard deviations of the attitude about a horizontal axis and about the vertical, degrees.
+  /// The standard deviation of the attitude about a horizontal axis, degrees.
   public var tiltDeviation: Double
+  /// The standard deviation of the attitude about the vertical, degrees.
   public var headingDeviation: Double
   /// The standard deviations of the mounting about the vehicle's right and up axes, degrees.
   public var mountingDeviation: SIMD2<Double>
-  /// The radii in m of circles around the position that contain the true one with 68 and 95 % probability.
+  /// The radius in m of the circle around the position that contains the true position with 68 % probability.
   public var radius68: Double
+  /// The radius in m of the circle around the position that contains the true position with 95 % probability.
   public var radius95: Double
   /// The standard deviation of the height, m.
   public var verticalDeviation: Double
@@ -82,7 +85,7 @@ public struct NavigationEstimate: Hashable, Sendable {
   public var accelerometerBias: Vector3
   /// The acceleration east, north, up without gravity in m/s², low-passed over 0.15 s.
   public var acceleration: Vector3
-  /// The latency of the receiver's positions on the time line of the inertial sensors, s.
+  /// The latency of the receiver's positions relative to the inertial sensors, s.
   public var positionLatency: Double
 }
 
@@ -106,16 +109,18 @@ extension NavigationEstimate {
   }
 }
 
-/// A position during an outage, corrected afterwards.
+/// A position during an outage, corrected by later measurements.
 public struct CorrectedPosition: Hashable, Sendable {
   public var timestamp: Timestamp
-  /// The positions of the device and of the receiver's antenna.
+  /// The position of the device.
   public var coordinate: Coordinate
+  /// The position of the receiver's antenna.
   public var antennaCoordinate: Coordinate
-  /// The position of the device as estimated at that time.
+  /// The position of the device as estimated during the outage.
   public var live: Coordinate
-  /// The radii in m of circles that contain the true position with 68 and 95 % probability.
+  /// The radius in m of the circle that contains the true position of the device with 68 % probability.
   public var radius68: Double
+  /// The radius in m of the circle that contains the true position of the device with 95 % probability.
   public var radius95: Double
 }
 
@@ -124,8 +129,8 @@ public struct WheelSpeed: Hashable, Sendable {
   public var timestamp: Timestamp
   /// The speed in m/s, at least 0 in either direction.
   public var speed: Double
-  /// The standard deviation in m/s; nil for that of `NavigationFilter.Parameters`, which is for wheels on
-  /// CAN.
+  /// The standard deviation in m/s; nil for the value in `NavigationFilter.Parameters`, which applies to
+  /// wheels on CAN.
   public var deviation: Double?
 
   public init(timestamp: Timestamp, speed: Double, deviation: Double? = nil) {
@@ -137,25 +142,26 @@ public struct WheelSpeed: Hashable, Sendable {
 
 /// Counters since the start.
 public struct NavigationCounters: Hashable, Sendable {
-  /// Samples that were out of order, not finite or implausible.
+  /// Number of samples that were out of order, not finite or implausible.
   public var refusedSamples = 0
-  /// Gaps in the inertial samples.
+  /// Number of gaps in the inertial samples.
   public var gaps = 0
-  /// Fixes that were too late, ahead of the samples or not finite.
+  /// Number of fixes that were too late, ahead of the samples or not finite.
   public var refusedFixes = 0
-  /// Fixes whose position contradicted the motion.
+  /// Number of fixes whose position contradicted the motion.
   public var outliers = 0
-  /// Persistent contradictions after which the receiver was accepted again.
+  /// Number of persistent contradictions after which the receiver was accepted again.
   public var jumps = 0
-  /// Wheel speeds that contradicted the motion.
+  /// Number of wheel speeds that contradicted the motion.
   public var refusedSpeeds = 0
-  /// Alignments, and the number of those that were revoked.
+  /// Number of alignments.
   public var alignments = 0
+  /// Number of alignments that were revoked.
   public var realignments = 0
-  /// Contradictions between the alignment and the motion or the receiver.
+  /// Number of contradictions between the alignment and the motion or the receiver.
   public var contradictions = 0
-  /// Starts from a stored position without a receiver, and the number of those that the first fixes
-  /// contradicted.
+  /// Number of starts from a stored position without a receiver.
   public var resumptions = 0
+  /// Number of starts from a stored position that the first fixes contradicted.
   public var contradictedResumptions = 0
 }

@@ -39,7 +39,7 @@ public struct TopicScheme: Hashable, Sendable {
     "\(root)/\(fleet)/\(vehicle)/\(kind.rawValue)"
   }
 
-  /// Returns a subscription filter; nil for fleet, vehicle or kind matches all.
+  /// Returns a subscription filter. Nil for fleet, vehicle or kind matches all fleets, vehicles or kinds.
   public static func filter(
     root: String = defaultRoot, fleet: String? = nil, vehicle: String? = nil, kind: MessageKind? = nil
   ) -> String {
@@ -48,24 +48,30 @@ public struct TopicScheme: Hashable, Sendable {
 }
 
 extension TopicScheme {
-  /// Topics of requested settings and regions, and of the reports about them.
+  /// Topic of requested settings.
   public static let configDesired = "config/desired"
+  /// Topic of the report about requested settings.
   public static let configReported = "config/reported"
+  /// Topic of requested regions.
   public static let regionsDesired = "regions/desired"
+  /// Topic of the report about requested regions.
   public static let regionsReported = "regions/reported"
+  /// Topic of the states of regions.
   public static let regionsState = "regions/state"
-  /// Topics of requested parts of the beacon map, and of its pieces.
+  /// Topic of requests for parts of the beacon map.
   public static let beaconsWanted = "beacons/wanted"
+  /// Topic of the pieces of the beacon map, which the fleet sends in response.
   public static let beaconsPiece = "beacons/piece"
   /// Topic of the pieces of traces.
   public static let tracePiece = "trace/piece"
-  /// Topic above those of the commands.
+  /// Topic that contains the topics of all commands.
   public static let command = "command"
 
-  /// Returns a topic of the vehicle by its path, as in "config/desired".
+  /// Returns a topic of the vehicle by its path, for example "config/desired".
   public func topic(path: String) -> String { "\(root)/\(fleet)/\(vehicle)/\(path)" }
 
-  /// Returns the default topic of a command's answer, used if the request names none, as under MQTT 3.1.1.
+  /// Returns the default topic of a command's answer. It is used if the request contains no response topic,
+  /// as under MQTT 3.1.1.
   public func responseTopic(command: String) -> String { topic(path: Self.responsePath(command: command)) }
 
   static func responsePath(command: String) -> String { "\(Self.command)/\(command)/response" }
@@ -78,7 +84,8 @@ extension TopicScheme {
 
 extension TopicScheme {
   /// Returns whether a vehicle subscribes to a path: desired settings or regions, a piece of a map, or a
-  /// command, but not its answer. Republishing such a message makes a live vehicle execute it.
+  /// command (not the answer to one). If another client republishes such a message, a live vehicle executes
+  /// it.
   public static func isOrder(path: some StringProtocol) -> Bool {
     if path == configDesired || path == regionsDesired || path == beaconsPiece { return true }
     let levels = path.split(separator: "/", omittingEmptySubsequences: false)
@@ -90,12 +97,12 @@ extension TopicScheme {
 public struct TopicAddress: Hashable, Sendable {
   public var fleet: String
   public var vehicle: String
-  /// Path below the vehicle, as in "location" or "regions/reported".
+  /// Path below the vehicle, for example "location" or "regions/reported".
   public var path: String
   /// Message kind; nil for a path unknown to this version.
   public var kind: MessageKind? { MessageKind(rawValue: path) }
 
-  /// Parses a topic; nil if it is not below the root, or lacks vehicle or kind.
+  /// Parses a topic; nil if the topic is not below the root, or lacks a vehicle or a kind.
   public init?(topic: String, root: String = TopicScheme.defaultRoot) {
     guard topic.hasPrefix(root), topic.utf8.dropFirst(root.utf8.count).first == UInt8(ascii: "/") else {
       return nil

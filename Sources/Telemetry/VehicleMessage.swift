@@ -1,8 +1,8 @@
 public import JSON
 public import Spatial
 
-/// A message of a vehicle, with one case for each kind of the contract. The same type is used by the vehicle
-/// until a format encodes it, and by every reader after decoding.
+/// A message of a vehicle, with one case for each kind of the contract. The vehicle uses this type until a
+/// format encodes the message, and every subscriber uses it after decoding.
 public enum VehicleMessage: Hashable, Sendable {
   case status(StatusMessage)
   case location(LocationMessage)
@@ -26,19 +26,19 @@ public enum VehicleMessage: Hashable, Sendable {
   case beaconsWanted(BeaconsWantedMessage)
 }
 
-/// The queue in which a message waits for the broker. Lanes are served in this order, and within a lane the
-/// oldest message comes first. The raw values are stored on disk.
+/// The queue in which a message waits for the broker. Lanes are served in the order of their raw values, and
+/// within a lane the oldest message comes first. The raw values are stored on disk.
 public enum DeliveryLane: Int, Hashable, Sendable, CaseIterable, Comparable {
   /// Region transitions, trips, driving, motion and location events, and trace announcements. All are
   /// delivered, and each is synced to disk individually.
   case events = 0
   /// Current states: only the newest message of a topic is delivered.
   case state = 1
-  /// Tracks and single locations: all are delivered, after the lanes above.
+  /// Tracks and single locations: all are delivered, after the lanes `events` and `state`.
   case tracks = 2
   /// Radio scans for the beacon map, with low urgency.
   case other = 3
-  /// Pieces of traces, which are large and all required. They are delivered last.
+  /// Pieces of traces. They are large, and all are delivered, after all other lanes.
   case traces = 4
 
   public static func < (a: DeliveryLane, b: DeliveryLane) -> Bool { a.rawValue < b.rawValue }
@@ -49,7 +49,8 @@ public enum DeliveryLane: Int, Hashable, Sendable, CaseIterable, Comparable {
 public struct MessageIdentity: Hashable, Sendable {
   /// Random identifier of the vehicle's store. A new store starts a new epoch.
   public var epoch: String
-  /// Sequence number that increases within an epoch over all formats. A missing number does not prove a loss.
+  /// Sequence number that increases within an epoch over all formats. A missing number does not prove that a
+  /// message was lost.
   public var seq: UInt64
 
   public init(epoch: String, seq: UInt64) {
@@ -57,7 +58,7 @@ public struct MessageIdentity: Hashable, Sendable {
     self.seq = seq
   }
 
-  /// Returns the text of an epoch: a random number as 16 hexadecimal digits.
+  /// Returns the text of an epoch for a random number: 16 hexadecimal digits.
   package static func epoch(_ number: UInt64) -> String {
     let digits = String(number, radix: 16)
     return String(repeating: "0", count: 16 - digits.utf8.count) + digits
@@ -70,7 +71,7 @@ extension VehicleMessage {
   /// Kind of the message; nil for an answer to a remote request, whose path has several levels.
   public var kind: MessageKind? { MessageKind(rawValue: path) }
 
-  /// True if it answers a remote request. Answers always use the native format.
+  /// True if the message answers a remote request. Answers always use the native format.
   var isAnswer: Bool {
     switch self {
     case .commandResponse, .configReported, .regionsReported, .beaconsWanted: true
@@ -80,7 +81,7 @@ extension VehicleMessage {
     }
   }
 
-  /// Topic below the vehicle's, as in "location" or "config/reported".
+  /// Topic below the vehicle's topic, for example "location" or "config/reported".
   public var path: String {
     switch self {
     case .status: MessageKind.status.rawValue
@@ -106,8 +107,8 @@ extension VehicleMessage {
     }
   }
 
-  /// Queue for the broker's acknowledgement; nil for messages without later value, which are sent immediately
-  /// or dropped.
+  /// The queue in which the message waits for the broker's acknowledgement. Nil for messages that have no
+  /// value later; they are sent immediately or dropped.
   public var lane: DeliveryLane? {
     switch self {
     case .motion, .region, .locationEvent, .trip, .drivingEvent, .trace: .events
@@ -128,8 +129,8 @@ extension VehicleMessage {
     }
   }
 
-  /// True if the broker retains it. An attitude is published when it changes; retaining it provides
-  /// subscribers with the attitude of a vehicle at rest.
+  /// True if the broker retains the message. An attitude is published only when it changes; retaining it
+  /// provides new subscribers with the attitude of a vehicle at rest.
   public var isRetained: Bool {
     switch self {
     case .status, .location, .attitude, .altitude, .vehicle, .configReported, .regionsReported,
@@ -141,7 +142,7 @@ extension VehicleMessage {
     }
   }
 
-  /// Time in s after which the message is worthless; nil for never.
+  /// Time in s after which the message has no value and expires; nil if it never expires.
   public var expiry: Int? {
     switch self {
     case .heading: 60
@@ -165,7 +166,7 @@ extension VehicleMessage {
   }
 
   /// Encodes the message in the native format.
-  /// - Parameter identity: identity of a message in a lane; nil for one that is sent immediately.
+  /// - Parameter identity: identity of a message in a lane; nil for a message that is sent immediately.
   public func encode(identity: MessageIdentity?) -> [UInt8] {
     switch self {
     case .status(var message):
@@ -224,7 +225,7 @@ extension VehicleMessage {
   }
 
   /// Decodes a payload according to its topic.
-  /// - Parameter path: topic below the vehicle's, as in `TopicAddress.path`.
+  /// - Parameter path: topic below the vehicle's topic, like `TopicAddress.path`.
   /// - Returns: nil for an unknown path.
   /// - Throws: `JSONError` that describes the problem with the payload.
   public static func decode(path: String, json: JSONValue) throws(JSONError) -> VehicleMessage? {
@@ -262,8 +263,8 @@ extension VehicleMessage {
     try decode(path: path, json: JSONValue(parsing: payload))
   }
 
-  /// The identity as decoded; nil before one is assigned, and for messages without one: live messages and
-  /// scans.
+  /// The identity as decoded. Nil before an identity is assigned, and for messages without one, which are
+  /// live messages and scans.
   public var identity: MessageIdentity? {
     switch self {
     case .status(let message): message.identity

@@ -44,7 +44,7 @@ import Testing
 
   /// With a checksum that fits, what is wrong is named with its line.
   @Test(arguments: [
-    ("stopped no\n", "", "there is no line stopped"), ("stopped no", "stopped maybe", "needs yes or no"),
+    ("stopped no\n", "", "stopped is missing"), ("stopped no", "stopped maybe", "needs yes or no"),
     ("axle-lever ", "axle-lever 1 ", "needs 1 values"), ("axle-lever ", "axle-lever x", "is no number"),
     ("axle-lever ", "axle-lever 1e9\n# ", "implausible numbers"),
     ("axle-lever ", "axle-lever nan\n# ", "nan is no number"),

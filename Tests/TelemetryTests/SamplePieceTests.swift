@@ -43,9 +43,9 @@ import Testing
   }
 
   @Test(arguments: [
-    (#""count":1"#, #""count":2"#, "does not hold the 2 values"), (#""count":1"#, #""count":-1"#, "count"),
+    (#""count":1"#, #""count":2"#, "does not contain 2 values"), (#""count":1"#, #""count":-1"#, "count"),
     (#""decimals":5"#, #""decimals":4"#, "with 5 decimals is missing"), (#""gx""#, #""gw""#, "\"gx\""),
-    (#""start""#, #""begin""#, "start"), (#""times":"?"#, #""times":"\u0001"#, "broken text"),
+    (#""start""#, #""begin""#, "start"), (#""times":"?"#, #""times":"\u0001"#, "invalid encoding"),
   ])
   func errorNamesTheInvalidKey(old: String, new: String, problem: String) throws {
     var piece = SamplePiece(startingAt: UTCTime(nanoseconds: 0))

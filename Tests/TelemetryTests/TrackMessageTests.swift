@@ -56,15 +56,15 @@ import Testing
   @Test(arguments: [
     (#""precision":9,"points":"??","times":"?""#, "key \"precision\": 9.0 is not within"),
     (#""precision":5,"times":"?""#, "key \"points\": missing"),
-    (#""precision":5,"points":"?","times":"?""#, "key \"points\": does not hold the 1 values"),
-    (#""precision":5,"points":"???","times":"?""#, "key \"points\": does not hold the 1 values"),
-    (#""precision":5,"points":"_?","times":"?""#, "key \"points\": does not hold the 1 values"),
-    (#""precision":5,"points":"?_","times":"?""#, "key \"points\": broken text"),
-    (#""precision":5,"points":"?!","times":"?""#, "key \"points\": broken text"),
-    (#""precision":1,"points":"~~~~?","times":"?""#, "key \"points\": does not hold the 1 values"),
+    (#""precision":5,"points":"?","times":"?""#, "key \"points\": does not contain 1 values"),
+    (#""precision":5,"points":"???","times":"?""#, "key \"points\": does not contain 1 values"),
+    (#""precision":5,"points":"_?","times":"?""#, "key \"points\": does not contain 1 values"),
+    (#""precision":5,"points":"?_","times":"?""#, "key \"points\": invalid encoding"),
+    (#""precision":5,"points":"?!","times":"?""#, "key \"points\": invalid encoding"),
+    (#""precision":1,"points":"~~~~?","times":"?""#, "key \"points\": does not contain 1 values"),
     (#""precision":1,"points":"_~~~?","times":"?""#, "key \"points\": "),
-    (#""precision":5,"points":"??","times":"~~~~~~~~~~~~~~?""#, "key \"times\": broken text"),
-    (#""precision":5,"points":"??","times":"?","accuracies":"??""#, "key \"accuracies\": does not hold"),
+    (#""precision":5,"points":"??","times":"~~~~~~~~~~~~~~?""#, "key \"times\": invalid encoding"),
+    (#""precision":5,"points":"??","times":"?","accuracies":"??""#, "key \"accuracies\": does not contain"),
   ])
   func invalidTrackNamesTheKey(members: String, problem: String) throws {
     let text = #"{"time":"2026-11-21T08:15:30Z","count":1,"# + members + "}"

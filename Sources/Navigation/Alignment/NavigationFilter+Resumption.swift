@@ -3,11 +3,12 @@ internal import Spatial
 
 /// The state of a start from a stored position.
 enum Resumption: Hashable, Sendable {
-  /// No stored position is used, or fixes have confirmed it.
+  /// No start from a stored position is pending: there is no stored position, it was not used, or fixes have
+  /// confirmed it.
   case none
-  /// The decision depends on samples that are still to come. The time is that of the stored state.
+  /// The decision to start requires more samples. The value is the time of the stored state.
   case pending(Timestamp)
-  /// The filter started from this calibration, and so many fixes of the moving vehicle agree with it.
+  /// The filter started from this calibration, and this number of fixes of the moving vehicle agree with it.
   case unconfirmed(NavigationCalibration, fixes: Int)
 
   var isUnconfirmed: Bool {
@@ -15,31 +16,33 @@ enum Resumption: Hashable, Sendable {
   }
 }
 
-/// A start from stored state without a receiver: after an agent restart in a tunnel, when a vehicle leaves an
-/// underground garage, or when the sensors slept while it was parked.
+/// A start from stored state without a receiver. It is possible after a restart of the agent in a tunnel,
+/// when a vehicle leaves an underground garage, or when the sensors slept while the vehicle was parked.
 extension NavigationFilter {
-  /// The duration of samples before the first decision, and the time after which a vehicle that was at rest
-  /// must be at rest again, in s.
+  /// Duration in s of samples before the first decision about a start.
   private static let firstLook = 1.0
+  /// Duration in s of samples within which a vehicle that was at rest must be at rest again.
   private static let lastLook = 3.0
-  /// The largest angle in rad between the stored and the measured vertical at which the vehicle is in its old
-  /// attitude. A thermal bias change of 0.1 m/s² is 0.6°; load and passengers add half a degree.
+  /// Maximum angle in rad between the stored and the measured vertical, up to which the vehicle counts as
+  /// unmoved. A thermal bias change of 0.1 m/s² causes 0.6°; load and passengers add half a degree.
   private static let sameTilt = 1.5.radians
-  /// The possible change of the mounting in rad: a seat that yields, a screw that was tightened.
+  /// Possible change of the mounting in rad, for example by a seat that yields or a screw that was tightened.
   private static let reseating = 0.2.radians
   /// The heading deviation in rad above which the filter's linear error model is not valid.
   private static let largestHeadingDeviation = 30.0.radians
-  /// The standard deviation of the unobserved acceleration along and across the road (m/s²) and its
-  /// correlation time (s), after R. A. Singer, "Estimating optimal tracking filter performance for manned
-  /// maneuvering targets" (1970). In an hour of city traffic, speed and heading changed over 2 to 10 s as
-  /// with 0.3 to 0.75 m/s²; a brisk driver reaches twice that.
+  /// The standard deviation in m/s² of the unobserved acceleration along and across the road, after R. A.
+  /// Singer, "Estimating optimal tracking filter performance for manned maneuvering targets" (1970). In an
+  /// hour of city traffic, speed and heading changed over 2 to 10 s as with deviations of 0.3 to 0.75 m/s². A
+  /// brisk driver reaches twice these values.
   private static let manoeuvre = 1.5
+  /// The correlation time of the unobserved acceleration in s.
   private static let manoeuvreTime = 5.0
   /// The speed in m/s below which the rate of turn no longer grows, because of the minimum turning radius.
   private static let turningSpeed = 4.0
-  /// The change of slope in rad, and the length of road in m over which it occurs. Crests and sags are
-  /// designed for 1 % in 10 to 30 m.
+  /// The standard deviation in rad of a change of slope over `slopeLength`. Crests and sags are designed for
+  /// 1 % in 10 to 30 m.
   private static let slopeChange = 2.0.radians
+  /// The length of road in m over which the slope changes.
   private static let slopeLength = 50.0
 
   /// Returns the change of a quantity after `seconds`, if its rate of change has the standard deviation
@@ -74,9 +77,9 @@ extension NavigationFilter {
       guard tilt < Self.sameTilt, !isElsewhere(last) else { return }
       standAgain(kept, last, force: force, rate: shown.meanRate)
     } else {
-      // If a receiver is available, its course gives a better start.
+      // If a receiver is available, a start from its course is better.
       guard receiver.lastReport == nil else { return }
-      // The same limit as for a start from a fix: slopes and braking tilt the specific force by up to 20°.
+      // The limit equals that of a start from a fix: slopes and braking tilt the specific force by up to 20°.
       guard tilt < 20.0.radians, age * Self.manoeuvre < 200, goOn(kept, last, after: age) else { return }
     }
     self.kept = nil
@@ -101,7 +104,7 @@ extension NavigationFilter {
     var detector = stops
     detector.resume(standing: kept.standing, driving: kept.driving)
     if let resembles = detector.resemblesRest(shown.features, parameters) { return resembles }
-    // Vibration with the engine off, at the level of a cheap sensor on a table.
+    // Without learned vibration, the limits correspond to a stopped engine and the noise of a cheap sensor.
     return shown.forceVariance < 0.05 * 0.05 && shown.rateVariance < 0.005 * 0.005
   }
 
@@ -120,7 +123,7 @@ extension NavigationFilter {
     deviations.set(
       ErrorState.position, Vector3(last.positionDeviation, last.positionDeviation, heightDeviation(last)))
     deviations.set(ErrorState.velocity, Vector3(repeating: parameters.stopVelocity))
-    // A change of the accelerometer bias since then appears as a tilt.
+    // If the accelerometer bias has changed since the state was stored, the change appears as a tilt.
     let bias = hypot(kept.accelerometerBiasDeviation, 0.1)
     deviations.set(ErrorState.accelerometerBias, Vector3(repeating: bias))
     deviations.set(
@@ -131,7 +134,7 @@ extension NavigationFilter {
 
   /// Starts with a vehicle that has moved for `age` seconds without observation.
   ///
-  /// - Returns: false if the time is too long to predict the heading.
+  /// - Returns: true if the filter was started; false if the time is too long to predict the heading.
   private mutating func goOn(
     _ kept: NavigationCalibration, _ last: NavigationCalibration.LastState, after age: Double
   ) -> Bool {
@@ -157,14 +160,15 @@ extension NavigationFilter {
     let ahead = Vector3(forward.x, forward.y, 0).normalized ?? Vector3(0, 1, 0)
     let left = Vector3(-ahead.y, ahead.x, 0)
     let gain = Self.change(Self.manoeuvre, age)
-    // The stored position error along the road has the same cause as the speed error, so both are correlated.
+    // The stored position error along the road has the same cause as the speed error, so the two errors are
+    // correlated.
     addCause(position: last.positionDeviation * ahead, velocity: last.velocityDeviation * ahead)
     // The position error across the road has the same cause as the heading error.
     let side = last.headingDeviation * speed
     addCause(
       position: (last.positionDeviation + side * age) * left, velocity: side * left,
       rotation: Vector3(0, 0, last.headingDeviation))
-    // Possible braking or acceleration, turn and change of slope.
+    // Uncertainty of the motion since the stored state: braking or acceleration, turns and changes of slope.
     addCause(position: 0.5 * age * gain * ahead, velocity: gain * ahead)
     addCause(
       position: 0.5 * age * (turn * speed + gain) * left, velocity: turn * speed * left,
@@ -184,7 +188,8 @@ extension NavigationFilter {
     filter.covariance.add(common: cause)
   }
 
-  /// Returns the stored state of the device, at the origin of a new frame.
+  /// Returns a state with the stored parameters of the device. The stored position becomes the origin of a
+  /// new frame.
   private mutating func place(
     _ kept: NavigationCalibration, _ last: NavigationCalibration.LastState
   ) -> NominalState {
@@ -197,8 +202,8 @@ extension NavigationFilter {
     return NominalState(kept)
   }
 
-  /// Returns the standard deviation of the height in m; without a stored altitude any first altitude is
-  /// accepted.
+  /// Returns the standard deviation of the height in m. Without a stored altitude it is large enough to
+  /// accept any first altitude.
   private func heightDeviation(_ last: NavigationCalibration.LastState) -> Double {
     last.altitude == nil ? 3000 : last.heightDeviation
   }
@@ -208,8 +213,8 @@ extension NavigationFilter {
   /// The number of fixes of a moving vehicle that confirm a resumed start.
   private static let confirmingFixes = 5
 
-  /// Counts a fix for or against a resumed start. Two contradicting fixes in a row discard it together with
-  /// its position; the stored device parameters then wait for the receiver's course.
+  /// Counts a fix for or against a resumed start. Two contradicting fixes in a row discard the resumed start
+  /// and its position. The stored device parameters are then used once the receiver reports a course.
   ///
   /// - Returns: true if the filter still has the state of the resumed start.
   mutating func confirmResumption(isRefused: Bool) -> Bool {

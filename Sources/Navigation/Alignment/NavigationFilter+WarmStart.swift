@@ -23,7 +23,8 @@ extension NavigationFilter {
   private func lastState(_ frame: LocalFrame) -> NavigationCalibration.LastState {
     let own = filter.state
     let plane = worstDeviation(ErrorState.position, axes: 2)
-    // The common error of consecutive fixes is not part of the covariance; see `radii`.
+    // The covariance does not include the error that is common to consecutive fixes, so it is added; see
+    // `radii`.
     let common = (0.5).squareRoot() * receiver.deviation / parameters.radiusFactor
     return NavigationCalibration.LastState(
       coordinate: frame.coordinate(at: SIMD2(own.position.x, own.position.y)),
@@ -38,7 +39,7 @@ extension NavigationFilter {
   }
 
   /// Returns the largest standard deviation of a vector in any direction. With two axes, only directions in
-  /// their plane count.
+  /// the horizontal plane are considered.
   private func worstDeviation(_ start: Int, axes: Int = 3) -> Double {
     let covariance = filter.covariance
     let (a, b) = (covariance.variance(start), covariance.variance(start + 1))
@@ -56,7 +57,7 @@ extension NavigationFilter {
     guard let upward = kept.mounting.rotate(force).normalized, let measured = force.normalized else {
       return false
     }
-    // Slopes and braking tilt the specific force by up to 20°. A larger difference means a different
+    // Slopes and braking tilt the specific force by up to 20°. A larger difference indicates another
     // mounting.
     guard acos(min(1, max(-1, upward.z))) < 20.0.radians else {
       self.kept = nil
@@ -79,7 +80,7 @@ extension NavigationFilter {
     return true
   }
 
-  /// Returns the standard deviations after a time without power.
+  /// Returns the standard deviations for a start after a time without power.
   private static func warmDeviations(
     _ fix: GNSSMeasurement, _ kept: NavigationCalibration, wasAtRest: Bool, latency: Double
   ) -> ErrorVector {
@@ -87,14 +88,14 @@ extension NavigationFilter {
     deviations.set(ErrorState.position, fix.deviation + 2)
     deviations.set(ErrorState.velocity, Vector3(1, 1, 1))
     deviations.set(ErrorState.attitude, Vector3(6.0.radians, 6.0.radians, 5.0.radians))
-    // Sensor biases depend on the chip's temperature.
+    // Sensor biases depend on the temperature of the chip, which may have changed.
     deviations.set(ErrorState.gyroscopeBias, Vector3(repeating: (wasAtRest ? 0.05 : 0.3).radians))
     deviations.set(ErrorState.accelerometerBias, Vector3(repeating: 0.1))
     return deviations
   }
 
   /// Returns the standard deviations of the parameters that belong to the device and the vehicle.
-  /// - Parameter reseating: the possible change of the mounting since then, rad.
+  /// - Parameter reseating: the possible change of the mounting since the calibration was stored, rad.
   static func deviceDeviations(
     _ kept: NavigationCalibration, reseating: Double, latency: Double
   ) -> ErrorVector {

@@ -3,7 +3,7 @@ internal import Spatial
 /// An estimator for a device at rest according to the receiver. It determines the gyroscope bias and the
 /// vertical.
 ///
-/// The last one to two seconds are excluded, because motion starts before the receiver reports it.
+/// The newest one to two seconds are excluded, because motion starts before the receiver reports it.
 struct RestObserver: Sendable {
   /// The length of a bin of samples in s.
   private static let binLength = 1.0
@@ -13,24 +13,26 @@ struct RestObserver: Sendable {
     var rate = Vector3.zero
     var count = 0.0
     var seconds = 0.0
-    /// The rotation from the device frame at the start of the bin to the current one.
+    /// The rotation from the device frame at the start of the bin to the current device frame.
     var turned = Quaternion.identity
   }
 
   private var current = Bin()
   private var previous = Bin()
-  /// The mean rotation rate over at most 60 s in rad/s, and its duration in s.
+  /// The mean rotation rate in rad/s over at most 60 s of rest.
   private(set) var rate = Vector3.zero
+  /// The duration of `rate` in s.
   private(set) var seconds = 0.0
   /// The mean specific force over the last 3 s in m/s².
   private var force = Vector3.zero
 
-  /// True if there are enough samples for a start.
+  /// True if the device was at rest for long enough to start from its state.
   var isKnown: Bool { seconds > 3 }
 
   /// The rotation from the current device frame to a level frame with an arbitrary heading.
   var level: Quaternion {
-    // The rotations are those of the device frame since its bins, so newer ones are on the right.
+    // Each bin stores the rotation of the device since its start, so the rotation of a newer bin is
+    // multiplied from the right.
     Quaternion.shortest(from: force, to: Vector3(0, 0, 1)) * previous.turned
   }
 
@@ -47,7 +49,7 @@ struct RestObserver: Sendable {
     previous.turned = (previous.turned * turn).normalized
   }
 
-  /// Reports that the receiver sees the device at rest.
+  /// Processes a report of the receiver that the device is at rest.
   mutating func observeStanding() {
     guard current.seconds >= Self.binLength else { return }
     if previous.count > 0 {

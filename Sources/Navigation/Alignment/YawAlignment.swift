@@ -2,16 +2,17 @@ internal import Glibc
 internal import Spatial
 
 /// An estimator of attitude and mounting from driving. Twelve filters with different yaw angles run without
-/// the vehicle constraints, until the receiver's positions and velocities single out one.
+/// the vehicle constraints, until the receiver's positions and velocities agree with only one of them.
 ///
-/// Multiple models after D. T. Magill (1965). The mounting follows from the final direction of motion.
+/// The method is that of multiple models by D. T. Magill (1965). The mounting follows from the final
+/// direction of motion.
 struct YawAlignment: Sendable {
   typealias Parameters = NavigationFilter.Parameters
 
   static let count = 12
 
-  /// The vertical in the device frame, averaged over the last 20 s above 3 m/s: longer than the roll in a
-  /// bend.
+  /// The vertical in the device frame, averaged over the last 20 s above 3 m/s. This is longer than a bend in
+  /// which the vehicle rolls.
   private struct Upward: Sendable {
     var direction = Vector3.zero
     var seconds = 0.0
@@ -19,12 +20,13 @@ struct YawAlignment: Sendable {
 
   private var hypotheses: [ErrorStateFilter]
   private var upward = [Upward](repeating: Upward(), count: count)
-  /// The time since the start in s.
+  /// The time since the start of the alignment in s.
   private(set) var elapsed = 0.0
   private var sinceVerdict = 0.0
 
   init() {
-    // Created one by one, because copies would share a buffer until their first write.
+    // The filters are created one by one, because copies of a filter would share a buffer until their first
+    // write.
     hypotheses = (0..<Self.count).map { _ in ErrorStateFilter() }
   }
 
@@ -45,7 +47,8 @@ struct YawAlignment: Sendable {
     var deviations = ErrorVector.zero
     deviations.set(ErrorState.position, deviation + 2)
     deviations.set(ErrorState.velocity, Vector3(1, 1, 1))
-    // 0.6 of the distance to the next hypothesis, so that together they cover the circle evenly.
+    // The deviation is 0.6 of the angle to the next hypothesis, so that together the hypotheses cover the
+    // circle evenly.
     deviations.set(ErrorState.attitude, Vector3(tilt, tilt, 0.6 * yaw))
     deviations.set(ErrorState.gyroscopeBias, Vector3(repeating: (bias == nil ? 3.0 : 0.05).radians))
     deviations.set(ErrorState.accelerometerBias, Vector3(repeating: 0.25))
@@ -65,7 +68,7 @@ struct YawAlignment: Sendable {
     (elapsed, sinceVerdict) = (0, 0)
   }
 
-  /// Returns whether the covariances of all hypotheses are due.
+  /// Returns whether the covariances of all hypotheses must be propagated.
   func isDue(_ parameters: Parameters) -> Bool {
     hypotheses[0].pending >= parameters.covarianceInterval - 1e-6
   }
@@ -97,7 +100,7 @@ struct YawAlignment: Sendable {
 
   enum Verdict: Hashable, Sendable {
     case undecided
-    /// The hypothesis with this index is correct.
+    /// The hypothesis with this index was found to be correct.
     case found(Int)
     /// The time limit passed without a result.
     case failed
@@ -127,16 +130,16 @@ struct YawAlignment: Sendable {
     return elapsed >= parameters.alignmentTime ? .failed : .undecided
   }
 
-  /// Initializes a filter from the selected hypothesis, with the mounting that points the vehicle in its
-  /// current direction of motion.
+  /// Initializes a filter from the selected hypothesis, with the mounting for which the vehicle's forward
+  /// direction is the current direction of motion.
   func adopt(_ index: Int, into filter: inout ErrorStateFilter, _ parameters: Parameters) {
     var state = hypotheses[index].state
     state.mounting = Self.mounting(
       forward: state.attitude.conjugate.rotate(state.velocity), up: upward[index].direction)
     filter.adopt(hypotheses[index], state: state)
     filter.openMounting()
-    // The mounting has the errors of attitude and velocity. This constraint creates the correlation in the
-    // covariance; without it, information about the one would later be counted again for the other.
+    // The mounting is computed from attitude and velocity, so it has their errors. This constraint creates
+    // the correlation in the covariance. Without it, later updates would count the same information twice.
     _ = filter.constrain(turning: filter.rate, parameters)
   }
 
@@ -146,7 +149,8 @@ struct YawAlignment: Sendable {
     guard let forward = forward.normalized, let up = (up - forward * up.dot(forward)).normalized else {
       return .identity
     }
-    // First rotates the device's forward direction to the y axis, then about the y axis until `up` is vertical.
+    // The first rotation turns the device's forward direction to the y axis; the second turns about the y
+    // axis until `up` is vertical.
     let first = Quaternion.shortest(from: forward, to: Vector3(0, 1, 0))
     let turned = first.rotate(up)
     return (Quaternion(angle: -atan2(turned.x, turned.z), axis: Vector3(0, 1, 0)) * first).normalized
@@ -161,12 +165,13 @@ extension ErrorStateFilter {
     continueMotion(of: other)
   }
 
-  /// Resets the deviations of mounting, lever arms and wheel scale, because a start only observes how the
-  /// device moved.
+  /// Resets the deviations of mounting, lever arms and wheel scale: the alignment has only observed the
+  /// motion of the device.
   mutating func openMounting() {
     // 30° is wide enough that the first constraint determines the mounting.
     covariance.reset(ErrorState.mounting, deviation: 30.0.radians)
-    // Roll about the vehicle's forward axis is not observable; it follows from the vertical.
+    // Roll about the vehicle's forward axis is not observable by the constraint. It was determined from the
+    // vertical.
     covariance.reset(ErrorState.mounting + 1, deviation: 0)
     covariance.reset(ErrorState.mounting + 2, deviation: 30.0.radians)
     covariance.reset(ErrorState.axleLever, deviation: 1)

@@ -3,17 +3,17 @@ internal import Spatial
 
 /// An error in a stored navigation calibration.
 public struct NavigationCalibrationError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The reason, with the line and the remedy.
+  /// The reason, with the line of the text and the remedy.
   public var description: String
 }
 
 // The format consists of readable lines "key value ...". The first line is the version, the last a checksum
-// over all previous ones. Every key occurs once, except `made`, `moment` and the group of a last state, which
-// are optional. Keys of later minor versions are skipped.
+// over all previous lines. Every key occurs once, except `made`, `moment` and the keys of the last state,
+// which are optional. Keys of later minor versions are skipped.
 extension NavigationCalibration {
   private static let firstLine = "odograph-navigation 1"
 
-  /// The calibration as UTF-8 text; numbers have all digits.
+  /// The calibration as UTF-8 text; numbers have all significant digits.
   public var text: String {
     var lines = [Self.firstLine]
     if let made { lines.append("made \(made.nanoseconds)") }
@@ -105,7 +105,7 @@ extension NavigationCalibration.LastState {
   }
 }
 
-/// A reader of "key value ..." lines between a version and a checksum.
+/// A parser of "key value ..." lines between a version and a checksum.
 private struct CalibrationLines {
   private var lines: [Substring: (number: Int, words: [Substring])] = [:]
 
@@ -140,7 +140,7 @@ private struct CalibrationLines {
   func words(_ key: String, _ count: Int) throws(NavigationCalibrationError) -> [Substring] {
     guard let line = lines[key[...]] else {
       throw NavigationCalibrationError(
-        description: "line \(lines.count + 2): there is no line \(key); remove the file to start again")
+        description: "line \(lines.count + 2): \(key) is missing; remove the file to start again")
     }
     guard line.words.count == count else { throw error(key, "needs \(count) values") }
     return line.words
@@ -167,7 +167,7 @@ private struct CalibrationLines {
     return Quaternion(w: n[0], x: n[1], y: n[2], z: n[3])
   }
 
-  /// Returns whether a word is the first of two choices; throws if it is neither.
+  /// Returns whether a word equals the first of two allowed words; throws if it equals neither.
   func choice(
     _ word: Substring, _ first: String, _ second: String, of key: String
   ) throws(NavigationCalibrationError) -> Bool {
@@ -185,7 +185,9 @@ private struct CalibrationLines {
   func moment() throws(NavigationCalibrationError) -> NavigationCalibration.Moment? {
     guard has("moment") else { return nil }
     let words = try words("moment", 2)
-    guard let nanoseconds = Int64(words[1]) else { throw error("moment", "needs a word and nanoseconds") }
+    guard let nanoseconds = Int64(words[1]) else {
+      throw error("moment", "needs the identity of a clock and nanoseconds")
+    }
     return NavigationCalibration.Moment(
       timeline: String(words[0]), timestamp: Timestamp(nanoseconds: nanoseconds))
   }

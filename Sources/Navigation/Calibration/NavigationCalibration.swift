@@ -3,22 +3,24 @@ public import Spatial
 
 /// The parameters of one device in one vehicle that are stored across restarts. A plain value.
 ///
-/// The next start then needs no driving, and with `lastState` not even a receiver. The calibration is
-/// discarded if samples or fixes contradict it. `text` is its file format.
+/// With it, the next start of the filter requires no driving, and with `lastState` no receiver. The
+/// calibration is discarded if samples or fixes contradict it. `text` is its file format.
 public struct NavigationCalibration: Hashable, Sendable {
   /// The civil time of the calibration; nil if unset. The filter has no civil time, so the caller sets it.
   public var made: UTCTime?
-  /// The same time on the device's time line, with the identity of that time line; nil if unset.
+  /// The time of the calibration by a monotonic clock, with the identity of that clock; nil if unset.
   public var moment: Moment?
   /// The rotation from the device frame to right, forward, up of the vehicle.
   public var mounting: Quaternion
-  /// The standard deviation about the vehicle's right and up axes, rad.
+  /// The standard deviations of the mounting about the vehicle's right and up axes, rad.
   public var mountingDeviation: SIMD2<Double>
-  /// The sensor biases in the device frame in rad/s and m/s², to be subtracted.
+  /// The gyroscope bias in the device frame in rad/s, to be subtracted.
   public var gyroscopeBias: Vector3
+  /// The accelerometer bias in the device frame in m/s², to be subtracted.
   public var accelerometerBias: Vector3
-  /// The standard deviation of the biases about the worst axis, rad/s and m/s².
+  /// The standard deviation of the gyroscope bias in its worst direction, rad/s.
   public var gyroscopeBiasDeviation: Double
+  /// The standard deviation of the accelerometer bias in its worst direction, m/s².
   public var accelerometerBiasDeviation: Double
   /// The scale error of the gyroscope by axis (scale minus one).
   public var gyroscopeScale: Vector3
@@ -26,21 +28,24 @@ public struct NavigationCalibration: Hashable, Sendable {
   public var axleLever: Double
   /// The vector from the device to the antenna in the vehicle frame, m.
   public var antennaLever: Vector3
-  /// The latency of positions, and the additional latency of velocities, s.
+  /// The latency of positions, s.
   public var positionLatency: Double
+  /// The latency of velocities in addition to that of positions, s.
   public var velocityLatency: Double
   /// The scale error of the wheel speed (scale minus one).
   public var speedScale: Double
-  /// The vibration of the device while the vehicle is at rest and while it drives.
+  /// The vibration of the device while the vehicle is at rest.
   public var standing: Shaking
+  /// The vibration of the device while the vehicle drives.
   public var driving: Shaking
   /// The vehicle's position and motion; nil if it must not be stored.
   public var lastState: LastState?
 
-  /// A point on a time line that restarts when the machine boots.
+  /// A time by a monotonic clock that restarts when the machine boots.
   public struct Moment: Hashable, Sendable {
-    /// The identity of the time line, one word without spaces, such as the kernel's `boot_id`.
+    /// The identity of the clock's run since boot: one word without spaces, such as the kernel's `boot_id`.
     public var timeline: String
+    /// The time of the clock `timeline`.
     public var timestamp: Timestamp
 
     public init(timeline: String, timestamp: Timestamp) {
@@ -49,21 +54,23 @@ public struct NavigationCalibration: Hashable, Sendable {
     }
   }
 
-  /// Vibration statistics for the detection of stops: mean and variance of four logarithms of deviations,
-  /// learned while a receiver was available.
+  /// Vibration statistics for the detection of stops, learned while a receiver was available: mean and
+  /// variance of the logarithms of four standard deviations.
   public struct Shaking: Hashable, Sendable {
-    /// Statistics of the differences between consecutive samples of force and rate, and of force and rate
-    /// themselves.
+    /// The means of the logarithms. The four deviations are those of the differences between consecutive
+    /// samples of force and rate, and of force and rate themselves.
     public var mean = SIMD4<Double>.zero
+    /// The variances of the logarithms, in the same order.
     public var variance = SIMD4<Double>.zero
-    /// The duration of the data in s; 0 if nothing was learned.
+    /// The duration in s of the data from which the statistics were learned; 0 if nothing was learned.
     public var seconds = 0.0
   }
 
   /// The state of the vehicle when the calibration was stored, with its accuracy.
   public struct LastState: Hashable, Sendable {
     public var coordinate: Coordinate
-    /// The altitude in m above the reference surface of the receiver's altitudes; nil if there was none.
+    /// The altitude in m above the reference surface of the receiver's altitudes; nil if the receiver
+    /// reported no altitude.
     public var altitude: Double?
     /// True if the altitude is above the WGS 84 ellipsoid, false if above mean sea level.
     public var isAltitudeEllipsoidal: Bool
@@ -71,13 +78,15 @@ public struct NavigationCalibration: Hashable, Sendable {
     public var attitude: Quaternion
     /// The velocity east, north, up in m/s.
     public var velocity: Vector3
-    /// The standard deviations of the horizontal position (about the worse axis) and of the height, m.
+    /// The standard deviation of the horizontal position in its worst direction, m.
     public var positionDeviation: Double
+    /// The standard deviation of the height, m.
     public var heightDeviation: Double
     /// The standard deviation of the velocity about the worst axis, m/s.
     public var velocityDeviation: Double
-    /// The standard deviations of the attitude about a horizontal and about the vertical axis, rad.
+    /// The standard deviation of the attitude about the worst horizontal axis, rad.
     public var tiltDeviation: Double
+    /// The standard deviation of the attitude about the vertical axis, rad.
     public var headingDeviation: Double
     /// The time since the last accepted position of the receiver, s.
     public var sinceFix: Double

@@ -10,9 +10,9 @@ public struct DrivingEvent: Hashable, Sendable {
     case acceleration = "harshAcceleration"
     /// A bend driven too fast.
     case cornering = "harshCornering"
-    /// A pull to one side and back, such as around an obstacle.
+    /// A lateral acceleration to one side and immediately back, such as around an obstacle.
     case swerve
-    /// A kerb: an edge that lifted a wheel permanently, or a side impact.
+    /// An impact of a kerb: an edge that one wheel has climbed, or an impact from the side.
     case kerb
     /// An impact of a pothole or a joint in the road.
     case pothole
@@ -22,7 +22,7 @@ public struct DrivingEvent: Hashable, Sendable {
     case idling
     /// Motion while the ignition is off.
     case tow
-    /// A parked vehicle lifted or lowered on one side.
+    /// A tilt of a parked vehicle, which was lifted or lowered on one side.
     case tilt
     /// A disconnected external supply.
     case unplugged
@@ -43,14 +43,14 @@ public struct DrivingEvent: Hashable, Sendable {
   /// have the same number.
   public var number: Int
   public var kind: Kind
-  /// True while the event lasts; it is reported again with the same number when it ends.
+  /// True while the event lasts. When it ends, the event is reported again with the same number.
   public var isOngoing = false
   public var start: Timestamp
   /// The duration in s; the duration so far if the event is ongoing.
   public var duration: Double
   /// The largest value in the kind's unit; the smallest for `lowSupply`.
   public var peak: Double
-  /// The limit that was exceeded, in the same unit. Peak and limit of `unplugged` are 0.
+  /// The limit that was exceeded, in the unit of `peak`. Peak and limit of `unplugged` are 0.
   public var limit: Double
   public var severity: Severity
   /// The probability that the true value exceeded the limit, 0 ... 1, as far as the sources allow an
@@ -60,7 +60,7 @@ public struct DrivingEvent: Hashable, Sendable {
   public var coordinate: Coordinate?
   /// The speed at the start in m/s; nil if unknown.
   public var speed: Double?
-  /// The region whose limit was exceeded; nil for any other limit.
+  /// The region whose speed limit was exceeded; nil if the exceeded limit belongs to no region.
   public var region: String?
 
   init(
@@ -103,14 +103,15 @@ extension DrivingEvent.Kind {
 }
 
 extension DrivingEvent.Severity {
-  /// Creates a severity from the ratio of peak to limit: medium from 1.25, high from 1.5. For a car's limit
-  /// of 3.5 m/s² these are 4.4 and 5.3 m/s².
+  /// Creates a severity from the ratio of peak to limit: medium from 1.25, high from 1.5. For a car with a
+  /// limit of 3.5 m/s², medium starts at 4.4 and high at 5.3 m/s².
   init(ratio: Double) {
     self = ratio >= 1.5 ? .high : ratio >= 1.25 ? .medium : .low
   }
 }
 
-/// Returns the probability that a quantity measured as `value` with a normal error is above zero.
+/// Returns the probability that the true value of a quantity is above zero, if it was measured as `value`
+/// with a normal error.
 func chance(_ value: Double, deviation: Double) -> Double {
   0.5 * erfc(-value / (max(deviation, 1e-9) * 2.0.squareRoot()))
 }

@@ -2,14 +2,15 @@ internal import Glibc
 public import Sensors
 public import Spatial
 
-/// A detector of driving events. Each `DrivingEvent` is reported once; lasting ones at their start and end.
+/// A detector of driving events. Each `DrivingEvent` is reported once; lasting events are reported at their
+/// start and at their end.
 ///
-/// A value type without I/O; time arrives with the data. It expects the same scans, fixes and speeds in the
-/// same order as the `NavigationFilter`. Events that need the vehicle's axes require a mounting; they are
-/// dropped if the mounting is revoked.
+/// A value type without I/O; time arrives with the data. The detector expects the same scans, fixes and
+/// speeds in the same order as the `NavigationFilter`. Events that need the vehicle's axes require a known
+/// mounting, and are dropped if the mounting is revoked.
 public struct DrivingEventDetector: Sendable {
   public let limits: DrivingEventLimits
-  /// The reported kinds.
+  /// The kinds of events that are reported.
   public let kinds: Set<DrivingEvent.Kind>
 
   private var sampler = DrivingSampler()
@@ -28,7 +29,7 @@ public struct DrivingEventDetector: Sendable {
   private var sampled: Timestamp?
   private var place: Coordinate?
   private var count = 0
-  /// The numbers of ongoing events.
+  /// The numbers of ongoing events, by kind.
   private var ongoing: [DrivingEvent.Kind: Int] = [:]
 
   /// The time in s without navigation samples after which a manoeuvre is considered finished.
@@ -54,9 +55,10 @@ public struct DrivingEventDetector: Sendable {
 
   // MARK: Inertial sensors
 
-  /// Processes a scan after navigation did. While the vehicle is parked, a scan with only a specific force is
-  /// sufficient.
-  /// - Parameter estimate: navigation's estimate, evaluated twenty times a second; nil if there is none.
+  /// Processes a scan that the navigation filter has already processed. While the vehicle is parked, a scan
+  /// with only a specific force is sufficient.
+  /// - Parameter estimate: the filter's estimate, which is evaluated twenty times a second; nil if there is
+  ///   none.
   public mutating func process(
     _ scan: InertialScan, _ estimate: @autoclosure () -> NavigationEstimate?
   ) -> [DrivingEvent] {
@@ -73,7 +75,7 @@ public struct DrivingEventDetector: Sendable {
 
   private mutating func follow(_ estimate: NavigationEstimate) -> [DrivingEvent] {
     place = estimate.coordinate
-    // These monitors need no mounting.
+    // These monitors do not require a mounting.
     var told = speeding.process(
       speed: estimate.speed, deviation: estimate.velocityDeviation, coordinate: place, at: estimate.timestamp)
     if let event = idling.observe(speed: estimate.speed, coordinate: place, at: estimate.timestamp) {
@@ -98,7 +100,7 @@ public struct DrivingEventDetector: Sendable {
 
   // MARK: Speeds and positions
 
-  /// Processes a fix before navigation does.
+  /// Processes a fix that the navigation filter has not processed yet.
   /// - Parameters:
   ///   - estimate: navigation's estimate; nil if there is none.
   ///   - isPlausible: false for a fix that other measurements contradict; it does not count as a movement of
@@ -207,7 +209,7 @@ public struct DrivingEventDetector: Sendable {
     return numbered(told)
   }
 
-  /// The next time at which `advance` can report an event; nil if none.
+  /// The next time at which `advance` can report an event; nil if no event is pending.
   public var nextDeadline: Timestamp? {
     let wait = situation == nil ? nil : sampled?.advanced(bySeconds: Self.longestWait + 0.001)
     return [wait, idling.nextDeadline, supply.nextDeadline, parking.nextDeadline].compactMap { $0 }.min()
@@ -225,14 +227,15 @@ public struct DrivingEventDetector: Sendable {
 
   // MARK: Output
 
-  /// Continues from a detector with other limits. Adopts its event numbers, so that none is used twice, and
-  /// its ignition, engine and position, because a parked vehicle may not report them for days.
+  /// Continues from a detector with other limits. Adopts the other detector's event numbers, so that none is
+  /// used twice. Also adopts the states of ignition and engine and the position, because a parked vehicle may
+  /// not report them for days.
   public mutating func goOn(from other: DrivingEventDetector) {
     count = max(count, other.count)
     (parking, place) = (other.parking, other.place)
   }
 
-  /// Numbers events and drops kinds that are not requested.
+  /// Assigns numbers to events and drops events of kinds that are not requested.
   private mutating func numbered(_ events: [DrivingEvent]) -> [DrivingEvent] {
     events.compactMap { event in
       guard kinds.contains(event.kind) else { return nil }

@@ -7,39 +7,41 @@ public struct DrivingEventLimits: Hashable, Sendable {
 
   // MARK: Manoeuvres
 
-  // Horizontal accelerations in m/s², means over one second. Brakes can do much more (UN R13-H and R13). Nine
-  // of ten drivers who are surprised by an obstacle brake with 3.4 or more, the design value of roads
-  // (AASHTO, stopping sight distance). Fleets use these limits for harsh events, over shorter means: 3.6 to
-  // 3.7 up to 2.7 t and 3.4 to 3.5 up to 4.5 t (GPS Insight), 3.0 to 4.4 and 3.5 to 5.5 in curves (Digital
-  // Matter).
-  /// The minimum deceleration.
+  // Horizontal accelerations in m/s², as means over one second. Brakes reach much higher values (UN R13-H and
+  // R13). Nine of ten drivers who are surprised by an obstacle brake with 3.4 or more, the design value of
+  // roads (AASHTO, stopping sight distance). Fleets use the following limits for harsh events, with shorter
+  // averaging times. GPS Insight: 3.6 to 3.7 up to 2.7 t, and 3.4 to 3.5 up to 4.5 t. Digital Matter: 3.0 to
+  // 4.4 for braking, and 3.5 to 5.5 in curves.
+  /// The minimum deceleration, m/s².
   public var braking: Double
-  /// The minimum forward acceleration.
+  /// The minimum forward acceleration, m/s².
   public var acceleration: Double
-  /// The minimum lateral acceleration. Of 17 laden tank trucks 7 roll over below 3.4 m/s², and 14 below 3.9
-  /// (J. R. Billing and J. D. Patten, "An assessment of tank truck roll stability"). Studies of standing
+  /// The minimum lateral acceleration, m/s². Of 17 laden tank trucks 7 roll over below 3.4 m/s², and 14 below
+  /// 3.9 (J. R. Billing and J. D. Patten, "An assessment of tank truck roll stability"). Studies of standing
   /// passengers differ widely; the limit for buses is an assumption of this project.
   public var cornering: Double
-  /// The minimum lateral acceleration of a swerve, to both sides in succession, as a mean over half a second.
+  /// The minimum lateral acceleration of a swerve in m/s², reached on both sides in succession, as a mean
+  /// over half a second.
   public var swerve: Double
 
   // MARK: The road
 
-  /// The minimum vertical acceleration of an impact in m/s², up to 10 m/s; the limit grows at higher speeds.
-  /// Speed humps and holes reach 0.4 to 2 g at the body (J. Eriksson et al., "The Pothole Patrol", 2008; A.
-  /// Mednis et al., "Real time pothole detection", 2011: 0.4 g), stiff trucks more.
+  /// The minimum vertical acceleration of an impact in m/s², which applies up to 10 m/s and grows at higher
+  /// speeds. Speed humps and holes reach 0.4 to 2 g at the body (J. Eriksson et al., "The Pothole Patrol",
+  /// 2008; A. Mednis et al., "Real time pothole detection", 2011: 0.4 g). Stiff trucks reach more.
   public var pothole: Double
-  /// The minimum acceleration in m/s² of an impact at walking to town speed that lifts the vehicle or comes
-  /// from the side.
+  /// The minimum acceleration in m/s² of a kerb impact. A kerb is detected at speeds from walking to 30 km/h,
+  /// if the impact lifts the vehicle on one side or comes from the side.
   public var kerb: Double
 
   // MARK: Speed
 
   /// The vehicle's speed limit in m/s; nil for only the limits of regions.
   public var speed: Double?
-  /// The tolerated excess in m/s: 5 km/h, because a speedometer never shows too little (UN R39).
+  /// The tolerated excess in m/s: 5 km/h. A speedometer never shows less than the true speed (UN R39).
   public var speedMargin = 1.4
-  /// The minimum duration of an excess in s. Shorter ones, such as overtaking, are not reported.
+  /// The minimum duration of an excess in s. Shorter excesses, for example while overtaking, are not
+  /// reported.
   public var speedTime = 5.0
 
   // MARK: At rest
@@ -55,9 +57,10 @@ public struct DrivingEventLimits: Hashable, Sendable {
   // MARK: Supply and receiver
 
   /// The minimum voltage in V. A lead-acid battery of six cells at rest has a quarter of its charge left at
-  /// 12.0 V and cannot start an engine from 11.8 V on. Trucks and buses have two of them.
+  /// 12.0 V and cannot start an engine from 11.8 V on. Trucks and buses have two such batteries in series.
   public var supply: Double
-  /// The minimum distance in m between fix and navigation, beyond the stated errors of both.
+  /// The minimum distance in m between a fix and the estimate of navigation, in excess of the stated errors
+  /// of both.
   public var contradiction = 30.0
 
   public init(_ vehicle: VehicleClass = .car) {
@@ -66,8 +69,8 @@ public struct DrivingEventLimits: Hashable, Sendable {
     case .van: (braking, acceleration, cornering, swerve) = (3.3, 2.8, 3.2, 3.6)
     case .truck: (braking, acceleration, cornering, swerve) = (2.7, 1.8, 2.5, 2.5)
     case .bus: (braking, acceleration, cornering, swerve) = (2.5, 1.5, 2.0, 2.5)
-    // A rider leans, so the motorcycle neither rolls over nor slides early. Full braking lifts a wheel at 8
-    // to 9 m/s².
+    // A rider leans with the motorcycle, so it neither rolls over nor slides at low accelerations. Full
+    // braking lifts a wheel at 8 to 9 m/s².
     case .motorcycle: (braking, acceleration, cornering, swerve) = (4.0, 4.0, 5.0, 5.0)
     }
     switch vehicle {

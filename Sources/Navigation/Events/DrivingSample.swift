@@ -2,13 +2,14 @@ internal import Glibc
 internal import Sensors
 public import Spatial
 
-/// The motion of the vehicle at one time, in a level frame that turns with it.
+/// The motion of the vehicle at one time, in a level frame that turns with the vehicle.
 ///
 /// In a level frame, a slope, a banked curve or a leaning body adds no acceleration.
 public struct DrivingSample: Hashable, Sendable {
   public var timestamp: Timestamp
-  /// The mean acceleration since the previous sample in m/s², forward and to the right, without gravity.
+  /// The mean acceleration since the previous sample in m/s² without gravity, forward.
   public var forward: Double
+  /// The mean acceleration since the previous sample in m/s² without gravity, to the right.
   public var right: Double
   /// The ground speed in m/s, at least 0.
   public var speed: Double
@@ -30,12 +31,12 @@ public struct DrivingSample: Hashable, Sendable {
 
 /// A sampler that converts navigation estimates to `DrivingSample`s.
 struct DrivingSampler: Hashable, Sendable {
-  /// The interval between two samples in s; finer than the windows of the manoeuvres need.
+  /// The interval between two samples in s, which is finer than the windows of the manoeuvres require.
   static let interval = 0.05
-  /// The largest standard deviations of mounting and tilt in degrees. At these limits 3.5 % of the lateral
-  /// acceleration appears as forward, and 0.17 m/s² of gravity.
+  /// The largest standard deviations of mounting and tilt in degrees. At these limits, 3.5 % of the lateral
+  /// acceleration and 0.17 m/s² of gravity appear as forward acceleration.
   private static let (mountingDeviation, tiltDeviation) = (2.0, 1.0)
-  /// The interval in s above which the motion in between is unknown.
+  /// The interval in s between two estimates, above which the motion between them is unknown.
   private static let longestGap = 0.5
 
   private struct Newest: Hashable {
@@ -47,7 +48,8 @@ struct DrivingSampler: Hashable, Sendable {
   /// True if mounting and tilt were accurate enough in the last estimate.
   var isBegun: Bool { newest != nil }
 
-  /// Returns a sample if one is due and mounting and tilt are accurate enough; nil otherwise.
+  /// Returns a sample if the sampling interval has passed, and mounting and tilt are accurate enough; nil
+  /// otherwise.
   mutating func process(_ estimate: NavigationEstimate) -> DrivingSample? {
     if let newest, case let age = estimate.timestamp.seconds(since: newest.timestamp),
       age >= 0, age < Self.interval - 1e-6
@@ -65,7 +67,7 @@ struct DrivingSampler: Hashable, Sendable {
     guard let before, case let step = estimate.timestamp.seconds(since: before.timestamp),
       step > 0, step <= Self.longestGap
     else { return nil }
-    // Reverts the low-pass: of y' = (a - y) / T, the mean of a is that of y plus T times the rate of change
+    // Reverts the low-pass y' = (a - y) / T. The mean of a is the mean of y, plus T times the rate of change
     // of y.
     let change = estimate.acceleration - before.acceleration
     let acceleration =

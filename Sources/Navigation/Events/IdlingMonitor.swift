@@ -2,7 +2,7 @@ internal import Spatial
 
 /// A monitor for a running engine while the vehicle is at rest.
 struct IdlingMonitor: Sendable {
-  /// The speed in m/s above which the vehicle drives; in a queue it creeps.
+  /// The speed in m/s above which the vehicle counts as driving. Slow motion in a queue is below this speed.
   private static let slowest = 1.0
   /// The time in s of driving, or with a stopped engine, after which the event ends.
   private static let release = 5.0
@@ -21,7 +21,7 @@ struct IdlingMonitor: Sendable {
 
   /// Updates the engine's state.
   ///
-  /// - Parameter isRunning: nil if the vehicle does not report it; then there are no events.
+  /// - Parameter isRunning: nil if the vehicle does not report the state; no events are reported then.
   mutating func observe(isEngineRunning isRunning: Bool?, at now: Timestamp) -> DrivingEvent? {
     isEngineRunning = isRunning
     return advance(to: now)
@@ -60,7 +60,7 @@ struct IdlingMonitor: Sendable {
     over.isOngoing = false
     over.duration = max(0, time.seconds(since: over.start))
     over.peak = over.duration
-    // Medium after a quarter of an hour, high after an hour: a car burns a litre of fuel in an hour.
+    // Medium from a quarter of an hour, high from an hour, in which an idling car burns a litre of fuel.
     over.severity = over.duration >= 3600 ? .high : over.duration >= 900 ? .medium : .low
     return over
   }

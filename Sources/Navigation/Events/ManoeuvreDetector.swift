@@ -3,25 +3,27 @@ public import Spatial
 /// A detector of harsh braking, acceleration, cornering and swerves.
 ///
 /// A manoeuvre starts when the one-second mean of the horizontal acceleration, along or across the vehicle,
-/// reaches its limit. It ends when the mean falls below 70 % of the limit, and is reported after 2 s of
-/// quiet; a new excess before that belongs to the same manoeuvre. Half a second of vibration or a bump does
-/// not reach the limit in this mean, and a gear change does not end a manoeuvre.
+/// reaches its limit. It ends when the mean falls below 70 % of the limit, and is reported after 2 s below
+/// that value. A new excess within these 2 s belongs to the same manoeuvre. Half a second of vibration or a
+/// bump does not reach the limit in this mean, and a gear change does not end a manoeuvre.
 public struct ManoeuvreDetector: Sendable {
-  /// The window of the mean in s; telematics units that difference the speeds of a 1 Hz receiver use the
-  /// same.
+  /// The averaging time in s, which equals that of telematics units that difference the speeds of a 1 Hz
+  /// receiver.
   static let window = 1.0
   /// The share of the limit below which a manoeuvre ends.
   static let hysteresis = 0.7
-  /// The time of quiet in s after which a manoeuvre is reported.
+  /// The time in s below the threshold, after which a manoeuvre is reported.
   static let quiet = 2.0
-  /// The minimum speed in m/s that the vehicle must reach (10 km/h), which excludes parking manoeuvres.
+  /// The minimum speed in m/s that the vehicle must reach during a manoeuvre: 10 km/h, which excludes
+  /// parking.
   private static let slowest = 2.8
-  /// The standard deviation of an acceleration in m/s² apart from tilt: bias, its drift and side slip.
+  /// The standard deviation of an acceleration in m/s² from all causes except tilt: bias, its drift and side
+  /// slip.
   private static let deviation = 0.1
-  /// The standard deviation in m/s² of the difference between two sources: latencies of 0.1 s, and 0.2 m/s of
-  /// noise in speeds 1 to 2 s apart.
+  /// The standard deviation in m/s² of the difference between the accelerations of two sources. It includes
+  /// latencies of 0.1 s, and noise of 0.2 m/s in speeds that are 1 to 2 s apart.
   private static let disagreement = 0.4
-  /// The share of the manoeuvre that a second source must confirm.
+  /// The share of a manoeuvre's acceleration that a second source must confirm.
   private static let leastSeen = 0.4
 
   private enum Direction: Int, CaseIterable {
@@ -40,10 +42,11 @@ public struct ManoeuvreDetector: Sendable {
 
   private struct Episode {
     var start: Timestamp
-    /// The time at which the mean fell below the limit; nil while it is above.
+    /// The time at which the mean fell below the threshold; nil while the mean is above it.
     var end: Timestamp?
     var peak: Double
-    /// The acceleration at the peak by the second source in m/s²; nil if it is evaluated at the end.
+    /// The acceleration at the peak measured by a second source in m/s²; nil if that is only evaluated at the
+    /// end of the episode.
     var witnessed: Double?
     /// The standard deviation of the peak due to tilt, m/s².
     var deviation: Double
@@ -61,14 +64,15 @@ public struct ManoeuvreDetector: Sendable {
     swerves = SwerveDetector(limit: limits.swerve)
   }
 
-  /// Processes a sample, at most 20 a second: the window of 3 s has space for 64.
+  /// Processes a sample, at most 20 a second: the window of 3 s stores up to 64 samples.
   public mutating func process(_ sample: DrivingSample) -> [DrivingEvent] {
     guard sample.forward.isFinite, sample.right.isFinite, sample.speed.isFinite, sample.heading.isFinite
     else {
       return []
     }
     guard window.add(sample) else {
-      // The motion during a gap is unknown, so an open manoeuvre is reported as far as it was observed.
+      // The motion during the gap is unknown, so an open manoeuvre is reported with the values observed
+      // before it.
       let told = finish()
       witness.reset()
       return told
@@ -143,7 +147,7 @@ public struct ManoeuvreDetector: Sendable {
     episodes[direction.rawValue] = episode
   }
 
-  /// Returns the manoeuvres that have been quiet for long enough.
+  /// Returns the events of manoeuvres that have been below the threshold for `quiet` seconds.
   private mutating func due(_ now: Timestamp) -> [DrivingEvent] {
     var told: [DrivingEvent] = []
     for direction in Direction.allCases {
@@ -156,7 +160,7 @@ public struct ManoeuvreDetector: Sendable {
     return told.sorted { $0.start < $1.start }
   }
 
-  /// Returns the event of an episode; nil if a second source contradicts it.
+  /// Returns the event of an episode; nil if a second source contradicts the manoeuvre.
   private func event(_ direction: Direction, _ episode: Episode) -> DrivingEvent? {
     let end = episode.end ?? window.newest?.timestamp ?? episode.start
     let limit = limit(direction)

@@ -1,15 +1,17 @@
 internal import Glibc
 internal import Spatial
 
-/// The accumulated motion of the last seconds, from which the mean over any part is a subtraction.
+/// The accumulated motion of the last seconds. The mean over any part of it is a difference of two points.
 struct MotionWindow: Sendable {
   /// The accumulated motion up to a time.
   struct Point: Hashable, Sendable {
     var timestamp: Timestamp
-    /// The integrals of the forward and lateral accelerations, m/s.
+    /// The integral of the forward acceleration, m/s.
     var along = 0.0
+    /// The integral of the lateral acceleration in m/s, positive to the right.
     var across = 0.0
-    /// The integral of speed times rate of turn in m/s; positive to the right.
+    /// The integral of speed times rate of turn in m/s, which is the lateral velocity change; positive to the
+    /// right.
     var turned = 0.0
     /// The unwrapped heading in rad.
     var heading = 0.0
@@ -18,15 +20,15 @@ struct MotionWindow: Sendable {
     var coordinate: Coordinate?
   }
 
-  /// The mean over a part of the window, m/s².
+  /// Mean values over a part of the window. Accelerations are in m/s².
   struct Mean: Hashable, Sendable {
     var along: Double
     var across: Double
     /// The lateral acceleration computed from speed and rate of turn.
     var turned: Double
-    /// The middle of the part.
+    /// The time in the middle of the part of the window.
     var middle: Timestamp
-    /// The largest speed in the part, m/s.
+    /// The largest speed in the part of the window, m/s.
     var speed: Double
     var heading: Double
   }
@@ -90,7 +92,7 @@ struct MotionWindow: Sendable {
     }
   }
 
-  /// Returns the mean over the last seconds; nil if the window is shorter.
+  /// Returns the mean over the last `seconds` of the window; nil if the window is shorter.
   func mean(seconds: Double) -> Mean? {
     guard let newest else { return nil }
     var index = newestIndex

@@ -10,23 +10,25 @@ internal import Spatial
 /// reference follows slowly, because the accelerometer's bias drifts with the day's temperature by up to a
 /// degree over hours. A rate of 1 Hz is sufficient; the mounting is not needed.
 struct ParkedTiltMonitor: Sendable {
-  /// The duration of a block in s, and the number of blocks that together must have moved.
+  /// The duration of a block in s.
   private static let block = 10.0
+  /// The number of consecutive blocks that must have moved.
   private static let blocksNeeded = 3
   /// The minimum number of samples in a block.
   private static let leastSamples = 5
-  /// The duration before the first reference in s: passengers get out, and doors are closed.
+  /// Time in s between parking and the first reference, in which passengers get out and doors are closed.
   private static let settling = 60.0
-  /// The time constant in s with which the reference follows. At 1 mg/K and 15 K per hour its lag is 0.4°.
+  /// The time constant in s with which the reference follows. For a bias drift of 1 mg/K at 15 K per hour,
+  /// the lag is 0.4°.
   private static let following = 1800.0
-  /// The share of the limit that is sufficient, so that a tilt of exactly the limit is detected in spite of
-  /// noise.
+  /// The share of the limit that the mean must exceed. It is below 1, so that a tilt of exactly the limit is
+  /// detected in spite of noise.
   private static let margin = 0.8
   /// The share of the limit that each of the three blocks must reach.
   private static let each = 0.5
-  /// The share of the limit below which the vehicle is in its old attitude again.
+  /// The share of the limit below which the vehicle has returned to its old attitude.
   private static let release = 0.4
-  /// The standard deviation in degrees of the mean of three blocks in a gale.
+  /// The standard deviation in degrees of the mean angle of three blocks in a gale.
   private static let deviation = 0.25
   /// The range of the mean force relative to gravity; the scale error of any accelerometer is smaller.
   private static let lengths = 0.8...1.2
@@ -42,8 +44,9 @@ struct ParkedTiltMonitor: Sendable {
   private var newest: Timestamp?
   /// The reference force in the device frame, m/s².
   private var reference: Vector3?
-  /// The forces of the last consecutive blocks that have moved (m/s²), and the start of the first.
+  /// The mean forces (m/s²) of the last consecutive blocks that have moved.
   private var moved: [Vector3] = []
+  /// The start of the first of the blocks in `moved`; nil if there is none.
   private var movedSince: Timestamp?
   /// The number of consecutive blocks in the old attitude.
   private var returned = 0
@@ -52,7 +55,8 @@ struct ParkedTiltMonitor: Sendable {
 
   init(limit: Double) { self.limit = limit }
 
-  /// Updates whether the vehicle is parked: at rest with the ignition off, as far as both are available.
+  /// Updates whether the vehicle is parked: at rest with the ignition off. A state that is unavailable is not
+  /// required.
   mutating func observe(isParked: Bool, coordinate: Coordinate?, at now: Timestamp) -> DrivingEvent? {
     if let coordinate { place = coordinate }
     guard isParked != self.isParked else { return nil }
@@ -124,7 +128,8 @@ struct ParkedTiltMonitor: Sendable {
     return begun
   }
 
-  /// Waits for the end of a tilt, with a constant reference. The vehicle is set down again or drives off.
+  /// Waits for the end of a tilt, which is that the vehicle is set down again or drives off. The reference is
+  /// constant meanwhile.
   private mutating func watchReturn(_ angle: Double, from start: Timestamp) -> DrivingEvent? {
     let peak = max(event?.peak ?? 0, angle)
     event?.peak = peak
@@ -133,7 +138,7 @@ struct ParkedTiltMonitor: Sendable {
     return end(at: start.advanced(bySeconds: -Double(Self.blocksNeeded - 1) * Self.block))
   }
 
-  /// Returns the angle in degrees.
+  /// Returns the angle between two vectors in degrees.
   private static func angle(_ a: Vector3, _ b: Vector3) -> Double {
     atan2(a.cross(b).length, a.dot(b)).degrees
   }

@@ -2,13 +2,14 @@ internal import Spatial
 
 /// The parking state, from ignition, speeds and the accelerometer.
 struct ParkingState: Hashable, Sendable {
-  /// The time at rest in s after which a vehicle without an ignition signal is parked, which is longer than
-  /// at any traffic light; and the time of motion in s after which it is not, if there are no speeds. Loading
-  /// onto a lorry shakes the vehicle for less.
+  /// Times in s for a vehicle without an ignition signal. After `onset` at rest it counts as parked; this is
+  /// longer than at any traffic light. After `release` in motion it no longer counts as parked, if there are
+  /// no speeds. Loading onto a lorry shakes the vehicle for a shorter time.
   private static let (onset, release) = (180.0, 120.0)
-  /// The speed in m/s by receiver or wheels that no parked vehicle reaches.
+  /// The speed in m/s of receiver or wheels, above which the vehicle is not parked.
   private static let slowest = 2.0
-  /// The number of consecutive speeds required, because a receiver can start with a wrong one.
+  /// The number of consecutive speeds above `slowest` that are required, because the first speed of a
+  /// receiver can be wrong.
   private static let speedsNeeded = 3
 
   private(set) var ignition: Bool?
@@ -16,7 +17,7 @@ struct ParkingState: Hashable, Sendable {
   private var standing = LastingCondition(onset: onset, release: release)
   private var fast = 0
 
-  /// True if the vehicle is parked. A known ignition state takes precedence.
+  /// True if the vehicle is parked. If the state of the ignition is available, it alone decides.
   var isParked: Bool {
     if isEngineRunning == true { return false }
     if let ignition { return !ignition }
@@ -29,7 +30,7 @@ struct ParkingState: Hashable, Sendable {
   mutating func observe(ignition: Bool?) { self.ignition = ignition }
   mutating func observe(isEngineRunning: Bool?) { self.isEngineRunning = isEngineRunning }
 
-  /// Updates the accelerometer's verdict.
+  /// Updates the state that the accelerometer detects.
   ///
   /// - Parameter isStanding: true at rest; nil if undetermined.
   mutating func observe(isStanding: Bool?, at now: Timestamp) { _ = standing.update(isStanding, at: now) }

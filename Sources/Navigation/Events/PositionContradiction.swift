@@ -4,10 +4,10 @@ public import Spatial
 
 /// A monitor for a receiver that contradicts all other sources.
 ///
-/// It measures the disputed distance in metres: the distance between a fix and navigation beyond their stated
-/// errors, or the integrated difference between the receiver's speed and that of navigation and wheels. A
-/// slow spoofing that navigation follows is only visible in the wheel speed. The contradiction ends when
-/// navigation accepts the receiver again.
+/// It measures the disputed distance in metres. This is the distance between a fix and navigation in excess
+/// of their stated errors, or the integrated difference between the receiver's speed and the speed of
+/// navigation and wheels. A slow spoofing that navigation follows is only visible in the wheel speed. The
+/// contradiction ends when navigation accepts the receiver again.
 public struct PositionContradiction: Sendable {
   /// The source that contradicts the receiver.
   public enum Source: Hashable, Sendable {
@@ -15,39 +15,42 @@ public struct PositionContradiction: Sendable {
     case wheels
   }
 
-  /// The minimum duration and absence in s. A reflection at a tall building lasts a second or two.
+  /// The time in s for which a contradiction must last before it starts (`onset`), and be absent before it
+  /// ends (`release`). A reflection at a tall building lasts a second or two.
   private static let (onset, release) = (2.0, 10.0)
   /// The longest interval in s between two fixes whose speeds are compared, and the maximum age of a wheel
   /// speed.
   private static let (longestStep, longestAge) = (3.0, 1.0)
-  /// The tolerated difference between receiver and wheels in m/s and as a share: worn tyres, wheelspin.
+  /// The tolerated difference between the speeds of receiver and wheels, in m/s and as a share, which covers
+  /// worn tyres and wheelspin.
   private static let (wheelError, wheelShare) = (1.5, 0.1)
-  /// The tolerated difference in m/s between receiver and navigation beyond three standard deviations: the
-  /// latency during hard braking.
+  /// The tolerated difference between the velocities of receiver and navigation in m/s, in addition to three
+  /// standard deviations. It covers the latency during hard braking.
   private static let velocityError = 1.5
   /// The rate in m/s at which the disputed distance decays.
   private static let forgetting = 3.0
-  /// The time in s without an accepted fix after which navigation's radius is tripled, because the first fix
-  /// after an outage corrects it.
+  /// The time in s without an accepted fix, after which navigation's radius is multiplied by a factor. The
+  /// first fix after an outage corrects navigation and is no contradiction.
   private static let (outage, doubt) = (12.0, 3.0)
-  /// The assumed error in m of a fix without a stated one.
+  /// The assumed error in m of a fix without a stated error.
   private static let usualError = 10.0
 
-  /// The time in s for which wheels at `slowestWheels` m/s must agree with the receiver before they count against its position. A wrong
-  /// scale of the wheel speed is more likely than a deceived receiver.
+  /// The time in s for which wheels above `slowestWheels` (m/s) must have agreed with the receiver, before
+  /// they can contradict it. A wrong scale of the wheel speed is more likely than a spoofed receiver.
   private static let (wheelAgreement, slowestWheels) = (20.0, 3.0)
 
   private let limit: Double
   private var condition = LastingCondition(onset: onset, release: release)
   private var wheel: (timestamp: Timestamp, speed: Double)?
   private var newest: Timestamp?
-  /// The disputed distance in m from speeds.
+  /// The disputed distance in m from differences of speeds.
   private var disputed = 0.0
   private var first: (peak: Double, coordinate: Coordinate, speed: Double)?
   private var event: DrivingEvent?
-  /// The time in s for which the wheels agreed.
+  /// The time in s for which the wheels have agreed with the receiver.
   private var agreed = 0.0
-  /// The source of the greatest distance since the contradiction began.
+  /// The source of the greatest disputed distance since the contradiction began, and that distance in m; nil
+  /// without a contradiction.
   private var source: (source: Source, distance: Double)?
 
   /// The source that contradicts the receiver now, and the largest disputed distance in m; nil without a contradiction.
@@ -64,7 +67,7 @@ public struct PositionContradiction: Sendable {
     if wheelSpeed.isFinite { wheel = (timestamp, wheelSpeed) }
   }
 
-  /// Processes a fix before navigation does.
+  /// Processes a fix that the navigation filter has not processed yet.
   /// - Parameter estimate: nil if navigation has none; then only the wheels are compared.
   @discardableResult
   public mutating func process(_ fix: PositionFix, _ estimate: NavigationEstimate?) -> DrivingEvent? {
@@ -120,18 +123,21 @@ public struct PositionContradiction: Sendable {
     return over
   }
 
-  /// Returns the distance in m beyond both stated errors; nil if they cannot be compared.
+  /// Returns the distance in m between a fix and an estimate, in excess of their stated errors; nil if they
+  /// cannot be compared.
   private func excess(_ fix: PositionFix, _ estimate: NavigationEstimate?) -> Double? {
     guard let estimate, let coordinate = fix.coordinate, coordinate.isValid else { return nil }
     let error = fix.horizontalError.flatMap { $0.isFinite && $0 >= 0 ? $0 : nil } ?? Self.usualError
-    // The estimate has the time of the latest scan, the fix its own time minus a latency.
+    // The estimate has the time of the latest scan. The fix has its own time, and was valid earlier by the
+    // latency.
     let age = estimate.timestamp.seconds(since: fix.timestamp) + estimate.positionLatency
     let moved = abs(age) * estimate.speed
     let own = estimate.radius95 * (estimate.sinceFix > Self.outage ? Self.doubt : 1)
     return estimate.antennaCoordinate.distance(to: coordinate) - moved - own - error
   }
 
-  /// Returns true if the wheels contradict the receiver more than navigation does.
+  /// Adds differences of speeds to the disputed distance. Returns true if the wheels contradict the receiver
+  /// more than navigation does.
   private mutating func addSpeeds(
     _ fix: PositionFix, _ estimate: NavigationEstimate?, seconds: Double
   ) -> Bool {
@@ -150,7 +156,7 @@ public struct PositionContradiction: Sendable {
       if difference <= 0, min(speed, wheel.speed) >= Self.slowestWheels { agreed += seconds }
     }
     disputed = max(0, disputed + seconds * (beyond > 0 ? beyond : -Self.forgetting))
-    // Bounded, so that the decay does not last longer than the growth.
+    // The distance is limited, so that its decay does not last longer than its growth.
     disputed = min(disputed, 3 * limit)
     return isByWheels
   }
@@ -159,7 +165,7 @@ public struct PositionContradiction: Sendable {
     peak >= 10 * limit ? .high : peak >= 3 * limit ? .medium : .low
   }
 
-  /// Returns the probability of a contradiction. Receiver errors have long tails: beyond both radii, half of
-  /// the limit counts as one standard deviation.
+  /// Returns the probability of a contradiction. Receiver errors have long tails: for distances beyond both
+  /// radii, half of the limit counts as one standard deviation.
   private func certainty(_ peak: Double) -> Double { chance(peak - limit / 2, deviation: limit / 2) }
 }

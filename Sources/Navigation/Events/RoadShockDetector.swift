@@ -5,31 +5,35 @@ internal import Spatial
 /// A detector of road impacts: potholes, joints and kerbs.
 ///
 /// An impact is a force out of the vehicle's plane, without components that last longer than half a second.
-/// It must reach a limit that grows with speed, and exceed the road's vibration. Both axles over one edge are
-/// one impact. It is a kerb if it was slow and left the vehicle leaning, or if it came from the side.
+/// It must reach a limit that grows with speed, and exceed the road's vibration. The impacts of both axles on
+/// one edge count as one. An impact counts as a kerb if it occurred at low speed and left the vehicle
+/// leaning, or if it came from the side.
 struct RoadShockDetector: Sendable {
   /// The minimum sample rate in Hz; at lower rates an impact of 50 ms falls between samples.
   private static let lowestRate = 40.0
-  /// Speeds in m/s: slower impacts are doors and loads; up to the second (30 km/h) an impact can be a kerb.
+  /// Speeds in m/s. Impacts below `slowest` come from doors and loads. Up to `fastestKerb` (30 km/h), an
+  /// impact can be a kerb.
   private static let (slowest, fastestKerb) = (1.5, 8.3)
-  /// The speed in m/s at which the configured limit applies. The limit grows with the speed, as the impact on
-  /// a wheel does, within these factors.
+  /// The speed in m/s at which the configured limit applies. The limit is proportional to the speed, like the
+  /// impact on a wheel, and restricted to the range between these two factors.
   private static let (reference, leastFactor, greatestFactor) = (10.0, 1.0, 2.0)
-  /// The ratio of an impact to the root mean square of the road's vibration. Vibration is almost normal (ISO
-  /// 8608): 6.5 standard deviations occur once in years.
+  /// The minimum ratio of an impact to the root mean square of the road's vibration. Vibration is almost
+  /// normal (ISO 8608), so noise of 6.5 standard deviations occurs once in years.
   private static let standsOut = 6.5
   /// The assumed minimum vibration in m/s²: ISO 8608 class A.
   private static let leastShaking = 0.3
   /// The time constant of the vibration estimate in s.
   private static let memory = 4.0
-  /// The averaging time in s of the lasting force, and the time for which an impact is tracked.
+  /// The averaging time in s of lasting forces, which are not impacts (`lasting`), and the time in s for
+  /// which an impact is tracked (`blow`).
   private static let (lasting, blow) = (0.5, 0.25)
-  /// The largest wheelbase in m, and the minimum time in s to wait for the second axle.
+  /// The largest wheelbase in m, which determines how long to wait for the second axle, and the minimum of
+  /// that time in s.
   private static let (wheelbase, leastPause) = (4.0, 1.0)
-  /// The lean in rad that remains after a kerb. An edge of 8 cm under one side of 1.5 m is 3°, under an axle
-  /// of 2.7 m 1.7°.
+  /// The minimum lean in rad that remains after a kerb. An edge of 8 cm under one wheel causes 3° at a track
+  /// width of 1.5 m; under an axle it causes 1.7° at a wheelbase of 2.7 m.
   private static let lean = 1.5 * Double.pi / 180
-  /// The share of the vertical force that the lateral force of a side impact must reach.
+  /// The minimum ratio of the lateral force of a side impact to the vertical force.
   private static let sideways = 0.7
 
   private struct Shock {
@@ -60,7 +64,7 @@ struct RoadShockDetector: Sendable {
   /// Resets the detector, because the mounting is unknown or samples were missing.
   mutating func interrupt() { self = RoadShockDetector(limits: limits) }
 
-  /// The navigation data that an impact is reported with.
+  /// The navigation data that an event of an impact contains or requires.
   struct Situation {
     /// The rotation from the device to right, forward, up of the vehicle.
     var mounting: Quaternion
@@ -93,7 +97,8 @@ struct RoadShockDetector: Sendable {
     let quick = vehicle - mean
     let size = abs(quick.z)
     let shaking = max(Self.leastShaking, power.squareRoot())
-    // An impact is not part of the vibration, so it counts at most as three standard deviations.
+    // An impact is not part of the vibration, so it enters the estimate with at most three standard
+    // deviations.
     let counted = min(size, 3 * shaking)
     power += min(1, step / Self.memory) * (counted * counted - power)
     let rate = scan.rotationRate.map { situation.mounting.rotate($0 - situation.gyroscopeBias) }
@@ -133,7 +138,7 @@ struct RoadShockDetector: Sendable {
     return nil
   }
 
-  /// Returns the event of an impact; nil if it left no lean and is below the limit of a pothole.
+  /// Returns the event of an impact; nil if the impact left no lean and is below the limit of a pothole.
   private func event(_ blow: Shock) -> DrivingEvent? {
     let leant = (blow.lean * blow.lean).sum().squareRoot()
     let isSlow = blow.speed <= Self.fastestKerb
@@ -141,8 +146,8 @@ struct RoadShockDetector: Sendable {
     let factor = min(Self.greatestFactor, max(Self.leastFactor, blow.speed / Self.reference))
     let limit = (isKerb ? limits.kerb : limits.pothole) * factor
     guard blow.peak >= limit else { return nil }
-    // The probability that it is not vibration, times the probability that it exceeded its limit. A device in
-    // a loose holder has an error of a quarter.
+    // Two probabilities are multiplied: that the impact is not vibration, and that it exceeded its limit. A
+    // device in a loose holder has an error of a quarter.
     let certainty =
       min(1, blow.peak / (2 * Self.standsOut * blow.shaking) + 0.5)
       * chance(blow.peak - limit, deviation: 0.25 * limit)

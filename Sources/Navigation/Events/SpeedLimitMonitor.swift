@@ -1,11 +1,11 @@
 internal import Spatial
 
-/// A monitor for speeds above the lowest limit, with one event per excess.
+/// A monitor for speeds above the lowest limit in effect. It reports one event for each excess.
 struct SpeedLimitMonitor: Sendable {
   struct Limit: Hashable, Sendable {
     /// The limit in m/s.
     var speed: Double
-    /// The region of the limit; nil for the vehicle's own limit.
+    /// The region to which the limit belongs; nil for the vehicle's own limit.
     var region: String?
   }
 
@@ -20,7 +20,7 @@ struct SpeedLimitMonitor: Sendable {
   private var regions: [Limit] = []
   private var condition: LastingCondition
   private var event: DrivingEvent?
-  /// Position and speed at the start of the excess, before it is reported.
+  /// Position and speed (m/s) at the start of an excess; nil without an excess.
   private var first: (coordinate: Coordinate?, speed: Double)?
   private var peak = 0.0
   private var newest: Timestamp?
@@ -41,7 +41,7 @@ struct SpeedLimitMonitor: Sendable {
   mutating func observe(_ regions: [Limit], at now: Timestamp) -> DrivingEvent? {
     self.regions = regions
     guard least != current else { return nil }
-    // An ongoing event is evaluated against its own limit.
+    // An ongoing event is evaluated with the limit that was exceeded, so the new limit applies after it.
     defer { current = least }
     return end(at: now)
   }
@@ -99,7 +99,7 @@ struct SpeedLimitMonitor: Sendable {
     return over
   }
 
-  /// Most penal codes distinguish excesses of 20 and 40 %.
+  /// Returns the severity of an excess. The steps of 20 and 40 % follow most penal codes.
   private func severity(_ limit: Limit) -> DrivingEvent.Severity {
     peak >= 1.4 * limit.speed ? .high : peak >= 1.2 * limit.speed ? .medium : .low
   }

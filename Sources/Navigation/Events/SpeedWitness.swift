@@ -10,9 +10,9 @@ struct SpeedWitness: Sendable {
   }
 
   private static let capacity = 16
-  /// The time in s before and after a manoeuvre within which a speed is used.
+  /// The maximum time in s between a manoeuvre and the speeds used for it, before and after the manoeuvre.
   private static let reach = 1.6
-  /// The minimum interval between two entries in s; wheels on CAN report more often than necessary.
+  /// The minimum interval between two entries in s; wheels on CAN report more frequently than necessary.
   private static let interval = 0.4
 
   private var entries: [Entry] = []
@@ -31,14 +31,15 @@ struct SpeedWitness: Sendable {
     entries.append(Entry(timestamp: timestamp, speed: speed, along: along))
   }
 
-  /// Returns the mean acceleration in m/s² over a time range, measured and by the inertial sensors; nil if
-  /// there are no speeds on both sides of it.
+  /// Returns the mean acceleration in m/s² over a time range, by speeds (`seen`) and by the inertial sensors
+  /// (`expected`). Nil unless speeds exist before and after the time range.
   func change(from start: Timestamp, to end: Timestamp) -> (seen: Double, expected: Double)? {
     guard let first = entries.last(where: { $0.timestamp <= start }) ?? entries.first,
       let last = entries.first(where: { $0.timestamp >= end }) ?? entries.last
     else { return nil }
     let seconds = last.timestamp.seconds(since: first.timestamp)
-    // Speeds must closely enclose the manoeuvre, so that they include no other one.
+    // The speeds must be close to the start and the end of the manoeuvre, so that no other manoeuvre lies
+    // between them.
     guard seconds >= Self.interval, start.seconds(since: first.timestamp) <= Self.reach,
       last.timestamp.seconds(since: end) <= Self.reach, first.timestamp <= end, last.timestamp >= start
     else { return nil }

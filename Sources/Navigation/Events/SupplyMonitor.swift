@@ -2,10 +2,11 @@ internal import Spatial
 
 /// A monitor for a disconnected external supply and for a low supply voltage.
 struct SupplyMonitor: Sendable {
-  /// The minimum durations in s. A relay or a loose plug over a bump is shorter; a starter motor lowers the
-  /// voltage for 2 s and more in the cold.
+  /// The minimum durations in s of a disconnection (`unplugging`) and of a low voltage (`low`). Interruptions
+  /// by a relay or by a loose plug on a bump are shorter. A starter motor lowers the voltage for 2 s and
+  /// longer in the cold.
   private static let (unplugging, low) = (3.0, 60.0)
-  /// The voltage rise in V at which the event ends.
+  /// The voltage rise above the limit in V, at which the event ends.
   private static let recovery = 0.4
   /// The standard deviation in V of a voltage from a board or a CAN bus.
   private static let deviation = 0.1
@@ -17,7 +18,7 @@ struct SupplyMonitor: Sendable {
   private var hadPower = false
   private var events: [DrivingEvent.Kind: DrivingEvent] = [:]
   private var least = Double.infinity
-  /// The last reported values.
+  /// The last reported values; nil if unknown.
   private var reported: (hasPower: Bool?, voltage: Double?) = (nil, nil)
   var place: Coordinate?
 
@@ -25,7 +26,8 @@ struct SupplyMonitor: Sendable {
 
   /// Updates the state of the supply.
   ///
-  /// - Parameter hasPower: nil if unknown. A device that was never connected is not reported as unplugged.
+  /// - Parameter hasPower: true if an external supply is connected; nil if unknown. A device that was never
+  ///   connected is not reported as unplugged.
   mutating func observe(hasExternalPower hasPower: Bool?, at now: Timestamp) -> DrivingEvent? {
     reported.hasPower = hasPower
     if hasPower == true { hadPower = true }
@@ -83,8 +85,8 @@ struct SupplyMonitor: Sendable {
     [unplugged.nextDeadline, isLow.nextDeadline].compactMap { $0 }.min()
   }
 
-  /// Medium 4 %, high 8 % below the limit: for 11.8 V these are 11.3 V, where a battery is empty, and 10.9 V,
-  /// where it is damaged.
+  /// Medium from 4 % and high from 8 % below the limit. For a limit of 11.8 V these are 11.3 V, where a
+  /// battery is empty, and 10.9 V, where it is damaged.
   private var severity: DrivingEvent.Severity {
     least < 0.92 * limit ? .high : least < 0.96 * limit ? .medium : .low
   }

@@ -6,16 +6,16 @@ internal import Spatial
 /// Passing an obstacle lasts about 2 s each way (ISO 3888-2), so the mean over half a second is used. Bends
 /// of a road change the heading by more.
 struct SwerveDetector: Sendable {
-  /// The window of the mean in s.
+  /// The averaging time of the lateral acceleration in s.
   private static let window = 0.5
   /// The maximum pause in s between the acceleration to one side and to the other.
   private static let longestPause = 1.5
-  /// The time of quiet in s after which the swerve is over.
+  /// The time in s without such an acceleration, after which the swerve is over.
   private static let quiet = 1.0
   /// The maximum change of heading in rad. A lane change of 3.5 m at 8 m/s turns by 20° and back, less at
   /// higher speeds.
   private static let largestTurn = 20 * Double.pi / 180
-  /// The minimum speed in m/s (30 km/h); below it is normal steering.
+  /// The minimum speed in m/s (30 km/h); at lower speeds the same accelerations are normal steering.
   private static let slowest = 8.3
   /// The standard deviation of a lateral acceleration, m/s².
   private static let deviation = 0.2
@@ -23,19 +23,20 @@ struct SwerveDetector: Sendable {
   private struct Candidate {
     var start: Timestamp
     var sign: Double
-    /// The peak to the first side and to the other side in m/s²; nil before the latter.
+    /// The peak acceleration to the first side, m/s².
     var first: Double
+    /// The peak acceleration to the other side in m/s²; nil until it occurs.
     var second: Double?
-    /// The last time above the lower threshold.
+    /// The last time at which the acceleration exceeded the lower threshold.
     var loud: Timestamp
-    /// The heading in rad.
+    /// The heading before the swerve, rad.
     var heading: Double
     var point: MotionWindow.Point?
   }
 
   private let limit: Double
   private var candidate: Candidate?
-  /// True during a turn: accelerations are not a swerve until there is quiet.
+  /// True after a turn, until the acceleration falls below the lower threshold. It does not count as a swerve.
   private var isTurning = false
 
   init(limit: Double) { self.limit = limit }
@@ -45,7 +46,7 @@ struct SwerveDetector: Sendable {
 
   mutating func reset() { (candidate, isTurning) = (nil, false) }
 
-  /// Processes the last point of a window.
+  /// Processes the newest point of a window.
   mutating func process(_ window: MotionWindow) -> DrivingEvent? {
     guard let mean = window.mean(seconds: Self.window) else { return nil }
     let size = abs(mean.across)

@@ -1,14 +1,17 @@
 internal import Spatial
 
-/// A monitor for a vehicle that moves with its ignition off: towed, or on a lorry or ferry.
+/// A monitor for a vehicle that moves with its ignition off, because it is towed, or is on a lorry or ferry.
 struct TowMonitor: Sendable {
-  /// The number of consecutive positions away, because a receiver starts with inaccurate ones.
+  /// The number of consecutive positions away from the parking position that are required, because the first
+  /// positions of a receiver are inaccurate.
   private static let positionsNeeded = 3
-  /// The speed in m/s by receiver or wheels that a parked vehicle never has, and its minimum duration in s.
+  /// The speed of receiver or wheels in m/s that no parked vehicle has, and the minimum time in s for which
+  /// it must last.
   private static let (speed, time) = (2.0, 5.0)
   /// The time at rest in s after which a tow has ended.
   private static let release = 120.0
-  /// The minimum distance of a position as a multiple of its stated radius.
+  /// The minimum distance of a position from the parking position, in multiples of the position's stated
+  /// radius.
   private static let radii = 3.0
 
   private let limit: Double
@@ -22,8 +25,8 @@ struct TowMonitor: Sendable {
 
   /// Updates the parking state.
   ///
-  /// - Parameter isParked: true if the ignition is known to be off. Without an ignition signal no drive is a
-  ///   tow.
+  /// - Parameter isParked: true if the ignition is known to be off. Without an ignition signal, no motion
+  ///   counts as a tow.
   mutating func observe(isParked: Bool, at now: Timestamp) -> DrivingEvent? {
     guard isParked != self.isParked else { return nil }
     self.isParked = isParked

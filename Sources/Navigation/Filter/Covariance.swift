@@ -1,6 +1,6 @@
 internal import Spatial
 
-/// The covariance of the error state: bit-exact symmetric, in one buffer that is allocated once.
+/// The covariance of the error state. It is bit-exact symmetric, and its buffer is allocated only once.
 struct Covariance: Sendable {
   private static let n = ErrorState.count
   private var elements: [Double]
@@ -9,7 +9,7 @@ struct Covariance: Sendable {
 
   subscript(row: Int, column: Int) -> Double { elements[row * Self.n + column] }
 
-  /// Returns the variance of one error.
+  /// Returns the variance of the error with an index.
   func variance(_ index: Int) -> Double { elements[index * (Self.n + 1)] }
 
   /// Returns the sum of the variances of a vector's three errors.
@@ -23,7 +23,7 @@ struct Covariance: Sendable {
     return true
   }
 
-  /// Resets to independent errors with the given standard deviations.
+  /// Resets the covariance to independent errors with the given standard deviations.
   mutating func reset(deviations: ErrorVector) {
     for index in elements.indices { elements[index] = 0 }
     for index in 0..<Self.n { elements[index * (Self.n + 1)] = deviations[index] * deviations[index] }
@@ -43,7 +43,7 @@ struct Covariance: Sendable {
     elements[index * (Self.n + 1)] = deviation * deviation
   }
 
-  /// Adds process noise to one error.
+  /// Adds process noise to the variance of one error.
   @inline(__always)
   mutating func add(_ variance: Double, to index: Int) { elements[index * (Self.n + 1)] += variance }
 
@@ -52,7 +52,8 @@ struct Covariance: Sendable {
     for index in start..<start + 3 { add(variance, to: index) }
   }
 
-  /// Adds a common cause of several errors, with the standard deviation that it contributes to each.
+  /// Adds a cause that several errors have in common. Each element is the standard deviation that the cause
+  /// contributes to one error.
   mutating func add(common cause: ErrorVector) {
     for row in 0..<Self.n where cause[row] != 0 {
       for column in 0..<Self.n { elements[row * Self.n + column] += cause[row] * cause[column] }
@@ -98,7 +99,7 @@ struct Covariance: Sendable {
       }
       for row in 1..<n {
         for column in 0..<min(9, row) {
-          // Both triangles of these nine rows were computed and can differ by rounding.
+          // Both triangles of these nine rows were computed separately and can differ by rounding.
           let value = p[column * n + row]
           let mean = row < 9 ? 0.5 * (value + p[row * n + column]) : value
           p[row * n + column] = mean
@@ -108,7 +109,7 @@ struct Covariance: Sendable {
     }
   }
 
-  /// Returns P hᵀ and h P hᵀ.
+  /// Returns P hᵀ and h P hᵀ, for a row h of the measurement matrix.
   @inline(__always)
   func projected(_ row: ErrorVector) -> (gain: ErrorVector, variance: Double) {
     let n = Self.n
@@ -124,7 +125,8 @@ struct Covariance: Sendable {
     return (product, variance)
   }
 
-  /// Computes P - g gᵀ / S. One rounded vector on both sides keeps the matrix bit-exact symmetric.
+  /// Computes P - g gᵀ / S. Both factors use the same rounded vector, which keeps the matrix bit-exact
+  /// symmetric.
   @inline(__always)
   mutating func reduce(_ gain: ErrorVector, innovationVariance: Double) {
     let n = Self.n

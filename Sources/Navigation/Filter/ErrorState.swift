@@ -1,7 +1,7 @@
 /// The indices of the errors of the filter's state, in the order of its covariance.
 ///
-/// Angles are small rotations applied on the left: of the attitude in the east-north-up frame, of the
-/// mounting in the vehicle frame.
+/// Angles are small rotations applied on the left: those of the attitude in the east-north-up frame, those of
+/// the mounting in the vehicle frame.
 enum ErrorState {
   /// Position east, north, up, m.
   static let position = 0
@@ -25,7 +25,7 @@ enum ErrorState {
   static let speedScale = 23
   /// Scale error of the gyroscope by axis, dimensionless.
   static let gyroscopeScale = 24
-  /// Latency of a velocity in addition to that of the position, s.
+  /// Latency of a velocity in addition to the latency of a position, s.
   static let velocityLatency = 27
 
   static let count = 28

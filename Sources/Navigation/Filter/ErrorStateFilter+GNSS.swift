@@ -2,7 +2,7 @@ internal import Spatial
 
 /// A receiver report in the local frame.
 struct GNSSMeasurement: Hashable, Sendable {
-  /// The time in s.
+  /// The time of the report in s since the first scan.
   var time: Double
   /// The time since the previous report in s, 0.02 ... 2.
   var interval: Double
@@ -23,8 +23,8 @@ struct GNSSMeasurement: Hashable, Sendable {
 extension ErrorStateFilter {
   /// Updates the state with position and velocity of the antenna.
   ///
-  /// The errors of consecutive fixes are strongly correlated. A fix has the weight of an independent one
-  /// times the ratio of its interval to the correlation time.
+  /// The errors of consecutive fixes are strongly correlated. The weight of a fix is that of an independent
+  /// fix, times the ratio of the fix interval to the correlation time.
   ///
   /// - Parameters:
   ///   - now: the time of the state in s.
@@ -53,7 +53,8 @@ extension ErrorStateFilter {
     }
     if let velocity = fix.velocity {
       let inflation = max(1, parameters.velocityCorrelation / fix.interval)
-      // A late velocity is corrected with the acceleration, which is accurate to one twentieth.
+      // A late velocity is corrected with the acceleration. The standard deviation of the correction is one
+      // twentieth of it.
       let change = 0.05 * (acceleration.x * acceleration.x + acceleration.y * acceleration.y).squareRoot()
       for axis in 0..<(fix.hasClimb ? 3 : 2) {
         let predicted = predictedVelocity(axis, age: age)
@@ -69,8 +70,8 @@ extension ErrorStateFilter {
     return (taken, refused)
   }
 
-  /// Returns one coordinate of the antenna's position `age` seconds ago minus the latency, with its
-  /// derivative by the error state.
+  /// Returns one coordinate of the antenna's position at `age` seconds plus the latency before the state,
+  /// with its derivative by the error state.
   func predictedPosition(_ axis: Int, age: Double) -> Prediction {
     let delay = age + state.positionLatency
     let toEarth = RotationMatrix(state.vehicleAttitude)
@@ -82,13 +83,13 @@ extension ErrorStateFilter {
     row[ErrorState.positionLatency] = -state.velocity[axis] + acceleration[axis] * delay
     row.set(ErrorState.attitude, lever.crossRow(axis))
     row.set(ErrorState.antennaLever, axis == 0 ? east : axis == 1 ? north : up)
-    // The acceleration is itself delayed by 0.15 s, which is in the middle of a usual latency.
+    // The low-passed acceleration is delayed by 0.15 s, which is in the middle of a usual latency.
     let moved = state.velocity[axis] * delay - 0.5 * acceleration[axis] * delay * delay
     return Prediction(value: state.position[axis] + lever[axis] - moved, row: row)
   }
 
-  /// Returns one coordinate of the antenna's velocity. The contribution of a lever arm is small, so its
-  /// derivatives by attitude and mounting are neglected.
+  /// Returns one coordinate of the antenna's velocity at `age` seconds plus the latency before the state. The
+  /// contribution of a lever arm is small, so its derivatives by attitude and mounting are neglected.
   func predictedVelocity(_ axis: Int, age: Double) -> Prediction {
     let turning = rate - state.gyroscopeBias
     let (x, y, z) = RotationMatrix(state.mounting.conjugate).columns

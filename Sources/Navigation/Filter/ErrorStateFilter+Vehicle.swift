@@ -1,12 +1,13 @@
 internal import Spatial
 
-/// Measurements without a receiver: no side slip, stops, and wheel speed.
+/// Measurement updates without a receiver: the non-holonomic constraint, stops, wheel speed and air pressure.
 extension ErrorStateFilter {
   /// Applies the non-holonomic constraint: the rear axle moves neither sideways nor out of the vehicle's
   /// plane (S. Sukkarieh, "Low cost, high integrity, aided inertial navigation systems", 2000, chapter 4).
   ///
   /// - Parameter turning: the rotation rate in the device frame, bias included, rad/s.
-  /// - Returns: the normalized squared innovations sideways and up; nil if rejected.
+  /// - Returns: the normalized squared innovations of the sideways and of the upward constraint; nil if the
+  ///   constraint was rejected.
   mutating func constrain(turning: Vector3, _ parameters: Parameters) -> (side: Double?, up: Double?) {
     let turn = state.mounting.rotate(turning - state.gyroscopeBias)
     func squared(_ value: Double) -> Double { value * value }
@@ -53,8 +54,8 @@ extension ErrorStateFilter {
 
   /// Updates the state with a wheel speed (m/s, at least 0) that is `age` seconds old.
   ///
-  /// - Parameter deviation: the standard deviation in m/s; nil uses that of wheels on CAN, which is smaller
-  ///   at low speeds.
+  /// - Parameter deviation: the standard deviation in m/s; nil uses the deviation of wheels on CAN, which is
+  ///   smaller at low speeds.
   /// - Returns: the innovation.
   mutating func update(
     wheelSpeed: Double, age: Double, deviation: Double? = nil, _ parameters: Parameters
@@ -79,7 +80,7 @@ extension ErrorStateFilter {
   /// is limited so that the height is never more accurate than a single measurement.
   mutating func update(pressureHeight: Double, variance: Double, gate: Double) {
     let own = covariance.variance(ErrorState.position + 2)
-    // If both variances are similar there is no gain, and rounding errors dominate.
+    // If the two variances are similar, the height gains no accuracy and rounding errors dominate.
     guard variance > 0, own > 1.02 * variance else { return }
     var row = ErrorVector.zero
     row[ErrorState.position + 2] = 1

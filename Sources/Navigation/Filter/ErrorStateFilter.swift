@@ -3,9 +3,9 @@ internal import Spatial
 
 /// The error-state Kalman filter: state, covariance, propagation and measurement updates.
 ///
-/// It is one hypothesis of the vehicle's motion and of the device's mounting. A start runs twelve of them, a
-/// drive one. Earth frame: east, north, up about the origin of a local frame. Vehicle frame: right, forward,
-/// up.
+/// It is one hypothesis of the vehicle's motion and of the device's mounting. An alignment runs twelve of
+/// these filters, normal operation one. Earth frame: east, north, up about the origin of a local frame.
+/// Vehicle frame: right, forward, up.
 struct ErrorStateFilter: Sendable {
   typealias Parameters = NavigationFilter.Parameters
 
@@ -13,14 +13,14 @@ struct ErrorStateFilter: Sendable {
   var covariance = Covariance()
   /// The track during an outage, corrected by all later measurements.
   var track = OutageTrack()
-  /// The acceleration in the earth frame without gravity in m/s², low-passed over 0.15 s; used to correct
-  /// late measurements.
+  /// The acceleration in the earth frame without gravity in m/s², low-passed over 0.15 s. It is used to
+  /// correct late measurements.
   private(set) var acceleration = Vector3.zero
-  /// The same acceleration, low-passed over 0.5 s.
+  /// The acceleration in the earth frame without gravity in m/s², low-passed over 0.5 s.
   private(set) var slowAcceleration = Vector3.zero
   /// The rotation rate of the last sample in the device frame, bias included, rad/s.
   private(set) var rate = Vector3.zero
-  /// The log-likelihood of the GNSS measurements so far, without its constant.
+  /// The sum of the log-likelihoods of all GNSS measurements so far, without the constant term.
   private(set) var logLikelihood = 0.0
   private var attitude = RotationMatrix.identity
   private var step = Transition()
@@ -47,8 +47,8 @@ struct ErrorStateFilter: Sendable {
 
   // MARK: Mechanization
 
-  /// Advances by one sample: the mean rate (rad/s) and force (m/s²) of an interval in the device frame,
-  /// biases included.
+  /// Advances the state by one sample, which is the mean rate (rad/s) and the mean force (m/s²) of an
+  /// interval in the device frame, biases included.
   @inline(__always)
   mutating func advance(rate: Vector3, force: Vector3, newest: Vector3, seconds: Double, earth: Earth) {
     self.rate = newest
@@ -116,7 +116,7 @@ struct ErrorStateFilter: Sendable {
     let (gain, predicted) = covariance.projected(row)
     let total = predicted + variance
     let ratio = residual * residual / total
-    // NaN is also rejected.
+    // The condition also rejects NaN.
     guard total > 0, ratio <= gate ?? 1e12 else {
       return Innovation(ratio: ratio, variance: total, isRefused: true)
     }
@@ -134,29 +134,30 @@ struct ErrorStateFilter: Sendable {
     logLikelihood -= 0.5 * (innovation.ratio + log(innovation.variance))
   }
 
-  /// Preserves the unobservability of the heading after corrections moved the state away from `before`.
+  /// Adapts the covariance after corrections that moved the state away from `before`, so that the heading
+  /// remains unobservable.
   ///
   /// Without a receiver the heading is not observable: a drive rotated with its position and velocity gives
   /// the same measurements. The covariance describes this rotation for the velocity at the time of
-  /// propagation. After a correction of the velocity, the constraint would interpret the difference as
-  /// information about the heading (G. P. Huang, A. I. Mourikis, S. I. Roumeliotis, "Observability-based
-  /// rules for designing consistent EKF SLAM estimators", 2010). The remedy is the error definition of A.
-  /// Barrau, S. Bonnabel, "The invariant extended Kalman filter as a stable observer", 2017.
+  /// propagation. After a correction of the velocity, the non-holonomic constraint would interpret the
+  /// difference as information about the heading (G. P. Huang, A. I. Mourikis, S. I. Roumeliotis,
+  /// "Observability-based rules for designing consistent EKF SLAM estimators", 2010). The remedy is the error
+  /// definition of A. Barrau, S. Bonnabel, "The invariant extended Kalman filter as a stable observer", 2017.
   mutating func keepHeadingUnknown(since before: NominalState) {
     let (position, velocity) = (state.position - before.position, state.velocity - before.velocity)
     covariance.turn(position: position, velocity: velocity)
     track.turn(position: position, velocity: velocity)
   }
 
-  /// Does the same before a stop, whose velocity is known to be zero: the heading of a vehicle at rest is not
-  /// observable either.
+  /// Adapts the covariance before a stop in the same way as `keepHeadingUnknown`, because the stop sets the
+  /// velocity to zero. The heading of a vehicle at rest is not observable either.
   mutating func expectStop(_ before: inout NominalState) {
     covariance.turn(position: .zero, velocity: -before.velocity)
     track.turn(position: .zero, velocity: -before.velocity)
     before.velocity = .zero
   }
 
-  /// Recomputes the attitude matrix once after all updates of a step.
+  /// Recomputes the attitude matrix, once after all updates of a step.
   mutating func refresh() { attitude = RotationMatrix(state.attitude) }
 }
 
@@ -164,7 +165,7 @@ struct ErrorStateFilter: Sendable {
 struct Innovation: Hashable, Sendable {
   /// The squared residual divided by its variance.
   var ratio: Double
-  /// The predicted variance of the residual.
+  /// The predicted variance of the residual, in the square of the measurement's unit.
   var variance: Double
   var isRefused: Bool
 }

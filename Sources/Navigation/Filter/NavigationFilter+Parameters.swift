@@ -1,123 +1,136 @@
 extension NavigationFilter {
   /// The parameters: one set for every vehicle and sensor. Each has its unit, default and source.
   ///
-  /// "Fitted" values were chosen on two drives together: a 100 Hz MEMS sensor with RTK positions for 9
-  /// minutes, and a 10 Hz sensor, as recorded and artificially degraded, with urban positions for 59 minutes.
+  /// "Fitted" values were chosen on two drives together. The first has a 100 Hz MEMS sensor and RTK positions
+  /// for 9 minutes. The second has a 10 Hz sensor and urban positions for 59 minutes, as recorded and
+  /// artificially degraded.
   public struct Parameters: Hashable, Sendable {
     // MARK: Inertial sensors
 
-    /// Noise of the gyroscope at rest, rad/s/√Hz (3e-4: 0.017 °/s, twice a cheap data sheet's).
+    /// Noise of the gyroscope at rest, rad/s/√Hz (3e-4: 0.017 °/s, twice the data sheet value of a cheap
+    /// sensor).
     public var gyroscopeNoise = 3e-4
-    /// Noise of the accelerometer at rest, m/s²/√Hz (0.005: a cheap data sheet's with its quantization).
+    /// Noise of the accelerometer at rest, m/s²/√Hz (0.005: the data sheet value of a cheap sensor, including
+    /// quantization).
     public var accelerometerNoise = 0.005
-    /// Additional noise of the gyroscope per rad/s between consecutive samples, 1/√Hz (0.0075, fitted).
-    /// Vibration is aliased, and rotations about several axes do not commute. A larger value gives GNSS and
-    /// wheels more weight on rough roads.
+    /// Additional noise of the gyroscope per rad/s of difference between consecutive samples, 1/√Hz (0.0075,
+    /// fitted). Vibration is aliased, and rotations about several axes do not commute. A larger value gives
+    /// GNSS and wheels more weight on rough roads.
     public var gyroscopeVibration = 0.0075
-    /// Additional noise of the accelerometer per m/s² between consecutive samples (0.008, fitted).
+    /// Additional noise of the accelerometer per m/s² of difference between consecutive samples, 1/√Hz
+    /// (0.008, fitted).
     public var accelerometerVibration = 0.008
     /// Difference between consecutive samples in rad/s at which the variance of `accelerometerVibration` has doubled (0.15,
     /// fitted). A kerb or a bridge joint vibrates faster than the sample rate. One impact of 0.6 rad/s was
     /// observed to turn the attitude by 1°.
     public var gyroscopeShock = 0.15
-    /// The corresponding difference of the accelerometer, m/s² (3, fitted).
+    /// Difference between consecutive samples in m/s² at which the variance of `accelerometerVibration` has
+    /// doubled (3, fitted).
     public var accelerometerShock = 3.0
-    /// Random walk of the gyroscope's bias, rad/s/√s (1.7e-5: 0.001 °/s, a chip that warms up).
+    /// Random walk of the gyroscope's bias, rad/s/√s (1.7e-5: 0.001 °/s, as of a chip that warms up).
     public var gyroscopeBiasWalk = 1.7e-5
     /// Random walk of the accelerometer's bias, m/s²/√s (4e-4, fitted).
     public var accelerometerBiasWalk = 4e-4
-    /// Additional random walk per m/s² of vibration (3e-5, fitted): rectification.
+    /// Additional random walk of the accelerometer's bias per m/s² of vibration, 1/√s (3e-5, fitted). The
+    /// cause is vibration rectification.
     public var accelerometerBiasVibration = 3e-5
     /// Random walk of the gyroscope's scale, 1/√s (1e-6).
     public var gyroscopeScaleWalk = 1e-6
 
     // MARK: Mounting and clocks
 
-    /// Random walk of the mounting, rad/√s (1.7e-5: half a degree in an hour and a half; a holder that settles).
+    /// Random walk of the mounting, rad/√s (1.7e-5: 0.07° in an hour and a half, as of a holder that
+    /// settles).
     public var mountingWalk = 1.7e-5
     /// Random walk of the distance to the rear axle, m/√s (1e-3).
     public var axleLeverWalk = 1e-3
     /// Random walk of the vector to the antenna, m/√s (1e-4).
     public var antennaLeverWalk = 1e-4
-    /// Random walk of the latencies, s/√s (1e-3). Two clocks that drift by 300 ppm stay within it.
+    /// Random walk of the latencies, s/√s (1e-3). It covers two clocks that drift by 300 ppm.
     public var latencyWalk = 1e-3
-    /// Random walk of the wheel speed's scale, 1/√s (2e-5: 0.1 % in 40 minutes, a tyre that warms up).
+    /// Random walk of the wheel speed's scale, 1/√s (2e-5: 0.1 % in 40 minutes, as of a tyre that warms up).
     public var speedScaleWalk = 2e-5
 
     // MARK: The vehicle
 
     /// Standard deviation of the side slip on a straight road, m/s (0.06, fitted).
     public var sideSlip = 0.06
-    /// Additional side slip per m/s² of lateral acceleration (0.03: tyres slip by 0.3° at 1 m/s² and 6 m/s,
-    /// fitted).
+    /// Additional side slip in m/s per m/s² of lateral acceleration (0.03, fitted), which corresponds to a
+    /// slip of the tyres of 0.3° at 1 m/s² and 6 m/s.
     public var sideSlipInTurn = 0.03
-    /// Standard deviation of the velocity out of the vehicle's plane, m/s (0.22, fitted): suspension.
+    /// Standard deviation of the velocity out of the vehicle's plane, m/s (0.22, fitted). The cause is motion
+    /// of the suspension.
     public var heave = 0.22
-    /// Additional side slip and heave in m/s per rad/s of rotation (0.12 m error of the axle's position,
-    /// fitted).
+    /// Additional side slip and heave in m/s per rad/s of rotation (0.12, fitted), which corresponds to an
+    /// error of the axle's position of 0.12 m.
     public var slipByTurn = 0.12
-    /// Interval between two applications of the constraint, s (0.2).
+    /// Interval between two applications of the non-holonomic constraint, s (0.2).
     public var constraintInterval = 0.2
     /// Standard deviation of a wheel speed, m/s (0.15: half a step of 1 km/h).
     public var wheelSpeedDeviation = 0.15
 
     // MARK: GNSS
 
-    /// Minimum standard deviation of a position by axis, m (0.08); twice as much for the height.
+    /// Minimum standard deviation of a position by axis, m (0.08). The minimum for the height is twice as
+    /// large.
     public var positionFloor = 0.08
-    /// Factor on the receiver's stated deviation of a position (1.5): receivers are too optimistic.
+    /// Factor on the receiver's stated deviation of a position (1.5), because receivers underestimate their
+    /// errors.
     public var positionFactor = 1.5
-    /// Minimum standard deviation of a velocity by axis, m/s (0.08); 1.5 times as much vertically.
+    /// Minimum standard deviation of a velocity by axis, m/s (0.08). The vertical minimum is 1.5 times as
+    /// large.
     public var velocityFloor = 0.08
-    /// Correlation time of the errors of precise positions, s (0.5).
+    /// Correlation time of position errors of precise receivers, s (0.5).
     public var positionCorrelation = 0.5
-    /// Correlation time for receivers that state more than 0.5 m, s (5): multipath and atmosphere (fitted).
+    /// Correlation time of position errors of receivers that state a deviation above 0.5 m, s (5, fitted).
+    /// The causes are multipath and the atmosphere.
     public var coarsePositionCorrelation = 5.0
     /// Correlation time of the errors of velocities, s (0.3).
     public var velocityCorrelation = 0.3
-    /// Normalized squared innovation above which a measurement is rejected (25: one in two million for a
-    /// correct model).
+    /// Normalized squared innovation above which a measurement is rejected (25: rejects one measurement in
+    /// two million if the model is correct).
     public var gate = 25.0
     /// Number of consecutive rejected fixes after which the receiver is accepted again (10).
     public var longestRefusal = 10
-    /// Initial standard deviation of the latencies, s (0.15); 0.1 for that of velocity.
+    /// Initial standard deviation of the position latency, s (0.15). That of the velocity latency is 0.1 s.
     public var latencyPrior = 0.15
 
     // MARK: Stops
 
-    /// Log-likelihood ratio above which the vehicle is at rest (5: one in 150).
+    /// Log-likelihood ratio of rest to motion above which the vehicle is at rest (5: odds of 150 to 1).
     public var stopThreshold = 5.0
-    /// Minimum duration of that ratio, s (1.25, fitted). A small value mistakes slow rolling for a
-    /// stop.
+    /// Minimum time for which `stopThreshold` must be exceeded, s (1.25, fitted). A small value mistakes slow
+    /// rolling for a stop.
     public var stopTime = 1.25
-    /// Velocity in m/s accumulated from the force against its mean at rest at which a stop ends (0.12,
-    /// fitted).
+    /// Velocity in m/s at which a stop ends (0.12, fitted). It is integrated from the difference between the
+    /// force and its mean at rest.
     public var startSpeed = 0.12
     /// Standard deviation of a zero-velocity update, m/s (0.05).
     public var stopVelocity = 0.05
-    /// Standard deviation of a zero-rate update, rad/s (0.05 °/s): the motion of a car when a passenger gets
-    /// in.
+    /// Standard deviation of a zero-rate update, rad/s (0.05 °/s), as of a car when a passenger gets in.
     public var stopRate = 0.05 * Double.pi / 180
 
     // MARK: Alignment
 
     /// Standard deviation of the yaw below which an alignment is accepted, rad (8°).
     public var alignmentDeviation = 8 * Double.pi / 180
-    /// Minimum difference in log-likelihood between the best yaw hypothesis and all hypotheses more than 15° away (8: odds of 3,000 to 1).
+    /// Minimum difference in log-likelihood between the best yaw hypothesis and each hypothesis that differs
+    /// by more than 15° (8: odds of 3,000 to 1).
     public var alignmentLead = 8.0
-    /// Minimum speed at that time, m/s (3).
+    /// Minimum speed at which an alignment is accepted, m/s (3).
     public var alignmentSpeed = 3.0
     /// Time after which an undecided alignment restarts, s (60).
     public var alignmentTime = 60.0
 
     // MARK: Bookkeeping
 
-    /// Interval between two propagations of the covariance, s (0.1); 0.05 and 0.2 give the same results.
+    /// Interval between two propagations of the covariance, s (0.1); values of 0.05 and 0.2 give the same
+    /// results.
     public var covarianceInterval = 0.1
     /// Time without inertial samples after which the attitude is determined anew, s (3).
     public var longestGap = 3.0
-    /// Factor on the filter's horizontal standard deviation for the reported radius (1.2, fitted). The error
-    /// of a bump or a slip persists, but the filter treats errors as independent in time.
+    /// Factor on the filter's horizontal standard deviation for the reported radius (1.2, fitted). The errors
+    /// of a bump or a slip persist, but the filter treats all errors as independent in time.
     public var radiusFactor = 1.2
     /// The 95 % radius in m above which a position is discarded (1,000).
     public var largestRadius = 1000.0

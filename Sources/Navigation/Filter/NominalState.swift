@@ -1,8 +1,8 @@
 internal import Spatial
 
-/// The state estimate; the covariance describes small errors of it.
+/// The estimated state. The covariance describes small errors of this state.
 struct NominalState: Hashable, Sendable {
-  /// The position east, north, up of the local frame's origin, m.
+  /// The position in m, east, north and up of the local frame's origin.
   var position = Vector3.zero
   /// The velocity east, north, up, m/s.
   var velocity = Vector3.zero
@@ -20,7 +20,7 @@ struct NominalState: Hashable, Sendable {
   var antennaLever = Vector3.zero
   /// The latency of positions in s: a position with the time t was valid at t minus the latency.
   var positionLatency = 0.0
-  /// The additional latency of velocities in s.
+  /// The latency of velocities in addition to that of positions, s.
   var velocityLatency = 0.0
   /// The scale error of the wheel speed: wheels report (1 + error) times the speed.
   var speedScale = 0.0

@@ -7,24 +7,27 @@ internal import Spatial
 /// Filtering", 1979, section 7.2). The result equals that of a fixed-interval smoother, but needs no history,
 /// has bounded memory and is available at any time.
 struct OutageTrack: Sendable {
-  /// The maximum number of positions; when it is reached, every other one is removed.
+  /// The maximum number of positions. When it is reached, every other position is removed.
   static let capacity = 256
   private static let stride = 3 * ErrorState.count
 
   /// A recorded position.
   struct Point: Hashable, Sendable {
-    /// The time in s.
+    /// The time of the position in s since the first scan.
     var time = 0.0
     /// The position east, north, up of the local frame, m.
     var position = Vector3.zero
-    /// The position as estimated at that time.
+    /// The position as estimated at `time`, without later corrections.
     var live = Vector3.zero
-    /// The vector from the device to the antenna with the attitude of that time, m.
+    /// The vector from the device to the antenna, with the attitude at `time`, m.
     var antenna = Vector3.zero
-    /// The variances of east and north, their covariance, and the variance of up, m².
+    /// The variance of the east coordinate, m².
     var eastVariance = 0.0
+    /// The variance of the north coordinate, m².
     var northVariance = 0.0
+    /// The covariance of the east and the north coordinate, m².
     var covariance = 0.0
+    /// The variance of the height, m².
     var upVariance = 0.0
   }
 
@@ -42,7 +45,7 @@ struct OutageTrack: Sendable {
     cross = []
   }
 
-  /// Allocates the buffers; without them nothing is recorded.
+  /// Allocates the buffers. Without a call of this function, no position is recorded.
   mutating func reserve() {
     storage = [Point](repeating: Point(), count: Self.capacity)
     cross = [Double](repeating: 0, count: Self.capacity * Self.stride)
@@ -56,10 +59,10 @@ struct OutageTrack: Sendable {
     isFrozen = false
   }
 
-  /// Stops all corrections.
+  /// Stops all corrections, so that the track is final.
   mutating func freeze() { isFrozen = true }
 
-  /// Records the current position if one is due.
+  /// Records the current position if `spacing` seconds have passed since the last recorded one.
   mutating func append(_ state: NominalState, _ covariance: Covariance, at time: Double) {
     guard !storage.isEmpty, count == 0 || time >= storage[count - 1].time + spacing - 1e-6 else { return }
     if count == Self.capacity { thin() }
@@ -115,7 +118,7 @@ struct OutageTrack: Sendable {
     }
   }
 
-  /// Applies the correlation of `Covariance.turn`.
+  /// Applies the correlation of `Covariance.turn` to the recorded positions.
   mutating func turn(position: Vector3, velocity: Vector3) {
     guard count > 0, !isFrozen else { return }
     for row in 0..<count * 3 {

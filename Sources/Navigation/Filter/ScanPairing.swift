@@ -1,7 +1,7 @@
 internal import Sensors
 internal import Spatial
 
-/// A pairing of force and rate from separate scans. Each rate produces one sample.
+/// A pairing of force and rate for sensors that report them in separate scans. Each rate produces one sample.
 struct ScanPairing: Hashable, Sendable {
   enum Outcome: Hashable, Sendable {
     case none
@@ -10,15 +10,18 @@ struct ScanPairing: Hashable, Sendable {
     case sample(Vector3, Vector3)
   }
 
-  /// The sum of the forces since the last rate, and the last force, m/s².
+  /// The sum of the forces in m/s² since the last rate, from which a mean is computed.
   private var sum = Vector3.zero
+  /// The number of forces in `sum`.
   private var count = 0.0
+  /// The last force in m/s²; nil before the first.
   private var last: Vector3?
-  /// The number of scans of one kind since the last of the other.
+  /// The number of consecutive scans that contain only a force.
   private var forcesAlone = 0
+  /// The number of consecutive scans that contain only a rate.
   private var ratesAlone = 0
 
-  /// The number of scans of one kind after which the other sensor is missing.
+  /// The number of consecutive scans of one kind after which the other sensor counts as missing.
   private static let patience = 500
 
   @inline(__always)

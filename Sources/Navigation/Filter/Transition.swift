@@ -9,11 +9,12 @@ struct Transition: Hashable, Sendable {
   private(set) var duration = 0.0
   /// The integral of the specific force in the earth frame, m/s.
   private var force = Vector3.zero
-  /// The integral of the attitude matrix by rows, s.
+  /// The east row of the integral of the attitude matrix, s; the rows of north and up follow.
   private var east = Vector3.zero
   private var north = Vector3.zero
   private var up = Vector3.zero
-  /// The integral of the attitude matrix times the rate about each device axis, by rows, rad.
+  /// The east row of the integral of the attitude matrix times the rate about each device axis, rad; the rows
+  /// of north and up follow.
   private var turnedEast = Vector3.zero
   private var turnedNorth = Vector3.zero
   private var turnedUp = Vector3.zero
@@ -33,7 +34,8 @@ struct Transition: Hashable, Sendable {
     duration += seconds
   }
 
-  /// The off-diagonal elements of one of the first nine rows: two blocks of three, and one number.
+  /// The elements of one of the first nine rows that are not on the diagonal: two blocks of three, and one
+  /// number.
   struct Row {
     var first: Int
     var firstFactors: Vector3
@@ -66,7 +68,7 @@ struct Transition: Hashable, Sendable {
     }
   }
 
-  /// The rows of position, velocity and attitude, in this order; none depends on an earlier one.
+  /// The rows of position, velocity and attitude, in this order. No row depends on an earlier one.
   var rows: InlineArray<9, Row> {
     InlineArray { index in
       let axis = index % 3

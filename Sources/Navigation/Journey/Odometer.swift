@@ -3,15 +3,17 @@ internal import Spatial
 
 /// The distance travelled: the integral of speed, never a sum of position differences.
 ///
-/// - The speed is navigation's if it is aligned, otherwise the receiver's, otherwise the wheels' with the scale
-///   calibrated by satellites (`WheelDistance`).
-/// - A vehicle at rest adds nothing (`StandstillDetector`). A jump of the position adds nothing, because positions are
-///   not summed.
-/// - A gap without measurements, or while the agent was not running, is filled with the most plausible distance
-///   between the positions before and after it (`PlausibleDistance`), which is also counted in `estimated`. Between two
-///   stops it is filled only if the positions differ by more than their errors.
-/// - With a receiver that reports no speed, only positions are available (`positionMotion`). The distance is the
-///   straight line between positions that differ by more than their errors, and is also counted in `estimated`.
+/// - The speed is navigation's if it is aligned, otherwise the receiver's, otherwise the wheels' with the
+///   scale calibrated by satellites (`WheelDistance`).
+/// - A vehicle at rest adds nothing (`StandstillDetector`). A jump of the position adds nothing, because
+///   positions are not summed.
+/// - A gap without measurements, or while the agent was not running, is filled with the most plausible
+///   distance between the positions before and after it (`PlausibleDistance`). This distance is also counted
+///   in `estimated`. A gap between two stops is filled only if the positions differ by more than their
+///   errors.
+/// - With a receiver that reports no speed, only positions are available (`positionMotion`). The distance is
+///   the straight line between positions that differ by more than their errors, and is also counted in
+///   `estimated`.
 /// - If a receiver derives its speeds from positions, the sum is as accurate as those positions.
 ///
 /// A value type without I/O; time arrives with the samples.
@@ -20,55 +22,58 @@ public struct Odometer: Hashable, Sendable {
   public private(set) var distance = 0.0
   /// Metres of `distance` that were estimated in gaps.
   public private(set) var estimated = 0.0
-  /// The difference between the vehicle's own odometer and `distance` in m, as far as it was set.
+  /// The difference between the vehicle's own odometer and `distance` in m; 0 if it was not set.
   public private(set) var offset = 0.0
 
   private var anchor: Anchor?
   private var standing = StandstillDetector()
   private var wheels = WheelDistance()
 
-  /// The state at the end of the counted distance.
+  /// The state of the vehicle up to which the distance has been counted.
   fileprivate struct Anchor: Hashable, Sendable {
-    /// The time of the state; nil if it is from before a restart.
+    /// The time of the state; nil if the state was stored before a restart.
     var timestamp: Timestamp?
     var time: UTCTime?
-    /// The position; nil if only the wheels measured the distance since the last one.
+    /// The position; nil if only the wheels have measured the distance since the last position.
     var place: OdometerState.Place?
     var speed: Double?
     var velocity: SIMD2<Double>?
-    /// The newest position; `place` is an earlier one while both agree within their errors.
+    /// The newest position. `place` is an earlier position as long as the two agree within their errors.
     var latest: Coordinate?
   }
 
-  /// Motion by positions alone.
+  /// Motion derived from positions, for a receiver that reports no speed.
   public enum PositionMotion: Hashable, Sendable {
-    /// The newest position agrees with the last decision within its error.
+    /// The newest position agrees with the position of the last decision within the errors.
     case undecided
-    /// m/s: the mean since the last decision.
+    /// The vehicle moves. `speed` is the mean since the last decision in m/s.
     case moving(speed: Double)
-    /// For `longestDecision` seconds, positions have agreed within their errors.
+    /// The positions of the last `longestDecision` seconds agree within their errors.
     case resting
   }
 
-  /// Motion up to the newest sample by positions alone; nil if speeds are measured.
+  /// Motion up to the newest sample, derived from positions; nil if speeds are measured.
   public private(set) var positionMotion: PositionMotion?
 
-  /// s between two speeds whose mean is the speed in between. A receiver that leaves out an epoch or two is no gap.
+  /// Maximum interval in s between two speeds that are averaged for the time between them. It is long enough
+  /// for a receiver that leaves out an epoch or two.
   private static let longestStep = 5.0
-  /// The speed in m/s at both ends below which a gap counts as rest, unless the positions contradict.
+  /// The speed in m/s below which both ends of a gap count as rest, unless the positions differ by more than
+  /// their errors.
   private static let restingSpeed = 1.0
-  /// The largest error of a position difference in 68 % radii: one in 30,000 exceeds it.
+  /// The largest plausible error of a difference of positions, in 68 % radii; one in 30,000 exceeds it.
   private static let confidence = 3.0
-  /// The assumed 68 % accuracy in m of a position without a stated one.
+  /// The assumed 68 % accuracy in m of a position without a stated accuracy.
   fileprivate static let unknownAccuracy = 15.0
-  /// s without a significant difference of positions after which the vehicle is at rest; a longer step is a gap.
+  /// Time in s without a significant difference of positions, after which the vehicle counts as at rest. A
+  /// longer interval is a gap.
   static let longestDecision = 120.0
-  /// s for which speeds alone close a gap between places that are not both known.
+  /// Maximum time in s for which a gap is filled by the speeds at its ends, if not both positions are known.
   private static let longestWithoutPlaces = 10.0
 
   public init() {}
 
-  /// Restores stored state; the gap since then is closed at the first sample.
+  /// Restores stored state. The gap since the state was stored is closed at the first sample.
   public init(_ state: OdometerState) {
     (distance, estimated, offset) = (state.distance, state.estimated, state.offset)
     guard state.place != nil else { return }
@@ -76,7 +81,7 @@ public struct Odometer: Hashable, Sendable {
       time: state.time, place: state.place, speed: state.velocity?.magnitude, velocity: state.velocity)
   }
 
-  /// The state to store across restarts.
+  /// The state of the odometer to store across restarts.
   public var state: OdometerState {
     OdometerState(
       distance: distance, estimated: estimated, offset: offset, place: anchor?.place,
@@ -125,13 +130,15 @@ public struct Odometer: Hashable, Sendable {
     advance(to: next)
   }
 
-  /// Processes a wheel speed. It counts only while neither navigation nor a receiver provides a speed.
+  /// Processes a wheel speed. Wheel speeds count only while neither navigation nor a receiver provides a
+  /// speed.
   public mutating func process(_ speed: WheelSpeed) {
     let previous = wheels.last
     wheels.process(speed)
     guard let last = wheels.last, let since = anchor?.timestamp else { return }
     let step = last.timestamp.seconds(since: since)
-    // The CAN bus slept while at rest. Its silence adds no distance and does not affect later samples.
+    // The CAN bus slept while the vehicle was at rest. Its silence adds no distance and does not affect later
+    // samples.
     if let previous, previous.speed == 0, step > Self.longestStep,
       last.timestamp.seconds(since: previous.timestamp) > Self.longestStep, var next = anchor
     {
@@ -142,7 +149,7 @@ public struct Odometer: Hashable, Sendable {
     distance += way
     let scaled = wheels.scale * last.speed
     standing.interrupt(isMoving: scaled > 0)
-    // At rest the position is unchanged.
+    // At rest, the position does not change.
     let place = way == 0 ? anchor?.place : nil
     advance(
       to: Anchor(
@@ -179,7 +186,7 @@ public struct Odometer: Hashable, Sendable {
       positionMotion = .undecided
       guard step >= Self.longestDecision || sample.isStopped else { return }
       positionMotion = .resting
-      // The place stays, so that slow motion is seen in the end.
+      // The earlier position is retained, so that slow motion is eventually detected.
       var rest = next
       (rest.place, rest.speed, rest.velocity) = (first, nil, nil)
       return advance(to: rest)
@@ -187,7 +194,7 @@ public struct Odometer: Hashable, Sendable {
     let moved = LocalFrame(origin: latest).offset(of: sample.coordinate).magnitude
     positionMotion = .moving(speed: moved / step)
     guard moved < OdometerSample.fastest * step else {
-      // One of the positions is wrong. The way continues from the new one.
+      // One of the two positions is wrong. The odometer continues from the new one.
       positionMotion = .undecided
       return advance(to: next)
     }
@@ -204,17 +211,17 @@ public struct Odometer: Hashable, Sendable {
     if let first = before.place, let second = next.place {
       let chord = LocalFrame(origin: first.coordinate).offset(of: second.coordinate)
       let error = Self.confidence * hypot(first.radius, second.radius)
-      // The distance is impossible in this time, so one of the positions is wrong.
+      // If the distance is impossible in this time, one of the positions is wrong.
       let isPossible = seconds.map { chord.magnitude <= OdometerSample.fastest * $0 + error } ?? true
       if !isPossible {
-        // The odometer continues from the new position.
+        // No distance is added; the odometer continues from the new position.
       } else if isMoving || chord.magnitude > error {
         add(
           estimated: PlausibleDistance(
             chord: chord, before: before.velocity, after: next.velocity, seconds: seconds
           ).length)
       } else {
-        // Retained, so that a slow movement within the errors is detected in the end.
+        // The earlier position is retained, so that a slow movement within the errors is eventually detected.
         next.place = first
       }
     } else if let seconds, let speed = before.speed, let now = next.speed, isMoving {

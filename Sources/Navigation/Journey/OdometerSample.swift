@@ -12,9 +12,9 @@ public struct OdometerSample: Hashable, Sendable {
   public var speed: Double?
   /// Course in degrees clockwise from true north; nil if unknown.
   public var course: Double?
-  /// True if the vehicle is known to be at rest, regardless of the speed.
+  /// True if the vehicle is at rest according to the source, regardless of `speed`.
   public var isStopped: Bool
-  /// True if the speed is measured at least partly by GNSS, so that it can calibrate the wheels.
+  /// True if `speed` is measured at least partly by GNSS, so that it can calibrate the wheels.
   public var isReceiverInUse: Bool
 
   public init(

@@ -2,7 +2,7 @@ internal import Spatial
 
 /// An error in a stored odometer.
 public struct OdometerStateError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The reason, with the line and the remedy.
+  /// The reason, with the line of the text and the remedy.
   public var description: String
 }
 
@@ -11,7 +11,7 @@ public struct OdometerStateError: Error, Hashable, Sendable, CustomStringConvert
 extension OdometerState {
   private static let firstLine = "odograph-odometer 1"
 
-  /// The state as UTF-8 text; numbers have all digits.
+  /// The state as UTF-8 text; numbers have all significant digits.
   public var text: String {
     var lines = [Self.firstLine, "distance \(distance)", "estimated \(estimated)", "offset \(offset)"]
     if let place {
@@ -29,14 +29,14 @@ extension OdometerState {
     func failure(_ line: Int, _ problem: String) -> OdometerStateError {
       OdometerStateError(
         description:
-          "line \(line): \(problem); remove it, its .copy and the file of its name beside the control socket to start from zero"
+          "line \(line): \(problem); to start from zero, remove this file, its .copy, and the file with the same name beside the control socket"
       )
     }
     guard let lines = CheckedLines.lines(of: text) else {
       throw failure(
         text.utf8.count { $0 == UInt8(ascii: "\n") } + 1, "the checksum does not match, the file is damaged")
     }
-    guard lines.first == Self.firstLine[...] else { throw failure(1, "not an odometer of this version") }
+    guard lines.first == Self.firstLine[...] else { throw failure(1, "not an odometer file of this version") }
     var numbers: [Substring: [Double]] = [:]
     var time: UTCTime?
     for (index, line) in lines.enumerated().dropFirst() {
@@ -53,7 +53,7 @@ extension OdometerState {
       guard let count else { continue }
       let values = words.dropFirst().compactMap { Double($0) }
       guard values.count == count, numbers.updateValue(values, forKey: key) == nil else {
-        throw failure(index + 1, "\(key) has other than \(count) numbers, or occurs twice")
+        throw failure(index + 1, "\(key) must occur once, with \(count) values")
       }
     }
     guard let distance = numbers["distance"], let estimated = numbers["estimated"],

@@ -15,19 +15,20 @@ public struct OdometerState: Hashable, Sendable {
     }
   }
 
-  /// The distance in m, and the part of it that was estimated in gaps.
+  /// The distance in m.
   public var distance: Double
+  /// The part of `distance` in m that was estimated in gaps.
   public var estimated: Double
   /// The difference between the vehicle's own odometer and `distance`, m.
   public var offset: Double
-  /// The last position; nil if it is unknown or must not be stored. Without it the distance to the next
-  /// position is not counted.
+  /// The last position; nil if it is unknown or must not be stored. Without a stored position, the distance
+  /// to the next position is not counted.
   public var place: Place?
   /// The velocity east and north in m/s; nil if unknown.
   public var velocity: SIMD2<Double>?
   /// The time of the position; nil if the clock was not set.
   public var time: UTCTime?
-  /// The last published reading in m up to this state; nil if later ones may have been published.
+  /// The last published reading in m; nil if readings after this state may have been published.
   public var reported: Double?
 
   public init(
@@ -44,7 +45,7 @@ public struct OdometerState: Hashable, Sendable {
     self.reported = reported
   }
 
-  /// An implausible distance in m for any vehicle: ten million kilometres.
+  /// A distance in m above that of any vehicle: ten million kilometres.
   public static let farthest = 1e10
 
   /// True if the values are plausible for an odometer.

@@ -2,54 +2,60 @@ internal import Glibc
 
 /// A conversion of speeds to distance that excludes the noise of a receiver at rest.
 ///
-/// The length of a noisy velocity is never negative: summed up, a parked receiver travels two kilometres a
-/// day. At rest, the velocity is therefore integrated as a vector with a memory of 20 s, so that noise
-/// cancels. A displacement beyond the noise counts as distance. While driving, the contribution of noise to
-/// the speed is subtracted. The noise level is estimated, because receivers sometimes overstate it many
-/// times, and a test against the stated value would take driving for rest.
+/// The length of a noisy velocity is never negative: the sum for a parked receiver is two kilometres a day.
+/// At rest, the velocity is therefore integrated as a vector with a memory of 20 s, so that noise cancels. A
+/// displacement beyond the noise counts as distance. While driving, the contribution of noise to the speed is
+/// subtracted. The noise level is estimated, because receivers sometimes overstate it many times, and a test
+/// against the stated value would mistake driving for rest.
 struct StandstillDetector: Hashable, Sendable {
   private(set) var isStanding = true
-  /// The variance on each axis at rest, and that of the change between two velocities at low speed, (m/s)².
+  /// Variance of a velocity at rest on each axis, (m/s)².
   private var restVariance = Self.firstDeviation * Self.firstDeviation
+  /// Variance on each axis of a velocity at low speed in (m/s)², from the change between two velocities.
   private var slowVariance = Self.firstDeviation * Self.firstDeviation
-  /// The displacement east and north at rest in m, and the time over which it accumulated in s.
+  /// The displacement east and north since the start of a rest, m.
   private var leg = SIMD2(0.0, 0)
+  /// The time in s over which `leg` accumulated, at most `memory`.
   private var legTime = 0.0
-  /// The time at low speed in s.
+  /// The time in s for which the speed has been low.
   private var slowTime = 0.0
 
-  /// The initial deviation in m/s: Doppler receivers at rest have it, good ones a tenth of it.
+  /// The initial standard deviation of a velocity at rest in m/s. It is typical of Doppler receivers; good
+  /// ones have a tenth of it.
   private static let firstDeviation = 0.1
-  /// The smallest plausible deviation in m/s.
+  /// The smallest plausible standard deviation in m/s.
   private static let leastDeviation = 0.02
-  /// The memory in s for a displacement from rest. With a good receiver it detects a vehicle that creeps at
-  /// 0.1 m/s.
+  /// The time constant in s with which a displacement from rest decays. With a good receiver it detects a
+  /// vehicle that creeps at 0.1 m/s.
   private static let memory = 20.0
-  /// The correlation in s: receivers filter their velocities, so that consecutive errors are similar. 9 is
-  /// the sum for the correlation 0.8 at 1 Hz.
+  /// The time in s over which errors of velocities are correlated, because receivers filter their velocities.
+  /// For a correlation of 0.8 at 1 Hz, the sum of the correlations is 9.
   private static let correlation = 9.0
-  /// The minimum displacement from rest in noise deviations: noise alone exceeds it less than once in
-  /// 250,000.
+  /// The minimum displacement from rest, in standard deviations of its noise: noise alone exceeds it less
+  /// than once in 250,000.
   private static let confidence = 5.0
   /// The minimum displacement from rest in m.
   private static let shortestLeg = 1.0
-  /// The speed in m/s, and in deviations, above which one velocity is sufficient.
+  /// The speed in m/s, and in standard deviations, that a single velocity must exceed to prove motion.
   private static let (clearSpeed, clearDeviations) = (1.0, 6.0)
-  /// The minimum speed without a course in deviations to count as distance: noise exceeds it once in 90.
+  /// The minimum speed without a course that counts as distance, in standard deviations. Noise exceeds it
+  /// once in 90.
   private static let undirectedDeviations = 3.0
-  /// Low speed: below these speeds (m/s) and within four deviations. After 3 s of it, the vehicle is at rest.
+  /// A speed is low up to `slowDeviations` standard deviations, or up to `slowSpeed` in m/s if that is
+  /// higher, but never above `fastestSlow` in m/s. After `stopTime` seconds of low speed, the vehicle is at
+  /// rest.
   private static let (slowSpeed, fastestSlow, slowDeviations, stopTime) = (0.3, 1.5, 4.0, 3.0)
-  /// The factor per second by which the median moves from which the variance is estimated. It adapts within a
-  /// minute, and short creeping hardly affects a median, unlike a mean.
+  /// The factor per second by which the median moves, from which the variance is estimated. The median adapts
+  /// within a minute. Short creeping hardly affects it, unlike a mean.
   private static let step = 1.05
   /// The median of half the square of a vector whose two components have variance 1.
   private static let halfMedian = 0.693
-  /// The largest plausible noise in m/s.
+  /// The largest plausible standard deviation in m/s.
   private static let greatestDeviation = 0.5
   /// The maximum speed in m/s at which noise is estimated from velocity changes.
   private static let fastestLearning = 2.0
 
-  /// The standard deviation of the noise on each axis, m/s.
+  /// The standard deviation of the noise of a velocity on each axis, m/s.
   var deviation: Double { max(Self.leastDeviation, restVariance.squareRoot()) }
 
   /// A velocity at one time.
@@ -59,14 +65,14 @@ struct StandstillDetector: Hashable, Sendable {
     var velocity: SIMD2<Double>?
   }
 
-  /// Returns the distance in m between two times.
+  /// Returns the distance in m driven between two times.
   mutating func process(_ before: Motion, _ now: Motion, seconds: Double, isStopped: Bool) -> Double {
     isStanding
       ? stand(before, now, seconds: seconds, isStopped: isStopped)
       : drive(before, now, seconds: seconds, isStopped: isStopped)
   }
 
-  /// Resets after a time without observation.
+  /// Restarts the detector after a time without observation.
   mutating func interrupt(isMoving: Bool) {
     (isStanding, leg, legTime, slowTime) = (!isMoving, .zero, 0, 0)
   }
@@ -74,8 +80,8 @@ struct StandstillDetector: Hashable, Sendable {
   private mutating func stand(_ before: Motion, _ now: Motion, seconds: Double, isStopped: Bool) -> Double {
     guard !isStopped else {
       (leg, legTime) = (.zero, 0)
-      // A source that knows the vehicle to be at rest contains no noise; the remaining displacement is a
-      // start.
+      // A source that detects rest reports speeds without noise. The variance therefore decreases, and the
+      // next displacement counts as a start.
       Self.learn(0, &restVariance, seconds: seconds)
       return 0
     }
@@ -94,7 +100,7 @@ struct StandstillDetector: Hashable, Sendable {
 
   private mutating func drive(_ before: Motion, _ now: Motion, seconds: Double, isStopped: Bool) -> Double {
     if let first = before.velocity, let second = now.velocity, now.speed < Self.fastestLearning {
-      // Each of the two axes of a difference has twice the variance of one velocity.
+      // On each of the two axes, a difference has twice the variance of one velocity.
       let change = second - first
       Self.learn((change.x * change.x + change.y * change.y) / 4, &slowVariance, seconds: seconds)
     }
@@ -107,7 +113,7 @@ struct StandstillDetector: Hashable, Sendable {
     return (corrected(before.speed) + corrected(now.speed)) / 2 * seconds
   }
 
-  /// Moves a variance towards half the square of a velocity.
+  /// Moves a variance by one step towards half the square of a velocity.
   private static func learn(_ square: Double, _ variance: inout Double, seconds: Double) {
     let factor = pow(step, min(seconds, 1))
     variance *= square / halfMedian > variance ? factor : 1 / factor
@@ -117,7 +123,7 @@ struct StandstillDetector: Hashable, Sendable {
   }
 
   /// Returns the mean velocity east and north in m/s between two times. A velocity without a course continues
-  /// a displacement if it is more than noise.
+  /// the direction of the displacement, if its speed exceeds the noise.
   private func displacement(_ before: Motion, _ now: Motion) -> SIMD2<Double> {
     if let first = before.velocity, let second = now.velocity { return (first + second) / 2 }
     let speed = (before.speed + now.speed) / 2
@@ -127,7 +133,8 @@ struct StandstillDetector: Hashable, Sendable {
     return speed * direction
   }
 
-  /// Removes the noise: the lateral component lengthens a velocity by its variance over twice the speed.
+  /// Returns the speed without the contribution of noise: lateral noise lengthens a velocity by its variance
+  /// over twice the speed.
   private func corrected(_ speed: Double) -> Double {
     max(0, speed * speed - restVariance).squareRoot()
   }

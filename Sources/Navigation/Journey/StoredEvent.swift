@@ -1,6 +1,7 @@
 public import Spatial
 
-/// The last published message of a lasting driving event, stored until its end is in the outbox.
+/// The last published message of a lasting driving event. It is stored until the message of the event's end
+/// is in the outbox.
 public struct StoredEvent: Hashable, Sendable {
   public var number: Int
   /// A name of `DrivingEvent.Kind`.
@@ -8,7 +9,7 @@ public struct StoredEvent: Hashable, Sendable {
   public var isOngoing: Bool
   /// The start of the event.
   public var start: UTCTime
-  /// The duration in s; nil if it was published without one.
+  /// The duration in s; nil if the event was published without a duration.
   public var duration: Double?
   /// Peak and limit in the kind's unit; nil for kinds without a value.
   public var peak, limit: Double?
@@ -17,7 +18,7 @@ public struct StoredEvent: Hashable, Sendable {
   public var confidence: Double
   /// The published position of the start; nil if hidden.
   public var coordinate: Coordinate?
-  /// The 68 % accuracy in m, and the speed in m/s.
+  /// The 68 % accuracy of the position in m, and the speed at the start in m/s; nil if unknown.
   public var accuracy, speed: Double?
   public var region: String?
   public var trip: Int?
@@ -33,11 +34,11 @@ public struct StoredEvent: Hashable, Sendable {
     (self.coordinate, self.accuracy, self.speed) = (coordinate, accuracy, speed)
   }
 
-  /// The duration in s above which the clock must have been set, instead of a real duration.
+  /// A duration in s above which a change of the clock is more likely than an event of that length.
   private static let longest = 30.0 * 86_400
 
   /// Ends an event that was ongoing when the agent stopped.
-  /// - Parameter seen: the last time for which state was stored.
+  /// - Parameter seen: time of the last stored state; nil if unknown.
   mutating func finish(seen: UTCTime?) {
     guard isOngoing else { return }
     isOngoing = false

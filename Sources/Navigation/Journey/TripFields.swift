@@ -1,12 +1,12 @@
 internal import Spatial
 
-/// A reader and writer of the words in a line of stored trips.
+/// A parser and encoder of the words in a line of stored trips.
 struct TripFields {
   struct Failure: Error {}
 
   private(set) var text = ""
   private var rest: Substring = ""
-  /// The position of the word that was read last, from 1.
+  /// The position in the line of the last word that was read, from 1.
   private(set) var position = 0
 
   init() {}
@@ -25,7 +25,7 @@ struct TripFields {
 
   mutating func write(_ flag: Bool) { add(flag ? "yes" : "no") }
 
-  /// Writes any text as one word.
+  /// Encodes a text as one word without spaces.
   mutating func write(_ string: String?) {
     guard let string else { return add(Self.nothing) }
     add("=" + Self.escaped(string))

@@ -8,8 +8,9 @@ public struct TripPoint: Hashable, Sendable {
   public var coordinate: Coordinate?
   /// The 68 % radius in m; nil if unknown.
   public var accuracy: Double?
-  /// The odometer in m, and the part of it that was estimated.
+  /// The odometer in m.
   public var distance: Double
+  /// The part of the odometer in m that was estimated in gaps.
   public var estimated: Double
 
   public init(
@@ -24,8 +25,8 @@ public struct TripPoint: Hashable, Sendable {
   }
 }
 
-/// A revision of a trip. Of the records with the same series and number, the one with the highest revision is
-/// valid and complete.
+/// A revision of the record of a trip. Of several records with the same series and number, the record with
+/// the highest revision is valid and contains the whole trip.
 public struct TripRecord: Hashable, Sendable {
   public enum Phase: String, Hashable, Sendable, CaseIterable {
     case started, underway, ended
@@ -40,30 +41,31 @@ public struct TripRecord: Hashable, Sendable {
     case unobserved
   }
 
-  /// The identity of the numbering; a new one starts if the stored trips were lost.
+  /// The identity of the numbering of trips. If the stored trips were lost, a new series starts.
   public var series: UInt64
   /// The number of the trip, from 1 without gaps within a series.
   public var number: Int
-  /// The number of the record of this trip, from 1.
+  /// The revision of this record, from 1 for each trip.
   public var revision: Int
   public var phase: Phase
   public var kind: Kind
-  /// The start. Its odometer value equals that at the end of the previous trip.
+  /// The start of the trip. Its odometer value equals the value at the end of the previous trip.
   public var start: TripPoint
   /// The latest point; the end of a completed trip.
   public var end: TripPoint
-  /// The time in motion and at rest in s; the part at rest with the ignition on in s, nil if the ignition is
-  /// unknown.
+  /// The time in motion, s.
   public var moving: Double
+  /// The time at rest, s.
   public var standing: Double
+  /// The part of `standing` with the ignition on in s; nil if the state of the ignition is unknown.
   public var idling: Double?
   /// The maximum speed in m/s; nil if no speed was measured.
   public var greatestSpeed: Double?
-  /// Fuel in litres, and the net energy from the traction battery in kWh; nil if the vehicle does not report
-  /// them.
+  /// The fuel used in litres; nil if the vehicle does not report it.
   public var fuel: Double?
+  /// The net energy from the traction battery in kWh; nil if the vehicle does not report it.
   public var electricity: Double?
-  /// The number of events by name.
+  /// The number of driving events by name.
   public var counts: [String: Int]
   public var driver: String?
   public var purpose: String?
@@ -75,7 +77,7 @@ public struct TripRecord: Hashable, Sendable {
   public var estimated: Double { min(distance, max(0, end.estimated - start.estimated)) }
   /// The mean speed in motion in m/s; nil if the vehicle did not move.
   public var meanSpeed: Double? {
-    // Creeping while parked counts for the distance, but not for the time.
+    // Creeping while parked adds to the distance but not to the time, so the quotient is limited.
     moving > 0 ? min(distance / moving, greatestSpeed ?? .infinity) : nil
   }
 

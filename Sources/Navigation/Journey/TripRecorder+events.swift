@@ -1,6 +1,7 @@
 public import Spatial
 
-// Lasting driving events. They are stored, so that each one is reported as ended even if the agent is killed.
+// Lasting driving events. They are stored, so that the end of each event is reported even if the agent is
+// killed.
 extension TripRecorder {
   /// Stores a lasting event before it is published.
   public mutating func keep(_ event: StoredEvent) {
@@ -22,7 +23,7 @@ extension TripRecorder {
 
   /// Ends the events that were ongoing when the agent was killed, at the last stored time. Events that
   /// already ended are unchanged.
-  /// - Returns: all events to publish, again or for the first time.
+  /// - Returns: all events to publish, including those that may already have been published.
   public mutating func finishLasting() -> [StoredEvent] {
     guard !state.lasting.isEmpty else { return [] }
     for index in state.lasting.indices { state.lasting[index].finish(seen: state.seen?.time) }
@@ -30,7 +31,7 @@ extension TripRecorder {
     return state.lasting
   }
 
-  /// Removes stored positions that are hidden now.
+  /// Removes the positions of stored events that are hidden now.
   public mutating func forgetPlaces(where isHidden: (Coordinate) -> Bool) {
     let before = state
     state.forgetPlaces(where: isHidden)

@@ -4,29 +4,33 @@ internal import Spatial
 // Gaps without observation: receivers in tunnels or asleep at rest, an agent that was not running, a device
 // without power.
 //
-// The odometer has closed the distance. It belongs to the current trip if a stop long enough to end that trip
-// does not fit in between, at the average speed in towns. After parking, a short distance is the start of the
-// trip that is observed now, because a receiver needs time for its first position. Any other distance is a
-// separate trip: carried if the ignition was off, otherwise unobserved.
+// The odometer has estimated the distance. It belongs to the current trip, unless a drive of this distance at
+// the average speed in towns leaves time for a stop that would have ended the trip. After parking, a short
+// distance is the start of the trip that is observed now, because a receiver needs time for its first
+// position. Any other distance is a separate trip: carried if the ignition was off, otherwise unobserved.
 extension TripRecorder {
-  /// The assumed speed in m/s of an unobserved path: the mean in towns is 20 to 35 km/h including stops.
+  /// The assumed speed in m/s of an unobserved drive. The mean in towns is 20 to 35 km/h including stops.
   private static let townSpeed = 8.0
-  /// The minimum speed in a queue in m/s: queues move at about 5 km/h, and seldom below a third of it.
+  /// The minimum mean speed in a queue in m/s: queues move at about 5 km/h, and seldom at less than a third
+  /// of that.
   private static let slowestQueue = 0.5
   /// The mean speed in m/s over the first metres of a slow start.
   private static let slowestStart = 2.0
   /// The distance in m that a vehicle can drive before the receiver's first position: two minutes in a town.
   private static let nearWay = 2000.0
-  /// s between two positions of one drive, and the least share of its way that a vehicle has driven at its speed of now.
+  /// Limits for rare positions of a moving vehicle: maximum seconds between two positions of one drive, and
+  /// minimum ratio of the distance to that at the current speed.
   private static let (longestContinuous, leastShare) = (180.0, 0.5)
-  /// m/s: a greater way in a step was closed between two places, whatever else was watched in between.
+  /// The largest plausible mean speed of a step in m/s. A larger distance was estimated between two
+  /// positions, whatever else was observed during the step.
   static let fastest = 60.0
 
   /// Processes the first samples after a restart. Wheel speeds count only from the first position on.
   mutating func resume(_ sample: TripSample) {
     guard sample.isLocated, state.boundary != nil else { return }
     if state.trip.map({ $0.end.distance > sample.distance }) == true {
-      // The last metres before a power loss can be missing.
+      // The stored distance can be larger, because the odometer's last metres before a power loss can be
+      // missing.
       state.trip?.end.distance = sample.distance
       state.trip?.end.estimated = sample.estimated
     }
@@ -36,7 +40,8 @@ extension TripRecorder {
     close(sample, seconds: seconds.flatMap { $0 >= 0 ? $0 : nil }, after: before)
     observeIgnition(sample)
     finishStep(sample)
-    // A stop continues across the next restart, even if that follows immediately.
+    // The stored state then contains the stop, so that the stop continues across another restart that follows
+    // immediately.
     if state.trip != nil, (sample.speed ?? .infinity) < Self.movingSpeed { milestones += 1 }
   }
 
@@ -53,7 +58,8 @@ extension TripRecorder {
       look(back: sample, isMoving: isMoving)
       return
     }
-    // Rare positions of a moving vehicle: the distance agrees with the speed.
+    // Positions of a moving vehicle can be rare. It was moving all the time if the distance agrees with the
+    // speed.
     let isContinuous =
       seconds.map { $0 <= Self.longestContinuous && way > Self.leastShare * (sample.speed ?? 0) * $0 }
       ?? false
@@ -65,7 +71,7 @@ extension TripRecorder {
   }
 
   /// Continues the current trip across the gap.
-  /// - Returns: true if the whole distance belongs to the trip, which can have ended with it.
+  /// - Returns: true if the whole distance belongs to the trip, which may then have ended.
   private mutating func goOn(
     _ sample: TripSample, way: Double, driving: Double, seconds: Double?, isMoving: Bool
   ) -> Bool {
@@ -79,15 +85,15 @@ extension TripRecorder {
     let isCarried = trip.kind == .carried && isOff
     let rest = max(0, (seconds ?? 0) - driving)
     let isShort = (wasStanding ? trip.standingFor : 0) + rest < longestStop
-    // At rest in the last observed sample, such as in a run that was killed shortly after; the end of the
-    // trip is then known.
+    // The vehicle was at rest in the last observed sample, for example in a run of the agent that was killed
+    // shortly after. The end of the trip is then known.
     let stoodAtLast = wasStanding || (state.speed ?? .infinity) < Self.movingSpeed && !isMoving
     if way < Self.leastWay, stoodAtLast {
       trip.elapsed += seconds ?? 0
       if let stirred, !sample.isLocated, trip.hasMoved,
         case let moved = sample.timestamp.seconds(since: stirred.timestamp), moved > Self.falseStart
       {
-        // In a tunnel, where only the accelerometer observed the motion.
+        // The vehicle drove in a tunnel, where only the accelerometer observed the motion.
         trip.moving += moved
         trip.extend(to: sample.point)
         self.stirred = nil
@@ -119,7 +125,8 @@ extension TripRecorder {
       finish()
       return false
     }
-    // The vehicle came to rest at its current position at an unknown time.
+    // The vehicle came to rest at its current position at an unknown time, so the duration of the drive is
+    // estimated.
     trip.elapsed += driving
     trip.moving += driving
     var end = sample.point
@@ -133,11 +140,12 @@ extension TripRecorder {
     return true
   }
 
-  /// Creates the unobserved start of a trip that is now in progress.
+  /// Starts a trip whose first part was not observed, and which is in progress now.
   private mutating func startUnseen(
     _ sample: TripSample, way: Double, seconds: Double?, after before: TripPoint
   ) {
-    // Constant acceleration from rest to the current speed, but not slower than in towns.
+    // The vehicle accelerated constantly from rest to the current speed. The mean is limited to between a
+    // slow start and the speed in towns.
     let mean = min(max((sample.speed ?? 0) / 2, Self.slowestStart), Self.townSpeed)
     let took = min(way / mean, seconds ?? .infinity)
     let since = stirred.map { sample.timestamp.seconds(since: $0.timestamp) } ?? took
@@ -149,13 +157,14 @@ extension TripRecorder {
     promote(sample)
   }
 
-  /// Creates a trip from the positions before and after the gap.
+  /// Creates a trip for the unobserved distance, from the positions before and after the gap.
   private mutating func report(
     _ sample: TripSample, driving: Double, seconds: Double?, after before: TripPoint
   ) {
     var start = before
     var took = seconds ?? driving
-    // The accelerometer observed rest, as on a ship, so the motion started after the last position.
+    // The accelerometer observed rest after the last position, as on a ship. The motion therefore started
+    // after that position.
     if let located, let watched, watched > located.timestamp {
       took = max(took, sample.timestamp.seconds(since: located.timestamp))
       start = located.point
@@ -172,7 +181,8 @@ extension TripRecorder {
     if !isOff { finish() }
   }
 
-  /// Adds the distance before the ignition was switched on, which was not known until now.
+  /// Reports the distance before the ignition was switched on as a separate trip. It was not known before
+  /// this sample.
   private mutating func reportBefore(_ trip: OpenTrip, _ sample: TripSample) {
     var moment = sample
     moment.timestamp = sample.timestamp.advanced(bySeconds: -trip.elapsed)

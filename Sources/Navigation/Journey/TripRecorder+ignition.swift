@@ -1,12 +1,12 @@
 internal import Glibc
 internal import Spatial
 
-// The ignition starts and ends trips if it is available.
+// If the state of the ignition is available, the ignition starts and ends trips.
 extension TripRecorder {
   mutating func observeIgnition(_ sample: TripSample) {
     guard sample.ignition != ignition.told else { return }
     ignition.told = sample.ignition
-    // A parked CAN bus that wakes up changes nothing that must be stored.
+    // Without a trip, a parked CAN bus that wakes up changes no state that must be stored.
     if state.trip != nil || sample.ignition == true { milestones += 1 }
     let since = max(
       watched ?? sample.timestamp, min(sample.ignitionSince ?? sample.timestamp, sample.timestamp))
@@ -16,7 +16,8 @@ extension TripRecorder {
       (ignition.before, ignition.believed) = (ignition.believed, true)
       switchOn(sample, at: since)
     case false?:
-      // A CAN bus that becomes silent in motion has been lost.
+      // A CAN bus that becomes silent while the vehicle moves has failed, and does not indicate that the
+      // ignition is off.
       let isMoving = state.trip.map { !isStanding($0) && (state.speed ?? 0) > Self.clearSpeed } ?? false
       ignition.believed = isMoving ? nil : false
       if !isMoving { switchOff(sample, at: min(since, sample.ignitionSince ?? since)) }
@@ -37,7 +38,8 @@ extension TripRecorder {
     state.trip?.elapsed = max(0, sample.timestamp.seconds(since: timestamp))
   }
 
-  /// Ends the trip at ignition off, unless the ignition is switched on again soon.
+  /// Moves the end of the trip to the time of ignition off. The trip continues if the ignition is switched on
+  /// again soon.
   private mutating func switchOff(_ sample: TripSample, at timestamp: Timestamp) {
     guard var trip = state.trip, let watched else { return }
     guard trip.hasMoved else {

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Spatial
 
-// Publication of trip records, and the state at the end of each step.
+// Creation of trip records, and updates of the stored state at the end of each step.
 extension TripRecorder {
   mutating func finishStep(_ sample: TripSample) {
     let step = watched.map { sample.timestamp.seconds(since: $0) } ?? 0
@@ -59,7 +59,7 @@ extension TripRecorder {
     let elapsed = state.trip?.elapsed ?? 0
     state.trip?.toldElapsed = elapsed
     guard let record = state.trip?.record(state, phase) else { return }
-    // A record replaces all earlier ones of the trip, but one per phase is retained.
+    // A record replaces all earlier records of its trip. Still, one record of each phase is retained.
     state.unconfirmed.removeAll {
       $0.series == record.series && $0.number == record.number && ($0.phase == phase || phase == .ended)
     }
@@ -69,8 +69,8 @@ extension TripRecorder {
     milestones += 1
   }
 
-  /// Restarts from a new or replaced odometer. Published trips remain valid, and the next ones count from
-  /// here.
+  /// Continues from a new or replaced odometer. Published trips remain valid; the next trip counts from this
+  /// odometer value.
   mutating func restart(_ sample: TripSample) {
     guard state.boundary != nil || sample.isLocated || sample.isWatched else { return }
     finish()

@@ -5,8 +5,8 @@ public import Spatial
 ///
 /// - A trip starts with the first motion, or with the ignition if that is available. It is recorded from 50 m
 ///   on, and its start is then determined in retrospect. It ends where the vehicle came to rest or where the
-///   ignition was switched off, as soon as that is longer ago than a stop may last. With the ignition on, a
-///   stop may last an hour.
+///   ignition was switched off, as soon as the rest exceeds the maximum duration of a stop. With the ignition
+///   on, a stop may last an hour.
 /// - Every metre of the odometer belongs to one trip: each trip counts from the end of the previous one, so
 ///   that the sum of all trips is the odometer. Creeping while parked belongs to the next trip.
 /// - Gaps without observation (`TripRecorder+gaps`) belong to the current trip or are a trip of their own.
@@ -17,7 +17,8 @@ public struct TripRecorder: Hashable, Sendable {
   public struct Settings: Hashable, Sendable {
     /// The maximum duration of a stop within a trip, s.
     public var stop: Double
-    /// The interval between two records of a current trip in s; nil for records only at its start and end.
+    /// Interval in s between two records of the current trip; nil if records are created only at the start
+    /// and the end.
     public var interval: Double?
 
     public init(stop: Double = 300, interval: Double? = 300) {
@@ -28,18 +29,21 @@ public struct TripRecorder: Hashable, Sendable {
 
   public internal(set) var state: TripState
   public var settings: Settings
-  /// A counter that increases with each change that must survive a power loss: records, stops, ignition.
+  /// A counter that increases with each change that must survive a power loss. Such changes are new records,
+  /// stops, and changes of the ignition.
   public internal(set) var milestones = 0
-  /// The records that have not been drained yet.
+  /// The records that `drain` has not returned yet.
   var statements: [TripRecord] = []
 
   // MARK: State of this run
-  /// The times of the last observation and of the last position.
+  /// The time of the last observation.
   var watched: Timestamp?
+  /// Time and point of the last position; nil before the first.
   var located: Moment?
   var ignition = Ignition()
-  /// The possible start of motion according to speeds, and according to the accelerometer.
+  /// Time and point of a possible start of motion by speeds; nil if there is none.
   var rise: Moment?
+  /// Time and point of a possible start of motion by the accelerometer; nil if there is none.
   var stirred: Moment?
 
   struct Moment: Hashable, Sendable {
@@ -48,31 +52,32 @@ public struct TripRecorder: Hashable, Sendable {
   }
 
   struct Ignition: Hashable, Sendable {
-    /// The reported state of the ignition, and the state in use.
+    /// The state of the ignition as reported; nil if unknown.
     var told: Bool?
+    /// The state of the ignition as used for trips; nil if unknown.
     var believed: Bool?
-    /// The state in use before the ignition was switched on.
+    /// The value of `believed` before the ignition was switched on.
     var before: Bool?
   }
 
-  /// The minimum distance of a trip in m; shorter motion is manoeuvring on the premises.
+  /// The minimum distance of a trip in m; a shorter motion is manoeuvring on the premises.
   static let leastWay = 50.0
-  /// The distance in m after which a stop has ended; less is receiver noise.
+  /// The distance in m after which a stop has ended; a shorter distance may be receiver noise.
   static let resumeWay = 5.0
-  /// The mean speed over a step above which the vehicle moves, and the speed above which one step is
-  /// sufficient, m/s. The same as in the odometer's test of rest.
+  /// Speeds in m/s: the mean speed over a step above which the vehicle moves, and the speed above which a
+  /// single step proves motion. Both equal those in the odometer's detection of rest.
   static let (movingSpeed, clearSpeed) = (0.3, 1.5)
   /// The speed in m/s above which motion can have started; receiver noise at rest is mostly lower.
   private static let risingSpeed = 0.2
-  /// The maximum time in s to search backwards for a start.
+  /// The maximum time in s before the first observed motion, within which the start of a trip is assumed.
   static let longestRise = 60.0
-  /// The maximum interval in s between consecutive samples without a gap.
+  /// The maximum interval in s between two samples that counts as observed; a longer interval is a gap.
   static let longestStep = 10.0
   /// The time at rest in s after which motion of less than `resumeWay` is not a start.
   static let falseStart = 10.0
   /// The maximum time in s that a vehicle with the ignition on can be at rest in a queue.
   static let longestIdle = 3600.0
-  /// The number of event numbers that are reserved in the stored state.
+  /// The number of event numbers that are reserved in the stored state in one step.
   private static let eventReserve = 64
   /// The maximum number of event names counted in a trip.
   private static let mostEvents = 32
@@ -82,7 +87,7 @@ public struct TripRecorder: Hashable, Sendable {
     self.settings = settings
   }
 
-  /// Returns the records since the last call, in order.
+  /// Returns the records created since the last call, in order.
   public mutating func drain() -> [TripRecord] {
     defer { statements.removeAll() }
     return statements
@@ -93,21 +98,21 @@ public struct TripRecorder: Hashable, Sendable {
     func isIt(_ record: TripRecord) -> Bool {
       record.series == series && record.number == number && record.revision <= revision
     }
-    // Without this milestone, a vehicle whose battery is disconnected at each stop would publish its last
-    // trip again at each start.
+    // The milestone causes the state to be stored. Otherwise, a vehicle whose battery is disconnected at each
+    // stop would publish its last trip again at each start.
     if state.unconfirmed.contains(where: { isIt($0) && $0.phase == .ended }) { milestones += 1 }
     state.unconfirmed.removeAll(where: isIt)
   }
 
-  /// Counts an event in the current or imminent trip.
+  /// Counts an event in the current trip, or in the next trip if there is none.
   public mutating func count(event name: String) {
     guard state.trip != nil else { return }
     guard state.trip?.counts[name] != nil || (state.trip?.counts.count ?? 0) < Self.mostEvents else { return }
     state.trip?.counts[name, default: 0] += 1
   }
 
-  /// Reports the number of a driving event. Numbers are reserved in the stored state, so that none is reused
-  /// after a restart.
+  /// Observes the number of a new driving event. Numbers are reserved in the stored state, so that no number
+  /// is reused after a restart.
   public mutating func observe(eventNumber number: Int) {
     guard number > state.events - Self.eventReserve / 2, number < Int(Int32.max) - Self.eventReserve else {
       return
@@ -123,7 +128,7 @@ public struct TripRecorder: Hashable, Sendable {
     tell(.underway)
   }
 
-  /// Sets the purpose of the current or next trip; nil to remove it.
+  /// Sets the purpose of the current trip, or of the next trip if there is none. Nil removes the purpose.
   public mutating func set(purpose: String?) {
     if state.purpose != purpose { milestones += 1 }
     state.purpose = purpose
@@ -138,7 +143,7 @@ public struct TripRecorder: Hashable, Sendable {
 
   /// Processes a sample. Samples arrive in order of time.
   public mutating func process(_ sample: TripSample) {
-    // An undecided moment is part of the step to the next decision.
+    // A sample whose motion is undecided is skipped; its step is part of the step to the next decision.
     guard sample.isSound, sample.motion != .undecided else { return }
     let sample = sample.screened
     if state.boundary.map({ sample.distance < $0.distance }) ?? true { restart(sample) }
@@ -154,7 +159,7 @@ public struct TripRecorder: Hashable, Sendable {
     if step <= longestStep, isPossible {
       watch(sample, step: step, after: before)
     } else {
-      // A trip that ends in between is finished first.
+      // If the trip ended during the gap, it is finished first.
       advance(to: sample.timestamp)
       close(sample, seconds: step, after: before)
     }
@@ -167,9 +172,9 @@ public struct TripRecorder: Hashable, Sendable {
     finish()
   }
 
-  /// The time at which `advance` ends the trip; nil if it does not.
+  /// The time at which `advance` ends the trip; nil if no trip can end without a sample.
   public var nextDeadline: Timestamp? {
-    // In a tunnel, motion seen by the accelerometer can continue the trip.
+    // In a tunnel, motion that the accelerometer detects can continue the trip.
     guard let trip = state.trip, let watched, isStanding(trip), stirred == nil else { return nil }
     return watched.advanced(bySeconds: longestStop - trip.standingFor)
   }
@@ -182,7 +187,7 @@ public struct TripRecorder: Hashable, Sendable {
     ignition.believed == true ? max(settings.stop, Self.longestIdle) : settings.stop
   }
 
-  /// Returns whether the vehicle was at rest in the last sample.
+  /// Returns whether the vehicle was at rest in the last sample of a trip.
   func isStanding(_ trip: OpenTrip) -> Bool { trip.standingFor > 0 || !trip.hasMoved }
 
   /// True if the ignition is known to be off.
@@ -207,10 +212,10 @@ public struct TripRecorder: Hashable, Sendable {
   private mutating func move(_ sample: TripSample, step: Double) {
     guard var trip = state.trip else { return }
     if trip.hasMoved, trip.standingFor > Self.falseStart, trip.stir == nil {
-      // Counts from the previous sample.
+      // The possible motion started at the previous sample.
       (trip.stir, trip.stirElapsed) = (state.seen, trip.elapsed - step)
     }
-    // With the ignition off, the vehicle is carried or rolls a little.
+    // A vehicle that moves with its ignition off is carried, or rolls a short distance.
     if isOff, trip.kind == .driven, trip.number != nil {
       state.trip = trip
       if sample.distance - trip.end.distance >= Self.leastWay { splitCarried(sample) }
@@ -248,7 +253,7 @@ public struct TripRecorder: Hashable, Sendable {
     if trip.standingFor >= Self.falseStart, trip.standingFor - step < Self.falseStart { milestones += 1 }
     if trip.stir != nil, (sample.speed ?? 0) < Self.risingSpeed { trip.stir = nil }
     state.trip = trip
-    // Not a start, but for example receiver noise.
+    // The motion was too short for a start; it may have been receiver noise.
     if trip.number == nil, trip.hasMoved, trip.standingFor > Self.falseStart, ignition.believed != true,
       sample.distance - trip.origin < Self.resumeWay
     {
@@ -256,8 +261,8 @@ public struct TripRecorder: Hashable, Sendable {
     }
   }
 
-  /// Numbers the current trip once its distance is long enough.
-  /// - Parameter kind: nil to determine it from the wheels.
+  /// Assigns a number to the current trip once its distance is long enough.
+  /// - Parameter kind: kind of the trip; nil to determine the kind from ignition and wheels.
   mutating func promote(_ sample: TripSample, as kind: TripRecord.Kind? = nil) {
     guard var trip = state.trip, trip.number == nil, sample.distance - trip.origin >= Self.leastWay else {
       return
@@ -267,7 +272,7 @@ public struct TripRecorder: Hashable, Sendable {
     state.count += 1
     trip.number = state.count
     state.trip = trip
-    // A trip that ended before it was recorded only needs its final record.
+    // An unobserved trip has already ended, so only its final record is required.
     if trip.kind != .unobserved { tell(.started) }
   }
 
@@ -284,7 +289,7 @@ public struct TripRecorder: Hashable, Sendable {
     promote(sample)
   }
 
-  /// Starts a trip at the first observed motion, before the distance to this sample is added.
+  /// Starts a trip at the first observed motion. The distance up to this sample is added later.
   private mutating func begin(before: TripPoint, at timestamp: Timestamp, _ sample: TripSample) {
     var start = before
     var since = timestamp
@@ -293,7 +298,7 @@ public struct TripRecorder: Hashable, Sendable {
     }
     if start.coordinate == nil { (start.coordinate, start.accuracy) = (sample.coordinate, sample.accuracy) }
     open(.driven, at: start, elapsed: max(0, timestamp.seconds(since: since)), origin: before.distance)
-    // The distance is that since then.
+    // The distance counts from the start, so the time in motion does too.
     let elapsed = state.trip?.elapsed ?? 0
     state.trip?.moving = elapsed
   }
@@ -321,7 +326,7 @@ public struct TripRecorder: Hashable, Sendable {
     stirred = nil
   }
 
-  /// Records motion seen by the accelerometer before there is a position.
+  /// Records the start of motion that the accelerometer detects while there is no position.
   private mutating func observeUnwatched(_ sample: TripSample) {
     guard sample.isResting == false, stirred == nil, state.trip.map({ isStanding($0) }) ?? true else {
       return

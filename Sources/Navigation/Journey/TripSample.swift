@@ -5,7 +5,7 @@ public struct TripSample: Hashable, Sendable {
   public var timestamp: Timestamp
   /// Civil time from a synchronized clock; nil if unavailable.
   public var time: UTCTime?
-  /// True if there was a position at this time.
+  /// True if a position was available at this time.
   public var isLocated: Bool
   /// The published position; nil if hidden or unknown.
   public var coordinate: Coordinate?
@@ -15,22 +15,23 @@ public struct TripSample: Hashable, Sendable {
   public var isExact: Bool
   /// The ground speed in m/s, at least 0; nil if not measured.
   public var speed: Double?
-  /// Motion by positions alone; nil if speeds are measured. It replaces the speed.
+  /// Motion derived from positions; nil if speeds are measured. If it is not nil, it replaces `speed`.
   public var motion: Odometer.PositionMotion?
-  /// Metres of the odometer, and those of them that were closed, not measured.
+  /// The odometer in m.
   public var distance: Double
+  /// The part of the odometer in m that was estimated in gaps instead of measured.
   public var estimated: Double
   /// The state of the ignition; nil if unknown or if the CAN bus is lost.
   public var ignition: Bool?
-  /// The time since which this state applies; nil for the time of the sample.
+  /// The time since which `ignition` has this state; nil for the time of the sample.
   public var ignitionSince: Timestamp?
   /// True if the accelerometer detects rest; nil without an accelerometer.
   public var isResting: Bool?
   /// The wheel speed in m/s, at most a few seconds old; nil if unknown.
   public var wheelSpeed: Double?
-  /// Fuel rate in l/h, and power from the traction battery in W (negative while charging); nil if the vehicle
-  /// does not report them.
+  /// Fuel rate in l/h; nil if the vehicle does not report it.
   public var fuelRate: Double?
+  /// Power from the traction battery in W, negative while charging; nil if the vehicle does not report it.
   public var power: Double?
 
   public init(
@@ -56,7 +57,7 @@ public struct TripSample: Hashable, Sendable {
     self.power = power
   }
 
-  /// True if the sample determines whether the vehicle moves.
+  /// True if the sample shows whether the vehicle moves.
   var isWatched: Bool { isLocated || wheelSpeed != nil || isResting == true }
 
   /// True if the values are plausible for a vehicle.
@@ -66,10 +67,11 @@ public struct TripSample: Hashable, Sendable {
       && (0...OdometerState.farthest).contains(distance) && estimated >= 0 && estimated.isFinite
   }
 
-  /// True if the speed is the mean since the last decision, from positions alone.
+  /// True if the speed is a mean since the last decision, derived from positions.
   var isSpeedDerived: Bool { motion != nil }
 
-  /// With the speed of `motion`, and without implausible signals of the CAN bus, as of a wrong DBC file.
+  /// The sample with the speed of `motion`, and without implausible signals of the CAN bus, such as those of
+  /// a wrong DBC file.
   var screened: TripSample {
     var sample = self
     if case .moving(let speed) = motion { sample.speed = speed }
@@ -80,7 +82,8 @@ public struct TripSample: Hashable, Sendable {
     return sample
   }
 
-  /// Implausible values in l/h and W for any road vehicle; a truck engine of 500 kW burns 150 l/h.
+  /// Limits in l/h and W; values from these on are implausible for any road vehicle. A truck engine of 500 kW
+  /// burns 150 l/h.
   private static let (greatestFuelRate, greatestPower) = (1000.0, 1e7)
 
   /// The sample as start or end of a trip.

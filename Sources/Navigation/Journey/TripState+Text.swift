@@ -11,7 +11,7 @@ public struct TripStateError: Error, Hashable, Sendable, CustomStringConvertible
 extension TripState {
   private static let firstLine = "odograph-trips 1"
 
-  /// The state as UTF-8 text; numbers have all digits, except those of tracks (1 cm, 1 ms).
+  /// The state as UTF-8 text. Numbers have all significant digits, except those of tracks (1 cm, 1 ms).
   public var text: String {
     var lines = [Self.firstLine, "series \(String(series, radix: 16))", "count \(count)", "events \(events)"]
     func add(_ key: String, _ write: (inout TripFields) -> Void) {
@@ -36,16 +36,16 @@ extension TripState {
   public init(text: String) throws(TripStateError) {
     func failure(_ line: Int, _ problem: String) -> TripStateError {
       TripStateError(
-        description: "line \(line): \(problem); remove the file to begin another series of trips")
+        description: "line \(line): \(problem); remove the file to start a new series of trips")
     }
     guard let lines = CheckedLines.lines(of: text) else {
       throw failure(
         text.utf8.count { $0 == UInt8(ascii: "\n") } + 1, "the checksum does not match, the file is damaged")
     }
-    guard lines.first == Self.firstLine[...] else { throw failure(1, "not trips of this version") }
+    guard lines.first == Self.firstLine[...] else { throw failure(1, "not a trip file of this version") }
     guard lines.count > 1, lines[1].hasPrefix("series "),
       let series = UInt64(lines[1].dropFirst(7), radix: 16)
-    else { throw failure(2, "no series") }
+    else { throw failure(2, "series is missing or invalid") }
     self.init(series: series)
     for (index, line) in lines.enumerated().dropFirst(2) {
       guard let space = line.firstIndex(of: " ") else { continue }
@@ -66,7 +66,7 @@ extension TripState {
         default: break
         }
       } catch {
-        throw failure(index + 1, "word \(words.position) of \(line[..<space]) cannot be read")
+        throw failure(index + 1, "\(line[..<space]): value \(words.position) is invalid")
       }
     }
     unconfirmed = Array(unconfirmed.suffix(Self.mostUnconfirmed))

@@ -6,10 +6,11 @@ public struct TripState: Hashable, Sendable {
   public let series: UInt64
   /// The number of the last trip; 0 before the first.
   public internal(set) var count = 0
-  /// The end of the last trip, from which the next one counts; nil before the first odometer value.
+  /// The end of the last trip, from which the next trip counts; nil before the first odometer value.
   public internal(set) var boundary: TripPoint?
-  /// The last observed point, and the speed there in m/s.
+  /// The last observed point; nil before the first.
   var seen: TripPoint?
+  /// The speed at the last observed point in m/s; nil if unknown.
   var speed: Double?
   /// The state of the ignition; nil if unknown.
   var ignition: Bool?
@@ -18,20 +19,21 @@ public struct TripState: Hashable, Sendable {
   /// The purpose of the current or next trip.
   public internal(set) var purpose: String?
   var trip: OpenTrip?
-  /// The highest driving event number that can have been assigned.
+  /// The highest driving event number that may have been assigned.
   public internal(set) var events = 0
-  /// Driving events that are ongoing or whose end is not confirmed in the outbox, oldest first.
+  /// Driving events that are ongoing, or whose end is not confirmed to be in the outbox, oldest first.
   public internal(set) var lasting: [StoredEvent] = []
-  /// Records that are not confirmed in the outbox, oldest first.
+  /// Records that are not confirmed to be in the outbox, oldest first.
   public internal(set) var unconfirmed: [TripRecord] = []
 
-  /// The maximum number of unconfirmed records that are published again. For older ones there are newer
-  /// trips, or the outbox has not accepted any for weeks.
+  /// The maximum number of unconfirmed records that are published again. Older records are dropped: newer
+  /// trips exist, or the outbox has not accepted a record for weeks.
   public static let mostUnconfirmed = 64
 
   public init(series: UInt64) { self.series = series }
 
-  /// The maximum number of stored events; there are fewer lasting kinds, and at most one of each is ongoing.
+  /// The maximum number of stored events. It is sufficient, because there are fewer kinds of lasting events,
+  /// and at most one event of each kind is ongoing.
   static let mostLasting = 16
 
   /// Removes stored positions that are hidden.
@@ -68,14 +70,14 @@ public struct TripState: Hashable, Sendable {
     }
   }
 
-  /// The state without trips and positions: only the numbering of trips and events.
+  /// A state that contains only the numbering of trips and events, without trips and positions.
   public var numbers: TripState {
     var bare = TripState(series: series)
     (bare.count, bare.events, bare.lasting) = (count, events, lasting)
     return bare
   }
 
-  /// The number of the current trip; nil before it was published.
+  /// The number of the current trip; nil without a trip, and before the trip has a number.
   public var tripNumber: Int? { trip?.number }
 
   /// True if a published trip is in progress.
@@ -84,21 +86,24 @@ public struct TripState: Hashable, Sendable {
 
 /// A trip in progress.
 struct OpenTrip: Hashable, Sendable {
-  /// The number; nil until the distance is long enough.
+  /// The number of the trip; nil until its distance is long enough.
   var number: Int?
   var revision = 0
   var kind = TripRecord.Kind.driven
   var start: TripPoint
-  /// The last point in motion, which is the end if no motion follows.
+  /// The last point in motion, which is the end of the trip if no motion follows.
   var end: TripPoint
   /// The odometer at the start of motion, m.
   var origin: Double
-  /// The time in s from the start to the last observation, to the end, and to the last record.
+  /// The time from the start to the last observation, s.
   var elapsed = 0.0
+  /// The time from the start to `end`, s.
   var endElapsed = 0.0
+  /// The time from the start to the last record, s.
   var toldElapsed = 0.0
+  /// The time in motion, s.
   var moving = 0.0
-  /// The time at rest in s until `end`, and after it.
+  /// The time at rest in s until `end`.
   var standing = 0.0
   var idling = 0.0
   var pendingIdling = 0.0
@@ -109,8 +114,9 @@ struct OpenTrip: Hashable, Sendable {
   var electricity: Double?
   var counts: [String: Int] = [:]
   var track = TripTrack()
-  /// The first possible motion after `end`, and its `elapsed`.
+  /// The point of the first possible motion after `end`; nil if there was none.
   var stir: TripPoint?
+  /// The value of `elapsed` at `stir`, s.
   var stirElapsed = 0.0
 
   init(kind: TripRecord.Kind, start: TripPoint, boundary: TripPoint) {
@@ -124,7 +130,7 @@ struct OpenTrip: Hashable, Sendable {
   /// The time since the last motion in s.
   var standingFor: Double { elapsed - endElapsed }
 
-  /// Extends the trip to a point in motion, and counts the stop before it.
+  /// Extends the trip to a point in motion, and adds the time of the stop before this point.
   mutating func extend(to point: TripPoint) {
     standing = max(0, elapsed - moving)
     idling += pendingIdling
@@ -136,17 +142,18 @@ struct OpenTrip: Hashable, Sendable {
     if let speed { greatestSpeed = max(greatestSpeed ?? 0, speed) }
   }
 
-  /// Corrects the trip's times by its elapsed time, after civil time became known or was set.
+  /// Corrects the civil times of start and end from the trip's elapsed times, after civil time became
+  /// available or was changed.
   mutating func observe(_ time: UTCTime?) {
     guard let time else { return }
-    // A smaller difference is clock drift.
+    // A smaller difference is explained by clock drift.
     let drift = Self.tolerance + Self.drift * elapsed
     if let began = start.time, abs(time.seconds(since: began) - elapsed) <= drift { return }
     start.time = time.advanced(bySeconds: -elapsed)
     end.time = time.advanced(bySeconds: endElapsed - elapsed)
   }
 
-  /// Tolerance in s and drift in s per s: clocks without a receiver drift by about 100 ppm, and times of
+  /// Tolerance in s, and drift in s per s. Clocks without a receiver drift by about 100 ppm, and times of
   /// positions are late by tenths of a second.
   private static let (tolerance, drift) = (2.0, 0.001)
 

@@ -3,11 +3,11 @@ public import Spatial
 /// The track of a trip in bounded memory. Linear interpolation in time between its points passes every
 /// omitted position within `bound` metres.
 ///
-/// For the last point, an interval of velocities in each direction is stored with which all positions since
-/// then are met within the bound. The square around each position lies inside the circle of the bound. If no
-/// velocity meets the new position, the previous one becomes a point (E. H. Bristol, "Swinging door
-/// trending", 1990, in two dimensions). When the maximum number of points is reached, they are thinned with
-/// the doubled bound.
+/// For the last point, an interval of velocities in each direction is stored. With these velocities, a line
+/// from the last point passes all later positions within the bound. The square around each position lies
+/// inside the circle of the bound. If no velocity in the interval passes the new position within the bound,
+/// the previous position becomes a point (E. H. Bristol, "Swinging door trending", 1990, in two dimensions).
+/// When the maximum number of points is reached, they are thinned with the doubled bound.
 public struct TripTrack: Hashable, Sendable {
   public struct Point: Hashable, Sendable {
     /// The time since the start of the trip, s.
@@ -20,18 +20,20 @@ public struct TripTrack: Hashable, Sendable {
     }
   }
 
-  /// The bound in m.
+  /// The maximum distance in m between the track and an omitted position.
   public private(set) var bound: Double
   private var kept: [Point] = []
-  /// The latest position, which is not a point yet.
+  /// The newest position, which is not a point of the track yet; nil if there is none.
   private var newest: Point?
-  /// The interval of velocities in m/s east and north that meet all positions since the last point.
+  /// The interval of velocities in m/s, east and north, with which a line from the last point passes all
+  /// later positions within the bound.
   private var (lower, upper) = (Self.anything.0, Self.anything.1)
 
-  /// The initial bound in m: one or two lanes, and about three times a receiver's error.
+  /// The initial bound in m. It corresponds to one or two lanes of a road, and to about three times a
+  /// receiver's error.
   public static let firstBound = 10.0
-  /// The maximum number of points: 3 kB of a message. Drives in cities and on motorways need about 100 an
-  /// hour at 10 m.
+  /// The maximum number of points, which require 3 kB in a message. With a bound of 10 m, drives in cities
+  /// and on motorways need about 100 points an hour.
   public static let capacity = 256
 
   private static let anything = (
@@ -55,16 +57,18 @@ public struct TripTrack: Hashable, Sendable {
 
   public var isEmpty: Bool { kept.isEmpty }
 
-  /// Removes hidden points. The track states nothing about the path between the remaining neighbours.
+  /// Removes hidden points. The track then states nothing about the path between the neighbours of a removed
+  /// point.
   mutating func forgetPlaces(where isHidden: (Coordinate) -> Bool) {
     guard points.contains(where: { isHidden($0.coordinate) }) else { return }
     self = TripTrack(points: points.filter { !isHidden($0.coordinate) }, bound: bound)
   }
 
-  /// Appends a position. Ignores one that is not later than the previous.
+  /// Appends a position. Ignores a position that is not later than the previous one.
   public mutating func append(_ point: Point) {
     guard point.coordinate.isValid, point.elapsed.isFinite else { return }
-    // Rounded to the stored digits, so that a record published again after a restart is identical.
+    // The point is rounded to the digits that are stored, so that a record published again after a restart is
+    // identical.
     let point = Point(
       elapsed: (point.elapsed * TripFields.seconds).rounded() / TripFields.seconds,
       coordinate: Coordinate(
@@ -85,8 +89,8 @@ public struct TripTrack: Hashable, Sendable {
     newest = point
   }
 
-  /// Returns whether the path to this point meets all positions since the last point, and narrows the
-  /// interval to it.
+  /// Returns whether a line to this point passes all positions since the last point within the bound, and
+  /// narrows the interval to the point.
   private mutating func narrow(from start: Point, to point: Point) -> Bool {
     let seconds = point.elapsed - start.elapsed
     let velocity = LocalFrame(origin: start.coordinate).offset(of: point.coordinate) / seconds
@@ -98,8 +102,8 @@ public struct TripTrack: Hashable, Sendable {
     return isMet
   }
 
-  /// Removes points. Omitted positions were within the bound of a line that is itself within the bound of the
-  /// new one.
+  /// Removes points and doubles the bound. Omitted positions were within the old bound of a line that is
+  /// itself within the old bound of the new line.
   private mutating func thin() {
     while kept.count > Self.capacity * 3 / 4 {
       var next = TripTrack()

@@ -1,31 +1,31 @@
 /// A comparison with the vehicle's own odometer, which reports steps of a hundred metres or more.
 ///
-/// The distance measured by Odograph interpolates between the steps: the reading is kept within the vehicle's
-/// current step. Over each ten kilometres by the vehicle both distances are compared. Instruments may deviate
-/// by 4 %, tyres of another size by more.
+/// The distance measured by Odograph interpolates between the steps: it is corrected to remain within the
+/// vehicle's current step. The two distances are compared over each ten kilometres of the vehicle's odometer.
+/// Instruments may deviate by 4 %, tyres of another size by more.
 public struct VehicleOdometer: Hashable, Sendable {
   /// The relative difference of the measured distance to the vehicle's distance over the last ten kilometres.
-  /// Nil if it is within 4 % or not yet known.
+  /// Nil if the difference is within 4 % or not yet known.
   public private(set) var disagreement: Double?
   /// The start of the current comparison.
   private var start: Start?
 
-  /// An implausible vehicle reading in m, until it is confirmed by a second one.
+  /// An implausible vehicle reading in m that waits for confirmation by a second one; nil if there is none.
   private var doubted: Double?
 
   private struct Start: Hashable, Sendable {
-    /// The reading by the vehicle and the own distance, m.
+    /// The vehicle's reading and Odograph's own distance at the start of the comparison, m.
     var vehicle, own: Double
   }
 
-  /// The length of a comparison by the vehicle's odometer, m.
+  /// The length of a comparison in m, by the vehicle's odometer.
   private static let stretch = 10_000.0
   private static let tolerance = 0.04
-  /// The largest plausible difference in m between two messages; beyond it the instruments were replaced, or
-  /// the value is invalid.
+  /// The largest plausible difference in m between two messages. A larger difference means that the
+  /// instruments were replaced, or that the value is invalid.
   private static let longestStep = 100_000.0
-  /// The difference in m above which a reading must be confirmed: units that start up, and some that answer
-  /// for others, send one invalid value.
+  /// The difference in m above which a reading must be confirmed by a second one. Units that start up, and
+  /// some that answer for other units, send one invalid value.
   private static let farthest = 1000.0
 
   public init() {}
@@ -43,8 +43,8 @@ public struct VehicleOdometer: Hashable, Sendable {
         return
       }
       doubted = nil
-      // The first reading is set to the middle of the step; later ones to the end of the step that was
-      // passed.
+      // The first reading is set to the middle of the step. A later reading is moved to the nearest end of
+      // the step.
       let reading =
         start == nil ? metres + step / 2 : min(max(odometer.reading, metres), metres + step)
       odometer.set(reading: reading)

@@ -3,24 +3,25 @@ internal import Spatial
 /// The distance by wheel speed, with a scale calibrated by GNSS.
 struct WheelDistance: Hashable, Sendable {
   private(set) var last: WheelSpeed?
-  /// The distance by wheels in m, and the time with wheel speeds in s.
+  /// The distance by wheels since the last `restart` in m, and the time covered by wheel speeds in s.
   private var (sum, covered) = (0.0, 0.0)
-  /// Distances by GNSS and by wheels over the same segments, m.
+  /// The distances by GNSS (`truth`) and by wheels (`measured`) over the same segments, m.
   private var (truth, measured) = (0.0, 0.0)
 
   /// The maximum interval in s between consecutive wheel speeds.
   private static let longestStep = 2.0
-  /// The share of a segment that wheel speeds must cover; at one speed a second its edges are missing.
+  /// The share of a segment's duration that wheel speeds must cover. At one speed a second, the edges of a
+  /// segment are not covered.
   private static let leastCover = 0.6
-  /// The distance in m from which the scale is used, and after which old data have half weight: tyres wear
-  /// and warm up.
+  /// The calibrated distance in m from which the scale is used, and the distance in m after which old data
+  /// have half weight, because tyres wear and warm up.
   private static let (leastWay, memory) = (500.0, 10_000.0)
-  /// The speed in m/s above which wheels are calibrated. Below it wheel sensors lose pulses, and whole km/h
-  /// are too coarse.
+  /// The speed in m/s above which wheels are calibrated. Below this speed, wheel sensors lose pulses, and a
+  /// resolution of 1 km/h is too coarse.
   private static let slowestComparison = 5.0
   /// The plausible range of the scale.
   private static let scales = 0.8...1.25
-  /// The receiver speed in m/s that contradicts wheels at rest.
+  /// The receiver speed in m/s above which wheels that report zero are not believed.
   private static let fastestStanding = 1.5
 
   mutating func process(_ speed: WheelSpeed) {
@@ -42,7 +43,7 @@ struct WheelDistance: Hashable, Sendable {
   }
 
   /// Returns the distance in m of a segment of `seconds` since the last `restart`; nil if wheel speeds cover
-  /// too little of it.
+  /// too little of the segment.
   func distance(seconds: Double) -> Double? {
     covered >= Self.leastCover * seconds ? scale * sum * seconds / covered : nil
   }
@@ -58,7 +59,7 @@ struct WheelDistance: Hashable, Sendable {
 
   mutating func restart() { (sum, covered) = (0, 0) }
 
-  /// Returns whether the wheels are at rest and the receiver's speed does not contradict it.
+  /// Returns whether the wheels are at rest and the receiver's speed (m/s) does not contradict that.
   func areStanding(at timestamp: Timestamp, receiver speed: Double) -> Bool {
     guard let last, last.speed == 0, speed < Self.fastestStanding else { return false }
     return abs(timestamp.seconds(since: last.timestamp)) <= Self.longestStep

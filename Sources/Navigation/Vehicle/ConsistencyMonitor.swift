@@ -1,8 +1,8 @@
-/// A monitor for the vehicle constraints. They fail if the device was turned or removed, or if this is not a
-/// vehicle that moves in its forward direction.
+/// A monitor for the non-holonomic constraint. The constraint fails if the device was turned or removed, or
+/// if its carrier is not a vehicle that moves in its forward direction.
 struct ConsistencyMonitor: Hashable, Sendable {
-  /// The share of rejected constraints among the last 50 or so above which the mounting is revoked (0.5). A
-  /// skid lasts 2 s.
+  /// The share of rejected constraints, among about the last 50, above which the mounting is revoked (0.5). A
+  /// skid of 2 s does not reach it.
   private static let limit = 0.5
   private static let memory = 50.0
 
@@ -10,7 +10,8 @@ struct ConsistencyMonitor: Hashable, Sendable {
 
   mutating func reset() { self = ConsistencyMonitor() }
 
-  /// Adds the normalized squared innovations of both constraints; nil if rejected.
+  /// Adds the normalized squared innovations of the sideways and the upward constraint; nil if the update was
+  /// rejected.
   mutating func observe(side: Double?, up: Double?) {
     let refused = (side == nil ? 1.0 : 0) + (up == nil ? 1.0 : 0)
     refusedShare += (min(1, refused) - refusedShare) / Self.memory

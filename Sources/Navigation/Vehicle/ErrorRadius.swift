@@ -3,8 +3,8 @@ internal import Glibc
 /// Radii of circles that contain a given share of a two-dimensional normal distribution.
 enum ErrorRadius {
   /// The radius in units of the greater deviation, for ratios of the smaller to the greater deviation of 0,
-  /// 0.1, … 1; from the integral of R. S. Hoyt, "Probability functions for the modulus of the angular
-  /// velocity of a moving point" (1947).
+  /// 0.1, … 1. Computed from the integral of R. S. Hoyt, "Probability functions for the modulus of the
+  /// angular velocity of a moving point" (1947).
   private static let table68: InlineArray<11, Double> = [
     0.9945, 0.9995, 1.0152, 1.0438, 1.0889, 1.1481, 1.2152, 1.2865, 1.3599, 1.4344, 1.5096,
   ]

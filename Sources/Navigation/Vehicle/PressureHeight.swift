@@ -12,13 +12,14 @@ struct PressureHeight: Sendable {
   }
 
   private var trend = PressureTrend()
-  /// The difference between the filter's height and that of the standard atmosphere (m), its variance (m²),
-  /// and the other values at that time.
+  /// The difference between the filter's height and that of the standard atmosphere (m), with the variance of
+  /// the filter's height (m²). Also the barometric height (m), the speed (m/s) and the time (s) of that
+  /// difference.
   private var anchor: (offset: Double, variance: Double, level: Double, speed: Double, time: Double)?
-  /// The time over which the receiver's height was averaged, at most `averaging`, s.
+  /// The time in s over which `anchor` was averaged, at most `averaging`.
   private var followed = 0.0
 
-  /// The averaging time of the offset in s, and the time before which it is not used.
+  /// The averaging time of the offset in s, and the time in s after which the offset is used.
   private static let (averaging, shortest) = (10.0, 5.0)
 
   mutating func reset() { self = PressureHeight() }
@@ -27,7 +28,7 @@ struct PressureHeight: Sendable {
   ///
   /// - Parameters:
   ///   - height: the filter's height in m and its variance in m².
-  ///   - speed: m/s.
+  ///   - speed: speed of the vehicle in m/s.
   ///   - isOutage: true if the receiver provides no height.
   /// - Returns: a height for an update, once a second during an outage; nil otherwise.
   mutating func process(

@@ -3,7 +3,7 @@ internal import Spatial
 
 /// A detector of rest. The vibration at rest and in motion is learned from stops that the receiver observed.
 ///
-/// A false stop is the worst error for a position without a receiver, while a missed one costs little.
+/// A false stop is the worst error for a position without a receiver, while a missed stop costs little.
 /// Therefore a stop requires 1.25 s of quiet, and ends as soon as the integrated force differs from its mean
 /// at rest.
 struct StopDetector: Sendable {
@@ -11,19 +11,20 @@ struct StopDetector: Sendable {
 
   private(set) var still = NavigationCalibration.Shaking()
   private(set) var moving = NavigationCalibration.Shaking()
-  /// The time for which the receiver reported no speed, s.
+  /// The time in s for which the receiver has reported a speed of zero.
   private var stillTime = 0.0
   /// The receiver's last speed, m/s.
   private(set) var lastSpeed = 9.0
-  /// The duration of the current period without motion, s.
+  /// The time in s for which the vibration has been that of a vehicle at rest.
   private var quiet = 0.0
-  /// The time until the next stop is allowed, s.
+  /// The time in s until a stop can be detected again.
   private var lockout = 0.0
   private var sinceDecision = 0.0
-  /// The mean specific force in the device frame since the start of this period (m/s²), and its averaging time (s).
+  /// The mean specific force in the device frame since the start of the quiet period, m/s².
   private var reference = Vector3.zero
+  /// The averaging time of `reference`, s.
   private var referenceTime = 0.0
-  /// The integrated difference from that mean in the device frame, m/s.
+  /// The integrated difference between the force and `reference` in the device frame, m/s.
   private var drift = Vector3.zero
 
   /// Returns whether the vehicle is at rest.
@@ -39,14 +40,14 @@ struct StopDetector: Sendable {
   // MARK: Learning
 
   /// Restores the statistics of an earlier run. A repair or another load changes the vibration, so new data
-  /// reach the same weight in a third of the time.
+  /// reach the weight of the restored statistics in a third of the time.
   mutating func resume(standing: NavigationCalibration.Shaking, driving: NavigationCalibration.Shaking) {
     (still, moving) = (standing, driving)
     still.seconds = min(still.seconds, 20)
     moving.seconds = min(moving.seconds, 40)
   }
 
-  /// Returns whether the vibration is that at rest; nil if too little was learned.
+  /// Returns whether the vibration is that of a vehicle at rest; nil if too little was learned.
   func resemblesRest(_ features: SIMD4<Double>, _ parameters: Parameters) -> Bool? {
     guard still.seconds > 2, let ratio = logRatio(features) else { return nil }
     return ratio > parameters.stopThreshold
@@ -69,7 +70,8 @@ struct StopDetector: Sendable {
   private func logRatio(_ features: SIMD4<Double>) -> Double? {
     guard moving.seconds > 5 else { return nil }
     guard still.seconds > 2 else {
-      // Only motion has been learned: every feature must be quieter by more than three standard deviations.
+      // Vibration at rest was not learned yet. Every feature must therefore be lower than in motion, by more
+      // than three standard deviations.
       var least = Double.infinity
       for i in 0..<4 {
         least = min(least, (moving.mean[i] - features[i]) / (moving.variance[i] + 0.25 * 0.25).squareRoot())
@@ -79,12 +81,12 @@ struct StopDetector: Sendable {
     var sum = 0.0
     for i in 0..<4 {
       let (vs, vm) = (still.variance[i] + 0.15 * 0.15, moving.variance[i] + 0.25 * 0.25)
-      // Vibration below that of any stop is no evidence against rest, and vibration above that of any motion
-      // none against motion.
+      // Vibration lower than at rest is no evidence against rest. Vibration stronger than in motion is no
+      // evidence against motion.
       let (s, m) = (max(0, features[i] - still.mean[i]), min(0, features[i] - moving.mean[i]))
       sum += -0.5 * s * s / vs - 0.5 * log(vs) + 0.5 * m * m / vm + 0.5 * log(vm)
     }
-    // The four features are not independent.
+    // The four features are not independent, so their sum has half the weight.
     return 0.5 * sum
   }
 
@@ -113,7 +115,7 @@ struct StopDetector: Sendable {
   ///
   /// - Parameters:
   ///   - force: the last sample in the device frame, m/s².
-  ///   - sinceFix: the time since the last used fix in s; nil without one.
+  ///   - sinceFix: the time since the last used fix in s; nil without a fix.
   /// - Returns: true if a stop is to be applied now.
   mutating func decide(
     _ filter: inout ErrorStateFilter, vibration: Vibration, force: Vector3, seconds: Double,
@@ -131,7 +133,8 @@ struct StopDetector: Sendable {
     let turning = (vibration.meanRate - state.gyroscopeBias).length
     var isQuiet = false
     if let ratio = logRatio(vibration.features) {
-      // The prior of rest against any speed up to 30 m/s, as far as the predicted speed allows a decision.
+      // The prior compares rest with any speed up to 30 m/s, as far as the uncertainty of the predicted speed
+      // allows a decision.
       let variance = known + 0.2 * 0.2
       let prior = min(3, log(30 / (2 * Double.pi * variance).squareRoot())) - 0.5 * speed * speed / variance
       isQuiet = ratio + prior > parameters.stopThreshold && turning < 0.02 + 3 * biasDeviation

@@ -1,20 +1,23 @@
 internal import Glibc
 internal import Spatial
 
-/// The variation between consecutive samples and over a short time.
+/// Statistics of the inertial samples of a short time: variation between consecutive samples, variances and
+/// means.
 struct Vibration: Hashable, Sendable {
   /// The mean square of the difference between consecutive forces, (m/s²)².
   var forceEnergy = 1e-8
-  /// The mean square of the difference between consecutive rates, (rad/s)².
+  /// The mean square of the difference between consecutive rotation rates, (rad/s)².
   var rateEnergy = 1e-10
-  /// The variances in (m/s²)² and (rad/s)².
+  /// The variance of the force, (m/s²)².
   var forceVariance = 1e-8
+  /// The variance of the rotation rate, (rad/s)².
   var rateVariance = 1e-10
-  /// The means in the device frame in m/s² and rad/s.
+  /// The mean force in the device frame, m/s².
   var meanForce = Vector3.zero
+  /// The mean rotation rate in the device frame, rad/s.
   var meanRate = Vector3.zero
 
-  /// The logarithms of the four deviations, which are the features of the stop detector.
+  /// The logarithms of the four standard deviations, which are the features of the stop detector.
   var features: SIMD4<Double> {
     0.5 * SIMD4(log(forceEnergy), log(rateEnergy), log(forceVariance), log(rateVariance))
   }
@@ -104,7 +107,7 @@ struct SampleWindow: Sendable {
     }
     guard sum.count > 0 else { return Vibration() }
     let (force, rate) = (sum.force / sum.count, sum.rate / sum.count)
-    // The minimum values keep logarithms finite if samples repeat.
+    // The minimum values keep the logarithms finite if all samples are equal.
     return Vibration(
       forceEnergy: sum.forceSteps / sum.count + 1e-8, rateEnergy: sum.rateSteps / sum.count + 1e-10,
       forceVariance: max(0, sum.forceSquares / sum.count - force.dot(force)) + 1e-8,

@@ -3,8 +3,8 @@ internal import Spatial
 
 /// A detector of a walking person: steps shake the whole device one to three times a second.
 ///
-/// Road vibration is faster, and motion as slow as steps, such as braking and bends, hardly changes the
-/// magnitude of the force.
+/// Road vibration is faster, and slow motion such as braking and bends hardly changes the magnitude of the
+/// force.
 struct WalkDetector: Hashable, Sendable {
   /// The threshold of the force's magnitude between 0.5 and 3 Hz, root mean square over 4 s, m/s².
   ///
@@ -14,7 +14,7 @@ struct WalkDetector: Hashable, Sendable {
   /// hand or a belt adds to it. Two public drives, one of them an hour in a city, reach 0.71 and 0.81 and
   /// never for 4 s. A stroll of 0.7 m/s has 0.6 and is not detected.
   private static let limit = 0.9
-  /// The minimum duration in s.
+  /// The minimum duration in s for which the level must exceed the limit.
   private static let time = 4.0
 
   private var isBegun = false
@@ -25,7 +25,7 @@ struct WalkDetector: Hashable, Sendable {
   private var lasting = 0.0
 
   var isWalking: Bool { lasting >= Self.time }
-  /// The level in m/s².
+  /// The root mean square of the force's magnitude between 0.5 and 3 Hz, m/s².
   var level: Double { power.squareRoot() }
 
   mutating func reset() { self = WalkDetector() }
@@ -37,7 +37,8 @@ struct WalkDetector: Hashable, Sendable {
       (isBegun, fast, smooth, mean) = (true, length, length, length)
       return
     }
-    // Two poles at 3 Hz, one at 0.5 Hz for the mean, one of 4 s for the power.
+    // The filter has two poles at 3 Hz, one at 0.5 Hz that removes the mean, and one with a time constant of
+    // 4 s that averages the power.
     let low = min(1, seconds * 2 * Double.pi * 3)
     fast += low * (length - fast)
     smooth += low * (fast - smooth)

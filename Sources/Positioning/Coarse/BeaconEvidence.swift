@@ -2,35 +2,40 @@ internal import Glibc
 internal import Sensors
 internal import Spatial
 
-/// Evidence of one beacon about the device's position: a mixture of a normal distribution around the beacon
-/// (around a circle, if the distance is known) and of the case that the map's entry is wrong.
+/// Evidence of one beacon about the device's position: a mixture of two distributions. If the map's entry is
+/// correct, the position has a normal distribution around the beacon, or around a circle if the distance is
+/// known. If the entry is wrong, the density is flat.
 struct BeaconEvidence {
-  /// Centre in m, east and north.
+  /// Position of the beacon in m, east and north of the frame's origin.
   let centre: SIMD2<Double>
-  /// Variance per axis in m².
+  /// Variance of the device's position around `centre` in m², per axis.
   let variance: Double
-  /// Part of the variance that comes from the map. It is common to all beacons learned at the same positions.
+  /// Part of `variance` in m² that comes from the map. It is common to all beacons learned at the same
+  /// positions.
   let mapVariance: Double
-  /// Distance from the centre in m and its variance; nil if only the signal is known.
+  /// Measured distance of the device from `centre` in m, and its variance in m²; nil if the distance was not
+  /// measured.
   let ring: (distance: Double, variance: Double)?
-  /// Density of a wrong entry times its probability, and probability of a correct one.
+  /// Density in 1/m² if the entry is wrong, multiplied by the probability of this case.
   private let outlier: Double
+  /// Maximum density in 1/m² if the entry is correct, multiplied by the probability of this case.
   private let inlier: Double
 
   /// Probability that a new map entry is wrong, because transmitters are relocated and phones travel.
   private static let wrong = 0.12
   /// Time in days in which half of the remaining entries become wrong.
   private static let halfLife = 1000.0
-  /// Assumed distance of a wrong entry's position in m, plus a multiple of its reach. Larger distances make
-  /// no difference.
+  /// Assumed distance in m between the device and a beacon whose entry is wrong: a constant, plus a multiple
+  /// of the standard deviation of a correct entry. Larger distances give the same results.
   private static let (neighbourhood, reaches) = (500.0, 5.0)
-  /// Standard deviation in m of a timing advance, with echoes. Its step is 550 m in GSM and 78 m in LTE.
+  /// Standard deviation in m of a distance from a timing advance, including echoes. The step of a timing
+  /// advance is 550 m in GSM and 78 m in LTE.
   private static func grain(_ technology: Beacon.Technology) -> Double { technology == .gsm ? 200 : 100 }
-  /// Distance of a mast from the middle of its sector, as a share of the reach.
+  /// Distance of a mast from the middle of its sector, as a share of the sector's reach.
   private static let mastOffset = 0.5
 
   /// - Parameters:
-  ///   - speed: possible speed of the device in m/s since the sighting.
+  ///   - speed: speed of the device in m/s, at which it may have moved since the sighting.
   ///   - day: today, in days since 1970.
   init(_ sighting: BeaconSighting, _ place: MappedBeacon, in frame: LocalFrame, speed: Double, day: Int) {
     centre = frame.offset(of: place.coordinate)
@@ -55,13 +60,15 @@ struct BeaconEvidence {
     outlier = (1 - sound) / (2 * .pi * spread * spread)
   }
 
-  /// Returns the squared normalized distance of a position.
+  /// Returns the squared distance of a position from the beacon or its circle, in units of the standard
+  /// deviation.
   func square(at place: SIMD2<Double>) -> Double {
     let offset = place - centre
     let square = (offset * offset).sum()
     guard let ring else { return square / variance }
     let radial = square.squareRoot() - ring.distance
-    // The weaker second term prevents a single circle from becoming a line.
+    // The weak second term makes the solution unique for a single circle, whose own information matrix is
+    // singular.
     return radial * radial / ring.variance + square / (16 * variance)
   }
 

@@ -11,31 +11,33 @@ public import Spatial
 ///
 /// - A transmitter heard beyond any possible reach was moved. After several consecutive sightings at one
 ///   other position it counts as relocated, and earlier data is discarded. If it is heard at ever new
-///   positions, it travels and is not used.
+///   positions, the transmitter travels and is not used.
 /// - A travelling transmitter is used again after it has been seen at one position only for weeks.
 /// - Beacons that were moved together, such as those of an office, contradict the receiver in the same way as
-///   beacons around a spoofed one. Sightings with a contested fix count once a day for each beacon. On the
-///   third day at one position they count as relocated; from the second day on they are not used.
+///   beacons around a spoofed receiver. Sightings with a contested fix count once a day for each beacon. From
+///   the second day at one position on, these beacons are not used; on the third day they count as relocated.
 ///
 /// Pure: existing entries go in, changed entries come out; storage is the caller's task.
 public struct BeaconLearner: Sendable {
-  /// Number of sightings at another position after which the old one is not used, and after which the beacon
-  /// counts as relocated.
+  /// Number of consecutive sightings at another position after which the entry is not used (`doubt`), and
+  /// after which the beacon counts as relocated (`moved`).
   static let (doubt, moved) = (2, 5)
-  /// Days of contested sightings at one position after which the beacon counts as relocated.
+  /// Number of days with contested sightings at one position, after which the beacon counts as relocated.
   private static let movedDays = 3
-  /// Distance in reaches up to which a beacon does not contest a fix.
+  /// Maximum distance between a beacon and a fix, in reaches of the beacon, at which the beacon does not
+  /// contradict the fix.
   private static let agreed = 2.0
-  /// Number of relocations that make a traveller, and the sightings and days at one position after which it
-  /// is used again.
+  /// Number of relocations after which a beacon counts as travelling, and number of sightings and days at one
+  /// position after which a travelling beacon is used again.
   private static let (travels, settled) = (2, (sightings: 20, days: 21))
-  /// Maximum weight of old data in sightings.
+  /// Maximum weight of old data, as an equivalent number of sightings.
   private static let memory = 60.0
   /// Half-life of old data in days.
   private static let halfLife = 180.0
-  /// Weight of the typical reach in sightings.
+  /// Weight of the typical reach when it is averaged with measured distances, as an equivalent number of
+  /// sightings.
   private static let prior = 3.0
-  /// Possible speed of a vehicle in m/s since a sighting.
+  /// Assumed maximum speed of a vehicle in m/s between a sighting and the fix.
   private static let speed = 15.0
   /// Maximum age of a sighting in s.
   package static let longestAge = 5.0
@@ -49,11 +51,11 @@ public struct BeaconLearner: Sendable {
   /// - Parameters:
   ///   - scan: the scan, of which the 128 strongest sightings are used.
   ///   - place: position of the scan.
-  ///   - accuracy: its accuracy in m (68 %).
+  ///   - accuracy: accuracy of the position in m (68 %).
   ///   - day: days since 1970.
   ///   - known: existing entries of the scan's beacons.
-  ///   - isContested: true if several beacons together contradict the position. Then nothing new is learned,
-  ///     and for beacons of other positions only the days of sightings here.
+  ///   - isContested: true if several beacons together contradict the position. Then no beacon is added; of
+  ///     beacons with another position, only the days of sightings here are counted.
   /// - Returns: changed entries only; empty if the position is not accurate enough.
   public static func learn(
     _ scan: RadioScan, at place: Coordinate, accuracy: Double, day: Int, known: [Beacon: LearnedBeacon],
@@ -88,7 +90,7 @@ public struct BeaconLearner: Sendable {
       } else {
         after = learned(before, at: place, variance: variance, day: day)
       }
-      // Signals at another position do not apply here.
+      // A signal heard at another position does not belong to the position of the entry.
       if after.other == nil {
         after.place.strongest = [after.place.strongest, sighting.soundSignal].compactMap(\.self).max()
       }
@@ -113,7 +115,8 @@ public struct BeaconLearner: Sendable {
     let technology = before.place.beacon.technology
     let farthest = min(technology.farthest, max(5 * before.place.reach, technology.farthest / 2))
     let distance = before.place.coordinate.distance(to: place)
-    // A beacon heard there on contested days belongs there, rather than slightly off its old position.
+    // If this position is closer to that of earlier contested sightings than to the entry's position, the
+    // sighting belongs to the former.
     let isAtOtherPosition =
       before.other.map { $0.contestedDays > 0 && $0.coordinate.distance(to: place) < distance } ?? false
     if before.isTravelling || distance > farthest || isAtOtherPosition {
@@ -122,13 +125,13 @@ public struct BeaconLearner: Sendable {
     let age = Double(max(0, day - before.place.lastSeen))
     let frame = LocalFrame(origin: before.place.coordinate)
     let offset = frame.offset(of: place)
-    // Weight of the existing entry, limited to the memory's number of sightings.
+    // Weight of the existing entry, limited to that of `memory` sightings.
     let faded = exp2(-age / halfLife) / (before.centreDeviation * before.centreDeviation)
     let old = min(faded, memory / variance)
     let step = offset / (1 + old * variance)
     beacon.centreDeviation = (1 / (old + 1 / variance)).squareRoot()
     let count = min(Double(before.place.sightings), memory) * exp2(-age / halfLife) + prior
-    // B. Welford's recurrence for the mean of both axes.
+    // The recurrence for the variance of a mean (B. Welford), averaged over both axes.
     let spread = (offset * (offset - step)).sum() / 2
     let reach = (before.place.reach * before.place.reach * count + spread) / (count + 1)
     beacon.place.reach = max(technology.leastReach, reach.squareRoot())
@@ -137,17 +140,18 @@ public struct BeaconLearner: Sendable {
     beacon.place.sightings = min(65_535, before.place.sightings + 1)
     beacon.place.lastSeen = max(before.place.lastSeen, day)
     beacon.other = nil
-    // Counted per day, because a phone in a bus is heard for some time at each position.
+    // The number of relocations decreases once per day, not per sighting, because a phone in a bus is heard
+    // several times at each position.
     if day > before.place.lastSeen { beacon.moves = max(0, before.moves - 1) }
     return beacon
   }
 
-  /// Returns whether an entry contradicts a position. Travelling beacons contradict none.
+  /// Returns whether an entry contradicts a position. Travelling beacons contradict no position.
   private static func isElsewhere(_ beacon: LearnedBeacon, from place: Coordinate) -> Bool {
     !beacon.isTravelling && beacon.place.coordinate.distance(to: place) > agreed * beacon.place.reach
   }
 
-  /// Updates an entry after a sighting with others that contest the position.
+  /// Updates an entry after a scan in which several beacons contradict the position.
   private static func contested(
     _ before: LearnedBeacon, at place: Coordinate, variance: Double, day: Int
   ) -> LearnedBeacon {
@@ -155,7 +159,8 @@ public struct BeaconLearner: Sendable {
     guard let other = before.other, isSame(other, place, before.place.beacon.technology) else {
       if let other = before.other, other.contestedDays > 0, other.since == day { return before }
       beacon = elsewhere(before, at: place, variance: variance, day: day)
-      // Travelling beacons are rehabilitated by other rules.
+      // A travelling beacon is used again after the sightings and days of `settled`, not after contested
+      // days.
       if !beacon.isTravelling { beacon.other?.contestedDays = 1 }
       return beacon
     }
@@ -171,7 +176,8 @@ public struct BeaconLearner: Sendable {
     _ other: LearnedBeacon.OtherPosition, _ place: Coordinate, _ technology: Beacon.Technology
   ) -> Bool { other.coordinate.distance(to: place) <= technology.farthest }
 
-  /// Updates an entry after a sighting outside of its reach.
+  /// Updates an entry after a sighting at a position that is too far away, or that belongs to another
+  /// position of the beacon.
   private static func elsewhere(
     _ before: LearnedBeacon, at place: Coordinate, variance: Double, day: Int
   ) -> LearnedBeacon {
@@ -185,8 +191,8 @@ public struct BeaconLearner: Sendable {
     }
     let isContested = other.contestedDays > 0
     if isContested {
-      // Also applied if nothing contests the position any more, because the contradicting entries are not
-      // used.
+      // Days are counted even if nothing contests the position any more. From the second day on the
+      // contradicting entries are not used, so they contest nothing.
       guard other.since != day else { return before }
       (other.contestedDays, other.since) = (other.contestedDays + 1, day)
     }
@@ -203,7 +209,7 @@ public struct BeaconLearner: Sendable {
     var anew = fresh(before.place.beacon, at: other.coordinate, variance: variance, day: day)
     anew.place.sightings = other.sightings
     anew.centreDeviation = (variance / Double(other.sightings)).squareRoot()
-    // A relocation is remembered until the beacon has remained there.
+    // The number of relocations is retained; it decreases with each day of sightings at the new position.
     anew.moves = before.isTravelling ? 0 : before.moves
     return anew
   }

@@ -5,7 +5,7 @@ internal import Spatial
 public struct BeaconTable: BeaconMap {
   private let places: [Beacon: MappedBeacon]
 
-  /// - Parameter beacons: in any order; of several entries for a beacon the last one is used.
+  /// - Parameter beacons: entries in any order. If a beacon has several entries, the last one is used.
   public init(_ beacons: some Sequence<MappedBeacon>) {
     places = Dictionary(beacons.lazy.map { ($0.beacon, $0) }, uniquingKeysWith: { $1 })
   }
@@ -14,7 +14,8 @@ public struct BeaconTable: BeaconMap {
 }
 
 extension MappedBeacon {
-  /// The columns of a map file; `odograph beacons build` writes `source` after them.
+  /// The columns of a map file. Files written by `odograph beacons build` have the additional last column
+  /// `source`.
   package static let columns = "beacon,latitude,longitude,reach,sightings,vehicles,last_seen"
 
   /// Parses the fields of a line of a map file. Nil for values out of range.

@@ -4,47 +4,52 @@ internal import Spatial
 
 /// Estimates the position that best explains the beacons heard, with a realistic accuracy.
 ///
-/// Each beacon is a normal distribution around its position, with the width of its usual reach: narrower for
-/// a strong signal (log-distance path loss), wider for an old sighting or an entry with few sightings. Any
-/// entry may be wrong, because the beacon was moved or is a phone in the same bus. Its likelihood is
-/// therefore a mixture of that distribution and a flat one (robust estimation by a contaminated normal; P.
-/// Huber, "Robust Statistics", 1981, chapter 1; the mixture is solved by expectation-maximization, A.
-/// Dempster, N. Laird, D. Rubin, 1977), and many that agree outvote a few that do not.
+/// Each beacon is a normal distribution around its position, with the width of its usual reach. The
+/// distribution is narrower for a strong signal (log-distance path loss), and wider for an old sighting or an
+/// entry with few sightings. Any entry may be wrong, because the beacon was moved or is a phone in the same
+/// bus. Its likelihood is therefore a mixture of that distribution and a flat one (robust estimation by a
+/// contaminated normal; P. Huber, "Robust Statistics", 1981, chapter 1; the mixture is solved by
+/// expectation-maximization, A. Dempster, N. Laird, D. Rubin, 1977), and many beacons that agree outvote a
+/// few that do not.
 ///
 /// - If beacons contradict each other, so that several positions explain them, the radius contains the
-///   required share of these.
+///   required share of the probability of all these positions.
 /// - Errors of beacons heard together are correlated, because they share walls, the street, and the few
-///   positions where they were learned: twenty are not better than one by the root of twenty.
-/// - If few of the access points heard are in the map, or all of them were heard weakly where they were
-///   learned, that was another street: the radius includes the distance to it (`LearnedGround`). A few known
-///   ones among many others were relocated here and give no position.
-/// - A single beacon gives its reach, a cell alone its circle, and one with a timing advance the circle
-///   through its ring.
+///   positions where they were learned. Twenty beacons therefore do not reduce the error by the root of
+///   twenty.
+/// - If few of the access points heard are in the map, or all were heard weakly where they were learned, they
+///   were learned in another street. The radius then includes the distance to that street (`LearnedGround`).
+///   A few known access points among many unknown ones were probably relocated here and give no position.
+/// - The radius of a position from a single beacon follows from the beacon's reach, or from the distance if a
+///   cell reports a timing advance.
 ///
 /// Pure: equal scans and maps give equal positions.
 public struct CoarseLocator: Sendable {
   /// Maximum radius of a position in m (68 %).
   public static let worstAccuracy = 50_000.0
-  /// Assumed speed in m/s during a scan if it is unknown.
+  /// Assumed speed of the device in m/s during a scan, if the speed is unknown.
   public static let usualSpeed = 15.0
 
   /// Ratios of 68 % and 95 % radii to the standard deviation per axis.
   static let (radial68, radial95) = (1.510, 2.448)
-  /// Correlation of the errors of beacons heard together, besides the map's.
+  /// Correlation of the errors of beacons heard together, in addition to the common errors of the map.
   private static let correlation = 0.02
-  /// Share of the map's variance that is common to beacons heard together.
+  /// Share of the variance from the map that beacons heard together have in common.
   private static let mapCorrelation = 0.5
-  /// The number of beacons that the usual distance counts as, when it is averaged with the measured ones.
+  /// Weight of the usual distance when it is averaged with measured distances, as an equivalent number of
+  /// beacons.
   private static let scalePrior = 3.0
   /// Usual share of wrong map entries.
   private static let usuallyWrong = 0.15
-  /// Limits of the search: beacons whose positions are candidates, positions to start from, and steps.
+  /// Limits of the search: number of beacons whose positions are candidates for a start, number of starts,
+  /// and number of steps from each start.
   private static let (seeds, searches, steps) = (24, 4, 15)
-  /// Distance in m within which a disagreeing beacon may be right.
+  /// Distance in m up to which a beacon that disagrees with the position increases the position's radius.
   private static let neighbourhood = 1000.0
   /// Step size in m below which the search ends.
   private static let convergence = 0.5
-  /// The number of beacons that the expected scatter counts as, when it is averaged with the measured one.
+  /// Weight of the expected scatter when it is averaged with the measured scatter, as an equivalent number of
+  /// beacons.
   private static let scatterPrior = 3.0
 
   public init() {}
@@ -52,9 +57,9 @@ public struct CoarseLocator: Sendable {
   /// Returns the position of a scan; nil if the map contains no usable entry for it.
   /// - Parameters:
   ///   - scan: the scan, of which the 128 strongest sightings of the last minute are used.
-  ///   - map: entries of beacons; others and invalid ones are ignored.
-  ///   - speed: possible speed of the device in m/s.
-  ///   - day: today, in days since 1970. Beacons that were not heard for long may have been relocated.
+  ///   - map: entries of beacons. Entries of other beacons and invalid entries are ignored.
+  ///   - speed: speed of the device in m/s during the scan.
+  ///   - day: today, in days since 1970. Beacons that were not heard for a long time may have been relocated.
   public func position(
     of scan: RadioScan, by map: any BeaconMap, speed: Double = usualSpeed, day: Int
   ) -> CoarsePosition? {
@@ -108,9 +113,10 @@ public struct CoarseLocator: Sendable {
     guard !known.isEmpty else { return nil }
     let usual = 2 * Beacon.Technology.wifi.usualReach * Beacon.Technology.wifi.usualReach
     let scale = ((squares + scalePrior * usual) / (members + scalePrior)).squareRoot()
-    // The very nearest is not used, because the position of a single sighting is random.
+    // The tenth percentile of the distances. The minimum is unsuitable, because the position of an entry with
+    // a single sighting is random.
     let distances = known.values.map(\.away).sorted()
-    // A beacon mapped elsewhere was relocated and is no evidence here.
+    // A beacon mapped elsewhere was relocated, so it is no evidence about the distance.
     let moved = Set(heard.map(\.1.beacon)).subtracting(known.keys)
     return LearnedGround(
       points.filter { !moved.contains($0.beacon) }.map {
@@ -119,31 +125,31 @@ public struct CoarseLocator: Sendable {
       nearest: distances[distances.count / 10])
   }
 
-  /// A position that explains the evidence.
+  /// A local maximum of the likelihood: one position that explains the evidence.
   private struct Mode {
     var place: SIMD2<Double>
     /// Standard deviation per axis in m.
     var deviation: Double
-    /// Distance in m to the nearest possible position of the device, for a ring.
+    /// Radius in m of the circle around `place` on which the device lies; 0 if the device lies near `place`
+    /// itself.
     var inner = 0.0
     var logMass: Double
-    /// Sum of the memberships.
+    /// Expected number of beacons that agree with the position: the sum of their memberships.
     var supporters: Double
   }
 
-  /// Returns the positions that explain the evidence, the most likely first.
+  /// Returns the local maxima of the likelihood, the most likely first.
   private static func modes(_ evidence: [BeaconEvidence]) -> [Mode] {
     if evidence.count == 1, let only = evidence.first {
       return [lone(only)]
     }
-    // The origin of the frame is the position of the strongest.
     let starts = evidence.prefix(seeds).map { start in
       (place: start.centre, score: evidence.reduce(0) { $0 + $1.logLikelihood(at: start.centre) })
     }.sorted { $0.score > $1.score }
     var modes: [Mode] = []
     var tried: [SIMD2<Double>] = []
     for start in starts where tried.count < searches {
-      // A start within an existing mode leads there again.
+      // A start close to an existing mode converges to that mode again.
       if modes.contains(where: { distance($0.place, start.place) < 3 * $0.deviation }) { continue }
       tried.append(start.place)
       guard let mode = climb(from: start.place, evidence) else { continue }
@@ -168,7 +174,7 @@ public struct CoarseLocator: Sendable {
       supporters: 1)
   }
 
-  /// Runs expectation-maximization from a start.
+  /// Runs expectation-maximization from a start. Returns nil if the evidence does not determine a position.
   private static func climb(
     from start: SIMD2<Double>, _ evidence: [BeaconEvidence]
   ) -> Mode? {
@@ -218,7 +224,8 @@ public struct CoarseLocator: Sendable {
     let variance = (matrix.x + matrix.z) / (2 * determinant)
     let independent = weights * weights / weightSquares
     let scatter = max(1, (squares + 2 * scatterPrior) / (2 * max(0, supporters - 1) + 2 * scatterPrior))
-    // Nearby beacons that disagree may be right if they are more than the usual share.
+    // If more nearby beacons disagree than the usual share of wrong entries, some of them may be right. Their
+    // distances then increase the radius.
     let count = Double(evidence.count)
     let excess = max(0, 1 - supporters / count - usuallyWrong) / max(1 - supporters / count, 1e-9)
     let own = variance * (1 + correlation * (independent - 1)) * scatter + excess * strays / (2 * count)
@@ -228,7 +235,8 @@ public struct CoarseLocator: Sendable {
       supporters: supporters)
   }
 
-  /// Returns the radii around the first mode that contain their shares of all; nil for none.
+  /// Returns the radii around the first mode that contain 68 % and 95 % of the probability of all modes; nil
+  /// without a mode.
   private static func radii(_ modes: [Mode], _ ground: LearnedGround?) -> (at68: Double, at95: Double)? {
     guard let best = modes.first else { return nil }
     let masses = modes.map { exp($0.logMass - best.logMass) }

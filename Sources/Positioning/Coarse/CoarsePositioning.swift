@@ -1,10 +1,8 @@
 package import Sensors
 package import Spatial
 
-/// Positions by radios: from scans and a map of beacons to locations, with the figures for the choice of
-/// radios by `PowerPlanner`.
-///
-/// Shared by the agent and `LiveLocation`. A value type without I/O.
+/// Positioning by radios. Computes locations from scans and a map of beacons, and provides the figures from
+/// which `PowerPlanner` chooses radios. Used by the agent and by `LiveLocation`. A value type without I/O.
 package struct CoarsePositioning: Sendable {
   /// The state of the device at the time of a scan.
   package struct Surroundings {
@@ -12,7 +10,7 @@ package struct CoarsePositioning: Sendable {
     package var fix: Location?
     /// The newest location of any source; nil before the first.
     package var place: Location?
-    /// Nil if unknown.
+    /// True if the device is at rest; nil if unknown.
     package var isAtRest: Bool?
     package var restSince: Timestamp?
     package var needs: PowerNeeds
@@ -28,7 +26,7 @@ package struct CoarsePositioning: Sendable {
       (self.needs, self.time) = (needs, time)
     }
 
-    /// Days since 1970; 0 if unknown, which makes no beacon old.
+    /// Days since 1970; 0 if unknown, so that no beacon counts as old.
     package var day: Int { time.map { Int($0.nanoseconds / 86_400_000_000_000) } ?? 0 }
 
     func isStill(since: Timestamp?) -> Bool {
@@ -41,9 +39,9 @@ package struct CoarsePositioning: Sendable {
   package struct Finding {
     /// The radios that made the scan.
     package var radios: Set<SensorKind>
-    /// The scan, with the last results of the other radio.
+    /// The scan, joined with the other radio's newest sightings if these are recent.
     package var scan: RadioScan
-    /// Nil if the map has none of the beacons.
+    /// Position of the scan; nil if the map has none of its beacons.
     package var position: CoarsePosition?
     /// The receiver's location at the time of the scan; nil if there is none.
     package var fix: Location?
@@ -59,16 +57,17 @@ package struct CoarsePositioning: Sendable {
   private var newest: [SensorKind: RadioScan] = [:]
   /// The position from all scans so far.
   private var position: CoarsePosition?
-  /// Time of the last complete answer of the radios, and the number of answers in succession without a useful position.
+  /// Time of the last complete answer of the radios, and the number of consecutive answers without a useful
+  /// position. Nil before the first answer.
   package private(set) var answered: (at: Timestamp, failedScans: Int)?
-  /// Time of the last answer by cells that was no useful position.
+  /// Time of the last scan of cells alone, if that gave no useful position; otherwise nil.
   private var cellsFailed: Timestamp?
 
-  /// Seconds between scans of two radios that count as one.
+  /// Maximum seconds between two scans of different radios that are joined to one.
   private static let together = 10.0
-  /// Seconds for which access points are requested with the cells, because cells alone failed.
+  /// Seconds after a failed scan of cells alone, in which access points are scanned together with cells.
   private static let cellsPause = 600.0
-  /// Seconds between a scan and a fix of the same place.
+  /// Maximum seconds between a scan and a fix that count as measured at the same position.
   package static let beside = 2.0
 
   /// - Parameters:
@@ -89,18 +88,18 @@ package struct CoarsePositioning: Sendable {
 
   // MARK: Scans
 
-  /// Processes a complete scan. Returns a location if it is better than all others; otherwise nil.
+  /// Processes a complete scan. Returns its location if that is better than the current one; otherwise nil.
   package mutating func process(_ scan: RadioScan, _ known: Surroundings) -> Location? {
     guard let finding = find(scan, known), let position = adopt(finding, known) else { return nil }
     return location(at: position, known)
   }
 
-  /// Locates a complete scan; nil if its radio is not in use.
+  /// Computes the position of a complete scan. Returns nil if no radio of the scan is in use.
   package mutating func find(_ scan: RadioScan, _ known: Surroundings) -> Finding? {
     let kinds = radios.filter { scan.contains($0) }
     guard !kinds.isEmpty else { return nil }
     let fix = known.fix.flatMap {
-      // At standstill, one fix applies to all later scans.
+      // While the device is at rest, one fix applies to all later scans.
       abs($0.timestamp.seconds(since: scan.timestamp)) <= Self.beside || known.isStill(since: $0.timestamp)
         ? $0 : nil
     }
@@ -113,7 +112,7 @@ package struct CoarsePositioning: Sendable {
     return finding
   }
 
-  /// Returns the scan with the last results of the other radio.
+  /// Returns the scan, joined with the other radio's newest sightings if these are recent.
   private func joined(_ scan: RadioScan) -> RadioScan {
     var joined = scan
     for (_, other) in newest {
@@ -131,7 +130,7 @@ package struct CoarsePositioning: Sendable {
     return joined
   }
 
-  /// Processes a finding. Returns the position from all scans so far; nil if this one had none.
+  /// Processes a finding. Returns the position from all scans so far; nil if this finding has no position.
   package mutating func adopt(_ finding: Finding, _ known: Surroundings) -> CoarsePosition? {
     note(finding, known)
     guard let found = finding.position else { return nil }
@@ -150,14 +149,15 @@ package struct CoarsePositioning: Sendable {
     if !finding.radios.contains(.wifi), radios.contains(.wifi) {
       let areAsked = !known.needs.takesCoarsePositions || areCellsTried(at: timestamp)
       cellsFailed = isGood ? nil : timestamp
-      // Access points are requested too, or next.
+      // The answer of cells alone is incomplete: access points are scanned with them, or next.
       if areAsked || !isGood { return }
     }
     answered = (timestamp, isGood ? 0 : min(100, (answered?.failedScans ?? 0) + 1))
   }
 
   /// Returns a location if an accuracy of a kilometre suffices, or if the receiver has had no fix since the
-  /// start. It never replaces a location that is better in spite of the possible movement since.
+  /// start. It never replaces a location that is more accurate even with the possible movement since that
+  /// location.
   package func location(at position: CoarsePosition, _ known: Surroundings) -> Location? {
     guard known.needs.location.isWanted, known.needs.takesCoarsePositions || known.fix == nil else {
       return nil
@@ -174,7 +174,7 @@ package struct CoarsePositioning: Sendable {
     return location
   }
 
-  /// Returns the present accuracy of an earlier location, in metres at 68 %.
+  /// Returns the accuracy that an earlier location has at `now`, in metres at 68 %.
   package func bound(of place: Location, _ known: Surroundings, at now: Timestamp) -> Double {
     let age = max(0, now.seconds(since: place.timestamp))
     let way =
@@ -186,11 +186,12 @@ package struct CoarsePositioning: Sendable {
   // MARK: Power
 
   /// Returns the figures for the power planner; nil without radios or a map.
-  /// - Parameter isLearning: true if the map justifies the energy of a scan now.
+  /// - Parameter isLearning: true if a scan now can add enough to the map to justify its energy.
   package func supply(_ needs: PowerNeeds, isLearning: Bool, at now: Timestamp) -> CoarseSupply? {
     guard map != nil, !radios.isEmpty, needs.location.isWanted else { return nil }
     var asked = radios
-    // Cells cost less energy, and answer before a moving vehicle has left the position of the fix.
+    // A scan of cells costs less energy than one of access points, and it ends before a moving vehicle has
+    // left the position of the fix.
     if needs.takesCoarsePositions, radios.contains(.cellular), isLearning || !areCellsTried(at: now) {
       asked = [.cellular]
     }
@@ -204,7 +205,7 @@ package struct CoarsePositioning: Sendable {
     cellsFailed.map { now.seconds(since: $0) < Self.cellsPause } ?? false
   }
 
-  /// Returns the joules of one scan of each radio.
+  /// Returns the energy in J of one scan with each of the radios.
   package func joules(of radios: Set<SensorKind>) -> Double {
     radios.reduce(0) { sum, radio in sum + power(of: radio) * (duration(of: radio) ?? 0) }
   }
@@ -225,8 +226,8 @@ package struct CoarsePositioning: Sendable {
 }
 
 extension Location {
-  /// The location for regions. Errors of radio positions have longer tails than a receiver's with the same
-  /// accuracy, because transmitters move.
+  /// The location for use with regions. Errors of radio positions have longer tails than those of a receiver
+  /// with the same accuracy, because transmitters move. The radius is therefore doubled.
   package var forRegions: Location {
     guard positionSource == .coarse else { return self }
     var location = self

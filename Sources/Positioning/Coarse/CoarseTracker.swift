@@ -11,12 +11,12 @@ internal import Spatial
 public struct CoarseTracker: Sendable {
   private let mobility: Mobility
   private var last: CoarsePosition?
-  /// A position that contradicts the last one.
+  /// A position that contradicts the last one and waits for confirmation; nil if there is none.
   private var doubted: CoarsePosition?
 
-  /// Typical speed without further information, as a share of the maximum, in any direction.
+  /// Assumed typical speed in any direction, as a share of the maximum speed.
   private static let usual = 0.5
-  /// Share of a variance that is common to scans of one place.
+  /// Share of a position's variance that is common to all scans at the same position.
   private static let common = 0.5
   /// Time in s after which the last position is discarded.
   private static let memory = 1800.0
@@ -26,9 +26,10 @@ public struct CoarseTracker: Sendable {
   }
 
   /// Processes the position of a scan.
-  /// - Parameter isAtRest: true if other evidence shows that the device has not moved since the last one.
-  /// - Returns: the position at the same time, estimated from all so far. Its accuracy is never better than
-  ///   the error common to scans of one place.
+  /// - Parameter isAtRest: true if other evidence shows that the device has not moved since the last
+  ///   position.
+  /// - Returns: the position at the same time, estimated from all positions so far. Its accuracy is never
+  ///   better than the error common to scans of one place.
   public mutating func process(_ position: CoarsePosition, isAtRest: Bool) -> CoarsePosition {
     guard let last, case let step = position.timestamp.seconds(since: last.timestamp), step >= 0,
       isAtRest || step <= Self.memory
@@ -46,7 +47,8 @@ public struct CoarseTracker: Sendable {
       doubted = position
       var kept = last
       kept.timestamp = position.timestamp
-      // The previous position with increased radii is still the best.
+      // The previous position, with radii that include the possible movement, is more plausible than the new
+      // one.
       kept.horizontalAccuracy += Self.usual * way
       kept.radius95 += way
       self.last = kept

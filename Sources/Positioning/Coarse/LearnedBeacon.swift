@@ -4,32 +4,36 @@ package import Spatial
 
 /// The learned entry of a transmitter, with the learner's state.
 public struct LearnedBeacon: Hashable, Sendable {
-  /// The newest estimate; `mapped` returns it only if it may be used.
+  /// The newest estimate. `mapped` returns this entry only if it may be used.
   public internal(set) var place: MappedBeacon
-  /// True if it was heard at too many positions to have a fixed one: a phone, a vehicle.
+  /// True if the beacon was heard at too many positions to be stationary, such as a phone or a transmitter in
+  /// a vehicle.
   public internal(set) var isTravelling = false
 
-  /// Standard deviation (per axis) in m of the mean of the positions where it was heard.
+  /// Standard deviation (per axis) in m of the mean of the positions where the beacon was heard.
   var centreDeviation: Double
-  /// Another position where it was heard, too far away for the same transmitter; nil if there is none.
+  /// Another position where the beacon was heard, too far from `place` for one stationary transmitter; nil if
+  /// there is none.
   var other: OtherPosition?
-  /// Number of relocations to a new position.
+  /// Number of recent relocations to a new position. Each later day with sightings there reduces the number
+  /// by one.
   var moves = 0
 
   struct OtherPosition: Hashable, Sendable {
     var coordinate: Coordinate
-    /// Number of consecutive sightings there, 1 ... 63.
+    /// Number of consecutive sightings at this position, 1 ... 63.
     var sightings: Int
-    /// Day of the first sighting, or of the last counted one if they were contested, in days since 1970.
+    /// Day of the first sighting at this position, or of the last counted sighting if sightings were
+    /// contested. In days since 1970.
     var since: Int
-    /// Number of days with sightings there, 0 ... 3, if several other beacons contested the position at least
-    /// once; 0 if it was never contested.
+    /// Number of days with sightings at this position, 0 ... 3, if several other beacons contested the
+    /// position at least once; otherwise 0.
     var contestedDays = 0
 
     static let mostSightings = 63
   }
 
-  /// Creates an entry from another map, with the same weight as a learned one.
+  /// Creates an entry from an entry of another map, with the same weight as a learned one.
   public init(_ place: MappedBeacon) {
     self.place = place
     centreDeviation = place.reach / Double(max(1, place.sightings)).squareRoot()
@@ -39,11 +43,11 @@ public struct LearnedBeacon: Hashable, Sendable {
     (self.place, self.centreDeviation) = (place, centreDeviation)
   }
 
-  /// Another position where it was heard; nil if there is none.
+  /// Another position where the beacon was heard; nil if there is none.
   package var elsewhere: Coordinate? { other?.coordinate }
 
-  /// The entry for use in a map; nil for travelling beacons, and while recent sightings elsewhere contradict
-  /// it.
+  /// The entry for use in a map. Nil for travelling beacons, and while recent sightings at another position
+  /// contradict the entry.
   public var mapped: MappedBeacon? {
     guard !isTravelling, place.isSound, other.map({ $0.sightings < BeaconLearner.doubt }) ?? true else {
       return nil
@@ -56,19 +60,22 @@ extension LearnedBeacon {
   /// Length of `bytes`.
   public static let byteCount = 34
 
-  /// Versions, in the high bits. Version 1 has no strongest signal, and uses all 16 bits for the number of
-  /// sightings. Version 2 has no contested days, and eight bits of sightings at the other position.
+  /// Versions of the encoded form, in the high four bits of a byte. Version 1 has no strongest signal, and
+  /// uses all 16 bits for the number of sightings. Version 2 has no contested days, and eight bits of
+  /// sightings at the other position.
   private static let (version, secondVersion, firstVersion): (UInt8, UInt8, UInt8) = (3 << 4, 2 << 4, 1 << 4)
-  /// Of 16 bits, ten contain the number of sightings, which matters only up to some dozens, and six the
-  /// strongest signal: dB above the weakest value, or 0 for none.
+  /// Limits of a 16-bit field. Ten bits contain the number of sightings, which matters only up to some
+  /// dozens. Six bits contain the strongest signal in dB above `weakest`; 0 means unknown.
   private static let (mostSightings, weakest, loudest) = (1023, -95.0, 63.0)
+  /// Flag of the encoded form: the beacon is travelling.
   private static let travelling: UInt8 = 1
+  /// Flag of the encoded form: the fields of another position are in use.
   private static let elsewhere: UInt8 = 2
   /// Scales of a coordinate in 32 and in 24 bits.
   private static let (fine, rough) = (1e7, 16_777_216 / 360.0)
 
   /// Encoded form of `byteCount` bytes. The first eight are the beacon's `rawValue`; all numbers are
-  /// little-endian. A store that uses the beacon as key does not need to store it twice.
+  /// little-endian. A store whose key is the beacon does not need to store these eight bytes again.
   public var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Self.byteCount)
@@ -134,7 +141,7 @@ extension FixedWidthInteger {
   /// Converts to the nearest value; to the limits outside of the range, and to zero for NaN.
   fileprivate init(clamped value: Double) {
     let (least, most) = (Double(Self.min), Double(Self.max))
-    // The largest 64-bit number is not representable as a double, but at most 32 bits are used here.
+    // Doubles cannot represent the largest 64-bit number exactly, but the numbers here have at most 32 bits.
     self = value.isNaN ? 0 : Self(Swift.min(Swift.max(value.rounded(), least), most))
   }
 

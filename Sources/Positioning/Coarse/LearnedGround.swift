@@ -19,40 +19,47 @@ struct LearnedGround {
   struct Witness {
     /// Signal in dBm; nil if unknown.
     var signal: Double?
-    /// Map entry nearby: distance in m to where it was learned, and strongest signal there in dBm (nil if
-    /// unknown); nil without an entry.
+    /// Map entry near the position: distance in m to where the access point was learned, and strongest signal
+    /// there in dBm (nil if unknown). Nil without an entry.
     var known: (away: Double, strongest: Double?)?
   }
 
   /// Path loss in dB per factor of ten in distance.
   private static let slope = 10 * PathLoss.exponent
-  /// Share of the variation of a scan's signals that comes from distances; the rest comes from walls.
+  /// Share of the variation of a scan's signals that comes from distances. The remaining share comes from
+  /// walls.
   private static let share = 0.5
   /// Standard deviation in dB of the strongest signal at a distance from a street, caused by walls and by the
   /// position along the street.
   private static let deviation = 9.0
-  /// Share of access points in a learned street that are unknown because they are new, relocated or were
-  /// missed.
+  /// Share of access points in a learned street that are unknown because they are new, were relocated, or
+  /// were missed during learning.
   private static let unknown = 0.15
-  /// Share of access points that are mapped elsewhere, and range in dB of their strongest signals.
+  /// Probability that a mapped access point was relocated from elsewhere, and range in dB over which its
+  /// strongest signal is then uniformly distributed.
   private static let (stray, spread) = (0.02, 50.0)
-  /// Correlation caused by walls and by transmitters in the same building.
+  /// Correlation between the signals of two access points, caused by walls and by transmitters in the same
+  /// building.
   private static let correlation = 0.05
-  /// Assumed typical and weakest signals in dBm, and their weight in sightings.
+  /// Assumed typical and weakest signal of a scan in dBm, and their weight as an equivalent number of
+  /// sightings.
   private static let (typical, weakest, prior) = (-80.0, -90.0, 3.0)
-  /// Prior: a learned street is as likely as any position within this number of typical distances from one.
+  /// Prior probability that the device is in a learned street: that of all positions within this number of
+  /// typical distances from the street.
   private static let street = 1.0
-  /// Standard deviation of the logarithm of the scale, because ranges differ between towns.
+  /// Standard deviation of the natural logarithm of `scale`, because ranges of transmitters differ between
+  /// towns.
   private static let scaleDeviation = 0.35
-  /// Minimum logarithm of the odds that mapped beacons are really here, instead of relocated.
+  /// Minimum natural logarithm of the odds that known access points are at their mapped positions, against
+  /// the case that they were relocated.
   private static let leastEvidence = 1.4
-  /// Evaluated distances, in typical distances.
+  /// Distances at which the likelihood is evaluated, in units of `scale`.
   private static let grid = [
     0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1, 1.25, 1.5, 1.8, 2.2, 2.7, 3.3, 4, 5, 6.5, 8,
   ]
 
-  /// True if the known beacons are at their mapped positions. In unmapped areas, some known ones were
-  /// relocated there, and among many heard some are known by chance.
+  /// True if the known access points are at their mapped positions. In unmapped areas, some known access
+  /// points were relocated there, so among many heard a few are known by chance.
   let isNear: Bool
   /// Cumulative probability of each distance in `grid`.
   private let cumulative: [Double]
@@ -76,7 +83,8 @@ struct LearnedGround {
           * log10(Self.meanDistance(away, (distance * distance + street * street).squareRoot()))
         likelihoods[index] *= Self.likelihood(witness, expected: expected, weakest: weakest)
       }
-      // Each factor is at least one hundredth. Logarithms are the most expensive operation here.
+      // Logarithms are the most expensive operation here, so one is computed for up to 32 factors. Each
+      // factor is at least 0.01, so the product does not underflow.
       guard number % 32 == 31 || number == witnesses.count - 1 else { continue }
       for index in likelihoods.indices {
         logLikelihoods[index] += log(likelihoods[index])
@@ -95,7 +103,8 @@ struct LearnedGround {
       sums.append(sums[index - 1] + width * (densities[index - 1] + densities[index]) / 2)
     }
     let total = sums[sums.count - 1]
-    // Without signals and unknown access points the reach contains all information.
+    // Without learned signals and unknown access points, the scan contains no evidence about the distance;
+    // the reach alone determines the radius.
     let tells = witnesses.contains { $0.known == nil || $0.known?.strongest != nil }
     cumulative = sums.map { tells ? $0 / total : 1 }
   }
@@ -108,8 +117,8 @@ struct LearnedGround {
     return (median, count > 3 * prior ? least : min(least, weakest))
   }
 
-  /// Returns the geometric mean of a transmitter's distance from a street at the given distance from the
-  /// device, over all directions.
+  /// Returns the geometric mean over all directions of the distance between a transmitter and a street.
+  /// `away` is the transmitter's distance from the device, `street` the street's.
   private static func meanDistance(_ away: Double, _ street: Double) -> Double {
     street > away ? (street + (street * street - away * away).squareRoot()) / 2 : away / 2
   }
@@ -121,7 +130,8 @@ struct LearnedGround {
       return stray + (1 - unknown) * normal(expected - weakest)
     }
     let off = (strongest - expected) / deviation
-    // Normalized over all possible signals, for comparison with the other cases.
+    // The density is normalized over all possible signals, for comparison with those of unknown and relocated
+    // access points.
     let density = exp(-off * off / 2) * spread / (deviation * (2 * Double.pi).squareRoot())
     return stray + (1 - unknown) * density
   }
@@ -131,11 +141,11 @@ struct LearnedGround {
     erfc(-difference / (deviation * 2.0.squareRoot())) / 2
   }
 
-  /// Returns a bound in m of the distance between the device and the best position, as far as the map's
-  /// coverage distorts that.
+  /// Returns a quantile of the distance in m between the device and the best position, as far as it is caused
+  /// by incomplete coverage of the map.
   /// - Parameters:
-  ///   - share: the probability.
-  ///   - deviations: the equivalent number of standard deviations of a normal distribution.
+  ///   - share: probability of the quantile, 0 ... 1.
+  ///   - deviations: the number of standard deviations of a normal distribution that corresponds to `share`.
   func distance(at share: Double, deviations: Double) -> Double {
     let (distance, median) = (quantile(share), quantile(0.5))
     guard median > 0 else { return distance }

@@ -1,10 +1,10 @@
 public import Sensors
 public import Spatial
 
-/// Decides when a scan with a fix is worth its energy, by what can be learned from it.
+/// Decides when a scan with a fix is worth its energy, by how much can be learned from such a scan.
 ///
 /// - If scans contain only well and recently known beacons, the pause doubles, from half a minute to eight
-///   minutes. New beacons end that.
+///   minutes. New beacons reset the pause.
 /// - On average, scans use a tenth of an active receiver's energy: 31 J an hour with default figures. Unused
 ///   energy is saved for new areas, up to 40 J.
 ///
@@ -14,23 +14,25 @@ public struct LearningSchedule: Hashable, Sendable {
   public static let (share, reserve) = (0.1, 40.0)
   /// Minimum and maximum time in s between two scans.
   public static let (shortestPause, longestPause) = (30.0, 480.0)
-  /// Number of sightings of a well known transmitter, and the days for which it remains so.
+  /// Number of sightings after which a transmitter is well known, and number of days since its last sighting
+  /// for which it remains well known.
   private static let (wellKnown, lately) = (3, 30)
-  /// Share of known transmitters above which there is nothing to learn, because some always come and go.
+  /// Share of well known transmitters in a scan from which nothing can be learned. It is below 1, because
+  /// some transmitters always come and go.
   private static let familiar = 0.7
 
   private var income: Double
   private var savings = reserve
-  /// Current pause of each radio.
+  /// Current pause in s between two scans of a radio for learning.
   private var pauses: [SensorKind: Double] = [:]
   private var last: Timestamp?
 
-  /// - Parameter receiverPower: power in W; 0 if energy is not limited.
+  /// - Parameter receiverPower: power of the receiver in W; 0 if energy is not limited.
   public init(receiverPower: Double) {
     income = Self.share * max(0, receiverPower)
   }
 
-  /// Changes the receiver's power.
+  /// Changes the receiver's power in W.
   public mutating func update(receiverPower: Double) { income = Self.share * max(0, receiverPower) }
 
   /// Returns whether a scan may be requested.
@@ -43,7 +45,7 @@ public struct LearningSchedule: Hashable, Sendable {
 
   /// Updates the schedule with a scan at a fix, before the scan enters the map.
   /// - Parameters:
-  ///   - radios: radios of the scan. They scan together, as soon as one of them may hear something new.
+  ///   - radios: radios of the scan. The radios scan together, as soon as one of them may hear a new beacon.
   ///   - joules: energy of the scan.
   ///   - day: days since 1970.
   public mutating func observe(

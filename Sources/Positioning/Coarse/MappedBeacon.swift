@@ -5,17 +5,17 @@ public import Spatial
 /// A map entry: position and reach of a transmitter.
 public struct MappedBeacon: Hashable, Sendable {
   public var beacon: Beacon
-  /// Centre of the positions where it is heard: an access point's own position; for a cell that is a sector,
-  /// a point in front of the mast.
+  /// Centre of the positions where the beacon is heard. For an access point it is close to the transmitter;
+  /// for a cell that is a sector, it is in front of the mast.
   public var coordinate: Coordinate
-  /// Standard deviation (per axis) in m of the positions of vehicles that hear it.
+  /// Standard deviation (per axis) in m of the positions of vehicles that hear the beacon.
   public var reach: Double
   /// Number of sightings with accurate fixes, 1 ... 65535.
   public var sightings: Int
   /// Day of the last sighting, in days since 1970.
   public var lastSeen: Int
-  /// Strongest signal in dBm heard with an accurate fix, which indicates the distance of the learned
-  /// positions; nil if unknown, as in a fleet's map.
+  /// Strongest signal in dBm heard with an accurate fix, which indicates how near the vehicles were. Nil if
+  /// unknown, for example in a fleet's map.
   public var strongest: Double?
 
   public init(
@@ -33,22 +33,22 @@ public struct MappedBeacon: Hashable, Sendable {
   /// Valid range of a reach in m: less cannot be measured in traffic, and more is beyond a mast's horizon.
   public static let reaches = 1.0...50_000
 
-  /// True if all values are plausible. Others are not used.
+  /// True if all values are plausible. Implausible entries are not used.
   public var isSound: Bool {
     coordinate.isValid && Self.reaches.contains(reach) && (1...65_535).contains(sightings) && lastSeen >= 0
       && strongest.map { PathLoss.signals.contains($0) } ?? true
   }
 }
 
-/// A source of beacon positions. It answers immediately, on the pipeline's thread.
+/// A source of beacon positions. It must answer without delay, because it is called on the pipeline's thread.
 public protocol BeaconMap: Sendable {
   /// - Returns: the known entries in any order; they may be wrong, and the caller must validate them.
   func lookUp(_ beacons: [Beacon]) -> [MappedBeacon]
 }
 
 extension Beacon.Technology {
-  /// Typical reach in m (per axis, as `MappedBeacon.reach`) of a transmitter without further information: an
-  /// access point in a town, or a cell of one or a few kilometres.
+  /// Typical reach in m (per axis, like `MappedBeacon.reach`) of a transmitter without further information.
+  /// Examples are an access point in a town, and a cell of one or a few kilometres.
   var usualReach: Double {
     switch self {
     case .wifi: 60
@@ -58,8 +58,9 @@ extension Beacon.Technology {
     }
   }
 
-  /// Maximum distance in m from where a transmitter is heard to the centre of such positions. Wi-Fi is heard
-  /// over some hundred metres in the open, GSM up to 35 km by its own timing.
+  /// Maximum distance in m between a position where a transmitter is heard and the centre of all such
+  /// positions. Wi-Fi is heard over some hundred metres in the open. The timing of GSM limits a cell to 35
+  /// km.
   var farthest: Double {
     switch self {
     case .wifi: 400
@@ -69,7 +70,7 @@ extension Beacon.Technology {
     }
   }
 
-  /// Minimum assumed reach in m, because sightings at one position only underestimate it.
+  /// Minimum assumed reach in m; sightings at a single position would underestimate the reach.
   var leastReach: Double { isCell ? 150 : 15 }
 }
 
@@ -77,14 +78,16 @@ extension Beacon.Technology {
 /// Rappaport, "Wireless Communications", 2nd ed., section 4.9) with the exponent of streets.
 enum PathLoss {
   static let exponent = 3.0
-  /// Returns the signal in dBm in the middle of the reach.
+  /// Returns the signal in dBm at the usual distance of a transmitter, where `ratio` is 1.
   private static func usualSignal(_ technology: Beacon.Technology) -> Double { technology.isCell ? -95 : -78 }
-  /// Limits of the ratio: near transmitters are also reflected, and far ones may be behind a wall.
+  /// Limits of the ratio of a distance to the usual distance. A strong signal may include reflections, and a
+  /// weak one may come from a near transmitter behind a wall.
   private static let bounds = 0.35...1.5
   /// Range of possible signals in dBm.
   static let signals = -150.0...0
 
-  /// Returns the ratio to the usual distance; 1 for unknown or invalid signals.
+  /// Returns the ratio of the distance that the signal indicates to the usual distance; 1 for unknown or
+  /// invalid signals.
   static func ratio(_ sighting: BeaconSighting) -> Double {
     guard let signal = sighting.soundSignal else { return 1 }
     let ratio = pow(10, (usualSignal(sighting.beacon.technology) - signal) / (10 * exponent))

@@ -8,7 +8,7 @@ extension RadioScan {
   /// Age in s after which a sighting belongs to another position.
   private static let longestAge = 60.0
 
-  /// The valid sightings, each beacon once, the strongest first.
+  /// The valid sightings, the strongest first; of several sightings of a beacon only one.
   var useful: [BeaconSighting] {
     let sound = sightings.prefix(Self.mostSeen).filter {
       $0.age.isFinite && (0...Self.longestAge).contains($0.age)
@@ -29,7 +29,7 @@ extension BeaconSighting {
   /// Signal in dBm; nil if unknown or invalid.
   var soundSignal: Double? { signal.flatMap { PathLoss.signals.contains($0) ? $0 : nil } }
 
-  /// Signal in dBm for sorting; unknown and invalid ones are the weakest.
+  /// Signal in dBm for sorting. Unknown and invalid signals count as the weakest.
   fileprivate var comparableSignal: Double {
     signal.map { $0.isFinite ? $0 : -.infinity } ?? -.infinity
   }

@@ -7,37 +7,41 @@ internal import Spatial
 /// difference is a disturbance, or a magnetometer that has lost its calibration. In reverse the heading is
 /// opposite to the course.
 struct CourseCheck: Sendable {
-  /// Minimum speed in m/s: below it a course is noisy and lags in tight turns.
+  /// Minimum speed in m/s at which a course is used. At lower speeds a course is noisy, and lags in tight
+  /// turns.
   private static let slowest = 5.0
   /// Maximum rate of turn in °/s.
   private static let fastestTurn = 4.0
-  /// Maximum deviation of a course in degrees.
+  /// Maximum standard deviation of a course in degrees; less accurate courses are not used.
   private static let worstCourse = 10.0
-  /// Validity of a course in s.
+  /// Time in s after a fix for which its course is compared with headings.
   private static let lifetime = 1.5
-  /// Time constant in s for learning the constant difference, and driving time after which it is used.
+  /// Time constant in s with which the constant difference is learned.
   private static let learningTime = 120.0
+  /// Driving time in s after which the learned difference is used.
   private static let settlingTime = 30.0
-  /// Maximum difference in degrees that is corrected. Larger ones mean that the device was mounted
+  /// Maximum difference in degrees that is corrected. A larger difference means that the device was mounted
   /// differently.
   private static let largestBias = 20.0
   /// Minimum tolerance in degrees between heading and course.
   private static let tolerance = 15.0
-  /// Time in s after which a contradiction, or its end, is accepted.
+  /// Time in s for which a contradiction between heading and course must last before it is reported. The end
+  /// of a contradiction must last as long.
   private static let doubtTime = 5.0
 
   /// Learned difference in degrees by which the heading is clockwise of the course; zero before it is
   /// learned.
   var bias: Double { driven >= Self.settlingTime ? learnt : 0 }
-  /// True if heading and course have differed for too long.
+  /// True if heading and course have differed for more than `doubtTime`.
   private(set) var isContradicted = false
-  /// Current difference in degrees after correction; nil while they cannot be compared.
+  /// Current difference between heading and course in degrees, after correction by `bias`; nil while the two
+  /// cannot be compared.
   private(set) var difference: Double?
 
   private var course: (degrees: Double, accuracy: Double, timestamp: Timestamp)?
   private var lastCourse: (degrees: Double, timestamp: Timestamp)?
   private var learnt = 0.0
-  /// Total time of comparison in s.
+  /// Total driving time in s in which heading and course were compared.
   private var driven = 0.0
   private var lastComparison: Timestamp?
   private var changeBegan: Timestamp?
@@ -81,7 +85,7 @@ struct CourseCheck: Sendable {
     decide(abs(rest) > max(Self.tolerance, 3 * spread), at: timestamp)
     guard abs(offset) <= Self.largestBias, !isContradicted else { return }
     driven += step
-    // The mean of all differences so far, limited to the learning time.
+    // The mean of all differences so far; after `learningTime`, an exponential average.
     learnt += step / min(max(driven, step, 1e-9), Self.learningTime) * (offset - learnt)
   }
 

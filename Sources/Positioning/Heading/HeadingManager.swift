@@ -3,14 +3,14 @@ public import Spatial
 
 /// Decides which headings are published, and with which accuracy.
 public struct HeadingManager: Sendable {
-  /// Minimum change in degrees from the last published heading; nil publishes every one.
+  /// Minimum change in degrees from the last published heading; nil publishes every heading.
   public var headingFilter: Double?
-  /// Orientation of the device: the heading is that of its upper side.
+  /// Orientation of the device, which selects the side whose heading is published: the upper side.
   public var headingOrientation: DeviceOrientation
   /// Declination in degrees, positive if magnetic north is east of true north; nil if unknown.
   public var declination: Double?
-  /// True if the device is fixed in a vehicle that moves in its direction. A constant difference to the
-  /// course is then corrected.
+  /// True if the device is fixed in a vehicle that moves in the device's forward direction. A constant
+  /// difference between heading and course is then corrected.
   public var followsCourse: Bool
 
   /// The last published heading; nil before the first.
@@ -32,11 +32,11 @@ public struct HeadingManager: Sendable {
     self.followsCourse = followsCourse
   }
 
-  /// Learned and corrected difference in degrees by which the heading was clockwise of the course; zero
-  /// before it is learned.
+  /// Learned difference in degrees by which the uncorrected heading is clockwise of the course. Published
+  /// headings are corrected by it. Zero before it is learned.
   public var courseBias: Double { followsCourse ? course.bias : 0 }
 
-  /// Processes the vehicle's motion over ground for comparison.
+  /// Processes a location, whose course is compared with the heading.
   public mutating func process(_ location: Location) {
     if followsCourse { course.observe(location) }
   }
@@ -92,7 +92,8 @@ public struct HeadingManager: Sendable {
       headingAccuracy: accuracy)
     candidate.contradictsCourse = course.isContradicted
     if course.isContradicted {
-      // The accuracy is at least the disagreement, whichever of both is right.
+      // The accuracy is at least the difference between heading and course, because either of them may be
+      // wrong.
       candidate.headingAccuracy = max(accuracy ?? 0, abs(course.difference ?? Self.worstAccuracy))
     }
     candidate.isCalibrationWanted =
@@ -116,7 +117,8 @@ public struct Heading: Hashable, Sendable {
   public var timestamp: Timestamp
   /// Degrees clockwise from magnetic north, 0 ..< 360.
   public var magneticHeading: Double
-  /// Degrees clockwise from true north, 0 ..< 360; nil without a location, which provides the declination.
+  /// Degrees clockwise from true north, 0 ..< 360. Nil while no location, and therefore no declination, is
+  /// available.
   public var trueHeading: Double?
   /// Standard deviation in degrees; nil if unknown.
   public var headingAccuracy: Double?
@@ -140,8 +142,8 @@ public enum CardinalPoint: String, Hashable, Sendable, CaseIterable {
   case west = "W"
   case northWest = "NW"
 
-  /// Creates the point nearest to a direction in degrees clockwise from north; half way, the next one
-  /// clockwise.
+  /// Creates the point nearest to a direction in degrees clockwise from north. Exactly between two points,
+  /// the clockwise one is used.
   public init(direction: Double) {
     let points = Self.allCases
     self = points[Int((normalizedDegrees(direction) / 45 + 0.5).rounded(.down)) % points.count]

@@ -3,18 +3,18 @@ public import Platform
 public import Sensors
 public import Spatial
 
-/// A `LocationManager`, a `RegionMonitor` and a `HeadingManager` shared by threads and tasks: a source puts events in, consumers
-/// receive locations, headings and region events.
+/// A `LocationManager`, a `RegionMonitor` and a `HeadingManager` shared by threads and tasks: a source puts
+/// events in, consumers receive locations, headings and region events.
 ///
-/// Reports pass a `FixScreen` first, so implausible fixes are dropped. Consumers share the settings of the one manager, or bring
-/// settings of their own (`liveUpdates(_:capacity:)`); the sensors run at the union of the demands. Properties of the shared manager
-/// can be read directly: `live.location`, `live.isPaused`.
+/// Reports pass a `FixScreen` first, so implausible fixes are dropped. Consumers share the settings of one
+/// manager, or have individual settings (`liveUpdates(_:capacity:)`); the sensors run at the union of the
+/// demands. Properties of the shared manager can be read directly: `live.location`, `live.isPaused`.
 ///
-/// It starts no thread. The owner calls `advance(to:)` at `nextDeadline` and passes `demands(at:)` on to the sources. `LiveDevice` in
-/// `LiveSensors` does all of that.
+/// It starts no thread. The owner calls `advance(to:)` at `nextDeadline` and passes `demands(at:)` on to the
+/// sources. `LiveDevice` in `LiveSensors` connects an object of this class to a thread and to the sources.
 @dynamicMemberLookup
 public final class LiveLocation: Sendable {
-  /// Capacity of a consumer's queue: two minutes at 1 Hz.
+  /// Default capacity of a consumer's queue in elements: two minutes at 1 Hz.
   public static let defaultCapacity = 128
 
   private struct State {
@@ -24,7 +24,7 @@ public final class LiveLocation: Sendable {
     var headings = SampleOutlets<Heading>()
     var regions = SampleOutlets<RegionEvent>()
     var failures = SampleOutlets<LocationFailure>()
-    /// Outlets of consumers with settings of their own.
+    /// Outlets of consumers with individual settings.
     var ownUpdates = SampleOutlets<LocationUpdate>()
     var ownHeadings = SampleOutlets<Heading>()
     var answers = SampleOutlets<Result<Location, LocationFailure>>()
@@ -58,7 +58,7 @@ public final class LiveLocation: Sendable {
   }
 
   private let state: Locked<State>
-  /// Time of the newest event. Apart from the state, so that `now` can be read within `withManager`.
+  /// Time of the newest event. It has a lock of its own, so that `now` can be read within `withManager`.
   private let newest = Locked<Timestamp?>(nil)
   private let backlog: Backlog?
   private let clock: (@Sendable () -> Timestamp)?
@@ -78,7 +78,7 @@ public final class LiveLocation: Sendable {
 
   /// - Parameters:
   ///   - backlog: receiver of reports about consumers that fall behind; nil drops their oldest elements.
-  ///   - clock: the time on the device's time line; nil uses the time of the newest event.
+  ///   - clock: current time of the device's monotonic clock; nil uses the time of the newest event.
   ///   - utcOffset: nanoseconds to add to a timestamp for UTC, at the time of the call; nil if unknown.
   ///   - beacons: the map for radio positions; nil for none.
   ///   - radios: the radios that can be powered.
@@ -98,13 +98,14 @@ public final class LiveLocation: Sendable {
     self.needsChanged = needsChanged
   }
 
-  // Loops that wait would never end.
+  // Without this, consumers that wait for an element would wait forever.
   deinit { finish() }
 
   // MARK: Updates
 
-  /// Locations after the distance filter, with pauses, failures and ends of deferrals between them. A consumer that subscribes during
-  /// a failure receives it immediately. The corresponding call of Core Location is `CLLocationUpdate.liveUpdates(_:)`.
+  /// Locations after the distance filter, with pauses, failures and ends of deferrals between them. A
+  /// consumer that subscribes during a failure receives that failure immediately. The corresponding call of
+  /// Core Location is `CLLocationUpdate.liveUpdates(_:)`.
   public func liveUpdates(capacity: Int = defaultCapacity) -> AsyncSamples<LocationUpdate> {
     AsyncSamples(capacity: capacity, backlog: backlog, updates)
   }
@@ -135,7 +136,7 @@ public final class LiveLocation: Sendable {
     AsyncSamples(capacity: capacity, backlog: backlog) { subscribe(\.significantChanges, $0) }
   }
 
-  /// Calls a handler for each significant change, like `startUpdatingLocation`.
+  /// Calls a handler for each significant change, in the same way as `startUpdatingLocation`.
   public func startMonitoringSignificantLocationChanges(
     capacity: Int = defaultCapacity, handler: @escaping @Sendable (Location) -> Void
   ) throws(SystemError) -> SampleStream<Location> {
@@ -155,7 +156,7 @@ public final class LiveLocation: Sendable {
     AsyncSamples(capacity: capacity, backlog: backlog) { headings(manager, $0) }
   }
 
-  /// Calls a handler for each heading, as `startUpdatingLocation`.
+  /// Calls a handler for each heading, in the same way as `startUpdatingLocation`.
   public func startUpdatingHeading(
     _ manager: HeadingManager? = nil, capacity: Int = defaultCapacity,
     handler: @escaping @Sendable (Heading) -> Void
@@ -170,15 +171,16 @@ public final class LiveLocation: Sendable {
     AsyncSamples(capacity: capacity, backlog: backlog) { subscribe(\.regions, $0) }
   }
 
-  /// Calls a handler for each region event, as `startUpdatingLocation`.
+  /// Calls a handler for each region event, in the same way as `startUpdatingLocation`.
   public func startMonitoringRegions(
     capacity: Int = defaultCapacity, handler: @escaping @Sendable (RegionEvent) -> Void
   ) throws(SystemError) -> SampleStream<RegionEvent> {
     try SampleStream(capacity: capacity, backlog: backlog) { subscribe(\.regions, $0) }.handing(to: handler)
   }
 
-  /// Failures of locations, for consumers of regions, headings and significant changes. It powers nothing. A consumer that subscribes
-  /// during a failure receives it immediately. The corresponding calls of Core Location are `locationManager(_:didFailWithError:)` and
+  /// Failures of locations, for consumers of regions, headings and significant changes. A consumer of
+  /// failures powers no sensor. A consumer that subscribes during a failure receives that failure
+  /// immediately. The corresponding calls of Core Location are `locationManager(_:didFailWithError:)` and
   /// `locationManager(_:monitoringDidFailFor:withError:)`.
   public func failures(capacity: Int = defaultCapacity) -> AsyncSamples<LocationFailure> {
     AsyncSamples(capacity: capacity, backlog: backlog) { outlet in
@@ -190,10 +192,10 @@ public final class LiveLocation: Sendable {
 
   // MARK: Requests
 
-  /// Returns one location: the first that is accurate enough, or the best within the time limit.
+  /// Returns one location: the first one that is accurate enough, or the most accurate one at the time limit.
   /// - Parameters:
-  ///   - accuracy: metres at 68 %.
-  ///   - timeLimit: seconds.
+  ///   - accuracy: sufficient accuracy in m (68 %).
+  ///   - timeLimit: time limit in s.
   /// - Throws: `LocationFailure` if there was no location; `CancellationError` if the task is cancelled.
   public func requestLocation(accuracy: Double = 20, timeLimit: Double = 60) async throws -> Location {
     let answers = AsyncSamples(capacity: 1) { outlet in
@@ -207,8 +209,9 @@ public final class LiveLocation: Sendable {
     throw LocationFailure.receiverUnavailable(reason: "the device was stopped")
   }
 
-  /// Defers the updates of the consumers that share the manager, as `LocationManager` describes. The deferred locations come in order,
-  /// then an update with `didFinishDeferredUpdates`.
+  /// Defers the updates of the consumers that share the manager, as described at
+  /// `LocationManager.allowDeferredLocationUpdates`. The deferred locations come in order, then an update
+  /// with `didFinishDeferredUpdates`.
   /// - Parameters:
   ///   - distance: metres; nil for no limit.
   ///   - timeout: seconds; nil for no limit.
@@ -219,10 +222,11 @@ public final class LiveLocation: Sendable {
     }
   }
 
-  /// Ends a deferral; its locations are delivered.
+  /// Ends a deferral. The deferred locations are delivered.
   public func disallowDeferredLocationUpdates() { update { $0.disallowDeferredLocationUpdates() } }
 
-  /// The time on the device's time line, for calls that require one. Without a device, the time of the newest event.
+  /// Current time of the device's monotonic clock, for calls that require a time. Without a clock, the time
+  /// of the newest event.
   public var now: Timestamp { clock?() ?? newest.withLock { $0 ?? Timestamp(nanoseconds: 0) } }
 
   // MARK: Availability
@@ -245,15 +249,15 @@ public final class LiveLocation: Sendable {
     return availability.deniedNodes != nil && availability.isAvailable(service)
   }
 
-  /// Adopts the result of a discovery. States that sources report later refine it.
+  /// Adopts the result of a discovery. Later reports of the sources update it.
   public func observe(_ availability: ServiceAvailability) {
     state.withLock { $0.services.observe(availability) }
   }
 
   // MARK: Regions
 
-  /// Monitors a region; it replaces one with the same identifier. The corresponding call of Core Location is
-  /// `CLMonitor.add(_:identifier:)`.
+  /// Monitors a region. It replaces a region with the same identifier. The corresponding call of Core
+  /// Location is `CLMonitor.add(_:identifier:)`.
   /// - Throws: `RegionError`; the regions are then unchanged.
   public func add(_ region: Region) throws(RegionError) {
     defer { needsChanged() }
@@ -274,12 +278,13 @@ public final class LiveLocation: Sendable {
 
   // MARK: Settings
 
-  /// Reads the shared manager or changes its settings, with exclusive access. The consumers start and stop its updates.
+  /// Reads the shared manager or changes its settings, with exclusive access. Consumers start and stop the
+  /// manager's updates, so `body` must not.
   public func withManager<Result>(_ body: (inout LocationManager) -> Result) -> Result {
     change { body(&$0.services.manager) }
   }
 
-  /// Calls a method that returns events, which are delivered to the consumers.
+  /// Calls a method of the shared manager and delivers the events that it returns to the consumers.
   public func update(_ body: (inout LocationManager) -> [LocationEvent]) {
     change { state in
       let events = body(&state.services.manager)
@@ -313,7 +318,7 @@ public final class LiveLocation: Sendable {
   // MARK: Sources
 
   /// Processes an event of a source, on the source's thread.
-  /// - Returns: its plausible locations, in order of time, delivered or not.
+  /// - Returns: the event's plausible locations in order of time, whether or not a consumer received them.
   @discardableResult
   public func process(_ event: SensorEvent) -> [Location] {
     let utcOffset = utcOffset()
@@ -325,10 +330,11 @@ public final class LiveLocation: Sendable {
     }
   }
 
-  /// Processes an attitude against magnetic north, for the headings.
+  /// Processes an attitude relative to magnetic north, from which headings are computed.
+  ///
   /// - Parameters:
-  ///   - accuracy: degrees, one standard deviation; nil if unknown.
-  ///   - calibration: of the magnetometer; nil if unknown.
+  ///   - accuracy: standard deviation in degrees; nil if unknown.
+  ///   - calibration: accuracy of the magnetometer's calibration; nil if unknown.
   public func process(
     attitude: Attitude, accuracy: Double?, calibration: MagneticFieldCalibrationAccuracy? = nil,
     at timestamp: Timestamp
@@ -346,7 +352,7 @@ public final class LiveLocation: Sendable {
     newest.withLock { $0 = now }
   }
 
-  /// True if a consumer requires headings, and so attitudes.
+  /// True if a consumer requires headings, and therefore attitudes.
   public var isHeadingWanted: Bool { state.withLock { $0.services.isHeadingWanted } }
 
   /// True if there is any consumer that requires sensors.
@@ -363,15 +369,17 @@ public final class LiveLocation: Sendable {
   /// Time of the next required call of `advance(to:)` and `demands(at:)`; nil if only an event can change anything.
   public var nextDeadline: Timestamp? { state.withLock { $0.services.nextDeadline } }
 
-  /// Returns the demands on each kind of sensor from a moment on, by `PowerPlanner`. Kinds without a consumer are off.
+  /// Returns the demands on each kind of sensor from `now` on, as decided by `PowerPlanner`. Kinds without a
+  /// consumer are off.
   public func demands(at now: Timestamp) -> [SensorKind: SensorDemand] {
     state.withLock { $0.services.demands(at: now) }
   }
 
-  /// The largest demands on each kind of sensor, without any sleep.
+  /// The largest demands on each kind of sensor, which apply if no sensor may sleep.
   public var fullDemands: [SensorKind: SensorDemand] { state.withLock { $0.services.fullDemands } }
 
-  /// Ends all updates, after pending deferrals and the elements that are queued. Later consumers find their updates ended.
+  /// Ends all updates, after the consumers have received pending deferrals and queued elements. Consumers
+  /// that subscribe later receive no element.
   public func finish() {
     let (ends, hadConsumers) = state.withLock { state in
       let hadConsumers = state.services.hasConsumers
@@ -411,7 +419,7 @@ public final class LiveLocation: Sendable {
     subscribe(\.ownHeadings, outlet) { $0.services.add($1, heading: manager) }
   }
 
-  /// Adds a consumer. Its elements are pushed on the source's thread, with the lock held.
+  /// Adds a consumer. Elements for the consumer are pushed on the source's thread, with the lock held.
   /// - Parameter register: called with the number of the consumer, with the lock held.
   private func subscribe<Element: Sendable>(
     _ outlets: any WritableKeyPath<State, SampleOutlets<Element>> & Sendable,

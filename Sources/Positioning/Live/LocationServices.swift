@@ -2,14 +2,15 @@ internal import Motion
 internal import Sensors
 internal import Spatial
 
-/// The location side as one value: receiver reports and attitudes in, elements for the consumers out, with the demands on the sensors.
-/// `LiveLocation` is the lock around it.
+/// The state and the logic of `LiveLocation` as one value, which `LiveLocation` protects with a lock. It
+/// accepts reports of sources and attitudes, and returns elements for the consumers and demands on the
+/// sensors.
 struct LocationServices: Sendable {
-  /// A service of the shared managers.
+  /// A service of the shared managers that can have consumers.
   enum Service: Hashable, Sendable, CaseIterable { case updates, significantChanges, headings, regions }
 
   enum Output: Hashable, Sendable {
-    /// Nil addresses all consumers of the shared manager.
+    /// `consumer` is nil for all consumers of the shared manager.
     case update(LocationUpdate, consumer: Int?)
     case significantChange(Location)
     case heading(Heading, consumer: Int?)
@@ -22,15 +23,15 @@ struct LocationServices: Sendable {
   private struct Individual: Sendable {
     let consumer: Int
     var manager: LocationManager
-    /// A one-shot request; `isStarted` is true once the manager has it. The time limit starts with the first
-    /// known time.
+    /// A one-shot request; nil for a consumer of updates. `isStarted` is true after the manager has received
+    /// the request. The time limit starts as soon as a time is known.
     var request: (accuracy: Double, timeLimit: Double, isStarted: Bool)?
   }
 
   var manager: LocationManager
   var monitor: RegionMonitor
   var heading: HeadingManager
-  /// Result of the discovery, with the state of the sources since.
+  /// Result of the discovery, updated by the states that sources have reported since.
   private(set) var availability = ServiceAvailability()
   private(set) var wanted: Set<Service> = []
   private var individuals: [Individual] = []
@@ -46,7 +47,7 @@ struct LocationServices: Sendable {
   private var place: Location?
   private var coarse: CoarsePositioning
   private var demands: [SensorKind: SensorDemand] = [:]
-  /// True if the plan is outdated.
+  /// True if the demands must be computed again.
   private var hasNews = true
 
   /// Latency of the motion sensors for headings, as required by fusion.
@@ -60,7 +61,7 @@ struct LocationServices: Sendable {
     beacons: (any BeaconMap)? = nil, radios: Set<SensorKind> = []
   ) {
     (self.manager, self.monitor, self.heading) = (manager, monitor, heading)
-    // A recording may have any age.
+    // Recordings may have any age, so no earliest time applies.
     screen = FixScreen(activity: manager.activityType, clock: ReceiverClock(earliest: nil))
     let mobility = Mobility(manager.activityType)
     planner = PowerPlanner(mobility: mobility)
@@ -92,12 +93,12 @@ struct LocationServices: Sendable {
   /// Adds a one-shot request.
   /// - Parameter now: nil starts its time limit with the next event.
   mutating func add(_ consumer: Int, accuracy: Double, timeLimit: Double, at now: Timestamp?) {
-    // A copy of the shared manager, so that its information about rest and position is used.
+    // The copy contains what the shared manager has observed about rest and position.
     var copy = manager
     _ = copy.stopUpdatingLocation()
     copy.stopMonitoringSignificantLocationChanges()
     if copy.needs.isWanted {
-      // Requests of the shared manager have other recipients.
+      // One-shot requests of the shared manager have other recipients, so the copy must not contain them.
       copy = LocationManager(
         desiredAccuracy: manager.desiredAccuracy, activityType: manager.activityType)
     }
@@ -139,7 +140,7 @@ struct LocationServices: Sendable {
     if services.contains(.updates) {
       manager.startUpdatingLocation()
     } else {
-      // The consumers of a deferral's fixes are gone.
+      // The returned events are dropped, because no consumer is left for the fixes of a deferral.
       _ = manager.stopUpdatingLocation()
     }
     if services.contains(.significantChanges) {
@@ -149,7 +150,7 @@ struct LocationServices: Sendable {
     }
   }
 
-  /// Adopts changed settings.
+  /// Applies a changed activity to the screen, and marks the demands as outdated.
   mutating func settingsChanged() {
     screen.activity = manager.activityType
     hasNews = true
@@ -159,7 +160,7 @@ struct LocationServices: Sendable {
 
   /// Processes an event of a source.
   /// - Parameter utcOffset: nanoseconds to add to a timestamp for UTC; nil if unknown.
-  /// - Returns: its plausible locations, and the elements for the consumers, both in order.
+  /// - Returns: the event's plausible locations, and the elements for the consumers, both in order.
   mutating func process(
     _ event: SensorEvent, utcOffset: Int64? = nil
   ) -> (locations: [Location], outputs: [Output]) {
@@ -188,7 +189,7 @@ struct LocationServices: Sendable {
     }
   }
 
-  /// Returns the location of a scan if it is better than all others.
+  /// Returns the location of a scan if it is better than the current one; otherwise nil.
   private mutating func locate(_ scan: RadioScan, _ utcOffset: Int64?) -> Location? {
     let known = CoarsePositioning.Surroundings(
       fix: lastSeen, place: place, isAtRest: activity.map { $0 == .stationary }, restSince: rest.since,
@@ -196,13 +197,13 @@ struct LocationServices: Sendable {
     return coarse.process(scan, known)
   }
 
-  /// Uses the vehicle's own speed (km/h) to detect standstill.
+  /// Uses the vehicle's speed signal (in km/h) to detect standstill.
   private mutating func observe(_ reading: VehicleReading) {
     guard reading.path == "Vehicle.Speed", case .number(let speed)? = reading.value else { return }
     rest.observe(speed: speed / 3.6, accuracy: nil, at: reading.timestamp)
   }
 
-  /// Applies an event to the shared manager and to individual ones.
+  /// Applies an event to the shared manager and to all individual managers.
   private mutating func tell(
     at timestamp: Timestamp, _ body: (inout LocationManager) -> [LocationEvent]
   ) -> [Output] {
@@ -220,7 +221,7 @@ struct LocationServices: Sendable {
         switch event {
         case .requested(let location): outputs.append(.answer(.success(location), consumer: consumer))
         case .failed(.requestTimedOut(let limit)):
-          // Report the failure that prevented the fix, if there is one, instead of the time limit.
+          // Report the failure that prevented a fix, if there is one, rather than the exceeded time limit.
           let failure = individuals[index].manager.failure ?? manager.failure
           outputs.append(
             .answer(.failure(failure ?? .requestTimedOut(seconds: limit)), consumer: consumer))
@@ -275,8 +276,8 @@ struct LocationServices: Sendable {
     return outputs + monitor.process(location.forRegions).map(Output.region)
   }
 
-  /// Decides regions without a state by the last position. Without rest, its accuracy includes what the device may have moved
-  /// since.
+  /// Decides the state of regions that have none yet, by the last position. Unless the device is at rest, the
+  /// position's accuracy includes the distance that the device may have moved since.
   mutating func decideRegions(at now: Timestamp) -> [Output] {
     guard monitor.hasUndecided, var place = place?.forRegions, place.suspicion == nil else { return [] }
     let age = max(0, now.seconds(since: place.timestamp))
@@ -328,7 +329,7 @@ struct LocationServices: Sendable {
     return outputs
   }
 
-  /// Processes an attitude against magnetic north.
+  /// Processes an attitude relative to magnetic north.
   mutating func process(
     attitude: Attitude, accuracy: Double?, calibration: MagneticFieldCalibrationAccuracy?,
     at timestamp: Timestamp
@@ -367,7 +368,7 @@ struct LocationServices: Sendable {
     return tell(at: last) { $0.stopUpdatingLocation() }
   }
 
-  /// Converts events of the shared manager.
+  /// Converts events of the shared manager to elements for its consumers.
   func told(_ events: [LocationEvent], at timestamp: Timestamp) -> [Output] {
     events.flatMap { event -> [Output] in
       if case .significantChange(let location) = event { return [.significantChange(location)] }
@@ -380,7 +381,7 @@ struct LocationServices: Sendable {
 
   // MARK: Power
 
-  /// Returns the demands on each kind of sensor from a moment on.
+  /// Returns the demands on each kind of sensor from `now` on.
   mutating func demands(at now: Timestamp) -> [SensorKind: SensorDemand] {
     startRequests(at: now)
     guard hasNews || planner.nextDeadline.map({ $0 <= now }) ?? false else { return demands }
@@ -391,7 +392,7 @@ struct LocationServices: Sendable {
     return demands
   }
 
-  /// The largest demands, without any sleep.
+  /// The largest demands on each kind of sensor, which apply if no sensor may sleep.
   var fullDemands: [SensorKind: SensorDemand] { PowerPlanner.fullDemands(for: needs) }
 
   private var needs: PowerNeeds {
@@ -400,7 +401,7 @@ struct LocationServices: Sendable {
     needs.location.isHeadingWanted = isHeadingWanted
     needs.watchesMotion = managers.contains(where: \.pausesLocationUpdatesAutomatically)
     if wanted.contains(.regions), monitor.count > 0 {
-      // Before the first fix any boundary may be near.
+      // Before the first fix, any boundary may be near.
       needs.distanceToBoundary = 0
       if let place {
         needs.distanceToBoundary = monitor.distanceToNearestBoundary(from: place.coordinate)
@@ -424,10 +425,11 @@ struct LocationServices: Sendable {
 
 extension LocationNeeds {
   /// Returns the union of the requirements of two consumers: the finer accuracy, the shorter distance, the
-  /// earlier time. The receiver sleeps only when both allow it.
+  /// earlier time. The receiver sleeps only if both consumers allow sleep.
   func combined(with other: LocationNeeds) -> LocationNeeds {
     guard isWanted, other.isWanted else { return isWanted ? self : other }
-    // A consumer without a position requires a fix. Otherwise the newest position is valid for both.
+    // The older position counts for both consumers. If one has no position, the union has none, so that a fix
+    // is required.
     let isOlder = timestamp.map { mine in other.timestamp.map { $0 < mine } ?? false } ?? true
     var union = isOlder ? self : other
     union.standingAccuracy = standingAccuracy.stricter(other.standingAccuracy)

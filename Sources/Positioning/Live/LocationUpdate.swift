@@ -3,20 +3,20 @@ public import Spatial
 /// An element of `LiveLocation.liveUpdates`: a location, or a change of state. The corresponding type of Core
 /// Location is `CLLocationUpdate`.
 public struct LocationUpdate: Hashable, Sendable {
-  /// Time of the update on the device's time line.
+  /// Time of the update, by the device's monotonic clock.
   public var timestamp: Timestamp
-  /// Nil if the update only reports a change.
+  /// The location; nil if the update only reports a change of state.
   public var location: Location?
-  /// True if the device is at rest and updates are paused. The next update comes when it moves.
+  /// True if the device is at rest and updates are paused. The next update follows when the device moves.
   public var isStationary: Bool
   /// True if the location answers a one-shot request of the manager.
   public var isRequested: Bool
-  /// True if deferred updates ended, as `locationManager(_:didFinishDeferredUpdatesWithError:)`. The deferred
-  /// locations come before it.
+  /// True if deferred updates ended, like the call of `locationManager(_:didFinishDeferredUpdatesWithError:)`
+  /// in Core Location. The deferred locations come before this update.
   public var didFinishDeferredUpdates: Bool
-  /// The reason if deferred updates ended before their distance or time; nil otherwise.
+  /// The reason if deferred updates ended before their distance or time was reached; nil otherwise.
   public var deferralError: DeferralError?
-  /// Reason for missing locations, reported once; nil if there is none.
+  /// Reason for missing locations; nil if there is none. Each failure is reported once.
   public var failure: LocationFailure?
 
   public init(
@@ -41,7 +41,7 @@ public struct LocationUpdate: Hashable, Sendable {
     }
   }
 
-  /// True if locations are disabled, or a device may not be read.
+  /// True if locations are disabled, or the agent has no permission to read a device.
   public var isAuthorizationDenied: Bool {
     switch failure {
     case .denied, .restricted: true
@@ -51,7 +51,8 @@ public struct LocationUpdate: Hashable, Sendable {
 }
 
 extension LocationUpdate {
-  /// Converts an event of the manager to updates, in order. Significant changes have updates of their own.
+  /// Converts an event of the manager to updates, in order. Significant changes are not included, because
+  /// they have a stream of their own.
   static func updates(from event: LocationEvent, at timestamp: Timestamp) -> [LocationUpdate] {
     switch event {
     case .location(let location): [LocationUpdate(timestamp: location.timestamp, location: location)]

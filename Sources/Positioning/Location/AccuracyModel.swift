@@ -4,7 +4,7 @@ internal import Spatial
 
 /// Estimates the accuracy of a position at 68 % confidence from a receiver's report.
 ///
-/// - A receiver's own estimate is used if available. gpsd's values are at 95 %; a horizontal error is
+/// - A receiver's own estimate is used if available. gpsd's values are at 95 %. A horizontal error is
 ///   two-dimensional, so its 68 % radius is smaller by the ratio of the Rayleigh distribution's quantiles,
 ///   2.448 to 1.510.
 /// - Otherwise the accuracy is the horizontal dilution of precision times the usual range error of the kind
@@ -18,22 +18,22 @@ internal import Spatial
 public struct AccuracyModel: Sendable {
   /// Distance in m between the antenna and the vehicle's reference point.
   public static let antennaOffset = 0.5
-  /// Factor by which the receiver's estimate is too small, at least 1.
+  /// Factor by which the receiver underestimates its error, at least 1.
   public private(set) var inflation = 1.0
 
-  /// Averaged square of the ratio of contradictions to the expected error.
+  /// Moving average of the squared ratio of a contradiction to its expected error.
   private var ratio = 0.0
 
   private static let normal95 = 1.96
   private static let radial95 = 2.448
   private static let radial68 = 1.510
-  /// Minimum dilution possible near the ground with all constellations in view; some SiRF receivers report
-  /// 0.3.
+  /// Minimum horizontal dilution of precision that is possible near the ground with all constellations in
+  /// view. Some SiRF receivers report 0.3.
   private static let leastDilution = 0.7
-  /// Averaging time of contradictions in s.
+  /// Time constant in s of the average of contradictions.
   private static let averagingTime = 60.0
-  /// Maximum weight of one contradiction, so that a single jump, which the screen handles, does not affect a
-  /// minute.
+  /// Maximum weight of one contradiction, so that a single jump, which `FixScreen` handles, does not increase
+  /// the radius for a minute.
   private static let largestRatio = 25.0
 
   public init() {}
@@ -47,15 +47,15 @@ public struct AccuracyModel: Sendable {
     return location
   }
 
-  /// Compares the distance between two consecutive accepted locations with their velocities.
+  /// Compares the distance between two consecutive accepted locations with the distance by their velocities.
   mutating func learn(from last: Location, to next: Location) {
     let step = next.seconds(since: last)
-    // After a longer silence the velocities do not determine the distance.
+    // After more than two seconds, the velocities do not determine the distance.
     guard step > 0, step <= 2, let a = last.horizontalAccuracy, let b = next.horizontalAccuracy,
       let contradiction = Self.contradiction(from: last, to: next)
     else { return }
-    // Two independent radii of 68 %; the mean square of a two-dimensional error is twice the variance of each
-    // axis.
+    // The two radii of 68 % are independent. The mean square of a two-dimensional error is twice the variance
+    // of each axis.
     let expected =
       (a * a + b * b) * 2 / (Self.radial68 * Self.radial68 * inflation * inflation) + 0.25 * step * step
     ratio +=
@@ -64,8 +64,8 @@ public struct AccuracyModel: Sendable {
     inflation = max(1, ratio.squareRoot())
   }
 
-  /// Returns the distance in m between the actual displacement and the one by the velocities; nil if a
-  /// velocity is missing.
+  /// Returns the difference in m between the displacement of two positions and the displacement by their
+  /// velocities; nil if a velocity is missing.
   static func contradiction(from a: Location, to b: Location) -> Double? {
     guard let first = a.velocity, let second = b.velocity else { return nil }
     let way = LocalFrame(origin: a.coordinate).offset(of: b.coordinate)
@@ -81,11 +81,11 @@ public struct AccuracyModel: Sendable {
     return fix.horizontalDilution.map { max(leastDilution, $0) * rangeError(of: fix.quality) }
   }
 
-  /// Returns the standard deviation of a one-dimensional error given at 95 %.
+  /// Returns the standard deviation of a one-dimensional error, from its value at 95 % confidence.
   package static func deviation(_ error: Double?) -> Double? { error.map { $0 / normal95 } }
 
-  /// Returns the range error in m (68 %) for a dilution of one. An unknown kind of fix counts as an
-  /// uncorrected one.
+  /// Returns the range error in m (68 %) for a dilution of one. An unknown kind of fix counts as a fix
+  /// without corrections.
   private static func rangeError(of quality: FixQuality?) -> Double {
     switch quality {
     case .autonomous, .notMeasured, nil: 3

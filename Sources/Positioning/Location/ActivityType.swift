@@ -15,8 +15,8 @@ public enum ActivityType: String, Hashable, Sendable, CaseIterable {
     /// Time at rest in s after which locations pause, if only the receiver reports rest: longer than a stop
     /// at a traffic light or a shop window.
     let pausingTime: Double
-    /// Time at rest in s after which locations pause, if the accelerometer reports rest; it will detect the
-    /// first motion, too.
+    /// Time at rest in s after which locations pause, if the accelerometer reports rest. It is short, because
+    /// the accelerometer also detects the end of the rest.
     let feltPausingTime: Double
     /// Speed in m/s below which the receiver's speed may be noise.
     let slowest: Double
@@ -37,9 +37,9 @@ public enum ActivityType: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Requested accuracy in Core Location's tiers. It controls the hardware and is not a filter: locations are
-/// published with any accuracy; only `reduced` coarsens them.
+/// published with any accuracy; only `reduced` makes published locations coarser.
 public enum DesiredAccuracy: String, Hashable, Sendable, CaseIterable {
-  /// Best accuracy with all helpful sensors and without sleep, at any cost.
+  /// Best accuracy that all sensors together provide, without sleep and regardless of energy.
   case bestForNavigation
   /// Best accuracy of the receiver.
   case best

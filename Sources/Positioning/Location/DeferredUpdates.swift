@@ -2,14 +2,14 @@ internal import Spatial
 
 /// Limits of a deferral.
 package struct DeferralLimits: Hashable, Sendable {
-  /// Distance in m; nil for no limit.
+  /// Distance in m after which a deferral ends; nil for no limit.
   package var distance: Double?
-  /// Time in s; nil for no limit.
+  /// Time in s after which a deferral ends; nil for no limit.
   package var timeout: Double?
 
   package init(distance: Double?, timeout: Double?) { (self.distance, self.timeout) = (distance, timeout) }
 
-  /// Maximum waiting time in s of the first fix.
+  /// Maximum time in s for which the first fix of a deferral may wait until it is read.
   var maxFixDelay: Double {
     max(0, min(DeferredUpdates.longestWait, (timeout ?? .infinity) - DeferredUpdates.reserve))
   }
@@ -17,20 +17,23 @@ package struct DeferralLimits: Hashable, Sendable {
 
 /// Collects fixes until a distance or a time is exceeded, whichever comes first.
 ///
-/// The distance is that from the start of the deferral, as in Core Location, so that noise around a parking
-/// place does not add up.
+/// The distance is the straight line from the start of the deferral, as in Core Location, so that noise
+/// around a parking place does not add up.
 struct DeferredUpdates: Sendable {
-  /// Maximum number of fixes, after which the deferral ends: two hours at 1 Hz, below 2 MB.
+  /// Maximum number of fixes, after which the deferral ends. It corresponds to two hours at 1 Hz and less
+  /// than 2 MB.
   static let largestCount = 7200
 
-  /// Maximum waiting time in s of fixes in the receiver; longer ones would hide the loss of a receiver.
+  /// Maximum time in s for which fixes may wait until they are read. A longer time would hide the loss of a
+  /// receiver.
   static let longestWait = 10.0
-  /// Time in s before the deadline in which fixes do not wait, so that they are still included.
+  /// Time in s before the deadline, in which fixes are read immediately so that the deferral still includes
+  /// them.
   static let reserve = 1.5
 
-  /// Distance in m; infinite for no limit.
+  /// Distance in m after which the deferral ends; infinite for no limit.
   let distance: Double
-  /// Deadline; nil for none.
+  /// Time at which the deferral ends; nil for no limit.
   let deadline: Timestamp?
   /// Collected fixes in order of time.
   private(set) var fixes: [Location] = []
@@ -46,7 +49,7 @@ struct DeferredUpdates: Sendable {
     origin = location?.coordinate
   }
 
-  /// Adds a fix. Returns true if the deferral ends with it.
+  /// Adds a fix. Returns true if the deferral ends with this fix.
   mutating func process(_ location: Location) -> Bool {
     let origin = self.origin ?? location.coordinate
     self.origin = origin
@@ -55,14 +58,14 @@ struct DeferredUpdates: Sendable {
     return distance.isFinite && origin.distance(to: location.coordinate) >= distance
   }
 
-  /// Returns the time in s for which the next fixes may wait and still be included before the deadline.
+  /// Returns the time in s for which the next fixes may wait so that the deferral still includes them.
   func maxFixDelay(after location: Location?) -> Double {
     guard let deadline else { return Self.longestWait }
     guard let location else { return 0 }
     return max(0, min(Self.longestWait, deadline.seconds(since: location.timestamp) - Self.reserve))
   }
 
-  /// Returns the remaining distance in m from a location.
+  /// Returns the distance in m from a location until the deferral ends; nil without a distance limit.
   func remainder(from location: Location?) -> Double? {
     guard distance.isFinite else { return nil }
     guard let origin, let location else { return distance }
@@ -74,11 +77,11 @@ struct DeferredUpdates: Sendable {
 public enum DeferralError: String, Error, Hashable, Sendable, CaseIterable, CustomStringConvertible {
   /// Locations are not being updated, or are paused.
   case notUpdating
-  /// A single deferral requires the best accuracy.
+  /// The desired accuracy is neither `best` nor `bestForNavigation`, which a single deferral requires.
   case accuracyTooLow
   /// A distance filter is set. A single deferral collects every fix.
   case distanceFiltered
-  /// Replaced by a newer call, or ended by the end of updates.
+  /// The deferral was replaced by a newer call, or updates were stopped.
   case cancelled
   /// The receiver was lost or locations were disabled.
   case failed

@@ -5,7 +5,7 @@ public import Spatial
 
 /// A position with its accuracy. Unknown values are nil.
 public struct Location: Hashable, Sendable {
-  /// Arrival of the fix on the device's time line.
+  /// Arrival time of the fix, by the device's monotonic clock.
   public var timestamp: Timestamp
   /// The receiver's time of the fix.
   public var time: UTCTime?
@@ -26,9 +26,9 @@ public struct Location: Hashable, Sendable {
   public var course: Double?
   /// Standard deviation of the course in degrees.
   public var courseAccuracy: Double?
-  /// Receiver or recording that provided it.
+  /// Name of the receiver or recording that provided the location; nil if unknown.
   public var source: String?
-  /// The method of positioning; nil if there is only a receiver.
+  /// The method of positioning; nil if the receiver is the only source of positions.
   public var positionSource: PositionSource?
   /// The sensors behind `altitude`; nil without a barometer.
   public var altitudeSource: AltitudeSource?
@@ -39,7 +39,7 @@ public struct Location: Hashable, Sendable {
   public var suspicion: Suspicion?
   /// The level in a parking garage; nil under open sky, without a barometer, and if unknown.
   public var floor: Floor?
-  /// Odometer at that time; nil without one.
+  /// Odometer reading at the time of the fix; nil without an odometer.
   public var odometer: OdometerReading?
 
   public init(timestamp: Timestamp, coordinate: Coordinate) {
@@ -58,7 +58,8 @@ public enum AltitudeSource: String, Hashable, Sendable, CaseIterable {
 
 extension Location {
   /// Creates a location from a receiver's report; nil if the report has no position. `horizontalAccuracy` is
-  /// the receiver's own or follows from its dilution; `AccuracyModel` is more accurate.
+  /// the receiver's estimate, or follows from the dilution of precision. The estimate of `AccuracyModel` is
+  /// more accurate.
   public init?(fix: PositionFix) {
     guard let coordinate = fix.coordinate, coordinate.isValid else { return nil }
     self.init(timestamp: fix.timestamp, coordinate: coordinate)
@@ -96,10 +97,10 @@ extension Location {
   /// Approximate side of a cell of Core Location's reduced accuracy in m.
   private static let reducedCell = 5000.0
 
-  /// Maximum distance in m from the middle of such a cell.
+  /// Maximum distance in m between a position and the centre of its cell at reduced accuracy.
   static let reducedAccuracy = 3600.0
 
   /// The location at Core Location's reduced accuracy: only its cell is revealed. Many reports of a parked
-  /// vehicle reveal no more than one.
+  /// vehicle reveal no more than a single report.
   package var reduced: Location { blurred(to: GridCell(holding: coordinate, size: Self.reducedCell)) }
 }

@@ -4,8 +4,8 @@ public import Spatial
 
 /// Decides which locations are reported, as Core Location's manager does.
 ///
-/// A value type without I/O: input are locations accepted by `FixScreen` with their time, output are events.
-/// Call `advance` at `nextDeadline`.
+/// A value type without I/O: the input is locations that `FixScreen` has accepted, the output is events. Call
+/// `advance` at `nextDeadline`.
 public struct LocationManager: Sendable {
   /// Desired accuracy of locations. It controls the hardware and filters nothing; `reduced` makes reported
   /// locations coarse.
@@ -13,7 +13,7 @@ public struct LocationManager: Sendable {
   /// Metres that the device must move from the last reported location before the next report; nil reports
   /// every location.
   public var distanceFilter: Double?
-  /// Kind of carrier of the device.
+  /// Type of motion of the device, such as that of a vehicle or a pedestrian.
   public var activityType: ActivityType {
     didSet { pause.activity = activityType }
   }
@@ -24,39 +24,40 @@ public struct LocationManager: Sendable {
   public private(set) var isUpdating = false
   /// True if significant changes are reported.
   public private(set) var isMonitoringSignificantChanges = false
-  /// The newest location, reported or not; nil before the first. Coarse at reduced accuracy, like all output.
+  /// The newest location, reported or not; nil before the first. At `reduced` accuracy it is coarse, like all
+  /// output.
   public private(set) var location: Location?
   /// The newest reported location; nil before the first.
   public private(set) var lastTold: Location?
   /// Number of locations omitted by the distance filter, since the start.
   public private(set) var filteredCount = 0
-  /// The present failure; nil if there is none.
+  /// The current failure; nil while locations are available.
   public private(set) var failure: LocationFailure?
 
   /// The newest location from the receiver, unchanged: it determines the next demand for power, and is never
   /// output.
   private var exact: Location?
-  /// The newest location with a contribution of the receiver: one from inertial navigation alone is no reason
-  /// to let it sleep.
+  /// The newest location to which the receiver contributed. A location from inertial navigation alone does
+  /// not allow the receiver to sleep.
   private var seen: Location?
-  /// Exact position at the last passing of the distance filter, and at the last significant change. A blurred
-  /// position stays or jumps meanwhile.
+  /// Exact positions at which the distance filter last passed a location, and of the last significant change.
+  /// Distances are measured from these, because a blurred position does not move with the device.
   private var origin, significantOrigin: Coordinate?
 
   private var requests: [OneShotRequest] = []
   private var deferral: DeferredUpdates?
   /// Limits of consecutive deferrals without a gap, as long as updates are not paused: each starts at the end
-  /// of the last one. Unlike a single deferral they require no particular accuracy, and a distance filter
-  /// applies to the fixes of a batch. Nil for single deferrals.
+  /// of the last one. Unlike a single deferral, continuous deferrals require no particular accuracy, and a
+  /// distance filter applies to the fixes of a batch. Nil for single deferrals.
   package var continuousDeferral: DeferralLimits?
-  /// End of the last of them; nil after an error.
+  /// End and last location of the previous continuous deferral; nil after an error.
   private var lastDeferral: (end: Timestamp, location: Location?)?
   private var pause: PausePolicy
   private var significantChanges = SignificantChangeMonitor()
-  /// Start of the receiver's reports without a position.
+  /// Time of the first of the current reports without a position; nil while the receiver has a position.
   private var blindSince: Timestamp?
 
-  /// Seconds without a position after which a failure is reported: a cold start takes as long.
+  /// Seconds without a position after which a failure is reported. A cold start can last as long.
   private static let positionTimeout = 60.0
 
   public init(
@@ -70,8 +71,8 @@ public struct LocationManager: Sendable {
     pause = PausePolicy(activity: activityType)
   }
 
-  /// Accuracy of the newest location from the receiver in metres at 68 %, however coarse its report; nil if
-  /// unknown.
+  /// Accuracy in m (68 %) of the newest location from the receiver, before privacy or reduced accuracy make
+  /// it coarser; nil if unknown.
   public var measuredAccuracy: Double? { exact?.horizontalAccuracy }
 
   /// True if updates are paused now, because the device is at standstill.
@@ -100,8 +101,8 @@ public struct LocationManager: Sendable {
   }
 
   /// Processes a location; returns the resulting events, in order.
-  /// - Parameter shown: the same location after privacy has blurred it; nil if unchanged. All reports are
-  ///   made of this; power, standstill and the end of requests are determined by the exact one.
+  /// - Parameter shown: the same location after privacy has blurred it; nil if unchanged. All reports contain
+  ///   this location. Power, standstill and the end of requests are determined by the exact location.
   public mutating func process(_ fresh: Location, shown: Location? = nil) -> [LocationEvent] {
     var events = expire { $0 < fresh.timestamp }
     let shown = shown ?? fresh
@@ -124,7 +125,7 @@ public struct LocationManager: Sendable {
     }
     // Movement of the device is determined from the exact location.
     let isPausing = isUpdating && pausesLocationUpdatesAutomatically
-    // A radius of hundreds of metres is no measurement of standstill.
+    // The radius of a radio position is too large to detect standstill.
     let change = isPausing && !isCoarse ? pause.process(fresh) : nil
     events += consequences(of: change)
     if isUpdating, !isPaused { events += update(told) }
@@ -134,14 +135,16 @@ public struct LocationManager: Sendable {
   /// Reports a suspect location. It passes every filter, and affects neither pauses nor requests.
   private mutating func observeSuspect(_ fresh: Location, _ told: Location) -> [LocationEvent] {
     (failure, blindSince) = (nil, nil)
-    // The receiver remains on until a jump is resolved, within half a minute.
+    // During a jump `seen` is unchanged, so that the receiver remains on until the jump is resolved, within
+    // half a minute.
     if fresh.suspicion?.reason != .jump, fresh.positionSource != .inertial { seen = fresh }
-    // The next plausible location passes the filter.
+    // Resets the distance filter, so that the next plausible location is reported.
     lastTold = nil
     return isUpdating ? [.location(told)] : []
   }
 
-  /// Observes changes of the accelerometer's state of standstill or motion; nil if it has stopped.
+  /// Processes a change between standstill and motion detected by the accelerometer; nil if the accelerometer
+  /// has stopped.
   public mutating func observe(
     _ state: StationaryDetector.State?, at timestamp: Timestamp
   ) -> [LocationEvent] {
@@ -149,7 +152,7 @@ public struct LocationManager: Sendable {
     return consequences(of: pause.observe(state, at: timestamp))
   }
 
-  /// Observes a receiver that reports no position.
+  /// Processes a report of the receiver without a position.
   public mutating func observeNoPosition(at timestamp: Timestamp) -> [LocationEvent] {
     let since = blindSince ?? timestamp
     blindSince = since
@@ -157,7 +160,7 @@ public struct LocationManager: Sendable {
     return fail(.positionUnknown(since: since))
   }
 
-  /// Reports that there will be no locations until further notice. A deferral ends, and its fixes are
+  /// Reports that no locations will be available until further notice. A deferral ends, and its fixes are
   /// reported.
   public mutating func fail(_ failure: LocationFailure) -> [LocationEvent] {
     guard failure != self.failure else { return [] }
@@ -174,7 +177,7 @@ public struct LocationManager: Sendable {
     return events + expire { $0 <= timestamp }
   }
 
-  /// Time of the next call of `advance`, if nothing arrives before; nil for none.
+  /// Time at which `advance` must be called if no location arrives before; nil if no call is required.
   public var nextDeadline: Timestamp? {
     let pausing = isUpdating && pausesLocationUpdatesAutomatically ? pause.nextDeadline : nil
     return ([pausing, deferral?.deadline] + requests.map(\.deadline)).compactMap { $0 }.min()
@@ -198,7 +201,7 @@ public struct LocationManager: Sendable {
       needs.request = LocationNeeds.Request(accuracy: finest.desiredAccuracy, deadline: last)
     } else if isFollowing {
       if !isMonitoringSignificantChanges { needs.maxFixDelay = maxFixDelay }
-      // A single deferral collects every fix.
+      // A single deferral collects every fix, so the distance filter does not apply.
       let isFiltered = deferral == nil || continuousDeferral != nil
       needs.distance = isFiltered && desiredAccuracy != .bestForNavigation ? distanceToTell : nil
     } else if isMonitoringSignificantChanges {
@@ -210,8 +213,8 @@ public struct LocationManager: Sendable {
     return needs
   }
 
-  /// Seconds that a fix may wait because it is only collected. A receiver that sleeps between two fixes is
-  /// read immediately.
+  /// Seconds for which a fix may wait because a deferral only collects fixes. Zero if the receiver may sleep
+  /// between fixes, because each fix is then read immediately.
   private var maxFixDelay: Double {
     guard desiredAccuracy.meters == nil, distanceFilter == nil else { return 0 }
     if let deferral { return deferral.maxFixDelay(after: exact) }
@@ -219,10 +222,11 @@ public struct LocationManager: Sendable {
     return continuousDeferral.maxFixDelay
   }
 
-  /// Metres up to the end of the distance filter; nil if every fix passes.
+  /// Distance in m until the distance filter passes a location; nil if every fix passes.
   private var distanceToTell: Double? { distanceFilter.map { metersLeft(of: $0, from: origin) } }
 
-  /// Returns the metres up to a distance of the device from a place; 0 if the place is unknown.
+  /// Returns the distance in m that remains until the device is `distance` metres away from a position; 0 if
+  /// a position is unknown.
   private func metersLeft(of distance: Double, from place: Coordinate?) -> Double {
     guard let exact, let place else { return 0 }
     return max(0, distance - place.distance(to: exact.coordinate))
@@ -230,12 +234,12 @@ public struct LocationManager: Sendable {
 
   private mutating func update(_ location: Location) -> [LocationEvent] {
     if let violation = deferralViolation { return endDeferral(violation) + filter(location) }
-    // A batch consists of fixes.
+    // Only fixes are deferred; a radio position is reported immediately.
     guard location.positionSource != .coarse else { return filter(location) }
     continueDeferral(at: location.timestamp)
     guard deferral != nil else { return filter(location) }
     if distanceFilter != nil, !passesFilter(location) { return [] }
-    // In place: copying the batch for every fix would be quadratic.
+    // The fix is added in place, because copying the batch for every fix would require quadratic time.
     let isOver = deferral?.process(location) ?? false
     return isOver ? endDeferral(nil, at: location.timestamp) : []
   }
@@ -270,7 +274,8 @@ public struct LocationManager: Sendable {
 }
 
 extension Location {
-  /// Returns the minimum movement in metres for a distance: a coarse position may be wrong by its radius.
+  /// Returns the minimum movement in m that passes a distance filter. For a radio position it is at least the
+  /// radius, by which the position may be wrong.
   func leastWay(_ distance: Double) -> Double {
     positionSource == .coarse ? max(distance, horizontalAccuracy ?? distance) : distance
   }
@@ -285,8 +290,8 @@ extension DesiredAccuracy {
 }
 
 extension LocationManager {
-  /// Requests one location. It is reported as `requested` if one is sufficiently accurate, otherwise the best
-  /// one at the end of the time; without any location the request fails.
+  /// Requests one location. The first sufficiently accurate location is reported as `requested`. At the time
+  /// limit, the most accurate location so far is reported; without any location the request fails.
   ///
   /// - Parameters:
   ///   - accuracy: metres at 68 %.
@@ -301,11 +306,12 @@ extension LocationManager {
   /// until the next call.
   ///
   /// It requires updates that were started and are not paused, a desired accuracy of `best` or
-  /// `bestForNavigation`, and no distance filter; if one of these changes meanwhile, the deferral ends with
-  /// the error, after its batch. A newer call cancels the previous one, whose fixes are reported first.
+  /// `bestForNavigation`, and no distance filter. If one of these requirements fails meanwhile, the deferral
+  /// reports its batch and ends with the error. A newer call cancels the previous one, whose fixes are
+  /// reported first.
   ///
   /// - Parameters:
-  ///   - distance: metres from the present place of the device; nil for no limit.
+  ///   - distance: metres from the present position of the device; nil for no limit.
   ///   - timeout: seconds; nil for no limit.
   ///   - now: time of the request.
   public mutating func allowDeferredLocationUpdates(
@@ -320,13 +326,13 @@ extension LocationManager {
     return events
   }
 
-  /// Ends a deferral before its time; its fixes are reported.
+  /// Ends a deferral before it reaches its limits. The deferred fixes are reported.
   public mutating func disallowDeferredLocationUpdates() -> [LocationEvent] { endDeferral(.cancelled) }
 
   /// True if fixes are being collected.
   public var isDeferring: Bool { deferral != nil }
 
-  /// Reason why updates cannot be deferred at present; nil if they can.
+  /// Reason why updates cannot be deferred now; nil if they can.
   private var deferralViolation: DeferralError? {
     if !isUpdating || isPaused { return .notUpdating }
     if continuousDeferral != nil { return nil }
@@ -334,7 +340,8 @@ extension LocationManager {
     return distanceFilter == nil ? nil : .distanceFiltered
   }
 
-  /// Starts the next of the continuous deferrals at the end of the last one, unless it would already be over.
+  /// Starts the next continuous deferral at the end of the previous one. If it would already have timed out,
+  /// it starts now.
   private mutating func continueDeferral(at timestamp: Timestamp) {
     guard deferral == nil, let limits = continuousDeferral else { return }
     let timeout = limits.timeout ?? .infinity
@@ -355,7 +362,8 @@ extension LocationManager {
     return batch + [.deferredUpdatesFinished(error)]
   }
 
-  /// - Parameter radius: accuracy (68 %, m) of the location before privacy settings reduce it; completes requests.
+  /// - Parameter radius: accuracy (68 %, m) of the location before privacy settings reduce it; it decides
+  ///   whether a request is answered.
   private mutating func answerRequests(with location: Location, of radius: Double?) -> [LocationEvent] {
     var events: [LocationEvent] = []
     for index in requests.indices.reversed() {
@@ -366,7 +374,7 @@ extension LocationManager {
     return events
   }
 
-  /// Ends everything whose deadline has passed.
+  /// Ends the requests and the deferral whose deadline has passed.
   private mutating func expire(_ isOver: (Timestamp) -> Bool) -> [LocationEvent] {
     var events: [LocationEvent] = []
     for request in requests where isOver(request.deadline) {
@@ -390,29 +398,32 @@ public enum LocationEvent: Hashable, Sendable {
   /// Deferred updates: every fix since the deferral began, in order; never empty. The end of the deferral
   /// follows.
   case batch([Location])
-  /// End of a deferral: by its distance or its time (nil), or by another reason.
+  /// End of a deferral. The error is nil if the deferral reached its distance or time.
   case deferredUpdatesFinished(DeferralError?)
-  /// Answer to a one-shot request: the first sufficiently accurate location, or the best until its end.
+  /// Answer to a one-shot request: the first sufficiently accurate location, or at the time limit the most
+  /// accurate one so far.
   case requested(Location)
-  /// Updates pause because of a standstill; with its location, if that was not reported yet.
+  /// Updates pause because of a standstill. Contains the location of the device if that was not reported yet;
+  /// otherwise nil.
   case paused(Location?)
   /// Updates continue.
   case resumed
-  /// A failure; reported once, until another failure or a location.
+  /// Reason why there are no locations. It is reported once, and again only after another failure or a
+  /// location.
   case failed(LocationFailure)
 }
 
 /// Reason why there is no location, as a sentence for the operator.
 public enum LocationFailure: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The local switch is off.
+  /// The setting `location.enabled` is off.
   case denied
-  /// A device may not be read.
+  /// The agent has no permission to read a device.
   case restricted(reason: String)
   /// The receiver is unavailable, or has no source.
   case receiverUnavailable(reason: String)
-  /// The receiver works, but has had no position since this time.
+  /// The receiver works, but has had no position since `since`.
   case positionUnknown(since: Timestamp)
-  /// A one-shot request ended before there was any location.
+  /// A one-shot request reached its time limit before there was any location.
   case requestTimedOut(seconds: Double)
 
   public var description: String {

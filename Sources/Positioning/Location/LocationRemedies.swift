@@ -1,7 +1,7 @@
 // Wire names and remedies of failures and ends of deferrals.
 
 extension LocationFailure {
-  /// Name of the case, as in `positionUnknown`.
+  /// Name of the case, for example `positionUnknown`.
   public var name: String {
     switch self {
     case .denied: "denied"

@@ -1,18 +1,19 @@
 public import Spatial
 
-/// A request for one location with sufficient accuracy, or the best within the time limit.
+/// A request for one location: the first one with sufficient accuracy, or the most accurate one at the time
+/// limit.
 struct OneShotRequest: Sendable {
   /// Sufficient accuracy in m (68 %).
   var accuracy: Double
   var start: Timestamp
-  /// Time limit in s.
+  /// Time limit in s, from `start`.
   var timeLimit: Double
   private(set) var best: Location?
   private(set) var bestRadius = Double.infinity
 
   var deadline: Timestamp { start.advanced(bySeconds: timeLimit) }
 
-  /// The accuracy tier that the hardware requires.
+  /// The tier of desired accuracy for which the hardware is powered.
   var desiredAccuracy: DesiredAccuracy {
     DesiredAccuracy.allCases.last { tier in
       guard tier != .reduced, let meters = tier.meters else { return false }
@@ -20,22 +21,22 @@ struct OneShotRequest: Sendable {
     } ?? .best
   }
 
-  /// Processes a location. Returns it if it answers the request.
+  /// Processes a location. Returns the location if it answers the request; otherwise nil.
   /// - Parameter radius: accuracy in m (68 %) of the measurement; nil if unknown.
   mutating func process(_ location: Location, radius: Double?) -> Location? {
     let radius = radius ?? .infinity
-    // Of two equally good ones, the newer is used.
+    // Of two equally accurate locations, the newer is used.
     if radius <= bestRadius { (best, bestRadius) = (location, radius) }
     return radius <= accuracy ? location : nil
   }
 }
 
-/// Selects locations after a large distance and a minimum time since the last one, at the lowest power. The
-/// first location is selected immediately.
+/// Selects locations after a large distance and a minimum time since the last selected location, at the
+/// lowest power. The first location is selected immediately.
 public struct SignificantChangeMonitor: Sendable {
-  /// Minimum distance in m.
+  /// Minimum distance in m from the last selected location.
   public static let distance = 500.0
-  /// Minimum time in s.
+  /// Minimum time in s since the last selected location.
   public static let interval = 300.0
 
   /// The last selected location; nil before the first.
@@ -43,7 +44,7 @@ public struct SignificantChangeMonitor: Sendable {
 
   public init() {}
 
-  /// Processes a location. Returns it if it is a significant change.
+  /// Processes a location. Returns the location if it is a significant change; otherwise nil.
   public mutating func process(_ candidate: Location) -> Location? {
     if let location {
       guard candidate.timestamp.seconds(since: location.timestamp) >= Self.interval,

@@ -1,8 +1,8 @@
 /// A reading of the vehicle's odometer.
 public struct OdometerReading: Hashable, Sendable {
-  /// Distance in m.
+  /// Distance travelled in m.
   public var distance: Double
-  /// Part of the distance in m, with this device, that was not measured but estimated for gaps.
+  /// Part of `distance` in m that was driven with this device and estimated for gaps, not measured.
   public var estimated: Double
 
   public init(distance: Double, estimated: Double = 0) {

@@ -18,23 +18,24 @@ struct PausePolicy: Sendable {
   /// Location at the start of the rest.
   private var anchor: Location?
 
-  /// Maximum distance in m of fixes from the location of the rest.
+  /// Distance in m from the location of the rest, up to which a fix confirms the rest.
   private static let wander = 25.0
-  /// Distance in m from which a fix overrides an accelerometer at rest, as on a ferry.
+  /// Distance in m from the location of the rest, beyond which a fix proves motion although the accelerometer
+  /// reports rest, as on a ferry.
   private static let carried = 150.0
 
   init(activity: ActivityType) {
     self.activity = activity
   }
 
-  /// Time of the pause if no motion is detected earlier.
+  /// Time at which updates pause, if no motion is detected earlier; nil if no pause is due.
   var nextDeadline: Timestamp? {
     guard !isPaused else { return nil }
     let needed = motion == .stationary ? activity.limits.feltPausingTime : activity.limits.pausingTime
     return restBegan?.advanced(bySeconds: needed)
   }
 
-  /// Updates the accelerometer's state after a change; nil if it became silent.
+  /// Processes a change of the accelerometer's state; nil if the accelerometer has stopped.
   mutating func observe(_ state: StationaryDetector.State?, at timestamp: Timestamp) -> Change? {
     motion = state
     switch state {
@@ -62,7 +63,7 @@ struct PausePolicy: Sendable {
     if hasMoved {
       self.anchor = location
       let change = move()
-      // The vehicle may have just stopped here.
+      // The fix proves motion, but the vehicle may already have come to rest here.
       if motion != .moving, isSlow(location) { restBegan = location.timestamp }
       return change
     }
@@ -71,7 +72,7 @@ struct PausePolicy: Sendable {
     return advance(to: location.timestamp)
   }
 
-  /// Advances the time.
+  /// Advances the time without a fix.
   mutating func advance(to timestamp: Timestamp) -> Change? {
     guard let nextDeadline, timestamp >= nextDeadline else { return nil }
     isPaused = true
@@ -91,7 +92,7 @@ struct PausePolicy: Sendable {
   }
 
   private func isSlow(_ location: Location) -> Bool {
-    // Without a speed, the position alone decides.
+    // Without a speed, only the position can show motion.
     (location.speed ?? 0) <= activity.limits.slowest + 2 * min(1, location.speedAccuracy ?? 0)
   }
 }

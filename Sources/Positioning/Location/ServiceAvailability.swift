@@ -5,10 +5,11 @@ public import Sensors
 public struct ServiceAvailability: Hashable, Sendable {
   /// The setting `location.enabled`: false disables all positions.
   public var isLocationEnabled: Bool
-  /// Existing device nodes without read permission, as in "/dev/iio:device0", with the kind of sensor if
+  /// Existing device nodes without read permission, such as "/dev/iio:device0", with the kind of sensor if
   /// known. Nil before the check.
   public var deniedNodes: [String: SensorKind?]?
-  /// Reasons of unavailable kinds of sensors, as reported by their sources; other kinds are available.
+  /// Reasons why kinds of sensors are unavailable, as reported by their sources. Kinds that are missing here
+  /// are available.
   public var unavailable: [SensorKind: String]
 
   public init(
@@ -39,7 +40,8 @@ public struct ServiceAvailability: Hashable, Sendable {
 
   public func isAvailable(_ service: LocationService) -> Bool { reason(against: service) == nil }
 
-  /// Returns why a kind of sensor is unavailable, as far as reported; nil if it is available or unknown.
+  /// Returns the reported reason why a kind of sensor is unavailable; nil if the kind is available or its
+  /// state is unknown.
   public func reason(against kind: SensorKind) -> String? { denial(of: kind) ?? unavailable[kind] }
 
   private func denial(of kind: SensorKind) -> String? {
@@ -53,7 +55,7 @@ public struct ServiceAvailability: Hashable, Sendable {
 public enum AuthorizationStatus: String, Hashable, Sendable, CaseIterable {
   /// Not checked yet.
   case notDetermined
-  /// The agent's user may not read a required device, and cannot change that itself.
+  /// The agent's user has no permission to read a required device, and cannot change the permission.
   case restricted
   /// Locations are disabled on the device.
   case denied

@@ -3,7 +3,7 @@
 public struct Suspicion: Hashable, Sendable {
   /// The measurement that contradicts the position.
   public enum Reason: String, Hashable, Sendable, CaseIterable {
-    /// The previous position: the speed between both is impossible.
+    /// The previous position: the speed between the two positions is impossible.
     case jump
     /// The receiver's own velocity.
     case velocity
@@ -13,12 +13,13 @@ public struct Suspicion: Hashable, Sendable {
     case wheels
     /// Access points and cells at known positions.
     case beacons
-    /// A measurement unknown to this version; from other vehicles only.
+    /// A measurement unknown to this version; occurs only in messages of other vehicles.
     case other
   }
 
   public var reason: Reason
-  /// Disputed distance in metres; nil from other vehicles, whose `horizontalAccuracy` includes it.
+  /// Distance in m between the position and the contradicting measurement. Nil in locations of other
+  /// vehicles, whose `horizontalAccuracy` includes it.
   public var distance: Double?
 
   public init(_ reason: Reason, distance: Double? = nil) {

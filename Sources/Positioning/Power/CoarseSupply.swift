@@ -9,11 +9,11 @@ public struct CoarseSupply: Hashable, Sendable {
   public var joules: Double
   /// Power of the receiver in W; 0 if unknown.
   public var receiverPower: Double
-  /// Time of their newest position; nil without one.
+  /// Time of the radios' newest position; nil without one.
   public var timestamp: Timestamp?
-  /// Accuracy of that position in m (68 %).
+  /// Accuracy in m (68 %) of the radios' newest position.
   public var radius: Double
-  /// Time of their last answer, with or without a position; nil before the first.
+  /// Time of the radios' last answer, with or without a position; nil before the first.
   public var answered: Timestamp?
   /// Number of consecutive answers without a position.
   public var failedScans: Int
@@ -45,12 +45,12 @@ extension PowerNeeds {
     location.isWanted && tolerance >= Self.coarsest && !location.isHeadingWanted
   }
 
-  /// Returns the sufficient accuracy in m (68 %) of a radio position. In motion it leaves a margin until the
-  /// next one.
+  /// Returns the accuracy in m (68 %) that a radio position must have. In motion it is finer, to leave a
+  /// margin for the movement until the next position.
   public func coarseLimit(isAtRest: Bool) -> Double { tolerance / (isAtRest ? 2 : 4) }
 
-  /// Returns the needs with the newest radio position instead of the receiver's, if that is older and the
-  /// other is sufficient.
+  /// Returns the needs with the newest radio position in place of the receiver's, if the radio position is
+  /// newer and accurate enough; otherwise the unchanged needs.
   func withCoarsePosition(isAtRest: Bool) -> PowerNeeds {
     guard let coarse, takesCoarsePositions, let seen = coarse.timestamp,
       coarse.radius <= coarseLimit(isAtRest: isAtRest), location.timestamp.map({ $0 < seen }) ?? true
@@ -64,21 +64,22 @@ extension PowerNeeds {
   }
 }
 
-/// The schedule of radio scans. A demand causes one immediate scan, and ends with the answer.
+/// The schedule of radio scans. A demand requests one immediate scan, and ends with the answer.
 struct RadioPlan: Sendable {
-  /// Time of the current request.
+  /// Time of the current request; nil without one.
   private(set) var asked: Timestamp?
-  /// Earliest time of the next request after missing answers.
+  /// Earliest time of the next request after an answer was missing; nil for no restriction.
   private var notBefore: Timestamp?
   /// The next time at which `update` may change the demand without an event.
   private(set) var nextDeadline: Timestamp?
 
-  /// Maximum time in s for an answer.
+  /// Time in s after which a request without an answer is abandoned.
   static let longest = 30.0
-  /// Returns the time in s for an answer before the receiver is powered instead: a modem has it immediately,
-  /// a Wi-Fi scan lasts four seconds.
+  /// Returns the time in s to wait for an answer before the receiver is powered instead. A modem answers
+  /// immediately; a Wi-Fi scan lasts four seconds.
   static func lead(_ supply: CoarseSupply) -> Double { supply.radios == [.cellular] ? 4 : 8 }
-  /// Pause in s after missing answers, and after answers without a position, which doubles up to the limit.
+  /// Pauses in s until the next request: after a missing answer (`silence`), and after an answer without a
+  /// position (`pause`, doubled each time up to `longestPause`).
   private static let (silence, pause, longestPause) = (300.0, 30.0, 1800.0)
   /// Minimum time in s between two answers.
   private static let spacing = 5.0
@@ -96,7 +97,7 @@ struct RadioPlan: Sendable {
       } else if time.seconds(since: since) >= Self.longest {
         (asked, notBefore) = (nil, time.advanced(bySeconds: Self.silence))
       } else {
-        // After that time the receiver is powered, and later the scan is abandoned.
+        // After `lead` the receiver is powered, and after `longest` the request is abandoned.
         let elapsed = time.seconds(since: since)
         let lead = Self.lead(supply)
         nextDeadline = since.advanced(bySeconds: elapsed < lead ? lead : Self.longest)

@@ -11,19 +11,19 @@ public import Spatial
 /// processor and the radio is measured outside; without a measurement, the use of the processor is estimated
 /// from the demands, the fixes and the messages.
 public struct EnergyLedger: Sendable {
-  /// Measured use since the start, without joules; nil where it is not measured.
+  /// Measured use of the processor since the start, without joules; nil if it is not measured.
   public var processor: EnergyAccount?
-  /// Use since the start, without joules.
+  /// Use of the radio that carries messages since the start, without joules.
   public var radio = EnergyAccount(bytes: 0)
 
   private let figures: EnergyFigures
-  /// Use of Wi-Fi and cells, after their first scan.
+  /// Use of Wi-Fi and of cells; empty until their first scan.
   private var scans: [EnergyComponent: EnergyAccount] = [:]
   private var meters: [EnergyComponent: OnTimeMeter] = [:]
   private var wakeups = WakeupModel()
   private var demands: [SensorKind: SensorDemand] = [:]
   private var missing: [String: Set<SensorKind>] = [:]
-  /// Kinds that a source reports as sampled.
+  /// Kinds of sensors that a source reports as being sampled.
   private var sampled: Set<SensorKind> = []
   private var present: Set<SensorKind>
 
@@ -37,7 +37,7 @@ public struct EnergyLedger: Sendable {
     }
   }
 
-  /// Records the demands from `time` on. Other kinds are off.
+  /// Records the demands that apply from `time` on. Kinds missing in `demands` are off.
   public mutating func record(_ demands: [SensorKind: SensorDemand], at time: Timestamp) {
     self.demands = demands.filter(\.value.isOn)
     settle(at: time)
@@ -51,7 +51,7 @@ public struct EnergyLedger: Sendable {
 
   /// Updates whether a source's sensors are missing or present.
   public mutating func observe(_ status: SourceStatus) {
-    // By kind: a source that returns may have another name.
+    // Sensors are removed by kind, because a source that returns may have another name.
     sampled.subtract(status.kinds)
     switch status.state {
     case .unavailable: missing[status.source] = status.kinds
@@ -64,9 +64,9 @@ public struct EnergyLedger: Sendable {
     settle(at: status.timestamp)
   }
 
-  /// Adds the energy of scans, including interrupted ones. Each counts as a start, with the duration reported
-  /// by its source, or the one of the figures. Scans without cost, because the radio was not used for them,
-  /// do not count.
+  /// Adds the energy of scans, including interrupted ones. Each scan counts as a start, with the duration
+  /// reported by its source, otherwise the duration in the figures. A reported duration of zero, from a
+  /// source that did not use the radio, is not counted.
   public mutating func observe(_ block: [RadioScan]) {
     for scan in block {
       for (kind, component) in [(SensorKind.wifi, EnergyComponent.wifi), (.cellular, .cellular)]
@@ -90,7 +90,7 @@ public struct EnergyLedger: Sendable {
     wakeups.record(running.filter { Self.blockwise.contains($0.key) }.values, at: time)
   }
 
-  /// Kinds that are read in blocks.
+  /// Kinds of sensors that are read in blocks.
   private static let blockwise = Set(SensorKind.inertial + [.barometer])
 
   /// Returns the use of each part until `time`. Wi-Fi and cells are listed after their first scan.
@@ -119,15 +119,15 @@ public struct EnergyLedger: Sendable {
 }
 
 extension EnergyComponent {
-  /// Nil for a thermometer, which is part of another chip.
+  /// Creates the component of a kind of sensor; nil for a thermometer, which is part of another chip.
   init?(_ kind: SensorKind) { self.init(rawValue: kind == .positioning ? "receiver" : kind.rawValue) }
 }
 
 /// Adds up the powered time of a component, and the number of starts.
 public struct OnTimeMeter: Hashable, Sendable {
-  /// Time in s that the power stays on after the last demand.
+  /// Time in s for which the power stays on after the last demand.
   public let linger: Double
-  /// Number of times that the power came on.
+  /// Number of times that the power was switched on.
   public private(set) var starts = 0
 
   private var seconds = 0.0
@@ -144,7 +144,7 @@ public struct OnTimeMeter: Hashable, Sendable {
     if isOn {
       let after = lingered(until: time)
       seconds += after
-      // If it is required again before the power was off, it was never off.
+      // If power is required again before `linger` has passed, it was never off.
       if offSince == nil || after >= linger { starts += 1 }
       (onSince, offSince) = (time, nil)
     } else {
@@ -169,7 +169,7 @@ public struct OnTimeMeter: Hashable, Sendable {
 
 /// Power and energy of the parts of the device. `Config/odograph.toml` names the source of each default.
 public struct EnergyFigures: Hashable, Sendable {
-  /// Power in W while on.
+  /// Power in W of each component while it is on.
   public var power: [EnergyComponent: Double]
   /// Duration in s of a scan whose source does not report it.
   public var scanDuration: [EnergyComponent: Double]
@@ -179,7 +179,7 @@ public struct EnergyFigures: Hashable, Sendable {
   public var burst: Double
   /// Energy in J of each byte, sent or received.
   public var byte: Double
-  /// Time in s for which the kernel leaves an inertial sensor powered after the last reader.
+  /// Time in s for which the kernel leaves an inertial sensor powered after its last user has closed it.
   public var sensorLinger: Double
 
   public init(
@@ -215,13 +215,13 @@ public enum EnergyComponent: String, Hashable, Sendable, CaseIterable, Comparabl
 
 /// Use of one part since the start.
 public struct EnergyAccount: Hashable, Sendable {
-  /// Powered time in s; of the processor, working time.
+  /// Powered time in s; for the processor, the time in which it works.
   public var seconds = 0.0
   /// Number of starts: of the processor wakeups, of the radio bursts, of Wi-Fi and cells scans.
   public var starts = 0
   /// Bytes sent and received; nil for parts without traffic.
   public var bytes: Int?
-  /// Energy in J by the figures.
+  /// Energy in J, computed from the energy figures.
   public var joules = 0.0
 
   public init(seconds: Double = 0, starts: Int = 0, bytes: Int? = nil, joules: Double = 0) {

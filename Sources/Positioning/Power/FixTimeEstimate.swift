@@ -1,31 +1,31 @@
-/// Learns the receiver's time from power-on to a sufficient fix.
-///
-/// Three kinds of starts are distinguished: shortly after sleep, when gpsd has not yet closed the receiver;
-/// later, when gpsd must open it and the orbits are still valid; and after hours, when it must receive them
-/// again.
+/// Learns the receiver's time from power-on to a sufficient fix. Three kinds of starts are distinguished.
+/// Shortly after sleep, gpsd has not yet closed the receiver. Later, gpsd must open the receiver, whose orbit
+/// data are still valid. After hours, the receiver must receive orbit data again.
 public struct FixTimeEstimate: Hashable, Sendable {
-  /// Time in s after which gpsd closes a receiver without watchers.
+  /// Time in s after which gpsd closes a receiver that no client watches.
   public static let briefLimit = 60.0
-  /// Validity of orbit data in s: two hours for GPS, and a receiver has received it some time before it went
-  /// to sleep.
+  /// Time of sleep in s after which orbit data counts as outdated. GPS orbits are valid for two hours, and
+  /// the receiver obtained them some time before it went to sleep.
   public static let warmLimit = 5400.0
   /// Time in s to receive orbit data again: GPS sends it every 30 s.
   public static let cold = 35.0
   /// Range of learned times in s.
   private static let bounds = 0.5...30.0
-  /// Weight of a shorter time.
+  /// Weight of a new measurement that is shorter than the estimate.
   private static let learning = 0.25
-  /// Maximum increase in s that is accepted immediately and completely, so that the next fix is in time.
+  /// Maximum increase of the estimate in s that one measurement causes immediately and completely, so that
+  /// the next fix is in time.
   private static let believable = 2.0
-  /// Relative decrease per fix while the receiver remains on because it seems too slow to sleep, so that
-  /// sleep is tried again after some minutes.
+  /// Relative decrease per fix, while the receiver remains on because its estimated time is too long for a
+  /// sleep. Sleep is therefore tried again after some minutes.
   private static let forgetting = 0.005
 
-  /// Time in s to a fix after a brief sleep, and after a longer one; initially the maximum of gpsd and most
-  /// receivers.
+  /// Time in s to a fix after a brief sleep, initially the maximum of gpsd and most receivers.
   public private(set) var brief: Double
+  /// Time in s to a fix after a longer sleep, initially the maximum of gpsd and most receivers.
   public private(set) var warm: Double
-  /// A time long enough to be a tunnel; accepted if the next one is long, too.
+  /// A measured time in s so long that a tunnel may be the reason; it is accepted if the next time is long,
+  /// too. Nil if there is none.
   private var doubtful: Double?
 
   public init(brief: Double = 2, warm: Double = 6) {
@@ -49,7 +49,8 @@ public struct FixTimeEstimate: Hashable, Sendable {
     }
   }
 
-  /// Reduces the estimate because the receiver remained on for a sleep that would have been too short.
+  /// Reduces the estimate after a fix for which the receiver remained on, because the sleep would have been
+  /// too short.
   mutating func forget() { brief -= Self.forgetting * brief }
 
   private mutating func learned(_ seconds: Double, _ known: Double) -> Double {

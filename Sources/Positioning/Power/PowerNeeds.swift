@@ -3,28 +3,28 @@ public import Spatial
 
 /// Needs of all consumers, as considered by `PowerPlanner`.
 public struct PowerNeeds: Hashable, Sendable {
-  /// Needs of locations.
+  /// Requirements of the consumers of locations.
   public var location: LocationNeeds
   /// Error bound in m of the displayed position, if a reporting policy guarantees one; nil otherwise.
   public var errorBound: Double?
-  /// Time in s after the last observation for which that bound applies without another fix; nil if it does
-  /// not depend on the receiver.
+  /// Time in s after the last observation for which `errorBound` applies without another fix; nil if the
+  /// bound does not depend on the receiver.
   public var secondsUnwatched: Double?
   /// Distance in m from the last position to the nearest boundary of a region; nil without regions.
   public var distanceToBoundary: Double?
   /// Accuracy in m (68 %) required by a region with a boundary nearby; nil for none.
   public var boundaryAccuracy: Double?
-  /// Position continued while the receiver sleeps; nil if there is none.
+  /// Position that other sensors continue while the receiver sleeps; nil if there is none.
   public var carried: CarriedPosition?
   /// Possible contribution of radios; nil without radios.
   public var coarse: CoarseSupply?
   /// True if the values of `location` belong to a radio position.
   var isSeenByRadios = false
-  /// Needs of the inertial sensors' consumers while the device moves. Other kinds are off.
+  /// Demands on inertial sensors while the device moves. Kinds that are missing here are off.
   public var inertial: [SensorKind: SensorDemand]
-  /// Needs that also apply at rest.
+  /// Demands on inertial sensors that also apply at rest.
   public var restless: [SensorKind: SensorDemand] = [:]
-  /// True if the end of a rest matters to a consumer besides the planner.
+  /// True if a consumer other than the planner requires the detection of the end of a rest.
   public var watchesMotion = false
 
   public init(
@@ -46,8 +46,8 @@ public struct PowerNeeds: Hashable, Sendable {
   /// True if the receiver may sleep at rest.
   var mayRest: Bool { location.isWanted && location.isPaused || isCoarse }
 
-  /// True if the configured accuracy allows sleep. A one-shot request powers the receiver but no inertial
-  /// sensor.
+  /// True if the configured accuracy allows the receiver to sleep at rest. One-shot requests have no
+  /// influence: they power the receiver but no inertial sensor.
   var isCoarse: Bool {
     location.isWanted && location.standingAccuracy.meters.map { $0 >= PowerPlanner.restfulAccuracy } ?? false
   }
@@ -61,15 +61,15 @@ public struct PowerNeeds: Hashable, Sendable {
   var isPositionWanted: Bool { location.isWanted || distanceToBoundary != nil }
 }
 
-/// A position continued by other sensors than the receiver, for all consumers of locations.
+/// A position that sensors other than the receiver continue, for all consumers of locations.
 public struct CarriedPosition: Hashable, Sendable {
-  /// Maximum duration in s, whatever the stated accuracy: navigation's radii were validated in outages of up
-  /// to two minutes.
+  /// Maximum duration in s for which a position is continued, whatever its stated accuracy. The radii of
+  /// inertial navigation were validated in outages of up to two minutes.
   static let longest = 120.0
 
-  /// Time of the values.
+  /// Time at which `radius` applies.
   public var timestamp: Timestamp
-  /// Accuracy in m (68 %).
+  /// Accuracy in m (68 %) of the continued position.
   public var radius: Double
   /// Maximum growth of the radius in m/s.
   public var growth: Double
@@ -80,7 +80,7 @@ public struct CarriedPosition: Hashable, Sendable {
     self.growth = growth
   }
 
-  /// Returns the time in s from an earlier moment until the radius is `limit` metres.
+  /// Returns the time in s from `seen` until the radius is `limit` metres.
   func seconds(since seen: Timestamp, until limit: Double) -> Double {
     let elapsed = timestamp.seconds(since: seen)
     return min(Self.longest, elapsed + max(0, limit - radius) / max(growth, 0.01))
@@ -94,9 +94,9 @@ public struct CarriedPosition: Hashable, Sendable {
 public struct LocationNeeds: Hashable, Sendable {
   /// A one-shot request that waits for a fix.
   public struct Request: Hashable, Sendable {
-    /// Required accuracy.
+    /// Accuracy that the request requires.
     public var accuracy: DesiredAccuracy
-    /// End of its time limit.
+    /// End of the request's time limit.
     public var deadline: Timestamp
 
     public init(accuracy: DesiredAccuracy, deadline: Timestamp) {
@@ -111,7 +111,8 @@ public struct LocationNeeds: Hashable, Sendable {
   /// Union of the one-shot requests that wait for a fix: the finest accuracy and the latest deadline. Nil without a request.
   /// The receiver is powered until the deadline, also at rest and while locations are paused.
   public var request: Request?
-  /// Required accuracy of the next location: `standingAccuracy`, or that of the request if it is finer.
+  /// Required accuracy of the next location: `standingAccuracy`, or the accuracy of the request if that is
+  /// finer.
   public var desiredAccuracy: DesiredAccuracy {
     get { request.map { standingAccuracy.stricter($0.accuracy) } ?? standingAccuracy }
     set { standingAccuracy = newValue }
@@ -123,10 +124,10 @@ public struct LocationNeeds: Hashable, Sendable {
   /// Earliest time of the next location, regardless of distance: the interval of significant changes. Nil for
   /// none.
   public var notBefore: Timestamp?
-  /// Next deadline without a fix: the end of a deferral or of a one-shot request's time limit. The power is
-  /// planned again then. Nil if nothing is due.
+  /// Next deadline without a fix: the end of a deferral or of a one-shot request's time limit. The planner
+  /// decides again at this time. Nil if nothing is due.
   public var deadline: Timestamp?
-  /// Maximum delay of a fix in s while fixes are only collected; 0 if each is required immediately.
+  /// Maximum delay of a fix in s while fixes are only collected; 0 if each fix is required immediately.
   public var maxFixDelay = 0.0
   /// True if headings are published.
   public var isHeadingWanted = false

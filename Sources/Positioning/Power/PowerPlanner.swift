@@ -12,15 +12,16 @@ public import Spatial
 /// - With a distance filter, or a boundary of a region within reach, the earliest possible arrival there
 ///   counts.
 /// - A region may require an accuracy of its own. If its boundary can be reached within half a minute, the
-///   position is held only as long as it has that accuracy, whatever else is required. A confirmed rest
-///   counts as rest there, too.
+///   position is held only as long as it has that accuracy, whatever else is required. A confirmed rest near
+///   a boundary is treated like any other rest.
 /// - If other sensors continue the position, all consumers use it, and the receiver sleeps until twice its
 ///   radius would reach the desired accuracy.
 /// - A rest is accepted if the accelerometer reports it and no later fix contradicts it. Its end activates
 ///   all sensors immediately.
 /// - If an accuracy of a kilometre or more is sufficient and radios can provide the position, they are
-///   scanned shortly before the receiver would be powered, if that costs less; their position counts as a
-///   fix. If they find nothing, the receiver is powered as without them.
+///   scanned shortly before the receiver would be powered. This requires that a scan costs less. The position
+///   from radios then counts as a fix. If the radios find nothing, the receiver is powered as if there were
+///   no radios.
 /// - While fixes are only collected (deferred updates) they may wait in gpsd's socket, and the processor
 ///   sleeps.
 /// - At accuracies finer than a hundred metres the receiver sleeps at rest only while locations are paused,
@@ -33,49 +34,55 @@ public import Spatial
 public struct PowerPlanner: Sendable {
   /// Accuracy in m from which the receiver may sleep at rest.
   public static let restfulAccuracy = 100.0
-  /// Rate in Hz and latency in s of the accelerometer while it only detects motion, which appears below 4 Hz.
-  /// Two seconds cause one wakeup per 25 samples.
+  /// Rate in Hz of the accelerometer while it only detects motion, which appears below 4 Hz.
   public static let watchRate = 12.5
+  /// Latency in s of the accelerometer while it only detects motion. Two seconds cause one wakeup per 25
+  /// samples.
   public static let watchLatency = 2.0
-  /// Maximum time in s without checking the position at rest, because transport on rails may be undetected.
+  /// Maximum time in s without a check of the position at rest, because the accelerometer may miss transport
+  /// on rails.
   public static let longestSleep = 1800.0
-  /// Minimum duration of a sleep in s; shorter ones cost more energy than they save.
+  /// Minimum duration of a sleep in s. Shorter sleeps cost more energy than they save.
   public static let shortestSleep = 1.5
-  /// Interval in s between checks while paused without an accelerometer, and a time that counts as never.
+  /// Interval in s between checks of the position, while locations are paused and no accelerometer is
+  /// available.
   public static let blindSleep = 60.0
+  /// A time in s that counts as never.
   private static let endless = 1e7
-  /// Time in s after which an unsuccessful search for satellites ends, and duration of the pause as multiples
-  /// of it: in motion, and at rest, where nothing changes.
+  /// Time in s after which an unsuccessful search for satellites ends.
   public static let searchLimit = 90.0
-  /// Time in s to reach a region's boundary, below which its own accuracy is required.
+  /// Time in s to reach the boundary of a region, below which the region's own accuracy is required.
   public static let approachTime = 30.0
+  /// Pause after an unsuccessful search for satellites, in multiples of `searchLimit`. It is longer at rest, where
+  /// reception does not change.
   static let searchPause = (moving: 1.0, atRest: 9.0)
 
   /// Speed in m/s above which a fix contradicts a rest reported by the accelerometer.
   public static let restSpeed = 1.5
-  /// Worst standard deviation in m/s of a receiver's Doppler speed; gpsd derives its much larger value from
-  /// positions.
+  /// Maximum assumed standard deviation in m/s of a receiver's Doppler speed. gpsd reports a much larger
+  /// value, which it derives from positions.
   private static let speedAccuracy = 0.5
-  /// Assumed accuracy in m of a receiver that reports none.
+  /// Assumed accuracy in m (68 %) of a receiver that reports no accuracy.
   private static let horizontalAccuracy = 10.0
   /// Acceleration in m/s² between two fixes above which a speed is not accepted before the next fix.
   private static let hardestBraking = 10.0
-  /// Maximum time in s between two compared fixes.
+  /// Maximum time in s between two fixes whose speeds are compared.
   private static let comparable = 3.0
   /// Interval in s between radio positions before the receiver's first fix.
   private static let blindScans = 30.0
-  /// Time in s without a fix after which radios are scanned, too.
+  /// Time in s without a fix, after which radios are scanned in addition to the receiver's search.
   private static let searchTimeout = 15.0
   /// Typical duration in s of a sleep in motion.
   private static let briefSleep = 30.0
-  /// Margin in s when the receiver is powered.
+  /// Margin in s by which the receiver is powered early.
   private static let reserve = 0.3
 
   private enum Receiver: Sendable, Hashable {
     case off
-    /// `slept`: duration in s of the sleep before; infinite if the time to fix cannot be used for learning.
+    /// `slept`: duration in s of the preceding sleep; infinite if the time to fix cannot be used for
+    /// learning.
     case awake(since: Timestamp, slept: Double)
-    /// Asleep at rest: nothing happens before the device departs.
+    /// `atRest`: true if the receiver sleeps until the device departs from a confirmed rest.
     case asleep(since: Timestamp, atRest: Bool)
   }
 
@@ -86,8 +93,9 @@ public struct PowerPlanner: Sendable {
   private var rest: (isAtRest: Bool, since: Timestamp)?
   private var pausedUntil: Timestamp?
   private var radios = RadioPlan()
-  /// The newest fixes, and whether the previous one confirms the newest.
+  /// Time and speed in m/s of the newest fix; nil before the first.
   private var newest: (seen: Timestamp, speed: Double?)?
+  /// True unless the newest fix contradicts the previous one or the accelerometer.
   private var isCorroborated = true
   /// Learned time to fix of the receiver.
   public private(set) var fixTime: FixTimeEstimate
@@ -99,12 +107,12 @@ public struct PowerPlanner: Sendable {
     self.fixTime = fixTime
   }
 
-  /// True if the receiver is on by the last decision.
+  /// True if the last decision powers the receiver.
   public var isReceiverOn: Bool {
     if case .awake = receiver { true } else { false }
   }
 
-  /// Updates the accelerometer's state of motion, and since when; nil if unknown.
+  /// Updates the accelerometer's state, and the time since which it has been in that state; nil if unknown.
   public mutating func observe(isAtRest: Bool?, since: Timestamp) {
     guard isAtRest != rest?.isAtRest else { return }
     rest = isAtRest.map { ($0, since) }
@@ -129,7 +137,7 @@ public struct PowerPlanner: Sendable {
     return demands
   }
 
-  /// Returns the maximum demands on all kinds of sensors, without any sleep.
+  /// Returns the maximum demands on all kinds of sensors, which apply if no sensor may sleep.
   public static func fullDemands(for needs: PowerNeeds) -> [SensorKind: SensorDemand] {
     var demands = PowerPlanner().inertialDemands(for: needs)
     if needs.isPositionWanted { demands[.positioning] = receiverDemand(latency: 1) }
@@ -142,7 +150,7 @@ public struct PowerPlanner: Sendable {
 
   // MARK: Radios
 
-  /// A demand for an immediate scan; it ends with the answer.
+  /// A demand for an immediate scan, which ends with the answer.
   private static let radioDemand = SensorDemand.rate(
     hertz: 1 / RadioPlan.longest, latency: .seconds(1))
 
@@ -151,7 +159,7 @@ public struct PowerPlanner: Sendable {
   private func radiosDue(_ needs: PowerNeeds, at time: Timestamp) -> Timestamp? {
     guard let coarse = needs.coarse, needs.isPositionWanted else { return nil }
     if coarse.isLearning { return time }
-    // The first position after a start.
+    // After a start no position is known, so radios are scanned immediately.
     if needs.location.timestamp == nil {
       guard !needs.takesCoarsePositions, let answered = coarse.answered else { return time }
       return answered.advanced(bySeconds: Self.blindScans)
@@ -160,7 +168,7 @@ public struct PowerPlanner: Sendable {
     switch receiver {
     case .off: return nil
     case .awake(let since, _):
-      // The search for satellites has lasted longer than it should.
+      // Radios are scanned if the search for satellites lasts longer than usual.
       return since.advanced(bySeconds: Self.searchTimeout)
     case .asleep(let since, let atRest):
       guard isQueryUseful(coarse, atRest: atRest) else { return nil }
@@ -170,8 +178,8 @@ public struct PowerPlanner: Sendable {
     }
   }
 
-  /// Returns whether radios cost less energy than the fix that they replace. If the receiver finds none, they
-  /// always do.
+  /// Returns whether a scan of radios costs less energy than the fix that it replaces. True also after an
+  /// unsuccessful search of the receiver, and if the receiver's power is unknown.
   private func isQueryUseful(_ coarse: CoarseSupply, atRest: Bool) -> Bool {
     let sleep = atRest ? Self.longestSleep : Self.briefSleep
     let seconds = fixTime.seconds(afterSleeping: sleep) + Self.reserve
@@ -217,7 +225,8 @@ public struct PowerPlanner: Sendable {
       let isDueAnyway = hasSetOff || due.map { $0 <= time } ?? false
       let isDue = isDueAnyway || isRequested(needs, at: time)
       if isDue, radios.isAwaited(needs.coarse, at: time) {
-        // At a position found by radios it counts as at rest until it departs.
+        // `atRest` is unchanged until the radios have answered, because a rest at an older position confirms
+        // nothing.
         receiver = .asleep(since: since, atRest: atRest)
       } else if isDue {
         wake(at: time, slept: slept, forRequest: !isDueAnyway)
@@ -229,8 +238,9 @@ public struct PowerPlanner: Sendable {
   }
 
   /// Compares consecutive fixes. A receiver that hangs repeats a fix, and then jumps to the current position.
-  /// Such a fix is doubtful until the next: a stationary one while the accelerometer reports motion, and one
-  /// whose change of speed exceeds any brakes or engine.
+  /// Two kinds of fixes are therefore not corroborated before the next fix. One is a stationary fix while the
+  /// accelerometer reports motion. The other is a fix whose change of speed exceeds that of any brakes or
+  /// engine.
   private mutating func compareFixes(_ location: LocationNeeds) {
     guard let seen = location.timestamp else { return }
     let before = newest
@@ -282,7 +292,7 @@ public struct PowerPlanner: Sendable {
         return
       }
     }
-    // For the best accuracy the search continues.
+    // At finer accuracies the search continues.
     guard needs.tolerance >= Self.restfulAccuracy else { return }
     let giveUp = max(since, seen ?? since).advanced(bySeconds: Self.searchLimit)
     guard time >= giveUp else {
@@ -305,7 +315,7 @@ public struct PowerPlanner: Sendable {
     }
     let seconds = max(secondsUntilNeeded(needs), secondsCarried(needs, since: seen))
     guard seconds < Self.endless else {
-      // Paused. Without an accelerometer only the receiver detects the end of the pause.
+      // Locations are paused. Without an accelerometer, only the receiver can detect the end of the pause.
       return rest?.isAtRest == true ? nil : seen.advanced(bySeconds: Self.blindSleep)
     }
     let ahead = fixTime.seconds(afterSleeping: max(slept, seconds)) + Self.reserve
@@ -341,7 +351,8 @@ public struct PowerPlanner: Sendable {
     return seconds
   }
 
-  /// Returns the time in s from the last observation for which other sensors are as accurate as the receiver.
+  /// Returns the time in s from the last observation, until the position continued by other sensors has a
+  /// radius of half the required accuracy.
   private func secondsCarried(_ needs: PowerNeeds, since seen: Timestamp) -> Double {
     guard let carried = needs.carried, needs.tolerance > 0 else { return 0 }
     return carried.seconds(since: seen, until: needs.tolerance / 2)
@@ -354,7 +365,7 @@ public struct PowerPlanner: Sendable {
     return 2 * (needs.location.horizontalAccuracy ?? Self.horizontalAccuracy) <= max(needs.tolerance, 20) / 2
   }
 
-  /// Returns whether the device is at rest and has been observed there since.
+  /// Returns whether the device is at rest, and a fix since the start of the rest confirms it.
   private func isRestConfirmed(_ needs: PowerNeeds) -> Bool {
     guard needs.mayRest, let rest, rest.isAtRest, let seen = needs.location.timestamp, seen >= rest.since
     else {
@@ -368,7 +379,7 @@ public struct PowerPlanner: Sendable {
 public struct Mobility: Hashable, Sendable {
   /// Maximum speed in m/s.
   public var topSpeed: Double
-  /// Maximum acceleration, braking or turning in m/s² that lasts for some seconds.
+  /// Maximum acceleration in m/s² by accelerating, braking or turning for some seconds.
   public var manoeuvre: Double
 
   public init(topSpeed: Double, manoeuvre: Double) {
@@ -376,8 +387,9 @@ public struct Mobility: Hashable, Sendable {
     self.manoeuvre = manoeuvre
   }
 
-  /// A road vehicle. On recorded city drives the deviation from a straight line over eight seconds was
-  /// equivalent to 3.3 m/s² once, in a fast bend, and otherwise to less than 2.
+  /// A road vehicle. The deviation from a straight line over eight seconds was evaluated on recorded city
+  /// drives. It was equivalent to an acceleration of 3.3 m/s² once, in a fast bend, and otherwise to less
+  /// than 2 m/s².
   public static let vehicle = Mobility(topSpeed: 60, manoeuvre: 3.5)
   /// A person or a bicycle.
   public static let pedestrian = Mobility(topSpeed: 12, manoeuvre: 1.5)
@@ -393,10 +405,11 @@ public struct Mobility: Hashable, Sendable {
     }
   }
 
-  /// Returns the time in s until the device may be `distance` metres away from its position at constant speed
-  /// and course. `error` is the possible error of that speed in m/s. Zero if the distance is not positive.
+  /// Returns the time in s until the device may be `distance` metres away from the position predicted with
+  /// constant speed and course. `error` is the possible error of that speed in m/s. Zero if the distance is
+  /// not positive.
   public func secondsToStray(_ distance: Double, from speed: Double, error: Double) -> Double {
-    // In the opposite direction the distance grows by both speeds.
+    // If the device turns back, its distance from the predicted position grows by the sum of both speeds.
     seconds(for: distance, startingAt: error, limit: min(max(0, speed), topSpeed) + topSpeed)
   }
 

@@ -1,12 +1,11 @@
 internal import Sensors
 internal import Spatial
 
-/// Expected use of the processor, for recordings, simulations and estimates, where it is not measured.
-///
-/// A block of samples wakes the thread that reads it and the one that processes it. gpsd's reports of a fix and the sending of a
-/// message wake several threads, one after the other.
+/// Expected use of the processor, for recordings, simulations and estimates, where the use is not measured. A
+/// block of samples wakes two threads: one reads the block, the other processes it. The reports of a fix by
+/// gpsd and the sending of a message wake several threads, one after the other.
 struct WakeupModel: Hashable, Sendable {
-  /// Wakeups by a block of samples, by a fix, and by a sent message.
+  /// Number of wakeups for each block of samples, for each fix, and for each sent message.
   private static let (perBlock, perFix, perMessage) = (2.0, 4.0, 4.0)
   /// Processor time in s of one wakeup and its work.
   private static let work = 80e-6

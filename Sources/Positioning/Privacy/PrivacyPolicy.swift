@@ -5,9 +5,9 @@ public import Spatial
 /// Privacy zones, and the accuracy of positions outside of them. Only its results may be stored and
 /// published.
 ///
-/// A blurred position is the centre of its cell in a grid over the earth: even many of them, or knowledge of
-/// the rule, reveal no more than the cell. Speed, course and altitude are removed with the exact position,
-/// because they would allow computing the route.
+/// A blurred position is the centre of its cell in a grid over the earth: even many blurred positions, or
+/// knowledge of the grid, reveal no more than the cell. Speed, course and altitude are removed with the exact
+/// position, because they would allow computing the route.
 public struct PrivacyPolicy: Hashable, Sendable {
   public enum Treatment: String, Hashable, Sendable, CaseIterable {
     /// No position is published.
@@ -27,7 +27,8 @@ public struct PrivacyPolicy: Hashable, Sendable {
   }
 
   public var zones: [Zone]
-  /// Size of a cell in m outside of all zones; nil publishes exact positions.
+  /// Size in m of the cells to which positions outside of all zones are blurred; nil publishes exact
+  /// positions.
   public var accuracy: Double?
 
   public init(zones: [Zone] = [], accuracy: Double? = nil) {
@@ -35,7 +36,7 @@ public struct PrivacyPolicy: Hashable, Sendable {
     self.accuracy = accuracy
   }
 
-  /// Returns the location as it may be published; nil if it is withheld.
+  /// Returns the location in the form in which it may be published; nil if it must be withheld.
   public func shown(_ location: Location) -> Location? {
     // A position that may be inside of a zone counts as inside.
     let radius = location.horizontalAccuracy ?? Self.address
@@ -77,7 +78,7 @@ public struct PrivacyPolicy: Hashable, Sendable {
 /// A cell of a grid over the earth, bounded by parallels and meridians, nearly square except at the poles.
 struct GridCell: Hashable {
   let middle: Coordinate
-  /// Maximum distance in m from the middle to a corner.
+  /// Maximum distance in m from the centre of the cell to a corner.
   let accuracy: Double
 
   /// Metres per degree of a great circle on a sphere with the earth's mean radius; a grid needs no higher
@@ -90,7 +91,7 @@ struct GridCell: Hashable {
     let height = 180 / rows
     let row = min(rows - 1, ((coordinate.latitude + 90) / height).rounded(.down))
     let latitude = -90 + (row + 0.5) * height
-    // An integer number of cells per circle, so that none is cut at the date line.
+    // The number of cells per circle is an integer, so that no cell is cut at the date line.
     let circle = 360 * Self.degree * Self.cosine(latitude)
     let columns = max(1, (circle / size).rounded(.down))
     let width = 360 / columns
@@ -99,7 +100,7 @@ struct GridCell: Hashable {
     // The side towards the equator is the longer one.
     let edge = max(0, abs(latitude) - height / 2)
     let (half, side) = (height / 2 * Self.degree, width / 2 * Self.degree * Self.cosine(edge))
-    // One per cent because the earth is not a sphere.
+    // One per cent is added because the earth is not a sphere.
     accuracy = 1.01 * (half * half + side * side).squareRoot()
   }
 
@@ -112,7 +113,7 @@ extension Location {
   func blurred(to cell: GridCell) -> Location {
     var blurred = Location(timestamp: timestamp, coordinate: cell.middle)
     (blurred.time, blurred.source, blurred.horizontalAccuracy) = (time, source, cell.accuracy)
-    // The device may be outside of that cell.
+    // A radio position is inaccurate, so the device may be outside of the cell.
     if positionSource == .coarse {
       (blurred.positionSource, blurred.horizontalAccuracy) = (
         .coarse, cell.accuracy + (horizontalAccuracy ?? 0)

@@ -10,7 +10,7 @@ public struct Region: Hashable, Sendable {
     case polygon([[[Coordinate]]])
   }
 
-  /// Identifier, not empty; a second region with the same identifier replaces the first.
+  /// Identifier, not empty. A region that is added with the identifier of another one replaces that region.
   public var identifier: String
   public var shape: Shape
   public var notifyOnEntry: Bool
@@ -68,7 +68,7 @@ public struct Region: Hashable, Sendable {
 /// The reason why a region is rejected.
 public enum RegionError: Error, Hashable, Sendable, CustomStringConvertible {
   case emptyIdentifier
-  /// A later region of the same set has the identifier and replaces this one.
+  /// A later region of the same set has the same identifier and replaces this region.
   case duplicateIdentifier
   case invalidCenter
   case invalidRadius(Double)
@@ -85,10 +85,10 @@ public enum RegionError: Error, Hashable, Sendable, CustomStringConvertible {
     case .invalidCenter:
       "the centre has invalid coordinates; give longitude -180 to 180 and latitude -90 to 90"
     case .invalidRadius(let radius):
-      "radius \(radius) is not more than 0 and at most \(Circle.largestRadius) m (half the earth)"
-    case .invalidDwell(let seconds): "dwell \(seconds) is not a number of seconds of more than 0"
-    case .invalidAccuracy(let metres): "desired accuracy \(metres) is not a number of metres of more than 0"
-    case .invalidSpeedLimit(let speed): "speed limit \(speed) is not a number of m/s of more than 0"
+      "invalid radius \(radius): must be above 0 and at most \(Circle.largestRadius) m (half the earth)"
+    case .invalidDwell(let seconds): "invalid dwell \(seconds): must be above 0 seconds"
+    case .invalidAccuracy(let metres): "invalid desired accuracy \(metres): must be above 0 metres"
+    case .invalidSpeedLimit(let speed): "invalid speed limit \(speed): must be above 0 m/s"
     case .polygon(let problem): problem.description
     }
   }

@@ -1,11 +1,11 @@
 internal import Glibc
 internal import Spatial
 
-/// Evaluation of one region for one step.
+/// The evaluation of one region for the step from one fix to the next.
 struct RegionEvaluation {
   let region: WatchedRegion
   let step: RegionStep
-  /// Time of the very first fix.
+  /// Time of the monitor's first fix.
   let first: Timestamp
   private(set) var state: WatchState
   private(set) var track: RegionTrack
@@ -26,10 +26,10 @@ struct RegionEvaluation {
   /// Required evidence at rest, where a change is improbable: seven standard deviations, or several
   /// independent fixes. Simulated days of white or slow noise at the boundary cause no second change.
   private static let evidenceAtRest = 12.0
-  /// Minimum evidence of a single fix at rest, 99.9 %; otherwise 1.
+  /// Minimum evidence of a single fix: at rest 3, that is 99.9 %; in motion 1, that is 90 %.
   private static let leastEvidenceAtRest = 3.0
 
-  /// True if the region is clearly outside again, so that no track is needed.
+  /// True if the vehicle is clearly outside of the region again, so that no track is needed.
   var isForgettable: Bool { state == .outside && !isInside && track.evidence.isEmpty }
 
   /// - Returns: true if the state has changed.
@@ -64,7 +64,7 @@ struct RegionEvaluation {
     return hasChanged
   }
 
-  /// Tracks on which side of the boundary the fix itself is.
+  /// Updates the side of the boundary on which the fix lies, regardless of its error.
   private mutating func followSide() {
     let state = state
     let isFirst = track.isInside == nil && state != .outside
@@ -85,7 +85,8 @@ struct RegionEvaluation {
     track.isInside = isInside
   }
 
-  /// Continues a dwell that started before a restart by civil time, or restarts it if that is unknown.
+  /// Continues a dwell that started before a restart, by the civil time of entry. Without civil time, the
+  /// dwell starts again.
   private mutating func resumeStay() {
     guard let began = track.sinceTime, let now = step.end.time, began <= now else {
       track.since = step.end.timestamp
@@ -129,7 +130,8 @@ struct RegionEvaluation {
     (hasChanged, changeTime) = (true, crossing.time)
   }
 
-  /// Reports entry and exit between two fixes, if the line between them is accurate enough.
+  /// Reports entry and exit between two fixes that are both outside, if the line between them is accurate
+  /// enough.
   private mutating func reportPassage(into events: inout RegionEventList) {
     guard step.isMoving, let start = step.start else { return }
     let area = region.area
@@ -170,7 +172,7 @@ struct RegionEvaluation {
 struct WatchedRegion: Hashable, Sendable {
   let identifier: String
   let area: Area
-  /// Dwell time in s; nil for never.
+  /// Time in s inside the region, after which a dwell event is published; nil for never.
   let dwell: Double?
   let notifyOnEntry: Bool
   let notifyOnExit: Bool
@@ -197,14 +199,14 @@ struct WatchedRegion: Hashable, Sendable {
     (name, definedAt) = (region.name, region.definedAt)
   }
 
-  /// Returns the end of the dwell time; nil for none.
+  /// Returns the time at which a dwell event is due; nil for none.
   func dwellEnd(_ track: RegionTrack) -> Timestamp? {
     guard let since = track.since, let dwell else { return nil }
     return since.advanced(bySeconds: dwell)
   }
 
   /// Returns the event at the end of a dwell time, at the newest position.
-  /// - Parameter first: time of the very first fix.
+  /// - Parameter first: time of the monitor's first fix.
   func stay(
     until due: Timestamp, _ track: RegionTrack, seen fix: RegionFix?, first: Timestamp?, confidence: Double
   ) -> RegionEvent {
@@ -231,23 +233,24 @@ struct WatchedRegion: Hashable, Sendable {
 
 /// State of a region that is not clearly outside.
 struct RegionTrack: Hashable, Sendable {
-  /// True if the newest fix itself lies inside, regardless of its error; nil before the first.
+  /// True if the newest fix lies inside, regardless of its error; nil before the first fix.
   var isInside: Bool?
-  /// Last change of that side; nil if it was not observed.
+  /// Last crossing of the boundary by the fixes; nil if none was observed.
   var crossing: RegionCrossing?
   var evidence = RegionEvidence()
-  /// The state that the evidence supports while the state is unknown.
+  /// The state for which evidence has been collected, while the state is undecided; nil if there is no
+  /// evidence.
   var target: WatchState?
   /// True if the state precedes a restart.
   var isRestored = false
   /// True if the first fix after a restart contradicted the state.
   var isLate = false
-  /// Time of entry; nil if it is known only in civil time or unknown.
+  /// Time of entry by the monotonic clock; nil if unknown, or if only its civil time is available.
   var since: Timestamp?
-  /// Civil time of entry.
+  /// Civil time of entry; nil if unknown.
   var sinceTime: UTCTime?
   var hasDwelt = false
-  /// Position and distance in m within which the vehicle is certainly still inside.
+  /// A position, and the distance in m from it within which the vehicle is certainly still inside.
   var clearance: Clearance?
 
   struct Clearance: Hashable, Sendable {
@@ -261,9 +264,9 @@ enum WatchState: UInt8, Hashable, Sendable {
   case unknown
   case outside
   case inside
-  /// Outside as far as known, but the region has a new shape since.
+  /// Outside of a previous shape of the region; its new shape was not evaluated yet.
   case outsideUnseen
-  /// Outside before a restart.
+  /// Outside before a restart; no fix has confirmed it since.
   case outsideRestored
 
   var isOutside: Bool { self != .unknown && self != .inside }
@@ -278,7 +281,7 @@ enum WatchState: UInt8, Hashable, Sendable {
 struct RegionEvidence: Hashable, Sendable {
   /// Maximum evidence of a single fix.
   static let largestScore = 12.0
-  /// Maximum doubt of a fix that does not reset the sum.
+  /// Maximum probability of an error at which a fix does not reset the sum.
   private static let largestDoubt = 0.1
 
   private var settled = 0.0

@@ -22,7 +22,8 @@ public struct RegionEvent: Hashable, Sendable {
   public var time: UTCTime?
   /// Position of the crossing, or for a dwell the newest position.
   public var coordinate: Coordinate
-  /// Accuracy in m (68 %) of the less accurate fix, as reported by the receiver; nil if it reported none.
+  /// Accuracy in m (68 %) of the less accurate of the fixes that show the event, as reported by the receiver;
+  /// nil if it reported none.
   public var horizontalAccuracy: Double?
   /// Probability of the event, 0 ... 1.
   public var confidence: Double
@@ -55,8 +56,8 @@ public enum RegionState: String, Hashable, Sendable, CaseIterable {
 struct RegionEventList {
   private var events: [(event: RegionEvent, isPassage: Bool)] = []
 
-  /// - Parameter isPassage: true if the region is left again in the same step, so that its events must stay
-  ///   together.
+  /// - Parameter isPassage: true if the same step contains entry and exit of the region, whose events must
+  ///   stay together.
   mutating func append(_ event: RegionEvent, isPassage: Bool) { events.append((event, isPassage)) }
 
   /// Events in order of time. A subscriber that displays one region at a time must receive an exit before the

@@ -1,7 +1,7 @@
 internal import Bytes
 internal import Spatial
 
-/// States that a monitor preserves across a restart, by identifier.
+/// The states of regions that a monitor preserves across a restart, by identifier.
 struct RegionMemory: Hashable, Sendable {
   struct Dwell: Hashable, Sendable {
     /// Civil time of entry; nil if unknown.
@@ -10,23 +10,23 @@ struct RegionMemory: Hashable, Sendable {
   }
 
   var stays: [String: Dwell] = [:]
-  /// Hashes of the identifiers of regions that the vehicle was outside of: 100,000 of them require 400 kB.
-  /// The values are civil times in ns since when, or the smallest number if unknown.
+  /// The regions that the vehicle was outside of. Keys are hashes of identifiers: 100,000 of them require 400
+  /// kB. Values are the civil times in ns since which the vehicle was outside; `Int64.min` if unknown.
   var outside: [UInt32: Int64] = [:]
 
   var isEmpty: Bool { stays.isEmpty && outside.isEmpty }
 
-  /// Returns an FNV-1a hash. In a collision, one in 40,000 with 100,000 regions, a new region counts as one
-  /// that the vehicle was outside of.
+  /// Returns an FNV-1a hash. With 100,000 stored regions, one new region in 40,000 collides. It then counts
+  /// as a region that the vehicle was outside of.
   static func hash(_ identifier: String) -> UInt32 { FNV1a.hash32(identifier.utf8) }
 
   init() {}
 
-  // Layout, little-endian: "ODRM", version 2; number of regions inside (4 bytes), each: length of the
-  // identifier (4), its UTF-8, since in ns of civil time (8; smallest number for unknown), whether the dwell
-  // was reported (1); number of times since when the vehicle was outside of regions (4), each: ns of civil
-  // time (8), number of hashes (4), each 4 bytes; FNV-1a of all preceding bytes (4). Version 1 has one list
-  // of hashes, without a time.
+  // Layout, little-endian, with numbers of bytes in parentheses. "ODRM", version 2; number of regions inside
+  // (4). For each of these: length of the identifier (4), its UTF-8, civil time of entry in ns (8; smallest
+  // number for unknown), whether the dwell was reported (1). Then the number of times since which the vehicle
+  // was outside of regions (4). For each of these: civil time in ns (8), number of hashes (4), hashes (4
+  // each). Last, FNV-1a of all preceding bytes (4). Version 1 has one list of hashes, without a time.
   private static let magic = Array("ODRM".utf8) + [2]
   private static let oldMagic = Array("ODRM".utf8) + [1]
 
@@ -39,7 +39,7 @@ struct RegionMemory: Hashable, Sendable {
       bytes.append(little: stay.since?.nanoseconds ?? Int64.min)
       bytes.append(stay.hasDwelt ? 1 : 0)
     }
-    // Most regions share one time: that of the first fix.
+    // Regions are grouped by time, because most of them share one time: that of the first fix.
     let groups = Dictionary(grouping: outside, by: \.value).sorted { $0.key < $1.key }
     bytes.append(little: UInt32(groups.count))
     for (time, members) in groups {
@@ -54,13 +54,13 @@ struct RegionMemory: Hashable, Sendable {
   init(decoding bytes: [UInt8]) throws(RegionMemoryError) {
     let isOld = bytes.starts(with: Self.oldMagic)
     guard isOld || bytes.starts(with: Self.magic), bytes.count >= Self.magic.count + 12 else {
-      throw RegionMemoryError(description: "contains no region states of this version")
+      throw RegionMemoryError(description: "is not a region state file of this version")
     }
     let end = bytes.count - 4
     var place = end
     func get<Value: FixedWidthInteger>(_: Value.Type) throws(RegionMemoryError) -> Value {
       let size = MemoryLayout<Value>.size
-      guard place + size <= bytes.count else { throw RegionMemoryError(description: "is cut off") }
+      guard place + size <= bytes.count else { throw RegionMemoryError(description: "is truncated") }
       defer { place += size }
       return Value(little: bytes, at: place)
     }
@@ -72,7 +72,7 @@ struct RegionMemory: Hashable, Sendable {
       let length = Int(try get(UInt32.self))
       guard place + length <= end,
         let identifier = String(validating: bytes[place..<(place + length)], as: UTF8.self)
-      else { throw RegionMemoryError(description: "contains a region name that is not text") }
+      else { throw RegionMemoryError(description: "contains an identifier that is not UTF-8") }
       place += length
       let since = try get(Int64.self)
       let hasDwelt = try get(UInt8.self) != 0

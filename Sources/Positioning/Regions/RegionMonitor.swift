@@ -10,7 +10,7 @@ public import Spatial
 ///
 /// As in Core Location, events are crossings: the first decision about a region sets its state without an
 /// event. A region that replaces one with the same identifier inherits its state, so that entries and exits
-/// alternate for each identifier; the dwell continues unless the vehicle is found outside of the new shape. A
+/// alternate for each identifier. The dwell continues unless the vehicle is found outside of the new shape. A
 /// removed region causes no further events.
 ///
 /// A value type without I/O: locations go in with their time, events come out in the order in which they
@@ -24,7 +24,7 @@ public struct RegionMonitor: Sendable {
 
   private(set) var regions: [WatchedRegion] = []
   private(set) var states: [WatchState] = []
-  /// Civil time since when each state is valid; nil if unknown.
+  /// Civil time since which each region has had its state; nil if unknown.
   private(set) var since: [UTCTime?] = []
   private(set) var places: [String: Int] = [:]
   private(set) var tree = BoxTree()
@@ -36,12 +36,12 @@ public struct RegionMonitor: Sendable {
   private var memory = RegionMemory()
   private(set) var newest: RegionFix?
   private var firstFix: Timestamp?
-  /// True if the next fix is not connected with the newest one.
+  /// True if a gap separates the newest fix from the next one.
   private var isInterrupted = false
-  /// True if the newest position is private.
+  /// True if the newest position was withheld for privacy.
   private var isHidden = false
   private var nearby: [Int] = []
-  /// True if any region requires an accuracy of its own.
+  /// True if any region has a `desiredAccuracy`.
   private(set) var hasOwnAccuracies = false
   /// True if any region has a speed limit.
   private(set) var hasSpeedLimits = false
@@ -81,7 +81,7 @@ public struct RegionMonitor: Sendable {
     (newest, isInterrupted, isHidden) = (fix, false, false)
     let first = firstFix ?? fix.timestamp
     firstFix = first
-    // Regions that have not been added again by then were removed.
+    // Regions that were not added again within `memorySpan` after the first fix were removed.
     if fix.timestamp.seconds(since: first) > Self.memorySpan { memory = RegionMemory() }
     guard !regions.isEmpty else { return [] }
 
@@ -109,10 +109,10 @@ public struct RegionMonitor: Sendable {
   /// True if a region has no state yet, or a changed boundary that was not evaluated.
   public var hasUndecided: Bool { !unseen.isEmpty }
 
-  /// Decides the undecided regions by the current position, as a fix would. Other regions are unaffected. Does nothing
-  /// while positions are withheld.
-  /// - Parameter location: the position at `timestamp`. Its accuracy includes what the vehicle may have moved since it was
-  ///   measured.
+  /// Decides the states of undecided regions by the current position, in the same way as by a fix. Other
+  /// regions are unaffected. Does nothing while positions are withheld.
+  /// - Parameter location: the position at `timestamp`. The accuracy includes the distance that the vehicle
+  ///   may have moved since the position was measured.
   public mutating func evaluateUndecided(at location: Location) -> [RegionEvent] {
     guard !unseen.isEmpty, !isHidden, location.coordinate.isValid else { return [] }
     let fix = RegionFix(location, settings)
@@ -137,8 +137,8 @@ public struct RegionMonitor: Sendable {
     return events.ordered
   }
 
-  /// Resets all states to unknown. `evaluateUndecided(at:)` or the next fix decides them again, without an event. The regions
-  /// are unchanged.
+  /// Resets all states to unknown. The next call of `evaluateUndecided(at:)`, or the next fix, sets each
+  /// state again without an event. The regions are unchanged.
   public mutating func forgetStates() {
     states = Array(repeating: .unknown, count: regions.count)
     since = Array(repeating: nil, count: regions.count)
@@ -200,8 +200,8 @@ public struct RegionMonitor: Sendable {
 
   // MARK: Regions
 
-  /// Replaces all regions. Invalid ones are rejected with a reason. Of several with the same identifier, the
-  /// last valid one is used. States of unchanged identifiers are retained.
+  /// Replaces all regions. Invalid regions are rejected with a reason. Of several regions with the same
+  /// identifier, the last valid one is used. States of unchanged identifiers are retained.
   @discardableResult
   public mutating func replaceAll(_ wanted: [Region]) -> RegionAcceptance {
     var acceptance = RegionAcceptance()
@@ -212,7 +212,7 @@ public struct RegionMonitor: Sendable {
       acceptance.refused.append(
         RegionAcceptance.Refusal(index: index, identifier: wanted[index].identifier, reason: reason))
     }
-    // In reverse order, so that the last of an identifier comes first.
+    // The regions are processed in reverse order, so that the last region with an identifier comes first.
     for (index, region) in wanted.enumerated().reversed() {
       do throws(RegionError) {
         let checked = try WatchedRegion(region)
@@ -229,8 +229,8 @@ public struct RegionMonitor: Sendable {
     return acceptance
   }
 
-  /// Adds a region, or replaces the one with the same identifier. It rebuilds the index; pass many regions to
-  /// `replaceAll` instead.
+  /// Adds a region, or replaces the one with the same identifier. Each call rebuilds the index; use
+  /// `replaceAll` to add many regions.
   /// - Throws: `RegionError`; the regions are then unchanged.
   public mutating func add(_ region: Region) throws(RegionError) {
     let checked = try WatchedRegion(region)
@@ -268,7 +268,7 @@ public struct RegionMonitor: Sendable {
       (states[place], since[place]) = (oldStates[old], oldSince[old])
       tracks[place] = oldTracks[old]
       if region.area != oldRegions[old].area {
-        // Observations of the old boundary do not apply to the new one.
+        // Observations of the old boundary are not valid for the new boundary.
         if states[place] == .outside { states[place] = .outsideUnseen }
         if var track = tracks[place] {
           track.isInside = nil
@@ -311,7 +311,7 @@ public struct RegionMonitor: Sendable {
       tree.forEach(meeting: box) { place in
         nearest = min(nearest, abs(regions[place].area.signedDistance(from: point)))
       }
-      // All boundaries within the radius were examined.
+      // All boundaries within the radius were examined, so a nearer one cannot exist.
       if nearest < radius || radius >= limit { return nearest }
       radius = min(limit, radius * 4)
     }
@@ -319,7 +319,7 @@ public struct RegionMonitor: Sendable {
 
   // MARK: Restart
 
-  /// The states of all regions, to be stored across a restart. Save it when `revision` has changed.
+  /// The states of all regions, to be stored across a restart. Save them when `revision` has changed.
   public var encoded: [UInt8] {
     var all = memory
     for (place, track) in tracks where states[place] == .inside {
@@ -332,15 +332,15 @@ public struct RegionMonitor: Sendable {
     return all.encoded
   }
 
-  /// Restores the states of an earlier run, for current and future regions. Changes shown by the first fix
-  /// are reported once, as late. Call it before the first location.
+  /// Restores the states of an earlier run, for current and future regions. A change of state that the first
+  /// fix shows is reported once, as a late event. Call it before the first location.
   /// - Throws: `RegionMemoryError` for invalid bytes; then nothing is restored.
   public mutating func restore(_ bytes: [UInt8]) throws(RegionMemoryError) {
     memory = try RegionMemory(decoding: bytes)
     for place in regions.indices where states[place] == .unknown && tracks[place] == nil { recall(place) }
   }
 
-  /// Restores the state of a region from before the restart, if it had one.
+  /// Restores the state that a region had before the restart, if it is stored.
   private mutating func recall(_ place: Int) {
     let identifier = regions[place].identifier
     if let stay = memory.stays.removeValue(forKey: identifier) {
@@ -361,19 +361,20 @@ public struct RegionMonitor: Sendable {
   /// Assumptions about receivers and vehicles.
   public struct Settings: Hashable, Sendable {
     /// Assumed accuracy in m (68 %) of a fix without one. Larger values delay decisions, smaller ones let an
-    /// inaccurate fix decide. 25.
+    /// inaccurate fix decide. Default: 25.
     public var unknownAccuracy = 25.0
-    /// Best accuracy in m (68 %) that is accepted from a fix. 1.
+    /// Best accuracy in m (68 %) that is accepted from a fix. Default: 1.
     public var leastAccuracy = 1.0
-    /// Speed over ground in m/s from which a vehicle is certainly moving. 2.
+    /// Speed over ground in m/s from which a vehicle is certainly moving. Default: 2.
     public var movingSpeed = 2.0
     /// Acceleration in m/s² by which the path between two fixes may bend away from the straight line. 0
-    /// assumes a straight line. 0.2.
+    /// assumes a straight line. Default: 0.2.
     public var bend = 0.2
 
     public init() {}
   }
 
-  /// Time in s after the first fix for which states from before a restart wait for their regions.
+  /// Time in s after the first fix, for which states from before a restart are retained for regions that are
+  /// not monitored yet.
   private static let memorySpan = 3600.0
 }

@@ -7,7 +7,7 @@ public struct RegionStatus: Hashable, Sendable {
   /// Civil time of the crossing, or of the fix that first decided the state; nil if the state or the time is
   /// unknown.
   public var since: UTCTime?
-  /// The region's own accuracy in m (68 %); nil if it has none.
+  /// The `desiredAccuracy` of the region in m (68 %); nil for the configured accuracy.
   public var desiredAccuracy: Double?
 
   public init(
@@ -25,8 +25,9 @@ extension RegionMonitor {
   /// `requestState(for:)`.
   public func status(of identifier: String) -> RegionStatus? { places[identifier].map(status) }
 
-  /// Returns the status of at most `limit` regions: all in their order, or if there are more, first those
-  /// that contain the vehicle, the last entered first, and then the nearest to the newest location.
+  /// Returns the status of at most `limit` regions. If no more are monitored, all are returned in their
+  /// order. Otherwise the regions that contain the vehicle come first, by descending time of entry. The
+  /// regions nearest to the newest location follow.
   public func statuses(limit: Int) -> [RegionStatus] {
     guard count > limit else { return regions.indices.map(status) }
     let inside = states.indices.filter { states[$0] == .inside }
@@ -70,11 +71,11 @@ extension RegionMonitor {
     }
   }
 
-  /// Distance in m above that of any two positions.
+  /// A distance in m that is larger than that between any two positions on earth.
   private static let wholeEarth = 2.1e7
 
   /// Returns the finest accuracy in m (68 %) of the regions with a boundary within `metres` of a position;
-  /// nil if none of them requires one.
+  /// nil if no such region requires an accuracy.
   public func desiredAccuracy(near coordinate: Coordinate, within metres: Double) -> Double? {
     guard hasOwnAccuracies, coordinate.isValid else { return nil }
     let point = SurfacePoint(coordinate)
@@ -92,7 +93,7 @@ extension RegionMonitor {
 }
 
 extension WatchState {
-  /// The state as published.
+  /// The state in the form in which it is published.
   var told: RegionState {
     switch self {
     case .unknown: .unknown

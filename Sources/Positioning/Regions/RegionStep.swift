@@ -1,15 +1,15 @@
 internal import Spatial
 
-/// A fix in the form that regions use.
+/// A fix with the values that regions need: position, effective accuracy and motion.
 struct RegionFix: Hashable, Sendable {
   let timestamp: Timestamp
   let time: UTCTime?
   let coordinate: Coordinate
   let point: SurfacePoint
   let position: Vector3
-  /// Accuracy reported by the receiver.
+  /// Accuracy in m (68 %) reported by the receiver; nil if it reported none.
   let statedAccuracy: Double?
-  /// Effective accuracy in m (68 %).
+  /// Accuracy in m (68 %) used for evaluation, with a default and a lower limit.
   let accuracy: Double
   let speed: Double?
 
@@ -21,28 +21,30 @@ struct RegionFix: Hashable, Sendable {
     position = point.position
     statedAccuracy = location.horizontalAccuracy
     let stated = location.horizontalAccuracy.flatMap { $0.isFinite && $0 >= 0 ? $0 : nil }
-    // A lower limit keeps divisions finite with any settings.
+    // The lower limit keeps divisions finite for all settings.
     accuracy = max(stated ?? settings.unknownAccuracy, settings.leastAccuracy, 1e-6)
     speed = location.speed
   }
 
-  /// Standard deviation along one axis in m. 68 % of a circular normal distribution lie within 1.51 times it.
+  /// Standard deviation along one axis in m. A circle with a radius of 1.51 standard deviations contains 68 %
+  /// of a circular normal distribution.
   var deviation: Double { accuracy / 1.5096 }
 }
 
-/// The step from one fix to the next.
+/// The motion from one fix to the next.
 struct RegionStep {
   let start: RegionFix?
   let end: RegionFix
-  /// Straight distance in m.
+  /// Length of the straight line between the fixes in m.
   let length: Double
   /// True if the vehicle is certainly moving, by its speed or by the step itself.
   let isMoving: Bool
   private let bend: Double
 
-  /// Number of standard deviations beyond which a fix is certain.
+  /// Distance from a boundary, in standard deviations of a fix, beyond which the fix is certainly on its side
+  /// of the boundary.
   private static let reach = 7.5
-  /// Size of a step, in standard deviations of its own error, that is certainly a motion.
+  /// Length of a step, in standard deviations of its error, from which it is certainly a motion.
   private static let significantStep = 7.0
 
   init(from start: RegionFix?, to end: RegionFix, _ settings: RegionMonitor.Settings) {
@@ -59,20 +61,21 @@ struct RegionStep {
   /// Distance in m from a fix within which a boundary is uncertain.
   var reach: Double { Self.reach * end.deviation }
 
-  /// Box of all points within the reach of the path.
+  /// Bounding box of all points within `reach` of the path.
   var box: SpaceBox {
     var box = SpaceBox(from: start?.point ?? end.point, to: end.point)
     box.grow(by: reach)
     return box
   }
 
-  /// Returns the standard deviation in m of the position at a fraction of the step, from both fixes' errors
-  /// and possible bends.
+  /// Returns the standard deviation in m of the position at a fraction of the step. It includes the errors of
+  /// both fixes, and possible bends of the path.
   func deviation(at fraction: Double) -> Double {
     guard let start else { return end.deviation }
     let (a, b) = ((1 - fraction) * start.deviation, fraction * end.deviation)
     let seconds = end.timestamp.seconds(since: start.timestamp)
-    // A road much longer than the line cannot be treated as a line.
+    // The sag is limited, because a road much longer than the line between the fixes cannot be treated as a
+    // line.
     let sag = min(bend * seconds * seconds / 8, 0.05 * length)
     return (a * a + b * b + sag * sag).squareRoot()
   }
@@ -89,7 +92,7 @@ struct RegionStep {
       coordinate: point(at: fraction).coordinate, statedAccuracy: statedAccuracy)
   }
 
-  /// The end of the step, if no crossing is known.
+  /// The end of the step as a crossing, used if the crossing of the boundary is unknown.
   var arrival: RegionCrossing {
     RegionCrossing(
       timestamp: end.timestamp, time: end.time, coordinate: end.coordinate, statedAccuracy: end.statedAccuracy

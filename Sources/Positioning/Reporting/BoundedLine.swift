@@ -38,7 +38,8 @@ struct BoundedLine {
 
   private static let newtonSteps = 30
 
-  /// Returns a motion strictly within the bound of every point, searched from a start; nil if there is none.
+  /// Returns a motion strictly within the bound of every point; nil if there is none. The search begins at
+  /// `start`.
   func feasible(_ points: ArraySlice<TimedPoint>, from start: UniformMotion) -> UniformMotion? {
     var motion = start
     var ceiling = worst(motion, points)
@@ -62,15 +63,16 @@ struct BoundedLine {
         if worst(motion, points) < goal { return motion }
         if gain < 1e-4 { break }
       }
-      // On the central path the ceiling is at most this far above the lowest one.
+      // On the central path, the ceiling exceeds the lowest possible ceiling by at most `count / force`. If
+      // the lowest one exceeds the bound, no motion satisfies it.
       if ceiling - Double(points.count) / force > bound * bound { return nil }
       force *= 6
     }
     return nil
   }
 
-  /// Returns the motion within the bound of every point that is closest to the expected points, starting from
-  /// a valid one.
+  /// Returns the motion within the bound of every point that is closest to the expected points. The search
+  /// begins at a valid motion.
   func nearest(
     to expected: [ExpectedPoint], within points: ArraySlice<TimedPoint>, from start: UniformMotion
   ) -> UniformMotion {

@@ -1,16 +1,18 @@
 public import Spatial
 
-/// Validity of reports without fixes.
+/// Validity of reports while no fixes arrive.
 extension BoundedReporter {
   /// Speed in m/s above which a vehicle is not at rest, regardless of the accelerometer.
   private static let restSpeed = 1.5
   /// Time in s until the end of a rest is detected: the accelerometer's samples are buffered for two seconds,
-  /// and the detector needs some time. On the drives of `BoundedPromiseTests` 2 and 5 give equal results.
+  /// and the detector needs some time. On the drives of `BoundedPromiseTests`, values of 2 s and 5 s give
+  /// equal results.
   private static let restNoticing = 3.5
-  /// Time in s before its end at which a report monitored only by the accelerometer is renewed.
+  /// Time in s before the end of its validity, at which a report that only the accelerometer monitors is
+  /// renewed.
   private static let renewal = 10.0
 
-  /// Updates whether the receiver is on. While it sleeps, no fix is late.
+  /// Updates whether the receiver is on. While it sleeps, missing fixes do not indicate a failure.
   public mutating func observe(isReceiverOn: Bool) { self.isReceiverOn = isReceiverOn }
 
   /// Updates whether the accelerometer reports rest; nil if unknown.
@@ -18,7 +20,7 @@ extension BoundedReporter {
   public mutating func observe(isAtRest: Bool?, since: Timestamp) -> [ReportPredictor] {
     restSince = isAtRest == true ? since : nil
     guard watch == .accelerometer, isAtRest != true, var ended = report else { return [] }
-    // The first metres of the new motion are within the bound.
+    // The start of the motion remains within the bound for this time.
     let standing = physics.seconds(within: roomAtRest, apart: 0)
     let until = since.advanced(bySeconds: isAtRest == nil ? 0 : standing)
     ended.validity = min(ended.validity ?? .infinity, max(0, until.seconds(since: ended.moment)))
@@ -30,13 +32,14 @@ extension BoundedReporter {
   /// Assumes that the device stays at its last position and is not observed until the next location: decides
   /// open reports, and publishes a prediction without motion.
   ///
-  /// - Parameter isSeen: true if the fixes until now were processed; otherwise the device may have moved
+  /// - Parameter isSeen: true if all fixes until now were processed. If false, the device may have moved
   ///   already.
   public mutating func stand(isSeen: Bool = true) -> [ReportPredictor] {
     settle(isStanding: true, mayRest: isSeen)
   }
 
-  /// Time at which the bound expires or must be renewed without a location: as late as the delay allows.
+  /// Latest time at which a report must be sent if no location arrives, because the bound ends or must be
+  /// renewed. It includes the display delay.
   var lapse: Timestamp? {
     guard let report, let newest else { return nil }
     switch watch {
@@ -45,13 +48,13 @@ extension BoundedReporter {
       return report.validity.map { report.moment.advanced(bySeconds: max(1, $0 - Self.renewal) + delay) }
     case .receiver:
       let doubt = physics.seconds(within: report, from: newest) + delay
-      // A fix that may only be late is awaited.
+      // While the receiver is on, the next fix may only be late, so the reporter waits for it.
       return newest.timestamp.advanced(bySeconds: isReceiverOn ? max(doubt, cadence.silence) : doubt)
     }
   }
 
-  /// Time in s after the newest fix for which the bound applies without another; nil without a report, and
-  /// while a sensor other than the receiver monitors it.
+  /// Time in s after the newest fix for which the bound applies without another fix. Nil without a report,
+  /// and while the receiver does not monitor it.
   public var secondsUnwatched: Double? {
     guard watch == .receiver, let newest else { return nil }
     guard let report, window.isEmpty else { return 0 }
@@ -73,7 +76,8 @@ extension BoundedReporter {
     return renewed
   }
 
-  /// Ends earlier reports after a gap in which the vehicle can have left the bound and returned.
+  /// Ends the validity of earlier reports after a gap in which the vehicle may have left the bound and
+  /// returned.
   mutating func closeGap(before sample: MotionSample) -> [ReportPredictor] {
     guard watch == .receiver, let newest, let report,
       case let gap = sample.timestamp.seconds(since: newest.timestamp), !isReceiverOn || gap > cadence.silence
@@ -86,7 +90,7 @@ extension BoundedReporter {
     return settle(isStanding: false, mayRest: true)
   }
 
-  /// Decides open reports and returns the last one before observation stops.
+  /// Decides open reports. Returns these and the last report before observation stops.
   mutating func settle(isStanding: Bool, mayRest: Bool) -> [ReportPredictor] {
     var reports = decide { _ in true }
     if watch == .accelerometer, !mayRest, var ended = report {
@@ -103,7 +107,7 @@ extension BoundedReporter {
     last.growth = growth(of: last)
     last.validity = rests ? Self.restLease : physics.seconds(within: last, from: newest)
     last = last.rounded
-    // Of two reports for one time the later one is valid.
+    // Of two reports for the same time, the later one is valid.
     if reports.last?.moment == last.moment { reports.removeLast() }
     report = last
     watch = rests ? .accelerometer : .nobody
@@ -116,6 +120,7 @@ extension BoundedReporter {
     return physics.seconds(within: roomAtRest, apart: 0) + delay >= Self.restNoticing
   }
 
-  /// Permitted motion of a resting vehicle in m. Over hours a position varies by twice its accuracy.
+  /// Permitted motion of a resting vehicle in m. Over hours, a measured position varies by twice its
+  /// accuracy.
   private var roomAtRest: Double { epsilon - 2 * (newest?.accuracy ?? 0) }
 }

@@ -6,32 +6,34 @@ public import Spatial
 /// The bound applies to every fix accepted by the end of its delay, and to those that a receiver would have
 /// provided during silence: each report states its validity. If a receiver becomes silent or sleeps, a last
 /// report states for how long the vehicle cannot leave the bound (`UnwatchedMotion`). It is sent before a
-/// subscriber displays the first uncertain moment. An unexpected silence is detected after 1.75 s at one fix
-/// a second; with a shorter delay, positions displayed meanwhile may have been wrong. A fix that `FixScreen`
-/// delays further is published when it is accepted; for subscribers that store reports, its time is then
-/// within epsilon, too.
+/// subscriber displays the first position whose bound is uncertain. An unexpected silence is detected after
+/// 1.75 s at one fix a second; with a shorter delay, positions displayed meanwhile may have been wrong. A fix
+/// that `FixScreen` delays further is published when it is accepted. For subscribers that store reports, the
+/// position stored for the time of that fix is then within epsilon, too.
 ///
 /// A report is decided as late as possible: a fix outside of the prediction is displayed `delay` seconds
 /// later, and until then the following fixes can be considered. Waiting has no disadvantage, because an
 /// earlier report must agree with more fixes and is chosen with less information. All rounding of the wire
 /// format is applied before the check.
 ///
-/// Consumers that show the last reported position without prediction are wrong by the distance driven since. For them,
-/// `limits` cause a report when the vehicle is too far from the last reported position.
+/// Consumers that show the last reported position without prediction are wrong by the distance driven since.
+/// For them, `limits` cause a report when the vehicle is too far from the last reported position.
 ///
 /// A value type without I/O: locations go in with their time, reports come out. Memory and time per fix are
 /// bounded.
 public struct BoundedReporter: Sendable {
-  /// Maximum number of fixes considered ahead, regardless of the delay; beyond it the report is decided
-  /// early.
+  /// Maximum number of fixes that are considered before a report is decided. If it is reached, the report is
+  /// decided before its delay has passed.
   public static let largestWindow = 600
-  /// Validity in s of a report of a monitored vehicle after the newest fix; it is renewed earlier. This is
-  /// the longest time for which a subscriber may be wrong after an unnoticed loss of vehicle and link.
+  /// Validity in s of a report after the newest fix, while the receiver monitors the vehicle. The report is
+  /// renewed earlier. This is the longest time for which a subscriber may be wrong after an unnoticed loss of
+  /// vehicle and link.
   public static let lease = 180.0
-  /// Validity in s while only the accelerometer monitors: parked vehicles should publish rarely.
+  /// Validity in s of a report that only the accelerometer monitors. It is long, because parked vehicles
+  /// should publish rarely.
   public static let restLease = 3600.0
 
-  /// Error bound in m.
+  /// Error bound of the displayed position in m.
   public let epsilon: Double
   /// Display delay in s.
   public let delay: Double
@@ -44,7 +46,8 @@ public struct BoundedReporter: Sendable {
 
   private let choice: ReportChoice
   let physics: UnwatchedMotion
-  /// Fixes that require a new report, from the first outside of the bound; empty while the report is valid.
+  /// Fixes that require a new report, from the first fix outside of the bound; empty while the report is
+  /// valid.
   private(set) var window: [MotionSample] = []
   /// The newest fix, with a velocity from which the receiver's noise is filtered.
   private(set) var newest: MotionSample?
@@ -53,10 +56,10 @@ public struct BoundedReporter: Sendable {
   var watch = Watch.receiver
   /// True if the receiver is on.
   var isReceiverOn = true
-  /// Start of the rest reported by the accelerometer; nil in motion and without one.
+  /// Start of the rest reported by the accelerometer; nil in motion, and without an accelerometer.
   var restSince: Timestamp?
 
-  /// The sensor that monitors the newest report.
+  /// The sensor that monitors whether the vehicle stays within the bound of the newest report.
   enum Watch: Sendable { case receiver, accelerometer, nobody }
 
   /// - Parameters:
@@ -75,13 +78,13 @@ public struct BoundedReporter: Sendable {
     physics = UnwatchedMotion(activity)
   }
 
-  /// The next time at which a decision is due without a location; nil while the last report is valid without
-  /// one.
+  /// The next time at which a decision is due without a location; nil while the last report remains valid
+  /// without a location.
   public var nextDeadline: Timestamp? {
     window.first?.timestamp.advanced(bySeconds: delay) ?? lapse
   }
 
-  /// Time from which a report must still be decided; nil while the last one is valid.
+  /// Time of the first fix that requires a new report; nil while the last report is valid.
   public var oldestOpen: Timestamp? { window.first?.timestamp }
 
   /// Processes a location. Returns the reports that must be sent now, in the order in which they take effect.
@@ -91,7 +94,7 @@ public struct BoundedReporter: Sendable {
       unorderedCount += 1
       return []
     }
-    // Deadlines before this location are decided without it.
+    // Deadlines before the time of this location are handled first, without the location.
     var reports = meetDeadlines { $0 < location.timestamp }
     let sample = MotionSample(location, after: newest)
     reports += closeGap(before: sample)
@@ -122,7 +125,8 @@ public struct BoundedReporter: Sendable {
 
   private mutating func meetDeadlines(while isDue: (Timestamp) -> Bool) -> [ReportPredictor] {
     let decided = decide(while: isDue)
-    // The position of a report is that of an earlier moment, from which the vehicle may have gone too far.
+    // A report contains the position of an earlier time. Since then, the vehicle may have exceeded a
+    // displacement limit.
     return decided + (decided.isEmpty ? [] : limitDisplacement()) + renew(while: isDue)
   }
 
@@ -143,12 +147,13 @@ public struct BoundedReporter: Sendable {
     chosen.growth = growth(of: chosen)
     chosen = chosen.rounded
     if !holds(chosen, for: first) {
-      // If the wire's rounding nearly exceeds epsilon, the fix itself is used.
+      // If the rounding of the wire format moves the prediction out of the bound, the position of the fix is
+      // used.
       chosen.coordinate = first.coordinate
       chosen = chosen.rounded
     }
     report = chosen
-    // The first fix is always completed, so that the loop ends.
+    // At least the first fix is removed from the window, so that the loop ends.
     let end = window.dropFirst().firstIndex { !holds(chosen, for: $0) } ?? window.endIndex
     window.removeFirst(end)
     return [chosen]

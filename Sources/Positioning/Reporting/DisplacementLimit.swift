@@ -1,10 +1,10 @@
 internal import Spatial
 
-/// A limit on the distance between the last reported position and the vehicle: some metres, and the distance that the vehicle
-/// drives in some seconds at its current speed.
+/// A limit on the distance between the last reported position and the vehicle: a constant, plus the distance
+/// that the vehicle drives in some seconds at its current speed.
 ///
-/// It is for consumers that show the last reported position and do not predict. Their error is the displacement of the vehicle
-/// since the last report.
+/// The limit is for consumers that show the last reported position and do not predict. Their error is the
+/// displacement of the vehicle since the last report.
 public struct DisplacementLimit: Hashable, Sendable {
   public var metres: Double
   public var seconds: Double
@@ -22,11 +22,11 @@ public struct DisplacementLimit: Hashable, Sendable {
 extension BoundedReporter {
   /// Reports the newest position if its distance from the last reported one exceeds a limit.
   ///
-  /// A prediction that holds at rest is within `epsilon` of the reported position. No limit is smaller than that, so that
-  /// limits cause no reports at rest.
+  /// At rest, a valid prediction is within `epsilon` of the reported position. No limit is smaller than
+  /// `epsilon`, so limits cause no reports at rest.
   mutating func limitDisplacement() -> [ReportPredictor] {
     guard exceedsDisplacementLimit else { return [] }
-    // The report that is pending for an earlier moment is often near enough.
+    // A report that is pending for an earlier time is often close enough to the vehicle.
     let reports = decide { _ in true }
     guard exceedsDisplacementLimit, let newest else { return reports }
     var next = ReportPredictor(

@@ -3,11 +3,12 @@ internal import Spatial
 
 /// A fix in the form that the reporting policy uses: position, time and velocity.
 struct MotionSample: Sendable {
-  /// Time in s between two fixes above which their distance does not determine a velocity.
+  /// Maximum time in s between two fixes from whose distance a velocity is computed.
   static let longestStep = 5.0
-  /// Assumed accuracy in m (68 %) of a receiver that reports none.
+  /// Assumed accuracy in m (68 %) of a receiver that reports no accuracy.
   private static let unknownAccuracy = 10.0
-  /// Assumed standard deviation in m/s of a receiver that reports none: the worst of Doppler measurements.
+  /// Assumed standard deviation in m/s of a velocity without a reported one: the maximum of Doppler
+  /// measurements.
   private static let unknownDeviation = 0.5
 
   var timestamp: Timestamp

@@ -2,13 +2,13 @@ public import Spatial
 
 /// The position to display for a vehicle with bounded reporting.
 public struct FollowedPosition: Hashable, Sendable {
-  /// Time of the position.
+  /// Time for which the position is predicted.
   public var moment: Timestamp
   public var coordinate: Coordinate
-  /// Maximum distance in m of the fix of that time. After the end of the validity it grows with the vehicle's
-  /// possible motion.
+  /// Maximum distance in m between the position and the vehicle's fix of that time. After the end of the
+  /// validity it grows with the vehicle's possible motion.
   public var bound: Double
-  /// End of the validity of the vehicle's bound; nil for a vehicle that does not report it.
+  /// End of the validity of the vehicle's bound; nil for a vehicle that does not report a validity.
   public var promisedUntil: Timestamp?
 
   /// True if the bound is guaranteed by the vehicle.
@@ -18,15 +18,16 @@ public struct FollowedPosition: Hashable, Sendable {
 /// The subscriber's side of bounded reporting: stores the reports that may still be needed, and computes the
 /// position to display.
 ///
-/// Reports arrive before they take effect, by up to their delay. The displayed position always belongs to the
-/// time `delay` seconds ago, predicted from the newest report in effect then.
+/// Reports arrive up to `delay` seconds before they take effect. The displayed position always belongs to the
+/// time `delay` seconds ago, predicted from the newest report in effect at that time.
 public struct ReportFollower: Sendable {
-  /// Reports in order of their times; the first is in effect, the others are waiting.
+  /// Reports in order of their times. The first is in effect; the others are not in effect yet.
   private var reports: [ReportPredictor] = []
 
   public init() {}
 
-  /// Adds a report. A repeated one replaces the previous one; a late one is inserted by its time.
+  /// Adds a report. A report for the same time replaces the earlier one. A late report is inserted by its
+  /// time.
   public mutating func receive(_ report: ReportPredictor) {
     let place = reports.firstIndex { $0.moment >= report.moment } ?? reports.endIndex
     if place < reports.endIndex, reports[place].moment == report.moment {
@@ -52,7 +53,7 @@ public struct ReportFollower: Sendable {
       promisedUntil: report.validity.map { report.moment.advanced(bySeconds: $0) })
   }
 
-  /// Removes the reports that are not needed from a time on.
+  /// Removes the reports that are not needed to display positions from a time on.
   public mutating func forget(before moment: Timestamp) {
     guard let inEffect = reports.lastIndex(where: { $0.moment <= moment }) else { return }
     reports.removeFirst(inEffect)

@@ -1,24 +1,26 @@
 public import Spatial
 
-/// The prediction rule shared by vehicle and subscribers: from the report's time until the next report takes
+/// The prediction rule shared by vehicle and subscribers. From the report's time until the next report takes
 /// effect, the vehicle is assumed to move along a straight line at constant speed.
 ///
 /// Both sides compute in the `LocalFrame` of the reported position, so both obtain the same coordinate.
 public struct ReportPredictor: Hashable, Sendable {
   /// Time at which the report takes effect, in milliseconds on the wire.
   public var moment: Timestamp
-  /// Predicted position at that time, within `bound` of the actual one.
+  /// Predicted position at `moment`, within `bound` of the actual position.
   public var coordinate: Coordinate
   /// Velocity in m/s, east and north.
   public var velocity: SIMD2<Double>
-  /// Maximum distance in m of any fix from the prediction for its time, while the report is valid.
+  /// Maximum distance in m between a fix and the prediction for the time of the fix, while the report is
+  /// valid.
   public var bound: Double
-  /// Display delay in s: the bound applies to the position this long ago; 0 for now.
+  /// Display delay in s. The bound applies to the position displayed for the time `delay` seconds ago; 0
+  /// displays the current position.
   public var delay: Double
-  /// Time in s for which the bound applies without another report; nil, as from older versions, if it applies
-  /// until the next report.
+  /// Time in s for which the bound applies without another report. Nil if the bound applies until the next
+  /// report, as in reports of older versions.
   public var validity: Double?
-  /// Growth of the bound in m/s after that time.
+  /// Growth of the bound in m/s after the end of `validity`.
   public var growth = 0.0
 
   public init(
@@ -39,8 +41,8 @@ public struct ReportPredictor: Hashable, Sendable {
     validity.map { time.seconds(since: moment) <= $0 } ?? true
   }
 
-  /// Returns the maximum distance in m of the vehicle at a time: the bound, plus its growth after the end of
-  /// the validity.
+  /// Returns the maximum distance in m between the vehicle and the prediction at a time: the bound, plus its
+  /// growth after the end of the validity.
   public func bound(at time: Timestamp) -> Double {
     guard let validity else { return bound }
     return bound + growth * max(0, time.seconds(since: moment) - validity)
@@ -69,7 +71,7 @@ public struct ReportPredictor: Hashable, Sendable {
     return copy
   }
 
-  /// Maximum additional error in m by the wire format: its time has milliseconds, its coordinates a
-  /// millimetre.
+  /// Maximum additional error in m by the wire format, which rounds times to milliseconds and coordinates to
+  /// a millimetre.
   var wireError: Double { 0.001 * (velocity * velocity).sum().squareRoot() + 0.001 }
 }

@@ -1,9 +1,9 @@
 /// A small system of linear equations with a symmetric positive definite matrix, as used by Newton's method.
 struct SymmetricSystem {
   let size: Int
-  /// The lower triangle, by rows of full length.
+  /// The matrix, of which only the lower triangle is used, row by row.
   private var matrix: [Double]
-  /// The gradient: the solution is the step that reduces it to zero.
+  /// The gradient of the function to minimize. The solution is the step at which the gradient becomes zero.
   var gradient: [Double]
 
   init(size: Int) {
@@ -18,7 +18,8 @@ struct SymmetricSystem {
     set { matrix[row * size + column] = newValue }
   }
 
-  /// Adds a term in `p + v s`: unknowns 0 and 1 are p, 2 and 3 are v.
+  /// Adds a term that depends on the position `p + v s` of a uniform motion. Unknowns 0 and 1 are `p`, 2 and
+  /// 3 are `v`.
   mutating func add(
     at s: Double, gradient g: SIMD2<Double>, curvature: (xx: Double, yy: Double, xy: Double)
   ) {

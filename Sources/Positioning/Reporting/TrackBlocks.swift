@@ -17,9 +17,9 @@ struct TrackBlocks: Sendable {
   }
 
   private struct Block {
-    /// Maximum distance in m of its fixes from the line between its ends.
+    /// Maximum distance in m of the block's fixes from the line between its first and last fix.
     var bulge: Double
-    /// Maximum metres per degree within it.
+    /// Maximum metres per degree within the block.
     var metres: SIMD2<Double>
   }
 
@@ -30,7 +30,7 @@ struct TrackBlocks: Sendable {
   private var fixes: [Fix] = []
   private var origin: (time: Timestamp, coordinate: Coordinate)?
   private var lastCoordinate: Coordinate?
-  /// Blocks by level, each of eight times as many fixes.
+  /// Blocks by level. A block contains eight times as many fixes as a block of the level below.
   private var levels: [[Block]] = []
   private var distances = 0
 
@@ -74,7 +74,7 @@ struct TrackBlocks: Sendable {
   }
 
   /// Returns whether the line between two fixes is within the bound of all fixes between them.
-  /// - Parameter limit: maximum number of distances.
+  /// - Parameter limit: maximum number of distances to compute.
   func isWithin(from start: Int, to end: Int, limit: Int) -> (holds: Bool, distances: Int) {
     let velocity = velocity(from: start, to: end).velocity
     var count = 0
@@ -103,7 +103,7 @@ struct TrackBlocks: Sendable {
       let ends = max(
         error(of: index, start, velocity, block.metres),
         error(of: index + size - 1, start, velocity, block.metres))
-      // A small margin for rounding.
+      // The bound is reduced by a small margin for rounding.
       guard ends + block.bulge <= epsilon * 0.999999 else { break }
       next = index + size
       size *= Self.fan
@@ -135,8 +135,8 @@ struct TrackBlocks: Sendable {
     SIMD2(signedDegrees(from: a.longitude, to: b.longitude), b.latitude - a.latitude)
   }
 
-  /// Returns the metres per degree, east and north. Each fix has its own metric, so long lines are judged
-  /// correctly.
+  /// Returns the metres per degree at a position, east and north. They are computed for each fix, so that
+  /// long lines are evaluated correctly.
   private static func metresPerDegree(at coordinate: Coordinate) -> SIMD2<Double> {
     let frame = LocalFrame(origin: coordinate)
     let step = 1e-3
@@ -148,10 +148,10 @@ struct TrackBlocks: Sendable {
   }
 }
 
-/// Velocities that are within the bound of all fixes since one: an octagon around the exact region, which is
-/// an intersection of discs.
+/// Velocities with which a line from one fix stays within the bound of all later fixes. The exact region is
+/// an intersection of discs; it is approximated by an octagon around it.
 struct VelocityOctagon: Sendable {
-  // Along the axes, and along the diagonals in units of the discs' radii.
+  // Limits of the velocity along the axes, and along the diagonals in units of the discs' radii.
   private var highest = SIMD4(repeating: Double.infinity)
   private var lowest = SIMD4(repeating: -Double.infinity)
 
@@ -160,12 +160,13 @@ struct VelocityOctagon: Sendable {
 
   var isEmpty: Bool { any(lowest .> highest) }
 
-  /// Slightly wider than the bound, because the octagon is only a first filter.
+  /// Factor by which the octagon is wider than the bound. It is only a first filter, so it must not exclude
+  /// valid velocities.
   private static let hair = 1.0001
 
   mutating func narrow(to velocity: SIMD2<Double>, within margin: SIMD2<Double>) {
-    // The shape of a disc in degrees changes with the latitude; the diagonals use the first one with a
-    // margin.
+    // The shape of a disc in degrees changes with the latitude. The diagonals use the shape of the first
+    // disc, with a margin.
     if shape.x == 0 { shape = 1 / margin / (1 / margin).max() }
     let middle = coordinates(velocity)
     let radii = margin * shape

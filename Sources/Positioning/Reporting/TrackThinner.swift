@@ -9,17 +9,18 @@ public import Spatial
 /// curve", 1986). It is computed over the whole batch.
 ///
 /// Admissible steps are found efficiently. For each fix at which a step may start, the velocities within the
-/// bound of all later fixes are stored as an octagon around the exact region; when that is empty, the fix is
-/// closed. A step within the octagon is then tested against the fixes between, by `TrackBlocks` in blocks.
+/// bound of all later fixes are stored as an octagon around the exact region. When the octagon is empty, the
+/// fix is closed. A step within the octagon is then tested against the fixes between, by `TrackBlocks` in
+/// blocks.
 ///
-/// If no more than `breadth` fixes are open at once, the result is optimal. If more are open, as for a
+/// If no more than `breadth` fixes are open simultaneously, the result is optimal. If more are open, as for a
 /// vehicle parked for more than an hour, every second of the older ones is closed; neighbouring fixes are
 /// nearly equivalent there. Time per fix is bounded: two octagons for each open fix and about 33,000
 /// distances. Memory is that of the track.
 ///
 /// The first and the last fix are always retained.
 public struct TrackThinner: Sendable {
-  /// Amount of work, independent of a clock.
+  /// Amount of work as numbers of operations, which do not depend on the machine.
   public struct Work: Hashable, Sendable {
     /// Number of examined octagons.
     public var octagons = 0
@@ -36,14 +37,14 @@ public struct TrackThinner: Sendable {
   /// Work for the last track.
   public private(set) var work = Work()
 
-  /// Approximate maximum number of distances computed for one fix; the step from the preceding fix requires
-  /// none.
+  /// Approximate maximum number of distances computed for one fix. The step from the preceding fix requires
+  /// no distance.
   static let mostDistances = 32_768
 
   /// A fix at which a step may start.
   private struct Start {
     var index: Int
-    /// Number of points on the shortest path to it.
+    /// Number of points on the shortest path to the fix.
     var cost: Int
     var reach: VelocityOctagon
   }
@@ -56,7 +57,7 @@ public struct TrackThinner: Sendable {
     self.breadth = max(4, breadth)
   }
 
-  /// Returns the retained points of a track, in order. Fixes without a valid position, and those that are not
+  /// Returns the retained points of a track, in order. Fixes without a valid position, and fixes that are not
   /// later than their predecessor, are ignored.
   public mutating func thinned(_ track: [Location]) -> [Location] {
     work = Work()
@@ -77,7 +78,7 @@ public struct TrackThinner: Sendable {
     return points.reversed()
   }
 
-  /// Returns for each fix the preceding one on its shortest path; -1 for the first.
+  /// Returns for each fix the index of the preceding fix on its shortest path; -1 for the first fix.
   private mutating func shortestPaths(through fixes: [Location]) -> [Int] {
     var blocks = TrackBlocks(epsilon: epsilon, capacity: fixes.count)
     var parents = [-1]
@@ -102,7 +103,7 @@ public struct TrackThinner: Sendable {
     return parents
   }
 
-  /// Returns the cheapest step to a fix; of equal ones the shortest.
+  /// Returns the step to a fix with the fewest points; of several such steps the shortest.
   private mutating func bestStep(to index: Int, from starts: [Start], _ blocks: TrackBlocks) -> (
     parent: Int, cost: Int
   ) {
@@ -115,7 +116,7 @@ public struct TrackThinner: Sendable {
       if start.reach.contains(velocity) { candidates.append((place, start.cost)) }
     }
     work.octagons += starts.count
-    // The preceding fix is always open; its own step needs no test.
+    // The preceding fix is always a possible start, and the step from it needs no test.
     candidates.removeAll { $0.cost + 1 >= direct.cost }
     candidates.sort { $0.cost == $1.cost ? $0.place > $1.place : $0.cost < $1.cost }
     var limit = Self.mostDistances
@@ -129,7 +130,7 @@ public struct TrackThinner: Sendable {
     return direct
   }
 
-  /// Closes every second of the older half, but not the newest nor the last of its cost.
+  /// Closes every second fix of the older half within each run of equal costs.
   private func halveOlder(_ starts: inout [Start]) {
     let half = starts.count / 2
     var kept: [Start] = []
@@ -140,12 +141,13 @@ public struct TrackThinner: Sendable {
       isSecond = isInRun ? !isSecond : false
       if place >= half || !isSecond { kept.append(starts[place]) }
     }
-    // If costs change from fix to fix, that rule closes nothing.
+    // If the cost changes with every fix, the rule above closes nothing, so the oldest quarter is closed.
     if kept.count > breadth - breadth / 8 { kept.removeFirst(breadth / 4) }
     starts = kept
   }
 
-  /// Returns the position at a time between two points, as calculated by every reader of a thinned track.
+  /// Returns the position at a time between two points, as every program that reads a thinned track
+  /// calculates it.
   public static func interpolate(_ time: Timestamp, from a: Location, to b: Location) -> Coordinate {
     let span = b.timestamp.seconds(since: a.timestamp)
     guard span > 0 else { return a.coordinate }

@@ -3,10 +3,11 @@ internal import Spatial
 
 /// Possible motion of a vehicle without fixes, which limits the validity of a bound.
 ///
-/// The comment of each parameter lists other values with the result on the drives of `BoundedPromiseTests`
-/// with tunnels and sleep: number of reports, and share of the route with a valid bound. The chosen values
-/// result in 245 and 0.652. None of the values violated a bound there, nor did a quarter of the published
-/// growth: top speed and acceleration are decisive, which belong to the activity.
+/// The comment of each parameter lists results of other values on the drives of `BoundedPromiseTests` with
+/// tunnels and sleep. The results are the number of reports, and the share of the route with a valid bound.
+/// The chosen values result in 245 reports and a share of 0.652. No value violated a bound on these drives,
+/// nor did a quarter of the published growth. The decisive values are top speed and acceleration, which
+/// depend on the activity.
 struct UnwatchedMotion: Sendable {
   /// Maximum speed in m/s.
   let topSpeed: Double
@@ -19,14 +20,15 @@ struct UnwatchedMotion: Sendable {
   }
 
   /// Share of a position's accuracy by which its error may change within seconds, because errors of receivers
-  /// change slowly. Other values, 0: 247, 0.644; 0.25: 247, 0.653; 1: 246, 0.653.
+  /// change slowly. Number of reports and share with other values: 247 and 0.644 with 0, 247 and 0.653 with
+  /// 0.25, 246 and 0.653 with 1.
   private static let wander = 0.5
-  /// Assumed error of a velocity in standard deviations. Other values, 0: 248, 0.644; 1: 248, 0.645; 3: 245,
-  /// 0.651.
+  /// Assumed error of a velocity in standard deviations. Number of reports and share with other values: 248
+  /// and 0.644 with 0, 248 and 0.645 with 1, 245 and 0.651 with 3.
   private static let confidence = 2.0
 
-  /// Returns the time in s after a fix, or before it, for which the prediction stays within its bound
-  /// regardless of the motion.
+  /// Returns the time in s before and after a fix, for which the prediction stays within its bound regardless
+  /// of the motion.
   func seconds(within report: ReportPredictor, from sample: MotionSample) -> Double {
     let error = report.error(of: sample.coordinate, at: sample.timestamp) + report.wireError
     let apart = (sample.velocity - report.velocity).squaredLength.squareRoot()
@@ -35,8 +37,8 @@ struct UnwatchedMotion: Sendable {
       apart: min(apart + Self.confidence * sample.velocityDeviation, topSpeed))
   }
 
-  /// Returns the time in s until two objects, moving apart at an initial speed, may be `room` metres farther
-  /// apart; 0 without room.
+  /// Returns the time in s until the distance between two objects may have grown by `room` metres. The
+  /// objects move apart at an initial speed; 0 without room.
   func seconds(within room: Double, apart: Double) -> Double {
     guard room > 0 else { return 0 }
     return ((apart * apart + 2 * acceleration * room).squareRoot() - apart) / acceleration
@@ -48,12 +50,12 @@ struct FixCadence: Sendable {
   /// Times in s between the newest fixes, oldest first.
   private var steps: [Double] = []
 
-  /// Number of intervals considered; a tunnel among them has no influence.
+  /// Number of intervals of which the median is used, so that a single tunnel has no influence.
   private static let memory = 5
-  /// Assumed interval in s before three were observed.
+  /// Assumed interval between fixes in s, before three intervals were observed.
   private static let usual = 1.0
-  /// Tolerated delay of a fix in s. Number of reports and share with other values, 0: 244, 0.651; 0.1 and 0.5:
-  /// 245, 0.652; 1: 251, 0.645.
+  /// Tolerated delay of a fix in s. Number of reports and share of the route with a valid bound: 244 and
+  /// 0.651 for a delay of 0; 245 and 0.652 for 0.1 and 0.5; 251 and 0.645 for 1.
   private static let lateness = 0.25
 
   mutating func observe(_ step: Double) {
@@ -64,6 +66,6 @@ struct FixCadence: Sendable {
   /// Median interval between fixes in s.
   var interval: Double { steps.count < 3 ? Self.usual : steps.sorted()[steps.count / 2] }
 
-  /// Time in s without a fix after which one is missing.
+  /// Time in s without a fix, after which a fix counts as missing.
   var silence: Double { 1.5 * interval + Self.lateness }
 }

@@ -14,25 +14,26 @@ public import Spatial
 public struct FixScreen: Sendable {
   /// Numbers of events since the start.
   public struct Counts: Hashable, Sendable {
-    /// Reports without a position.
+    /// Number of reports without a position.
     public var withoutPosition = 0
-    /// Reports that repeated the previous one.
+    /// Number of reports that repeated the previous one.
     public var duplicates = 0
-    /// Fixes held back because the device cannot move so fast.
+    /// Number of fixes held back because the device cannot have moved that far.
     public var jumps = 0
-    /// Fixes held back because they contradict their velocity by more than their accuracy allows.
+    /// Number of fixes held back because the positions contradict the velocities by more than the stated
+    /// accuracy allows.
     public var overconfident = 0
-    /// Held fixes that were confirmed.
+    /// Number of held fixes that were confirmed.
     public var confirmed = 0
-    /// Held fixes that were dropped.
+    /// Number of held fixes that were dropped.
     public var refuted = 0
     /// Number of suspect fixes passed on.
     public var suspect = 0
-    /// Number of fixes with a time before that of the device's time line.
+    /// Fixes whose time was earlier than expected by the device's monotonic clock.
     public var timesBack = 0
-    /// Fixes whose time was ahead of it, or was never set.
+    /// Fixes whose time was later than expected by the device's monotonic clock, or was never set.
     public var timesAhead = 0
-    /// Fixes whose time was wrong by a multiple of 1024 weeks and was corrected.
+    /// Number of fixes whose time was wrong by a multiple of 1024 weeks and was corrected.
     public var weekRollovers = 0
   }
 
@@ -44,8 +45,9 @@ public struct FixScreen: Sendable {
   private var accuracy = AccuracyModel()
   private var witness = VelocityWitness()
   private var lastFix: PositionFix?
-  /// The newest accepted location, and the velocity from the positions before it.
+  /// The newest accepted location; nil before the first.
   private var last: Location?
+  /// Velocity in m/s, east and north, from the newest accepted positions; nil if unknown.
   private var motion: SIMD2<Double>?
   private var rest = RestPosition()
   private var candidate: Candidate?
@@ -53,31 +55,34 @@ public struct FixScreen: Sendable {
   /// Fixes that agree with each other and contradict `last`.
   private struct Candidate {
     var doubt: OutlierKind
-    /// Metres above the possible distance; 0 for a contradiction of velocities.
+    /// Distance in m by which the candidate exceeds the possible distance; 0 for a contradiction of
+    /// velocities.
     var excess: Double
     var first: Location
     var newest: Location
-    /// The velocity from the newest two positions.
+    /// The velocity in m/s from the newest two positions; nil if unknown.
     var motion: SIMD2<Double>?
-    /// Fixes not passed on yet, oldest first.
+    /// Fixes that were not passed on yet, oldest first.
     var held: [Location]
   }
 
   /// Seconds for which fixes must agree after a contradiction of velocities.
   public static let confirmation = 2.0
-  /// The same after an impossible distance. Reflections and jammed receivers last three or four seconds.
+  /// Seconds for which fixes must agree after an impossible distance. Errors of reflected or jammed signals
+  /// last three or four seconds.
   public static let jumpConfirmation = 5.0
-  /// Metres above the possible distance. Receivers that extrapolate through a tunnel are wrong by less.
+  /// Excess over the possible distance in m, from which a jump counts as far. Receivers that extrapolate
+  /// through a tunnel are wrong by less.
   public static let farJump = 1000.0
   /// Seconds for which fixes must agree after a far jump.
   public static let acceptance = 30.0
-  /// Seconds by which an interval may be shorter than its nominal length.
+  /// Tolerance in s by which an interval may be shorter than its nominal length.
   private static let jitter = 0.1
-  /// Maximum error in radii of 68 %: 4.5 standard deviations.
+  /// Maximum plausible error in 68 % radii: 3 radii are 4.5 standard deviations.
   private static let confidence = 3.0
-  /// Assumed accuracy of a receiver without one, metres at 68 %.
+  /// Assumed accuracy in m (68 %) of a receiver that reports no accuracy.
   static let unknownAccuracy = 15.0
-  /// The longest interval in seconds whose path can be calculated from the velocities at both ends.
+  /// Maximum interval in s for which the path is calculated from the velocities at both ends.
   static let longestStep = 5.0
 
   private enum OutlierKind { case jump, overconfidence }
@@ -87,7 +92,7 @@ public struct FixScreen: Sendable {
     self.clock = clock
   }
 
-  /// Returns the report, without its position if that is exactly 0, 0, which receivers without a fix send.
+  /// Returns the report. Removes the position if it is exactly 0, 0, which receivers without a fix send.
   public func withoutNullIsland(_ fix: PositionFix) -> PositionFix {
     guard let coordinate = fix.coordinate, coordinate.latitude == 0, coordinate.longitude == 0,
       last.map({ $0.coordinate.distance(to: coordinate) > Self.farJump }) ?? true
@@ -112,7 +117,7 @@ public struct FixScreen: Sendable {
       return []
     }
     if let speed = location.speed, speed > activity.limits.fastest {
-      // A receiver without a Doppler measurement derived these from a jump.
+      // A receiver without a Doppler measurement derived speed and course from the jump.
       (location.speed, location.speedAccuracy, location.course, location.courseAccuracy) = (
         nil, nil, nil, nil
       )
@@ -140,7 +145,8 @@ public struct FixScreen: Sendable {
     if let candidate, self.doubt(about: location, after: candidate.newest, candidate.motion) == nil,
       doubt != nil || isNearer(location, to: candidate.newest, than: last)
     {
-      // A position that is also reachable from the old one does not resolve an observed jump.
+      // A position that is also reachable from the last accepted one confirms a candidate that only contradicts
+      // velocities. It does not confirm a candidate after a jump.
       return doubt == nil && candidate.doubt == .overconfidence
         ? confirm(location) : follow(candidate, location)
     }
@@ -185,11 +191,11 @@ public struct FixScreen: Sendable {
     }
   }
 
-  /// Accepts the candidate, and a later location.
+  /// Accepts the fixes of the candidate, and a later location if there is one.
   private mutating func confirm(_ location: Location?) -> [Location] {
     var confirmed = candidate?.held ?? []
     counts.confirmed += confirmed.count
-    // The velocities do not explain the way to the candidate.
+    // The velocities do not explain the distance to the candidate.
     witness.interrupt()
     rest = RestPosition()
     (candidate, last) = (nil, nil)
@@ -197,7 +203,7 @@ public struct FixScreen: Sendable {
     return accept(confirmed)
   }
 
-  /// Accepts consecutive locations.
+  /// Accepts consecutive locations, and updates the models that learn from them.
   private mutating func accept(_ locations: [Location]) -> [Location] {
     locations.map {
       var location = $0
@@ -223,10 +229,10 @@ public struct FixScreen: Sendable {
     return LocalFrame(origin: last.coordinate).offset(of: location.coordinate) / step
   }
 
-  /// Returns the metres above the maximum possible distance.
+  /// Returns the distance in m between two locations in excess of the maximum possible.
   private func excess(of location: Location, after last: Location) -> Double {
     var step = location.seconds(since: last)
-    // A recording with constant time.
+    // Some recordings have a constant time.
     if step <= 0 { step = 1 }
     return last.coordinate.distance(to: location.coordinate) - activity.limits.fastest * step
       - Self.slack(last, location)
@@ -237,7 +243,7 @@ public struct FixScreen: Sendable {
     return confidence * (a * a + b * b).squareRoot()
   }
 
-  /// - Parameter motion: the velocity from the positions before `last`.
+  /// - Parameter motion: the velocity (m/s) from the positions before `last`; nil if unknown.
   private func doubt(about location: Location, after last: Location, _ motion: SIMD2<Double>?) -> OutlierKind?
   {
     if excess(of: location, after: last) > 0 { return .jump }
@@ -246,12 +252,13 @@ public struct FixScreen: Sendable {
       let contradiction = AccuracyModel.contradiction(from: last, to: location)
     else { return nil }
     let seconds = step > 0 ? step : 1
-    // A receiver's speed lags behind a sudden stop or start, and some repeat a position and then catch up.
+    // A receiver's speed lags behind a sudden stop or start. Some receivers repeat a position and then
+    // correct it.
     let lag = activity.limits.strongestAcceleration * seconds * max(1, seconds) / 2
     let repeated = (((last.speed ?? 0) + (location.speed ?? 0)) / 2) * seconds / 2
     let allowed = Self.slack(last, location) + lag + repeated
     guard contradiction > allowed else { return nil }
-    // A receiver with a faulty speed: the positions continue as before.
+    // If the positions continue with the previous velocity, only the receiver's speed is faulty.
     if let motion {
       let way = LocalFrame(origin: last.coordinate).offset(of: location.coordinate)
       if (way - motion * seconds).squaredLength.squareRoot() <= allowed { return nil }
@@ -260,8 +267,8 @@ public struct FixScreen: Sendable {
   }
 
   /// Returns whether a fix repeats the previous one. gpsd reports a receiver's first epoch in parts until it
-  /// has learned which sentence ends one: the same position with the same time, or with a time where there
-  /// was none.
+  /// has learned which sentence ends an epoch. A repeated report has the same position, and the same time or
+  /// a time that was missing before.
   private static func isRepetition(_ fix: PositionFix, of last: PositionFix) -> Bool {
     guard fix.coordinate == last.coordinate, fix.receiver == last.receiver else { return false }
     guard let time = last.time else { return fix.timestamp.seconds(since: last.timestamp) < 0.5 }

@@ -1,19 +1,20 @@
 public import Spatial
 
-/// Checks a receiver's time against the device's own time line, which never steps.
+/// Checks a receiver's time against the device's monotonic clock, which never steps.
 ///
 /// A receiver's time may go back or jump ahead (late leap seconds, a cold start), and old receivers count
 /// weeks modulo 1024. The position of such a fix is still valid, so only its time is replaced: by the
-/// previous time plus the progress of the time line. A new time is adopted after it has lasted.
+/// previous time plus the elapsed time of that clock. A new time is adopted after several consecutive fixes
+/// agree on it.
 public struct ReceiverClock: Sendable {
   /// The result of checking a fix's time.
   public enum Finding: Hashable, Sendable {
     case sound
     case wentBack
     case jumpedAhead
-    /// Wrong by a multiple of 1024 weeks, and corrected.
+    /// The time was wrong by a multiple of 1024 weeks, and was corrected.
     case weekRollover
-    /// Before any current receiver was made, and without a reference: not usable.
+    /// Earlier than any current receiver was made, and there is no reference, so the time is not usable.
     case unset
     /// A jump was confirmed: the receiver's new time is used from here on.
     case stepped
@@ -21,14 +22,14 @@ public struct ReceiverClock: Sendable {
 
   /// 1024 weeks in s.
   static let rollover = 1024.0 * 7 * 86_400
-  /// Tolerance in s for late or early reports.
+  /// Tolerance in s for reports that arrive late or early.
   private static let tolerance = 2.0
-  /// Tolerance in s from a multiple of 1024 weeks. It is a day, because the reference clock may be wrong by
-  /// the time zone.
+  /// Tolerance in s for a deviation from a multiple of 1024 weeks: a day, because the reference clock may be
+  /// set to another time zone.
   private static let rolloverTolerance = 86_400.0
-  /// Consecutive fixes that must agree on a new time before it is accepted.
+  /// Number of consecutive fixes that must agree on a new time before the time is accepted.
   private static let confirmations = 10
-  /// 2025-01-01: earlier fixes cannot have been made by this program.
+  /// 2025-01-01. This program did not exist earlier, so no fix can have an earlier time.
   public static let firstRelease = UTCTime(nanoseconds: 1_735_689_600_000_000_000)
 
   private var last: (time: UTCTime, timestamp: Timestamp)?
@@ -37,7 +38,7 @@ public struct ReceiverClock: Sendable {
   /// fast, whose gaps are not jumps.
   private var hastyCount = 0
   private static let hastyFixes = 5
-  /// Correction of this receiver's times by rollovers in ns.
+  /// Correction in ns that is subtracted from this receiver's times because of week rollovers.
   private var offset: Int64 = 0
 
   private let earliest: UTCTime?
@@ -50,9 +51,9 @@ public struct ReceiverClock: Sendable {
   /// Processes a fix's time.
   ///
   /// - Parameters:
-  ///   - reference: civil time by another clock that was set, such as the machine's; nil if there is none. It
-  ///     is used only to detect multiples of 1024 weeks.
-  /// - Returns: the time to use; nil if there is no plausible one.
+  ///   - reference: civil time by another clock that was set, such as the machine's clock; nil if there is
+  ///     none. It is used only to detect errors of multiples of 1024 weeks.
+  /// - Returns: the time to use (nil if there is no plausible time), and the result of the check.
   public mutating func process(
     _ time: UTCTime, at timestamp: Timestamp, reference: UTCTime? = nil
   ) -> (time: UTCTime?, finding: Finding) {
@@ -65,13 +66,14 @@ public struct ReceiverClock: Sendable {
     let ahead = hastyCount == Self.hastyFixes ? 86_400 : Self.tolerance
     if (-Self.tolerance...ahead).contains(deviation) {
       candidate = nil
-      // The time line of a late report is slightly ahead; a time never goes back within the tolerance either.
+      // The time of a late report is slightly behind the device's clock. The stored time never goes back,
+      // even within the tolerance.
       if shifted >= last.time { self.last = (shifted, timestamp) }
       return (max(shifted, last.time), offset == 0 ? .sound : .weekRollover)
     }
     let turns = (deviation / Self.rollover).rounded()
     if turns != 0, abs(deviation - turns * Self.rollover) <= Self.tolerance {
-      // The receiver's count restarted, or was corrected, during operation, as the time line proves.
+      // The receiver's count restarted, or was corrected, during operation, as the device's clock proves.
       offset &+= Int64(turns * Self.rollover) * 1_000_000_000
       let repaired = UTCTime(nanoseconds: time.nanoseconds &- offset)
       self.last = (max(repaired, last.time), timestamp)
@@ -98,7 +100,8 @@ public struct ReceiverClock: Sendable {
     return (time, .sound)
   }
 
-  /// Handles an inconsistent time: the time line's is used until the new one has lasted.
+  /// Handles an inconsistent time: uses the time expected by the device's clock until several fixes confirm
+  /// the new time.
   private mutating func consider(
     _ time: UTCTime, at timestamp: Timestamp, expected: UTCTime, deviation: Double
   ) -> (time: UTCTime?, finding: Finding) {

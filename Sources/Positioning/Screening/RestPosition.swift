@@ -2,19 +2,20 @@ internal import Spatial
 
 /// The position at which a device rests, from its fixes.
 ///
-/// A fix outside the usual variation of a receiver contradicts rest, regardless of the time: after minutes
-/// between two fixes every distance is possible, and a single fix would move a parked vehicle.
+/// A fix outside the usual variation of a receiver contradicts rest, regardless of the time since the last
+/// fix. After some minutes every distance is possible, so a single wrong fix would otherwise move a parked
+/// vehicle.
 struct RestPosition {
   private var first: Location?
   private var isEstablished = false
 
-  /// Metres by which fixes at rest may vary.
+  /// Distance in m by which fixes at rest may vary.
   private static let wander = 25.0
-  /// Seconds after which fixes at one position count as rest.
+  /// Time in s for which fixes must be at one position to count as rest.
   private static let onset = 5.0
 
   /// Processes an accepted fix.
-  /// - Parameter slowest: speed in m/s below which it may be noise.
+  /// - Parameter slowest: speed in m/s below which a measured speed may be noise.
   mutating func process(_ location: Location, slowest: Double) {
     let isSlow = (location.speed ?? 0) <= slowest + 2 * min(1, location.speedAccuracy ?? 0)
     guard let first, isSlow, isNear(location, first) else {
@@ -25,7 +26,8 @@ struct RestPosition {
   }
 
   /// Returns true if the device was at rest and the fix is away from both its position and the last fix. With
-  /// fixes every few seconds, a drive does not look like this: the speed of its first fixes ends the rest.
+  /// fixes every few seconds, a drive does not meet this condition, because the speed of its first fixes ends
+  /// the rest.
   func contradicts(_ location: Location, after last: Location) -> Bool {
     guard isEstablished, let first else { return false }
     return !isNear(location, first) && !isNear(location, last)

@@ -4,23 +4,24 @@ internal import Spatial
 /// A test of positions against the receiver's own velocity: both come from different measurements (code and
 /// Doppler), so that a deceived receiver seldom changes both consistently.
 ///
-/// The residual is the position minus the integrated velocity. It varies within the errors of both. It is a
-/// drift if over `span` seconds it moves farther than all errors together, and in each third of that time in
-/// the same direction by at least `share` of it. A receiver that corrects its position after a tunnel, in one
-/// step or within half a minute, therefore does not drift.
+/// The residual is the position minus the integrated velocity. It varies within the errors of both. The
+/// residual drifts if it moves farther than all errors together within `span` seconds. In addition, it must
+/// move in the same direction in each third of that time, by at least `share` of the whole distance. A
+/// receiver that corrects its position after a tunnel, in one step or within half a minute, therefore does
+/// not drift.
 ///
 /// A velocity is used only after it has agreed with the positions in motion: some receivers always report a
 /// speed of zero.
 struct VelocityWitness {
   private struct Sample {
-    /// Seconds since the start.
+    /// Time in s since the first location.
     var elapsed: Double
     var residual: SIMD2<Double>
     var velocity: SIMD2<Double>
     var accuracy: Double
-    /// Metres travelled since the start.
+    /// Distance travelled in m since the first location.
     var travelled: Double
-    /// Metres in motion since the start, by velocities and by positions.
+    /// Distance in m travelled in motion since the first location, by velocities and by positions.
     var inMotion: SIMD2<Double>
   }
 
@@ -34,21 +35,23 @@ struct VelocityWitness {
   private var inMotion = SIMD2<Double>.zero
   /// True if velocity and positions have agreed in motion.
   private var hasAgreed = false
-  /// Time of the last detected drift since the start, and its distance in metres.
+  /// Time in s of the last detected drift since the start, and the distance of the drift in m; nil if none
+  /// was detected.
   private var drift: (elapsed: Double, distance: Double)?
 
-  /// Duration of a test in s.
+  /// Duration in s over which a drift is tested.
   static let span = 45.0
-  /// Seconds without a drift after which positions are plausible again.
+  /// Time in s without a drift, after which positions are plausible again.
   static let release = 60.0
   private static let share = 0.28
-  /// Seconds between two samples.
+  /// Minimum time in s between two samples.
   private static let interval = 0.9
-  /// Metres that a position may always move against the velocity: multipath at rest, and slow traffic below
-  /// the lowest speed.
+  /// Distance in m by which a position may always deviate from the velocity. It covers multipath at rest, and
+  /// slow traffic below the lowest speed.
   private static let floor = 45.0
-  /// Metres of independent position errors, radii of 68 % of both ends, m/s of Doppler bias, share of the way (a degree or two of
-  /// course, a wheel's scale) and seconds of latency between position and velocity.
+  /// Assumed errors of a residual. Position errors: a minimum in m, and a number of 68 % radii. Velocity
+  /// errors: Doppler bias in m/s, a share of the distance travelled (course or wheel scale), and latency in
+  /// s.
   private static let (least, radii, bias, scale, latency) = (10.0, 3.0, 0.15, 0.04, 0.7)
   /// Speed in m/s that counts as motion.
   private static let motion = 2.0
@@ -61,7 +64,8 @@ struct VelocityWitness {
     last = nil
   }
 
-  /// Processes an accepted location; returns the suspicion against it.
+  /// Processes an accepted location. Returns the suspicion against its position; nil if the position is
+  /// plausible.
   mutating func process(_ location: Location, slowest: Double) -> Suspicion? {
     elapsed += newest.map { max(0, location.seconds(since: $0)) } ?? 0
     newest = location
@@ -82,7 +86,7 @@ struct VelocityWitness {
       residual += way - expected
       let length = expected.squaredLength.squareRoot()
       travelled += length
-      // At rest, the noise of positions adds up.
+      // At rest, the noise of positions would add up to a distance, so only motion counts.
       if length >= Self.motion * step { inMotion += SIMD2(length, way.squaredLength.squareRoot()) }
     }
     if let newest = samples.last, elapsed - newest.elapsed < Self.interval {
@@ -118,7 +122,7 @@ struct VelocityWitness {
     {
       hasAgreed = true
     }
-    // Up to two intervals of a second are missing at the old end.
+    // The oldest sample may be younger than `span`, so a slightly shorter time is sufficient.
     guard hasAgreed, seconds >= Self.span - FixScreen.longestStep, distance > Self.floor else { return }
     var change = 0.0
     for sample in samples {

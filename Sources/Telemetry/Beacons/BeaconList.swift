@@ -2,10 +2,10 @@ internal import Bytes
 internal import Sensors
 
 /// Bit encoding of beacons in order of their identities. Access points are ascending numbers of the 46 bits
-/// that are free in a device address. Cells are encoded by network, if it differs from the previous one's,
-/// and number.
+/// that are free in a device address. Cells are encoded as network and number; the network is omitted if it
+/// equals that of the previous cell.
 struct BeaconList {
-  /// Width in bits of the numbers of access points and of cells.
+  /// Width in bits of the number of access points, and of the number of cells.
   let (pointsWidth, cellsWidth): (Int, Int)
 
   /// Length in bits of an access point's address without the two bits that are always zero.
@@ -13,10 +13,11 @@ struct BeaconList {
   private static let numberWidth = 40
   private static let numberMask = UInt64(1) << 40 - 1
 
-  /// Maximum number of each.
+  /// Maximum number of access points, and of cells.
   var limits: (points: Int, cells: Int) { (1 << pointsWidth - 1, 1 << cellsWidth - 1) }
 
-  /// - Parameter beacons: sorted, without duplicates, all `isWellFormed`, and no more than `limits`.
+  /// - Parameter beacons: sorted beacons without duplicates, all of which are `isWellFormed`. Their numbers
+  ///   do not exceed `limits`.
   func write(_ beacons: [Beacon], to bits: inout BitWriter) {
     let points = beacons.compactMap(\.address)
     let cells = beacons.filter(\.technology.isCell)
@@ -28,14 +29,14 @@ struct BeaconList {
     for cell in cells {
       let own = cell.rawValue >> 40
       if network != nil { bits.append(own == network ? 1 : 0, 1) }
-      // Within 64 bits the technology has four, of which cells need three.
+      // Of the 64 bits of an identity, four contain the technology. For cells, three of these are sufficient.
       if own != network { bits.append(own, 23) }
       bits.append(cell.rawValue & Self.numberMask, Self.numberWidth)
       network = own
     }
   }
 
-  /// - Returns: the beacons passed to `write`; nil for bits that `write` does not produce.
+  /// - Returns: the beacons that were passed to `write`; nil for bits that `write` cannot have produced.
   func read(from bits: inout BitReader) -> [Beacon]? {
     guard let pointCount = bits.next(pointsWidth), let cellCount = bits.next(cellsWidth),
       let points = bits.growing(count: Int(pointCount), width: Self.addressWidth)
@@ -68,8 +69,8 @@ struct BeaconList {
 }
 
 extension Beacon {
-  /// True if an initializer can produce this value from numbers within their ranges. Not every 64-bit number
-  /// is a beacon.
+  /// True if an initializer can produce this value from numbers within their ranges. Some 64-bit numbers are
+  /// not beacons.
   var isWellFormed: Bool {
     let number = rawValue & (1 << 60 - 1)
     guard technology.isCell else { return Beacon(accessPoint: number) == self }

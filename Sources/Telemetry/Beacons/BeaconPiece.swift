@@ -6,11 +6,12 @@ public import Spatial
 
 /// Payload of `beacons/piece`: a part of the fleet's beacon map, sent to one vehicle.
 ///
-/// `beacons` is Base64 of bits: the day of the latest sighting (16), the number of access points (12) and of
-/// cells (12), and their identities. For each beacon in the same order follow its position as shares of the
-/// cell's height and width (16 each), its reach (7, in steps of 9 %), the number of sightings (4, a power of
-/// two) and the days from its last sighting to that day (8). A piece therefore cannot describe a position
-/// outside of its cell.
+/// `beacons` is Base64 of bits. It starts with the day of the latest sighting of all beacons (16 bits), the
+/// number of access points (12) and of cells (12), and their identities. Five fields follow for each beacon,
+/// in the same order. Latitude and longitude are shares of the cell's height and width (16 bits each). The
+/// reach has 7 bits, in steps of 9 %. The number of sightings has 4 bits, as a power of two. The last field
+/// is the number of days from the beacon's last sighting to the latest one (8 bits). A piece therefore cannot
+/// describe a position outside of its cell.
 public struct BeaconPiece: Hashable, Sendable {
   /// A geohash of `cellLength` characters.
   public let cell: Geohash
@@ -24,14 +25,16 @@ public struct BeaconPiece: Hashable, Sendable {
   public let beacons: [MappedBeacon]
 
   public static let cellLength = 4
-  /// Maximum number of pieces of a cell, of beacons in a piece, and of bytes in its payload.
+  /// Maximum number of pieces of a cell.
   public static let largestCount = 8
+  /// Maximum number of beacons in a piece.
   public static let capacity = 3000
+  /// Maximum number of bytes in the payload of a piece.
   public static let sizeLimit = 1 << 16
 
   /// Creates all pieces of a cell.
-  /// - Parameter beacons: beacons outside of the cell and implausible ones are omitted. If there are too
-  ///   many, those with the most sightings are included.
+  /// - Parameter beacons: beacons outside of the cell and implausible ones are omitted. If there are too many
+  ///   beacons, those with the most sightings are included.
   /// - Returns: at least one piece; an empty array if the cell has another size.
   public static func pieces(of cell: Geohash, _ beacons: [MappedBeacon]) -> [BeaconPiece] {
     guard cell.text.utf8.count == cellLength else { return [] }
@@ -110,7 +113,7 @@ public struct BeaconPiece: Hashable, Sendable {
 private enum Packing {
   static let list = BeaconList(pointsWidth: 12, cellsWidth: 12)
   private static let steps = 65_536.0
-  /// Growth factor of the codes for reach, which start at 1 m; code 127 means 50 km.
+  /// Factor between successive codes for reach. Code 0 means 1 m, code 127 means 50 km.
   private static let growth = 1.0889
 
   static func write(_ beacons: [MappedBeacon], _ cell: Geohash) -> [UInt8] {
@@ -129,7 +132,7 @@ private enum Packing {
     return bits.bytes
   }
 
-  /// - Returns: nil for bits that `write` does not produce.
+  /// - Returns: the beacons of a piece; nil for bits that `write` cannot have produced.
   static func read(_ bytes: [UInt8], _ cell: Geohash) -> [MappedBeacon]? {
     var bits = BitReader(bytes)
     guard let day = bits.next(16), let identities = list.read(from: &bits),
@@ -166,7 +169,7 @@ private enum Packing {
 
   private static func metres(_ code: UInt64) -> Double { reaches[Int(code & 127)] }
 
-  /// Returns the smallest code that is not below a reach.
+  /// Returns the smallest code whose reach is at least `reach` metres.
   private static func code(_ reach: Double) -> UInt64 {
     UInt64(reaches.firstIndex { $0 >= reach } ?? 127)
   }

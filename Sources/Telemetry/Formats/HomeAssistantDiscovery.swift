@@ -3,13 +3,13 @@ internal import Motion
 
 /// Home Assistant entities of a vehicle: a tracker on the map, sensors and driving events.
 ///
-/// Templates select the values from the native messages. Motion and driving states come from messages that
-/// are not retained, so these two have retained topics of their own below the discovery prefix.
+/// Templates select the values from the native messages. The states "motion" and "driving" come from messages
+/// that are not retained, so each has a retained topic of its own below the discovery prefix.
 public struct HomeAssistantDiscovery: Sendable {
   private let prefix: String
   private let topics: TopicScheme
   private let version: String
-  /// Published states by the entity's key.
+  /// Published states (on or off) of binary sensors, by key of the entity.
   private var states: [String: Bool] = [:]
 
   /// - Parameters:
@@ -38,7 +38,7 @@ public struct HomeAssistantDiscovery: Sendable {
     case .motion(let motion):
       guard case .activity(let state) = motion.event else { return [] }
       (key, isOn) = ("moving", state == .moving)
-    // A trip on a ferry does not count as driving and changes nothing.
+    // A vehicle that is carried by a ferry is not driving, so such a trip changes no state.
     case .trip(let trip):
       guard trip.kind == .driven else { return [] }
       (key, isOn) = ("driving", trip.phase != .ended)
@@ -86,7 +86,7 @@ public struct HomeAssistantDiscovery: Sendable {
         }
       }
       json.field("availability_topic", topics.topic(.status))
-      // A sleeping vehicle counts as available, because it reports its next contact.
+      // A sleeping vehicle counts as available, because it has reported the time of its next contact.
       json.field(
         "availability_template", "{{ 'offline' if value_json.state == 'offline' else 'online' }}")
       json.field("device") { json in

@@ -4,8 +4,8 @@ internal import JSON
 public struct Publication: Hashable, Sendable {
   /// The content of a payload.
   public enum Content: Hashable, Sendable {
-    /// A message in the native format. Durable messages contain their identity, so they are encoded once they
-    /// have one.
+    /// A message in the native format. A durable message is encoded after its identity was assigned, because
+    /// the payload contains the identity.
     case native(VehicleMessage)
     /// An encoded payload.
     case payload([UInt8])
@@ -24,7 +24,8 @@ public struct Publication: Hashable, Sendable {
   /// Correlation data of the request, returned with the answer (MQTT 5).
   public var correlation: [UInt8]?
 
-  /// Creates a publication from an encoded payload. Messages with a lane use QoS 1, others QoS 0.
+  /// Creates a publication from an encoded payload. Messages with a lane use QoS 1, messages without a lane
+  /// QoS 0.
   public init(topic: String, payload: [UInt8], lane: DeliveryLane?, retain: Bool) {
     self.topic = topic
     content = .payload(payload)
@@ -49,7 +50,7 @@ public struct Publication: Hashable, Sendable {
   /// Media type of every payload.
   public static let contentType = "application/json"
 
-  /// - Parameter identity: identity of a message in a lane; nil for one that is sent immediately.
+  /// - Parameter identity: identity of a message in a lane; nil for a message that is sent immediately.
   public func payload(identity: MessageIdentity?) -> [UInt8] {
     switch content {
     case .native(let message): message.encode(identity: identity)
@@ -75,13 +76,13 @@ public struct MessageFormats: Sendable {
   private let isNative: Bool
   private var ownTracks: OwnTracksFormat?
   private var homeAssistant: HomeAssistantDiscovery?
-  /// Publications that precede the first message.
+  /// Publications to send before those of the first message.
   private var announcement: [Publication]
 
   /// - Parameters:
   ///   - isNative: true if the native format is enabled. Reports about remote settings and regions, and
   ///     answers to commands, always use it.
-  ///   - ownTracks: nil if that format is disabled.
+  ///   - ownTracks: nil if the OwnTracks format is disabled.
   ///   - homeAssistant: nil if Home Assistant discovery is disabled.
   public init(
     topics: TopicScheme, isNative: Bool = true, ownTracks: OwnTracksFormat? = nil,
@@ -103,18 +104,20 @@ public struct MessageFormats: Sendable {
     return publications
   }
 
-  /// Encodes the answer to a command of the OwnTracks format; empty if that format is disabled.
+  /// Encodes the answer to a command of the OwnTracks format; empty if the OwnTracks format is disabled.
   public func encode(_ answer: OwnTracksAnswer) -> [Publication] { ownTracks?.encode(answer) ?? [] }
 
   /// Returns the message that the broker publishes if the connection is lost. A connection has only one will.
-  /// The native one contains more, so the OwnTracks one is used only if the native format is disabled.
+  /// The native will contains more information, so the OwnTracks will is used only if the native format is
+  /// disabled.
   /// - Parameter status: the native will.
   public func lastWill(_ status: StatusMessage) -> Publication {
     if !isNative, let ownTracks { return ownTracks.lastWill(at: status.time) }
     return Publication(.status(status), in: topics)
   }
 
-  /// Returns the last status before a link is closed temporarily; nil if no format supports it.
+  /// Returns the last status to send before a link is closed temporarily; nil if no enabled format has such a
+  /// status.
   public func asleep(_ status: StatusMessage) -> Publication? {
     isNative ? Publication(.status(status), in: topics) : nil
   }

@@ -7,7 +7,8 @@ public import Spatial
 public struct AltitudeMessage: Hashable, Sendable {
   public var identity: MessageIdentity?
   public var time: UTCTime
-  /// Metres above the first pressure since the agent started, from pressure alone; weather appears as height.
+  /// Height in m above the level of the first pressure since the agent started, from pressure alone. Changes
+  /// of the weather appear as changes of height.
   public var relativeAltitude: Double
   /// Air pressure in Pa, with short disturbances removed.
   public var pressure: Double
@@ -15,9 +16,10 @@ public struct AltitudeMessage: Hashable, Sendable {
   public var altitude: Double?
   /// Standard deviation of `altitude` in m.
   public var accuracy: Double?
-  /// Standard deviation in m of the difference between two altitudes a few seconds apart, without motion.
+  /// Standard deviation in m of the difference between two altitudes that are a few seconds apart, while the
+  /// vehicle is at rest.
   public var precision: Double?
-  /// The sensors behind `altitude`.
+  /// The sensors that determine `altitude`; nil without an altitude.
   public var source: AltitudeSource?
   /// The level in a garage; nil under open sky and if unknown.
   public var floor: Floor?
@@ -69,8 +71,8 @@ extension Floor {
     }
   }
 
-  /// Reads the level; nil if a message has none or an invalid one, because the rest of the message is still
-  /// useful.
+  /// Reads the level; nil if the message contains no level or an invalid one. The rest of the message is
+  /// still useful then.
   init?(json: JSONValue) {
     guard let floor = json["floor"], let level = floor["level"]?.integer, (-1000...1000).contains(level),
       let confidence = floor["confidence"]?.double, (0...1).contains(confidence),

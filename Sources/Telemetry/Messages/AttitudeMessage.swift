@@ -3,28 +3,29 @@ public import Spatial
 
 /// The axes in which attitude and acceleration are reported.
 public enum BodyAxes: String, Hashable, Sendable, CaseIterable {
-  /// The device's axes: right, forward, up as built, or as set by `mount_matrix`.
+  /// The device's axes: right, forward, up by construction, or as set by `mount_matrix`.
   case device
   /// The device's axes, levelled by the command `level`.
   case level
-  /// The vehicle's axes: right, forward, up, as found by navigation.
+  /// The vehicle's axes (right, forward, up), as determined by the navigation filter.
   case vehicle
 }
 
 /// Payload of `attitude`: orientation and motion of the vehicle. Without an attitude it contains what the
-/// sensors provide: the tilt from gravity, or the rotation rate of a gyroscope alone.
+/// sensors provide: the direction of gravity, or only the rotation rate of a gyroscope.
 public struct AttitudeMessage: Hashable, Sendable {
   public var time: UTCTime
-  /// Reference frame of the attitude; nil without one.
+  /// Reference frame of the attitude; nil without an attitude.
   public var frame: AttitudeReferenceFrame?
   /// The attitude; nil if only gravity is available.
   public var attitude: Attitude?
-  /// Roll, pitch and yaw of `attitude`. Of equivalent angles, those closest to the previous message's are
-  /// used. Nil without an attitude.
+  /// Roll, pitch and yaw of `attitude`. Of several equivalent triples, the one closest to the previous
+  /// message's angles is used. Nil without an attitude.
   public var angles: EulerAngles?
-  /// Rotation since the command `zero`, in the axes of that moment; nil before that command.
+  /// Rotation since the command `zero`, in the axes that the device had at that command; nil before the first
+  /// such command.
   public var relative: Attitude?
-  /// Axes of all values in this message; nil from vehicles that do not report them.
+  /// Axes to which all values of this message refer; nil from vehicles that do not report the axes.
   public var axes: BodyAxes?
   /// Rotation rate in rad/s without bias; nil if not sent.
   public var rotationRate: Vector3?
@@ -32,10 +33,10 @@ public struct AttitudeMessage: Hashable, Sendable {
   public var gravity: Vector3?
   /// User acceleration in g; nil if not sent.
   public var userAcceleration: Vector3?
-  /// The reason for reduced quality, and the remedy; nil with all sensors.
+  /// The reason for reduced quality, and the remedy; nil if all sensors are available.
   public var degradation: String?
 
-  /// - Parameter angles: nil uses the angles of the attitude alone.
+  /// - Parameter angles: roll, pitch and yaw; nil computes them from the attitude alone.
   public init(
     time: UTCTime, frame: AttitudeReferenceFrame, attitude: Attitude, angles: EulerAngles? = nil
   ) {
@@ -58,7 +59,7 @@ public struct AttitudeMessage: Hashable, Sendable {
     self.userAcceleration = userAcceleration
   }
 
-  /// Roll and pitch in rad, from the attitude or else from gravity; nil without both.
+  /// Roll and pitch in rad, from the attitude if available, otherwise from gravity; nil without both.
   public var tilt: (roll: Double, pitch: Double)? {
     (angles ?? gravity.flatMap { Attitude(gravity: $0)?.eulerAngles }).map { ($0.roll, $0.pitch) }
   }
@@ -100,7 +101,7 @@ public struct AttitudeMessage: Hashable, Sendable {
     degradation = json["degraded"]?.string
     guard json["quaternion"] != nil else {
       guard gravity != nil || rotationRate != nil else {
-        throw JSONError("key \"quaternion\": missing, without \"gravity\" or \"rotationRate\" in its place")
+        throw JSONError("key \"quaternion\": missing; required without \"gravity\" or \"rotationRate\"")
       }
       return
     }

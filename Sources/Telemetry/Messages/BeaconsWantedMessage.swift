@@ -2,11 +2,11 @@ public import JSON
 public import Spatial
 
 /// Payload of `beacons/wanted`: the parts of the fleet's beacon map that the vehicle requests, with the
-/// versions it has.
+/// versions that it already has.
 public struct BeaconsWantedMessage: Hashable, Sendable {
   public struct Cell: Hashable, Sendable {
     public var cell: Geohash
-    /// The version of which the vehicle has all pieces; nil for none.
+    /// The version of the cell of which the vehicle has all pieces; nil if it has none completely.
     public var version: String?
 
     public init(_ cell: Geohash, version: String?) {
@@ -17,7 +17,7 @@ public struct BeaconsWantedMessage: Hashable, Sendable {
 
   /// A rejected piece.
   public struct Refusal: Hashable, Sendable {
-    /// Cell of the piece as received; empty if it had none.
+    /// Cell of the rejected piece, as received; empty if the piece contained no cell.
     public var cell: String
     public var reason: String
 

@@ -20,7 +20,7 @@ public struct CommandResponseMessage: Hashable, Sendable {
   public var problem: String?
   /// Result of the command, a JSON object; nil for none.
   public var result: JSONValue?
-  /// Response topic and correlation data of the sender; nil for the command's default topic. They are not
+  /// Response topic and correlation data of the sender; nil for the command's default topic. These are not
   /// part of the payload.
   public var replyTo: ReplyAddress?
 

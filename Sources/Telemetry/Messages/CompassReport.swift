@@ -2,11 +2,12 @@ internal import JSON
 public import Motion
 public import Spatial
 
-/// State of the magnetometer's calibration, with an instruction if it is insufficient. Members of `heading`,
-/// and `compass` in `status`.
+/// State of the magnetometer's calibration, with an instruction if it is insufficient. The message `heading`
+/// contains its members directly, the message `status` in the member `compass`.
 public struct CompassReport: Hashable, Sendable {
-  /// Field in µT, corrected for the device's own magnetism as far as that is calibrated; nil without a
-  /// magnetometer. In the device frame, or in the levelled vehicle's frame if a level is set.
+  /// Field in µT, corrected for the device's own magnetism as far as the calibration has determined it; nil
+  /// without a magnetometer. The field is in the device frame, or if a level is set in the frame of the level
+  /// vehicle.
   public var magneticField: Vector3?
   /// Accuracy of the calibration; nil if not reported.
   public var calibration: MagneticFieldCalibrationAccuracy?

@@ -4,13 +4,14 @@ public import Spatial
 /// Payload of `config/reported`: the outcome of requested settings.
 public struct ConfigReportedMessage: Hashable, Sendable {
   public enum State: String, Hashable, Sendable, CaseIterable {
-    /// In effect, and the broker was reached with them.
+    /// The requested settings are in effect, and the broker was reached with them.
     case applied
-    /// In effect, not confirmed yet.
+    /// The requested settings are in effect as a trial: the broker was not reached with them yet.
     case trial
-    /// Nothing was changed.
+    /// The document was rejected; no setting was changed.
     case refused
-    /// The broker could not be reached with them; the previous settings are in effect again.
+    /// The broker could not be reached with the requested settings; the previous settings are in effect
+    /// again.
     case rolledBack
   }
 
@@ -32,14 +33,14 @@ public struct ConfigReportedMessage: Hashable, Sendable {
   public var version: String?
   /// The reason why the whole document was refused or rolled back.
   public var problem: String?
-  /// Keys with valid values. They are in effect only if the state says so.
+  /// Keys with valid values. The values are in effect only in the states `applied` and `trial`.
   public var accepted: [String]
   public var refused: [Refusal]
-  /// Remote settings in effect.
+  /// Remote settings in effect, by key.
   public var settings: [String: JSONValue]
   /// Keys that can be set remotely.
   public var changeable: [String]
-  /// Remote settings in effect that have no influence because of another setting.
+  /// Remote settings that have no effect because of another setting, with the reason.
   public var ineffective: [Refusal]
 
   public init(

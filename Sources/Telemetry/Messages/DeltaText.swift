@@ -1,13 +1,13 @@
-/// Encodes integers as text: differences, zigzag, five bits per character, as in Google's encoded polyline
-/// format.
+/// Encodes integers as text, as in Google's encoded polyline format: the differences between consecutive
+/// integers are zigzag-encoded, with five bits per character.
 ///
-/// A small difference requires one character. Of the characters (`?` to `~`) JSON must escape only the
+/// A small difference requires one character. Of the characters used (`?` to `~`), JSON must escape only the
 /// backslash.
 struct DeltaEncoder {
   private(set) var text: [UInt8] = []
   private var last: Int64 = 0
 
-  /// Appends a number as its difference to the previous one.
+  /// Appends a number, encoded as its difference from the previous number.
   mutating func append(_ number: Int64) {
     append(difference: number &- last)
     last = number
@@ -24,7 +24,7 @@ struct DeltaEncoder {
   }
 }
 
-/// Decodes the differences.
+/// Decodes the differences that `DeltaEncoder` has encoded.
 struct DeltaDecoder {
   private var rest: Substring.UTF8View.SubSequence
 
@@ -32,8 +32,8 @@ struct DeltaDecoder {
 
   var isAtEnd: Bool { rest.isEmpty }
 
-  /// Returns the next difference; nil if the text ends within one, or contains more than 64 bits or an
-  /// invalid character.
+  /// Returns the next difference. Nil if the text ends within a difference, or contains an invalid character
+  /// or a difference of more than 64 bits.
   mutating func difference() -> Int64? {
     var value: UInt64 = 0
     var shift: UInt64 = 0

@@ -1,6 +1,7 @@
 public import JSON
 
-/// Information about a vehicle's computer, as published in `status`. What the machine does not report is nil.
+/// Information about a vehicle's computer, as published in `status`. Values that the machine does not report
+/// are nil.
 public struct DeviceHealth: Hashable, Sendable {
   public struct Battery: Hashable, Sendable {
     /// Charge level, 0 ... 1.
@@ -27,13 +28,13 @@ public struct DeviceHealth: Hashable, Sendable {
     }
   }
 
-  /// Memory in bytes.
+  /// Memory sizes in bytes.
   public struct Memory: Hashable, Sendable {
     /// Resident memory of the agent.
     public var resident: Int64?
     /// Memory of the machine available without swapping.
     public var available: Int64?
-    /// Memory of the machine that the kernel uses.
+    /// Memory of the machine that the kernel can use.
     public var total: Int64?
 
     public init(resident: Int64? = nil, available: Int64? = nil, total: Int64? = nil) {
@@ -45,9 +46,9 @@ public struct DeviceHealth: Hashable, Sendable {
 
   /// Operating system.
   public struct System: Hashable, Sendable {
-    /// Display name and version, as in "Debian GNU/Linux 12 (bookworm)".
+    /// Display name and version, such as "Debian GNU/Linux 12 (bookworm)".
     public var name: String?
-    /// Release of the kernel, as in "6.1.0-18-arm64".
+    /// Release of the kernel, such as "6.1.0-18-arm64".
     public var kernel: String?
 
     public init(name: String? = nil, kernel: String? = nil) {
@@ -61,7 +62,7 @@ public struct DeviceHealth: Hashable, Sendable {
   public var system: System?
   /// Number of processors online.
   public var processors: Int?
-  /// Battery state; nil without a battery or if it reports nothing.
+  /// Battery state; nil if the machine has no battery or the battery reports nothing.
   public var battery: Battery?
   /// True if external power is connected.
   public var externalPower: Bool?
@@ -108,7 +109,7 @@ extension DeviceHealth {
     json.field("temperature", temperature, decimals: 1)
   }
 
-  /// Reads the fields of a `status`; nil if it contains none of them.
+  /// Reads the fields of a `status` message; nil if the message contains none of the fields.
   public init?(json: JSONValue) {
     self.init()
     model = json["model"]?.string

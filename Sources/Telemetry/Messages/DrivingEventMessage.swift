@@ -4,16 +4,16 @@ public import Spatial
 /// Payload of `driving/event`: a notable manoeuvre, or an external action on the vehicle.
 ///
 /// Lasting events that require immediate attention are published at their start as `ongoing`, and again with
-/// the same number at their end. All others are published once.
+/// the same number at their end. All other events are published once.
 public struct DrivingEventMessage: Hashable, Sendable {
   public enum Kind: Hashable, Sendable {
     case harshBraking, harshAcceleration, harshCornering, swerve
     case kerb, pothole
     case overSpeed, idling
-    /// Moved or tilted while parked.
+    /// The vehicle was moved (`tow`) or tilted while parked.
     case tow, tilt
     case supplyLow, unplugged
-    /// The receiver's position contradicts the one from sensors and wheels.
+    /// The receiver's position contradicts the position from sensors and wheels.
     case positionContradicted
     /// A kind unknown to this version.
     case other(String)
@@ -66,9 +66,9 @@ public struct DrivingEventMessage: Hashable, Sendable {
   public var event: Kind
   /// Number of the event within the vehicle's journal.
   public var journal: JournalNumber
-  /// True if the event was in progress when it was published.
+  /// True if the event was in progress when the message was published.
   public var isOngoing: Bool
-  /// Number of the current trip in the same series; nil outside of a trip.
+  /// Number of the current trip in the same series as the event; nil outside of a trip.
   public var trip: Int64?
   /// Position at the start; nil if unknown or private.
   public var coordinate: Coordinate?
@@ -76,15 +76,15 @@ public struct DrivingEventMessage: Hashable, Sendable {
   public var horizontalAccuracy: Double?
   /// Speed at the start in m/s; nil if unknown.
   public var speed: Double?
-  /// Maximum so far, and the limit that it exceeded: m/s² for manoeuvres and shocks, m/s for speed, radians
-  /// for tilt, volts for supplies, metres for positions; nil for other kinds.
+  /// Maximum value so far (`peak`), and the limit that it exceeded. Units: m/s² for manoeuvres and shocks,
+  /// m/s for speed, radians for tilt, volts for supplies, metres for positions; nil for other kinds.
   public var peak, limit: Double?
-  /// Duration so far in s; nil for kinds without one.
+  /// Duration so far in s; nil for kinds of events without a duration.
   public var duration: Double?
   public var severity: Severity
   /// Probability of the event, 0 ... 1.
   public var confidence: Double
-  /// Identifier of the region that defines the limit; nil if the vehicle's own limit applies.
+  /// Identifier of the region whose limit was exceeded; nil if the vehicle's own limit was exceeded.
   public var region: String?
 
   public init(

@@ -17,7 +17,7 @@ extension JSONValue {
     return Vector3(numbers[0], numbers[1], numbers[2])
   }
 
-  /// Identity of the message with this payload.
+  /// Identity in the payload of a message; nil if the payload contains none.
   package var identity: MessageIdentity? {
     guard let epoch = self["epoch"]?.string, let seq = self["seq"]?.integer, seq >= 0 else { return nil }
     return MessageIdentity(epoch: epoch, seq: UInt64(seq))

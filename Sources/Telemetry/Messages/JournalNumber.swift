@@ -3,10 +3,10 @@ internal import Spatial
 
 /// Identifies a trip or driving event of a vehicle, regardless of the order and number of its messages.
 public struct JournalNumber: Hashable, Sendable {
-  /// Random identifier of the file that contains the counters, 16 hexadecimal digits. A new file starts a new
-  /// series.
+  /// Random identifier of the file that contains the counters, 16 hexadecimal digits. A new file of counters
+  /// starts a new series.
   public var series: String
-  /// Number from 1; trips and events are counted separately.
+  /// Number of the trip or event, from 1. Trips and events are counted separately.
   public var number: Int64
 
   public init(series: String, number: Int64) {
@@ -32,7 +32,7 @@ public struct JournalNumber: Hashable, Sendable {
 }
 
 extension Coordinate {
-  /// Reads a number; nil if the message has none.
+  /// Reads the number of a trip or event; nil if the message contains no such number.
   /// - Throws: `JSONError` naming the key that is out of range.
   init?(optional json: JSONValue) throws(JSONError) {
     guard json["latitude"] != nil || json["longitude"] != nil else { return nil }

@@ -39,9 +39,9 @@ public struct LocationEventMessage: Hashable, Sendable {
   /// Time of the event.
   public var time: UTCTime
   public var event: Event
-  /// Name of the failure or deferral error, as in `positionUnknown`; nil for other events.
+  /// Name of the failure or deferral error, for example `positionUnknown`; nil for other events.
   public var error: String?
-  /// The reason, as a sentence.
+  /// The reason, as a sentence; nil if there is none.
   public var reason: String?
   /// The remedy.
   public var remedy: String?
@@ -57,7 +57,8 @@ public struct LocationEventMessage: Hashable, Sendable {
     self.remedy = remedy
   }
 
-  /// Positions became suspect, or plausible (nil).
+  /// Creates an event for positions that became suspect, or that are plausible again.
+  /// - Parameter suspicion: nil if the positions are plausible again.
   public init(time: UTCTime, suspicion: Suspicion?) {
     self.init(
       time: time, event: suspicion == nil ? .plausible : .suspect, error: suspicion?.reason.rawValue,
@@ -65,7 +66,8 @@ public struct LocationEventMessage: Hashable, Sendable {
       remedy: suspicion?.reason.remedy)
   }
 
-  /// Nil for events published as a location or a track, such as the regular end of a deferral.
+  /// Creates a message for an event of the manager. Nil for events that are published as a location or a
+  /// track, such as the regular end of a deferral.
   public init?(time: UTCTime, event: LocationEvent) {
     switch event {
     case .failed(let failure):

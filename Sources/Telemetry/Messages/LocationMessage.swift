@@ -9,22 +9,23 @@ public struct LocationMessage: Hashable, Sendable {
   public var identity: MessageIdentity?
   public var time: UTCTime
   public var location: Location
-  /// Prediction parameters in bounded reporting; nil otherwise. They refer to the message's time and
-  /// coordinate.
+  /// Prediction parameters in bounded reporting; nil otherwise. The prediction starts at the message's time
+  /// and coordinate.
   public var prediction: Prediction?
 
-  /// Parameters that a subscriber needs, besides time and position, to predict as the vehicle does.
+  /// Parameters that a subscriber needs, in addition to time and position, to compute the same prediction as
+  /// the vehicle.
   public struct Prediction: Hashable, Sendable {
     /// Velocity in m/s, east and north, rounded to 1 mm/s.
     public var velocity: SIMD2<Double>
-    /// Error bound in m: maximum distance of the displayed position from the fix of the same time.
+    /// Error bound in m: maximum distance between the displayed position and the fix of the same time.
     public var bound: Double
-    /// Display delay in s: the bound applies to the position this long ago.
+    /// Display delay in s. The bound applies to the position displayed for the time `delay` seconds ago.
     public var delay: Double
     /// Time in s after the message's time for which the bound applies without another message; nil from
-    /// vehicles that do not report it.
+    /// vehicles that report no validity.
     public var validity: Double?
-    /// Growth of the bound in m/s after that time.
+    /// Growth of the bound in m/s after the end of `validity`.
     public var growth: Double
 
     public init(
@@ -38,8 +39,8 @@ public struct LocationMessage: Hashable, Sendable {
     }
   }
 
-  /// Creates a report of the bounded policy. `location` is the fix at which it takes effect. The position is
-  /// replaced by the report's, which lies within the bound.
+  /// Creates a report of the bounded reporting policy. `location` is the fix at which the report takes
+  /// effect. The message contains the position of the report, which is within the bound of the fix.
   public init(identity: MessageIdentity?, time: UTCTime, location: Location, report: ReportPredictor) {
     self.init(identity: identity, time: time, location: location)
     self.location.coordinate = report.coordinate
@@ -64,7 +65,8 @@ public struct LocationMessage: Hashable, Sendable {
     self.location = location
   }
 
-  /// Encoded payload. Coordinates have 8 decimals (1 mm), metres and m/s two or three, degrees two.
+  /// Encoded payload. Coordinates have 8 decimals (1 mm), values in m and m/s two or three, values in degrees
+  /// two.
   public var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("time", time.rfc3339)
@@ -107,7 +109,8 @@ public struct LocationMessage: Hashable, Sendable {
       latitude: try json.required("latitude", in: -90...90),
       longitude: try json.required("longitude", in: -180...180))
     time = try json.requiredTime("time")
-    // Other machines cannot use the device's monotonic clock; civil time replaces it.
+    // Timestamps of the device's monotonic clock are not comparable on other machines, so the location has
+    // civil time instead.
     var location = Location(timestamp: Timestamp(nanoseconds: time.nanoseconds), coordinate: coordinate)
     location.time = time
     location.altitude = json["altitude"]?.double
@@ -121,7 +124,7 @@ public struct LocationMessage: Hashable, Sendable {
     location.source = json["source"]?.string
     location.positionSource = json["positionSource"]?.string.flatMap(PositionSource.init)
     location.contradictsBeacons = json["contradictsBeacons"]?.bool ?? false
-    // An unknown reason is from a later version.
+    // A reason that is unknown here comes from a later version of the agent.
     location.suspicion = json["suspect"]?.string.map { Suspicion(Suspicion.Reason(rawValue: $0) ?? .other) }
     location.altitudeSource = json["altitudeSource"]?.string.flatMap(AltitudeSource.init)
     location.floor = Floor(json: json)

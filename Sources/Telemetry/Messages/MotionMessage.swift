@@ -11,9 +11,10 @@ public struct MotionMessage: Hashable, Sendable {
   }
 
   public enum Event: Hashable, Sendable {
-    /// A shake. `axis` is that of the swings so far; nil from vehicles that do not report it.
+    /// A shake. `axis` is the axis of the swings so far; nil from vehicles that do not report it.
     case shake(ShakePhase, axis: ShakeDetector.Axis?)
-    /// An impact. `peak` is in g; `direction` points towards its origin, in the `axes`.
+    /// An impact. `peak` is in g. `direction` points towards the origin of the impact, in the frame `axes`;
+    /// nil if unknown.
     case impact(side: Impact.Side, peak: Double, direction: Vector3?)
     case orientation(DeviceOrientation)
     case activity(StationaryDetector.State)
@@ -36,7 +37,8 @@ public struct MotionMessage: Hashable, Sendable {
   /// Time of the event.
   public var time: UTCTime
   public var event: Event
-  /// Axes of an impact's side and direction; nil for other events, and from vehicles that do not report them.
+  /// Axes to which an impact's side and direction refer; nil for other events, and from vehicles that do not
+  /// report the axes.
   public var axes: BodyAxes?
 
   public init(identity: MessageIdentity? = nil, time: UTCTime, event: Event, axes: BodyAxes? = nil) {

@@ -9,7 +9,7 @@ public struct NavigationReport: Hashable, Sendable {
     case waiting
     /// Alignment in progress: the filter observes the vehicle's motion.
     case aligning
-    /// Aligned: positions continue without a receiver.
+    /// Aligned: positions continue if the receiver has none.
     case aligned
   }
 
@@ -22,9 +22,9 @@ public struct NavigationReport: Hashable, Sendable {
   public var horizontalAccuracy: Double?
   /// Time in s since the receiver's last accepted position; nil unless aligned.
   public var sinceFix: Double?
-  /// Direction of the vehicle's front in degrees clockwise from true north, and its standard deviation; nil
-  /// unless aligned.
+  /// Direction of the vehicle's front in degrees clockwise from true north; nil unless aligned.
   public var heading: Double?
+  /// Standard deviation of `heading` in degrees; nil unless aligned.
   public var headingAccuracy: Double?
   /// Orientation of the device in the vehicle in rad: from the device's axes to right, forward, up; nil
   /// unless aligned.

@@ -1,7 +1,8 @@
 internal import JSON
 internal import Positioning
 
-// `odometer` and `odometerEstimated` in whole metres, rounded down so that the next value is never smaller.
+// The members `odometer` and `odometerEstimated` contain whole metres, rounded down so that a later value is
+// never smaller.
 extension OdometerReading {
   /// Largest valid distance in m.
   private static let farthest = 1e11

@@ -9,11 +9,11 @@ public import Spatial
 /// properties. A document in another reference system than WGS 84 (`crs`) is refused. Further properties:
 /// `dwell` (seconds), `desiredAccuracy` (metres at 68 %, required of fixes near the boundary), `speedLimit`
 /// (m/s, above 0, for vehicles inside), `notifyOnEntry`, `notifyOnExit` (default true), `name`, and `tst`,
-/// the time of creation or last change (seconds since 1970, as in OwnTracks). Others are ignored. Edges are
-/// shortest lines on the earth, not straight lines on a map: for an edge of 10 km at 50° north the difference
-/// is 2 m.
+/// the time of creation or last change (seconds since 1970, as in OwnTracks). Other properties are ignored.
+/// Edges are shortest lines on the earth, not straight lines on a map: for an edge of 10 km at 50° north the
+/// difference is 2 m.
 public struct RegionCollection: Hashable, Sendable {
-  /// A feature that is not a valid region: identification, problem and remedy.
+  /// A feature that is not a valid region, with its identification, the problem and the remedy.
   public struct Problem: Hashable, Sendable, CustomStringConvertible {
     /// Index of the feature in the collection, from 0.
     public var index: Int
@@ -27,12 +27,12 @@ public struct RegionCollection: Hashable, Sendable {
   }
 
   public private(set) var regions: [Region] = []
-  /// Index of each region's feature in the collection.
+  /// Index of each region's feature in the collection, in the order of the regions.
   public private(set) var places: [Int] = []
   public private(set) var problems: [Problem] = []
 
   /// Reads all valid regions. `RegionMonitor.replaceAll` checks their geometry.
-  /// - Parameter time: creation time of regions that contain none; nil if unknown.
+  /// - Parameter time: creation time for regions without `tst`; nil if unknown.
   /// - Throws: `JSONError` if the document is no FeatureCollection.
   public init(json: JSONValue, definedAt time: UTCTime? = nil) throws(JSONError) {
     guard json["type"]?.string == "FeatureCollection" else {
@@ -59,7 +59,8 @@ public struct RegionCollection: Hashable, Sendable {
   }
 
   /// Replaces all regions of a monitor.
-  /// - Returns: the accepted identifiers, and all rejected features in order of the collection.
+  /// - Returns: the accepted identifiers, and the problems of all rejected features in order of the
+  ///   collection.
   public func watch(in monitor: inout RegionMonitor) -> (accepted: [String], problems: [Problem]) {
     let acceptance = monitor.replaceAll(regions)
     let refused = acceptance.refused.map {
@@ -102,7 +103,8 @@ extension Region {
   }
 
   /// Returns `speedLimit` of a feature's properties in m/s; nil if missing.
-  /// - Throws: `JSONError` with the path inside the feature unless it is a number above 0.
+  /// - Throws: `JSONError` with the path inside the feature unless the value is a number above 0 or a speed
+  ///   with a unit.
   package static func speedLimit(_ properties: JSONValue?) throws(JSONError) -> Double? {
     guard let value = properties?["speedLimit"] else { return nil }
     guard let speed = value.double ?? value.string.flatMap(SpeedText.metresPerSecond), speed > 0,

@@ -1,10 +1,10 @@
 package import JSON
 package import Spatial
 
-/// Geometry of a region in GeoJSON (RFC 7946), read in the same way from all documents.
+/// Geometry of a region in GeoJSON (RFC 7946). All documents with regions use this parser.
 package enum RegionGeometry: Hashable, Sendable {
   case point(Coordinate)
-  /// Rings of each part as written: the last corner may repeat the first.
+  /// Rings of each part, as in the document: the last corner may repeat the first.
   case polygon([[[Coordinate]]])
 
   package enum Strictness: Hashable, Sendable {
@@ -48,7 +48,7 @@ package enum RegionGeometry: Hashable, Sendable {
     }
   }
 
-  /// Returns whether a feature can be a region: its geometry is not a line.
+  /// Returns whether a feature can be a region, which is the case unless its geometry is a line.
   package static func isRegion(_ feature: JSONValue) -> Bool {
     guard let geometry = feature["geometry"], geometry != .null else { return false }
     return !["LineString", "MultiLineString", "MultiPoint", "GeometryCollection"].contains(
@@ -56,7 +56,7 @@ package enum RegionGeometry: Hashable, Sendable {
   }
 
   /// Checks that a document is in WGS 84, longitude first, the only reference system of GeoJSON. Files of the
-  /// 2008 version can name another one; their coordinates would be misplaced.
+  /// 2008 version can name another reference system, in which the coordinates have another meaning.
   /// - Throws: `JSONError` that names the reference system.
   package static func checkReferenceSystem(of document: JSONValue) throws(JSONError) {
     guard let system = document["crs"], system != .null else { return }
@@ -75,9 +75,10 @@ package enum RegionGeometry: Hashable, Sendable {
     ["name", "Name", "NAME"].lazy.compactMap { feature["properties"]?[$0]?.string }.first { !$0.isEmpty }
   }
 
-  /// Returns the identifier of a feature: its `id`, or `id` or `identifier` of its properties. A number is
-  /// accepted, too.
-  /// - Parameter acceptsName: whether the display name is accepted, as external files often have no other.
+  /// Returns the identifier of a feature: its `id`, or `id` or `identifier` of its properties. An identifier
+  /// can also be a number.
+  /// - Parameter acceptsName: true to accept the display name as identifier, because external files often
+  ///   have no other.
   package static func identifier(of feature: JSONValue, acceptsName: Bool = false) -> String? {
     let properties = feature["properties"]
     let name = acceptsName ? Self.name(of: feature).map { JSONValue.string($0) } : nil

@@ -5,8 +5,8 @@ public import Spatial
 /// Payload of `region`: the vehicle entered or left a region, or dwelt in it.
 public struct RegionMessage: Hashable, Sendable {
   public var identity: MessageIdentity?
-  /// Time of the crossing, interpolated between two fixes. For late events, the first time at which the
-  /// crossing was known.
+  /// Time of the crossing, interpolated between two fixes. For a late event, the time of the first fix that
+  /// showed the crossing.
   public var time: UTCTime
   public var event: RegionEvent.Kind
   /// The region's identifier.
@@ -15,7 +15,8 @@ public struct RegionMessage: Hashable, Sendable {
   public var name: String?
   /// Time of the region's creation or last change; nil if unknown.
   public var definedAt: UTCTime?
-  /// Position of the crossing, or of the vehicle for a dwell; nil if another format does not contain it.
+  /// Position of the crossing, or of the vehicle for a dwell; nil if the event was decoded from a format
+  /// without a position.
   public var coordinate: Coordinate?
   /// Horizontal accuracy in m (68 %); nil if unknown.
   public var horizontalAccuracy: Double?
@@ -24,7 +25,7 @@ public struct RegionMessage: Hashable, Sendable {
   /// True if the event happened while the agent was not running.
   public var isLate: Bool
 
-  /// - Parameter time: used if the event has no civil time.
+  /// - Parameter time: time of the message if the event has no civil time.
   public init(identity: MessageIdentity? = nil, time: UTCTime, event: RegionEvent) {
     self.identity = identity
     self.time = time
@@ -37,7 +38,7 @@ public struct RegionMessage: Hashable, Sendable {
     isLate = event.isLate
   }
 
-  /// Converts a transition of the OwnTracks format, in which the name identifies a region.
+  /// Converts a transition of the OwnTracks format, in which regions are identified by their names.
   init(_ transition: OwnTracksTransition) {
     time = transition.time
     event = transition.event == .enter ? .enter : .exit
@@ -48,7 +49,7 @@ public struct RegionMessage: Hashable, Sendable {
     isLate = false
   }
 
-  /// Encoded payload. `late` is omitted if false.
+  /// Encoded payload. The member `late` is missing if it is false.
   public var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("time", time.rfc3339)

@@ -5,9 +5,9 @@ public import Spatial
 /// file.
 public struct RegionsReportedMessage: Hashable, Sendable {
   public enum State: String, Hashable, Sendable, CaseIterable {
-    /// The accepted regions, and no others, are monitored.
+    /// The accepted regions were put into effect; they replaced all previous regions.
     case applied
-    /// Nothing was changed.
+    /// The document was rejected; the monitored regions were not changed.
     case refused
   }
 
@@ -29,7 +29,7 @@ public struct RegionsReportedMessage: Hashable, Sendable {
   public var identity: MessageIdentity?
   public var time: UTCTime
   public var state: State
-  /// Origin of the regions; nil in reports of versions that report `regions/desired` only.
+  /// Origin of the regions. Nil in reports of older versions, which only report `regions/desired`.
   public var source: RegionsStateMessage.Source?
   /// Version of the document, chosen by its sender.
   public var version: String?

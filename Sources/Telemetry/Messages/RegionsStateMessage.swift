@@ -4,21 +4,22 @@ public import Spatial
 
 /// Payload of `regions/state`: the state of each monitored region.
 public struct RegionsStateMessage: Hashable, Sendable {
-  /// Origin of the regions. All monitored regions have the same origin: remote regions replace those of the
-  /// file.
+  /// Origin of the regions. All monitored regions have the same origin: remote regions replace the regions of
+  /// the file.
   public enum Source: String, Hashable, Sendable, CaseIterable {
-    /// The file of `regions.path`.
+    /// Regions from the file of `regions.path`.
     case file
-    /// `regions/desired`, or a command.
+    /// Regions from `regions/desired`, or from a command.
     case remote
   }
 
-  /// Maximum number of regions in a message, and of bytes in their identifiers.
+  /// Maximum number of regions in a message.
   public static let limit = 200
+  /// Maximum number of bytes in the identifiers of a message.
   static let identifierBytes = 16_384
 
   public var identity: MessageIdentity?
-  /// Time of writing.
+  /// Time at which the message was written.
   public var time: UTCTime
   /// Origin of the regions; nil if none are monitored.
   public var source: Source?
@@ -31,8 +32,8 @@ public struct RegionsStateMessage: Hashable, Sendable {
 
   /// - Parameters:
   ///   - count: number of monitored regions.
-  ///   - regions: the most important ones, in the order of `RegionMonitor.statuses`. They are listed up to
-  ///     the limits.
+  ///   - regions: the most important regions, in the order of `RegionMonitor.statuses`. The message lists
+  ///     them up to its limits of number and size.
   public init(
     identity: MessageIdentity? = nil, time: UTCTime, source: Source?, count: Int, regions: [RegionStatus]
   ) {
@@ -48,7 +49,7 @@ public struct RegionsStateMessage: Hashable, Sendable {
       })
   }
 
-  /// Encoded payload. `omitted` is left out if zero.
+  /// Encoded payload. The member `omitted` is missing if it is zero.
   public var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("time", time.rfc3339)

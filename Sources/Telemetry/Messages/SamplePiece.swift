@@ -1,12 +1,12 @@
 public import JSON
 public import Spatial
 
-/// Sensor samples in answers to `history` and `samples`: exact to their decimals, ten bytes for a sample of
-/// three axes.
+/// Sensor samples in answers to `history` and `samples`: exact to the decimals of the payload, with ten bytes
+/// for a sample of three axes.
 ///
-/// Each kind is a series with times of its own. `times` are microseconds since `start` as second differences,
-/// so that a regular rate requires one character per sample. `values` are integers in units of the last
-/// decimal, as differences. Both use the text encoding of `track`.
+/// Each kind of sensor has a series with its own times. `times` are microseconds since `start` as second
+/// differences, so that a regular rate requires one character per sample. `values` are integers in units of
+/// the last decimal, as differences. Times and values use the text encoding of `track`.
 public struct SamplePiece: Hashable, Sendable {
   public enum Kind: String, Hashable, Sendable, CaseIterable {
     /// Specific force in m/s², device frame: (0, 0, +9.81) for a flat device at rest.
@@ -28,7 +28,7 @@ public struct SamplePiece: Hashable, Sendable {
       }
     }
 
-    /// Number of decimals.
+    /// Number of decimals of the values.
     public var decimals: Int {
       switch self {
       case .accelerometer: 4
@@ -53,10 +53,10 @@ public struct SamplePiece: Hashable, Sendable {
     }
   }
 
-  /// Maximum number of samples of a kind read from one piece.
+  /// Maximum number of samples of one kind that are read from a piece.
   public static let largestCount = 100_000
 
-  /// Civil time of the start, to the millisecond.
+  /// Civil time of the start of the piece, in whole milliseconds.
   public let start: UTCTime
   public private(set) var series: [Series] = []
 
@@ -130,7 +130,7 @@ extension SamplePiece {
         time &+= step
         let (nanoseconds, isLong) = time.multipliedReportingOverflow(by: 1000)
         guard !isLong, !start.nanoseconds.addingReportingOverflow(nanoseconds).overflow else {
-          throw JSONError("key \"times\": beyond what a time can be")
+          throw JSONError("key \"times\": out of range")
         }
         read.times.append(time)
       }
@@ -152,12 +152,14 @@ extension SamplePiece {
     var numbers: [Int64] = []
     var last: Int64 = 0
     while !decoder.isAtEnd, numbers.count < count {
-      guard let difference = decoder.difference() else { throw JSONError("key \"\(name)\": broken text") }
+      guard let difference = decoder.difference() else {
+        throw JSONError("key \"\(name)\": invalid encoding")
+      }
       last &+= difference
       numbers.append(last)
     }
     guard decoder.isAtEnd, numbers.count == count else {
-      throw JSONError("key \"\(name)\": does not hold the \(count) values that \"count\" says")
+      throw JSONError("key \"\(name)\": does not contain \(count) values, as stated by \"count\"")
     }
     return numbers
   }

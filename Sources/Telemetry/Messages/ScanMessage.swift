@@ -5,29 +5,29 @@ public import Spatial
 
 /// Payload of `scan`: radio transmitters observed together with accurate fixes, for the fleet's beacon map.
 ///
-/// `scans` is Base64 of one scan after the other. Each starts at a whole byte and is packed with the high
-/// bits first. The numbers and their bits: seconds since 1970 (32), latitude (24) and longitude (25) as
-/// shares of their ranges, position accuracy in metres at 68 % (5), number of access points (6) and cells
-/// (4), their identities, and the signal of each in the same order (5). Twenty access points require 134
-/// bytes, and a message with one such scan 194.
+/// `scans` is Base64 of consecutive scans. Each scan starts at a whole byte and is packed with the high bits
+/// first. It starts with the seconds since 1970 (32 bits), latitude (24) and longitude (25) as shares of
+/// their ranges, and the position accuracy in metres at 68 % (5). The number of access points (6 bits) and of
+/// cells (4), their identities, and the signal of each beacon in the same order (5) follow. Twenty access
+/// points require 134 bytes, and a message with one such scan 194.
 ///
 /// Messages have neither `epoch` nor `seq`, because the order of scans is irrelevant and duplicates are equal
 /// byte for byte.
 public struct ScanMessage: Hashable, Sendable {
-  /// One scan. Values are rounded to the precision of the payload at creation.
+  /// One scan. At creation, values are rounded to the precision of the payload.
   public struct Scan: Hashable, Sendable {
-    /// Time in whole seconds.
+    /// Time of the scan, in whole seconds.
     public let time: UTCTime
     /// Position, rounded to 0.6 m.
     public let coordinate: Coordinate
     /// Position accuracy in m (68 %), 1 ... 31, rounded up.
     public let accuracy: Double
-    /// Sightings in order of their beacons, without duplicates; signals in steps of 2 dB, -94 ... -34 dBm,
-    /// without ages and distances.
+    /// Sightings in order of their beacons, without duplicates. Signals have steps of 2 dB from -94 to -34
+    /// dBm. Sightings contain no age and no distance.
     public let sightings: [BeaconSighting]
 
     /// - Parameter sightings: the strongest are included, at most 63 access points and 15 cells. Only the
-    ///   first few thousand are examined.
+    ///   first few thousand sightings are examined.
     /// - Returns: nil for an invalid position, an accuracy above 31 m, a time before 1970 or after 2106, or
     ///   no beacons.
     public init?(time: UTCTime, coordinate: Coordinate, accuracy: Double, sightings: [BeaconSighting]) {
@@ -73,8 +73,9 @@ public struct ScanMessage: Hashable, Sendable {
 
   public let scans: [Scan]
 
-  /// Maximum number of scans read from one message, and of bytes of text that contain them.
+  /// Maximum number of scans read from one message.
   public static let largestCount = 256
+  /// Maximum number of bytes of `scans` in one message.
   private static let largestText = 1 << 16
 
   public init(scans: [Scan]) { self.scans = scans }
@@ -97,7 +98,7 @@ public struct ScanMessage: Hashable, Sendable {
     var scans: [Scan] = []
     while !bits.isAtEnd {
       guard scans.count < Self.largestCount, let scan = Packing.read(from: &bits) else {
-        throw JSONError("key \"scans\": no scan at number \(scans.count)")
+        throw JSONError("key \"scans\": scan \(scans.count) is invalid, or there are too many scans")
       }
       scans.append(scan)
     }
@@ -146,7 +147,7 @@ private enum Packing {
   static func latitude(_ code: UInt64) -> Double { (Double(code) + 0.5) / rows * 180 - 90 }
   static func longitude(_ code: UInt64) -> Double { (Double(code) + 0.5) / columns * 360 - 180 }
 
-  /// Returns 0 for an unknown signal, otherwise steps of 2 dB.
+  /// Returns the code of a signal: 0 if unknown, otherwise steps of 2 dB.
   static func code(signal: Double?) -> UInt64 {
     guard let signal, signal.isFinite else { return 0 }
     return UInt64(min(max(((-32 - signal) / 2).rounded(), 1), 31))

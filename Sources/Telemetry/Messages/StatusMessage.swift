@@ -26,7 +26,7 @@ public struct StatusMessage: Hashable, Sendable {
     public var name: String
     /// `active`, `idle`, `unavailable` or `finished`.
     public var state: String
-    /// Sample rates in Hz by kind, if known.
+    /// Sample rates in Hz by kind of sensor; empty if unknown.
     public var rates: [String: Double]
     /// The reason why the source is unavailable.
     public var reason: String?
@@ -39,11 +39,11 @@ public struct StatusMessage: Hashable, Sendable {
     }
   }
 
-  /// Tilt of the device in the vehicle, as measured by the command `level`.
+  /// Tilt of the device in the vehicle, as measured at the command `level`.
   public struct Level: Hashable, Sendable {
     /// Angle in degrees between the device's face and the vehicle's roof, 0 ... 180.
     public var tilt: Double
-    /// Direction of gravity in the level vehicle, device frame, length one.
+    /// Direction of gravity in the device frame while the vehicle is level, as a vector of length one.
     public var gravity: Vector3
 
     public init(tilt: Double, gravity: Vector3) {
@@ -63,46 +63,47 @@ public struct StatusMessage: Hashable, Sendable {
 
   public var identity: MessageIdentity?
   public var state: State
-  /// Time of writing. A will is written at the start of the session and contains that time.
+  /// Time at which the message was written. A will is written at the start of the session and contains the
+  /// time of that start.
   public var time: UTCTime
-  /// Start of the broker session that sent this message. It distinguishes the will of an old session from
-  /// that of the current one.
+  /// Start of the broker session that sent this message. It distinguishes the will of an old session from the
+  /// will of the current session.
   public var sessionStart: UTCTime
-  /// True if the broker published it for the agent after a lost connection.
+  /// True if the message is a will, which the broker published after a lost connection.
   public var isWill: Bool
-  /// Next planned contact of a sleeping vehicle; nil if only an event wakes it.
+  /// Next planned contact of a sleeping vehicle; nil if only an event ends its sleep.
   public var nextContact: UTCTime?
-  /// Source of the times; nil if not reported.
+  /// Source of the times in messages; nil if not reported.
   public var clock: Clock?
-  /// Last correction of civil time since the agent started, in s, forward or back. Times of earlier messages
-  /// that come from a clock are wrong by as much. Nil if it was not set.
+  /// Last correction of civil time since the agent started, in s; negative if the clock was set back. Times
+  /// of earlier messages are wrong by this amount if they come from that clock. Nil if the clock was not set.
   public var clockStep: Double?
   public var version: String?
   /// Seconds since the agent started.
   public var uptime: Double?
   public var device: DeviceHealth?
-  /// The reason why accepted messages are stored in memory only; nil while they are safe on disk.
+  /// The reason why accepted messages are stored in memory only; nil while they are stored on disk.
   public var storeProblem: String?
-  /// Messages that the broker rejects, with the reason; nil if it accepts all.
+  /// Messages that the broker rejects, with the reason; nil if the broker accepts all messages.
   public var deliveryProblem: String?
   public var sources: [Source]
-  /// Counts since the agent started, by name, as in `fixes`, `dropped.live`.
+  /// Counts since the agent started, by name, for example `fixes` or `dropped.live`.
   public var counters: [String: Int]
   /// Energy used by the parts of the device; nil if not measured.
   public var energy: EnergyReport?
   /// True if the vehicle accepts configuration, regions and commands over MQTT; nil if not reported.
   public var isManagedRemotely: Bool?
-  /// Permission to use locations, as in `authorized`; nil if not reported.
+  /// Permission to use locations, for example `authorized`; nil if not reported.
   public var authorization: String?
   /// State of each location service by name: `available`, or the reason for its unavailability.
   public var services: [String: String] = [:]
   /// Available reference frames of attitudes, in order of preference.
   public var frames: [String] = []
-  /// Services with reduced quality, with reason and remedy.
+  /// Services with reduced quality by name, with reason and remedy.
   public var degradations: [String: String] = [:]
   /// Orientation of the device; nil if unknown.
   public var orientation: DeviceOrientation?
-  /// Level used to correct attitudes and accelerations; nil if they refer to the device's own axes.
+  /// Level used to correct attitudes and accelerations; nil if these refer to the device's own axes.
   public var level: Level?
   /// State of the magnetometer's calibration; nil without a magnetometer.
   public var compass: CompassReport?
@@ -110,8 +111,8 @@ public struct StatusMessage: Hashable, Sendable {
   public var navigation: NavigationReport?
   /// Distance travelled; nil without an odometer.
   public var odometer: OdometerReading?
-  /// Relative excess of the measured distance over the vehicle's own odometer, as in 0.06; nil if both agree
-  /// within 4 %, or without an odometer in the vehicle.
+  /// Relative excess of the measured distance over the vehicle's own odometer, for example 0.06; nil if both
+  /// agree within 4 %, or without an odometer in the vehicle.
   public var odometerDisagreement: Double?
 
   public init(state: State, time: UTCTime, sessionStart: UTCTime, isWill: Bool = false) {
@@ -169,8 +170,9 @@ public struct StatusMessage: Hashable, Sendable {
 
   private static let reference = "see "
 
-  /// Returns the reasons with each text once, under `attitude` or else the first name; the other names refer
-  /// to that.
+  /// Returns the reasons with each text only once. It is stored under `attitude` if that service has the
+  /// reason, otherwise under the first name. Other names with the same reason contain a reference to that
+  /// name.
   private static func withSharedReasons(_ reasons: [String: String]) -> [String: String] {
     var owners: [String: String] = [:]
     var result = reasons
@@ -188,7 +190,7 @@ public struct StatusMessage: Hashable, Sendable {
     return result
   }
 
-  /// Returns the reasons with each reference replaced by the text.
+  /// Returns the reasons with each reference replaced by the text to which it refers.
   private static func withOwnReasons(_ reasons: [String: String]) -> [String: String] {
     reasons.mapValues { reason in
       guard reason.hasPrefix(reference) else { return reason }

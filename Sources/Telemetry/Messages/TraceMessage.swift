@@ -1,15 +1,15 @@
 public import JSON
 public import Spatial
 
-/// Payload of `trace`: announces a trace, which contains every sensor at full rate around an event, and
-/// describes an impact. It precedes the pieces.
+/// Payload of `trace`: announces a trace, which is a recording of every sensor at full rate around an event.
+/// For an impact it also describes the effects. The first message precedes the pieces of the trace.
 ///
 /// Of the messages of one trace, the one with the highest revision is valid.
 public struct TraceMessage: Hashable, Sendable {
   /// The cause of a trace.
   public enum Cause: Hashable, Sendable {
     case impact
-    /// A command requested it.
+    /// A command requested the trace.
     case command
     /// A cause unknown to this version.
     case other(String)
@@ -27,11 +27,12 @@ public struct TraceMessage: Hashable, Sendable {
   }
 
   public enum State: String, Hashable, Sendable, CaseIterable {
-    /// The time after the event is still being recorded.
+    /// The event has occurred, and the time after it is still being recorded.
     case recording
-    /// The trace is complete; `size`, `pieces` and `checksum` refer to it.
+    /// The trace is complete. `size`, `pieces` and `checksum` refer to the complete trace.
     case complete
-    /// The agent or its power stopped before the trace was complete; the values refer to the recorded part.
+    /// The agent or its power stopped before the trace was complete; `size`, `pieces` and `checksum` refer to
+    /// the recorded part.
     case interrupted
   }
 
@@ -44,24 +45,27 @@ public struct TraceMessage: Hashable, Sendable {
     public var severity: Severity
     /// Speed in m/s before the impact; nil if unknown.
     public var speedBefore: Double?
-    /// Change of velocity in m/s: right, forward, up of the vehicle; of the device if `isInVehicleFrame` is
-    /// false.
+    /// Change of velocity in m/s, along right, forward, up of the vehicle, or along the device's axes if
+    /// `isInVehicleFrame` is false.
     public var changeOfVelocity: Vector3
     public var isInVehicleFrame: Bool
-    /// Origin of the force in degrees clockwise from the front, 0 ..< 360.
+    /// Direction from which the force came, in degrees clockwise from the front, 0 ..< 360.
     public var direction: Double
     /// Largest mean over 10 ms of the horizontal acceleration in m/s².
     public var peak: Double
-    /// True if the sensor was at its limit, so that the real values were larger.
+    /// True if the sensor reached the limit of its range, so that the real values were larger.
     public var isClipped: Bool
     /// Duration of the pulse in s.
     public var duration: Double
-    /// Largest angle so far in degrees between the vehicle's vertical axis now and before the impact.
+    /// Largest angle so far in degrees between the vehicle's vertical axis and its direction before the
+    /// impact.
     public var largestTilt: Double
-    /// True if the vehicle lay on its side or roof.
+    /// True if the vehicle lay on its side or roof after the impact.
     public var hasRolledOver: Bool
-    /// Position and time at which it came to rest; nil before that, and if unknown or private.
+    /// Position at which the vehicle came to rest. Nil before that, and if the position is unknown or
+    /// private.
     public var rest: Coordinate?
+    /// Time at which the vehicle came to rest. Nil before that, and if the time is unknown.
     public var restTime: UTCTime?
 
     public init(
@@ -82,20 +86,21 @@ public struct TraceMessage: Hashable, Sendable {
   public var time: UTCTime
   /// Number of the trace within the vehicle's journal.
   public var trace: JournalNumber
-  /// Revision, from 1.
+  /// Revision of the announcement, from 1.
   public var revision: Int
   public var cause: Cause
   public var state: State
   /// Time in s recorded before and after the event.
   public var before, after: Double
-  /// Size in bytes, number of pieces, and CRC-32 (ISO 3309) of the whole; nil during the recording.
+  /// Size of the trace in bytes, and number of its pieces; nil during the recording.
   public var size, pieces: Int?
+  /// CRC-32 (ISO 3309) of all bytes of the trace; nil during the recording.
   public var checksum: UInt32?
   /// Position of the event; nil if unknown or private.
   public var coordinate: Coordinate?
   /// Horizontal accuracy in m (68 %); nil if unknown.
   public var horizontalAccuracy: Double?
-  /// Description of the impact; nil for other causes.
+  /// Description of the impact; nil if the trace has another cause.
   public var impact: Impact?
 
   public init(

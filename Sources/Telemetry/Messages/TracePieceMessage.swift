@@ -11,7 +11,7 @@ public struct TracePieceMessage: Hashable, Sendable {
   /// Time at which the piece was created.
   public var time: UTCTime
   public var trace: JournalNumber
-  /// Number of this piece, from 1, and number of all pieces.
+  /// Number of this piece, from 1, and number of all pieces of the trace.
   public var piece, pieces: Int
   public var bytes: [UInt8]
 

@@ -2,14 +2,14 @@ public import JSON
 public import Positioning
 public import Spatial
 
-/// Payload of `track`: a deferred batch of fixes in order, lossless to its precision or within a stated
-/// error.
+/// Payload of `track`: a deferred batch of fixes in order. It contains every fix up to its precision, or a
+/// thinned track with a stated error bound.
 ///
 /// `points` is Google's encoded polyline with `precision` decimals, readable by any polyline decoder. `times`
 /// are milliseconds since `time` as second differences, so that a regular rate requires one character per
-/// fix. `accuracies` are decimetres plus one, 0 for unknown, as differences. `altitudes` (decimetres above 10
-/// km below mean sea level) and `speeds` (cm/s) are encoded in the same way. A list is omitted if all of its
-/// values are unknown.
+/// fix. `accuracies` are differences of numbers, which are decimetres plus one, or 0 for unknown. `altitudes`
+/// (decimetres above 10 km below mean sea level) and `speeds` (cm/s) are encoded in the same way. A list is
+/// omitted if all of its values are unknown.
 public struct TrackMessage: Hashable, Sendable {
   /// A fix of the batch.
   public struct Fix: Hashable, Sendable {
@@ -42,12 +42,13 @@ public struct TrackMessage: Hashable, Sendable {
   public private(set) var fixes: [Fix]
   /// Decimals of a degree, 1 ... 8. Seven resolve a centimetre.
   public let precision: Int
-  /// Error bound in m: every omitted fix lies within it of the interpolation in time between its neighbours;
-  /// nil if none was omitted.
+  /// Error bound in m. Every omitted fix is within this distance of the interpolation in time between its
+  /// neighbours. Nil if no fix was omitted.
   public var bound: Double?
-  /// True if it corrects locations of the same times that were published while the receiver was silent.
+  /// True if the track corrects locations of the same times that were published while the receiver was
+  /// silent.
   public var isCorrection = false
-  /// Odometer at the last fix; nil without one.
+  /// Odometer reading at the last fix; nil without an odometer.
   public var odometer: OdometerReading?
 
   /// Creates a track. Fixes with invalid coordinates are omitted.
@@ -58,10 +59,10 @@ public struct TrackMessage: Hashable, Sendable {
     self.bound = bound
   }
 
-  /// Returns the maximum displacement in m of a point by rounding to a precision. Thin with an epsilon
-  /// reduced by this amount.
+  /// Returns the maximum displacement in m of a point by rounding to a precision. The epsilon for thinning
+  /// must be reduced by this amount.
   public static func roundingError(precision: Int) -> Double {
-    // Half a unit north and half a unit east, at most 111.7 km per degree.
+    // The maximum is half a unit north and half a unit east. A degree has at most 111.7 km.
     0.5 * 2.0.squareRoot() * 111_700 / TrackEncoder.scale(precision)
   }
 
@@ -128,10 +129,10 @@ public struct TrackMessage: Hashable, Sendable {
     return Int64((min(metres, 1e8) * 10 - 1e-6).rounded(.up)) + 1
   }
 
-  /// Origin of encoded altitudes in m, so that 0 remains free for unknown ones.
+  /// Altitude in m from which encoded altitudes count, so that 0 means unknown.
   private static let lowest = -10_000.0
 
-  /// Returns the encoded value; 0 if it is unknown or out of range.
+  /// Returns the value in units from `lowest`, plus one; 0 if the value is unknown or out of range.
   private static func units(_ value: Double?, from lowest: Double, in scale: Double, most: Double) -> Int64 {
     guard let value, value.isFinite, (lowest...most).contains(value) else { return 0 }
     return Int64(((value - lowest) * scale).rounded()) + 1
@@ -139,7 +140,7 @@ public struct TrackMessage: Hashable, Sendable {
 
   private static func value(_ units: Int64?, from lowest: Double, in scale: Double, most: Double) -> Double? {
     guard let units, units > 0, Double(units - 1) <= (most - lowest) * scale else { return nil }
-    // Whole units, so that 520.3 is decoded exactly.
+    // The sum is in whole units, so that 520.3 is decoded exactly.
     return (Double(units - 1) + lowest * scale) / scale
   }
 }

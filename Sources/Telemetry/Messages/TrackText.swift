@@ -56,7 +56,7 @@ struct TrackDecoder {
     steps = try DeltaDecoder.numbers(json, "times", count: count)
   }
 
-  /// Returns the next position. Call it at most as often as there are positions.
+  /// Returns the next position. Call this function at most once for each position.
   /// - Throws: `JSONError` naming the key with an invalid coordinate or time.
   mutating func next() throws(JSONError) -> (time: UTCTime, coordinate: Coordinate) {
     defer { index += 1 }
@@ -66,16 +66,17 @@ struct TrackDecoder {
       throw JSONError("key \"points\": point \(index) has invalid coordinates")
     }
     milliseconds &+= steps[index]
-    // A century on either side exceeds every route, and keeps the sum in range.
+    // A century before or after the start exceeds every route, and keeps the sum in the range of the integer.
     guard (-3_200_000_000_000...3_200_000_000_000).contains(milliseconds) else {
-      throw JSONError("key \"times\": fix \(index) is centuries away from the first")
+      throw JSONError("key \"times\": fix \(index) is more than a century away from the start")
     }
     return (start.advanced(bySeconds: Double(milliseconds) / 1000), coordinate)
   }
 }
 
 extension DeltaDecoder {
-  /// Reads the numbers of a key's text, each encoded as its difference to the one `stride` before.
+  /// Reads the numbers of a key's text, each encoded as its difference from the number `stride` positions
+  /// before.
   /// - Throws: `JSONError` naming the key that is missing, invalid or has another number of values than
   ///   `count`.
   static func numbers(
@@ -85,11 +86,13 @@ extension DeltaDecoder {
     var decoder = DeltaDecoder(text)
     var numbers: [Int64] = []
     while !decoder.isAtEnd, numbers.count < count {
-      guard let difference = decoder.difference() else { throw JSONError("key \"\(name)\": broken text") }
+      guard let difference = decoder.difference() else {
+        throw JSONError("key \"\(name)\": invalid encoding")
+      }
       numbers.append(numbers.count < stride ? difference : numbers[numbers.count - stride] &+ difference)
     }
     guard decoder.isAtEnd, numbers.count == count else {
-      throw JSONError("key \"\(name)\": does not hold the \(count / stride) values that \"count\" says")
+      throw JSONError("key \"\(name)\": does not contain \(count / stride) values, as stated by \"count\"")
     }
     return numbers
   }

@@ -4,8 +4,8 @@ public import Spatial
 /// Payload of `trip`: start, end, distance and statistics of a trip, published at its start, at intervals,
 /// and at its end.
 ///
-/// Each message is complete: of those of one trip, the one with the highest revision is valid. Every metre of
-/// the odometer belongs to exactly one trip.
+/// Each message describes the whole trip so far. Of the messages of one trip, the one with the highest
+/// revision is valid. Every metre of the odometer belongs to exactly one trip.
 public struct TripMessage: Hashable, Sendable {
   public enum Phase: String, Hashable, Sendable, CaseIterable {
     case started, underway, ended
@@ -13,9 +13,9 @@ public struct TripMessage: Hashable, Sendable {
 
   /// The means of movement.
   public enum Kind: Hashable, Sendable {
-    /// Under its own power.
+    /// Driven under its own power.
     case driven
-    /// On a ferry, a train or a tow truck.
+    /// Carried by a ferry, a train or a tow truck.
     case carried
     /// Unobserved, because the agent or the device was off.
     case unobserved
@@ -72,37 +72,41 @@ public struct TripMessage: Hashable, Sendable {
 
   /// Maximum number of positions read from one message.
   public static let largestCount = 100_000
-  /// Decimals of a degree in the route: a decimetre.
+  /// Decimals of a degree in the route: six resolve a decimetre.
   public static let precision = 6
 
   public var identity: MessageIdentity?
   /// Number of the trip within the vehicle's journal.
   public var trip: JournalNumber
-  /// Revision, from 1; the message with the highest is valid.
+  /// Revision of the message, from 1. Of the messages of one trip, the one with the highest revision is
+  /// valid.
   public var revision: Int
   public var phase: Phase
   public var kind: Kind
   public var start: End
-  /// End of the trip, or its latest state while it is in progress.
+  /// End of the trip; the latest state while the trip is in progress.
   public var end: End
-  /// Distance in m by the odometer, and the part of it that was estimated for gaps.
+  /// Distance in m by the odometer.
   public var distance: Double
+  /// Part of the distance in m that was estimated for gaps.
   public var estimated: Double
-  /// Time in s in motion, time at rest, and the part at rest with the ignition on; nil if the ignition is
-  /// unknown.
+  /// Time in s in motion (`moving`) and at rest (`standing`).
   public var moving, standing: Double
+  /// Part of `standing` in s with the ignition on; nil if the state of the ignition is unknown.
   public var idling: Double?
-  /// Speeds in m/s; nil before there are any.
+  /// Greatest speed, and mean speed in motion, in m/s; nil if no speed is available yet.
   public var greatestSpeed, meanSpeed: Double?
-  /// Consumption in litres and kWh as reported by the vehicle; nil if it does not report any.
+  /// Consumption of fuel in litres and of electricity in kWh, as reported by the vehicle; nil if it does not
+  /// report the value.
   public var fuel, electricity: Double?
   /// Number of driving events of each kind.
   public var events: [String: Int]
-  /// Values set remotely; nil if not set.
+  /// Driver and purpose of the trip, as set remotely; nil if not set.
   public var driver, purpose: String?
   /// The thinned route; empty if private.
   public private(set) var way: [Waypoint]
-  /// Error bound in m: every omitted position of the route lies within it; nil if none was omitted.
+  /// Error bound in m: every omitted position is within this distance of the route; nil if no position was
+  /// omitted.
   public var bound: Double?
 
   public init(

@@ -2,7 +2,7 @@ public import JSON
 public import Spatial
 
 /// Payload of `vehicle`: the newest value of each configured signal of the vehicle's CAN bus, by COVESA VSS
-/// path and in its unit.
+/// path and in the unit of that path.
 public struct VehicleSignals: Hashable, Sendable {
   public enum Value: Hashable, Sendable {
     case number(Double)
@@ -11,7 +11,7 @@ public struct VehicleSignals: Hashable, Sendable {
   }
 
   public struct Signal: Hashable, Sendable {
-    /// VSS path, as in `Vehicle.Speed`.
+    /// VSS path, for example `Vehicle.Speed`.
     public var path: String
     public var value: Value
     /// Time of the signal.
@@ -25,9 +25,9 @@ public struct VehicleSignals: Hashable, Sendable {
   }
 
   public var identity: MessageIdentity?
-  /// Time of the newest signal.
+  /// Time of the newest signal in the message.
   public var time: UTCTime
-  /// Signals in order of their paths; those without a valid value are omitted.
+  /// Signals in order of their paths. Signals without a valid value are omitted.
   public var signals: [Signal]
 
   /// Maximum number of signals read from a message.
@@ -39,7 +39,7 @@ public struct VehicleSignals: Hashable, Sendable {
     self.signals = signals
   }
 
-  /// Returns the value of a path; nil if it is missing.
+  /// Returns the value of the signal with a path; nil if there is no such signal.
   public subscript(path: String) -> Value? { signals.first { $0.path == path }?.value }
 
   public var payload: [UInt8] {
@@ -79,7 +79,7 @@ public struct VehicleSignals: Hashable, Sendable {
     for (path, member) in members.sorted(by: { $0.key < $1.key }) {
       guard let value = Value(member["value"]) else {
         throw JSONError(
-          "key \"signals\": \"\(path.prefix(80))\" has no value that is a number, a text, true or false")
+          "key \"signals\": \"\(path.prefix(80))\" requires a \"value\": a number, a text, true or false")
       }
       signals.append(Signal(path: path, value: value, time: try member.requiredTime("time")))
     }

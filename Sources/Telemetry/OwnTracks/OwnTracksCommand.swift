@@ -48,9 +48,9 @@ public enum OwnTracksCommand: Hashable, Sendable {
 
 /// Answer of a vehicle to a command of the OwnTracks format.
 public enum OwnTracksAnswer: Hashable, Sendable {
-  /// A location; nil for the last published one. Nothing is sent before the first.
+  /// A location; nil for the last published location. Before the first location, nothing is sent.
   case location(LocationMessage?)
-  /// - Parameter status: the last status message; nil before the first.
+  /// The last status message (nil before the first) at the time of the answer.
   case status(StatusMessage?, at: UTCTime)
   /// The configuration in the terms of the OwnTracks format.
   /// - Parameters:

@@ -3,7 +3,7 @@ internal import Positioning
 internal import Sensors
 internal import Spatial
 
-/// Converts a vehicle's messages to the OwnTracks format, as far as that has equivalents.
+/// Converts a vehicle's messages to the OwnTracks format, as far as the format has equivalents.
 public struct OwnTracksFormat: Sendable {
   public let topics: OwnTracksTopics
   private let trackerID: String
@@ -25,7 +25,7 @@ public struct OwnTracksFormat: Sendable {
     case .location(let message):
       lastLocation = message
       return [location(message, trigger: .moving, lane: .tracks)]
-    // A reader of this format could not recognize it as a correction of earlier points.
+    // The format cannot mark points as corrections of earlier points, so a correction is not sent.
     case .track(let message): return message.isCorrection ? [] : message.fixes.map(point)
     case .region(let message): return transition(message)
     case .status(let message): return status(message)
@@ -59,7 +59,8 @@ public struct OwnTracksFormat: Sendable {
     }
   }
 
-  /// Returns the message for a lost connection, also used at a regular disconnect.
+  /// Returns the message that the broker publishes after a lost connection. The agent publishes the same
+  /// message before a regular disconnect.
   func lastWill(at time: UTCTime) -> Publication {
     publication(topics.base, OwnTracksStatus.lastWill(at: time))
   }
@@ -80,7 +81,8 @@ public struct OwnTracksFormat: Sendable {
     return publication(topics.base, point.payload, lane: lane, retain: true)
   }
 
-  /// Returns a point of the history. It is not retained, because it must not replace the last position.
+  /// Returns a message for a point of the history. It is not retained, because it must not replace the last
+  /// position.
   private func point(_ fix: TrackMessage.Fix) -> Publication {
     var point = OwnTracksLocation(time: fix.time, coordinate: fix.coordinate, trackerID: trackerID)
     point.horizontalAccuracy = fix.horizontalAccuracy
@@ -97,8 +99,8 @@ public struct OwnTracksFormat: Sendable {
     let name = message.name ?? message.region
     inside.removeAll { $0.identifier == message.region }
     if event == .enter { inside.append((name, message.region)) }
-    // The creation time identifies a waypoint together with its name. Without one, 1970 is the only constant
-    // value.
+    // OwnTracks identifies a waypoint by creation time and name. If the creation time is unknown, 1970 is the
+    // only constant value.
     var transition = OwnTracksTransition(
       event: event, time: message.time, description: name, regionID: message.region,
       waypointTime: message.definedAt ?? UTCTime(nanoseconds: 0), trackerID: trackerID)
@@ -107,8 +109,8 @@ public struct OwnTracksFormat: Sendable {
     return [publication(topics.event, transition.payload)]
   }
 
-  /// Stores the values of a status that locations contain. The last status before a regular disconnect, which
-  /// no will follows, becomes an `lwt` message.
+  /// Stores the values of a status that locations contain. The last status before a regular disconnect
+  /// becomes an `lwt` message, because the broker publishes no will then.
   private mutating func status(_ message: StatusMessage) -> [Publication] {
     if let reported = message.device?.battery {
       let level = reported.level?.rounded(toPlaces: 3)
@@ -124,10 +126,11 @@ public struct OwnTracksFormat: Sendable {
 // MARK: Reading
 
 extension OwnTracksFormat {
-  /// The format does not contain a session's start: every will is accepted, and the next location ends it.
+  /// A will of the format does not contain the start of its session. With this value every will is accepted,
+  /// and the next location ends its effect.
   private static let unknownStart = UTCTime(nanoseconds: 0)
 
-  /// Decodes a payload of the agent or of a phone; nil for types without a native equivalent.
+  /// Decodes a payload of the agent or of a phone; nil for message types without a native equivalent.
   /// - Throws: `JSONError` naming the key that is missing or wrong.
   public static func decode(_ json: JSONValue) throws(JSONError) -> VehicleMessage? {
     guard case .object = json else { throw JSONError("not an object") }
@@ -144,8 +147,8 @@ extension OwnTracksFormat {
     }
   }
 
-  /// Returns the agent's payload contains the native status, which is accepted without its session, because
-  /// wills of this format have none to compare.
+  /// Returns a status. The agent's payload contains the native status, which is used without its session,
+  /// because wills of this format contain no session to compare.
   private static func status(_ json: JSONValue) throws(JSONError) -> StatusMessage {
     let time = try json.ownTracksTime("tst")
     guard let native = json["odograph"], var status = try? StatusMessage(json: native) else {
@@ -158,7 +161,8 @@ extension OwnTracksFormat {
 }
 
 extension OwnTracksLocation {
-  /// Converts a native message, using its rounded numbers, so that both formats contain the same values.
+  /// Converts a native message. Uses the rounded numbers of the native payload, so that both formats contain
+  /// the same values.
   init(_ message: LocationMessage, trackerID: String, trigger: Trigger = .moving) {
     let location = message.location
     self.init(
@@ -187,7 +191,7 @@ extension Double {
   }
 }
 
-/// Topics of one vehicle in the OwnTracks profile: `owntracks/{user}/{device}` and its subtopics.
+/// Topics of one vehicle in the OwnTracks format: `owntracks/{user}/{device}` and its subtopics.
 public struct OwnTracksTopics: Hashable, Sendable {
   public static let root = "owntracks"
 

@@ -7,11 +7,11 @@ public import Spatial
 public struct OwnTracksLocation: Hashable, Sendable {
   /// The reason for the publication.
   public enum Trigger: String, Hashable, Sendable, CaseIterable {
-    /// A crossing of a region's boundary.
+    /// The vehicle crossed the boundary of a region.
     case region = "c"
-    /// An answer to `reportLocation`.
+    /// The location answers the command `reportLocation`.
     case response = "r"
-    /// Motion of the vehicle.
+    /// The vehicle moved.
     case moving = "t"
   }
 
@@ -46,11 +46,11 @@ public struct OwnTracksLocation: Hashable, Sendable {
       regionIdentifiers = newValue.map(\.identifier)
     }
   }
-  /// Creation time of the message, if it is later than the point.
+  /// Creation time of the message, if it is later than the time of the position; otherwise nil.
   public var createdAt: UTCTime?
 
   /// True if the position comes from radios in reach instead of a fix. The format has no equivalent, so this
-  /// is an additional member that its readers ignore.
+  /// is an additional member, which other programs ignore.
   public var isCoarse = false
 
   private var regionNames: [String] = []
@@ -63,8 +63,8 @@ public struct OwnTracksLocation: Hashable, Sendable {
     self.trigger = trigger
   }
 
-  /// Encoded payload. All numbers but the coordinate are integers, as the format's readers expect; accuracies
-  /// are rounded up.
+  /// Encoded payload. All numbers except the coordinate are integers, as other programs of the format
+  /// require. Accuracies are rounded up.
   public var payload: [UInt8] {
     JSONWriter.object { json in
       json.field("_type", "location")
@@ -91,7 +91,7 @@ public struct OwnTracksLocation: Hashable, Sendable {
 }
 
 extension OwnTracksLocation {
-  /// Reads a location of any device.
+  /// Reads a location of a vehicle, or of any other device with the OwnTracks format.
   /// - Throws: `JSONError` naming the key that is missing or out of range.
   public init(json: JSONValue) throws(JSONError) {
     guard json["_type"]?.string == "location" else {
@@ -118,7 +118,7 @@ extension OwnTracksLocation {
     isCoarse = json["positionSource"]?.string == PositionSource.coarse.rawValue
   }
 
-  /// The location as a native message. It has no identity, because the format has none.
+  /// The location as a native message without an identity, because the format contains none.
   public var native: LocationMessage {
     var location = Location(timestamp: Timestamp(nanoseconds: time.nanoseconds), coordinate: coordinate)
     location.time = time
@@ -138,7 +138,7 @@ extension JSONValue {
     UTCTime(secondsSince1970: try required(name, in: 0...9e9))
   }
 
-  /// Returns an accuracy in metres; nil if it is missing or negative, which means unknown.
+  /// Returns an accuracy in m; nil if it is missing or negative. A negative value means unknown.
   func ownTracksAccuracy(_ name: String) throws(JSONError) -> Double? {
     let accuracy: Double? = try optional(name, in: -1e8...1e8)
     return accuracy.flatMap { $0 < 0 ? nil : $0 }
@@ -151,7 +151,7 @@ extension JSONValue {
 }
 
 extension UTCTime {
-  /// Seconds since 1970, rounded down, as in the format.
+  /// Seconds since 1970, rounded down, as the OwnTracks format requires.
   var wholeSeconds: Int64 {
     let (quotient, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     return rest < 0 ? quotient - 1 : quotient

@@ -12,7 +12,7 @@ public enum OwnTracksStatus {
     }
   }
 
-  /// Returns a native status message embedded in `_type` status.
+  /// Returns a message of `_type` status that contains a native status message.
   public static func status(at time: UTCTime, native: [UInt8]) -> [UInt8] {
     JSONWriter.object { json in
       json.field("_type", "status")

@@ -10,15 +10,15 @@ public struct OwnTracksTransition: Hashable, Sendable {
 
   public var event: Event
   public var time: UTCTime
-  /// Position of the deciding fix; nil if unknown.
+  /// Position of the fix that decided the entry or exit; nil if unknown.
   public var coordinate: Coordinate?
   /// Horizontal accuracy in m (68 %).
   public var horizontalAccuracy: Double?
-  /// Name of the region. Always written, because a recorder crashes without it.
+  /// Name of the region. It is always written, because the OwnTracks recorder crashes without it.
   public var description: String
   /// Identifier of the region.
   public var regionID: String
-  /// Time of the region's definition.
+  /// Time of the region's creation or last change.
   public var waypointTime: UTCTime
   public var trackerID: String
 
@@ -40,7 +40,7 @@ public struct OwnTracksTransition: Hashable, Sendable {
       json.field("wtst", waypointTime.wholeSeconds)
       json.field("tst", time.wholeSeconds)
       json.field("event", event.rawValue)
-      // Readers require both; an unknown accuracy is written as a large one.
+      // Other programs require `acc` and `desc`. An unknown accuracy is written as 10 km.
       json.field("acc", (horizontalAccuracy ?? 10_000).rounded(.up), decimals: 0)
       json.field("desc", description.isEmpty ? regionID : description)
       json.field("lat", coordinate?.latitude, decimals: 7)

@@ -8,7 +8,7 @@ public struct OwnTracksWaypoint: Hashable, Sendable {
   public var coordinate: Coordinate
   /// Radius in m.
   public var radius: Double
-  /// Time of definition; together with the name it identifies the waypoint to older readers.
+  /// Time of definition. Older programs identify the waypoint by this time and the name.
   public var time: UTCTime
   public var regionID: String
 
@@ -22,7 +22,7 @@ public struct OwnTracksWaypoint: Hashable, Sendable {
 
   public var payload: [UInt8] { JSONWriter.object { write(to: &$0) } }
 
-  /// Returns all regions (`_type` waypoints).
+  /// Returns a message of `_type` waypoints with all given regions.
   public static func payload(of waypoints: [OwnTracksWaypoint]) -> [UInt8] {
     JSONWriter.object { json in
       json.field("_type", "waypoints")

@@ -4,7 +4,7 @@ internal import Positioning
 internal import Spatial
 
 extension ConfigurationKey {
-  // The detectors' own defaults.
+  // Defaults of keys for gestures are the defaults of the detectors.
   private static let shake = ShakeDetector.Settings()
   private static let impact = ImpactDetector.Settings()
   private static let orientation = OrientationDetector.Settings()
@@ -17,7 +17,7 @@ extension ConfigurationKey {
     "Vehicle.Powertrain.FuelSystem.RelativeLevel",
   ]
 
-  /// All keys in the order of `Config/odograph.toml`, which documents each.
+  /// All keys in the order of `Config/odograph.toml`, which documents each key.
   package static let all: [ConfigurationKey] = [
     ConfigurationKey(
       "preset", .oneOf(Preset.allCases.map(\.rawValue)), default: .text(Preset.usual.rawValue)),
@@ -261,12 +261,12 @@ extension ConfigurationKey {
 
   package static let byPath = Dictionary(uniqueKeysWithValues: all.map { ($0.path, $0) })
 
-  /// Returns the key most similar to a misspelt one; nil if none is close.
+  /// Returns the key most similar to a misspelt key; nil if no key is similar enough.
   package static func nearest(to path: String) -> String? {
     Spelling.nearest(to: path, among: all.map(\.path))
   }
 
-  /// Returns the table most similar to a misspelt one, in brackets; nil if none is close.
+  /// Returns the table most similar to a misspelt table, in brackets; nil if no table is similar enough.
   package static func nearestSection(to name: String) -> String? {
     let sections = Set(all.filter { $0.path.contains(".") }.map { $0.path.prefix { $0 != "." } }).map(
       String.init

@@ -10,14 +10,14 @@ package struct ConfigurationKey: Sendable {
     case texts
     case integer(ClosedRange<Int>)
     case number(ClosedRange<Double>)
-    /// A speed in km/h: a number, or a text with a unit.
+    /// A speed in km/h as a number, or a text with a unit.
     case speed(ClosedRange<Double>)
     case flag
     /// Latitude and longitude in degrees.
     case coordinate
   }
 
-  /// Dotted path, as in `mqtt.broker`.
+  /// Dotted path, for example `mqtt.broker`.
   package let path: String
   package let kind: Kind
   /// Default value; nil if the key is unset by default.
@@ -38,14 +38,16 @@ package struct ConfigurationKey: Sendable {
     defaultValue = value
   }
 
-  /// Name of the environment variable that overrides the key: `ODOGRAPH_MQTT_BROKER` for `mqtt.broker`.
+  /// Name of the environment variable that overrides the key, for example `ODOGRAPH_MQTT_BROKER` for
+  /// `mqtt.broker`.
   package var environmentName: String {
     Self.environmentPrefix + path.uppercased().split(separator: ".").joined(separator: "_")
   }
 
   package static let environmentPrefix = "ODOGRAPH_"
 
-  /// Accepted values for a message: "one of a, b" or "an integer from 1 to 65535".
+  /// Description of the accepted values for error messages, for example "one of a, b" or "an integer from 1
+  /// to 65535".
   package var accepted: String {
     switch kind {
     case .text: "a string"
@@ -61,7 +63,8 @@ package struct ConfigurationKey: Sendable {
     }
   }
 
-  /// Returns a suggestion for an invalid text, as in `; did you mean "car"?`; empty if no choice is close.
+  /// Returns a suggestion for an invalid text, for example `; did you mean "car"?`; empty if no choice is
+  /// similar enough.
   package func hint(for text: String) -> String {
     guard case .oneOf(let choices) = kind else { return "" }
     return Spelling.nearest(to: text, among: choices).map { "; did you mean \"\($0)\"?" } ?? ""
@@ -71,7 +74,8 @@ package struct ConfigurationKey: Sendable {
     number == number.rounded() && abs(number) < 1e15 ? String(Int(number)) : String(number)
   }
 
-  /// Converts a value to the key's type; nil if it is not accepted. An integer is accepted as a number.
+  /// Converts a value to the key's type; nil if the key does not accept the value. An integer is accepted as
+  /// a number.
   package func accept(_ value: Value) -> Value? {
     switch (kind, value) {
     case (.text, .text), (.texts, .texts), (.flag, .flag): value
@@ -83,7 +87,7 @@ package struct ConfigurationKey: Sendable {
       range.contains(Double(number)) ? .number(Double(number)) : nil
     case (.speed(let range), .number(let number)): range.contains(number) ? value : nil
     case (.speed, .text(let text)):
-      // Without the last digits of the conversion: 60 km/h stays 60.
+      // Rounding removes the last digits of the conversion, so that 60 km/h remains 60.
       SpeedText.metresPerSecond(text).flatMap { accept(.number(($0 * 3.6 * 1e6).rounded() / 1e6)) }
     case (.coordinate, .numbers(let numbers)):
       numbers.count == 2 && abs(numbers[0]) <= 90 && abs(numbers[1]) <= 180 ? value : nil

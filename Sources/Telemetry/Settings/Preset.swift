@@ -1,7 +1,7 @@
 /// A predefined configuration for a kind of vehicle. A configuration file contains only the differences from
-/// it.
+/// its preset.
 ///
-/// The settings are the files of `Config/presets`, which are embedded in `odographd`.
+/// The settings of the presets are the files of `Config/presets`, which are embedded in `odographd`.
 package enum Preset: String, Sendable, CaseIterable {
   case car
   case truck
@@ -9,10 +9,10 @@ package enum Preset: String, Sendable, CaseIterable {
   case person
   case testBench = "test-bench"
 
-  /// Preset of a configuration that names none; its settings are the keys' defaults.
+  /// Preset of a configuration that names no preset. Its settings are the defaults of the keys.
   package static let usual = Preset.car
 
-  /// Short description for the user's choice.
+  /// Short description that helps users to choose a preset.
   package var purpose: String {
     switch self {
     case .car: "power from its socket; shown live within 20 m"

@@ -1,8 +1,8 @@
-/// Configuration keys that can be changed at runtime, and their effect.
+/// Configuration keys that can be changed at runtime, and the time at which a change takes effect.
 package enum RemoteKeys {
   /// Keys that can be changed remotely by default. Excluded are the connection to the broker, credentials,
-  /// and `location.enabled`, which belongs to the people in the vehicle. A desired accuracy of `reduced` in
-  /// the vehicle's own configuration can be raised only there.
+  /// and `location.enabled`, which only the people in the vehicle may change. A desired accuracy of `reduced`
+  /// in the vehicle's own configuration can be raised only in that configuration.
   package static let usual = [
     "location.desired_accuracy", "location.distance_filter", "location.activity",
     "location.pauses_automatically",
@@ -14,16 +14,16 @@ package enum RemoteKeys {
     "status.interval", "iio.rate", "iio.latency",
   ]
 
-  /// The changeable keys that name a file.
+  /// The remotely changeable keys whose value is the path of a file.
   package static let files: Set = [
     "mqtt.password_file", "mqtt.ca_file", "mqtt.certificate_file", "mqtt.key_file", "mqtt.psk_file",
   ]
 
   /// Time at which a change of a key takes effect.
   package enum Effect: Sendable, Hashable {
-    /// Immediately: the pipeline is rebuilt.
+    /// The change takes effect immediately, because the pipeline is rebuilt.
     case immediate
-    /// After a new connection, as a trial before it becomes permanent.
+    /// The change takes effect after a new connection, and is a trial until the broker is reached.
     case onReconnection
     case onRestart
   }
@@ -42,7 +42,7 @@ package enum RemoteKeys {
     }
   }
 
-  /// Returns why a key is not allowed in `remote.keys`; nil if it is.
+  /// Returns why a key is not allowed in `remote.keys`; nil if the key is allowed.
   package static func problem(with path: String) -> String? {
     guard ConfigurationKey.byPath[path] != nil else {
       let hint = ConfigurationKey.nearest(to: path).map { "; did you mean \($0)?" } ?? ""

@@ -7,7 +7,7 @@ package enum SpeedText {
   /// Description of accepted texts, for messages.
   package static let example = "a speed with a unit, as in \"60 km/h\" or \"16.7 m/s\""
 
-  /// Parses a speed; returns m/s, at least 0. Nil without a unit, and for other texts.
+  /// Parses a speed with a unit and returns it in m/s, at least 0; nil for other texts.
   package static func metresPerSecond(_ text: String) -> Double? {
     let text = text.trimmingSpaces()
     guard let unit = units.first(where: { text.hasSuffix($0.suffix) }) else { return nil }

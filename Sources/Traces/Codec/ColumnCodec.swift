@@ -1,7 +1,7 @@
 internal import Bytes
 
-/// A codec for a column of integers. The output is laid out for a byte-wise Huffman coder, which then needs
-/// only a few per cent more than the noise in the data.
+/// A codec for a column of integers. The output is laid out for a byte-wise Huffman coder, whose result is
+/// then only a few per cent larger than the noise in the data.
 ///
 /// Each number is replaced by its difference from a prediction. The high bits of the difference are a byte;
 /// its low bits are stored separately without compression, because they are pure noise. The predictor and the
@@ -9,16 +9,18 @@ internal import Bytes
 /// from the previous sample has half a bit more noise than the difference from a mean. For this reason some
 /// predictors are means.
 enum ColumnCodec {
-  /// A predictor of the next number.
+  /// A predictor of the next number in a column.
   private enum Predictor: UInt8, CaseIterable {
-    /// The previous number: for steps and counters.
+    /// The previous number, which suits steps and counters.
     case last
-    /// The line through the two previous numbers: for clocks without jitter.
+    /// The line through the two previous numbers, which suits clocks without jitter.
     case line
-    /// Exponential means over about 4 and 16 numbers: for noise around a changing value.
+    /// Exponential means over about 4 numbers (`quick`) and 16 numbers (`slow`), which suit noise around a
+    /// changing value.
     case quick
     case slow
-    /// A mean over about 8 numbers with a slope over about 128: for clocks with jitter and slow turns.
+    /// A mean over about 8 numbers with a slope over about 128, which suits clocks with jitter and slow
+    /// turns.
     case track
   }
 
@@ -26,7 +28,7 @@ enum ColumnCodec {
   private struct History {
     var last: Int64 = 0
     var before: Int64 = 0
-    /// Units of 1/256.
+    /// The exponential mean of `Predictor.quick`, in units of 1/256.
     var quick: Int64 = 0
     var slow: Int64 = 0
     var level: Int64 = 0
@@ -57,11 +59,11 @@ enum ColumnCodec {
   }
 
   private static let run = 128
-  /// The byte that marks a number stored in full, in eight bytes. A crash after a smooth road costs only the
-  /// bits that it needs.
+  /// The byte that marks a number stored in full, in eight bytes. The large numbers of a crash after a smooth
+  /// road therefore do not enlarge the other numbers of a run.
   private static let escape: UInt8 = 255
-  /// Bits of the byte used by the mean difference of a run. A difference eight times as large needs no
-  /// escape.
+  /// The number of bits that the mean difference of a run uses in the byte. A difference eight times as large
+  /// still fits.
   private static let meanBits = 4
   private static let mostLowBits = 31
 
@@ -91,7 +93,7 @@ enum ColumnCodec {
 
   /// Reads a column.
   ///
-  /// - Parameter place: the offset of the column's first byte; on return, the offset after the column.
+  /// - Parameter place: the offset of the column's first byte. It is set to the offset after the column.
   /// - Returns: `count` numbers; nil if the bytes are too short or invalid.
   static func read(_ count: Int, from bytes: [UInt8], at place: inout Int) -> [Int64]? {
     let runs = (count + run - 1) / run
@@ -129,7 +131,7 @@ enum ColumnCodec {
     return numbers
   }
 
-  /// Chooses the predictor with the smallest differences, and the number of low bits.
+  /// Chooses the predictor with the smallest differences, and the number of low bits for it.
   private static func plan(_ numbers: ArraySlice<Int64>, _ start: History) -> (Predictor, Int) {
     var (best, least) = (Predictor.last, Double.infinity)
     for predictor in Predictor.allCases {

@@ -1,7 +1,7 @@
 internal import Sensors
 internal import Spatial
 
-/// The columns of a receiver's fix. Resolution: 1e-9 degrees and 1e-4 m, the same as gpsd's.
+/// The columns of a receiver's fix. Their resolution is that of gpsd: 1e-9 degrees and 1e-4 m.
 enum FixColumns {
   static let count = 17
   private static let (degree, small) = (1e-9, 1e-4)
@@ -49,7 +49,8 @@ enum FixColumns {
     return fix
   }
 
-  /// Combines both counts in one number. Each is stored plus one, so that 0 means unknown.
+  /// Combines the numbers of used and of visible satellites in one number. Each is stored plus one, so that 0
+  /// means unknown.
   private static func satellites(_ fix: PositionFix) -> Int64? {
     guard fix.satellitesUsed != nil || fix.satellitesVisible != nil else { return nil }
     func code(_ count: Int?) -> Int64 { count.map { Int64(min(max($0, 0), 65_534) + 1) } ?? 0 }
@@ -75,7 +76,7 @@ enum VehicleColumns {
 
   /// Returns the column values of a reading.
   ///
-  /// - Parameter word: the index of the text if the value is a text.
+  /// - Parameter word: the index of the value in the block's texts; nil if the value is not a text.
   static func values(of reading: VehicleReading, word: UInt16?) -> [Int64?] {
     let origin = origins.firstIndex(of: reading.origin).map { Int64($0) }
     let resolution = reading.resolution.flatMap { $0.isFinite && $0 > 0 ? $0 : nil }

@@ -7,7 +7,7 @@ public import Spatial
 ///
 /// A stream contains the samples of one kind that have the same fields. It consists of a column of times in
 /// whole microseconds and one column of integers for each field. The step sizes are those of
-/// `TraceResolution`, and fixed ones for positions and attitudes. Fields that are not finite are omitted.
+/// `TraceResolution`; positions and attitudes have fixed step sizes. Fields that are not finite are omitted.
 /// Appending a sample allocates no memory in steady state.
 public struct TraceBlock: Sendable {
   /// The step sizes of the columns of the inertial sensors and the barometer.
@@ -20,8 +20,9 @@ public struct TraceBlock: Sendable {
   /// The times of the earliest and the latest sample; nil if the block is empty.
   public private(set) var times: ClosedRange<Timestamp>?
 
-  /// Limits of the texts and streams in a block; a vehicle has some dozens of signals.
+  /// The maximum number of texts in a block. A vehicle has some dozens of signals.
   static let mostTexts = 1024
+  /// The maximum number of streams in a block.
   static let mostStreams = 2048
   /// The maximum number of samples in a block.
   static let mostRows = 1 << 16
@@ -31,7 +32,7 @@ public struct TraceBlock: Sendable {
     steps = self.resolution.steps
   }
 
-  /// Removes all samples and retains the capacity.
+  /// Removes all samples and retains the allocated memory.
   public mutating func removeAll() {
     for index in streams.indices { streams[index].removeAll() }
     texts.removeAll(keepingCapacity: true)
@@ -40,8 +41,8 @@ public struct TraceBlock: Sendable {
     (count, times) = (0, nil)
   }
 
-  /// Merges consecutive blocks into as few as possible, which compress better. Skips blocks that cannot be
-  /// decoded.
+  /// Merges consecutive blocks into as few blocks as possible, because larger blocks compress better. Skips
+  /// blocks that cannot be decoded.
   public static func merged(_ blocks: [[UInt8]]) -> [TraceBlock] {
     var merged: [TraceBlock] = []
     for bytes in blocks {
@@ -58,7 +59,7 @@ public struct TraceBlock: Sendable {
     return merged
   }
 
-  /// Appends a sample. Drops it if the block is full or if it has no finite field.
+  /// Appends a sample. Drops the sample if the block is full or the sample has no finite field.
   /// - Returns: true if the sample was appended.
   @discardableResult
   public mutating func append(_ sample: TraceSample) -> Bool {
@@ -171,7 +172,7 @@ public struct TraceBlock: Sendable {
     return UInt16(texts.count - 1)
   }
 
-  /// Rounds to whole steps and clamps values beyond the range of any sensor.
+  /// Rounds to whole steps. Limits values that exceed the range of any sensor.
   static func whole(_ steps: Double) -> Int64 { Int64(max(-1e15, min(1e15, steps)).rounded()) }
 
   private static func microseconds(_ timestamp: Timestamp) -> Int64 {
@@ -185,7 +186,7 @@ public struct TraceBlock: Sendable {
   private static let version: UInt8 = 1
 
   /// The header and each column as separate sections. The bytes in a section have similar frequencies, so
-  /// that each can get its own Huffman code.
+  /// that each section can have its own Huffman code.
   public var sections: [[UInt8]] {
     var head: [UInt8] = [Self.version]
     for step in steps { head.append(little: step.bitPattern) }
@@ -214,7 +215,7 @@ public struct TraceBlock: Sendable {
   /// The concatenated sections.
   public var bytes: [UInt8] { sections.flatMap { $0 } }
 
-  /// Decodes what `bytes` returns; nil for invalid bytes.
+  /// Decodes the format of `bytes`; nil for invalid bytes.
   public init?(bytes: [UInt8]) {
     var place = 1
     func take(_ count: Int) -> Int? {
@@ -268,7 +269,7 @@ public struct TraceBlock: Sendable {
     !microseconds.multipliedReportingOverflow(by: 1000).overflow
   }
 
-  /// The fixes of all receivers, stream by stream.
+  /// The fixes of all receivers, in the order of streams.
   var fixes: [PositionFix] {
     streams.filter { $0.key.kind == .fix }.flatMap { stream in
       stream.times.indices.compactMap { row -> PositionFix? in
@@ -288,7 +289,7 @@ public struct TraceBlock: Sendable {
         samples.append((stream.times[row], sample))
       }
     }
-    // `sort` is stable.
+    // `sort` is stable, so samples with equal times keep their order.
     return samples.sorted { $0.time < $1.time }.map(\.sample)
   }
 }

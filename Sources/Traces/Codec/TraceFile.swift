@@ -5,12 +5,12 @@ public import Spatial
 /// power all complete blocks are readable.
 ///
 /// Format: `ODOTRACE`, version (1 byte), UTC minus device time (ns, 8 bytes), time of the traced event
-/// (device time, ns, 8 bytes), CRC-32 of these. Then for each block: its length (4 bytes), the CRC-32 of its
-/// bytes (4 bytes), its bytes. All integers are little-endian.
+/// (device time, ns, 8 bytes), CRC-32 of these fields. Then for each block: its length (4 bytes), the CRC-32
+/// of its bytes (4 bytes), its bytes. All integers are little-endian.
 public struct TraceFile: Sendable {
   /// The metadata of a trace.
   public struct Head: Hashable, Sendable {
-    /// The time of the event for which the trace was recorded, on the device's time line.
+    /// The time of the event for which the trace was recorded, by the device's monotonic clock.
     public var moment: Timestamp
     /// Nanoseconds to add to a timestamp for UTC; 0 if civil time was unknown.
     public var utcOffset: Int64
@@ -23,7 +23,7 @@ public struct TraceFile: Sendable {
   public let head: Head
   /// The packed blocks, in the format of `TraceBlock`.
   public let blocks: [[UInt8]]
-  /// Bytes at the end that are not a complete block: truncated or damaged.
+  /// The number of bytes at the end that are no complete block, because the file was truncated or damaged.
   public let lostBytes: Int
 
   private static let magic = Array("ODOTRACE".utf8)
@@ -79,7 +79,7 @@ public struct TraceFile: Sendable {
   public var samples: [TraceSample] {
     var samples: [TraceSample] = []
     for block in blocks { samples += TraceBlock(bytes: block)?.samples ?? [] }
-    // `sort` is stable.
+    // `sort` is stable, so samples with equal times keep their order.
     return samples.sorted { $0.timestamp < $1.timestamp }
   }
 }

@@ -1,8 +1,8 @@
 package import Sensors
 public import Spatial
 
-// Reads positions in a trace and removes them. The privacy zones can have changed between recording and
-// publication.
+// Finds positions in a trace and removes hidden ones, because the privacy zones may have changed between
+// recording and publication.
 
 extension TraceBlock {
   /// The positions of all fixes, in the order of streams.
@@ -36,9 +36,9 @@ extension TraceFile {
     blocks.contains { TraceBlock(bytes: $0)?.places.contains(where: isHidden) ?? false }
   }
 
-  /// Returns the file's bytes without receiver data at hidden positions, and without velocities there.
-  /// Velocities are removed from the first block with a hidden position up to the next block with a visible
-  /// one. Returns the same bytes if no position is hidden.
+  /// Returns the file's bytes without receiver data at hidden positions, and without the velocities of that
+  /// time. Velocities are removed from the first block with a hidden position up to the next block with a
+  /// visible one. Returns the same bytes if no position is hidden.
   public func withoutPlaces(_ isHidden: (Coordinate) -> Bool) -> [UInt8] {
     var bytes = TraceFile.bytes(head)
     var isInside = false
@@ -46,7 +46,8 @@ extension TraceFile {
       guard let block = TraceBlock(bytes: packed) else { continue }
       let places = block.places
       let hasHidden = places.contains(where: isHidden)
-      // Positions are rarer than blocks, so a block without positions has the state of the previous one.
+      // A block can be shorter than the interval between positions. A block without positions is treated like
+      // the previous block.
       isInside = hasHidden || (places.isEmpty && isInside)
       let kept = isInside ? block.withoutPlaces(isHidden, hidesMotion: true).bytes : packed
       bytes += TraceFile.bytes(block: kept)
@@ -56,7 +57,7 @@ extension TraceFile {
 }
 
 extension PositionFix {
-  /// Removes position and motion. The time of the fix and its reception quality are retained.
+  /// Removes position and motion from a fix. The time of the fix and its reception quality are retained.
   package mutating func withholdPlace() {
     (coordinate, altitudeEllipsoidal, altitudeMeanSeaLevel) = (nil, nil, nil)
     (speed, course, climb) = (nil, nil, nil)

@@ -9,7 +9,7 @@ public enum TraceSample: Hashable, Sendable {
   /// The unmodified report of the receiver.
   case fix(PositionFix)
   case vehicle(VehicleReading)
-  /// The result of navigation.
+  /// Attitude and velocity computed by the navigation filter.
   case motion(TraceMotion)
 
   public var timestamp: Timestamp {
@@ -26,8 +26,8 @@ public enum TraceSample: Hashable, Sendable {
 /// Attitude and velocity of the vehicle.
 public struct TraceMotion: Hashable, Sendable {
   public var timestamp: Timestamp
-  /// The rotation from vehicle axes (right, forward, up) to east, north, up. Device axes if the mounting is
-  /// unknown.
+  /// The rotation from the vehicle's axes (right, forward, up) to east, north, up. If the mounting is
+  /// unknown, the rotation from the device's axes.
   public var attitude: Quaternion
   /// Velocity east, north, up in m/s; nil if unknown.
   public var velocity: Vector3?
@@ -40,18 +40,21 @@ public struct TraceMotion: Hashable, Sendable {
 }
 
 /// The step sizes of the sensors' raw values, by axis. A trace stores whole steps; with the sensor's own
-/// steps it is lossless.
+/// steps the trace is lossless.
 public struct TraceResolution: Hashable, Sendable {
-  /// Step sizes in m/s², rad/s and µT along the device axes.
+  /// Step sizes of the specific force in m/s², along the device axes.
   public var specificForce: Vector3
+  /// Step sizes of the rotation rate in rad/s, along the device axes.
   public var rotationRate: Vector3
+  /// Step sizes of the magnetic field in µT, along the device axes.
   public var magneticField: Vector3
-  /// Step sizes in Pa, and in °C of the chip temperature.
+  /// Step size of the pressure in Pa.
   public var pressure: Double
+  /// Step size of the chip temperature in °C.
   public var temperature: Double
 
-  /// Creates a resolution; the defaults are for unknown sensors. They are finer than common parts in their
-  /// finest range: an eighth of the step of a 16-bit part at ±2 g and ±250 °/s.
+  /// Creates a resolution; the defaults are for unknown sensors. The default steps are finer than those of
+  /// common sensors in their finest range: an eighth of the step of a 16-bit sensor at ±2 g and ±250 °/s.
   public init(
     specificForce: Vector3 = Vector3(repeating: 7.5e-5), rotationRate: Vector3 = Vector3(repeating: 1.6e-5),
     magneticField: Vector3 = Vector3(repeating: 0.01), pressure: Double = 0.1, temperature: Double = 0.01

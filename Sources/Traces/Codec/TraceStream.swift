@@ -9,9 +9,9 @@ struct TraceStream: Sendable {
 
   struct Key: Hashable, Sendable {
     var kind: Kind
-    /// The columns that exist, as a bit mask of those that the kind can have.
+    /// The existing columns, as a bit mask of the columns that the kind can have.
     var mask: UInt32
-    /// The index of a text of the block: the path of a signal or the name of a receiver.
+    /// The index of the stream's text in the block: the path of a signal or the name of a receiver.
     var text = TraceStream.noText
 
     func isSound(texts: Int) -> Bool {
@@ -33,7 +33,7 @@ struct TraceStream: Sendable {
   static let noText: UInt16 = .max
 
   let key: Key
-  /// Times in microseconds on the device's time line.
+  /// Times of the samples in microseconds, by the device's monotonic clock.
   var times: [Int64] = []
   /// The existing columns in ascending order.
   var columns: [[Int64]]
@@ -48,7 +48,7 @@ struct TraceStream: Sendable {
     for index in columns.indices { columns[index].removeAll(keepingCapacity: true) }
   }
 
-  /// Decodes one row; nil if it is invalid.
+  /// Decodes one row; nil if the row is invalid.
   func sample(_ row: Int, steps: [Double], texts: [String]) -> TraceSample? {
     let timestamp = Timestamp(nanoseconds: 1000 * times[row])
     switch key.kind {

@@ -3,11 +3,11 @@ public import Sensors
 public import Spatial
 
 /// A crash detector for accelerometer data. The criterion is that of event data recorders (49 CFR 563.5): a
-/// change of velocity in the horizontal plane of 8 km/h within 150 ms. Full braking reaches 6 km/h in that
-/// time.
+/// change of velocity in the horizontal plane of 8 km/h within 150 ms. Full braking changes the velocity by 6
+/// km/h in that time.
 ///
 /// - Potholes, kerbs and speed bumps act vertically, and their longitudinal part ends within 20 ms.
-/// - Impacts on the device are short: 50 g for 3 ms are 3 km/h, and the rebound cancels them.
+/// - Impacts on the device are short: 50 g for 3 ms are 3 km/h, which the rebound cancels.
 /// - A device that is dropped is in free fall before its impact. While the vehicle is moving, free fall is
 ///   not regarded as a drop.
 ///
@@ -15,7 +15,7 @@ public import Spatial
 /// slowly corrects it. Processing a sample allocates no memory in steady state.
 public struct CrashDetector: Sendable {
   public struct Settings: Hashable, Sendable {
-    /// The change of velocity within 150 ms that is a crash, m/s.
+    /// The horizontal change of velocity within 150 ms from which an impact is a crash, m/s.
     public var changeOfVelocity = 8 / 3.6
 
     public init() {}
@@ -24,7 +24,7 @@ public struct CrashDetector: Sendable {
   private struct Pulse {
     var start: Timestamp
     var velocity: Vector3
-    /// The rotation from level to the device at the start of the pulse.
+    /// The rotation from the level frame to the device frame at the start of the pulse.
     var attitude: Quaternion
     var largest = Vector3.zero
     var trigger = 0.0
@@ -44,23 +44,25 @@ public struct CrashDetector: Sendable {
   private var weightlessSince: Timestamp?
   private var fell: Timestamp?
 
-  /// The window (s) and the change of velocity in it (m/s, horizontal) at which 49 CFR 563.5 lets an event
-  /// start and end; the windows of the trigger and of the peak (s).
+  /// The window in s (`moment`), and the horizontal change of velocity within it in m/s (`movement`), at
+  /// which an event starts and ends (49 CFR 563.5).
   private static let (moment, movement) = (0.020, 0.8 / 3.6)
+  /// The windows in s for the change of velocity that decides about a crash, and for the peak acceleration.
   private static let (triggerTime, peakTime) = (0.150, 0.010)
-  /// The maximum duration of a pulse in s. Pulses of vehicles last 50 to 120 ms, against soft objects up to
-  /// 250 ms.
+  /// The maximum duration of a pulse in s. Pulses of vehicles last 50 to 120 ms, or up to 250 ms against soft
+  /// objects.
   private static let longest = 0.300
   /// The interval between two samples (s) above which integration restarts.
   private static let gap = 0.100
-  /// An implausible value (m/s² or rad/s) for any sensor in a vehicle: 1000 g.
+  /// A value in m/s² or rad/s that is implausible for any sensor in a vehicle: 1000 g.
   private static let absurd = 1e4
-  /// The free-fall criterion: largest specific force (m/s²), shortest fall (s; 3 cm), and the time after the
-  /// fall in which the impact must occur (s).
+  /// Criteria for a dropped device: maximum specific force in m/s² during the fall, minimum duration of the
+  /// fall in s (0.08 s are 3 cm), and maximum time between fall and impact in s.
   private static let (weightless, fall, strike) = (3.0, 0.08, 0.3)
-  /// The speed in m/s above which the vehicle is moving.
+  /// The speed in m/s above which free fall is not regarded as a drop.
   private static let moving = 3.0
-  /// The share of its range above which a sensor saturates. Saturated samples differ by 0.2 % with one make.
+  /// The share of the measurement range above which a sensor is saturated. Saturated samples of one make of
+  /// sensor differ by 0.2 %.
   private static let limitShare = 0.997
 
   public init(settings: Settings = Settings()) { self.settings = settings }
@@ -90,7 +92,7 @@ public struct CrashDetector: Sendable {
       return nil
     }
     let step = scan.timestamp.seconds(since: last)
-    // A clock that was set back restarts the detector, like a gap.
+    // A clock that was set back restarts the detector, in the same way as a gap in the samples.
     guard step > 0 || step < -Self.gap else { return nil }
     self.last = scan.timestamp
     guard (0...Self.gap).contains(step) else {
@@ -133,8 +135,8 @@ public struct CrashDetector: Sendable {
     }
     let velocity = course.velocity - pulse.velocity
     if Self.plane(velocity) > Self.plane(pulse.largest) { pulse.largest = velocity }
-    // The window excludes the time before the pulse: noise at the end of a pulse can start another, which is
-    // not a second crash.
+    // Only the time since the start of the pulse is evaluated. Noise at the end of a pulse can start another
+    // pulse, which must not count as a second crash.
     let triggerTime = min(Self.triggerTime, now.seconds(since: pulse.start))
     pulse.trigger = max(pulse.trigger, Self.plane(course.change(within: triggerTime).velocity))
     let short = course.change(within: Self.peakTime)
@@ -150,7 +152,7 @@ public struct CrashDetector: Sendable {
     return crash(pulse, at: now, mounting)
   }
 
-  /// Ends an active pulse if no further samples follow.
+  /// Ends an active pulse. Call it if no further samples follow.
   /// - Parameter mounting: the same as in `process`.
   /// - Returns: a crash, if the pulse already meets the criterion.
   public mutating func finish(mounting: Quaternion?) -> CrashPulse? {
@@ -174,14 +176,15 @@ public struct CrashDetector: Sendable {
 /// A complementary filter for the vertical: the gyroscope rotates it, and the accelerometer corrects it
 /// within seconds.
 struct VerticalFilter: Sendable {
-  /// The rotation from the device frame to level, with an arbitrary heading.
+  /// The rotation from the device frame to a level frame with an arbitrary heading; nil before the first
+  /// samples.
   private(set) var attitude: Quaternion?
 
-  /// The time in s in which a tilt error decreases by two thirds: long compared to a bend, short compared to
-  /// the drift of cheap gyroscopes.
+  /// The time constant of the correction of tilt in s: long compared to a bend, short compared to the drift
+  /// of cheap gyroscopes.
   private static let time = 5.0
-  /// The largest difference in m/s² between the specific force and gravity at which the accelerometer
-  /// corrects the tilt.
+  /// The largest difference in m/s² between the magnitude of the specific force and gravity, up to which the
+  /// accelerometer corrects the tilt.
   private static let slack = 2.0
 
   mutating func process(_ force: Vector3, rate: Vector3, seconds: Double, corrects: Bool) {
@@ -198,7 +201,7 @@ struct VerticalFilter: Sendable {
   }
 }
 
-/// The integrated velocity over the last 160 ms, with at most one point every 0.75 ms.
+/// The integrated velocity at the times of the last 160 ms, with at most one point every 0.75 ms.
 struct VelocityCourse: Sendable {
   private(set) var velocity = Vector3.zero
   private var points = [(at: Timestamp, velocity: Vector3)](
@@ -223,7 +226,7 @@ struct VelocityCourse: Sendable {
     guard count > 0 else { return (.zero, Timestamp(nanoseconds: 0)) }
     let newest = points[(first + count - 1) % points.count].at
     let limit = newest.nanoseconds &- Int64(seconds * 1e9)
-    // Binary search; times are ascending.
+    // Binary search for the last point that is old enough; the times are ascending.
     var (low, high) = (0, count - 1)
     while low < high {
       let middle = (low + high + 1) / 2

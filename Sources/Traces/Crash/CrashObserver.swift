@@ -5,41 +5,46 @@ public import Spatial
 /// A summary of a crash, published before its trace.
 public struct CrashSummary: Hashable, Sendable {
   public var pulse: CrashPulse
-  /// The last speed before the impact in m/s; nil if there was none in the ten seconds before.
+  /// The last speed before the impact in m/s; nil if no speed was reported in the ten seconds before.
   public var speedBefore: Double?
-  /// The largest angle so far between the vehicle's up axis and its direction before the impact, degrees.
+  /// The largest angle so far in degrees between the vehicle's up axis and the direction of that axis before
+  /// the impact.
   public var largestTilt: Double
   /// True if the vehicle lay on its side or roof for half a second.
   public var hasRolledOver: Bool
   /// The position at which the vehicle came to rest; nil while unknown.
   public var restPosition: Coordinate?
-  /// The time at which the vehicle came to rest; nil while it moves or if there is no speed.
+  /// The time at which the vehicle came to rest; nil while it moves, or if no speed is available.
   public var restTime: Timestamp?
 }
 
-/// An observer that summarizes crashes. It returns a summary at the end of a pulse, and a final one when the
-/// vehicle has come to rest, or after 30 s.
+/// An observer that summarizes crashes. It returns a summary at the end of a pulse, and a final summary when
+/// the vehicle has come to rest, or after 30 s.
 ///
 /// A value type. Positions and speeds are observed as they arrive, scans at the sensor's rate. Impacts within
-/// 30 s belong to the same crash: the summary contains the hardest pulse and the speed before the first.
+/// 30 s belong to the same crash: the summary contains the hardest pulse and the speed before the first
+/// impact.
 public struct CrashObserver: Sendable {
   private var detector: CrashDetector
   private var summary: CrashSummary?
-  /// Recent speeds. Values reported after the start of an impact can be part of it and are not used.
+  /// Recent speeds in m/s with their times. A speed reported after the start of an impact may be affected by
+  /// the impact and is not used.
   private var earlier: [(value: Double, at: Timestamp)] = []
   private var place: (coordinate: Coordinate, at: Timestamp)?
   private var upBefore: Vector3?
   private var tiltedSince: Timestamp?
   private var stillSince: Timestamp?
 
-  /// The maximum age in s of a speed before an impact, and the number of stored speeds.
+  /// The maximum age in s of a speed that counts as the speed before an impact, and the maximum number of
+  /// stored speeds.
   private static let (speedAge, mostSpeeds) = (10.0, 64)
-  /// The tilt in degrees from which a vehicle lies on its side (roads reach 30° at most), and the minimum
-  /// duration in s.
+  /// The tilt in degrees above which a vehicle lies on its side, and its minimum duration in s. Roads tilt a
+  /// vehicle by 30° at most.
   private static let (rollOver, rollOverTime) = (60.0, 0.5)
-  /// The speed in m/s below which the vehicle is at rest, and the minimum duration in s.
+  /// The speed in m/s below which the vehicle counts as at rest, and the minimum duration of such a speed in
+  /// s.
   private static let (rest, restTime) = (0.5, 3.0)
-  /// The time in s after which the summary is final.
+  /// The time in s after an impact, after which the summary is final.
   private static let longest = 30.0
 
   public init(settings: CrashDetector.Settings = .init()) { detector = CrashDetector(settings: settings) }
@@ -62,7 +67,7 @@ public struct CrashObserver: Sendable {
   /// Processes a scan.
   /// - Parameter mounting: the rotation from the device to the vehicle frame (right, forward, up); nil if
   ///   unknown.
-  /// - Returns: a new or a final summary.
+  /// - Returns: a new or a final summary; nil if nothing changed.
   public mutating func process(_ scan: InertialScan, mounting: Quaternion?) -> CrashSummary? {
     let now = scan.timestamp
     let pulse = detector.process(scan, mounting: mounting, speed: before(now))
@@ -74,8 +79,8 @@ public struct CrashObserver: Sendable {
   /// Sets the range of the accelerometer: the largest value of an axis in m/s²; nil if unknown.
   public mutating func observe(range: Double?) { detector.observe(range: range) }
 
-  /// Ends an active pulse if no further samples follow.
-  /// - Returns: a new or updated summary, if the pulse already meets the criterion.
+  /// Ends an active pulse. Call it if no further samples follow.
+  /// - Returns: a new or updated summary, if the pulse already meets the criterion of a crash.
   public mutating func finish(mounting: Quaternion?) -> CrashSummary? {
     detector.finish(mounting: mounting).flatMap { take($0) }
   }
@@ -93,7 +98,7 @@ public struct CrashObserver: Sendable {
     return known
   }
 
-  /// Returns the last speed reported before a time.
+  /// Returns the last speed in m/s reported before a time; nil if it is too old or missing.
   private func before(_ moment: Timestamp) -> Double? {
     guard let sample = earlier.last(where: { $0.at <= moment }),
       moment.seconds(since: sample.at) <= Self.speedAge
@@ -104,7 +109,7 @@ public struct CrashObserver: Sendable {
   private mutating func follow(at now: Timestamp) {
     guard let up = detector.attitude.map({ $0.conjugate.rotate(Vector3(0, 0, 1)) }) else { return }
     guard var summary else {
-      // A slow filter, so that an impact does not change the reference.
+      // The filter is slow, so that an impact does not change the reference.
       upBefore = upBefore.map { $0 + (up - $0) * 0.001 } ?? up
       return
     }

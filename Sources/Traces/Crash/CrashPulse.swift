@@ -5,12 +5,13 @@ public import Spatial
 public struct CrashPulse: Hashable, Sendable {
   /// The severity of a crash by the horizontal change of velocity.
   public enum Severity: String, Hashable, Sendable, CaseIterable {
-    /// At least 8 km/h within 150 ms: event data recorders must record it (49 CFR 563.5).
+    /// A change of at least 8 km/h within 150 ms, which event data recorders must record (49 CFR 563.5).
     case light
-    /// At least 16 km/h: airbags start to deploy for unbelted occupants (IIHS: 10 to 12 mph against a rigid
-    /// wall).
+    /// A change of at least 16 km/h, from which airbags deploy for unbelted occupants (IIHS: 10 to 12 mph
+    /// against a rigid wall).
     case moderate
-    /// At least 40 km/h: the hardest test for unbelted occupants (FMVSS 208 S5.1.2: 25 mph).
+    /// A change of at least 40 km/h, as in the hardest test for unbelted occupants (FMVSS 208 S5.1.2: 25
+    /// mph).
     case severe
 
     /// Classifies a change of velocity.
@@ -23,10 +24,11 @@ public struct CrashPulse: Hashable, Sendable {
 
   /// Time zero of 49 CFR 563.5: the first time at which the velocity changes by 0.8 km/h within 20 ms.
   public var start: Timestamp
-  /// The time at which the change is below that limit again, or 300 ms after the start.
+  /// The time at which the velocity changes by less than 0.8 km/h within 20 ms again, or 300 ms after the
+  /// start.
   public var end: Timestamp
-  /// The change of velocity in m/s from the start to the time of its maximum, along right, forward, up of the
-  /// vehicle; along the device axes if the mounting is unknown.
+  /// The change of velocity in m/s from the start to the time of the largest change. Its axes are right,
+  /// forward, up of the vehicle, or the device's axes if the mounting is unknown.
   public var changeOfVelocity: Vector3
   /// The largest horizontal change of velocity within 150 ms, m/s.
   public var trigger: Double
@@ -37,13 +39,14 @@ public struct CrashPulse: Hashable, Sendable {
   /// True if `changeOfVelocity` is in the vehicle frame.
   public var isInVehicleFrame: Bool
 
-  /// The change of velocity in the horizontal plane in m/s; independent of the mounting.
+  /// The horizontal change of velocity in m/s, which does not depend on the mounting.
   public var speedChange: Double
 
   public var severity: Severity { Severity(changeOfVelocity: speedChange) }
 
   /// The principal direction of force: the direction from which the force came, in degrees clockwise from the
-  /// front, 0 ..< 360. A frontal impact with a wall has 0, an impact from the right 90.
+  /// front, 0 ..< 360. The direction of a frontal impact with a wall is 0, that of an impact from the right
+  /// is 90.
   public var direction: Double {
     normalizedDegrees(atan2(-changeOfVelocity.x, -changeOfVelocity.y).degrees)
   }

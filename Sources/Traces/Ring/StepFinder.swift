@@ -1,8 +1,8 @@
 internal import Sensors
 internal import Spatial
 
-/// An estimator of the size of one raw step of a sensor, as the greatest common divisor of its values
-/// (Euclid, Elements VII, 2; with the remainder of least absolute value).
+/// An estimator of the size of one raw step of a sensor. The step is the greatest common divisor of the
+/// sensor's values (Euclid, Elements VII, 2; with the remainder of least absolute value).
 ///
 /// Drivers multiply raw values by a scale that is not part of the samples. A sensor whose data were rotated
 /// by a mounting with odd angles has no common step.
@@ -11,28 +11,28 @@ struct StepFinder: Sendable {
   var step: Double? { seen >= Self.enough && multiple > 1 && isRegular ? divisor : nil }
 
   private var divisor = 0.0
-  /// The largest multiple from which the divisor was computed. The divisor's error is the error of a value
-  /// divided by this multiple.
+  /// The largest multiple of the divisor among the values that determined it. The error of the divisor is the
+  /// error of such a value, divided by this multiple.
   private var multiple = 0.0
   private var seen = 0
   private var isRegular: Bool { failures < Self.mostFailures }
   private var failures = 0
   private let least: Double
 
-  /// The number of non-zero values before a step is reported. All of them are even by chance once in 2^64.
+  /// The number of non-zero values that must be processed before a step is reported. That all are multiples
+  /// of twice the step by chance has a probability of one in 2^64.
   private static let enough = 64
-  /// Tolerances: the largest difference from a multiple, as a share of the step and of the finest step.
-  /// Doubles are exact to 1e-11 of a step of 16 bits; values that were rounded to seven digits exceed the
-  /// tolerance.
+  /// The largest difference between a value and a multiple of the step: as a share of the step (`slack`), and
+  /// as a share of the finest step (`fineSlack`). The error of doubles is 1e-11 of a step of 16 bits. Values
+  /// that were rounded to seven digits exceed the tolerance.
   private static let (slack, fineSlack) = (1e-3, 0.1)
   /// The share of the finest step below which a remainder counts as zero.
   private static let nothing = 1e-3
-  /// The number of failures after which the search is abandoned.
+  /// The number of values without a common step after which the search is abandoned.
   private static let mostFailures = 16
 
   /// Creates a finder.
-  ///
-  /// - Parameter least: the finest step; a smaller one is rejected.
+  /// - Parameter least: the finest possible step; a smaller common divisor is rejected.
   init(least: Double) { self.least = least }
 
   /// Processes a value.
@@ -52,7 +52,8 @@ struct StepFinder: Sendable {
       failures += 1
       (divisor, multiple, seen) = (size, 1, 1)
     } else {
-      // Dividing a value by a whole multiple keeps errors of the remainders from accumulating.
+      // The divisor is computed from a value and a whole multiple, so that errors of the remainders do not
+      // accumulate.
       let whole = (size / common).rounded()
       (divisor, multiple, seen) = (size / whole, whole, 1)
     }
@@ -70,7 +71,7 @@ struct StepFinder: Sendable {
 struct ResolutionFinder: Sendable {
   private var finders = TraceResolution().steps.map { StepFinder(least: $0) }
 
-  /// The current resolution. Unknown steps have the default, which is the finest.
+  /// The current resolution. For unknown steps it contains the default, which is the finest step.
   var resolution: TraceResolution {
     let steps = zip(finders, TraceResolution().steps).map { $0.step ?? $1 }
     return TraceResolution(steps: steps) ?? TraceResolution()

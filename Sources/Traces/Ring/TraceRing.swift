@@ -1,26 +1,27 @@
 public import Spatial
 
-/// A ring buffer of the last seconds of all samples at full rate, packed. 30 s of six axes at 400 Hz need
+/// A ring buffer of the packed samples of the last seconds at full rate. 30 s of six axes at 400 Hz need
 /// about 45 kB.
 ///
-/// Samples arrive approximately in order of time: each sensor is in order. The newest samples are in an open
-/// block, which is packed every two seconds. Appending a sample allocates no memory in steady state. Time
-/// advances only with samples, so nothing expires without new ones.
+/// Samples arrive approximately in order of time; those of one sensor are in order. The newest samples are in
+/// an open block, which is packed every two seconds. Appending a sample allocates no memory in steady state.
+/// Time advances only with samples, so no sample expires unless new samples arrive.
 public struct TraceRing: Sendable {
   public struct Settings: Hashable, Sendable {
     /// The minimum time span in seconds that the ring retains, once it is filled.
     public var seconds = 30.0
     /// The maximum size of packed blocks in bytes. The oldest blocks are dropped.
     public var bytes = 512 * 1024
-    /// The duration in seconds and the number of samples after which a block is packed.
+    /// The duration in seconds after which a block is packed.
     public var blockSeconds = 2.0
+    /// The number of samples after which a block is packed, even if its duration is shorter.
     public var blockCount = 4096
 
     public init() {}
   }
 
   private struct Sealed: Sendable {
-    /// The sequence number of the block since the ring was created.
+    /// The sequence number of the block, counted since the ring was created.
     var number: Int
     var times: ClosedRange<Timestamp>
     var count: Int
@@ -38,10 +39,11 @@ public struct TraceRing: Sendable {
   /// The number of samples that were dropped because their time was invalid or a block was full.
   private(set) public var refused = 0
 
-  /// The maximum age in seconds of a sample relative to the newest; positions can arrive late.
+  /// The maximum time in seconds by which a sample may be older than the newest one; positions can arrive
+  /// late.
   private static let late = 5.0
-  /// The maximum time in seconds by which a sample may be ahead. A clock that jumps ahead must not empty the
-  /// ring.
+  /// The maximum time in seconds between a sample and the newest one. After a larger jump of the clock, the
+  /// ring is emptied.
   private static let leap = 60.0
 
   public init(settings: Settings = Settings()) { self.settings = settings }
@@ -60,7 +62,7 @@ public struct TraceRing: Sendable {
     let time = sample.timestamp
     if let newest {
       let ahead = time.seconds(since: newest)
-      // Samples before a clock jump belong to a different time line.
+      // Samples before a jump of the clock are not comparable with later samples.
       if abs(ahead) > Self.leap {
         removeAll()
       } else if ahead < -Self.late {
@@ -73,7 +75,7 @@ public struct TraceRing: Sendable {
       open.times.map { time.seconds(since: $0.lowerBound) >= settings.blockSeconds } ?? false
     if isDue || hasChanged || open.count >= settings.blockCount { seal() }
     if !open.append(sample) {
-      // The number of texts in a block is limited; a new block has space.
+      // The number of texts in a block is limited, so the sample may fit in a new block.
       seal()
       if !open.append(sample) { refused += 1 }
     }
@@ -105,8 +107,8 @@ public struct TraceRing: Sendable {
     sealed.removeFirst(surplus.count)
   }
 
-  /// Packs the open block and returns the blocks after a given number. Successive calls, each with the number
-  /// that the previous one returned, return every sample once.
+  /// Packs the open block and returns the blocks with a higher sequence number than a given one. If each call
+  /// passes the number that the previous call returned, every sample is returned once.
   /// - Parameters:
   ///   - number: the number returned by the previous call; 0 for all blocks.
   ///   - start: blocks that end before this time are omitted.

@@ -69,7 +69,7 @@ import Testing
       "feature 6 (\"slow\"): key \"properties.dwell\": not a number; give seconds",
       "feature 7 (\"null\"): key \"geometry\": missing",
       "feature 9 (\"bow\"): edge",
-      "feature 10 (\"zero\"): radius 0.0 is not more than 0",
+      "feature 10 (\"zero\"): invalid radius 0.0: must be above 0",
       "feature 11 (\"flag\"): key \"properties.notifyOnEntry\": must be true or false",
       "feature 12: key \"type\": must be \"Feature\"",
       "feature 13 (\"\(String(repeating: "é", count: 33))\"): its identifier is longer than 64 bytes; shorten it",
